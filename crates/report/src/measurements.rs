@@ -1,7 +1,8 @@
-//! The pages of measurements: results of benchmarks and comparisons, and their cost over time.
+//! The pages of measurements: results of benchmarks and comparisons, their cost over time, jitter,
+//! and studies of a machine.
 //!
-//! Reads records of docs/formats/lab-record.md. A record that cannot be drawn is listed on the page
-//! with the reason.
+//! Reads records of docs/formats/lab-record.md and docs/formats/lab-machine.md. A record that
+//! cannot be drawn is listed on the page with the reason.
 
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use crate::page::{Page, Script};
 const FORMAT: &str = "nanotape-lab";
 const VERSION: u64 = 1;
 
-/// The scripts that both pages run before their own, in this order.
+/// The scripts that all pages run before their own, in this order.
 const SHARED_SCRIPTS: [Script; 4] = [
     // First, because it catches the errors of the others.
     Script { name: "page.js", text: include_str!("assets/page.js") },
@@ -24,6 +25,11 @@ const DISTRIBUTION: Script =
     Script { name: "distribution.js", text: include_str!("assets/distribution.js") };
 const RESULTS: Script = Script { name: "results.js", text: include_str!("assets/results.js") };
 const TREND: Script = Script { name: "trend.js", text: include_str!("assets/trend.js") };
+const JITTER: Script = Script { name: "jitter.js", text: include_str!("assets/jitter.js") };
+const STUDY: Script = Script { name: "study.js", text: include_str!("assets/study.js") };
+
+/// The kinds of records of benchmarks.
+const BENCHMARKS: &[&str] = &["bench", "compare"];
 
 /// The page of `bench` and `compare` records: verdicts with their intervals, distributions of
 /// latency, epochs, and the environment and noise of each run. Several benchmarks are shown side
@@ -35,20 +41,33 @@ const TREND: Script = Script { name: "trend.js", text: include_str!("assets/tren
 /// ```
 #[must_use]
 pub fn results(records: &[Value]) -> String {
-    page("Benchmark results", records, &[FOREST, DISTRIBUTION, RESULTS])
+    page("Benchmark results", records, BENCHMARKS, &[FOREST, DISTRIBUTION, RESULTS])
 }
 
 /// The page of the cost of each benchmark over time, one series per machine, with the verdicts of
 /// comparisons as marks.
 #[must_use]
 pub fn trend(records: &[Value]) -> String {
-    page("Benchmarks over time", records, &[FOREST, TREND])
+    page("Benchmarks over time", records, BENCHMARKS, &[FOREST, TREND])
 }
 
-fn page(title: &str, records: &[Value], scripts: &[Script]) -> String {
+/// The page of `jitter` and `gaps` records: round trips of all variants as histograms and series,
+/// linear and logarithmic, with their medians; interruptions of each side and processor, by cause.
+#[must_use]
+pub fn jitter(records: &[Value]) -> String {
+    page("Jitter", records, &["jitter", "gaps"], &[JITTER])
+}
+
+/// The page of `study` records: what a machine answers to a question, with plots and a table.
+#[must_use]
+pub fn study(records: &[Value]) -> String {
+    page("Studies of the machine", records, &["study"], &[STUDY])
+}
+
+fn page(title: &str, records: &[Value], kinds: &[&str], scripts: &[Script]) -> String {
     let (mut drawn, mut skipped) = (Vec::new(), Vec::new());
     for (index, record) in records.iter().enumerate() {
-        match refusal(record) {
+        match refusal(record, kinds) {
             None => drawn.push(record),
             Some(reason) => skipped.push(skipped_line(index, record, &reason)),
         }
@@ -58,7 +77,7 @@ fn page(title: &str, records: &[Value], scripts: &[Script]) -> String {
 }
 
 /// Why `record` is not drawn; `None` if it is.
-fn refusal(record: &Value) -> Option<String> {
+fn refusal(record: &Value, kinds: &[&str]) -> Option<String> {
     let Value::Object(fields) = record else { return Some("not an object".to_owned()) };
     let field = |name: &str| fields.get(name).unwrap_or(&Value::Null);
     if field("format") != FORMAT {
@@ -68,7 +87,7 @@ fn refusal(record: &Value) -> Option<String> {
         return Some(format!("version {}, this program reads {VERSION}", field("version")));
     }
     match field("kind").as_str() {
-        Some("bench" | "compare") => None,
+        Some(kind) if kinds.contains(&kind) => None,
         _ => Some(format!("unknown kind {}", field("kind"))),
     }
 }
@@ -88,14 +107,14 @@ mod tests {
     fn records_of_this_version_are_drawn() {
         for kind in ["bench", "compare"] {
             let record = json!({"format": "nanotape-lab", "version": 1, "kind": kind});
-            assert_eq!(refusal(&record), None, "{kind}");
+            assert_eq!(refusal(&record, BENCHMARKS), None, "{kind}");
         }
     }
 
     #[test]
     fn other_records_are_refused_with_a_reason() {
         let check = |record: Value, reason: &str| {
-            assert_eq!(refusal(&record).as_deref(), Some(reason), "{record}");
+            assert_eq!(refusal(&record, BENCHMARKS).as_deref(), Some(reason), "{record}");
         };
         check(json!([1]), "not an object");
         check(json!({}), "format null");

@@ -63,6 +63,12 @@
     ns: { to: same, from: same, ticks: linearTicks, label: Lab.nsTick, pad: 0.05 },
     logNs: { to: Math.log10, from: (at) => 10 ** at, ticks: logTicks, label: Lab.nsTick,
       pad: 0.04, empty: [0, 3], spread: 0.05 },
+    logCount: { to: Math.log10, from: (at) => 10 ** at, ticks: logTicks, label: Lab.plain,
+      pad: 0.04, empty: [0, 3], spread: 0.05 },
+    // Numbers of words: the words are those of the choice.
+    words: { to: same, from: same, label: Lab.plain, pad: 0.12,
+      ticks: (low, high, wanted) => linearTicks(low, high, Math.max(wanted, high - low))
+        .filter((value) => Number.isInteger(value)) },
     ratio,
     relative: { ...ratio,
       label: (value) => (Math.abs(value - 1) < 1e-9 ? "0%" : ratioLabel(value)) },

@@ -4,7 +4,7 @@
 // A value becomes a place by our own axes (axis.js) before uPlot sees it: its scales stay linear,
 // and one axis serves nanoseconds, logarithms of them and numbers of nines alike.
 //
-// Options: { height, sync, x, y, series, levels, marks }. `x` and `y` are { title, choices }, a
+// Options: { height, sync, x, y, series, levels, uprights, marks }. `x` and `y` are { title, choices }, a
 // choice being { name, kind, key, fromZero, title }: what the switches above the plot offer, the
 // first to begin with; `key` is the field of a point that is drawn, and "time" is a kind of x.
 // A series is { name, look, path, points }, path "line", "stepped" or null; a point is { x, y, low,
@@ -110,6 +110,26 @@
         ctx.setLineDash([]);
       }
     }
+    function drawUprights(u) {
+      const { ctx, bbox } = u;
+      const r = uPlot.pxRatio;
+      (options.uprights || []).forEach(({ x, look, text }, index) => {
+        const at = u.valToPos(axes.x.to(x), "x", true);
+        if (!isFinite(at)) return;
+        ctx.strokeStyle = ctx.fillStyle = Lab.colour(look.colour);
+        ctx.lineWidth = 1.4 * r;
+        ctx.setLineDash([6 * r, 4 * r]);
+        ctx.beginPath();
+        ctx.moveTo(at, bbox.top);
+        ctx.lineTo(at, bbox.top + bbox.height);
+        ctx.stroke();
+        ctx.setLineDash([]);
+        ctx.font = 12 * r + "px system-ui, sans-serif";
+        const fits = at < bbox.left + 0.8 * bbox.width;
+        ctx.textAlign = fits ? "left" : "right";
+        ctx.fillText(text, at + (fits ? 5 : -5) * r, bbox.top + (14 + 15 * index) * r);
+      });
+    }
     function drawPoint(u, series, point) {
       const at = of(point, "x") === null || of(point, "y") === null
         ? null : place(u, of(point, "x"), of(point, "y"));
@@ -164,6 +184,7 @@
       ctx.clip();
       ctx.setLineDash([]);
       drawLevels(u);
+      drawUprights(u);
       for (const series of shownSeries()) {
         for (const point of series.points) drawPoint(u, series, point);
       }
@@ -207,8 +228,8 @@
       } : {
         splits: (u, index, low, high) => Lab.axisOver(axis.kind, low, high,
           side === "x" ? Math.floor(width / 90) : 6).ticks.map(axis.to),
-        values: (u, splits) => splits.map((at) =>
-          axis.label(Number(axis.from(at).toPrecision(12)))),
+        values: (u, splits) => splits.map((at) => axis.kind === "words"
+          ? choice(side).words[at] || "" : axis.label(Number(axis.from(at).toPrecision(12)))),
         filter: (u, splits) => splits,
       };
       return {

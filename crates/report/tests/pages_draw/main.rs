@@ -5,6 +5,7 @@
 //! hostile names, and with each field null in turn.
 
 mod browser;
+mod machine;
 mod samples;
 
 use browser::{Browser, count, errors};
@@ -14,6 +15,25 @@ use serde_json::{Value, json};
 
 /// A name that tries to leave a script, an element, an attribute and a comment.
 const HOSTILE: &str = "</script><img src=x onerror=\"hacked()\">'\"--><!--<script>&amp;\u{2028}";
+
+/// Presses every switch twice, so that everything switched off is switched on again; then paper,
+/// another size, and the pointer over each plot until it shows something.
+const PRESS: &str = "for (let times = 0; times < 2; times++) {
+    document.querySelectorAll('button, .chip input').forEach((one) => one.click());
+}
+dispatchEvent(new Event('beforeprint'));
+dispatchEvent(new Event('afterprint'));
+dispatchEvent(new Event('resize'));
+setTimeout(() => document.querySelectorAll('.plot').forEach((plot) => {
+    const [over, tip] = [plot.querySelector('.u-over'), plot.querySelector('.tip')];
+    const place = over.getBoundingClientRect();
+    for (let at = 0; at < 4000 && tip.hidden; at += 1) {
+        over.dispatchEvent(new MouseEvent('mousemove', { bubbles: true,
+            clientX: place.left + place.width * (at % 80) / 80,
+            clientY: place.top + place.height * Math.floor(at / 80) / 50 }));
+    }
+    plot.dataset.told = String(!tip.hidden);
+}), 500);";
 
 type Draw = fn(&[Value]) -> String;
 const PAGES: [(&str, Draw); 2] = [("results", results), ("trend", trend)];
@@ -236,26 +256,8 @@ fn pages_draw_hostile_and_broken_records_in_a_browser() {
 #[test]
 fn every_switch_can_be_pressed() {
     let Some(browser) = Browser::find("every_switch_can_be_pressed") else { return };
-    // Twice, so that everything switched off is switched on again; then paper, another size, and
-    // the pointer over each plot until it shows something.
-    let press = "for (let times = 0; times < 2; times++) {
-        document.querySelectorAll('button, .chip input').forEach((one) => one.click());
-    }
-    dispatchEvent(new Event('beforeprint'));
-    dispatchEvent(new Event('afterprint'));
-    dispatchEvent(new Event('resize'));
-    setTimeout(() => document.querySelectorAll('.plot').forEach((plot) => {
-        const [over, tip] = [plot.querySelector('.u-over'), plot.querySelector('.tip')];
-        const place = over.getBoundingClientRect();
-        for (let at = 0; at < 4000 && tip.hidden; at += 1) {
-            over.dispatchEvent(new MouseEvent('mousemove', { bubbles: true,
-                clientX: place.left + place.width * (at % 80) / 80,
-                clientY: place.top + place.height * Math.floor(at / 80) / 50 }));
-        }
-        plot.dataset.told = String(!tip.hidden);
-    }), 500);";
     for (name, page) in [("results", results(&ordinary())), ("trend", trend(&two_months()))] {
-        let page = browser.document(&format!("{name}.html"), &with_script(&page, press));
+        let page = browser.document(&format!("{name}.html"), &with_script(&page, PRESS));
         assert_eq!(errors(&page), "", "{name}");
         assert_eq!(count(&page, "data-told=\"true\""), count(&page, "class=\"plot\""), "{name}");
     }

@@ -17,7 +17,7 @@ impl Numbers {
     }
 
     /// Around 0, with a standard deviation of about 1.
-    fn bell(&mut self) -> f64 {
+    pub(crate) fn bell(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
 }
@@ -69,6 +69,14 @@ fn latency(ns: f64, numbers: &mut Numbers) -> Value {
         "intervals": {"p50": [at(0.49), at(0.51)], "p99": [at(0.988), at(0.992)]},
         "distribution": distribution,
     })
+}
+
+/// The quantiles of sorted values, by name.
+pub(crate) fn quantiles_of(sorted: &[f64]) -> Value {
+    let at = |share: f64| round(sorted[((sorted.len() - 1) as f64 * share) as usize]);
+    json!({"p0": at(0.0), "p25": at(0.25), "p50": at(0.5), "p75": at(0.75), "p90": at(0.9),
+           "p99": at(0.99), "p99.9": at(0.999), "p99.99": at(0.9999), "p99.999": at(0.99999),
+           "p100": at(1.0)})
 }
 
 /// The highest value of the bucket that `ns` falls into, 64 buckets a doubling.

@@ -14,7 +14,7 @@ use nanotape_console::{
     values::{count, two_cpus},
 };
 use nanotape_lab::{
-    NoiseWatch, Pin, Placement, PlacementRequest,
+    NoiseWatch, Pin, Placement, PlacementRequest, pages,
     placement::allowed_cpus,
     record::{RunContext, append},
 };
@@ -232,7 +232,7 @@ pub(crate) fn run(command: &JitterCommand) -> anyhow::Result<Status> {
     output.heading(&text::heading(&context, command))?;
     let trace = trace.as_mut().ok();
     command.measure_all(&mut context, &variants, &allowed, trace, &rungs, watch, &mut output)?;
-    let records = output.finish_with(|_| String::new())?;
+    let records = output.finish_with(pages::jitter)?;
     if let Some(folder) = &command.record {
         let host = context.environment.host.as_deref().unwrap_or("unknown");
         let lines = history::lines(&records);

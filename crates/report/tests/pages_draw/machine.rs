@@ -1,0 +1,217 @@
+//! The pages of jitter and of studies: their samples, and what a browser draws of them.
+
+use nanotape_report::{jitter, study};
+use serde_json::{Value, json};
+
+use crate::{
+    HOSTILE, PRESS,
+    browser::{Browser, count, errors},
+    samples::{Numbers, each_null, environment, quantiles_of},
+    with_script,
+};
+
+/// A `jitter` record of this variant, of about `ns` a round trip.
+fn run(name: &str, ns: f64, seed: u64) -> Value {
+    let mut numbers = Numbers::new(seed);
+    let mut trips: Vec<f64> = (0..4_000)
+        .map(|index| {
+            let slow = if index % 400 == 0 { 60.0 } else { 1.0 };
+            (ns * slow * (1.0 + 0.08 * numbers.bell().abs())).round()
+        })
+        .collect();
+    let (low, high): (Vec<f64>, Vec<f64>) = trips
+        .chunks(20)
+        .map(|slice| (slice[0].min(slice[1]), slice.iter().copied().fold(0.0, f64::max)))
+        .unzip();
+    trips.sort_by(f64::total_cmp);
+    let mut distribution: Vec<(f64, u64)> = Vec::new();
+    for &trip in &trips {
+        match distribution.last_mut() {
+            Some((highest, count)) if *highest == trip => *count += 1,
+            _ => distribution.push((trip, 1)),
+        }
+    }
+    let quantiles = quantiles_of(&trips);
+    let cause = |cause: &str, side: &str, count: u64| {
+        json!({"cause": cause, "side": side, "count": count, "ns": count * 18_000,
+               "p50_ns": 17_500, "max_ns": 44_000})
+    };
+    json!({
+        "format": "nanotape-lab", "version": 1, "kind": "jitter", "name": name,
+        "time": "2026-11-24T10:00:00Z", "environment": environment("alder", 0), "noise": [],
+        "clock": {"source": "tsc", "stamp_ns": 9.4, "resolution_ns": 0.38},
+        "variant": {"ring": "cells", "wait": "spin", "cpus": [2, 3], "class": "normal",
+                    "priority": null, "huge_pages": false},
+        "round_trips": {"unit": "ns a round trip", "count": 4_000, "quantiles": quantiles,
+                        "intervals": {"p50": [ns, ns * 1.02]}, "distribution": distribution},
+        "turns": [],
+        "series": {"slice_ns": 4_000_000, "low": low, "p50": low, "high": high},
+        "longest": [{"at_ns": 12_000_000, "ns": ns * 60.0, "side": "ponger",
+                     "cause": "preempted by kworker vmstat_update"}],
+        "slow": {"pinger": 3, "ponger": 4, "both": 2, "neither": 1},
+        "interruptions": {
+            "threshold_ns": 1_000,
+            "sides": [{"side": "pinger", "cpu": 2, "watched_ns": 800_000_000, "count": 320,
+                       "lost_ns": 5_760_000}],
+            "causes": [cause("timer interrupt", "pinger", 300), cause("unexplained", "ponger", 20)],
+        },
+        "refused": ["real-time scheduling was refused: Operation not permitted"],
+        "counters": {"bad_speculation": 0.034}, "counters_absent": null,
+        "rungs": [{"rung": "page faults", "used": true, "why": null},
+                  {"rung": "events of the kernel", "used": false, "why": "it needs root"}],
+    })
+}
+
+/// A `gaps` record of this processor.
+fn processor(cpu: u32) -> Value {
+    let longest: Vec<Value> = (0..60)
+        .map(|index| {
+            let cause = if index % 3 == 0 { "unexplained" } else { "timer interrupt" };
+            json!([index * 4_000_000, 15_000 + 100 * (index % 7), cause])
+        })
+        .collect();
+    json!({
+        "format": "nanotape-lab", "version": 1, "kind": "gaps", "name": format!("processor {cpu}"),
+        "time": "2026-11-24T10:00:00Z", "environment": environment("alder", 0), "noise": [],
+        "clock": {"source": "tsc", "stamp_ns": 9.4, "resolution_ns": 0.38},
+        "cpu": cpu, "class": "fifo", "priority": 40, "watched_ns": 1_000_000_000_u64,
+        "turns": 90_000_000, "threshold_ns": 300, "count": 60, "not_kept": 0, "lost_ns": 900_000,
+        "quantiles": {"p0": 15_000, "p50": 15_300, "p99": 15_600, "p100": 15_600},
+        "distribution": [[15_100, 20], [15_400, 30], [15_600, 10]],
+        "longest": longest,
+        "causes": [{"cause": "timer interrupt", "count": 40, "ns": 600_000, "p50_ns": 15_300,
+                    "max_ns": 15_600}],
+        "interrupts": [{"name": "Local timer interrupts", "count": 250}],
+        "unmatched": 0,
+        "periods": [{"period_ns": 10_000_000.0, "strength": 0.92, "count": 20, "is_found": true}],
+        "speed": {"turn_ns": 10.9, "low_ns": 10.8, "high_ns": 11.2, "steps": 2},
+        "refused": [], "rungs": [],
+    })
+}
+
+/// A `study` record with a plot of numbers and one of words.
+fn answer(name: &str) -> Value {
+    json!({
+        "format": "nanotape-lab", "version": 1, "kind": "study", "name": name,
+        "time": "2026-11-24T10:00:00Z", "environment": environment("alder", 0), "noise": [],
+        "clock": {"source": "tsc", "stamp_ns": 9.4, "resolution_ns": 0.38},
+        "question": "What does a message cost after a pause?",
+        "method": "Messages are applied to books at seven rates.",
+        "answers": ["A message takes 2.9 times as long at 1 a second."],
+        "columns": [{"name": "rate", "unit": "count"}, {"name": "median", "unit": "ns"},
+                    {"name": "against the fastest", "unit": "x"}, {"name": "wait", "unit": null}],
+        "rows": [[1, 812.0, 2.9, "sleep"], [1_000_000, 280.0, 1.0, "spin"]],
+        "plots": [
+            {"title": "Time of a message", "x": {"label": "messages a second", "unit": null,
+             "scale": "log"}, "y": {"label": "one message", "unit": "ns", "scale": "log"},
+             "series": [{"name": "sleep", "points": [[1, 812.0], [1_000_000, 280.0]],
+                         "low": [700.0, 270.0], "high": [990.0, 300.0]}]},
+            {"title": "By wait", "x": {"label": "wait", "unit": null, "scale": "words"},
+             "y": {"label": "one message", "unit": "ns", "scale": "linear"},
+             "series": [{"name": "median", "points": [["spin", 280.0], ["sleep", 812.0]],
+                         "low": null, "high": null},
+                        {"name": "longest", "points": [["spin", 300.0], ["sleep", 990.0]],
+                         "low": null, "high": null}]},
+        ],
+        "not_measured": ["a second thread on the same core: this machine shows none"],
+    })
+}
+
+/// Every text that a record holds, as a name that tries to leave its place.
+fn hostile(record: &Value) -> Value {
+    fn replace(value: &mut Value, at: &str) {
+        match value {
+            Value::String(text) if !["format", "kind"].contains(&at) => *text = HOSTILE.to_owned(),
+            Value::Array(entries) => entries.iter_mut().for_each(|entry| replace(entry, at)),
+            Value::Object(fields) => {
+                fields.iter_mut().for_each(|(name, field)| replace(field, name))
+            }
+            _ => {}
+        }
+    }
+    let mut record = record.clone();
+    replace(&mut record, "");
+    record
+}
+
+fn runs() -> Vec<Value> {
+    vec![
+        run("cells, spin, pinned, normal", 410.0, 1),
+        run("stream, spin, pinned, normal", 590.0, 2),
+        processor(0),
+    ]
+}
+
+type Page = (&'static str, fn(&[Value]) -> String, fn() -> Vec<Value>);
+const PAGES: [Page; 2] =
+    [("jitter", jitter, runs), ("study", study, || vec![answer("cold"), answer("pause")])];
+
+#[test]
+fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
+    let Some(browser) = Browser::find("pages_of_the_machine") else { return };
+    let expected: [&[(&str, usize)]; 2] = [
+        &[
+            // Two histograms and two series; two for the processor.
+            ("data-drawn=\"yes\"", 4 + 2),
+            ("class=\"card run\"", 2),
+            ("class=\"card alone\"", 1),
+            ("class=\"causes\"", 2 + 1),
+            ("class=\"longest narrow\"", 2),
+            (">unexplained<", 2 + 1),
+            ("events of the kernel: it needs root", 2),
+            ("the unexplained ones recur every", 1),
+            ("data-told=\"true\"", 6),
+        ],
+        &[
+            ("data-drawn=\"yes\"", 2 * 2),
+            ("class=\"card study\"", 2),
+            ("class=\"study\"", 2),
+            ("A message takes 2.9 times as long", 2),
+            ("this machine shows none", 2),
+            ("data-told=\"true\"", 4),
+        ],
+    ];
+    for ((name, draw, records), expected) in PAGES.into_iter().zip(expected) {
+        let page = with_script(&draw(&records()), PRESS);
+        let page = browser.document(&format!("{name}.html"), &page);
+        assert_eq!(errors(&page), "", "{name}");
+        for (what, times) in expected {
+            assert_eq!(count(&page, what), *times, "{name}: {what}");
+        }
+        assert_eq!(count(&page, "could not be drawn"), 0, "{name}");
+    }
+}
+
+#[test]
+fn pages_of_the_machine_draw_hostile_and_broken_records() {
+    let Some(browser) = Browser::find("pages_of_the_machine_broken") else { return };
+    for (name, draw, records) in PAGES {
+        let mut odd: Vec<Value> = records().iter().map(hostile).collect();
+        for record in records().iter().rev().take(2) {
+            odd.extend(each_null(record));
+        }
+        odd.extend([json!(null), json!({"format": "nanotape-lab", "version": 1, "kind": "bench"})]);
+        let page = with_script(&draw(&odd), "Lab.unfoldAll()");
+        let page = browser.document(&format!("{name}.html"), &page);
+        assert_eq!(errors(&page), "", "{name}");
+        assert_eq!(count(&page, "could not be drawn"), 0, "{name}");
+        assert_eq!(count(&page, "<img"), 0, "{name}");
+        assert!(page.contains("Skipped, not drawn: 2"), "{name}");
+        assert!(count(&page, "data-drawn") > 0, "{name}");
+    }
+}
+
+#[test]
+fn pages_of_the_machine_escape_their_records_and_fetch_nothing() {
+    for (name, draw, records) in PAGES {
+        let plain = draw(&records());
+        let page = draw(&records().iter().map(hostile).collect::<Vec<_>>());
+        for tag in ["<script", "</script", "<img", "<!--", "-->"] {
+            assert_eq!(count(&page, tag), count(&plain, tag), "{name}: {tag}");
+        }
+        assert!(page.contains("\\u003c/script\\u003e\\u003cimg src=x"), "{name}: the data");
+        assert!(draw(&[]).is_ascii(), "{name}");
+        assert!(draw(&[]).contains("There are no records to draw."), "{name}");
+        assert!(!plain.contains(" src=") && !plain.contains("fetch("), "{name}");
+    }
+}
