@@ -13,6 +13,7 @@ mod accounts;
 mod attribution;
 mod cause;
 pub mod changes;
+pub mod doctor;
 mod gaps;
 mod interrupts;
 pub mod jitter;

@@ -1,0 +1,104 @@
+//! Which processors take the interrupts of devices.
+
+use super::{Check, CpuList, Finding, Verdict, View, When};
+
+/// Names in a finding.
+const MOST_NAMES: usize = 6;
+
+pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
+    vec![device_interrupts(view), default_affinity(view), irqbalance(view)]
+}
+
+fn device_interrupts(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "irq-affinity",
+        title: "interrupts of devices on the hot processors",
+        good: "none but those of the program's own network queue",
+        why: "each takes 10 to 20 us with the work that follows it",
+        when: When::Now,
+    };
+    let numbers: Vec<String> = view
+        .system
+        .names("/proc/irq")
+        .into_iter()
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .collect();
+    if numbers.is_empty() {
+        return check.unknown("cannot read /proc/irq");
+    }
+    let is_hot = |number: &&String| {
+        let list = |name: &str| CpuList::parse(&view.read(&format!("/proc/irq/{number}/{name}"))?);
+        let effective = list("effective_affinity_list").filter(|list| !list.is_empty());
+        effective
+            .or_else(|| list("smp_affinity_list"))
+            .is_some_and(|list| list.has_any_of(view.hot))
+    };
+    let hot: Vec<&String> = numbers.iter().filter(is_hot).collect();
+    // An interrupt with a handler has a folder with the handler's name.
+    let handler = |number: &&String| view.system.folders(&format!("/proc/irq/{number}")).pop();
+    let used: Vec<String> = hot.iter().filter_map(handler).collect();
+    if used.is_empty() {
+        return check.found(Verdict::Ok, "none in /proc/irq/*/effective_affinity_list");
+    }
+    let shown = used.iter().take(MOST_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    let more = if used.len() > MOST_NAMES { ", ..." } else { "" };
+    let others = view.others();
+    let fix = match others.as_str() {
+        "" => "leave a processor to them: choose fewer hot ones with --cpus".to_owned(),
+        others => format!(
+            "for f in /proc/irq/*/smp_affinity_list; do echo {others} > $f; done 2>/dev/null"
+        ),
+    };
+    check.found(Verdict::Fail, format!("{} of them: {shown}{more}", used.len())).fix(fix)
+}
+
+fn default_affinity(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "default-irq-affinity",
+        title: "processors of the interrupts of new devices",
+        good: "not the hot ones",
+        why: "a device that is added later interrupts them",
+        when: When::Now,
+    };
+    let path = "/proc/irq/default_smp_affinity";
+    let Some(text) = view.read(path) else { return check.unknown(format!("cannot read {path}")) };
+    let Some(mask) = super::scheduling::cpus_of_mask(&text) else {
+        return check.unknown(format!("{path} has {text:?}, which is no mask"));
+    };
+    let others = CpuList::parse(&view.others()).unwrap_or_default();
+    let fix = match others.is_empty() {
+        true => "leave a processor to them: choose fewer hot ones with --cpus".to_owned(),
+        false => format!("echo {} > {path}", others.mask()),
+    };
+    check
+        .judged(!mask.has_any_of(view.hot), Verdict::Warn, format!("{text} in {path}"))
+        .fix(fix)
+        .undo(format!("echo {text} > {path}"))
+}
+
+fn irqbalance(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "irqbalance",
+        title: "a program that moves interrupts",
+        good: "stopped, or told to leave the hot processors alone",
+        why: "it moves interrupts back to the hot processors",
+        when: When::Now,
+    };
+    let is_running = view.system.names("/proc").iter().any(|process| {
+        process.bytes().all(|byte| byte.is_ascii_digit())
+            && view.read(&format!("/proc/{process}/comm")).as_deref() == Some("irqbalance")
+    });
+    let banned = ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance"].iter().any(|path| {
+        view.read(path).is_some_and(|text| {
+            text.lines().any(|line| line.trim_start().starts_with("IRQBALANCE_BANNED_CPULIST="))
+        })
+    });
+    match (is_running, banned) {
+        (false, _) => check.found(Verdict::Ok, "it does not run"),
+        (true, true) => check.found(Verdict::Info, "it runs, with banned processors"),
+        (true, false) => check
+            .found(Verdict::Warn, "it runs")
+            .fix("systemctl disable --now irqbalance")
+            .undo("systemctl enable --now irqbalance"),
+    }
+}

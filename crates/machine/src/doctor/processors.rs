@@ -1,0 +1,237 @@
+//! The processor itself: whether it is real, shared, and whose.
+
+use super::{Check, CpuList, Finding, Verdict, View, When};
+
+pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
+    vec![
+        hypervisor(view),
+        stolen(view),
+        isolated(view),
+        smt(view),
+        numa(view),
+        mitigations(view),
+        microcode(view),
+        quota(view),
+        pressure(view),
+    ]
+}
+
+fn hypervisor(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "hypervisor",
+        title: "a hypervisor below the kernel",
+        good: "none",
+        why: "it takes the processor without a trace in this kernel, and makes each timer \
+              interrupt ten times as long",
+        when: When::Firmware,
+    };
+    match view.facts.hypervisor.as_deref() {
+        None => check.unknown("this processor does not report one or none"),
+        Some("none") => check.found(Verdict::Ok, "none, by the processor"),
+        Some(name) => check
+            .found(Verdict::Fail, format!("{name}, by the processor"))
+            .fix("a machine of its own; else a dedicated host with pinned processors"),
+    }
+}
+
+fn stolen(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "stolen",
+        title: "time that the hypervisor gave to others since the start",
+        good: "0",
+        why: "the processor was taken for milliseconds",
+        when: When::Firmware,
+    };
+    let Some(text) = view.read("/proc/stat") else {
+        return check.unknown("cannot read /proc/stat");
+    };
+    let ticks = |line: &str| -> Option<(u64, u64)> {
+        let fields: Option<Vec<u64>> =
+            line.split_whitespace().skip(1).take(8).map(|word| word.parse().ok()).collect();
+        let fields = fields?;
+        Some((*fields.get(7)?, fields.iter().fold(0_u64, |sum, one| sum.saturating_add(*one))))
+    };
+    let Some((stolen, all)) = text.lines().next().and_then(ticks) else {
+        return check.unknown("/proc/stat has no sum of all processors");
+    };
+    let share = 100.0 * stolen as f64 / all.max(1) as f64;
+    check
+        .judged(stolen == 0, Verdict::Warn, format!("{share:.2}% in /proc/stat"))
+        .fix("pinned processors on the host")
+}
+
+fn isolated(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "isolated",
+        title: "processors that the scheduler leaves alone",
+        good: "the hot processors are isolated",
+        why: "the scheduler moves other threads to them",
+        when: When::KernelCommandLine,
+    };
+    let path = "/sys/devices/system/cpu/isolated";
+    let Some(isolated) = view.read(path).and_then(|text| CpuList::parse(&text)) else {
+        return check.unknown(format!("cannot read {path}"));
+    };
+    let told = if isolated.is_empty() { "none".to_owned() } else { isolated.to_string() };
+    check
+        .judged(isolated.has_all_of(view.hot), Verdict::Fail, format!("{told} in {path}"))
+        .fix(format!(
+            "isolcpus=managed_irq,domain,{} on the kernel command line, or an isolated partition of \
+             cpuset",
+            view.hot
+        ))
+        .undo("remove isolcpus from the kernel command line")
+}
+
+fn smt(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "smt",
+        title: "hardware threads that share a core with a hot processor",
+        good: "none, or idle ones",
+        why: "two threads of a core share its execution units and its first caches",
+        when: When::Now,
+    };
+    let siblings: Vec<u32> = view
+        .hot
+        .iter()
+        .filter_map(|cpu| {
+            let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+            CpuList::parse(&view.read(&path)?)
+        })
+        .flat_map(|list| list.iter().collect::<Vec<_>>())
+        .collect();
+    if siblings.is_empty() {
+        return check.unknown("cannot read thread_siblings_list of the hot processors");
+    }
+    let others = CpuList::of(siblings.into_iter().filter(|&cpu| !view.hot.contains(cpu)));
+    let shared = view.hot.iter().any(|cpu| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        let list = view.read(&path).and_then(|text| CpuList::parse(&text)).unwrap_or_default();
+        list.iter().any(|other| other != cpu && view.hot.contains(other))
+    });
+    if others.is_empty() && !shared {
+        let hidden = match view.facts.hypervisor.as_deref() {
+            Some("none") => "",
+            _ => "; a guest may not be told",
+        };
+        return check.found(
+            if hidden.is_empty() { Verdict::Ok } else { Verdict::Info },
+            format!("none in thread_siblings_list{hidden}"),
+        );
+    }
+    let read = if shared {
+        "two hot processors share a core".to_owned()
+    } else {
+        format!("processors {others}")
+    };
+    check
+        .found(Verdict::Warn, read)
+        .fix("echo off > /sys/devices/system/cpu/smt/control")
+        .undo("echo on > /sys/devices/system/cpu/smt/control")
+}
+
+fn numa(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "numa",
+        title: "memory nodes",
+        good: "hot processors, their memory and their network card on one node",
+        why: "each access to another node takes 100 ns more",
+        when: When::Now,
+    };
+    let names = view.system.names("/sys/devices/system/node");
+    let nodes = names.iter().filter(|name| {
+        name.strip_prefix("node").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    match nodes.count() {
+        0 => check.unknown("cannot read /sys/devices/system/node"),
+        1 => check.found(Verdict::Ok, "one node in /sys/devices/system/node"),
+        count => check
+            .found(Verdict::Info, format!("{count} nodes in /sys/devices/system/node"))
+            .fix("numactl --cpunodebind=N --membind=N PROGRAM"),
+    }
+}
+
+fn mitigations(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "mitigations",
+        title: "mitigations of processor bugs",
+        good: "known; off only where all programs are trusted",
+        why: "they make each system call and each interrupt longer",
+        when: When::KernelCommandLine,
+    };
+    let folder = "/sys/devices/system/cpu/vulnerabilities";
+    let names = view.system.names(folder);
+    if names.is_empty() {
+        return check.unknown(format!("cannot read {folder}"));
+    }
+    let active = names.iter().filter(|name| {
+        view.read(&format!("{folder}/{name}")).is_some_and(|text| text.starts_with("Mitigation"))
+    });
+    let count = active.count();
+    check
+        .judged(count == 0, Verdict::Info, format!("{count} active in {folder}"))
+        .fix("mitigations=off on the kernel command line, if every program here is trusted")
+        .undo("remove mitigations=off from the kernel command line")
+}
+
+fn microcode(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "microcode",
+        title: "revision of the microcode",
+        good: "that of the vendor's last release",
+        why: "old ones have slow mitigations and bugs of timers",
+        when: When::Firmware,
+    };
+    let text = view.read("/proc/cpuinfo").unwrap_or_default();
+    let revision = text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == "microcode").then(|| value.trim().to_owned())
+    });
+    match revision {
+        None => check.unknown("/proc/cpuinfo does not tell it"),
+        Some(revision) => check.found(Verdict::Info, format!("{revision} in /proc/cpuinfo")),
+    }
+}
+
+fn quota(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "cpu-quota",
+        title: "limit of processor time of this control group",
+        good: "no limit",
+        why: "a group that has used its share is stopped until the next period",
+        when: When::Now,
+    };
+    let group = view
+        .read("/proc/self/cgroup")
+        .and_then(|text| text.lines().find_map(|line| line.strip_prefix("0::").map(str::to_owned)));
+    let path = format!("/sys/fs/cgroup{}/cpu.max", group.unwrap_or_default().trim_end_matches('/'));
+    match view.read(&path) {
+        None => check.found(Verdict::Ok, format!("no limit: there is no {path}")),
+        Some(text) => check
+            .judged(text.starts_with("max"), Verdict::Fail, format!("{text} in {path}"))
+            .fix(format!("echo max > {path}"))
+            .undo(format!("echo '{text}' > {path}")),
+    }
+}
+
+fn pressure(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "pressure",
+        title: "share of time in which some task waits for a processor",
+        good: "below 1%",
+        why: "more threads want to run than there are processors",
+        when: When::Now,
+    };
+    let path = "/proc/pressure/cpu";
+    let Some(text) = view.read(path) else { return check.unknown(format!("cannot read {path}")) };
+    let share = text.lines().find(|line| line.starts_with("some ")).and_then(|line| {
+        let word = line.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;
+        word.parse::<f64>().ok()
+    });
+    match share {
+        None => check.unknown(format!("{path} has no average")),
+        Some(share) => check
+            .judged(share < 1.0, Verdict::Warn, format!("{share}% of the last 10 s in {path}"))
+            .fix("fewer threads, or taskset to keep them from the hot processors"),
+    }
+}

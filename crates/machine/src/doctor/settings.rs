@@ -1,0 +1,238 @@
+//! Settings that are one number or word in a file.
+
+use super::{Check, Finding, Verdict, View, When};
+
+/// A file with one value, and the value that is good.
+struct Setting {
+    check: Check,
+    path: &'static str,
+    /// Whether a value is good.
+    is_good: fn(&str) -> bool,
+    /// The value to write.
+    value: &'static str,
+    /// What it is if it is not good.
+    otherwise: Verdict,
+}
+
+fn number(text: &str) -> Option<i64> {
+    text.parse().ok()
+}
+
+/// All settings, in the order of the report.
+const SETTINGS: [Setting; 17] = [
+    now(
+        "rt-throttle",
+        "share of time for real-time threads",
+        "-1, or a real-time thread that sleeps",
+        "a real-time thread that spins is stopped for the rest of each period",
+        "/proc/sys/kernel/sched_rt_runtime_us",
+        |text| number(text) == Some(-1),
+        "-1",
+        Verdict::Warn,
+    ),
+    now(
+        "stat-interval",
+        "interval of the statistics of memory",
+        "10 seconds or more",
+        "a kernel thread runs on each processor in each interval",
+        "/proc/sys/vm/stat_interval",
+        |text| number(text).is_some_and(|seconds| seconds >= 10),
+        "120",
+        Verdict::Warn,
+    ),
+    now(
+        "timer-migration",
+        "timers of idle processors on busy ones",
+        "0",
+        "a busy processor runs the timers of others",
+        "/proc/sys/kernel/timer_migration",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Warn,
+    ),
+    now(
+        "watchdog",
+        "watchdog of hanging processors",
+        "0, or a mask without the hot processors",
+        "a timer and a thread of the highest class run on each processor every four seconds",
+        "/proc/sys/kernel/watchdog",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Warn,
+    ),
+    now(
+        "nmi-watchdog",
+        "watchdog by non-maskable interrupts",
+        "0",
+        "it interrupts each processor, and takes one of its counters",
+        "/proc/sys/kernel/nmi_watchdog",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Warn,
+    ),
+    now(
+        "thp",
+        "transparent huge pages",
+        "never, with huge pages that programs ask for",
+        "the kernel moves and clears pages of 2 MiB while a program runs",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        |text| text == "never",
+        "never",
+        Verdict::Warn,
+    ),
+    now(
+        "thp-defrag",
+        "moving memory for huge pages",
+        "never",
+        "a page fault waits until memory has been moved together",
+        "/sys/kernel/mm/transparent_hugepage/defrag",
+        |text| text == "never",
+        "never",
+        Verdict::Warn,
+    ),
+    now(
+        "numa-balancing",
+        "moving pages to the node that uses them",
+        "0",
+        "the kernel unmaps pages to see who uses them: each is a page fault",
+        "/proc/sys/kernel/numa_balancing",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Fail,
+    ),
+    now(
+        "ksm",
+        "sharing of equal pages",
+        "0",
+        "a kernel thread reads all memory, and a store to a shared page is a page fault",
+        "/sys/kernel/mm/ksm/run",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Warn,
+    ),
+    now(
+        "compaction",
+        "moving memory together in advance",
+        "0",
+        "a kernel thread moves pages, and processors flush their address caches",
+        "/proc/sys/vm/compaction_proactiveness",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Warn,
+    ),
+    now(
+        "swappiness",
+        "moving memory of programs to disk",
+        "10 or less",
+        "a page that was moved out is read from the disk when it is used",
+        "/proc/sys/vm/swappiness",
+        |text| number(text).is_some_and(|share| share <= 10),
+        "10",
+        Verdict::Info,
+    ),
+    now(
+        "writeback",
+        "interval of writing files to disk",
+        "15 seconds or more",
+        "kernel threads wake up in each interval",
+        "/proc/sys/vm/dirty_writeback_centisecs",
+        |text| number(text).is_some_and(|hundredths| hundredths == 0 || hundredths >= 1_500),
+        "1500",
+        Verdict::Info,
+    ),
+    now(
+        "hung-task",
+        "search for hanging tasks",
+        "0, or 600 seconds or more",
+        "a kernel thread looks at all tasks in each interval",
+        "/proc/sys/kernel/hung_task_timeout_secs",
+        |text| number(text).is_some_and(|seconds| seconds == 0 || seconds >= 600),
+        "600",
+        Verdict::Info,
+    ),
+    now(
+        "split-lock",
+        "slowing down of locks across two cache lines",
+        "0 if the program is known to have none",
+        "a thread with such a lock sleeps",
+        "/proc/sys/kernel/split_lock_mitigate",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Info,
+    ),
+    now(
+        "busy-poll",
+        "polling of sockets by the kernel",
+        "50, unless the program polls by itself",
+        "without it a packet waits for an interrupt and a wake-up",
+        "/proc/sys/net/core/busy_poll",
+        |text| number(text).is_some_and(|micros| micros > 0),
+        "50",
+        Verdict::Info,
+    ),
+    now(
+        "busy-read",
+        "polling of blocking reads by the kernel",
+        "50, unless the program polls by itself",
+        "without it a packet waits for an interrupt and a wake-up",
+        "/proc/sys/net/core/busy_read",
+        |text| number(text).is_some_and(|micros| micros > 0),
+        "50",
+        Verdict::Info,
+    ),
+    now(
+        "machine-check",
+        "search for corrected errors of memory",
+        "0",
+        "each processor is interrupted in each interval",
+        "/sys/devices/system/machinecheck/machinecheck0/check_interval",
+        |text| matches!(text, "0" | "0x0"),
+        "0",
+        Verdict::Info,
+    ),
+];
+
+#[expect(clippy::too_many_arguments, reason = "a line of the table")]
+const fn now(
+    name: &'static str,
+    title: &'static str,
+    good: &'static str,
+    why: &'static str,
+    path: &'static str,
+    is_good: fn(&str) -> bool,
+    value: &'static str,
+    otherwise: Verdict,
+) -> Setting {
+    let check = Check { name, title, good, why, when: When::Now };
+    Setting { check, path, is_good, value, otherwise }
+}
+
+pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
+    SETTINGS.iter().map(|setting| setting.find(view)).collect()
+}
+
+impl Setting {
+    fn find(&self, view: &View<'_>) -> Finding {
+        let path = self.path;
+        let text = match view.system.read_or_error(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                // What a kernel does not have does not disturb anybody.
+                return self.check.found(Verdict::Ok, format!("this kernel has no {path}"));
+            }
+            Err(error) => return self.check.unknown(format!("cannot read {path}: {error}")),
+        };
+        let value = chosen(&text);
+        let verdict = if (self.is_good)(value) { Verdict::Ok } else { self.otherwise };
+        self.check
+            .found(verdict, format!("{value} in {path}"))
+            .fix(format!("echo {} > {path}", self.value))
+            .undo(format!("echo {value} > {path}"))
+    }
+}
+
+/// The word in brackets of `always [madvise] never`, or the whole text.
+pub(super) fn chosen(text: &str) -> &str {
+    let word = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    word.map_or(text, |(word, _)| word)
+}

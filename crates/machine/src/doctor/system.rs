@@ -1,0 +1,143 @@
+//! The files of a machine, below a root, and the few facts that are not in files.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use nanotape_clock::{Clock, Source, cross_core};
+use nix::sys::resource::{Resource, getrlimit};
+
+use super::CpuList;
+
+/// A larger file is not one of the kernel's settings.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The files of a machine.
+#[derive(Clone, Debug)]
+pub struct System {
+    root: PathBuf,
+}
+
+/// Facts that are not in files.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Facts {
+    /// The name of the hypervisor; `None` if it is not known, `none` if there is none.
+    pub hypervisor: Option<String>,
+    /// The release of the kernel, such as `6.12.3-rt`.
+    pub kernel: String,
+    /// Whether the clock reads the time stamp counter; else why not.
+    pub counter: Result<(), String>,
+    /// Cost of an unfenced stamp in nanoseconds.
+    pub stamp_ns: f64,
+    /// The largest offset between two processors' clocks, with its bound, in nanoseconds.
+    pub offset_ns: Option<f64>,
+    /// The highest real-time priority that the limits allow; `None` without a limit.
+    pub rtprio_limit: Option<u64>,
+    /// Bytes that the limits allow to lock; `None` without a limit.
+    pub memlock_limit: Option<u64>,
+    /// Whether the process may use any priority, and lock any memory.
+    pub is_privileged: bool,
+}
+
+impl Facts {
+    /// The facts of this machine. Takes a moment: processors exchange stamps.
+    pub fn of_this_machine(clock: &Clock, hypervisor: Option<String>) -> Self {
+        let offsets = cross_core::measure(clock, cross_core::Effort::default());
+        let offset = offsets.iter().map(|one| one.offset_nanos.abs()).reduce(f64::max);
+        let limit = |resource: Resource| {
+            let (soft, _) = getrlimit(resource).ok()?;
+            (soft != u64::MAX).then_some(soft)
+        };
+        let name = rustix::system::uname();
+        Self {
+            hypervisor,
+            kernel: name.release().to_string_lossy().into_owned(),
+            counter: match clock.source() {
+                Source::TimeStampCounter => Ok(()),
+                _ => Err(clock.why().to_string()),
+            },
+            stamp_ns: clock.costs().unfenced_nanos,
+            offset_ns: offset.filter(|offset| offset.is_finite()),
+            rtprio_limit: limit(Resource::RLIMIT_RTPRIO),
+            memlock_limit: limit(Resource::RLIMIT_MEMLOCK),
+            is_privileged: rustix::process::geteuid().is_root(),
+        }
+    }
+}
+
+impl Default for System {
+    fn default() -> Self {
+        Self::at(Path::new("/"))
+    }
+}
+
+impl System {
+    /// The machine with its files below `root`.
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    /// The text of a file, such as `/proc/cmdline`, without space around it.
+    pub fn read(&self, path: &str) -> Option<String> {
+        self.read_or_error(path).ok()
+    }
+
+    /// The same, with the error of the system.
+    pub(super) fn read_or_error(&self, path: &str) -> io::Result<String> {
+        let path = self.root.join(path.trim_start_matches('/'));
+        if fs::metadata(&path)?.len() > MOST_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let bytes = fs::read(path)?;
+        Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+    }
+
+    /// Whether there is a file or folder.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.root.join(path.trim_start_matches('/')).exists()
+    }
+
+    /// The names in a folder, sorted; empty if it cannot be read.
+    pub(super) fn names(&self, path: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.root.join(path.trim_start_matches('/'))) else {
+            return Vec::new();
+        };
+        let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// The names of the folders in a folder, sorted.
+    pub(super) fn folders(&self, path: &str) -> Vec<String> {
+        let mut names = self.names(path);
+        names.retain(|name| self.root.join(path.trim_start_matches('/')).join(name).is_dir());
+        names
+    }
+
+    /// Processors that are online; processor 0 if that cannot be read.
+    pub fn online(&self) -> CpuList {
+        let list =
+            self.read("/sys/devices/system/cpu/online").and_then(|text| CpuList::parse(&text));
+        list.filter(|list| !list.is_empty()).unwrap_or_else(|| CpuList::of([0]))
+    }
+
+    /// The value of a word on the kernel's command line: `isolcpus=2-3` has `2-3`, a word without a
+    /// value has an empty one.
+    pub(super) fn kernel_word(&self, name: &str) -> Option<String> {
+        let line = self.read("/proc/cmdline")?;
+        line.split_whitespace().rev().find_map(|word| match word.split_once('=') {
+            Some((known, value)) if known == name => Some(value.to_owned()),
+            None if word == name => Some(String::new()),
+            _ => None,
+        })
+    }
+
+    /// Whether the kernel was built with an option; `None` if its configuration is not to be read.
+    pub(super) fn is_built_with(&self, option: &str) -> Option<bool> {
+        let release = self.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let text = self.read(&format!("/boot/config-{release}"))?;
+        Some(text.lines().any(|line| line == format!("{option}=y")))
+    }
+}
