@@ -31,7 +31,7 @@ use crate::{
 
 fn main() -> ExitCode {
     // Worker processes of measurements and proofs run the same program.
-    if let Some(code) = nanotape_bench::worker() {
+    if let Some(code) = nanotape_bench::worker().or_else(nanotape_machine::doctor::guardian) {
         return code;
     }
     let matches = help::unwrapped(Arguments::command()).get_matches();

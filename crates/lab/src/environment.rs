@@ -139,6 +139,11 @@ pub fn to_json(environment: &Environment, noise: &Noise) -> Value {
     })
 }
 
+/// The hypervisor of this machine; `none` if the processor reports none, `None` if it is not known.
+pub fn hypervisor_of_this_machine() -> Option<String> {
+    machine::hypervisor(read("/proc/cpuinfo").as_deref())
+}
+
 fn kernel(system: Option<&str>, release: Option<&str>) -> Option<String> {
     Some(format!("{} {}", known(system?)?, known(release?)?))
 }

@@ -1,27 +1,36 @@
 //! The settings of a machine that a thread with little time depends on: what they are here, what is
 //! good, why, and the commands that change them and undo that.
 //!
-//! It reads and changes nothing. Everything that it reads is a file below a root, or a fact in
-//! [`Facts`], so that tests can describe any machine.
+//! [`examine`] reads and changes nothing. Everything that it reads is a file below a root, or a
+//! fact in [`Facts`], so that tests can describe any machine. A [`Trial`] applies one mend,
+//! measures, and restores.
 //! Failure: what cannot be read is [`Verdict::Unknown`] with the reason, and fails nothing.
 //! Sources: the checks are those of the tuned profiles network-latency, latency-performance,
 //! cpu-partitioning and realtime, of the Onload user guide, of the kernel's documentation of its
 //! per-processor threads, and of measurements on machines of this project.
 
+mod active;
 mod clocks;
 mod cpu_list;
+mod guard;
 mod interrupts;
 mod kernel_line;
 mod memory;
+mod mend;
 mod power;
 mod processors;
 mod scheduling;
 mod settings;
 mod system;
 mod tools;
+mod trial;
 
+pub use active::ActiveTest;
 pub use cpu_list::CpuList;
+pub use guard::{STATE_FILE, guardian, left_over, restore_from};
+pub use mend::{Change, Mend};
 pub use system::{Facts, System};
+pub use trial::{Effect, Side, Trial, TrialOptions};
 
 /// What a check found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,7 +47,7 @@ pub struct Finding {
     pub good: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// The command or setting that mends it.
+    /// The command or setting that mends it. Commands `echo VALUE > FILE` can be tried.
     pub fix: Option<String>,
     /// The command that undoes that.
     pub undo: Option<String>,
@@ -125,6 +134,9 @@ impl Check {
     }
 }
 
+/// The advice if no processor is left for what should run elsewhere.
+const TOO_MANY_HOT: &str = "leave a processor to it: choose fewer hot ones with --cpus";
+
 impl Finding {
     /// Adds the command, unless it is good as it is.
     fn fix(mut self, command: impl Into<String>) -> Self {
@@ -134,9 +146,9 @@ impl Finding {
         self
     }
 
-    /// Adds the command that undoes the fix, if there is one.
+    /// Adds the command that undoes the fix, if there is one that is not only advice.
     fn undo(mut self, command: impl Into<String>) -> Self {
-        if self.fix.is_some() {
+        if self.fix.as_deref().is_some_and(|fix| fix != TOO_MANY_HOT) {
             self.undo = Some(command.into());
         }
         self

@@ -3,6 +3,7 @@
 mod clock;
 mod compare;
 mod count;
+mod doctor;
 mod jitter;
 mod prove;
 mod subjects;
@@ -32,6 +33,8 @@ enum LabCommand {
     Prove(prove::ProveCommand),
     /// Measure round trips between two processors, and trace each interruption to its cause
     Jitter(Box<jitter::JitterCommand>),
+    /// Check the settings of this machine, and try mends
+    Doctor(Box<doctor::DoctorCommand>),
     /// Report the clock of all measurements: source, rate, cost, drift, offsets
     Clock(clock::ClockCommand),
 }
@@ -44,6 +47,7 @@ pub(crate) fn run(arguments: &LabArguments) -> anyhow::Result<Status> {
         LabCommand::Trend(command) => trend::run(command),
         LabCommand::Prove(command) => prove::run(command),
         LabCommand::Jitter(command) => jitter::run(command),
+        LabCommand::Doctor(command) => doctor::run(command),
         LabCommand::Clock(command) => clock::run(command),
     }
 }

@@ -13,6 +13,7 @@ mod captures;
 mod commands;
 mod convert;
 mod damaged_days;
+mod doctor;
 mod exchange;
 mod honest;
 mod inputs;

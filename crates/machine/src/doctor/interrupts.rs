@@ -1,6 +1,6 @@
 //! Which processors take the interrupts of devices.
 
-use super::{Check, CpuList, Finding, Verdict, View, When};
+use super::{Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When};
 
 /// Names in a finding.
 const MOST_NAMES: usize = 6;
@@ -44,7 +44,7 @@ fn device_interrupts(view: &View<'_>) -> Finding {
     let more = if used.len() > MOST_NAMES { ", ..." } else { "" };
     let others = view.others();
     let fix = match others.as_str() {
-        "" => "leave a processor to them: choose fewer hot ones with --cpus".to_owned(),
+        "" => TOO_MANY_HOT.to_owned(),
         others => format!(
             "for f in /proc/irq/*/smp_affinity_list; do echo {others} > $f; done 2>/dev/null"
         ),
@@ -67,7 +67,7 @@ fn default_affinity(view: &View<'_>) -> Finding {
     };
     let others = CpuList::parse(&view.others()).unwrap_or_default();
     let fix = match others.is_empty() {
-        true => "leave a processor to them: choose fewer hot ones with --cpus".to_owned(),
+        true => TOO_MANY_HOT.to_owned(),
         false => format!("echo {} > {path}", others.mask()),
     };
     check

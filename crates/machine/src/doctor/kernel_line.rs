@@ -106,7 +106,7 @@ fn implied(view: &View<'_>) -> Finding {
             .kernel_word("rcu_nocbs")
             .is_some_and(|value| CpuList::parse(&value).is_some_and(|own| ticks.has_all_of(&own)))
         {
-            findings.push("rcu_nocbs says what nohz_full implies".to_owned());
+            findings.push("rcu_nocbs repeats a part of nohz_full".to_owned());
         }
     }
     if let Some(isolated) = isolated.filter(|isolated| !isolated.is_empty()) {

@@ -1,4 +1,4 @@
-//! Memory: what is locked, what is reserved, and who moves it.
+//! Memory: what is locked, what is reserved, and the threads that move it.
 
 use super::{Check, Finding, Verdict, View, When};
 

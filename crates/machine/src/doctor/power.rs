@@ -69,7 +69,7 @@ fn turbo(view: &View<'_>) -> Finding {
             .found(Verdict::Info, format!("on: {text} in {other}"))
             .fix(format!("echo 0 > {other}"))
             .undo(format!("echo 1 > {other}")),
-        (None, None) => check.found(Verdict::Info, "not told by this kernel: the host decides"),
+        (None, None) => check.found(Verdict::Info, "not reported by this kernel: the host decides"),
     }
 }
 

@@ -112,7 +112,7 @@ fn smt(view: &View<'_>) -> Finding {
     if others.is_empty() && !shared {
         let hidden = match view.facts.hypervisor.as_deref() {
             Some("none") => "",
-            _ => "; a guest may not be told",
+            _ => "; a guest cannot see all",
         };
         return check.found(
             if hidden.is_empty() { Verdict::Ok } else { Verdict::Info },

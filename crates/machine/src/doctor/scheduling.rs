@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, CpuList, Finding, Verdict, View, When};
+use super::{Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When};
 
 /// The first release with the fair server.
 const FAIR_SERVER: (u32, u32) = (6, 12);
@@ -182,7 +182,7 @@ fn foreign_threads(view: &View<'_>, tasks: &[Task]) -> Finding {
     }
     let others = view.others();
     let command = match others.as_str() {
-        "" => "leave a processor to them: choose fewer hot ones with --cpus".to_owned(),
+        "" => TOO_MANY_HOT.to_owned(),
         others => format!(
             "systemctl set-property --runtime system.slice AllowedCPUs={others}; taskset -apc {others} PID"
         ),
@@ -239,7 +239,7 @@ fn workqueues(view: &View<'_>) -> Finding {
     };
     let others = CpuList::parse(&view.others()).unwrap_or_default();
     let fix = match others.is_empty() {
-        true => "leave a processor to it: choose fewer hot ones with --cpus".to_owned(),
+        true => TOO_MANY_HOT.to_owned(),
         false => format!("echo {} > {path}", others.mask()),
     };
     check
@@ -317,11 +317,8 @@ fn watchdog_mask(view: &View<'_>) -> Finding {
         return check.unknown(format!("{path} has {text:?}, which is no list"));
     };
     let others = view.others();
-    let fix = if others.is_empty() {
-        "echo 0 > /proc/sys/kernel/watchdog".to_owned()
-    } else {
-        format!("echo {others} > {path}")
-    };
+    let fix =
+        if others.is_empty() { TOO_MANY_HOT.to_owned() } else { format!("echo {others} > {path}") };
     check
         .judged(!mask.has_any_of(view.hot), Verdict::Warn, format!("{text} in {path}"))
         .fix(fix)

@@ -1,0 +1,102 @@
+//! The active test: threads that do nothing but look for interruptions, on the hot processors.
+
+use std::time::Duration;
+
+use nanotape_clock::Clock;
+
+use super::{Check, CpuList, Finding, Verdict, When};
+use crate::{
+    cause::Cause,
+    periods::fold,
+    spin::{ProcessorGaps, SpinError, SpinOptions, spin},
+    tally::Tally,
+    watch::WatchOptions,
+};
+
+/// Interruptions from this length on are counted.
+const THRESHOLD_NS: u64 = 1_000;
+
+/// Processors whose figures are told.
+const MOST_TOLD: usize = 8;
+
+/// How to test.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ActiveTest {
+    /// How long.
+    pub duration: Duration,
+    /// The longest interruption that is good, in nanoseconds.
+    pub target_ns: u64,
+    /// The priority in the real-time class; `None`: the normal class.
+    pub real_time_priority: Option<u8>,
+}
+
+impl ActiveTest {
+    /// Runs on the hot processors at the same time; a finding for all of them.
+    pub fn run(&self, clock: &Clock, hot: &CpuList) -> Result<Finding, SpinError> {
+        let check = Check {
+            name: "interruptions",
+            title: "interruptions of a thread that does nothing else",
+            good: "none longer than the target",
+            why: "it measures what no setting tells",
+            when: When::Now,
+        };
+        let processors = self.spin(clock, hot)?;
+        let longest = processors.iter().filter_map(|one| one.sorted_ns(clock).pop()).max();
+        let is_good = longest.is_none_or(|longest| longest <= self.target_ns);
+        let mut told: Vec<String> =
+            processors.iter().take(MOST_TOLD).map(|one| told(clock, one)).collect();
+        if processors.len() > MOST_TOLD {
+            told.push(format!("and {} more processors", processors.len() - MOST_TOLD));
+        }
+        Ok(check.judged(is_good, Verdict::Fail, told.join("; ")).fix(
+            "mend the failures above, and find the causes with `nanotape lab jitter --turns 0`",
+        ))
+    }
+
+    /// The interruptions of each hot processor.
+    pub(super) fn spin(
+        &self,
+        clock: &Clock,
+        hot: &CpuList,
+    ) -> Result<Vec<ProcessorGaps>, SpinError> {
+        spin(
+            clock,
+            &SpinOptions {
+                cpus: hot.iter().collect(),
+                duration: self.duration,
+                watch: WatchOptions { threshold_ns: THRESHOLD_NS, ..WatchOptions::default() },
+                real_time_priority: self.real_time_priority,
+            },
+        )
+    }
+}
+
+/// `processor 1: 512 a second, 1.02% of its time, longest 1300 us (preempted), ...`
+fn told(clock: &Clock, one: &ProcessorGaps) -> String {
+    let seconds = one.watched_ns(clock) as f64 / 1e9;
+    let mut tally = Tally::default();
+    for interruption in one.kept() {
+        tally.add(&interruption.cause, interruption.gap.nanos(clock));
+    }
+    let longest = one.kept().iter().max_by_key(|one| one.gap.nanos(clock));
+    let mut text = format!(
+        "processor {}: {:.0} a second, {:.3}% of its time",
+        one.cpu,
+        one.kept().len() as f64 / seconds.max(1e-9),
+        100.0 * one.lost_ns(clock) as f64 / one.watched_ns(clock).max(1) as f64
+    );
+    if let Some(longest) = longest {
+        let cause = match &longest.cause {
+            Cause::Unexplained => "no account explains it".to_owned(),
+            cause => cause.to_string(),
+        };
+        text += &format!(", longest {:.1} us ({cause})", longest.gap.nanos(clock) as f64 / 1e3);
+    }
+    if let Some(unmatched) = one.unmatched() {
+        text += &format!(", {unmatched} more than interrupts of this kernel");
+    }
+    if let Some(period) = fold(&one.unexplained_at_ns(clock)).iter().find(|one| one.is_found) {
+        text += &format!(", unexplained ones every {:.2} ms", period.period_ns / 1e6);
+    }
+    text
+}
