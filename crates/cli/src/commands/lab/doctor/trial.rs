@@ -34,7 +34,7 @@ Examples:
 Each round measures the interruptions of the processors once without and once with the mend, in a
 random order. The difference is taken within a round; its interval is at 95%. The values of before
 are restored at the end, after Ctrl-C, and if the command is killed: another process of the same
-program waits for that. A value that somebody else changes meanwhile stays, and is reported.
+program waits for that. A value that another program changes meanwhile stays, and is reported.
 
 Exit status: 0 the trial was made; 1 something could not be restored; 2 wrong usage, or a mend that
 cannot be tried.")]
