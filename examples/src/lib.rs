@@ -1,4 +1,4 @@
-//! The examples in the README, in the READMEs of the crates and in the benchmarking guide, compiled
+//! The examples in the README, in the READMEs of the crates and in two guides, compiled
 //! and run as documentation tests.
 //!
 //! This crate contains nothing else.
@@ -23,3 +23,7 @@ mod readme {}
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/BENCHMARKING.md")]
 mod benchmarking {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/jitter.md")]
+mod jitter {}
