@@ -228,22 +228,24 @@ pub fn in_full(error: &dyn core::error::Error) -> String {
 }
 
 /// A time with a suitable unit and three significant digits.
-pub(crate) fn nanos(nanos: f64) -> Nanos {
+pub fn nanos(nanos: f64) -> Nanos {
     Nanos(nanos)
 }
 
 /// See [`nanos`].
-pub(crate) struct Nanos(f64);
+#[derive(Clone, Copy, Debug)]
+pub struct Nanos(f64);
 
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match self.0 {
-            nanos if nanos < 1e3 || nanos.is_nan() => (nanos, "ns"),
-            nanos if nanos < 1e6 => (nanos / 1e3, "us"),
-            nanos if nanos < 1e9 => (nanos / 1e6, "ms"),
-            nanos => (nanos / 1e9, "s"),
+        let (value, unit) = match (self.0, self.0.abs()) {
+            (nanos, size) if size < 1e3 || nanos.is_nan() => (nanos, "ns"),
+            (nanos, size) if size < 1e6 => (nanos / 1e3, "us"),
+            (nanos, size) if size < 1e9 => (nanos / 1e6, "ms"),
+            (nanos, _) => (nanos / 1e9, "s"),
         };
-        let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+        let size = value.abs();
+        let decimals = if size < 10.0 { 2 } else { usize::from(size < 100.0) };
         write!(f, "{value:.decimals$} {unit}")
     }
 }
@@ -261,6 +263,8 @@ mod tests {
             (1_500.0, "1.50 us"),
             (2.5e7, "25.0 ms"),
             (3e9, "3.00 s"),
+            (-0.314, "-0.31 ns"),
+            (-1_500.0, "-1.50 us"),
         ];
         for (value, text) in cases {
             assert_eq!(nanos(value).to_string(), text);
