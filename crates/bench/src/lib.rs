@@ -2,7 +2,8 @@
 //!
 //! Where: layer 5, above PLANT, below the command line. [`hot`] has fixtures only; `nanotape-lab`
 //! measures their time. [`run`] is `nanotape lab bench`: whole days from files, the rings between
-//! processes and the journal, each reading in processes of its own.
+//! processes and the journal, each reading in processes of its own. [`Study`] is `nanotape lab
+//! study`: questions about the machine.
 #![forbid(unsafe_code)]
 
 mod book;
@@ -16,6 +17,7 @@ mod gaps;
 mod journal;
 mod prove;
 mod ring;
+mod study;
 
 use nanotape_lab::{Suite, truth};
 
@@ -27,6 +29,7 @@ use crate::{
 pub use crate::{
     command::{BenchCommand, run, worker},
     prove::{JournalProveCommand, RingProveCommand},
+    study::{Answered, Study, StudyError, StudyOptions},
 };
 
 /// The hot path, which `cargo xtask gate` compares.

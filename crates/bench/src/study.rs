@@ -1,0 +1,189 @@
+//! Studies of this machine: a question each, with a method, a table, plots, and the answers.
+//!
+//! Where: `nanotape lab study` prints them. The record is docs/formats/lab-machine.md.
+//!
+//! Every number is a median with its quartiles. Cases are measured in several rounds, each round in
+//! a random order, so that noise does not favour one of them. An answer is a sentence that is
+//! computed from the numbers; a difference within the noise is reported as such.
+//!
+//! To add a study, write a function from [`Setup`] to [`Findings`] in a file of its own, and add a
+//! variant to [`Study`].
+
+mod findings;
+mod numbers;
+mod pause;
+mod rounds;
+mod text;
+
+use std::{fmt, time::Duration};
+
+use nanotape_clock::Clock;
+use nanotape_console::progress::Progress;
+use nanotape_lab::{
+    NoiseWatch, Pin, Placement, PlacementRequest, placement::allowed_cpus, record::RunContext,
+};
+use serde_json::Value;
+
+use self::findings::Findings;
+
+/// A question about this machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Study {
+    /// The cost of a pause, and its effect on a poll loop.
+    Pause,
+}
+
+/// How to run a study.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StudyOptions {
+    /// The approximate time of each study.
+    pub time: Duration,
+    /// The processors, the most important one first; empty: the allowed ones from the last.
+    pub cpus: Vec<u32>,
+    /// The priority in the real-time class SCHED_FIFO; `None`: the normal class, and priority 40
+    /// where a study compares the classes.
+    pub real_time_priority: Option<u8>,
+}
+
+/// What a study gets.
+pub(crate) struct Setup<'a> {
+    pub(crate) clock: Clock,
+    /// Never empty.
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) time: Duration,
+    pub(crate) real_time_priority: Option<u8>,
+    pub(crate) progress: &'a Progress,
+}
+
+/// The result of a study.
+#[derive(Debug)]
+pub struct Answered {
+    study: Study,
+    context: RunContext,
+    findings: Findings,
+}
+
+/// Why a study has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// The process must not use this processor.
+    #[error("processor {cpu} is not among those allowed ({allowed})")]
+    Processor {
+        /// The requested processor.
+        cpu: u32,
+        /// The allowed ones.
+        allowed: String,
+    },
+    /// A thread could not be started, or ended early.
+    #[error("a measuring thread could not be started, or ended early")]
+    Thread,
+}
+
+impl Study {
+    /// All studies, in the order of the list.
+    pub const ALL: [Self; 1] = [Self::Pause];
+
+    /// The name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+        }
+    }
+
+    /// The question.
+    pub fn question(self) -> &'static str {
+        match self {
+            Self::Pause => "What does a pause cost, and what does it do to a poll loop?",
+        }
+    }
+
+    /// Answers the question on this machine.
+    pub fn run(self, options: &StudyOptions, progress: &Progress) -> Result<Answered, StudyError> {
+        let cpus = choose(&options.cpus, &allowed_cpus())?;
+        // Only described here: the threads of a study place themselves.
+        let placement = Placement::apply(&PlacementRequest {
+            pin: Pin::To(cpus[0]),
+            real_time_priority: options.real_time_priority,
+            lock_memory: false,
+        });
+        let mut context = RunContext::capture(&placement);
+        let cpu = placement.cpu();
+        placement.release();
+        let setup = Setup {
+            clock: context.clock,
+            cpus,
+            time: options.time,
+            real_time_priority: options.real_time_priority,
+            progress,
+        };
+        let watch = NoiseWatch::start(context.clock, cpu);
+        let findings = match self {
+            Self::Pause => pause::study(&setup),
+        }?;
+        context.noise = watch.stop();
+        Ok(Answered { study: self, context, findings })
+    }
+}
+
+/// The requested processors, or else the allowed ones from the last: the first ones do most of the
+/// machine's own work.
+fn choose(requested: &[u32], allowed: &[u32]) -> Result<Vec<u32>, StudyError> {
+    if let Some(&cpu) = requested.iter().find(|cpu| !allowed.contains(cpu)) {
+        let allowed: Vec<String> = allowed.iter().map(u32::to_string).collect();
+        return Err(StudyError::Processor { cpu, allowed: allowed.join(", ") });
+    }
+    Ok(match (requested, allowed) {
+        ([], []) => vec![0],
+        ([], allowed) => allowed.iter().rev().copied().collect(),
+        (requested, _) => requested.to_vec(),
+    })
+}
+
+impl Setup<'_> {
+    /// Places the calling thread on a processor, in the requested class.
+    pub(crate) fn place(&self, cpu: u32) -> Placement {
+        Placement::apply(&PlacementRequest {
+            pin: Pin::To(cpu),
+            real_time_priority: self.real_time_priority,
+            lock_memory: false,
+        })
+    }
+
+    /// Runs `work` on a thread of its own, placed on the first processor.
+    pub(crate) fn on_first<R: Send>(
+        &self,
+        work: impl FnOnce() -> R + Send,
+    ) -> Result<R, StudyError> {
+        std::thread::scope(|scope| {
+            let body = || {
+                let _placement = self.place(self.cpus[0]);
+                work()
+            };
+            let thread = std::thread::Builder::new().spawn_scoped(scope, body);
+            thread.map_err(|_| StudyError::Thread)?.join().map_err(|_| StudyError::Thread)
+        })
+    }
+}
+
+impl Answered {
+    /// The machine of the study.
+    pub fn context(&self) -> &RunContext {
+        &self.context
+    }
+
+    /// A line of the record, of kind `study`.
+    pub fn record(&self) -> Value {
+        self.context.line("study", self.study.name(), self.findings.fields(self.study.question()))
+    }
+}
+
+/// The question, the method, the table and the answers.
+impl fmt::Display for Answered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}\n", self.study.name(), self.study.question())?;
+        text::write(f, &self.findings, &self.context.noise.sentences)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! What a study found: the fields of a record of kind `study`.
+
+use serde_json::{Value, json};
+
+/// A study's result, without the machine.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// How it was measured.
+    pub(crate) method: String,
+    /// What this machine answers, a sentence each.
+    pub(crate) answers: Vec<String>,
+    pub(crate) columns: Vec<Column>,
+    /// Each as long as the columns.
+    pub(crate) rows: Vec<Vec<Value>>,
+    pub(crate) plots: Vec<Plot>,
+    /// What this machine does not allow, with the reason.
+    pub(crate) not_measured: Vec<String>,
+}
+
+/// A column of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    pub(crate) unit: Unit,
+}
+
+/// The unit of a column or of an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    Nanos,
+    Ratio,
+    Percent,
+    Count,
+    /// The label of an axis states what is counted.
+    Plain,
+    Words,
+}
+
+/// A plot of some series.
+#[derive(Debug)]
+pub(crate) struct Plot {
+    pub(crate) title: &'static str,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) series: Vec<Series>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Axis {
+    pub(crate) label: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) scale: Scale,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scale {
+    Linear,
+    Log,
+    Words,
+}
+
+/// Points with their quartiles or intervals.
+#[derive(Debug)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) points: Vec<Point>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Point {
+    pub(crate) x: Value,
+    pub(crate) y: f64,
+    /// The lower and the upper end; in all points of a series or in none.
+    pub(crate) range: Option<(f64, f64)>,
+}
+
+impl Column {
+    pub(crate) const fn new(name: &'static str, unit: Unit) -> Self {
+        Self { name, unit }
+    }
+}
+
+impl Axis {
+    pub(crate) const fn new(label: &'static str, unit: Unit, scale: Scale) -> Self {
+        Self { label, unit, scale }
+    }
+
+    pub(crate) const fn words(label: &'static str) -> Self {
+        Self::new(label, Unit::Words, Scale::Words)
+    }
+
+    fn json(self) -> Value {
+        let scale = match self.scale {
+            Scale::Linear => "linear",
+            Scale::Log => "log",
+            Scale::Words => "words",
+        };
+        json!({ "label": self.label, "unit": self.unit.name(), "scale": scale })
+    }
+}
+
+impl Unit {
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Nanos => Some("ns"),
+            Self::Ratio => Some("x"),
+            Self::Percent => Some("%"),
+            Self::Count => Some("count"),
+            Self::Plain | Self::Words => None,
+        }
+    }
+}
+
+impl Series {
+    fn json(&self) -> Value {
+        let points: Vec<Value> =
+            self.points.iter().map(|point| json!([point.x, finite(point.y)])).collect();
+        let ranges: Option<Vec<_>> = self.points.iter().map(|point| point.range).collect();
+        let low = ranges.as_ref().map(|ranges| ranges.iter().map(|one| one.0).collect::<Vec<_>>());
+        let high = ranges.map(|ranges| ranges.iter().map(|one| one.1).collect::<Vec<_>>());
+        json!({ "name": self.name, "points": points, "low": low, "high": high })
+    }
+}
+
+impl Findings {
+    /// The fields of the record.
+    pub(crate) fn fields(&self, question: &str) -> Value {
+        debug_assert!(self.rows.iter().all(|row| row.len() == self.columns.len()));
+        let column = |column: &Column| json!({ "name": column.name, "unit": column.unit.name() });
+        let plot = |plot: &Plot| {
+            json!({
+                "title": plot.title,
+                "x": plot.x.json(),
+                "y": plot.y.json(),
+                "series": plot.series.iter().map(Series::json).collect::<Vec<_>>(),
+            })
+        };
+        json!({
+            "question": question,
+            "method": self.method,
+            "answers": self.answers,
+            "columns": self.columns.iter().map(column).collect::<Vec<_>>(),
+            "rows": self.rows,
+            "plots": self.plots.iter().map(plot).collect::<Vec<_>>(),
+            "not_measured": self.not_measured,
+        })
+    }
+}
+
+/// A cell; null for a number that JSON does not have.
+pub(crate) fn finite(number: f64) -> Value {
+    if number.is_finite() { json!(number) } else { Value::Null }
+}
+
+/// A cell that might be missing.
+pub(crate) fn maybe(number: Option<f64>) -> Value {
+    number.map_or(Value::Null, finite)
+}

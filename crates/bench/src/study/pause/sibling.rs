@@ -1,0 +1,102 @@
+//! A second thread of the same core: how much slower it works beside a poll loop.
+
+use std::{fs, hint::black_box, thread};
+
+use nanotape_clock::Clock;
+use nanotape_shm::Word;
+
+use super::{
+    super::{Setup, StudyError},
+    line::{StopOnDrop, Way},
+};
+use crate::engine::mix;
+
+/// Steps of the work.
+const STEPS: u64 = 20_000;
+
+/// Repetitions of the work; the fastest counts, because interruptions only add time.
+const REPETITIONS: usize = 5;
+
+/// An allowed processor that shares its core with `cpu`, if the kernel shows one.
+pub(super) fn of(cpu: u32, allowed: &[u32]) -> Option<u32> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    let siblings = parse(&fs::read_to_string(path).ok()?)?;
+    siblings.into_iter().find(|sibling| *sibling != cpu && allowed.contains(sibling))
+}
+
+/// Why there is none.
+pub(super) fn why_none(cpu: u32) -> String {
+    let control = fs::read_to_string("/sys/devices/system/cpu/smt/control");
+    let control = control.map_or("unknown".to_owned(), |text| text.trim().to_owned());
+    format!(
+        "no allowed processor shares a core with processor {cpu} (the kernel reports SMT as \
+         {control}; a hypervisor can hide it)"
+    )
+}
+
+/// The time of fixed work on the first processor while `sibling` polls, as a ratio to the time
+/// while it is idle.
+pub(super) fn slowdown(setup: &Setup<'_>, way: &Way, sibling: u32) -> Result<f64, StudyError> {
+    let alone = setup.on_first(|| work(&setup.clock))?;
+    let word = Word::new(0);
+    let beside = thread::scope(|scope| {
+        let _stop = StopOnDrop(&word);
+        let body = || {
+            let _placement = setup.place(sibling);
+            way.poll_until_stopped(&word);
+        };
+        thread::Builder::new().spawn_scoped(scope, body).map_err(|_| StudyError::Thread)?;
+        setup.on_first(|| work(&setup.clock))
+    })?;
+    Ok(beside / alone.max(1.0))
+}
+
+/// The shortest time of independent arithmetic, which a busy core cannot hide, in ns.
+fn work(clock: &Clock) -> f64 {
+    let run = |_| {
+        let from = clock.stamp_start();
+        let sum = (0..STEPS).fold(0, |sum: u64, step| sum ^ mix(black_box(step), 1));
+        black_box(sum);
+        clock.nanos_between(from, clock.stamp()) as f64
+    };
+    (0..REPETITIONS).map(run).fold(f64::INFINITY, f64::min)
+}
+
+/// A list of processors as the kernel writes it: `0,64` or `0-1`.
+fn parse(text: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        cpus.extend((first..=last).take(1024));
+    }
+    Some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use nanotape_console::progress::Progress;
+
+    use super::*;
+    use crate::study::{pause::WAYS, tests::setup};
+
+    #[test]
+    fn siblings_are_read_from_the_list_of_the_kernel() {
+        assert_eq!(parse("0,64\n"), Some(vec![0, 64]));
+        assert_eq!(parse("2-3"), Some(vec![2, 3]));
+        assert_eq!(parse(""), None);
+        assert_eq!(of(u32::MAX, &[0, 1]), None);
+        assert!(why_none(3).contains("shares a core with processor 3"));
+    }
+
+    #[test]
+    fn work_beside_a_poll_loop_ends() {
+        let progress = Progress::with_steps("turns", 0);
+        let setup = setup(&progress);
+        let sibling = *setup.cpus.last().unwrap();
+        if sibling == setup.cpus[0] {
+            return;
+        }
+        assert!(slowdown(&setup, &WAYS[1], sibling).unwrap() > 0.0);
+    }
+}
