@@ -13,6 +13,7 @@ mod findings;
 mod numbers;
 mod pause;
 mod rounds;
+mod scheduling;
 mod text;
 
 use std::{fmt, time::Duration};
@@ -31,6 +32,8 @@ use self::findings::Findings;
 pub enum Study {
     /// The cost of a pause, and its effect on a poll loop.
     Pause,
+    /// The time that a thread loses in each scheduling class.
+    Scheduling,
 }
 
 /// How to run a study.
@@ -44,6 +47,9 @@ pub struct StudyOptions {
     /// where a study compares the classes.
     pub real_time_priority: Option<u8>,
 }
+
+/// The priority of threads that a study puts into the real-time class.
+const USUAL_PRIORITY: u8 = 40;
 
 /// What a study gets.
 pub(crate) struct Setup<'a> {
@@ -77,16 +83,20 @@ pub enum StudyError {
     /// A thread could not be started, or ended early.
     #[error("a measuring thread could not be started, or ended early")]
     Thread,
+    /// The interruptions of a processor could not be measured.
+    #[error(transparent)]
+    Spin(#[from] nanotape_machine::SpinError),
 }
 
 impl Study {
     /// All studies, in the order of the list.
-    pub const ALL: [Self; 1] = [Self::Pause];
+    pub const ALL: [Self; 2] = [Self::Pause, Self::Scheduling];
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pause => "pause",
+            Self::Scheduling => "scheduling",
         }
     }
 
@@ -94,6 +104,10 @@ impl Study {
     pub fn question(self) -> &'static str {
         match self {
             Self::Pause => "What does a pause cost, and what does it do to a poll loop?",
+            Self::Scheduling => {
+                "How much time does a thread lose in each scheduling class, alone and beside a \
+                 busy thread?"
+            }
         }
     }
 
@@ -119,6 +133,7 @@ impl Study {
         let watch = NoiseWatch::start(context.clock, cpu);
         let findings = match self {
             Self::Pause => pause::study(&setup),
+            Self::Scheduling => scheduling::study(&setup),
         }?;
         context.noise = watch.stop();
         Ok(Answered { study: self, context, findings })
@@ -162,6 +177,11 @@ impl Setup<'_> {
             let thread = std::thread::Builder::new().spawn_scoped(scope, body);
             thread.map_err(|_| StudyError::Thread)?.join().map_err(|_| StudyError::Thread)
         })
+    }
+
+    /// The priority of threads that must be in the real-time class.
+    pub(crate) fn priority(&self) -> u8 {
+        self.real_time_priority.unwrap_or(USUAL_PRIORITY)
     }
 }
 

@@ -72,10 +72,26 @@ fn a_study_of_pauses_has_every_field() {
 }
 
 #[test]
+fn a_study_of_scheduling_has_every_field_and_names_what_is_missing() {
+    let progress = Progress::with_steps("turns", 0);
+    let setup = setup(&progress);
+    let findings = scheduling::study(&setup).unwrap();
+    check(Study::Scheduling, &findings);
+    let missing = findings.not_measured.join("\n");
+    assert!(missing.contains("too short") || missing.contains("CAP_SYS_NICE"), "{missing}");
+    // The system refuses this priority to everyone.
+    let refused = Setup { real_time_priority: Some(99), ..setup };
+    let findings = scheduling::study(&refused).unwrap();
+    check(Study::Scheduling, &findings);
+    assert_eq!(findings.rows.len(), 2);
+    assert!(findings.not_measured[0].starts_with("the class fifo: "), "{findings:?}");
+}
+
+#[test]
 fn names_and_questions_differ() {
     let names: BTreeSet<&str> = Study::ALL.iter().map(|study| study.name()).collect();
     let questions: BTreeSet<&str> = Study::ALL.iter().map(|study| study.question()).collect();
-    assert_eq!((names.len(), questions.len()), (1, 1));
+    assert_eq!((names.len(), questions.len()), (2, 2));
 }
 
 #[test]
