@@ -9,6 +9,7 @@
 //! To add a study, write a function from [`Setup`] to [`Findings`] in a file of its own, and add a
 //! variant to [`Study`].
 
+mod clock;
 mod findings;
 mod numbers;
 mod pause;
@@ -34,6 +35,8 @@ pub enum Study {
     Pause,
     /// The time that a thread loses in each scheduling class.
     Scheduling,
+    /// The cost and the quality of each way to read the time.
+    Clock,
 }
 
 /// How to run a study.
@@ -90,13 +93,14 @@ pub enum StudyError {
 
 impl Study {
     /// All studies, in the order of the list.
-    pub const ALL: [Self; 2] = [Self::Pause, Self::Scheduling];
+    pub const ALL: [Self; 3] = [Self::Pause, Self::Scheduling, Self::Clock];
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pause => "pause",
             Self::Scheduling => "scheduling",
+            Self::Clock => "clock",
         }
     }
 
@@ -108,6 +112,7 @@ impl Study {
                 "How much time does a thread lose in each scheduling class, alone and beside a \
                  busy thread?"
             }
+            Self::Clock => "What does each way to read the time cost, and what can it measure?",
         }
     }
 
@@ -134,6 +139,7 @@ impl Study {
         let findings = match self {
             Self::Pause => pause::study(&setup),
             Self::Scheduling => scheduling::study(&setup),
+            Self::Clock => clock::study(&setup),
         }?;
         context.noise = watch.stop();
         Ok(Answered { study: self, context, findings })

@@ -88,10 +88,22 @@ fn a_study_of_scheduling_has_every_field_and_names_what_is_missing() {
 }
 
 #[test]
+fn a_study_of_clocks_has_every_field() {
+    let progress = Progress::with_steps("turns", 0);
+    let setup = setup(&progress);
+    let findings = clock::study(&setup).unwrap();
+    check(Study::Clock, &findings);
+    let without_counter = Setup { clock: Clock::monotonic(), ..setup };
+    let findings = clock::study(&without_counter).unwrap();
+    check(Study::Clock, &findings);
+    assert!(findings.not_measured[0].starts_with("counter: "), "{findings:?}");
+}
+
+#[test]
 fn names_and_questions_differ() {
     let names: BTreeSet<&str> = Study::ALL.iter().map(|study| study.name()).collect();
     let questions: BTreeSet<&str> = Study::ALL.iter().map(|study| study.question()).collect();
-    assert_eq!((names.len(), questions.len()), (2, 2));
+    assert_eq!((names.len(), questions.len()), (3, 3));
 }
 
 #[test]
