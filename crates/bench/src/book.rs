@@ -134,8 +134,9 @@ impl<B> Observer<B> for InsideChanged {
     }
 }
 
+/// Applies a message, and returns whether the inside changed.
 #[inline]
-fn apply<L: PriceLevels, S: OrderStore>(
+pub(crate) fn apply<L: PriceLevels, S: OrderStore>(
     engine: &mut BookEngine<Books<L, S>>,
     message: &[u8],
 ) -> bool {

@@ -10,6 +10,7 @@
 //! variant to [`Study`].
 
 mod clock;
+mod cold;
 mod findings;
 mod numbers;
 mod pause;
@@ -37,6 +38,8 @@ pub enum Study {
     Scheduling,
     /// The cost and the quality of each way to read the time.
     Clock,
+    /// The time of a message after an idle time.
+    Cold,
 }
 
 /// How to run a study.
@@ -93,7 +96,7 @@ pub enum StudyError {
 
 impl Study {
     /// All studies, in the order of the list.
-    pub const ALL: [Self; 3] = [Self::Pause, Self::Scheduling, Self::Clock];
+    pub const ALL: [Self; 4] = [Self::Pause, Self::Scheduling, Self::Clock, Self::Cold];
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
@@ -101,6 +104,7 @@ impl Study {
             Self::Pause => "pause",
             Self::Scheduling => "scheduling",
             Self::Clock => "clock",
+            Self::Cold => "cold",
         }
     }
 
@@ -113,6 +117,7 @@ impl Study {
                  busy thread?"
             }
             Self::Clock => "What does each way to read the time cost, and what can it measure?",
+            Self::Cold => "How much longer does a message take if the processor was idle before?",
         }
     }
 
@@ -140,6 +145,7 @@ impl Study {
             Self::Pause => pause::study(&setup),
             Self::Scheduling => scheduling::study(&setup),
             Self::Clock => clock::study(&setup),
+            Self::Cold => cold::study(&setup, &cold::RATES),
         }?;
         context.noise = watch.stop();
         Ok(Answered { study: self, context, findings })

@@ -100,10 +100,20 @@ fn a_study_of_clocks_has_every_field() {
 }
 
 #[test]
+fn a_study_of_idle_times_has_every_field() {
+    let progress = Progress::with_steps("turns", 0);
+    let setup = setup(&progress);
+    let findings = cold::study(&setup, &[100, 10_000]).unwrap();
+    check(Study::Cold, &findings);
+    assert_eq!(findings.rows.len(), 4);
+    assert!(findings.not_measured[0].contains("p99 needs 100 messages"), "{findings:?}");
+}
+
+#[test]
 fn names_and_questions_differ() {
     let names: BTreeSet<&str> = Study::ALL.iter().map(|study| study.name()).collect();
     let questions: BTreeSet<&str> = Study::ALL.iter().map(|study| study.question()).collect();
-    assert_eq!((names.len(), questions.len()), (3, 3));
+    assert_eq!((names.len(), questions.len()), (4, 4));
 }
 
 #[test]
