@@ -28,6 +28,7 @@ use crate::{
     journal::Journal,
     prove::{JournalJob, RingJob},
     ring::Ring,
+    study::ReadJob,
     suite,
 };
 
@@ -123,6 +124,7 @@ impl Hook {
             COUNT => count(self.job),
             RingJob::WORK => serde_json::from_value::<RingJob>(self.job)?.run(),
             JournalJob::WORK => serde_json::from_value::<JournalJob>(self.job)?.run(),
+            ReadJob::WORK => serde_json::from_value::<ReadJob>(self.job)?.run(),
             other => bail!("unknown work {other:?}"),
         }
     }

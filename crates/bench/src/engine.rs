@@ -48,7 +48,7 @@ pub(crate) use self::{
     goal::{Bound, Goal, Unit, goals_text},
     measured::Measured,
     pace::Amount,
-    process::{End, Launch, Program, WORKER, Workers},
+    process::{End, GO, Launch, Program, WORKER, Workers},
     report::{Reading, Report, Taken, Times, Written},
     rng::{Rng, mix},
     row::{Base, Row, Section},

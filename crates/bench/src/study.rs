@@ -14,6 +14,7 @@ mod cold;
 mod findings;
 mod numbers;
 mod pause;
+mod random_access;
 mod rounds;
 mod scheduling;
 mod text;
@@ -28,6 +29,7 @@ use nanotape_lab::{
 use serde_json::Value;
 
 use self::findings::Findings;
+pub(crate) use self::random_access::ReadJob;
 
 /// A question about this machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +42,8 @@ pub enum Study {
     Clock,
     /// The time of a message after an idle time.
     Cold,
+    /// The time of a random read, alone and beside other processes.
+    RandomAccess,
 }
 
 /// How to run a study.
@@ -52,6 +56,8 @@ pub struct StudyOptions {
     /// The priority in the real-time class SCHED_FIFO; `None`: the normal class, and priority 40
     /// where a study compares the classes.
     pub real_time_priority: Option<u8>,
+    /// The largest table of a process that reads at random; `None`: a multiple of the last cache.
+    pub most_bytes: Option<u64>,
 }
 
 /// The priority of threads that a study puts into the real-time class.
@@ -64,6 +70,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) cpus: Vec<u32>,
     pub(crate) time: Duration,
     pub(crate) real_time_priority: Option<u8>,
+    pub(crate) most_bytes: Option<u64>,
     pub(crate) progress: &'a Progress,
 }
 
@@ -92,11 +99,15 @@ pub enum StudyError {
     /// The interruptions of a processor could not be measured.
     #[error(transparent)]
     Spin(#[from] nanotape_machine::SpinError),
+    /// A process failed.
+    #[error("a process of the study failed")]
+    Process(#[source] Box<dyn core::error::Error + Send + Sync>),
 }
 
 impl Study {
     /// All studies, in the order of the list.
-    pub const ALL: [Self; 4] = [Self::Pause, Self::Scheduling, Self::Clock, Self::Cold];
+    pub const ALL: [Self; 5] =
+        [Self::Pause, Self::Scheduling, Self::Clock, Self::Cold, Self::RandomAccess];
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
@@ -105,6 +116,7 @@ impl Study {
             Self::Scheduling => "scheduling",
             Self::Clock => "clock",
             Self::Cold => "cold",
+            Self::RandomAccess => "random-access",
         }
     }
 
@@ -118,6 +130,9 @@ impl Study {
             }
             Self::Clock => "What does each way to read the time cost, and what can it measure?",
             Self::Cold => "How much longer does a message take if the processor was idle before?",
+            Self::RandomAccess => {
+                "What does a random read of memory take, alone and while other processes read?"
+            }
         }
     }
 
@@ -131,13 +146,14 @@ impl Study {
             lock_memory: false,
         });
         let mut context = RunContext::capture(&placement);
-        let cpu = placement.cpu();
+        let cpu = placement.cpu().filter(|_| self != Self::RandomAccess);
         placement.release();
         let setup = Setup {
             clock: context.clock,
             cpus,
             time: options.time,
             real_time_priority: options.real_time_priority,
+            most_bytes: options.most_bytes,
             progress,
         };
         let watch = NoiseWatch::start(context.clock, cpu);
@@ -146,6 +162,7 @@ impl Study {
             Self::Scheduling => scheduling::study(&setup),
             Self::Clock => clock::study(&setup),
             Self::Cold => cold::study(&setup, &cold::RATES),
+            Self::RandomAccess => random_access::study(&setup),
         }?;
         context.noise = watch.stop();
         Ok(Answered { study: self, context, findings })

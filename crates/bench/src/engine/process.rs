@@ -28,8 +28,8 @@ pub(crate) const WORKER: &str = "NANOTAPE_WORKER";
 /// The line that a worker writes when it has opened everything.
 pub(crate) const READY: &str = "ready";
 
-/// The line that starts the first worker of a row, when all workers are ready.
-pub(super) const GO: &str = "go";
+/// The line that starts a worker, when all workers are ready.
+pub(crate) const GO: &str = "go";
 
 /// Most bytes of padding on a worker's stack. Jobs alone would move stacks by different amounts;
 /// with random padding no row has a favourable position in every round.
