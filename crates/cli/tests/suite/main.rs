@@ -43,6 +43,7 @@ mod snapshots;
 mod stat;
 mod stats;
 mod structures;
+mod study;
 mod support;
 mod tap;
 mod terminals;
