@@ -61,6 +61,12 @@ pub struct Watched {
     pub rungs: Vec<Rung>,
 }
 
+/// A question to the accounts takes about 2 us; a longer one was interrupted.
+const LONGEST_QUESTION_NS: u64 = 10_000;
+
+/// Interruptions of questions that are asked about before the loop goes on.
+const MOST_IN_A_ROW: u32 = 4;
+
 impl Default for WatchOptions {
     /// Attribution costs about 1 us, so that 2 us are worth it.
     fn default() -> Self {
@@ -139,9 +145,24 @@ impl Watch {
         self.meter.skip_to(self.clock.stamp());
     }
 
+    /// A question to the accounts can itself be interrupted: that is an interruption too.
     #[cold]
     #[inline(never)]
     fn keep(&mut self, gap: Gap) {
+        let mut gap = gap;
+        for _ in 0..MOST_IN_A_ROW {
+            self.keep_one(gap);
+            let now = self.clock.stamp();
+            self.meter.skip_to(now);
+            let question = Gap { from: gap.to, to: now };
+            if question.nanos(&self.clock) < LONGEST_QUESTION_NS {
+                break;
+            }
+            gap = question;
+        }
+    }
+
+    fn keep_one(&mut self, gap: Gap) {
         let is_worth_it = gap.nanos(&self.clock) >= self.options.attribute_ns;
         let cause = match is_worth_it {
             true => self.attributor.attribute(&gap).cause,
@@ -153,7 +174,6 @@ impl Watch {
         } else {
             self.not_kept += 1;
         }
-        self.meter.skip_to(self.clock.stamp());
     }
 
     /// Ends the watch.
