@@ -46,9 +46,12 @@ impl Waiting {
         kill_process(Pid::from_child(&self.0), signal).unwrap();
     }
 
-    /// The exit status and the signal that ended it.
+    /// The exit status and the signal that ended it. Its input stays open: at its end the command
+    /// could finish before it receives the signal.
     fn end(&mut self) -> (Option<i32>, Option<i32>) {
+        let input = self.0.stdin.take();
         let status = self.0.wait().unwrap();
+        drop(input);
         (status.code(), status.signal())
     }
 
