@@ -284,9 +284,9 @@ fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
 #[test]
 fn slow_turns_are_told_with_their_causes() {
     let text = output_of("10_why_was_it_slow", &[]).unwrap();
-    let is_sleep = |line: &&str| line.ends_with(" ns, blocked or stopped");
-    let sleep = text.lines().find(is_sleep).unwrap_or_else(|| panic!("no sleep in\n{text}"));
-    assert!(sleep.starts_with("turn "), "{sleep}");
+    // On a busy machine the wait for a processor after the sleep may be the longer part.
+    let is_off = |cause: &&str| line(&text, "turn 8193: ").ends_with(*cause);
+    assert!(["blocked or stopped", "preempted"].iter().any(is_off), "{text}");
     assert!(text.contains(" of 16384 turns took 2000 ns or more"), "{text}");
 }
 

@@ -195,7 +195,7 @@ mod tests {
         let clock = Clock::calibrate();
         let mut attributor = Attributor::open(&clock);
         let from = clock.stamp_start();
-        std::thread::sleep(std::time::Duration::from_millis(3));
+        std::thread::sleep(std::time::Duration::from_millis(60));
         let found = attributor.attribute(&Gap { from, to: clock.stamp() });
         assert_eq!(found.cause, Cause::Blocked, "{found:?}");
     }

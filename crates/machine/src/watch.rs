@@ -251,6 +251,8 @@ mod tests {
         }
         let watched = watch.finish();
         assert_eq!((watched.kept.len(), watched.not_kept), (1, 2));
-        assert_eq!(watched.kept[0].cause, Cause::Blocked);
+        // On a busy machine the wait for a processor after the sleep may be the longer part.
+        let cause = &watched.kept[0].cause;
+        assert!(matches!(cause, Cause::Blocked | Cause::Preempted { .. }), "{cause}");
     }
 }
