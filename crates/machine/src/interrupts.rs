@@ -19,6 +19,11 @@ impl InterruptCounts {
         counts
     }
 
+    /// Whether there are counts of interrupts: in a container the file can be there and empty.
+    pub fn has_interrupts(&self) -> bool {
+        self.0.keys().any(|(_, name)| !name.starts_with(SOFTIRQ))
+    }
+
     /// The counts of one processor since `earlier`, largest first, without those that are zero.
     pub fn since(&self, earlier: &Self, cpu: u32) -> Vec<(String, u64)> {
         let own = self.0.iter().filter(|((of, _), _)| *of == cpu);
@@ -116,6 +121,12 @@ mod tests {
         let all = counts(BEFORE).since(&none, 0);
         assert!(all.contains(&("softirq TIMER".to_owned(), 500)));
         assert_eq!(InterruptCounts::interrupts_in(&all), 100_001);
+    }
+
+    #[test]
+    fn a_masked_file_is_not_the_same_as_no_interrupt() {
+        assert!(counts(BEFORE).has_interrupts());
+        assert!(!counts("").has_interrupts());
     }
 
     #[test]

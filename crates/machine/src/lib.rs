@@ -21,6 +21,7 @@ pub mod kernel_trace;
 pub mod periods;
 pub mod record;
 pub mod rungs;
+pub mod smi;
 mod speed;
 mod spin;
 mod tally;

@@ -11,7 +11,7 @@ use crate::{
         Variant,
         summary::{QUANTILES, Summary, Where},
     },
-    periods::fold,
+    periods::{Period, fold},
     spin::ProcessorGaps,
     tally::Tally,
 };
@@ -177,28 +177,36 @@ pub fn gaps(
             "distribution": distribution(&histogram),
             "longest": longest(clock, processor),
             "causes": tally.totals().iter().map(|total| total.to_json()).collect::<Vec<_>>(),
-            "interrupts": processor.interrupts.iter()
+            "interrupts": processor.interrupts.as_ref().map(|interrupts| interrupts.iter()
                 .map(|(name, count)| json!({ "name": name, "count": count }))
-                .collect::<Vec<_>>(),
+                .collect::<Vec<_>>()),
+            "system_management_interrupts": processor.system_management,
             "unmatched": processor.unmatched(),
-            "periods": fold(&processor.unexplained_at_ns(clock)).iter()
-                .map(|period| json!({
-                    "period_ns": period.period_ns,
-                    "strength": period.strength,
-                    "count": period.count,
-                    "is_found": period.is_found,
-                }))
-                .collect::<Vec<_>>(),
+            "periods": periods(&fold(&processor.unexplained_at_ns(clock))),
             "speed": {
                 "turn_ns": speed.turn_ns,
                 "low_ns": speed.range_ns.map(|(low, _)| low),
                 "high_ns": speed.range_ns.map(|(_, high)| high),
                 "steps": speed.steps.len(),
+                "periods": periods(&speed.periods),
+                "interruptions": processor.speed_changes.len(),
             },
             "refused": processor.refused,
             "rungs": processor.rungs().iter().chain(rungs).map(rung).collect::<Vec<_>>(),
         }),
     )
+}
+
+fn periods(periods: &[Period]) -> Vec<Value> {
+    let record = |Period { period_ns, strength, count, is_found }: &Period| {
+        json!({
+            "period_ns": period_ns,
+            "strength": strength,
+            "count": count,
+            "is_found": is_found,
+        })
+    };
+    periods.iter().map(record).collect()
 }
 
 fn quantile_of(sorted: &[u64], quantile: f64) -> Option<u64> {

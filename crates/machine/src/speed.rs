@@ -3,16 +3,32 @@
 //! The counter runs at a constant rate and the loop at that of the processor. If the processor
 //! changes its frequency, or shares its core with another thread, the time of a turn takes a step.
 //! Turbo that is switched on and off gives a sawtooth, which is found by folding the steps.
+//!
+//! A processor stands still for some microseconds while it changes its frequency. So an
+//! interruption with another speed after it than before it can be that change.
 
+use nanotape_clock::{Clock, Stamp};
 use nanotape_lab::statistics::order::{median, quantile};
 
-use crate::periods::{Period, fold};
+use crate::{
+    gaps::Gap,
+    periods::{Period, fold},
+};
 
 /// Milliseconds on either side of a step.
 const BLOCK: usize = 8;
 
 /// A smaller change of the speed is noise.
 const LEAST_STEP: f64 = 0.02;
+
+/// The least time on either side of an interruption in which the speed is measured.
+const SIDE_NS: u64 = 300_000;
+
+/// A step is known to within two windows.
+const NEARBY_NS: u64 = 2_000_000;
+
+/// The share of a step that an interruption must show on its own.
+const LEAST_SHARE: f64 = 0.8;
 
 /// The turns of a loop within some time.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -23,6 +39,17 @@ pub struct Window {
     pub turns: u64,
     /// The time of these turns, without interruptions, in nanoseconds.
     pub busy_ns: u64,
+}
+
+/// The progress of a loop at an interruption, or at the end of a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Point {
+    /// The interruption; without one, both ends are the same.
+    pub(crate) gap: Gap,
+    /// Turns so far.
+    pub(crate) turns: u64,
+    /// The time of these turns, without interruptions, in nanoseconds.
+    pub(crate) busy_ns: u64,
 }
 
 /// The speed of a loop over time.
@@ -65,6 +92,46 @@ impl Speed {
             steps,
         }
     }
+}
+
+/// The interruptions at which the steps happened. `points`: in order; `begin`: the stamp at which
+/// the time of the steps begins. A step that two interruptions could be is left out.
+pub(crate) fn interruptions_at(
+    steps: &[Step],
+    points: &[Point],
+    begin: Stamp,
+    clock: &Clock,
+) -> Vec<Gap> {
+    let at_ns = |point: &Point| clock.nanos_between(begin, point.gap.from);
+    let found = steps.iter().filter_map(|step| {
+        let first = points.partition_point(|one| at_ns(one) < step.at_ns.saturating_sub(NEARBY_NS));
+        let near = points[first..].iter().enumerate().map(|(index, one)| (first + index, one));
+        let mut shown = near
+            .take_while(|(_, one)| at_ns(one) <= step.at_ns + NEARBY_NS)
+            .filter(|(_, one)| one.gap.from < one.gap.to)
+            .filter(|(index, _)| {
+                ratio_across(points, *index, clock)
+                    .is_some_and(|ratio| ratio.ln() / step.ratio.ln() >= LEAST_SHARE)
+            });
+        let (_, one) = shown.next()?;
+        shown.next().is_none().then_some(one.gap)
+    });
+    found.collect()
+}
+
+/// The time of a turn after a point, divided by that before it.
+fn ratio_across(points: &[Point], index: usize, clock: &Clock) -> Option<f64> {
+    let here = points[index];
+    let is_before = |one: &&Point| clock.nanos_between(one.gap.to, here.gap.from) >= SIDE_NS;
+    let before = points[..index].iter().rev().find(is_before)?;
+    let is_after = |one: &&Point| clock.nanos_between(here.gap.to, one.gap.from) >= SIDE_NS;
+    let after = points[index + 1..].iter().find(is_after)?;
+    let turn_ns = |from: &Point, to: &Point| {
+        let turns = to.turns.saturating_sub(from.turns);
+        (turns > 0).then(|| to.busy_ns.saturating_sub(from.busy_ns) as f64 / turns as f64)
+    };
+    let ratio = turn_ns(&here, after)? / turn_ns(before, &here)?;
+    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
 /// The moments at which the medians of the blocks before and after differ most.
@@ -134,6 +201,46 @@ mod tests {
         let speed = Speed::of(&windows(|index| if index % 100 < 30 { 9.0 } else { 10.0 }));
         assert!(speed.steps.len() >= 36, "{}", speed.steps.len());
         assert!(speed.periods.iter().any(|period| period.is_found), "{:?}", speed.periods);
+    }
+
+    /// A loop whose turn takes 10 ns, and 11 ns from `change_ns` on, with interruptions of 10 us.
+    fn points(change_ns: u64, gaps_ns: &[u64]) -> Vec<Point> {
+        let mut at: Vec<(u64, u64)> = (1..=100).map(|index| (index * MILLISECOND, 0)).collect();
+        at.extend(gaps_ns.iter().map(|&begin| (begin, 10_000)));
+        at.sort_unstable();
+        let (mut turns, mut busy_ns, mut last) = (0, 0, 0);
+        let points = at.into_iter().map(|(begin, length)| {
+            let slow = begin.saturating_sub(last.max(change_ns));
+            let fast = begin - last - slow;
+            turns += fast / 10 + slow / 11;
+            busy_ns += fast + slow;
+            last = begin + length;
+            let stamp = Stamp::from_ticks;
+            Point { gap: Gap { from: stamp(begin), to: stamp(last) }, turns, busy_ns }
+        });
+        points.collect()
+    }
+
+    #[test]
+    fn the_interruption_at_a_step_is_found() {
+        const NONE: [u64; 0] = [];
+        let clock = Clock::monotonic();
+        let begin = Stamp::from_ticks(0);
+        let step = Step { at_ns: 50 * MILLISECOND, ratio: 1.1 };
+        let at = |points: &[Point], step: Step| {
+            let found = interruptions_at(&[step], points, begin, &clock);
+            found.iter().map(|gap| gap.from.ticks()).collect::<Vec<_>>()
+        };
+        let change = 50_400_000;
+        let all = points(change, &[20_000_000, 49_200_000, change, 51_100_000]);
+        assert_eq!(at(&all, step), [change]);
+        // Faster is not slower, and the speed did not change at the others.
+        assert_eq!(at(&all, Step { ratio: 0.9, ..step }), NONE);
+        assert_eq!(at(&all, Step { at_ns: 20 * MILLISECOND, ..step }), NONE);
+        // A neighbour that begins to run interrupts nothing.
+        assert_eq!(at(&points(change, &[49_000_000]), step), NONE);
+        // Two within the same moment: it is not known which one.
+        assert_eq!(at(&points(change, &[change, change + 20_000]), step), NONE);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::{
     gaps::Gap,
     interrupts::InterruptCounts,
     kernel_trace::KernelEvents,
-    speed::{Speed, Window},
+    speed::{self, Point, Speed, Window},
     watch::{Interruption, Watch, WatchOptions, Watched},
 };
 
@@ -52,8 +52,13 @@ pub struct ProcessorGaps {
     pub turns: u64,
     /// The speed of the loop over time.
     pub speed: Speed,
-    /// Interrupts and softirqs of the processor meanwhile, by name, largest first.
-    pub interrupts: Vec<(String, u64)>,
+    /// The interruptions at which the speed changed.
+    pub speed_changes: Vec<Gap>,
+    /// Interrupts and softirqs of the processor meanwhile, by name, largest first; `None` if the
+    /// kernel's counts of interrupts cannot be read.
+    pub interrupts: Option<Vec<(String, u64)>>,
+    /// System management interrupts meanwhile; `None` if they cannot be read.
+    pub system_management: Option<u64>,
     /// What the system refused, a sentence each.
     pub refused: Vec<String>,
 }
@@ -96,8 +101,8 @@ impl ProcessorGaps {
     /// `None` if the kernel's counts cannot be read.
     pub fn unmatched(&self) -> Option<u64> {
         let found = self.kept().len() as u64 + self.watched.not_kept;
-        let interrupts = InterruptCounts::interrupts_in(&self.interrupts);
-        (!self.interrupts.is_empty()).then(|| found.saturating_sub(interrupts))
+        let interrupts = self.interrupts.as_deref().map(InterruptCounts::interrupts_in);
+        interrupts.map(|interrupts| found.saturating_sub(interrupts))
     }
 
     /// The begins of those without an explanation, in nanoseconds since the start.
@@ -109,6 +114,17 @@ impl ProcessorGaps {
     /// Adds what the kernel's events tell about the causes.
     pub fn explain(&mut self, events: &KernelEvents) {
         self.watched.explain(events);
+    }
+
+    /// Gives those that nothing else explains to a change of the frequency, if the speed changed
+    /// with them. Not for a guest: there it can be the host that moved the processor.
+    pub fn explain_by_speed(&mut self) {
+        let changes = &self.speed_changes;
+        for one in self.watched.kept.iter_mut().filter(|one| one.cause == Cause::Unexplained) {
+            if changes.iter().any(|change| change.overlaps(&one.gap)) {
+                one.cause = Cause::Frequency;
+            }
+        }
     }
 
     /// The accounts that were used, and those that were not.
@@ -135,7 +151,7 @@ pub fn spin(clock: &Clock, options: &SpinOptions) -> Result<Vec<ProcessorGaps>, 
     })?;
     let after = InterruptCounts::read();
     for one in &mut found {
-        one.interrupts = after.since(&before, one.cpu);
+        one.interrupts = after.has_interrupts().then(|| after.since(&before, one.cpu));
     }
     Ok(found)
 }
@@ -152,35 +168,41 @@ fn spin_on(cpu: u32, clock: &Clock, options: &SpinOptions, barrier: &Barrier) ->
     let nothing = Window { end_ns: 1, turns: 1, busy_ns: 1 };
     let mut windows = vec![nothing; usize::try_from(count).unwrap_or(0)];
     windows.clear();
+    let mut points = Points::with_room(windows.capacity(), options.watch.most);
     let mut watch = Watch::start(clock, options.watch);
     barrier.wait();
     watch.restart();
     let begin = clock.stamp_start();
-    let (mut now, mut turns) = (begin, 0);
+    let mut now = begin;
     for index in 1..=count {
         let end = Stamp::from_ticks(begin.ticks() + index * window_ticks);
-        let window = run_until(end, clock, &mut watch);
-        now = window.2;
-        turns += window.0;
-        let end_ns = clock.nanos_between(begin, now);
-        windows.push(Window { end_ns, turns: window.0, busy_ns: window.1 });
+        let (turns, busy_ns) = (points.turns, points.busy_ns);
+        now = run_until(end, clock, &mut watch, &mut points);
+        windows.push(Window {
+            end_ns: clock.nanos_between(begin, now),
+            turns: points.turns - turns,
+            busy_ns: points.busy_ns - busy_ns,
+        });
     }
+    let speed = Speed::of(&windows);
     ProcessorGaps {
         cpu,
         is_pinned: placement.cpu() == Some(cpu),
         whole: Gap { from: begin, to: now },
         watched: watch.finish(),
-        turns,
-        speed: Speed::of(&windows),
-        interrupts: Vec::new(),
+        turns: points.turns,
+        speed_changes: speed::interruptions_at(&speed.steps, &points.kept, begin, clock),
+        speed,
+        interrupts: None,
+        system_management: None,
         refused: placement.refused().to_vec(),
     }
 }
 
-/// Turns, time without interruptions, and the last stamp.
+/// Runs until `end`, and returns the last stamp.
 #[inline(always)]
-fn run_until(end: Stamp, clock: &Clock, watch: &mut Watch) -> (u64, u64, Stamp) {
-    let (mut turns, mut busy_ns) = (0, 0);
+fn run_until(end: Stamp, clock: &Clock, watch: &mut Watch, points: &mut Points) -> Stamp {
+    let mut turns = 0;
     let mut now = clock.stamp_unfenced();
     let mut since = now;
     while now < end {
@@ -188,12 +210,41 @@ fn run_until(end: Stamp, clock: &Clock, watch: &mut Watch) -> (u64, u64, Stamp) 
         now = clock.stamp_unfenced();
         turns += 1;
         if watch.turn(now) {
-            busy_ns += clock.nanos_between(since, before);
+            let gap = Gap { from: before, to: now };
+            points.add(gap, core::mem::take(&mut turns), clock.nanos_between(since, before));
             now = clock.stamp_unfenced();
             since = now;
         }
     }
-    (turns, busy_ns + clock.nanos_between(since, now), now)
+    points.add(Gap { from: now, to: now }, turns, clock.nanos_between(since, now));
+    now
+}
+
+/// The progress of the loop. What does not fit is not kept: then a step has no interruption.
+struct Points {
+    kept: Vec<Point>,
+    turns: u64,
+    busy_ns: u64,
+}
+
+impl Points {
+    /// Filled and cleared, so that a later push is no page fault.
+    fn with_room(windows: usize, interruptions: usize) -> Self {
+        let gap = Gap { from: Stamp::from_ticks(1), to: Stamp::from_ticks(1) };
+        let mut kept = vec![Point { gap, turns: 1, busy_ns: 1 }; windows + interruptions];
+        kept.clear();
+        Self { kept, turns: 0, busy_ns: 0 }
+    }
+
+    /// Adds the turns and the time up to an interruption.
+    #[inline]
+    fn add(&mut self, gap: Gap, turns: u64, busy_ns: u64) {
+        self.turns += turns;
+        self.busy_ns += busy_ns;
+        if self.kept.len() < self.kept.capacity() {
+            self.kept.push(Point { gap, turns: self.turns, busy_ns: self.busy_ns });
+        }
+    }
 }
 
 #[cfg(test)]

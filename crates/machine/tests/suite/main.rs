@@ -1,3 +1,4 @@
 //! Integration tests of the machine, in one program.
 
 mod injected_causes;
+mod injected_frequency;

@@ -2,6 +2,7 @@
 
 mod changes;
 mod history;
+mod sources;
 mod text;
 
 use std::{path::PathBuf, time::Duration};
@@ -19,18 +20,16 @@ use nanotape_lab::{
     record::{RunContext, append},
 };
 use nanotape_machine::{
-    KernelTrace, Rung, SpinOptions, WatchOptions,
+    SpinOptions, WatchOptions,
     jitter::{
         RingKind, TurnOptions, Variant, Wait,
         session::{LONGEST_REAL_TIME_TURN, SessionOptions, measure},
     },
-    kernel_trace::TraceUnavailable,
     record,
-    rungs::{SmiCounts, rungs},
-    spin,
 };
 use serde_json::Value;
 
+use self::sources::Sources;
 use crate::{
     input::Progress,
     status::{Status, note},
@@ -213,25 +212,10 @@ pub(crate) fn run(command: &JitterCommand) -> anyhow::Result<Status> {
     placement.release();
     let clock = context.clock;
     let watch = NoiseWatch::start(clock, None);
-    let mut trace = match command.no_trace {
-        true => Err(None),
-        false => KernelTrace::start(&clock, &allowed).map_err(Some),
-    };
-    let smi = SmiCounts::open(&allowed, context.environment.hypervisor.as_deref());
-    let rungs = match &trace {
-        Err(None) => {
-            let mut rungs = rungs(Err(&TraceUnavailable::OtherClock), smi.as_ref());
-            for rung in rungs.iter_mut().take(1) {
-                rung.unused = Some("switched off by --no-trace".to_owned());
-            }
-            rungs
-        }
-        Err(Some(reason)) => rungs(Err(reason), smi.as_ref()),
-        Ok(trace) => rungs(Ok(trace), smi.as_ref()),
-    };
+    let hypervisor = context.environment.hypervisor.as_deref();
+    let mut sources = Sources::open(&clock, &allowed, hypervisor, !command.no_trace);
     output.heading(&text::heading(&context, command))?;
-    let trace = trace.as_mut().ok();
-    command.measure_all(&mut context, &variants, &allowed, trace, &rungs, watch, &mut output)?;
+    command.measure_all(&mut context, &variants, &allowed, &mut sources, watch, &mut output)?;
     let records = output.finish_with(pages::jitter)?;
     if let Some(folder) = &command.record {
         let host = context.environment.host.as_deref().unwrap_or("unknown");
@@ -321,14 +305,12 @@ impl JitterCommand {
         WatchOptions { threshold_ns: self.threshold, ..WatchOptions::default() }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one measurement, used once")]
     fn measure_all(
         &self,
         context: &mut RunContext,
         variants: &[Variant],
         allowed: &[u32],
-        mut trace: Option<&mut KernelTrace>,
-        rungs: &[Rung],
+        sources: &mut Sources,
         watch: NoiseWatch,
         output: &mut Records,
     ) -> anyhow::Result<()> {
@@ -350,15 +332,14 @@ impl JitterCommand {
         let progress = Progress::with_steps("turns", steps);
         let summaries = match self.turns {
             0 => Vec::new(),
-            _ => {
-                measure(&clock, variants, &options, trace.as_deref_mut(), &mut |done, variant| {
-                    progress.set_of(done, steps, &variant.to_string());
-                })?
-            }
+            _ => measure(&clock, variants, &options, sources.trace(), &mut |done, variant| {
+                progress.set_of(done, steps, &variant.to_string());
+            })?,
         };
         drop(progress);
-        let processors = self.watch_alone(&clock, allowed, trace)?;
+        let processors = self.watch_alone(&clock, allowed, sources)?;
         context.noise = watch.stop();
+        let rungs = &sources.rungs()[..];
         if !summaries.is_empty() {
             output.heading(&text::variants_head())?;
         }
@@ -382,7 +363,7 @@ impl JitterCommand {
         &self,
         clock: &Clock,
         allowed: &[u32],
-        mut trace: Option<&mut KernelTrace>,
+        sources: &mut Sources,
     ) -> anyhow::Result<Vec<Alone>> {
         let mut found = Vec::new();
         if self.alone == 0.0 {
@@ -390,21 +371,13 @@ impl JitterCommand {
         }
         for class in &self.class {
             let priority = (*class == Class::Fifo).then_some(self.priority);
-            if let Some(trace) = trace.as_deref_mut() {
-                trace.take()?;
-            }
             let options = SpinOptions {
                 cpus: allowed.to_vec(),
                 duration: Duration::from_secs_f64(self.alone),
                 watch: self.watch_options(),
                 real_time_priority: priority,
             };
-            let mut processors = spin(clock, &options)?;
-            if let Some(trace) = trace.as_deref_mut() {
-                let events = trace.take()?;
-                processors.iter_mut().for_each(|processor| processor.explain(&events));
-            }
-            found.push((priority, processors));
+            found.push((priority, sources.watch(clock, &options)?));
         }
         Ok(found)
     }

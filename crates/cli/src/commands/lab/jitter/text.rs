@@ -8,7 +8,7 @@ use nanotape_lab::{record::RunContext, text};
 use nanotape_machine::{
     ProcessorGaps, Rung, Total,
     jitter::summary::{Summary, Where},
-    periods::fold,
+    periods::{Period, fold},
 };
 use serde_json::Value;
 
@@ -137,12 +137,13 @@ pub(super) fn processor(clock: &Clock, processor: &ProcessorGaps, record: &Value
     for period in fold(&processor.unexplained_at_ns(clock)).iter().filter(|one| one.is_found) {
         let _ = writeln!(
             text,
-            "    the unexplained ones recur every {} (strength {:.2} of 1, {} of them): a timer \
-             outside of this kernel",
-            nanos_text(period.period_ns as u64),
-            period.strength,
-            grouped(period.count as u64),
+            "    the unexplained ones recur every {}: a timer outside of this kernel",
+            period_text(period)
         );
+    }
+    if let Some(count) = processor.system_management {
+        let _ =
+            writeln!(text, "    {} counted", counted_grouped(count, "system management interrupt"));
     }
     let steps = processor.speed.steps.len();
     if steps > 0 {
@@ -150,6 +151,13 @@ pub(super) fn processor(clock: &Clock, processor: &ProcessorGaps, record: &Value
             text,
             "    the speed of the loop changed {}: frequency, or a neighbour on the same core",
             if steps == 1 { "once".to_owned() } else { format!("{steps} times") }
+        );
+    }
+    for period in processor.speed.periods.iter().filter(|one| one.is_found) {
+        let _ = writeln!(
+            text,
+            "    its changes recur every {}: turbo that is switched on and off, or that neighbour",
+            period_text(period)
         );
     }
     for sentence in &processor.refused {
@@ -208,6 +216,15 @@ fn totals(record: &Value) -> Vec<Total> {
             })
         })
         .collect()
+}
+
+fn period_text(period: &Period) -> String {
+    format!(
+        "{} (strength {:.2} of 1, {} of them)",
+        nanos_text(period.period_ns as u64),
+        period.strength,
+        grouped(period.count as u64),
+    )
 }
 
 fn counted_grouped(number: u64, noun: &str) -> String {
