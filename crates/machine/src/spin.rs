@@ -249,6 +249,8 @@ impl Points {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[test]
@@ -270,6 +272,43 @@ mod tests {
         assert!(one.lost_ns(&clock) <= one.watched_ns(&clock));
         let turn_ns = one.speed.turn_ns.expect("there are windows");
         assert!(turn_ns > 0.1 && turn_ns < 10_000.0, "{turn_ns}");
+    }
+
+    /// The share of the lost time that a busy thread on the same processor is the cause of.
+    fn share_of_a_neighbour(clock: &Clock) -> f64 {
+        let cpu = *nanotape_lab::placement::allowed_cpus().last().expect("a processor is allowed");
+        let options = SpinOptions {
+            cpus: vec![cpu],
+            duration: Duration::from_millis(300),
+            watch: WatchOptions::default(),
+            real_time_priority: None,
+        };
+        let is_over = AtomicBool::new(false);
+        let found = thread::scope(|scope| {
+            scope.spawn(|| {
+                let _placement = Placement::apply(&PlacementRequest {
+                    pin: Pin::To(cpu),
+                    real_time_priority: None,
+                    lock_memory: false,
+                });
+                while !is_over.load(Ordering::Relaxed) {}
+            });
+            let found = spin(clock, &options);
+            is_over.store(true, Ordering::Relaxed);
+            found.unwrap()
+        });
+        let by_neighbour =
+            found[0].kept().iter().filter(|one| one.cause == Cause::Preempted { by: None });
+        let nanos: u64 = by_neighbour.map(|one| one.gap.nanos(clock)).sum();
+        nanos as f64 / found[0].lost_ns(clock).max(1) as f64
+    }
+
+    #[test]
+    fn a_busy_neighbour_is_found_by_the_accounts_alone() {
+        // Questions are interrupted too: without those, a third of the time is not found.
+        let clock = Clock::calibrate();
+        let shares = [(); 3].map(|()| share_of_a_neighbour(&clock));
+        assert!(shares.iter().any(|&share| share > 0.85), "{shares:?}");
     }
 
     #[test]
