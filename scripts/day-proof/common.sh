@@ -35,6 +35,12 @@ fresh() { rm -f "/dev/shm/nanotape-$ring" "/dev/shm/nanotape-$ring".*; }
 # A number from a line of JSON: number NAME <LINE
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" | tail -1; }
 
+# The digest of the records of a run, from its stop record.
+digest_of() {
+    nanotape tap "$1" --from oldest --records status --format csv 2>/dev/null \
+        | sed -n 's/.*,stop,.* digest \([0-9a-f]*\)".*/\1/p' | tail -1
+}
+
 # The options of a stage: --quick, --list, numbers of parts. Sets `is_quick` and `parts`.
 options() {
     is_quick=0 parts=()
