@@ -216,8 +216,8 @@ impl Study {
                  of a table is a cache line. A dependent read gets its index from the read before, \
                  on one random cycle through the whole table; an independent one computes it. \
                  Quartiles are over slices of a turn; \"all together\" is the number of reads in a \
-                 second of all processes, also while one waits for its processor. The largest tables are in {pages}. The \
-                 processes make the load that the noise below reports.",
+                 second of all processes, also while one waits for its processor. The largest \
+                 tables are in {pages}. The processes make the load that the noise below reports.",
                 counted(self.processors as u64, "processor")
             ),
             answers: self.answers(),

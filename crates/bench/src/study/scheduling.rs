@@ -154,8 +154,7 @@ fn measure(
     let options = SpinOptions {
         cpus: vec![setup.cpus[0]],
         duration: turn / pieces,
-        // Without causes: the accounts that name them are system calls, and a switch in one of them
-        // is missed. Beside a busy thread a tenth to a third of the lost time was missing.
+        // The causes are not shown here, so they are not asked for.
         watch: WatchOptions {
             threshold_ns: THRESHOLD_NS,
             attribute_ns: u64::MAX,
@@ -266,10 +265,10 @@ impl Study {
             method: format!(
                 "A thread on processor {} reads the clock all the time; a step of more than {} is \
                  an interruption. Lost time is added up in slices of {}, over {ROUNDS} turns of \
-                 {}; \"longest\" is a single interruption. A shared processor also has a normal thread that never sleeps, which \
-                 the noise below includes. A thread \
-                 that rests sleeps {} before at most {} of work, which does not count. The \
-                 kernel's limit of real-time work in a second is {limit}.",
+                 {}; \"longest\" is a single interruption. A shared processor also has a normal \
+                 thread that never sleeps, which the noise below includes. A thread that rests \
+                 sleeps {} before at most {} of work, which does not count. The kernel's limit of \
+                 real-time work in a second is {limit}.",
                 setup.cpus[0],
                 nanos(THRESHOLD_NS as f64),
                 nanos(self.slice.as_nanos() as f64),
