@@ -73,17 +73,18 @@ impl Attributor {
     /// Opens the accounts of the calling thread, and marks them.
     pub fn open(clock: &Clock) -> Self {
         let accounts = Accounts::open();
-        let marked = accounts.read(clock);
+        let marked = accounts.read(clock, None);
         Self { clock: *clock, accounts, marked }
     }
 
     /// Leaves out what happened so far.
     pub fn mark(&mut self) {
-        self.marked = self.accounts.read(&self.clock);
+        self.marked = self.accounts.read(&self.clock, Some(&self.marked));
     }
 
     /// The cause of a slow moment that has just ended, as far as the accounts tell; marks them.
-    /// Costs 1 to 2 us, and ten times that after another thread had the caches. Allocates nothing.
+    /// Costs about a microsecond, and several after another thread had the caches (`lab bench
+    /// gaps`). Allocates nothing.
     pub fn attribute(&mut self, slow: &Gap) -> Attribution {
         self.attribute_since(self.marked, slow)
     }
@@ -95,7 +96,7 @@ impl Attributor {
 
     /// As [`attribute`](Self::attribute), from an older mark on.
     pub(crate) fn attribute_since(&mut self, marked: Counts, slow: &Gap) -> Attribution {
-        let now = self.accounts.read(&self.clock);
+        let now = self.accounts.read(&self.clock, Some(&self.marked));
         let used = now.since(&marked, &self.clock);
         self.marked = now;
         Attribution { cause: cause_in(slow.nanos(&self.clock), &used), used }

@@ -6,6 +6,7 @@ use crate::engine::{Column, Row, Section, table};
 pub(super) const STAMP: &str = "turn/stamp";
 pub(super) const METER: &str = "turn/meter";
 pub(super) const ATTRIBUTION: &str = "attribution/accounts";
+pub(super) const AFTER_A_GAP: &str = "attribution/after-a-gap";
 pub(super) const SEEN: &str = "seen/100ns";
 pub(super) const CELLS: &str = "cells/round-trip";
 pub(super) const STREAM: &str = "stream/round-trip";
@@ -16,7 +17,8 @@ pub(super) const ROWS: &[Row<Gaps>] = &[
     row(METER, &TURNS, What::Turn(Turn::Meter)),
     row("turn/watch", &TURNS, What::Turn(Turn::Watch)),
     row(SEEN, &PAUSES, What::Seen),
-    row(ATTRIBUTION, &ATTRIBUTIONS, What::Attribution),
+    row(ATTRIBUTION, &ATTRIBUTIONS, What::Attribution(Ask::Again)),
+    row(AFTER_A_GAP, &ATTRIBUTIONS, What::Attribution(Ask::AfterGaps)),
     row(CELLS, &ROUND_TRIPS, What::RoundTrip(Kind::Cells)),
     row("cells/watched", &ROUND_TRIPS, What::RoundTrip(Kind::WatchedCells)),
     row("slots/round-trip", &ROUND_TRIPS, What::RoundTrip(Kind::Slots)),
@@ -29,9 +31,18 @@ pub(super) const ROWS: &[Row<Gaps>] = &[
 pub(crate) enum What {
     Turn(Turn),
     Seen,
-    Attribution,
+    Attribution(Ask),
     RoundTrip(Kind),
     Line,
+}
+
+/// When the accounts are asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ask {
+    /// Again and again, so that caches are warm.
+    Again,
+    /// After each interruption of the machine, which had the caches.
+    AfterGaps,
 }
 
 /// What the messages of a round trip pass through.

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{
     Gaps,
-    rows::{Kind, What},
+    rows::{Ask, Kind, What},
 };
 use crate::{
     engine::{Report, Taken, Timeout, Times, Wait, Worker, Written, pace::Until, sample::Rounds},
@@ -52,7 +52,8 @@ pub(super) fn work(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
     match (worker.row.work, worker.reader()) {
         (What::Turn(turn), _) => turns(worker, turn),
         (What::Seen, _) => pauses(worker),
-        (What::Attribution, _) => attributions(worker),
+        (What::Attribution(Ask::Again), _) => attributions(worker),
+        (What::Attribution(Ask::AfterGaps), _) => attributions_after_gaps(worker),
         (What::Line, None) => worker.bounce(worker.job.options.amount(), Wait::Busy),
         (What::Line, Some(_)) => worker.bounce_back(Wait::Busy),
         (What::RoundTrip(kind), None) => ping_through(worker, kind),
@@ -142,6 +143,38 @@ fn attributions(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
     }
     let times = rounds.sample.times(clock);
     Ok(Report { times: Some(times), ..Written { messages: done, nanos: until.nanos() }.into() })
+}
+
+/// Looks for interruptions of this machine, and asks after those that a watch asks about.
+fn attributions_after_gaps(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
+    worker.begin(&[])?;
+    let clock = worker.clock;
+    let mut attributor = Attributor::open(&clock);
+    let mut meter = GapMeter::start(&clock, WatchOptions::default().attribute_ns);
+    let until = worker.until(worker.job.options.amount());
+    let mut rounds = Rounds::new(&until);
+    let (mut done, mut turns) = (0, 0_u64);
+    loop {
+        turns += 1;
+        if turns.is_multiple_of(BLOCK) {
+            if until.share(0) >= 1.0 {
+                break;
+            }
+            meter.skip_to(clock.stamp());
+        }
+        let Some(gap) = meter.turn(clock.stamp_unfenced()) else { continue };
+        let from = clock.stamp_start();
+        black_box(attributor.attribute(&gap));
+        let to = clock.stamp();
+        if !rounds.goes_on(done) {
+            break;
+        }
+        rounds.sample.add(&clock, from, to);
+        meter.skip_to(clock.stamp());
+        done += 1;
+    }
+    let times = (done > 0).then(|| rounds.sample.times(clock));
+    Ok(Report { times, ..Written { messages: done, nanos: until.nanos() }.into() })
 }
 
 /// One way of a round trip.
