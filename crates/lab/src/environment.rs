@@ -8,7 +8,6 @@
 
 mod binary;
 mod build;
-mod cpu_list;
 mod machine;
 mod noise;
 mod processor_time;
@@ -26,7 +25,7 @@ pub use self::{
     build::BuildInfo,
     noise::{FOREIGN_LIMIT, Noise, NoiseWatch, PRESSURE_LIMIT, STOLEN_LIMIT},
 };
-use crate::placement::Placement;
+use crate::{CpuList, placement::Placement};
 
 /// The machine, the program and its source, as known before a run.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -85,8 +84,9 @@ impl Environment {
             cpu: cpu_info.as_deref().and_then(machine::cpu_model),
             hypervisor: machine::hypervisor(cpu_info.as_deref()),
             cpus: read("/sys/devices/system/cpu/online")
-                .and_then(|text| cpu_list::CpuList::parse(&text))
-                .map(|online| online.count()),
+                .and_then(|text| CpuList::parse(&text))
+                .map(|online| online.count())
+                .filter(|count| *count > 0),
             cpu_pinned,
             governor: cpu_pinned.and_then(settings::governor),
             turbo: settings::turbo(),

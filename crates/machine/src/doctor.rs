@@ -11,7 +11,6 @@
 
 mod active;
 mod clocks;
-mod cpu_list;
 mod guard;
 mod interrupts;
 mod kernel_line;
@@ -25,8 +24,9 @@ mod system;
 mod tools;
 mod trial;
 
+use nanotape_lab::CpuList;
+
 pub use active::ActiveTest;
-pub use cpu_list::CpuList;
 pub use guard::{STATE_FILE, guardian, left_over, restore_from};
 pub use mend::{Change, Mend};
 pub use system::{Facts, System};

@@ -4,7 +4,8 @@
 
 use std::{collections::BTreeMap, fs};
 
-use super::{cpu_list::CpuList, read};
+use super::read;
+use crate::CpuList;
 
 /// The accounts at one moment.
 #[derive(Clone, Debug, Default)]

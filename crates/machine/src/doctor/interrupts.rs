@@ -62,7 +62,7 @@ fn default_affinity(view: &View<'_>) -> Finding {
     };
     let path = "/proc/irq/default_smp_affinity";
     let Some(text) = view.read(path) else { return check.unknown(format!("cannot read {path}")) };
-    let Some(mask) = super::scheduling::cpus_of_mask(&text) else {
+    let Some(mask) = CpuList::parse_mask(&text) else {
         return check.unknown(format!("{path} has {text:?}, which is no mask"));
     };
     let others = CpuList::parse(&view.others()).unwrap_or_default();

@@ -234,7 +234,7 @@ fn workqueues(view: &View<'_>) -> Finding {
     };
     let path = "/sys/devices/virtual/workqueue/cpumask";
     let Some(text) = view.read(path) else { return check.unknown(format!("cannot read {path}")) };
-    let Some(mask) = cpus_of_mask(&text) else {
+    let Some(mask) = CpuList::parse_mask(&text) else {
         return check.unknown(format!("{path} has {text:?}, which is no mask"));
     };
     let others = CpuList::parse(&view.others()).unwrap_or_default();
@@ -246,17 +246,6 @@ fn workqueues(view: &View<'_>) -> Finding {
         .judged(!mask.has_any_of(view.hot), Verdict::Warn, format!("{text} in {path}"))
         .fix(fix)
         .undo(format!("echo {text} > {path}"))
-}
-
-/// The processors of a mask such as `ff` or `00000001,00000000`.
-pub(super) fn cpus_of_mask(text: &str) -> Option<CpuList> {
-    let mut cpus = Vec::new();
-    for (group, word) in text.split(',').rev().enumerate() {
-        let bits = u32::from_str_radix(word.trim(), 16).ok()?;
-        let first = 32 * u32::try_from(group).ok().filter(|group| *group < 1_024)?;
-        cpus.extend((0..32).filter(|bit| bits & (1 << bit) != 0).map(|bit| first + bit));
-    }
-    Some(CpuList::of(cpus))
 }
 
 fn real_time_limit(view: &View<'_>) -> Finding {
@@ -335,13 +324,5 @@ mod tests {
         assert_eq!(release("5.4"), Some((5, 4)));
         assert_eq!(release("next"), None);
         assert!(release("6.9.0").unwrap() < FAIR_SERVER);
-    }
-
-    #[test]
-    fn masks_are_read_from_the_last_group_on() {
-        let list = |text: &str| cpus_of_mask(text).map(|list| list.to_string());
-        assert_eq!(list("f").as_deref(), Some("0-3"));
-        assert_eq!(list("00000002,80000001").as_deref(), Some("0,31,33"));
-        assert_eq!(list("zz"), None);
     }
 }

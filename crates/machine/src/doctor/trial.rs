@@ -4,9 +4,12 @@
 use std::{path::Path, thread, time::Duration};
 
 use nanotape_clock::Clock;
-use nanotape_lab::statistics::{Estimate, hodges_lehmann, order::median};
+use nanotape_lab::{
+    CpuList,
+    statistics::{Estimate, hodges_lehmann, order::median},
+};
 
-use super::{ActiveTest, CpuList, Mend, guard::Guardian, mend::restore};
+use super::{ActiveTest, Mend, guard::Guardian, mend::restore};
 
 /// The time between a change and the measurement after it.
 const SETTLE: Duration = Duration::from_millis(100);

@@ -3,6 +3,7 @@
 use std::{fs, hint::black_box, thread};
 
 use nanotape_clock::Clock;
+use nanotape_lab::CpuList;
 use nanotape_shm::Word;
 
 use super::{
@@ -20,8 +21,8 @@ const REPETITIONS: usize = 5;
 /// An allowed processor that shares its core with `cpu`, if the kernel shows one.
 pub(super) fn of(cpu: u32, allowed: &[u32]) -> Option<u32> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    let siblings = parse(&fs::read_to_string(path).ok()?)?;
-    siblings.into_iter().find(|sibling| *sibling != cpu && allowed.contains(sibling))
+    let siblings = CpuList::parse(&fs::read_to_string(path).ok()?)?;
+    siblings.iter().find(|sibling| *sibling != cpu && allowed.contains(sibling))
 }
 
 /// Why there is none.
@@ -62,17 +63,6 @@ fn work(clock: &Clock) -> f64 {
     (0..REPETITIONS).map(run).fold(f64::INFINITY, f64::min)
 }
 
-/// A list of processors as the kernel writes it: `0,64` or `0-1`.
-fn parse(text: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in text.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        cpus.extend((first..=last).take(1024));
-    }
-    Some(cpus)
-}
-
 #[cfg(test)]
 mod tests {
     use nanotape_console::progress::Progress;
@@ -81,10 +71,7 @@ mod tests {
     use crate::study::{pause::WAYS, tests::setup};
 
     #[test]
-    fn siblings_are_read_from_the_list_of_the_kernel() {
-        assert_eq!(parse("0,64\n"), Some(vec![0, 64]));
-        assert_eq!(parse("2-3"), Some(vec![2, 3]));
-        assert_eq!(parse(""), None);
+    fn a_processor_that_does_not_exist_has_no_sibling() {
         assert_eq!(of(u32::MAX, &[0, 1]), None);
         assert!(why_none(3).contains("shares a core with processor 3"));
     }

@@ -10,12 +10,11 @@ use clap::{Args, Subcommand};
 use nanotape_clock::Clock;
 use nanotape_console::records::{Columns, RecordArguments};
 use nanotape_lab::{
-    Pin, Placement, PlacementRequest, environment::hypervisor_of_this_machine,
+    CpuList, Pin, Placement, PlacementRequest, environment::hypervisor_of_this_machine,
     placement::allowed_cpus, record::RunContext,
 };
 use nanotape_machine::doctor::{
-    ActiveTest, CpuList, Facts, Finding, Mend, STATE_FILE, System, Verdict, examine, left_over,
-    restore_from,
+    ActiveTest, Facts, Finding, Mend, STATE_FILE, System, Verdict, examine, left_over, restore_from,
 };
 use serde_json::{Value, json};
 

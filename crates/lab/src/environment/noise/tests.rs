@@ -1,7 +1,7 @@
 //! Synthetic accounts, because tests cannot rely on a quiet or a noisy machine.
 
 use super::*;
-use crate::environment::cpu_list::CpuList;
+use crate::CpuList;
 
 const SECOND: u64 = 1_000_000_000;
 

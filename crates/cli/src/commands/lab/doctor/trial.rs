@@ -11,10 +11,9 @@ use nanotape_console::{
     records::{Columns, RecordArguments},
     values::{count, nanos_text},
 };
-use nanotape_lab::environment::hypervisor_of_this_machine;
+use nanotape_lab::{CpuList, environment::hypervisor_of_this_machine};
 use nanotape_machine::doctor::{
-    ActiveTest, CpuList, Effect, Facts, Mend, STATE_FILE, Side, System, Trial, TrialOptions,
-    examine,
+    ActiveTest, Effect, Facts, Mend, STATE_FILE, Side, System, Trial, TrialOptions, examine,
 };
 use serde_json::{Value, json};
 
