@@ -26,7 +26,6 @@ pub(crate) mod pace;
 mod process;
 mod progress;
 mod report;
-mod rng;
 pub(crate) mod row;
 pub(crate) mod sample;
 mod spread;
@@ -50,7 +49,6 @@ pub(crate) use self::{
     pace::Amount,
     process::{End, GO, Launch, Program, WORKER, Workers},
     report::{Reading, Report, Taken, Times, Written},
-    rng::{Rng, mix},
     row::{Base, Row, Section},
     spread::Spread,
     table::Column,

@@ -29,13 +29,14 @@ use nanotape_console::{
     rows::{Column, Rows},
     status::Status,
 };
+use nanotape_lab::Rng;
 use rustix::process::Signal;
 use serde::Serialize;
 use serde_json::Value;
 
 pub use self::{journal::JournalProveCommand, ring::RingProveCommand};
 pub(crate) use self::{journal_worker::JournalJob, ring_worker::RingJob};
-use crate::engine::{End, Launch, Program, Rng, Workers, end_with_parent, table::extend};
+use crate::engine::{End, Launch, Program, Workers, end_with_parent, table::extend};
 
 /// The line that ends the first worker.
 const STOP: &str = "stop";
@@ -193,7 +194,7 @@ impl Timetable {
     /// Starts now.
     fn new(seed: u64) -> Self {
         let clock = Clock::monotonic();
-        Self { began: clock.stamp(), clock, rng: Rng(!seed) }
+        Self { began: clock.stamp(), clock, rng: Rng::new(!seed) }
     }
 
     fn elapsed(&self) -> Duration {

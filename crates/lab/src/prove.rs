@@ -9,10 +9,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::{
+    Rng,
     compare::{
         arm::{ArmError, Subject},
         judge::{self, Rules, Verdict},
-        replicate::{self, Design, Dice},
+        replicate::{self, Design},
     },
     statistics::{hodges_lehmann, normal, order, power, sign, signed_rank},
 };
@@ -85,11 +86,11 @@ pub fn prove(
     let others = TRUTHS.map(|(name, _)| subject(name));
     let subjects: Vec<&Subject> = std::iter::once(&base).chain(&others).collect();
     let mut tallies: Vec<Tally> = TRUTHS.iter().map(|&(_, truth)| Tally::of(truth)).collect();
-    let (mut dice, mut cut) = (Dice::new(plan.seed), None);
+    let (mut rng, mut cut) = (Rng::new(plan.seed), None);
     for done in 0..plan.experiments {
         let mut ln_ratios = vec![Vec::with_capacity(plan.replicates); TRUTHS.len()];
         for _ in 0..plan.replicates {
-            let arms = replicate::measure(&subjects, &plan.design, &mut cut, &mut dice)?;
+            let arms = replicate::measure(&subjects, &plan.design, &mut cut, &mut rng)?;
             let Some((base, others)) = arms.split_first() else { continue };
             for (values, arm) in ln_ratios.iter_mut().zip(others) {
                 values.push(arm.ln_ratio_to(base));

@@ -9,13 +9,14 @@
 use core::hint::black_box;
 
 use nanotape_clock::Clock;
+use nanotape_lab::Rng;
 use nanotape_shm::Table;
 
 use super::{
     Day,
     usage::{Peak, Stopwatch},
 };
-use crate::engine::{Report, Rng};
+use crate::engine::Report;
 
 /// Loads of one reading, all chains together: half a second if each waits for memory.
 const ACCESSES: usize = 1 << 21;
@@ -51,7 +52,7 @@ pub(super) fn measure<const CHAINS: usize>(day: &Day, clock: Clock) -> Report {
 /// One cycle through all lines, and starts at equal distances on it.
 fn cycle<const CHAINS: usize>(count: usize) -> (Table<Line>, [u32; CHAINS]) {
     let mut order: Vec<u32> = (0..count as u32).collect();
-    Rng(SEED).shuffle(&mut order);
+    Rng::new(SEED).shuffle(&mut order);
     let mut lines = Table::new(count, Line(0));
     for (place, &line) in order.iter().enumerate() {
         lines[line as usize] = Line(order[(place + 1) % count]);

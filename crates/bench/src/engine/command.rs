@@ -5,11 +5,11 @@ use std::time::Duration;
 use clap::Args;
 use nanotape_clock::{Source, cross_core::Offset};
 use nanotape_console::{interrupt, progress::Progress, records::RecordArguments, status::Status};
-use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, record::RunContext, text};
+use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, Rng, record::RunContext, text};
 use serde_json::Value;
 
 use super::{
-    Benchmark, Cpus, Folder, Launch, Measured, Program, Reading, Rng, Row, Workers,
+    Benchmark, Cpus, Folder, Launch, Measured, Program, Reading, Row, Workers,
     cpus::offset_between, process::MOST_PADDING, row::select, table, worker::Job,
 };
 use crate::error::Error;
@@ -176,7 +176,7 @@ impl<B: Benchmark> Run<B> {
         let total = self.readings();
         let mut done = 0;
         for round in 1..=self.rounds {
-            let mut rng = Rng(round.into());
+            let mut rng = Rng::new(round.into());
             rng.shuffle(&mut turns);
             for &(place, pass) in &turns {
                 if is_ended() {

@@ -3,9 +3,8 @@
 //! Length and bytes are derived from a seed, the sequence number and the type, and the type from
 //! the writer's epoch. A message that is partly another one, or an older writer's, does not match.
 
+use nanotape_lab::rng::mix;
 use nanotape_ring::{Message, Received};
-
-use crate::engine::mix;
 
 /// Type of the last message; no other message has it.
 pub(crate) const END_TYPE: u16 = u16::MAX;

@@ -18,6 +18,7 @@ use nanotape_journal::{
     Appender, AppenderOptions, ErrorKind, NamedTailer, Resumed, RollCycle, Start, SyncPolicy, Tail,
     checksum_bytes, excerpt_bytes,
 };
+use nanotape_lab::rng::mix;
 use nanotape_shm::{OwnedRegion, RegionOptions, RegionSpec};
 use nanotape_tape::{WaitStrategy, Waiter};
 use serde::{Deserialize, Serialize};
@@ -28,10 +29,7 @@ use super::{
     listen,
     watch::has_space,
 };
-use crate::{
-    engine::{mix, report_ready},
-    error::failed,
-};
+use crate::{engine::report_ready, error::failed};
 
 /// The region in which an appender notes what it has committed, beside the journal.
 const NOTE: &str = "committed";

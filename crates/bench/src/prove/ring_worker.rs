@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use nanotape_clock::Clock;
+use nanotape_lab::rng::mix;
 use nanotape_ring::{
     AnyReader, Batched as _, Claimed as _, Gap, Publish, PublishError, Read, Received, Rejoin,
     RingError, RingSource, Start, StartError, Subscribe as _, slots, stream,
@@ -25,10 +26,7 @@ use super::{
     contents::{Contents, END_TYPE, MAX_LENGTH, Scribe},
     listen,
 };
-use crate::{
-    engine::{mix, report_ready},
-    error::Error,
-};
+use crate::{engine::report_ready, error::Error};
 
 /// The job of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]

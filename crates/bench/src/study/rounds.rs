@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use nanotape_console::progress::Progress;
+use nanotape_lab::Rng;
 
 use super::StudyError;
-use crate::engine::Rng;
 
 /// The fewest rounds: an interval of the difference between two cases at 95% needs six.
 pub(super) const FEWEST: u32 = 6;
@@ -40,7 +40,7 @@ impl Rounds {
         let mut order: Vec<usize> = (0..names.len()).collect();
         let mut done = 0;
         for round in 1..=self.count {
-            Rng(round.into()).shuffle(&mut order);
+            Rng::new(round.into()).shuffle(&mut order);
             for &case in &order {
                 progress.set_of(done, total, names[case].as_ref());
                 measure(case)?;

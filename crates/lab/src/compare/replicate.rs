@@ -6,12 +6,8 @@
 //! arms take turns of some milliseconds in blocks. Each block has a random order and then its
 //! reverse (A B B A for two), so that slow changes affect all arms alike.
 
-use rand_xoshiro::{
-    Xoshiro256PlusPlus,
-    rand_core::{Rng as _, SeedableRng as _},
-};
-
 use crate::{
+    Rng,
     compare::arm::{Arm, ArmError, Subject},
     sampler::Cut,
     statistics::order::median,
@@ -69,46 +65,22 @@ impl ArmReplicate {
     }
 }
 
-/// Random orders and paddings, reproducible from a seed.
-#[derive(Debug)]
-pub(crate) struct Dice(Xoshiro256PlusPlus);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    /// A number below `bound`. The bias of the remainder is below 2^-50 for the bounds used here.
-    fn below(&mut self, bound: usize) -> usize {
-        (self.0.next_u64() % bound as u64) as usize
-    }
-
-    /// `0..count` in random order.
-    fn order(&mut self, count: usize) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..count).collect();
-        for last in (1..count).rev() {
-            order.swap(last, self.below(last + 1));
-        }
-        order
-    }
-}
-
 /// Measures one replicate of `subjects`. `cut` is determined in the first replicate of a benchmark
 /// and kept for all later ones, so that every arm does the same number of runs.
 pub(crate) fn measure(
     subjects: &[&Subject],
     design: &Design,
     cut: &mut Option<Cut>,
-    dice: &mut Dice,
+    rng: &mut Rng,
 ) -> Result<Vec<ArmReplicate>, ArmError> {
     const MOST_PADDING: usize = 4096;
     let mut arms: Vec<(Arm, f64)> = Vec::with_capacity(subjects.len());
     // The first process to start gets its preferred memory, so the order of starts is random too.
-    let starts = dice.order(subjects.len());
+    let starts = rng.order(subjects.len());
     let mut slots: Vec<Option<(Arm, f64)>> = subjects.iter().map(|_| None).collect();
     for &index in &starts {
         let subject = subjects[index];
-        let padding = dice.below(MOST_PADDING);
+        let padding = rng.below(MOST_PADDING);
         let mut arm = Arm::start(&subject.program, &subject.arguments, padding)?;
         let operations = arm.open(design, &subject.benchmark)?;
         slots[index] = Some((arm, operations as f64));
@@ -127,7 +99,7 @@ pub(crate) fn measure(
     let nothing = ArmReplicate { block_ln_ns: Vec::new(), samples_ns: Vec::new() };
     let mut seen = vec![nothing; arms.len()];
     for _ in 0..design.blocks {
-        let order = dice.order(arms.len());
+        let order = rng.order(arms.len());
         let mut sums = vec![0.0; arms.len()];
         for &index in order.iter().chain(order.iter().rev()) {
             let (arm, operations) = &mut arms[index];
@@ -154,20 +126,6 @@ fn turn_value(samples: &[f64], cut: Cut) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn orders_are_permutations_and_all_come_up() {
-        let mut dice = Dice::new(7);
-        let mut seen = std::collections::BTreeSet::new();
-        for _ in 0..200 {
-            let order = dice.order(3);
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2]);
-            seen.insert(order);
-        }
-        assert_eq!(seen.len(), 6);
-    }
 
     #[test]
     fn an_interruption_does_not_move_the_value_of_a_turn() {

@@ -1,10 +1,11 @@
 //! A complete comparison: pilot, planned sample, looks, and the joint verdicts of all benchmarks.
 
 use crate::{
+    Rng,
     compare::{
         arm::{ArmError, Subject},
         judge::{self, Contrast, Rules, Verdict},
-        replicate::{self, ArmReplicate, Design, Dice},
+        replicate::{self, ArmReplicate, Design},
     },
     sampler::Cut,
     statistics::{Estimate, bootstrap, order},
@@ -82,9 +83,9 @@ pub fn compare(
     seed: u64,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<Compared>, ArmError> {
-    let mut dice = Dice::new(seed);
+    let mut rng = Rng::new(seed);
     let mut measure = |Pair { base, candidate, .. }: &Pair, cut: &mut Option<Cut>| {
-        replicate::measure(&[base, base, candidate], design, cut, &mut dice)
+        replicate::measure(&[base, base, candidate], design, cut, &mut rng)
     };
     compare_by(pairs, rules, &mut measure, seed, progress)
 }

@@ -5,7 +5,7 @@ use std::{path::Path, thread, time::Duration};
 
 use nanotape_clock::Clock;
 use nanotape_lab::{
-    CpuList,
+    CpuList, Rng,
     statistics::{Estimate, hodges_lehmann, order::median},
 };
 
@@ -89,11 +89,9 @@ impl Trial {
         options: &TrialOptions,
         on_side: &mut dyn FnMut(u64) -> bool,
     ) -> Result<(), String> {
-        let mut random = options.seed;
+        let mut rng = Rng::new(options.seed);
         for round in 0..options.rounds {
-            // Constants of Knuth's generator; the upper bits are the random ones.
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let mended_first = random >> 63 == 1;
+            let mended_first = rng.below(2) == 1;
             let mut sides = [None, None];
             for index in 0..2 {
                 if on_side(u64::from(round) * 2 + index) {

@@ -4,7 +4,7 @@
 use std::{thread, time::Duration};
 
 use nanotape_clock::Clock;
-use nanotape_lab::placement::Burst;
+use nanotape_lab::{Rng, placement::Burst};
 
 use super::{JitterError, TurnOptions, Variant, run_turn, summary::Summary};
 use crate::kernel_trace::{KernelTrace, TraceUnavailable};
@@ -46,9 +46,9 @@ pub fn measure(
 ) -> Result<Vec<Summary>, SessionError> {
     let new = |variant: &Variant| Summary::new(*variant, options.turn.duration);
     let mut summaries: Vec<Summary> = variants.iter().map(new).collect();
-    let (mut done, mut random) = (0, options.seed);
+    let (mut done, mut rng) = (0, Rng::new(options.seed));
     for _ in 0..options.turns {
-        for index in order(variants.len(), &mut random) {
+        for index in rng.order(variants.len()) {
             let summary = &mut summaries[index];
             on_turn(done, &summary.variant);
             let variant = summary.variant;
@@ -75,17 +75,6 @@ pub fn measure(
 /// The longest turn of the real-time class that the kernel does not interrupt for normal threads.
 pub const LONGEST_REAL_TIME_TURN: Duration = Burst::LONGEST;
 
-/// The numbers below `count` in a random order (R. A. Fisher and F. Yates, 1938).
-fn order(count: usize, random: &mut u64) -> Vec<usize> {
-    let mut numbers: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        // Constants of Knuth's generator; the upper bits are the random ones.
-        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        numbers.swap(last, (*random >> 33) as usize % (last + 1));
-    }
-    numbers
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,19 +82,6 @@ mod tests {
         jitter::{RingKind, Wait},
         watch::WatchOptions,
     };
-
-    #[test]
-    fn every_number_comes_once_and_orders_differ() {
-        let mut random = 5;
-        let orders: Vec<Vec<usize>> = (0..20).map(|_| order(5, &mut random)).collect();
-        for order in &orders {
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2, 3, 4]);
-        }
-        assert!(orders.iter().any(|order| order != &orders[0]));
-        assert_eq!(order(0, &mut random), [0; 0]);
-    }
 
     #[test]
     fn each_variant_has_its_turns() {

@@ -12,6 +12,7 @@ use nanotape_feed::{
     DaySource, SourceError,
     session::{Line, PacketOrigin},
 };
+use nanotape_lab::Rng;
 use nanotape_types::Alpha;
 use nanotape_wire::{
     framing::{moldudp64::MoldUdp64, numbered::PacketFraming as _},
@@ -19,7 +20,6 @@ use nanotape_wire::{
 };
 
 use super::super::limits::try_for_each_record;
-use crate::engine::Rng;
 
 /// The session of all packets.
 pub(super) const SESSION: Alpha<10> = Alpha::new(*b"NANOTAPE  ");
@@ -112,7 +112,7 @@ impl Sender {
             Shape::Single => Cut { max_bytes: 0, ..Cut::default() },
         };
         let packetiser = Packetiser::new(SESSION, 1, cut);
-        Self { line, packetiser, jitter: Rng(seed), arrived_ns: 0 }
+        Self { line, packetiser, jitter: Rng::new(seed), arrived_ns: 0 }
     }
 
     fn out(

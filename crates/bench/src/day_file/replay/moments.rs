@@ -9,6 +9,7 @@ use std::{
 
 use nanotape_book::{DefaultBooks, OrderStore as _};
 use nanotape_feed::{Damage, MessageHandler, Position, market_event, read_day};
+use nanotape_lab::rng::{Rng, mix};
 use nanotape_market::{MarketEvent, StockDirectory};
 use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{LocateTable, NanosSinceMidnight, Side, StockLocate, Symbol};
@@ -16,10 +17,7 @@ use nanotape_wire::itch50::Message;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Day, survey::refuse_damage};
-use crate::{
-    engine::{Rng, mix},
-    error::Error,
-};
+use crate::error::Error;
 
 /// The same moments of a day in every run.
 const SEED: u64 = 18;
@@ -118,7 +116,7 @@ impl Moments {
                 "no stock with a name has messages; exclude book-at and books-at with --only",
             ));
         };
-        let mut rng = Rng(SEED);
+        let mut rng = Rng::new(SEED);
         let mut at = || first + rng.below((last - first + 1) as usize) as u64;
         let times: Vec<u64> = (0..count).map(|_| at()).collect();
         let of_all: Vec<u64> = (0..count.min(OF_ALL_BOOKS)).map(|_| at()).collect();

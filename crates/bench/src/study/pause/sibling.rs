@@ -3,14 +3,13 @@
 use std::{fs, hint::black_box, thread};
 
 use nanotape_clock::Clock;
-use nanotape_lab::CpuList;
+use nanotape_lab::{CpuList, rng::mix};
 use nanotape_shm::Word;
 
 use super::{
     super::{Setup, StudyError},
     line::{StopOnDrop, Way},
 };
-use crate::engine::mix;
 
 /// Steps of the work.
 const STEPS: u64 = 20_000;

@@ -1,9 +1,9 @@
 //! A table of cache lines, and the order in which it is read.
 
+use nanotape_lab::rng::{Rng, mix};
 use nanotape_shm::{HugePages, Table};
 
 use super::Reads;
-use crate::engine::{Rng, mix};
 
 /// Bytes of a cell: one cache line.
 pub(super) const CELL_BYTES: u64 = 64;
@@ -81,7 +81,7 @@ fn index(number: u64, length: u64) -> usize {
 /// its place (S. Sattolo, Information Processing Letters 22, 1986).
 fn cycle(length: usize) -> Vec<u32> {
     let mut next: Vec<u32> = (0..).take(length).collect();
-    let mut rng = Rng(SEED);
+    let mut rng = Rng::new(SEED);
     for last in (1..length).rev() {
         next.swap(last, rng.below(last));
     }
