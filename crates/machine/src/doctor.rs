@@ -146,6 +146,15 @@ impl Finding {
         self
     }
 
+    /// Adds the commands that write these values, and those that write the values of now.
+    fn changes(self, changes: &[Change]) -> Self {
+        let commands = |value: fn(&Change) -> &str| {
+            let command = |change: &Change| format!("echo {} > {}", value(change), change.path);
+            changes.iter().map(command).collect::<Vec<_>>().join("; ")
+        };
+        self.fix(commands(|change| &change.mended)).undo(commands(|change| &change.before))
+    }
+
     /// Adds the command that undoes the fix, if there is one that is not only advice.
     fn undo(mut self, command: impl Into<String>) -> Self {
         if self.fix.as_deref().is_some_and(|fix| fix != TOO_MANY_HOT) {
@@ -153,6 +162,12 @@ impl Finding {
         }
         self
     }
+}
+
+/// The first names of a list, for a finding.
+fn shown<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let shown = names.iter().take(most).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    if names.len() > most { shown + ", ..." } else { shown }
 }
 
 /// What the checks read.

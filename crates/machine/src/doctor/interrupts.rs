@@ -1,6 +1,6 @@
 //! Which processors take the interrupts of devices.
 
-use super::{Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When};
+use super::{Change, Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When, shown};
 
 /// Names in a finding.
 const MOST_NAMES: usize = 6;
@@ -26,30 +26,39 @@ fn device_interrupts(view: &View<'_>) -> Finding {
     if numbers.is_empty() {
         return check.unknown("cannot read /proc/irq");
     }
-    let is_hot = |number: &&String| {
-        let list = |name: &str| CpuList::parse(&view.read(&format!("/proc/irq/{number}/{name}"))?);
-        let effective = list("effective_affinity_list").filter(|list| !list.is_empty());
-        effective
-            .or_else(|| list("smp_affinity_list"))
-            .is_some_and(|list| list.has_any_of(view.hot))
+    let list = |number: &str, name: &str| {
+        let text = view.read(&format!("/proc/irq/{number}/{name}"))?;
+        Some((CpuList::parse(&text)?, text))
     };
-    let hot: Vec<&String> = numbers.iter().filter(is_hot).collect();
-    // An interrupt with a handler has a folder with the handler's name.
-    let handler = |number: &&String| view.system.folders(&format!("/proc/irq/{number}")).pop();
-    let used: Vec<String> = hot.iter().filter_map(handler).collect();
-    if used.is_empty() {
+    let is_hot = |number: &String| {
+        let effective =
+            list(number, "effective_affinity_list").filter(|(cpus, _)| !cpus.is_empty());
+        effective
+            .or_else(|| list(number, "smp_affinity_list"))
+            .is_some_and(|(cpus, _)| cpus.has_any_of(view.hot))
+    };
+    let (mut handlers, mut changes) = (Vec::new(), Vec::new());
+    let others = view.others();
+    for number in numbers.iter().filter(|number| is_hot(number)) {
+        // An interrupt with a handler has a folder with the handler's name.
+        let folder = format!("/proc/irq/{number}");
+        let Some(handler) = view.system.folders(&folder).pop() else { continue };
+        handlers.push(handler);
+        if let Some((_, before)) = list(number, "smp_affinity_list") {
+            let path = format!("{folder}/smp_affinity_list");
+            changes.push(Change::new(path, before, &*others));
+        }
+    }
+    if handlers.is_empty() {
         return check.found(Verdict::Ok, "none in /proc/irq/*/effective_affinity_list");
     }
-    let shown = used.iter().take(MOST_NAMES).cloned().collect::<Vec<_>>().join(", ");
-    let more = if used.len() > MOST_NAMES { ", ..." } else { "" };
-    let others = view.others();
-    let fix = match others.as_str() {
-        "" => TOO_MANY_HOT.to_owned(),
-        others => format!(
-            "for f in /proc/irq/*/smp_affinity_list; do echo {others} > $f; done 2>/dev/null"
-        ),
-    };
-    check.found(Verdict::Fail, format!("{} of them: {shown}{more}", used.len())).fix(fix)
+    let read = format!("{} of them: {}", handlers.len(), shown(&handlers, MOST_NAMES));
+    let finding = check.found(Verdict::Fail, read);
+    match (others.is_empty(), changes.is_empty()) {
+        (true, _) => finding.fix(TOO_MANY_HOT),
+        (_, true) => finding.fix(format!("irqaffinity={others} on the kernel command line")),
+        (false, false) => finding.changes(&changes),
+    }
 }
 
 fn default_affinity(view: &View<'_>) -> Finding {

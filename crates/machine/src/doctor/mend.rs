@@ -1,10 +1,12 @@
-//! A mend that can be applied and restored: values of files, or a device that is held open.
+//! A mend that can be applied and restored: values of files.
 //!
 //! The command that a finding prints is the mend that is tried: nothing else is written.
+//! Failure: the kernel refuses some values, such as the processors of an interrupt that it manages
+//! itself. The mend is tried without them, and they are reported. It fails if all are refused.
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
+    io::Write as _,
     path::Path,
 };
 
@@ -12,17 +14,9 @@ use serde_json::{Value, json};
 
 use super::{Finding, System, settings::chosen};
 
-/// The device that keeps processors from sleeping while it is open.
-const LATENCY_DEVICE: &str = "/dev/cpu_dma_latency";
-
-/// A mend.
+/// A mend: values of files.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Mend {
-    /// Values of files.
-    Files(Vec<Change>),
-    /// The device of the longest latency, held open with 0.
-    LatencyDevice,
-}
+pub struct Mend(Vec<Change>);
 
 /// A value of a file, before and with the mend.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,28 +27,22 @@ pub struct Change {
     pub before: String,
     /// The value of the mend.
     pub mended: String,
-}
-
-/// A mend that is applied. Dropping it closes the device; files are restored by
-/// [`restore`].
-#[derive(Debug)]
-pub(super) struct Applied {
-    _device: Option<File>,
+    /// The value while a trial measures without the mend, if it is not the one before. The kernel
+    /// leaves an interrupt where it is if its list permits that, so the list before would not move
+    /// it back: this one has only the processors that it used.
+    pub without: Option<String>,
 }
 
 impl Mend {
     /// The mend of a finding; an error is the reason why it cannot be tried.
     pub fn of(finding: &Finding, system: &System) -> Result<Self, String> {
-        if finding.name == "idle-states" {
-            return Ok(Self::LatencyDevice);
-        }
         let Some(fix) = &finding.fix else {
             return Err(format!("{} is {} already", finding.name, finding.verdict.name()));
         };
         let changes: Option<Vec<Change>> =
             fix.split("; ").map(|command| change_in(command, system)).collect();
         match changes {
-            Some(changes) if !changes.is_empty() => Ok(Self::Files(changes)),
+            Some(changes) if !changes.is_empty() => Ok(Self(changes)),
             _ => Err(format!(
                 "{} cannot be tried: its mend is not a value of a file ({fix})",
                 finding.name
@@ -62,68 +50,79 @@ impl Mend {
         }
     }
 
-    /// Applies it.
-    pub(super) fn apply(&self) -> Result<Applied, String> {
-        match self {
-            Self::LatencyDevice => {
-                let hold = || -> io::Result<File> {
-                    let mut device = File::options().write(true).open(LATENCY_DEVICE)?;
-                    device.write_all(&0_i32.to_ne_bytes())?;
-                    Ok(device)
-                };
-                let device =
-                    hold().map_err(|error| format!("cannot hold {LATENCY_DEVICE}: {error}"))?;
-                Ok(Applied { _device: Some(device) })
-            }
-            Self::Files(changes) => {
-                for change in changes {
-                    write(&change.path, &change.mended)?;
-                }
-                Ok(Applied { _device: None })
-            }
+    /// Writes the values, and returns what the kernel refuses, a sentence each. A file that is
+    /// refused keeps its value of before, so that there is nothing to restore in it.
+    pub(super) fn apply(&self) -> Result<Vec<String>, String> {
+        let mut refused: Vec<String> = Vec::new();
+        for change in &self.0 {
+            refused.extend(write(&change.path, &change.mended).err());
+        }
+        match refused.len() == self.0.len() {
+            true => Err(refused.join("; ")),
+            false => Ok(refused),
         }
     }
 
-    /// The files, for the one who restores them.
-    pub(super) fn changes(&self) -> &[Change] {
-        match self {
-            Self::Files(changes) => changes,
-            Self::LatencyDevice => &[],
-        }
+    /// Takes the mend back within a trial; an error if another program wrote one of the files.
+    pub(super) fn withdraw(&self) -> Result<(), String> {
+        self.0.iter().try_for_each(|change| {
+            change.take_back(change.without.as_ref().unwrap_or(&change.before))
+        })
+    }
+
+    /// The files with their values.
+    pub fn changes(&self) -> &[Change] {
+        &self.0
     }
 }
 
 impl Change {
+    pub(super) fn new(path: String, before: String, mended: impl Into<String>) -> Self {
+        Self { path, before, mended: mended.into(), without: None }
+    }
+
     pub(super) fn to_json(&self) -> Value {
-        json!({ "path": self.path, "before": self.before, "mended": self.mended })
+        let Self { path, before, mended, without } = self;
+        json!({ "path": path, "before": before, "mended": mended, "without": without })
     }
 
     pub(super) fn from_json(value: &Value) -> Option<Self> {
         let text = |name: &str| value[name].as_str().map(str::to_owned);
         let path = text("path").filter(|path| is_setting(path))?;
-        Some(Self { path, before: text("before")?, mended: text("mended")? })
+        let (before, mended) = (text("before")?, text("mended")?);
+        Some(Self { path, before, mended, without: text("without") })
+    }
+
+    /// Replaces the values of the trial with `value`. A value that another program wrote stays.
+    fn take_back(&self, value: &str) -> Result<(), String> {
+        let Self { path, before, mended, without } = self;
+        let text = fs::read_to_string(path);
+        let text = text.map_err(|error| format!("cannot read {path}: {error}"))?;
+        let now = chosen(text.trim());
+        if now == value || now == before {
+            Ok(())
+        } else if is_same(now, mended) || without.as_deref() == Some(now) {
+            write(path, value)
+        } else {
+            Err(format!("{path} has {now}, which another program wrote: it was not restored"))
+        }
     }
 }
 
 /// Writes the values of before. A value that another program has changed meanwhile stays, and
 /// is reported; so is one that cannot be written.
 pub(super) fn restore(changes: &[Change]) -> Vec<String> {
-    changes.iter().filter_map(|change| restore_one(change).err()).collect()
+    changes.iter().filter_map(|change| change.take_back(&change.before).err()).collect()
 }
 
-fn restore_one(Change { path, before, mended }: &Change) -> Result<(), String> {
-    let now = fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
-    match chosen(now.trim()) {
-        now if now == before => Ok(()),
-        now if is_same(now, mended) => write(path, before),
-        now => Err(format!("{path} has {now}, which another program wrote: it was not restored")),
-    }
-}
-
-/// Masks are read back with more zeros than were written.
+/// Masks are read back with more zeros than were written. Only the first group of a mask is
+/// shorter than eight digits, which no list of processors such as `0,2` looks like.
 fn is_same(one: &str, other: &str) -> bool {
-    let plain = |text: &str| text.replace(',', "").trim_start_matches('0').to_owned();
-    one == other || plain(one) == plain(other)
+    let plain = |text: &str| {
+        let is_mask = text.split(',').skip(1).all(|group| group.len() == 8);
+        is_mask.then(|| text.replace(',', "").trim_start_matches('0').to_owned())
+    };
+    one == other || plain(one).is_some_and(|plain_one| plain(other) == Some(plain_one))
 }
 
 fn write(path: &str, value: &str) -> Result<(), String> {
@@ -141,7 +140,11 @@ fn change_in(command: &str, system: &System) -> Option<Change> {
         return None;
     }
     let now = system.read(path)?;
-    Some(Change { path: path.to_owned(), before: chosen(&now).to_owned(), mended })
+    let without = path
+        .strip_suffix("/smp_affinity_list")
+        .and_then(|folder| system.read(&format!("{folder}/effective_affinity_list")))
+        .filter(|used| !used.is_empty());
+    Some(Change { without, ..Change::new(path.to_owned(), chosen(&now).to_owned(), mended) })
 }
 
 /// Only settings of the kernel are ever written.
@@ -177,16 +180,14 @@ mod tests {
             )),
             &system,
         );
-        let change = |path: &str, before: &str, mended: &str| Change {
-            path: path.to_owned(),
-            before: before.to_owned(),
-            mended: mended.to_owned(),
+        let change = |path: &str, before: &str, mended: &str| {
+            Change::new(path.to_owned(), before.to_owned(), mended)
         };
         let expected = vec![
             change("/proc/sys/vm/stat_interval", "1", "120"),
             change("/proc/sys/vm/enabled", "madvise", "never"),
         ];
-        assert_eq!(mend, Ok(Mend::Files(expected.clone())));
+        assert_eq!(mend, Ok(Mend(expected.clone())));
         let back: Vec<Option<Change>> =
             expected.iter().map(|change| Change::from_json(&change.to_json())).collect();
         assert_eq!(back, expected.into_iter().map(Some).collect::<Vec<_>>());
@@ -214,5 +215,56 @@ mod tests {
     fn masks_are_the_same_with_more_zeros() {
         assert!(is_same("00000003", "3") && is_same("00000000,0000000f", "f"));
         assert!(!is_same("3", "30") && is_same("never", "never"));
+        assert!(!is_same("0,2", "2") && is_same("0,2", "0,2"));
+    }
+
+    #[test]
+    fn an_interrupt_goes_back_to_the_processor_that_it_used() {
+        let scratch = Scratch::folder("mend-interrupt");
+        let folder = scratch.path().join("proc/irq/25");
+        fs::create_dir_all(&folder).unwrap();
+        let list = folder.join("smp_affinity_list");
+        fs::write(&list, "0-3\n").unwrap();
+        fs::write(folder.join("effective_affinity_list"), "2-3\n").unwrap();
+        let fix = finding(Some("echo 0-1 > /proc/irq/25/smp_affinity_list"));
+        let mut mend = Mend::of(&fix, &System::at(scratch.path())).unwrap();
+        assert_eq!(mend.0[0].without.as_deref(), Some("2-3"));
+        assert_eq!(Change::from_json(&mend.0[0].to_json()).as_ref(), Some(&mend.0[0]));
+        mend.0[0].path = list.display().to_string();
+        let read = || fs::read_to_string(&list).unwrap();
+        // Before the first change there is nothing to take back.
+        mend.withdraw().unwrap();
+        assert_eq!(read(), "0-3\n");
+        assert_eq!(mend.apply(), Ok(Vec::new()));
+        assert_eq!(read(), "0-1\n");
+        mend.withdraw().unwrap();
+        assert_eq!(read(), "2-3\n");
+        assert_eq!(restore(mend.changes()), [""; 0]);
+        assert_eq!(read(), "0-3\n");
+        fs::write(&list, "0\n").unwrap();
+        assert!(mend.withdraw().unwrap_err().contains("another program"));
+        assert!(restore(mend.changes())[0].contains("another program"));
+        assert_eq!(read(), "0\n");
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_is_reported_and_the_rest_is_restored() {
+        let scratch = Scratch::folder("mend-refused");
+        let change = |name: &str| {
+            let path = scratch.path().join(name).display().to_string();
+            Change::new(path, "1".to_owned(), "2")
+        };
+        let read = |change: &Change| fs::read_to_string(&change.path).unwrap();
+        let (accepted, refused) = (change("accepted"), change("refused"));
+        fs::write(&accepted.path, "1\n").unwrap();
+        // A folder refuses to be written, for root too.
+        fs::create_dir(&refused.path).unwrap();
+        let told = Mend(vec![refused.clone(), accepted.clone()]).apply().unwrap();
+        assert!(told.len() == 1 && told[0].contains(&refused.path), "{told:?}");
+        assert_eq!(read(&accepted), "2\n");
+        assert_eq!(restore(std::slice::from_ref(&accepted)), [""; 0]);
+        assert_eq!(read(&accepted), "1\n");
+        let told = Mend(vec![refused.clone()]).apply().unwrap_err();
+        assert!(told.contains(&refused.path), "{told}");
     }
 }

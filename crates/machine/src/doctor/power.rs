@@ -1,9 +1,15 @@
 //! Power: frequencies, idle states, and devices that sleep.
 
-use super::{Check, Finding, Verdict, View, When, settings::chosen};
+use super::{Change, Check, Finding, Verdict, View, When, settings::chosen, shown};
 
 /// Names in a finding.
 const MOST_NAMES: usize = 4;
+
+/// The governor that keeps the highest frequency.
+const GOVERNOR: &str = "performance";
+
+/// An idle state that is left later costs a thread more than a cache miss or two.
+const MOST_LATENCY_US: u64 = 2;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     vec![
@@ -21,31 +27,26 @@ fn governor(view: &View<'_>) -> Finding {
     let check = Check {
         name: "governor",
         title: "frequency governor of the hot processors",
-        good: "performance",
+        good: GOVERNOR,
         why: "a processor that was idle needs 10 to 500 us to become fast",
         when: When::Now,
     };
     let path = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
-    let found: Vec<(u32, String)> =
-        view.hot.iter().filter_map(|cpu| Some((cpu, view.read(&path(cpu))?))).collect();
-    let Some((_, first)) = found.first() else {
+    let change = |cpu: u32| Some(Change::new(path(cpu), view.read(&path(cpu))?, GOVERNOR));
+    let found: Vec<Change> = view.hot.iter().filter_map(change).collect();
+    let Some(worst) = found.iter().find(|one| one.before != GOVERNOR).or(found.first()) else {
         return match view.facts.hypervisor.as_deref() {
             Some("none") => check.unknown("the hot processors have no cpufreq"),
             _ => check.found(Verdict::Info, "no cpufreq: the host decides"),
         };
     };
-    let is_good = found.iter().all(|(_, governor)| governor == "performance");
-    let commands = |value: &dyn Fn(&str) -> String| {
-        found
-            .iter()
-            .map(|(cpu, now)| format!("echo {} > {}", value(now), path(*cpu)))
-            .collect::<Vec<_>>()
-            .join("; ")
-    };
     check
-        .judged(is_good, Verdict::Fail, format!("{first} in {}", path(found[0].0)))
-        .fix(commands(&|_| "performance".to_owned()))
-        .undo(commands(&|now| now.to_owned()))
+        .judged(
+            worst.before == GOVERNOR,
+            Verdict::Fail,
+            format!("{} in {}", worst.before, worst.path),
+        )
+        .changes(&found)
 }
 
 fn turbo(view: &View<'_>) -> Finding {
@@ -77,39 +78,76 @@ fn idle(view: &View<'_>) -> Finding {
     let check = Check {
         name: "idle-states",
         title: "deepest idle state of the hot processors",
-        good: "one that is left in 2 us or less, or none",
+        good: "one that is left in 2 us or less; none but POLL in a guest",
         why: "a thread that sleeps wakes up late, with cold caches",
         when: When::Now,
     };
-    let Some(cpu) = view.hot.iter().next() else { return check.unknown("no hot processor") };
-    let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
-    let states: Vec<(String, u64)> = view
-        .system
-        .names(&folder)
-        .into_iter()
-        .filter(|state| state.starts_with("state"))
-        .filter(|state| view.read(&format!("{folder}/{state}/disable")).as_deref() != Some("1"))
-        .filter_map(|state| {
-            let latency = view.read(&format!("{folder}/{state}/latency"))?.parse().ok()?;
-            Some((view.read(&format!("{folder}/{state}/name")).unwrap_or(state), latency))
-        })
-        .collect();
     let driver = view.read("/sys/devices/system/cpu/cpuidle/current_driver");
     let driver = driver.as_deref().unwrap_or("none");
-    match states.iter().max_by_key(|(_, latency)| *latency) {
-        None if driver == "none" => {
-            check.found(Verdict::Ok, "no driver in /sys/devices/system/cpu/cpuidle")
+    let is_virtual = driver == "haltpoll" || view.facts.hypervisor.as_deref() != Some("none");
+    // A guest that sleeps exits to its host, whatever the latency that its driver states.
+    let most_us = if is_virtual { 0 } else { MOST_LATENCY_US };
+    let states: Vec<IdleState> =
+        view.hot.iter().filter_map(|cpu| IdleState::deepest(view, cpu)).collect();
+    let Some(deepest) = states.iter().max_by_key(|state| state.latency_us) else {
+        return match driver {
+            "none" => check.found(Verdict::Ok, "no driver in /sys/devices/system/cpu/cpuidle"),
+            _ => check.unknown("cannot read /sys/devices/system/cpu/cpuN/cpuidle"),
+        };
+    };
+    let IdleState { cpu, name, latency_us, .. } = deepest;
+    let read = format!("{name} on processor {cpu}, left in {latency_us} us, by {driver}");
+    let change = |state: &IdleState| {
+        let mended = if is_virtual { "n/a".to_owned() } else { MOST_LATENCY_US.to_string() };
+        Some(Change::new(latency_path(state.cpu), state.limit.clone()?, mended))
+    };
+    let deep = states.iter().filter(|state| state.latency_us > most_us);
+    let changes: Vec<Change> = deep.filter_map(change).collect();
+    let finding = check.judged(*latency_us <= most_us, Verdict::Warn, read);
+    match (changes.is_empty(), is_virtual) {
+        (false, _) => finding.changes(&changes),
+        (true, true) => finding.fix("idle=poll on the kernel command line"),
+        (true, false) => {
+            finding.fix("intel_idle.max_cstate=1 processor.max_cstate=1 on the kernel command line")
         }
-        None => check.unknown(format!("cannot read {folder}")),
-        Some((name, latency)) => {
-            let is_virtual =
-                driver == "haltpoll" || view.facts.hypervisor.as_deref() != Some("none");
-            let read = format!("{name}, left in {latency} us, by {driver} in {folder}");
-            check
-                .judged(*latency <= 2 && !is_virtual, Verdict::Warn, read)
-                .fix("hold /dev/cpu_dma_latency open with 0, as `doctor try idle-states` does; else intel_idle.max_cstate=1 processor.max_cstate=1 on the kernel command line")
-                .undo("close it")
-        }
+    }
+}
+
+/// The file with the longest latency that a processor may need to leave an idle state, in
+/// microseconds. It has `0` for no limit, and `n/a` for a limit of 0. All governors respect it;
+/// haltpoll ignores the files that switch states off.
+fn latency_path(cpu: u32) -> String {
+    format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us")
+}
+
+/// An idle state that a processor may enter.
+struct IdleState {
+    cpu: u32,
+    name: String,
+    latency_us: u64,
+    /// The text of the file with the longest latency.
+    limit: Option<String>,
+}
+
+impl IdleState {
+    /// The one that is left last, of those that are neither switched off nor beyond the limit.
+    fn deepest(view: &View<'_>, cpu: u32) -> Option<Self> {
+        let limit = view.read(&latency_path(cpu));
+        let most_us = match limit.as_deref() {
+            None | Some("0") => u64::MAX,
+            Some("n/a") => 0,
+            Some(text) => text.parse().unwrap_or(u64::MAX),
+        };
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+        let names = view.system.names(&folder).into_iter().filter(|name| name.starts_with("state"));
+        let states = names.filter_map(|state| {
+            let read = |name: &str| view.read(&format!("{folder}/{state}/{name}"));
+            let latency_us: u64 = read("latency")?.parse().ok()?;
+            let may_enter = read("disable").as_deref() != Some("1") && latency_us <= most_us;
+            let name = read("name").unwrap_or_else(|| state.clone());
+            may_enter.then(|| Self { cpu, name, latency_us, limit: limit.clone() })
+        });
+        states.max_by_key(|state| state.latency_us)
     }
 }
 
@@ -127,30 +165,19 @@ fn devices(view: &View<'_>) -> Finding {
     if names.is_empty() {
         return check.found(Verdict::Ok, format!("no devices in {folder}"));
     }
-    let auto: Vec<&String> = names
-        .iter()
-        .filter(|name| {
-            view.read(&format!("{folder}/{name}/power/control")).as_deref() == Some("auto")
-        })
-        .collect();
-    let shown =
-        auto.iter().take(MOST_NAMES).map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-    check
-        .judged(
-            auto.is_empty(),
-            Verdict::Warn,
-            match auto.is_empty() {
-                true => format!("on for all {} in {folder}/*/power/control", names.len()),
-                false => format!("auto for {} in {folder}/*/power/control: {shown}", auto.len()),
-            },
-        )
-        .fix(format!("for f in {folder}/*/power/control; do echo on > $f; done"))
-        .undo(
-            auto.iter()
-                .map(|name| format!("echo auto > {folder}/{name}/power/control"))
-                .collect::<Vec<_>>()
-                .join("; "),
-        )
+    let path = |name: &str| format!("{folder}/{name}/power/control");
+    let is_auto = |name: &String| view.read(&path(name)).as_deref() == Some("auto");
+    let (auto, on): (Vec<String>, Vec<String>) = names.into_iter().partition(is_auto);
+    let read = match auto.len() {
+        0 => format!("on for all {} in {folder}/*/power/control", on.len()),
+        count => {
+            let shown = shown(&auto, MOST_NAMES);
+            format!("auto for {count} in {folder}/*/power/control: {shown}")
+        }
+    };
+    let change = |name: &String| Change::new(path(name), "auto".to_owned(), "on");
+    let changes: Vec<Change> = auto.iter().map(change).collect();
+    check.judged(auto.is_empty(), Verdict::Warn, read).changes(&changes)
 }
 
 fn links(view: &View<'_>) -> Finding {

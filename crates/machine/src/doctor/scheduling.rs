@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When};
+use super::{Change, Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When};
 
 /// The first release with the fair server.
 const FAIR_SERVER: (u32, u32) = (6, 12);
@@ -107,11 +107,11 @@ fn fair_server(view: &View<'_>, tasks: &[Task]) -> Finding {
     if release < FAIR_SERVER {
         return check.found(Verdict::Ok, format!("Linux {}.{} has none", release.0, release.1));
     }
-    let mut taken = Vec::new();
+    let mut changes = Vec::new();
     for cpu in view.hot.iter() {
         let path = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime");
         match view.system.read_or_error(&path) {
-            Ok(text) => taken.push((path, text)),
+            Ok(before) => changes.push(Change::new(path, before, "0")),
             Err(error) => {
                 let can_run = tasks.iter().filter(|task| can_take(task, view.hot)).count();
                 let why = match view.system.has("/sys/kernel/debug/sched") {
@@ -131,20 +131,10 @@ fn fair_server(view: &View<'_>, tasks: &[Task]) -> Finding {
             }
         }
     }
-    let is_off = taken.iter().all(|(_, text)| text == "0");
-    let texts: Vec<String> =
-        taken.iter().map(|(path, text)| format!("{text} ns in {path}")).collect();
-    let command = |value: &dyn Fn(&str) -> String| {
-        taken
-            .iter()
-            .map(|(path, text)| format!("echo {} > {path}", value(text)))
-            .collect::<Vec<_>>()
-            .join("; ")
-    };
-    check
-        .judged(is_off, Verdict::Fail, texts.join(", "))
-        .fix(command(&|_| "0".to_owned()))
-        .undo(command(&|text| text.to_owned()))
+    let is_off = changes.iter().all(|change| change.before == "0");
+    let text = |change: &Change| format!("{} ns in {}", change.before, change.path);
+    let texts: Vec<String> = changes.iter().map(text).collect();
+    check.judged(is_off, Verdict::Fail, texts.join(", ")).changes(&changes)
 }
 
 /// Whether a normal thread may run on one of these processors. Threads of the kernel that belong to

@@ -25,6 +25,7 @@ const GOOD: &[(&str, &str)] = &[
     ),
     ("proc/77/task/77/status", "Name:\tchronyd\nCpus_allowed_list:\t0-1\n"),
     ("proc/irq/25/effective_affinity_list", "0\n"),
+    ("proc/irq/25/smp_affinity_list", "0-1\n"),
     ("proc/irq/25/eth0-rx/.keep", ""),
     ("proc/irq/default_smp_affinity", "3\n"),
     ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
@@ -51,6 +52,10 @@ const GOOD: &[(&str, &str)] = &[
     ("sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n"),
     ("sys/devices/system/cpu/cpu2/cpuidle/state0/latency", "0\n"),
     ("sys/devices/system/cpu/cpu2/cpuidle/state0/name", "POLL\n"),
+    ("sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "0\n"),
+    ("sys/devices/system/cpu/cpu3/cpuidle/state0/latency", "0\n"),
+    ("sys/devices/system/cpu/cpu3/cpuidle/state3/latency", "133\n"),
+    ("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "2\n"),
     ("sys/devices/system/cpu/cpu2/thermal_throttle/core_throttle_count", "0\n"),
     ("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n"),
     ("sys/devices/system/node/node0/cpulist", "0-3\n"),
@@ -141,6 +146,11 @@ const BAD: &[Bad] = &[
     (
         "idle-states",
         &[("sys/devices/system/cpu/cpu2/cpuidle/state3/latency", "133\n")],
+        Verdict::Warn,
+    ),
+    (
+        "idle-states",
+        &[("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "200\n")],
         Verdict::Warn,
     ),
     (
@@ -291,6 +301,78 @@ fn undo_has_the_value_of_now() {
     );
     let path = "/sys/devices/virtual/workqueue/cpumask";
     assert_eq!(commands("workqueues"), (format!("echo 3 > {path}"), format!("echo f > {path}")));
+}
+
+/// A mend of several files is one command for each, so that it can be tried.
+#[test]
+fn each_file_of_a_mend_has_its_command() {
+    let scratch = machine(GOOD);
+    let (irq, pci) = ("/proc/irq", "/sys/bus/pci/devices");
+    write(
+        &scratch,
+        &[
+            ("proc/irq/25/effective_affinity_list", "2\n"),
+            ("proc/irq/25/smp_affinity_list", "0-3\n"),
+            ("proc/irq/26/smp_affinity_list", "3\n"),
+            ("proc/irq/26/eth0-tx/.keep", ""),
+            // Without a handler, and on other processors.
+            ("proc/irq/27/smp_affinity_list", "2-3\n"),
+            ("proc/irq/28/smp_affinity_list", "1\n"),
+            ("proc/irq/28/eth0-tx/.keep", ""),
+            ("sys/bus/pci/devices/0000:01:00.0/power/control", "auto\n"),
+            ("sys/bus/pci/devices/0000:02:00.0/power/control", "on\n"),
+            ("sys/devices/system/cpu/cpu2/cpuidle/state3/latency", "133\n"),
+        ],
+    );
+    let system = System::at(scratch.path());
+    let check = |facts: &Facts, name: &str, fix: &str, undo: &str| {
+        let one = finding(&examined(&scratch, facts), name);
+        assert_eq!((one.fix.as_deref(), one.undo.as_deref()), (Some(fix), Some(undo)));
+        assert!(Mend::of(&one, &system).is_ok(), "{one:?}");
+    };
+    check(
+        &facts(),
+        "irq-affinity",
+        &format!("echo 0-1 > {irq}/25/smp_affinity_list; echo 0-1 > {irq}/26/smp_affinity_list"),
+        &format!("echo 0-3 > {irq}/25/smp_affinity_list; echo 3 > {irq}/26/smp_affinity_list"),
+    );
+    check(
+        &facts(),
+        "device-power",
+        &format!("echo on > {pci}/0000:01:00.0/power/control"),
+        &format!("echo auto > {pci}/0000:01:00.0/power/control"),
+    );
+    let limit =
+        |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
+    check(
+        &facts(),
+        "idle-states",
+        &format!("echo 2 > {}", limit(2)),
+        &format!("echo 0 > {}", limit(2)),
+    );
+    // A guest must not sleep at all.
+    write(&scratch, &[("sys/devices/system/cpu/cpu3/cpuidle/state1/latency", "1\n")]);
+    let guest = Facts { hypervisor: Some("KVM".to_owned()), ..facts() };
+    check(
+        &guest,
+        "idle-states",
+        &format!("echo n/a > {}; echo n/a > {}", limit(2), limit(3)),
+        &format!("echo 0 > {}; echo 2 > {}", limit(2), limit(3)),
+    );
+}
+
+#[test]
+fn idle_states_without_a_limit_to_write_are_a_matter_of_the_kernel_command_line() {
+    let scratch = machine(GOOD);
+    write(&scratch, &[("sys/devices/system/cpu/cpu2/cpuidle/state3/latency", "133\n")]);
+    let limit = "sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us";
+    fs::remove_file(scratch.path().join(limit)).unwrap();
+    let one = finding(&examined(&scratch, &facts()), "idle-states");
+    assert!(one.fix.as_ref().is_some_and(|fix| fix.contains("max_cstate=1")), "{one:?}");
+    assert_eq!(one.undo, None);
+    // A state that is switched off is not entered.
+    write(&scratch, &[("sys/devices/system/cpu/cpu2/cpuidle/state3/disable", "1\n")]);
+    assert_eq!(finding(&examined(&scratch, &facts()), "idle-states").verdict, Verdict::Ok);
 }
 
 #[test]

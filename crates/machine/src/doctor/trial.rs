@@ -33,6 +33,8 @@ pub struct TrialOptions {
 pub struct Trial {
     /// Without and with the mend.
     pub rounds: Vec<[Side; 2]>,
+    /// What the kernel refused to change, a sentence each. The mend was tried without it.
+    pub refused: Vec<String>,
     /// What could not be restored, a sentence each.
     pub not_restored: Vec<String>,
 }
@@ -98,18 +100,13 @@ impl Trial {
                     return Ok(());
                 }
                 let is_mended = (index == 0) == mended_first;
-                let applied = if is_mended {
-                    Some(mend.apply()?)
+                if is_mended {
+                    self.refused = mend.apply()?;
                 } else {
-                    let told = restore(mend.changes());
-                    if let Some(sentence) = told.into_iter().next() {
-                        return Err(sentence);
-                    }
-                    None
-                };
+                    mend.withdraw()?;
+                }
                 thread::sleep(SETTLE);
                 sides[usize::from(is_mended)] = Some(Side::measure(clock, hot, &options.side)?);
-                drop(applied);
             }
             if let [Some(before), Some(mended)] = sides {
                 self.rounds.push([before, mended]);
@@ -173,7 +170,7 @@ mod tests {
     fn trial(rounds: &[(f64, f64)]) -> Trial {
         let side = |lost_ns| Side { lost_ns, count: 1.0, p99_ns: 1.0, longest_ns: 1.0 };
         let rounds = rounds.iter().map(|(before, mended)| [side(*before), side(*mended)]).collect();
-        Trial { rounds, not_restored: Vec::new() }
+        Trial { rounds, ..Trial::default() }
     }
 
     #[test]

@@ -33,7 +33,8 @@ Examples:
 Each round measures the interruptions of the processors once without and once with the mend, in a
 random order. The difference is taken within a round; its interval is at 95%. The values of before
 are restored at the end, after Ctrl-C, and if the command is killed: another process of the same
-program waits for that. A value that another program changes meanwhile stays, and is reported.
+program waits for that. A value that another program changes meanwhile stays, and is reported. A
+value that the kernel refuses is reported, and the mend is tried without it.
 
 Exit status: 0 the trial was made; 1 something could not be restored; 2 wrong usage, or a mend that
 cannot be tried.")]
@@ -133,13 +134,8 @@ impl TryArguments {
 
 fn heading(check: &str, mend: &Mend, hot: &CpuList) -> String {
     let mut text = format!("trial of {check} on processors {hot}\n");
-    match mend {
-        Mend::LatencyDevice => text += "  holds /dev/cpu_dma_latency open with 0\n",
-        Mend::Files(changes) => {
-            for change in changes {
-                let _ = writeln!(text, "  {}: {} -> {}", change.path, change.before, change.mended);
-            }
-        }
+    for change in mend.changes() {
+        let _ = writeln!(text, "  {}: {} -> {}", change.path, change.before, change.mended);
     }
     text
 }
@@ -170,8 +166,15 @@ fn text(trial: &Trial) -> String {
         }
         let _ = writeln!(text, ": {}", effect.words());
     }
+    for sentence in &trial.refused {
+        let _ = writeln!(text, "  refused, and tried without it: {sentence}");
+    }
     let rounds = trial.rounds.len();
-    let _ = writeln!(text, "  {rounds} rounds; the values of before are restored");
+    let restored = match trial.not_restored.is_empty() {
+        true => "the values of before are restored",
+        false => "not all values of before are restored",
+    };
+    let _ = writeln!(text, "  {rounds} rounds; {restored}");
     text
 }
 
@@ -194,6 +197,7 @@ fn record(check: &str, trial: &Trial) -> Value {
         "check": check,
         "rounds": trial.rounds.len(),
         "effects": Value::Object(effects.collect()),
+        "refused": trial.refused,
         "not_restored": trial.not_restored,
     })
 }
