@@ -11,11 +11,13 @@
 
 mod active;
 mod clocks;
+mod ethtool;
 mod guard;
 mod interrupts;
 mod kernel_line;
 mod memory;
 mod mend;
+mod network;
 mod power;
 mod processors;
 mod scheduling;
@@ -27,6 +29,7 @@ mod trial;
 use nanotape_lab::CpuList;
 
 pub use active::ActiveTest;
+pub use ethtool::CardTexts;
 pub use guard::{STATE_FILE, guardian, left_over, restore_from};
 pub use mend::{Change, Mend};
 pub use system::{Facts, System};
@@ -198,6 +201,7 @@ pub fn examine(system: &System, facts: &Facts, hot: &CpuList) -> Vec<Finding> {
     findings.extend(processors::check(&view));
     findings.extend(scheduling::check(&view));
     findings.extend(interrupts::check(&view));
+    findings.extend(network::check(&view));
     findings.extend(kernel_line::check(&view));
     findings.extend(settings::check(&view));
     findings.extend(memory::check(&view));

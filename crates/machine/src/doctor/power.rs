@@ -5,8 +5,8 @@ use super::{Change, Check, Finding, Verdict, View, When, settings::chosen, shown
 /// Names in a finding.
 const MOST_NAMES: usize = 4;
 
-/// The governor that keeps the highest frequency.
-const GOVERNOR: &str = "performance";
+/// The governor, and the preference, that keep the highest frequency.
+const PERFORMANCE: &str = "performance";
 
 /// An idle state that is left later costs a thread more than a cache miss or two.
 const MOST_LATENCY_US: u64 = 2;
@@ -14,6 +14,7 @@ const MOST_LATENCY_US: u64 = 2;
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     vec![
         governor(view),
+        energy(view),
         turbo(view),
         idle(view),
         devices(view),
@@ -27,26 +28,40 @@ fn governor(view: &View<'_>) -> Finding {
     let check = Check {
         name: "governor",
         title: "frequency governor of the hot processors",
-        good: GOVERNOR,
+        good: PERFORMANCE,
         why: "a processor that was idle needs 10 to 500 us to become fast",
         when: When::Now,
     };
-    let path = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
-    let change = |cpu: u32| Some(Change::new(path(cpu), view.read(&path(cpu))?, GOVERNOR));
-    let found: Vec<Change> = view.hot.iter().filter_map(change).collect();
-    let Some(worst) = found.iter().find(|one| one.before != GOVERNOR).or(found.first()) else {
-        return match view.facts.hypervisor.as_deref() {
-            Some("none") => check.unknown("the hot processors have no cpufreq"),
-            _ => check.found(Verdict::Info, "no cpufreq: the host decides"),
-        };
+    let absent = || match view.facts.hypervisor.as_deref() {
+        Some("none") => check.unknown("the hot processors have no cpufreq"),
+        _ => check.found(Verdict::Info, "no cpufreq: the host decides"),
     };
-    check
-        .judged(
-            worst.before == GOVERNOR,
-            Verdict::Fail,
-            format!("{} in {}", worst.before, worst.path),
-        )
-        .changes(&found)
+    performance(view, check, "scaling_governor", Verdict::Fail).unwrap_or_else(absent)
+}
+
+fn energy(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "energy-preference",
+        title: "preference of the hot processors for energy or speed",
+        good: PERFORMANCE,
+        why: "the processor lowers its frequency by itself, whatever the governor",
+        when: When::Now,
+    };
+    performance(view, check, "energy_performance_preference", Verdict::Warn)
+        .unwrap_or_else(|| check.found(Verdict::Ok, "the hot processors have none"))
+}
+
+/// Whether a file of cpufreq has `performance` for each hot processor; `None` without such a file.
+fn performance(view: &View<'_>, check: Check, file: &str, otherwise: Verdict) -> Option<Finding> {
+    let change = |cpu: u32| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}");
+        Some(Change::new(path.clone(), view.read(&path)?, PERFORMANCE))
+    };
+    let found: Vec<Change> = view.hot.iter().filter_map(change).collect();
+    let is_good = |one: &&Change| one.before == PERFORMANCE;
+    let worst = found.iter().find(|one| !is_good(one)).or(found.first())?;
+    let read = format!("{} in {}", worst.before, worst.path);
+    Some(check.judged(is_good(&worst), otherwise, read).changes(&found))
 }
 
 fn turbo(view: &View<'_>) -> Finding {

@@ -9,6 +9,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
         isolated(view),
         smt(view),
         numa(view),
+        cache(view),
         mitigations(view),
         microcode(view),
         quota(view),
@@ -149,6 +150,48 @@ fn numa(view: &View<'_>) -> Finding {
             .found(Verdict::Info, format!("{count} nodes in /sys/devices/system/node"))
             .fix("numactl --cpunodebind=N --membind=N PROGRAM"),
     }
+}
+
+/// A share of the third cache for the hot processors alone (resctrl).
+fn cache(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "cache-allocation",
+        title: "share of the third cache that only the hot processors use",
+        good: "an exclusive group of resctrl for the hot processors",
+        why: "programs on other processors displace its lines, each a miss to memory",
+        when: When::Now,
+    };
+    let folder = "/sys/fs/resctrl";
+    let text = view.read("/proc/cpuinfo").unwrap_or_default();
+    let flags = text.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    if !flags.split_whitespace().any(|flag| flag == "cat_l3") {
+        return check.found(Verdict::Ok, "this processor does not report cat_l3 in /proc/cpuinfo");
+    }
+    let group = format!(
+        "mkdir {folder}/hot; echo {} > {folder}/hot/cpus_list; give disjoint L3 masks to \
+         {folder}/schemata and {folder}/hot/schemata; echo exclusive > {folder}/hot/mode",
+        view.hot
+    );
+    if !view.system.has(&format!("{folder}/schemata")) {
+        return check
+            .found(Verdict::Info, format!("nothing is mounted at {folder}"))
+            .fix(format!("mount -t resctrl resctrl {folder}; {group}"))
+            .undo(format!("umount {folder}"));
+    }
+    let read = |group: &str, name: &str| view.read(&format!("{folder}/{group}/{name}"));
+    let groups = view.system.folders(folder).into_iter();
+    let exclusive = groups.filter(|group| read(group, "mode").as_deref() == Some("exclusive"));
+    let cpus = exclusive.filter_map(|group| CpuList::parse(&read(&group, "cpus_list")?));
+    let cpus = CpuList::of(cpus.flat_map(|list| list.iter().collect::<Vec<_>>()));
+    let told = if cpus.is_empty() { "none".to_owned() } else { cpus.to_string() };
+    check
+        .judged(
+            cpus.has_all_of(view.hot),
+            Verdict::Info,
+            format!("processors in exclusive groups of {folder}: {told}"),
+        )
+        .fix(group)
+        .undo(format!("rmdir {folder}/hot"))
 }
 
 fn mitigations(view: &View<'_>) -> Finding {

@@ -19,7 +19,7 @@ fn number(text: &str) -> Option<i64> {
 }
 
 /// All settings, in the order of the report.
-const SETTINGS: [Setting; 17] = [
+const SETTINGS: [Setting; 19] = [
     now(
         "rt-throttle",
         "share of time for real-time threads",
@@ -89,6 +89,26 @@ const SETTINGS: [Setting; 17] = [
         |text| text == "never",
         "never",
         Verdict::Warn,
+    ),
+    now(
+        "khugepaged",
+        "moving memory for huge pages in the background",
+        "0",
+        "a kernel thread moves pages of running programs",
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Info,
+    ),
+    now(
+        "autogroup",
+        "equal shares of time for sessions instead of threads",
+        "0",
+        "the share of a thread depends on the terminal that started it",
+        "/proc/sys/kernel/sched_autogroup_enabled",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Info,
     ),
     now(
         "numa-balancing",

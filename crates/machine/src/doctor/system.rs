@@ -8,7 +8,7 @@ use std::{
 use nanotape_clock::{Clock, Source, cross_core};
 use nix::sys::resource::{Resource, getrlimit};
 
-use super::CpuList;
+use super::{CardTexts, CpuList, network};
 
 /// A larger file is not one of the kernel's settings.
 const MOST_BYTES: u64 = 1 << 20;
@@ -36,6 +36,8 @@ pub struct Facts {
     pub rtprio_limit: Option<u64>,
     /// Bytes that the limits allow to lock; `None` without a limit.
     pub memlock_limit: Option<u64>,
+    /// What ethtool prints about the network cards; else why it prints nothing.
+    pub ethtool: Result<Vec<CardTexts>, String>,
     /// Whether the process may use any priority, and lock any memory.
     pub is_privileged: bool,
 }
@@ -61,6 +63,7 @@ impl Facts {
             offset_ns: offset.filter(|offset| offset.is_finite()),
             rtprio_limit: limit(Resource::RLIMIT_RTPRIO),
             memlock_limit: limit(Resource::RLIMIT_MEMLOCK),
+            ethtool: CardTexts::of_this_machine(&network::cards(&System::default())),
             is_privileged: rustix::process::geteuid().is_root(),
         }
     }

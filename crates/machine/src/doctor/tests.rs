@@ -1,191 +1,13 @@
 //! Machines as trees of files: a good one, a bad one, an empty one, and rubbish.
 
+mod machines;
+
 use std::{collections::BTreeSet, fs};
 
 use nanotape_harness::{Random, Scratch};
 
+use self::machines::{BAD, GOOD};
 use super::*;
-
-/// The files of a machine that is set for short times; processors 2 and 3 are hot.
-const GOOD: &[(&str, &str)] = &[
-    ("proc/stat", "cpu  41633 191 6945 488284 776 0 103 0 0 0\n"),
-    (
-        "proc/cmdline",
-        "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 skew_tick=1 rcupdate.rcu_normal_after_boot=1 mitigations=off\n",
-    ),
-    ("proc/cpuinfo", "processor\t: 0\nmicrocode\t: 0x2b000571\n"),
-    ("proc/version", "Linux version 6.12.3 #1 SMP PREEMPT_DYNAMIC\n"),
-    ("proc/self/cgroup", "0::/user.slice\n"),
-    ("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=5\n"),
-    ("proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n"),
-    ("proc/77/comm", "chronyd\n"),
-    (
-        "proc/77/task/77/stat",
-        "77 (chronyd) S 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0\n",
-    ),
-    ("proc/77/task/77/status", "Name:\tchronyd\nCpus_allowed_list:\t0-1\n"),
-    ("proc/irq/25/effective_affinity_list", "0\n"),
-    ("proc/irq/25/smp_affinity_list", "0-1\n"),
-    ("proc/irq/25/eth0-rx/.keep", ""),
-    ("proc/irq/default_smp_affinity", "3\n"),
-    ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
-    ("proc/sys/kernel/timer_migration", "0\n"),
-    ("proc/sys/kernel/watchdog", "0\n"),
-    ("proc/sys/kernel/numa_balancing", "0\n"),
-    ("proc/sys/kernel/hung_task_timeout_secs", "600\n"),
-    ("proc/sys/kernel/split_lock_mitigate", "0\n"),
-    ("proc/sys/net/core/busy_poll", "50\n"),
-    ("proc/sys/net/core/busy_read", "50\n"),
-    ("proc/sys/vm/stat_interval", "10\n"),
-    ("proc/sys/vm/swappiness", "10\n"),
-    ("proc/sys/vm/compaction_proactiveness", "0\n"),
-    ("proc/sys/vm/dirty_writeback_centisecs", "1500\n"),
-    ("proc/sys/vm/nr_hugepages", "512\n"),
-    ("sys/devices/system/cpu/online", "0-3\n"),
-    ("sys/devices/system/cpu/isolated", "2-3\n"),
-    ("sys/devices/system/cpu/nohz_full", "2-3\n"),
-    ("sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "2\n"),
-    ("sys/devices/system/cpu/cpu3/topology/thread_siblings_list", "3\n"),
-    ("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "performance\n"),
-    ("sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "performance\n"),
-    ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
-    ("sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n"),
-    ("sys/devices/system/cpu/cpu2/cpuidle/state0/latency", "0\n"),
-    ("sys/devices/system/cpu/cpu2/cpuidle/state0/name", "POLL\n"),
-    ("sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "0\n"),
-    ("sys/devices/system/cpu/cpu3/cpuidle/state0/latency", "0\n"),
-    ("sys/devices/system/cpu/cpu3/cpuidle/state3/latency", "133\n"),
-    ("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "2\n"),
-    ("sys/devices/system/cpu/cpu2/thermal_throttle/core_throttle_count", "0\n"),
-    ("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n"),
-    ("sys/devices/system/node/node0/cpulist", "0-3\n"),
-    ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
-    ("sys/devices/virtual/workqueue/cpumask", "3\n"),
-    ("sys/kernel/debug/sched/fair_server/cpu2/runtime", "0\n"),
-    ("sys/kernel/debug/sched/fair_server/cpu3/runtime", "0\n"),
-    ("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n"),
-    ("sys/kernel/mm/transparent_hugepage/defrag", "always defer madvise [never]\n"),
-    ("sys/kernel/mm/ksm/run", "0\n"),
-    ("sys/bus/pci/devices/0000:01:00.0/power/control", "on\n"),
-    ("sys/module/pcie_aspm/parameters/policy", "default [performance] powersave\n"),
-    ("sys/module/usbcore/parameters/autosuspend", "-1\n"),
-    ("etc/tuned/active_profile", "network-latency\n"),
-];
-
-/// What differs from the good machine in a bad one: a check, its files, and its verdict.
-type Bad = (&'static str, &'static [(&'static str, &'static str)], Verdict);
-const BAD: &[Bad] = &[
-    ("stolen", &[("proc/stat", "cpu  1 1 1 1 1 1 1 93 0 0\n")], Verdict::Warn),
-    ("isolated", &[("sys/devices/system/cpu/isolated", "\n")], Verdict::Fail),
-    (
-        "smt",
-        &[("sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "0,2\n")],
-        Verdict::Warn,
-    ),
-    (
-        "smt",
-        &[("sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "2-3\n")],
-        Verdict::Warn,
-    ),
-    ("numa", &[("sys/devices/system/node/node1/cpulist", "4-7\n")], Verdict::Info),
-    (
-        "mitigations",
-        &[("sys/devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI\n")],
-        Verdict::Info,
-    ),
-    ("cpu-quota", &[("sys/fs/cgroup/user.slice/cpu.max", "50000 100000\n")], Verdict::Fail),
-    ("pressure", &[("proc/pressure/cpu", "some avg10=89.12 avg60=0\n")], Verdict::Warn),
-    (
-        "fair-server",
-        &[("sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000\n")],
-        Verdict::Fail,
-    ),
-    ("foreign-threads", &[("proc/77/task/77/status", "Cpus_allowed_list:\t0-3\n")], Verdict::Warn),
-    ("bound-threads", &[("proc/77/task/77/status", "Cpus_allowed_list:\t2\n")], Verdict::Warn),
-    ("workqueues", &[("sys/devices/virtual/workqueue/cpumask", "f\n")], Verdict::Warn),
-    ("irq-affinity", &[("proc/irq/25/effective_affinity_list", "0-3\n")], Verdict::Fail),
-    ("default-irq-affinity", &[("proc/irq/default_smp_affinity", "f\n")], Verdict::Warn),
-    ("irqbalance", &[("proc/77/comm", "irqbalance\n")], Verdict::Warn),
-    ("nohz-full", &[("sys/devices/system/cpu/nohz_full", "(null)\n")], Verdict::Fail),
-    ("rcu-nocbs", &[("proc/cmdline", "quiet\n")], Verdict::Fail),
-    (
-        "half-settings",
-        &[
-            ("proc/cmdline", "nohz_full=2-3 rcu_nocbs=2-3 nohz=off\n"),
-            ("sys/devices/system/cpu/isolated", "\n"),
-        ],
-        Verdict::Warn,
-    ),
-    ("half-settings", &[("proc/cmdline", "isolcpus=2-3\n")], Verdict::Warn),
-    ("quiet-words", &[("proc/cmdline", "skew_tick=1\n")], Verdict::Warn),
-    ("iommu", &[("sys/kernel/iommu_groups/0/type", "DMA-FQ\n")], Verdict::Info),
-    ("rt-throttle", &[("proc/sys/kernel/sched_rt_runtime_us", "950000\n")], Verdict::Warn),
-    ("numa-balancing", &[("proc/sys/kernel/numa_balancing", "1\n")], Verdict::Fail),
-    (
-        "thp",
-        &[("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")],
-        Verdict::Warn,
-    ),
-    ("stat-interval", &[("proc/sys/vm/stat_interval", "1\n")], Verdict::Warn),
-    ("swaps", &[("proc/swaps", "Filename\n/dev/sda2 partition 1 0 -2\n")], Verdict::Warn),
-    ("huge-pages", &[("proc/sys/vm/nr_hugepages", "0\n")], Verdict::Info),
-    ("memory-monitors", &[("proc/77/comm", "kdamond.0\n")], Verdict::Warn),
-    ("balloon", &[("sys/bus/virtio/drivers/virtio_balloon/virtio3/x", "")], Verdict::Warn),
-    (
-        "clocksource",
-        &[("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n")],
-        Verdict::Fail,
-    ),
-    ("time-sync", &[("proc/77/comm", "sshd\n")], Verdict::Info),
-    (
-        "governor",
-        &[("sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "powersave\n")],
-        Verdict::Fail,
-    ),
-    ("turbo", &[("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n")], Verdict::Info),
-    (
-        "idle-states",
-        &[("sys/devices/system/cpu/cpu2/cpuidle/state3/latency", "133\n")],
-        Verdict::Warn,
-    ),
-    (
-        "idle-states",
-        &[("sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "200\n")],
-        Verdict::Warn,
-    ),
-    (
-        "device-power",
-        &[("sys/bus/pci/devices/0000:01:00.0/power/control", "auto\n")],
-        Verdict::Warn,
-    ),
-    (
-        "pcie-power",
-        &[("sys/module/pcie_aspm/parameters/policy", "[default] performance\n")],
-        Verdict::Warn,
-    ),
-    ("usb-power", &[("sys/module/usbcore/parameters/autosuspend", "2\n")], Verdict::Info),
-    (
-        "thermal",
-        &[("sys/devices/system/cpu/cpu2/thermal_throttle/core_throttle_count", "4\n")],
-        Verdict::Fail,
-    ),
-    ("tuned", &[("proc/sys/net/core/busy_read", "0\n")], Verdict::Fail),
-    ("tuned", &[("etc/tuned/active_profile", "balanced\n")], Verdict::Warn),
-    (
-        "tracing",
-        &[
-            ("sys/kernel/tracing/events/enable", "X\n"),
-            ("sys/kernel/tracing/current_tracer", "function\n"),
-        ],
-        Verdict::Info,
-    ),
-    ("audit", &[("proc/77/comm", "auditd\n")], Verdict::Info),
-    (
-        "lockdown",
-        &[("sys/kernel/security/lockdown", "none [integrity] confidentiality\n")],
-        Verdict::Info,
-    ),
-];
 
 fn facts() -> Facts {
     Facts {
@@ -196,7 +18,18 @@ fn facts() -> Facts {
         offset_ns: Some(12.0),
         rtprio_limit: Some(99),
         memlock_limit: None,
+        ethtool: Ok(vec![card()]),
         is_privileged: false,
+    }
+}
+
+/// A network card that is set for short times.
+fn card() -> CardTexts {
+    CardTexts {
+        card: "eth0".to_owned(),
+        coalescing: "Adaptive RX: off  TX: n/a\nrx-usecs:\t0\n".to_owned(),
+        features: "generic-receive-offload: off\nlarge-receive-offload: off [fixed]\n".to_owned(),
+        rings: "Pre-set maximums:\nRX:\t4096\nCurrent hardware settings:\nRX:\t512\n".to_owned(),
     }
 }
 
@@ -234,7 +67,7 @@ fn a_machine_that_is_set_has_nothing_to_mend() {
     }
     let names: BTreeSet<&str> = findings.iter().map(|one| one.name).collect();
     assert_eq!(names.len(), findings.len(), "each name occurs once");
-    assert!(findings.len() >= 55, "{}", findings.len());
+    assert!(findings.len() >= 68, "{}", findings.len());
 }
 
 #[test]
@@ -362,6 +195,76 @@ fn each_file_of_a_mend_has_its_command() {
 }
 
 #[test]
+fn network_cards_are_judged_by_the_output_of_ethtool() {
+    let scratch = machine(GOOD);
+    write(&scratch, &[("sys/class/net/eth0/statistics/rx_fifo_errors", "5\n")]);
+    let slow = CardTexts {
+        coalescing: "Adaptive RX: on  TX: on\nrx-usecs:\t8\n".to_owned(),
+        features: "generic-receive-offload: on\nlarge-receive-offload: on\n".to_owned(),
+        ..card()
+    };
+    let commands = |ethtool: Result<Vec<CardTexts>, String>, name: &str| {
+        let one = finding(&examined(&scratch, &Facts { ethtool, ..facts() }), name);
+        (one.verdict, one.fix.unwrap_or_default(), one.undo.unwrap_or_default())
+    };
+    let text = str::to_owned;
+    let cases = [
+        (
+            "nic-coalescing",
+            Verdict::Warn,
+            "ethtool -C eth0 adaptive-rx off rx-usecs 0",
+            "ethtool -C eth0 adaptive-rx on rx-usecs 8",
+        ),
+        (
+            "nic-offloads",
+            Verdict::Info,
+            "ethtool -K eth0 gro off lro off",
+            "ethtool -K eth0 gro on lro on",
+        ),
+        ("nic-drops", Verdict::Warn, "ethtool -G eth0 rx 4096", "ethtool -G eth0 rx 512"),
+    ];
+    for (name, verdict, fix, undo) in cases {
+        assert_eq!(commands(Ok(vec![slow.clone()]), name), (verdict, text(fix), text(undo)));
+    }
+    // A driver that reports nothing has nothing to set.
+    let silent = CardTexts { card: text("eth0"), ..CardTexts::default() };
+    assert_eq!(commands(Ok(vec![silent]), "nic-coalescing").0, Verdict::Ok);
+    let absent = || Err(text("ethtool is not installed"));
+    assert_eq!(commands(absent(), "nic-coalescing").0, Verdict::Unknown);
+    assert_eq!(commands(absent(), "nic-offloads").0, Verdict::Unknown);
+    assert!(commands(absent(), "nic-drops").1.contains("ethtool -G CARD rx N"));
+    // A card that is down, or has no device, is none.
+    write(&scratch, &[("sys/class/net/eth0/operstate", "down\n")]);
+    assert_eq!(commands(absent(), "nic-coalescing").0, Verdict::Ok);
+}
+
+#[test]
+fn a_card_without_a_node_is_not_judged() {
+    let scratch = machine(GOOD);
+    write(
+        &scratch,
+        &[
+            ("sys/devices/system/node/node1/cpulist", "4-7\n"),
+            ("sys/class/net/eth0/device/numa_node", "-1\n"),
+        ],
+    );
+    let one = finding(&examined(&scratch, &facts()), "nic-node");
+    assert_eq!(one.verdict, Verdict::Ok, "{one:?}");
+    assert!(one.read.starts_with("eth0 on an unknown node"), "{one:?}");
+}
+
+#[test]
+fn the_cache_is_shared_by_a_command_only_where_the_processor_can() {
+    let scratch = machine(GOOD);
+    fs::remove_dir_all(scratch.path().join("sys/fs/resctrl")).unwrap();
+    let one = finding(&examined(&scratch, &facts()), "cache-allocation");
+    assert_eq!(one.verdict, Verdict::Info);
+    assert!(one.fix.as_ref().is_some_and(|fix| fix.starts_with("mount -t resctrl")), "{one:?}");
+    write(&scratch, &[("proc/cpuinfo", "flags\t\t: fpu\n")]);
+    assert_eq!(finding(&examined(&scratch, &facts()), "cache-allocation").verdict, Verdict::Ok);
+}
+
+#[test]
 fn idle_states_without_a_limit_to_write_are_a_matter_of_the_kernel_command_line() {
     let scratch = machine(GOOD);
     write(&scratch, &[("sys/devices/system/cpu/cpu2/cpuidle/state3/latency", "133\n")]);
@@ -410,7 +313,7 @@ fn rubbish_in_every_file_is_no_panic() {
         let files: Vec<(&str, &str)> =
             rubbish.iter().map(|(name, text)| (*name, &**text)).collect();
         let findings = examined(&machine(&files), &facts());
-        assert!(findings.len() >= 55, "round {round}");
+        assert!(findings.len() >= 68, "round {round}");
     }
 }
 

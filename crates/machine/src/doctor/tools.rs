@@ -124,7 +124,7 @@ fn lockdown(view: &View<'_>) -> Finding {
         name: "lockdown",
         title: "settings that the kernel refuses even to root",
         good: "none",
-        why: "the fair server and idle states cannot be set then",
+        why: "the files of debugfs, such as those of the fair server, cannot be written then",
         when: When::Firmware,
     };
     match view.read("/sys/kernel/security/lockdown") {
