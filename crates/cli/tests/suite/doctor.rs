@@ -8,7 +8,7 @@ use std::{
 
 use nanotape_harness::{Signal, copy_for_all_users, eventually, skipped};
 use rustix::process::{Pid, kill_process, test_kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Folder, nanotape};
 
@@ -149,6 +149,30 @@ fn a_trial_restores_at_its_end_after_a_signal_and_when_it_is_killed() {
         "{}",
         ran.stdout
     );
+    assert!(is_restored());
+
+    let ran = nanotape([
+        "lab",
+        "doctor",
+        "try",
+        CHECK,
+        "--rounds",
+        "1",
+        "--seconds",
+        "0.02",
+        "--format",
+        "json",
+        "--state",
+        &state,
+    ]);
+    let record: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let format = include_str!("../../../../docs/formats/lab-machine.md");
+    let (_, section) = format.split_once("## `kind: doctor try`").unwrap();
+    let effects = record["effects"].as_object().unwrap();
+    for field in record.as_object().unwrap().keys().chain(effects.keys()) {
+        assert!(section.contains(&format!("`{field}`")), "{field} is not documented");
+    }
+    assert_eq!((&record["rounds"], &record["refused"]), (&json!(1), &json!([])));
     assert!(is_restored());
 
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {

@@ -92,6 +92,10 @@ fn two_results_are_compared_in_words() {
     let ran = nanotape(["lab", "jitter", "--compare", &before, &after, "--format", "json"]);
     let changes = records(&ran.stdout);
     assert!(changes.iter().any(|one| one["what"] == "p50" && one["ratio_low"].is_number()));
+    for change in &changes {
+        let fields: Vec<&String> = change.as_object().unwrap().keys().collect();
+        assert_eq!(fields, documented("jitter change").iter().collect::<Vec<_>>());
+    }
 
     let nothing = folder.path("nothing.json");
     fs::write(&nothing, "").unwrap();
