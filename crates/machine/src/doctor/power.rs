@@ -148,17 +148,22 @@ impl IdleState {
     /// The one that is left last, of those that are neither switched off nor beyond the limit.
     fn deepest(view: &View<'_>, cpu: u32) -> Option<Self> {
         let limit = view.read(&latency_path(cpu));
-        let most_us = match limit.as_deref() {
+        let own_us = match limit.as_deref() {
             None | Some("0") => u64::MAX,
             Some("n/a") => 0,
             Some(text) => text.parse().unwrap_or(u64::MAX),
         };
+        // A program such as tuned can hold a limit for all processors.
+        let most_us = view.system.latency_limit_us().unwrap_or(u64::MAX).min(own_us);
+        let governor = view.read("/sys/devices/system/cpu/cpuidle/current_governor");
+        let can_disable = governor.as_deref() != Some("haltpoll");
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
         let names = view.system.names(&folder).into_iter().filter(|name| name.starts_with("state"));
         let states = names.filter_map(|state| {
             let read = |name: &str| view.read(&format!("{folder}/{state}/{name}"));
             let latency_us: u64 = read("latency")?.parse().ok()?;
-            let may_enter = read("disable").as_deref() != Some("1") && latency_us <= most_us;
+            let is_disabled = can_disable && read("disable").as_deref() == Some("1");
+            let may_enter = !is_disabled && latency_us <= most_us;
             let name = read("name").unwrap_or_else(|| state.clone());
             may_enter.then(|| Self { cpu, name, latency_us, limit: limit.clone() })
         });

@@ -119,6 +119,13 @@ impl System {
         names
     }
 
+    /// The longest latency that programs permit all processors, in microseconds: the number that
+    /// the device returns. Only root can read it.
+    pub(super) fn latency_limit_us(&self) -> Option<u64> {
+        let bytes = fs::read(self.root.join("dev/cpu_dma_latency")).ok()?;
+        u64::try_from(i32::from_ne_bytes(bytes.try_into().ok()?)).ok()
+    }
+
     /// Processors that are online; processor 0 if that cannot be read.
     pub fn online(&self) -> CpuList {
         let list =

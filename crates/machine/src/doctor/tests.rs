@@ -273,6 +273,11 @@ fn idle_states_without_a_limit_to_write_are_a_matter_of_the_kernel_command_line(
     let one = finding(&examined(&scratch, &facts()), "idle-states");
     assert!(one.fix.as_ref().is_some_and(|fix| fix.contains("max_cstate=1")), "{one:?}");
     assert_eq!(one.undo, None);
+    // A limit of all processors, which tuned holds.
+    write(&scratch, &[("dev/cpu_dma_latency", "\x02\0\0\0")]);
+    assert_eq!(finding(&examined(&scratch, &facts()), "idle-states").verdict, Verdict::Ok);
+    write(&scratch, &[("dev/cpu_dma_latency", "\0\0\0\x01")]);
+    assert_eq!(finding(&examined(&scratch, &facts()), "idle-states").verdict, Verdict::Warn);
     // A state that is switched off is not entered.
     write(&scratch, &[("sys/devices/system/cpu/cpu2/cpuidle/state3/disable", "1\n")]);
     assert_eq!(finding(&examined(&scratch, &facts()), "idle-states").verdict, Verdict::Ok);
