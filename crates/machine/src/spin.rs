@@ -291,7 +291,9 @@ mod tests {
                     real_time_priority: None,
                     lock_memory: false,
                 });
-                while !is_over.load(Ordering::Relaxed) {}
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
             });
             let found = spin(clock, &options);
             is_over.store(true, Ordering::Relaxed);

@@ -169,7 +169,7 @@ fn every_row_of_the_gaps_table_has_the_documented_fields_and_its_goal() {
     let ran = nanotape(arguments);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let list: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(list.len(), 4);
+    assert_eq!(list.len(), 5);
     let format = include_str!("../../../../docs/formats/lab-bench-gaps.md");
     for record in &list {
         for field in record.as_object().unwrap().keys() {

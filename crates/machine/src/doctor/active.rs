@@ -8,6 +8,7 @@ use super::{Check, CpuList, Finding, Verdict, When};
 use crate::{
     cause::Cause,
     periods::fold,
+    smi::SmiCounts,
     spin::{ProcessorGaps, SpinError, SpinOptions, spin},
     tally::Tally,
     watch::WatchOptions,
@@ -31,16 +32,28 @@ pub struct ActiveTest {
 }
 
 impl ActiveTest {
-    /// Runs on the hot processors at the same time; a finding for all of them.
-    pub fn run(&self, clock: &Clock, hot: &CpuList) -> Result<Finding, SpinError> {
+    /// The names of its findings.
+    pub const NAMES: [&str; 2] = ["interruptions", "firmware-interrupts"];
+
+    /// Runs on the hot processors at the same time; the findings for all of them. `hypervisor`: its
+    /// name, if the processor reports one.
+    pub fn run(
+        &self,
+        clock: &Clock,
+        hot: &CpuList,
+        hypervisor: Option<&str>,
+    ) -> Result<[Finding; 2], SpinError> {
         let check = Check {
-            name: "interruptions",
+            name: Self::NAMES[0],
             title: "interruptions of a thread that does nothing else",
             good: "none longer than the target",
             why: "it measures what no setting tells",
             when: When::Now,
         };
+        let counts = SmiCounts::open(&hot.iter().collect::<Vec<_>>(), hypervisor);
+        let before = counts.as_ref().map(SmiCounts::read);
         let processors = self.spin(clock, hot)?;
+        let after = counts.as_ref().map(SmiCounts::read);
         let longest = processors.iter().filter_map(|one| one.sorted_ns(clock).pop()).max();
         let is_good = longest.is_none_or(|longest| longest <= self.target_ns);
         let mut told: Vec<String> =
@@ -48,9 +61,10 @@ impl ActiveTest {
         if processors.len() > MOST_TOLD {
             told.push(format!("and {} more processors", processors.len() - MOST_TOLD));
         }
-        Ok(check.judged(is_good, Verdict::Fail, told.join("; ")).fix(
+        let found = check.judged(is_good, Verdict::Fail, told.join("; ")).fix(
             "mend the failures above, and find the causes with `nanotape lab jitter --turns 0`",
-        ))
+        );
+        Ok([found, of_firmware(before.and_then(|before| Ok((before, after?))))])
     }
 
     /// The interruptions of each hot processor.
@@ -68,6 +82,28 @@ impl ActiveTest {
                 real_time_priority: self.real_time_priority,
             },
         )
+    }
+}
+
+/// The finding from the counts before and after the test.
+fn of_firmware(counts: Result<(Vec<u32>, Vec<u32>), &String>) -> Finding {
+    let check = Check {
+        name: ActiveTest::NAMES[1],
+        title: "system management interrupts during the test",
+        good: "0",
+        why: "the firmware stops all processors for 50 us to milliseconds, and no kernel sees it",
+        when: When::Firmware,
+    };
+    match counts {
+        Err(reason) => check.unknown(reason.clone()),
+        Ok((before, after)) => {
+            let grown =
+                before.iter().zip(&after).map(|(before, after)| after.wrapping_sub(*before));
+            let most = grown.max().unwrap_or(0);
+            check
+                .judged(most == 0, Verdict::Fail, format!("{most}, counted by the processor"))
+                .fix("in the firmware: no emulation of USB, no patrol scrubbing, no power capping")
+        }
     }
 }
 
@@ -99,4 +135,22 @@ fn told(clock: &Clock, one: &ProcessorGaps) -> String {
         text += &format!(", unexplained ones every {:.2} ms", period.period_ns / 1e6);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupts_of_the_firmware_fail_and_a_count_that_wraps_is_a_count() {
+        let verdict = |before: u32, after: u32| {
+            let found = of_firmware(Ok((vec![0, before], vec![0, after])));
+            (found.verdict, found.read)
+        };
+        assert_eq!(verdict(7, 7).0, Verdict::Ok);
+        let expected = (Verdict::Fail, "3, counted by the processor".to_owned());
+        assert_eq!(verdict(u32::MAX, 2), expected);
+        let unknown = of_firmware(Err(&"a guest".to_owned()));
+        assert_eq!((unknown.verdict, &*unknown.read), (Verdict::Unknown, "a guest"));
+    }
 }

@@ -76,6 +76,7 @@ impl Guardian {
                  it",
                 state.display()
             ),
+            io::ErrorKind::PermissionDenied => failed("make", error) + "; a trial needs root",
             _ => failed("make", error),
         })?;
         let started = file

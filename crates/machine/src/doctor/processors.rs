@@ -1,5 +1,7 @@
 //! The processor itself: whether it is real, shared, and whose.
 
+use std::path::Path;
+
 use super::{Check, CpuList, Finding, Verdict, View, When};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
@@ -12,6 +14,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
         cache(view),
         mitigations(view),
         microcode(view),
+        bios(view),
         quota(view),
         pressure(view),
     ]
@@ -236,6 +239,26 @@ fn microcode(view: &View<'_>) -> Finding {
     }
 }
 
+fn bios(view: &View<'_>) -> Finding {
+    let check = Check {
+        name: "bios",
+        title: "version of the firmware",
+        good: "that of the vendor's last release, with its profile for low latency",
+        why: "it decides about frequencies, idle states, and interrupts that no kernel sees",
+        when: When::Firmware,
+    };
+    let folder = "/sys/class/dmi/id";
+    let words: Vec<String> = ["bios_vendor", "bios_version", "bios_date"]
+        .iter()
+        .filter_map(|name| view.read(&format!("{folder}/{name}")))
+        .filter(|word| !word.is_empty())
+        .collect();
+    match words.is_empty() {
+        true => check.unknown(format!("cannot read {folder}")),
+        false => check.found(Verdict::Info, format!("{} in {folder}", words.join(" "))),
+    }
+}
+
 fn quota(view: &View<'_>) -> Finding {
     let check = Check {
         name: "cpu-quota",
@@ -244,17 +267,39 @@ fn quota(view: &View<'_>) -> Finding {
         why: "a group that has used its share is stopped until the next period",
         when: When::Now,
     };
-    let group = view
-        .read("/proc/self/cgroup")
-        .and_then(|text| text.lines().find_map(|line| line.strip_prefix("0::").map(str::to_owned)));
-    let path = format!("/sys/fs/cgroup{}/cpu.max", group.unwrap_or_default().trim_end_matches('/'));
-    match view.read(&path) {
-        None => check.found(Verdict::Ok, format!("no limit: there is no {path}")),
-        Some(text) => check
-            .judged(text.starts_with("max"), Verdict::Fail, format!("{text} in {path}"))
-            .fix(format!("echo max > {path}"))
-            .undo(format!("echo '{text}' > {path}")),
+    let Some(text) = view.read("/proc/self/cgroup") else {
+        return check.unknown("cannot read /proc/self/cgroup");
+    };
+    // Lines are NUMBER:CONTROLLERS:GROUP. Version 2 has none of them in its only line.
+    let lines = text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let (mut first, mut second) = (None, None);
+    for (controllers, group) in lines {
+        match controllers {
+            "" => second = Some(group),
+            _ if controllers.split(',').any(|one| one == "cpu") => {
+                first = Some((controllers, group));
+            }
+            _ => {}
+        }
     }
+    let (folder, group, file, none) = match (first, second) {
+        (Some((controllers, group)), _) => {
+            (format!("/sys/fs/cgroup/{controllers}"), group, "cpu.cfs_quota_us", "-1")
+        }
+        (None, Some(group)) => ("/sys/fs/cgroup".to_owned(), group, "cpu.max", "max"),
+        (None, None) => return check.unknown("/proc/self/cgroup has no group for processor time"),
+    };
+    // The limit of a group holds for all groups in it.
+    for above in Path::new(group).ancestors() {
+        let path = format!("{folder}{}/{file}", above.display().to_string().trim_end_matches('/'));
+        if let Some(text) = view.read(&path).filter(|text| !text.starts_with(none)) {
+            return check
+                .found(Verdict::Fail, format!("{text} in {path}"))
+                .fix(format!("echo {none} > {path}"))
+                .undo(format!("echo '{text}' > {path}"));
+        }
+    }
+    check.found(Verdict::Ok, format!("no limit in {file} of {folder}{group} and the groups above"))
 }
 
 fn pressure(view: &View<'_>) -> Finding {

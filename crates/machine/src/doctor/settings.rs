@@ -19,7 +19,7 @@ fn number(text: &str) -> Option<i64> {
 }
 
 /// All settings, in the order of the report.
-const SETTINGS: [Setting; 19] = [
+const SETTINGS: [Setting; 24] = [
     now(
         "rt-throttle",
         "share of time for real-time threads",
@@ -208,6 +208,56 @@ const SETTINGS: [Setting; 19] = [
         "/sys/devices/system/machinecheck/machinecheck0/check_interval",
         |text| matches!(text, "0" | "0x0"),
         "0",
+        Verdict::Info,
+    ),
+    now(
+        "lru-gen",
+        "search for pages that were not used for long",
+        "0",
+        "a kernel thread reads the page tables of running programs",
+        "/sys/kernel/mm/lru_gen/enabled",
+        |text| matches!(text, "0" | "0x0000"),
+        "0x0000",
+        Verdict::Info,
+    ),
+    now(
+        "dirty-pages",
+        "share of memory at which files are written to disk in the background",
+        "3% or less",
+        "much is written at once, and a program that writes more has to wait for it",
+        "/proc/sys/vm/dirty_background_ratio",
+        |text| number(text).is_some_and(|share| share <= 3),
+        "3",
+        Verdict::Info,
+    ),
+    now(
+        "least-frequency",
+        "lowest frequency, as a share of the highest one",
+        "100%",
+        "a processor that was idle begins at a low frequency",
+        "/sys/devices/system/cpu/intel_pstate/min_perf_pct",
+        |text| number(text) == Some(100),
+        "100",
+        Verdict::Info,
+    ),
+    now(
+        "address-layout",
+        "random addresses of programs",
+        "0 while programs are compared",
+        "each start of a program has other conflicts in caches and in the tables of branches",
+        "/proc/sys/kernel/randomize_va_space",
+        |text| number(text) == Some(0),
+        "0",
+        Verdict::Info,
+    ),
+    now(
+        "corrected-errors",
+        "interrupts for corrected errors of memory",
+        "1: ignored",
+        "each processor is interrupted for an error that needs nothing",
+        "/sys/devices/system/machinecheck/machinecheck0/ignore_ce",
+        |text| number(text) == Some(1),
+        "1",
         Verdict::Info,
     ),
 ];

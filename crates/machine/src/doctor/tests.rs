@@ -59,7 +59,7 @@ fn finding(findings: &[Finding], name: &str) -> Finding {
 fn a_machine_that_is_set_has_nothing_to_mend() {
     let findings = examined(&machine(GOOD), &facts());
     // What is only told, and says nothing about good and bad.
-    let told = ["microcode", "preemption"];
+    let told = ["microcode", "bios", "preemption"];
     for one in &findings {
         let expected = if told.contains(&one.name) { Verdict::Info } else { Verdict::Ok };
         assert_eq!(one.verdict, expected, "{one:?}");

@@ -164,7 +164,7 @@ impl ExamineArguments {
         let clock = context.clock;
         let facts = Facts::of_this_machine(&clock, hypervisor_of_this_machine());
         let mut findings = examine(&system, &facts, &hot);
-        let has_test = !self.no_test && self.is_wanted("interruptions");
+        let has_test = !self.no_test && ActiveTest::NAMES.iter().any(|name| self.is_wanted(name));
         self.check_names(&findings)?;
         findings.retain(|one| self.is_wanted(one.name));
         if self.list {
@@ -184,7 +184,8 @@ impl ExamineArguments {
             ));
         }
         if has_test {
-            findings.push(self.test(&clock, &hot)?);
+            findings.extend(self.test(&clock, &hot, facts.hypervisor.as_deref())?);
+            findings.retain(|one| self.is_wanted(one.name));
         }
         findings.sort_by_key(|one| (one.when, one.verdict));
         output.heading(&text::heading(&context, &hot))?;
@@ -203,13 +204,18 @@ impl ExamineArguments {
         Ok(if fails > 0 { Status::Bad } else { Status::Good })
     }
 
-    fn test(&self, clock: &Clock, hot: &CpuList) -> anyhow::Result<Finding> {
+    fn test(
+        &self,
+        clock: &Clock,
+        hot: &CpuList,
+        hypervisor: Option<&str>,
+    ) -> anyhow::Result<[Finding; 2]> {
         let test = ActiveTest {
             duration: Duration::from_secs_f64(self.seconds),
             target_ns: u64::from(self.target) * 1_000,
             real_time_priority: self.realtime,
         };
-        Ok(test.run(clock, hot)?)
+        Ok(test.run(clock, hot, hypervisor)?)
     }
 
     fn is_wanted(&self, name: &str) -> bool {
@@ -218,7 +224,7 @@ impl ExamineArguments {
 
     fn check_names(&self, findings: &[Finding]) -> anyhow::Result<()> {
         let is_known = |name: &&String| {
-            *name == "interruptions" || findings.iter().any(|one| one.name == **name)
+            ActiveTest::NAMES.contains(&&***name) || findings.iter().any(|one| one.name == **name)
         };
         if let Some(name) = self.only.iter().find(|name| !is_known(name)) {
             anyhow::bail!("no check is named {name}; `nanotape lab doctor --list` lists them");
