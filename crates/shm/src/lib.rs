@@ -44,6 +44,7 @@ mod large_pages;
 pub mod models;
 #[cfg(not(nanotape_loom))]
 mod owner_lock;
+mod processor;
 mod region;
 mod table;
 mod word;
@@ -58,6 +59,7 @@ pub use file_words::{
 };
 #[cfg(not(nanotape_loom))]
 pub use large_pages::LargePages;
+pub use processor::is_amd;
 pub use region::{
     BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, OwnedRegion, Owner,
     OwnerState, PageLock, Refusal, RegionError, RegionPages, RegionSpec, Residency, SharedRegion,

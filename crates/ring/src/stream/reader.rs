@@ -12,12 +12,16 @@
 //! and loads `committed` ([`COMMIT`]) if there are more; it validates all of them with one load of
 //! `reserved`. If `committed` lags, because its writer died before it stored it, the reader follows
 //! all frames.
+//!
+//! On AMD's processors a poll that finds nothing for a while also asks for the other lines of the
+//! expected message, which then come at the same time as the polled one. On Intel's that takes them
+//! from the writer while it writes (decision 0040).
 //! Failure: everything in the region is checked before use. A value that no writer stores is
 //! [`ReadError::Damaged`].
 
 use std::ops::ControlFlow;
 
-use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many};
+use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many, is_amd, prefetch};
 
 use super::{
     frame::{Commit, HEADER_WORDS, frame_words},
@@ -35,6 +39,12 @@ use crate::{
 /// poll would slow the writer to a third (bench: ring/stream/throughput/lossless-batch-read).
 const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
 
+const CACHE_LINE_WORDS: usize = 8;
+
+/// Empty looks in a row after which a reader asks for lines. One that is just behind a writer at
+/// full speed finds nothing now and then: asking would slow both (bench: ring/stream/throughput).
+const IN_A_ROW: u32 = 8;
+
 /// One of any number of readers of a stream ring.
 #[derive(Clone, Debug)]
 pub struct Reader {
@@ -47,6 +57,12 @@ pub struct Reader {
     /// The last loaded value of `committed`.
     committed: u64,
     rejoin: Rejoin,
+    /// Words of the last message.
+    last_words: u64,
+    /// Looks without a message since the last one.
+    empty_looks: u32,
+    /// Whether a poll asks for the lines of the next message.
+    asks_ahead: bool,
 }
 
 /// The content at a reader's position, not yet validated.
@@ -60,7 +76,17 @@ impl Reader {
     pub fn join(region: SharedRegion, start: Start) -> Result<Self, RingError> {
         let layout = Layout::of(region.spec())?;
         let Boundary { position, sequence } = join::find(layout, region.words(), start)?;
-        Ok(Self { region, layout, position, sequence, committed: 0, rejoin: Rejoin::default() })
+        Ok(Self {
+            region,
+            layout,
+            position,
+            sequence,
+            committed: 0,
+            rejoin: Rejoin::default(),
+            last_words: HEADER_WORDS,
+            empty_looks: 0,
+            asks_ahead: is_amd(),
+        })
     }
 
     /// Passes the frames in a copy of the ring from the reader's position on to the visitor, and
@@ -125,7 +151,10 @@ impl Reader {
                     let message = Message { payload, received };
                     return Ok(Look::Frame { message, end: self.position + frame_words(length) });
                 }
-                Ok(Commit::Nothing) => return Ok(Look::Nothing),
+                Ok(Commit::Nothing) => {
+                    self.ask_ahead(at);
+                    return Ok(Look::Nothing);
+                }
                 // Not a word of this lap.
                 _ if !self.is_whole() => return Ok(Look::Nothing),
                 Ok(Commit::Message { length, .. }) => {
@@ -190,9 +219,21 @@ impl Reader {
         Err(self.damaged(Corruption::Sequence(received.sequence)))
     }
 
+    /// Asks for the lines behind the polled one that a message as long as the last one has.
+    #[inline(always)]
+    fn ask_ahead(&mut self, at: usize) {
+        self.empty_looks = self.empty_looks.wrapping_add(1);
+        if self.asks_ahead && self.empty_looks > IN_A_ROW {
+            prefetch(self.region.words(), at + CACHE_LINE_WORDS);
+            prefetch(self.region.words(), at + self.last_words as usize - 1);
+        }
+    }
+
     /// Moves past a message.
     #[inline(always)]
     fn advance(&mut self, end: u64) {
+        self.last_words = end - self.position;
+        self.empty_looks = 0;
         self.position = end;
         self.sequence += 1;
     }
