@@ -31,6 +31,8 @@ class Program:
 
 PROGRAMS = [
     Program("nanotape", "nanotape", "", "", "this checkout: `nanotape lab bench ring`"),
+    Program("ringfire", "rust", "processes", "lossy", "ring of slots in shared memory, one by one"),
+    Program("ringfire-batch", "rust", "processes", "lossy", "the same ring, read in batches of 64"),
     Program("disruptor", "rust", "threads", "lossless", "ring, event pollers"),
     Program("rtrb", "rust", "threads", "lossless", "queue of one writer and one reader, in chunks"),
     Program("crossbeam-channel", "rust", "threads", "lossless", "bounded channel", 2),

@@ -1,9 +1,11 @@
 """The table of the rivals of the ring: rows from runs that are worked out by hand."""
 
+import re
 import types
 import unittest
 
 from harness import table
+from harness.build import HERE
 from harness.options import choose
 from ring.compare import Ring
 from ring.programs import MODES, PROGRAMS
@@ -99,6 +101,13 @@ class OwnRows(unittest.TestCase):
         self.assertEqual(RING.facts(limits), {"line_bounce_ns": 300})
         self.assertEqual(RING.summary(limits, 300), [])
         self.assertIsNone(RING.facts([flat("a", 1e6)])["line_bounce_ns"])
+
+
+class Programs(unittest.TestCase):
+    def test_every_program_in_rust_is_a_feature_of_its_crate(self):
+        manifest = (HERE / "ring" / "Cargo.toml").read_text().partition("[features]")[2]
+        features = set(re.findall(r"^([a-z0-9-]+) =", manifest, re.MULTILINE)) - {"default"}
+        self.assertEqual({program.name for program in PROGRAMS if program.kind == "rust"}, features)
 
 
 class Jobs(unittest.TestCase):

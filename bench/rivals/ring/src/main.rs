@@ -11,12 +11,13 @@
 //!
 //! Exit status: 0 good, 1 a message arrived out of order or damaged, 2 usage or environment.
 #![forbid(unsafe_code)]
-// These two rivals together use everything that the rivals share.
+// These rivals together use everything that the rivals share.
 #![cfg_attr(
-    not(all(feature = "rtrb", feature = "unix-socket")),
+    not(all(feature = "ringfire", feature = "rtrb", feature = "unix-socket")),
     allow(dead_code, unused_imports, reason = "shared code of rivals that were not compiled in")
 )]
 
+mod broadcast;
 mod options;
 mod processes;
 mod report;

@@ -57,12 +57,13 @@ impl Drop for Second {
     }
 }
 
-/// The first process: writes. With a queue `back` it also receives each message again.
+/// The first process: writes. With a queue `back`, which it opens after the other process is ready,
+/// it also receives each message again.
 pub(crate) fn first<W: Writer, R: Reader>(
     options: &Options,
     mut seconds: Vec<Second>,
     mut writer: W,
-    back: Option<R>,
+    back: impl FnOnce() -> Result<Option<R>, Failure>,
 ) -> Result<Run, Failure> {
     options.cpus.pin_writer()?;
     for second in &mut seconds {
@@ -71,7 +72,7 @@ pub(crate) fn first<W: Writer, R: Reader>(
             return Err(format!("the reader's process printed {line:?} instead of ready").into());
         }
     }
-    if let Some(mut reader) = back {
+    if let Some(mut reader) = back()? {
         let reading = work::ping(&mut writer, &mut reader, options)?;
         return Ok(Run { writer_seconds: 0.0, readings: vec![reading] });
     }

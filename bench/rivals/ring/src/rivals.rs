@@ -6,6 +6,8 @@ mod crossbeam;
 mod disruptor;
 #[cfg(feature = "iceoryx2")]
 mod iceoryx2;
+#[cfg(feature = "ringfire")]
+mod ringfire;
 #[cfg(feature = "rtrb")]
 mod rtrb;
 #[cfg(feature = "unix-socket")]
@@ -21,18 +23,27 @@ const SLOTS: usize = 65_536;
 /// Runs one mode. Returns `None` in a reader's process.
 type Program = fn(&Options) -> Result<Option<Run>, Failure>;
 
-/// A rival as the report shows it. All of them are lossless.
+/// A rival as the report shows it.
 #[derive(Debug)]
 pub(crate) struct Rival {
     pub(crate) name: &'static str,
+    /// The crate in the lock file.
+    package: &'static str,
     /// Whether the two sides are threads or processes.
     pub(crate) scope: &'static str,
+    /// What happens to a message that a slow reader has not read.
+    pub(crate) delivery: &'static str,
     pub(crate) queue: &'static str,
     pub(crate) most_readers: u64,
     pub(crate) run: Program,
 }
 
 pub(crate) const ALL: &[Rival] = &[
+    #[cfg(feature = "ringfire")]
+    Rival::new("ringfire", "processes", "65536 slots", 8, ringfire::run_single).lossy("ringfire"),
+    #[cfg(feature = "ringfire")]
+    Rival::new("ringfire-batch", "processes", "65536 slots", 8, ringfire::run_batch)
+        .lossy("ringfire"),
     #[cfg(feature = "disruptor")]
     Rival::new("disruptor", "threads", "65536 slots", 64, disruptor::run),
     #[cfg(feature = "rtrb")]
@@ -46,20 +57,27 @@ pub(crate) const ALL: &[Rival] = &[
 ];
 
 impl Rival {
-    const fn new(
+    /// A lossless rival, whose crate has its name.
+    pub(crate) const fn new(
         name: &'static str,
         scope: &'static str,
         queue: &'static str,
         most_readers: u64,
         run: Program,
     ) -> Self {
-        Self { name, scope, queue, most_readers, run }
+        Self { name, package: name, scope, delivery: "lossless", queue, most_readers, run }
+    }
+
+    /// A way to read the ring of this crate. Its writer never waits, so at full speed
+    /// [`crate::broadcast`] makes it wait.
+    pub(crate) const fn lossy(self, package: &'static str) -> Self {
+        Self { package, delivery: "lossy, paced here", ..self }
     }
 
     /// The version in the committed lock file, or that of the kernel if the rival is part of it.
     pub(crate) fn version(&self) -> String {
         let lock = include_str!("../../Cargo.lock");
-        let named = format!("name = \"{}\"\nversion = \"", self.name);
+        let named = format!("name = \"{}\"\nversion = \"", self.package);
         let locked = lock.split_once(&named).and_then(|(_, rest)| rest.split_once('"'));
         let kernel = || std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let version = locked.map(|(version, _)| version.to_owned());

@@ -20,13 +20,29 @@ pub(crate) type Message = [u8; 73];
 pub(crate) trait Writer {
     /// Copies the message into the queue. If the queue is full, it waits as the rival waits.
     fn send(&mut self, message: &Message) -> Result<(), Failure>;
+
+    /// Called once, after the last message of a run that is not ping-pong.
+    fn finish(&mut self) {}
 }
 
 /// The receiving end.
 pub(crate) trait Reader {
+    /// Whether the writer may overtake the reader, which then loses messages.
+    const LOSSY: bool = false;
+
     /// Calls `see` with every available message, in the rival's memory if the rival allows it, and
     /// returns their number. Returns 0 instead of waiting, if the rival can do that.
     fn poll(&mut self, see: &mut impl FnMut(&Message)) -> Result<usize, Failure>;
+
+    /// How often the writer has overtaken this reader.
+    fn laps(&self) -> u64 {
+        0
+    }
+
+    /// Whether the writer has sent its last message, which this reader may have lost.
+    fn is_writer_done(&self) -> bool {
+        false
+    }
 }
 
 /// Sends all messages, and returns the seconds that took.
@@ -46,7 +62,9 @@ pub(crate) fn write(writer: &mut impl Writer, options: &Options) -> Result<f64, 
         }
         writer.send(&message)?;
     }
-    Ok(clock.nanos_between(start, clock.stamp_unfenced()) as f64 / 1e9)
+    let seconds = clock.nanos_between(start, clock.stamp_unfenced()) as f64 / 1e9;
+    writer.finish();
+    Ok(seconds)
 }
 
 /// Receives all messages, copies them out and checks them.
@@ -64,12 +82,12 @@ fn read_flat_out(
     clock: &Clock,
 ) -> Result<Reading, Failure> {
     let mut first = None;
-    let received = receive(reader, options, |_, _| {
+    let received = receive(reader, options, |_| {
         first.get_or_insert_with(|| clock.stamp_unfenced());
     })?;
     let last = clock.stamp();
     let seconds = clock.nanos_between(first.unwrap_or(last), last) as f64 / 1e9;
-    Ok(Reading { received, seconds, ..Reading::default() })
+    Ok(Reading { received, laps: reader.laps(), seconds, ..Reading::default() })
 }
 
 fn read_latency(
@@ -79,16 +97,23 @@ fn read_latency(
 ) -> Result<Reading, Failure> {
     let mut from_sent = touched_samples(options);
     let mut from_intended = touched_samples(options);
-    let received = receive(reader, options, |before, message| {
+    let mut samples = 0;
+    let received = receive(reader, options, |message| {
         let now = clock.stamp().ticks();
-        if let Some(sample) = before.checked_sub(options.warm_up()) {
-            let [_, sent, intended] = message::head(message);
-            from_sent[sample as usize] = now.saturating_sub(sent);
-            from_intended[sample as usize] = now.saturating_sub(intended);
+        let [sequence, sent, intended] = message::head(message);
+        // A queue that repeats messages has no room for all of them, and fails later.
+        if sequence > options.warm_up() && samples < from_sent.len() {
+            from_sent[samples] = now.saturating_sub(sent);
+            from_intended[samples] = now.saturating_sub(intended);
+            samples += 1;
         }
     })?;
+    // Messages that were lost have no samples.
+    from_sent.truncate(samples);
+    from_intended.truncate(samples);
     Ok(Reading {
         received,
+        laps: reader.laps(),
         seconds: 0.0,
         samples: from_sent.len() as u64,
         from_sent: percentiles(&mut from_sent, clock),
@@ -96,22 +121,26 @@ fn read_latency(
     })
 }
 
-/// Copies every message out, calls `arrived` with the number of messages before it, and checks it.
-fn receive(
-    reader: &mut impl Reader,
+/// Copies every message out, calls `arrived` with it, and checks it.
+fn receive<R: Reader>(
+    reader: &mut R,
     options: &Options,
-    mut arrived: impl FnMut(u64, &Message),
+    mut arrived: impl FnMut(&Message),
 ) -> Result<u64, Failure> {
-    let (mut check, mut idle) = (Check::default(), Idle::new(options));
-    let mut copy = [0; 73];
-    while check.received < options.messages {
+    let (mut check, mut idle) = (Check::of::<R>(), Idle::new(options));
+    let (mut copy, mut is_writer_done) = ([0; 73], false);
+    while check.last < options.messages {
         let count = reader.poll(&mut |message| {
             copy = *message;
             // Without it the compiler would copy only the bytes that are read below.
             black_box(&copy);
-            arrived(check.received, &copy);
+            arrived(&copy);
             check.see(&copy);
         })?;
+        if count == 0 && is_writer_done {
+            break;
+        }
+        is_writer_done = count == 0 && reader.is_writer_done();
         idle.after(count);
     }
     check.finish()
@@ -181,21 +210,30 @@ fn percentiles(ticks: &mut [u64], clock: &Clock) -> Percentiles {
     Percentiles::of(ticks, |ticks| clock.nanos_between(begin, Stamp::from_ticks(ticks)))
 }
 
-/// Whether every message arrives once, in order and whole. All rivals here guarantee that.
+/// Whether messages arrive once, in order and whole, and, unless the queue is lossy, all of them.
 #[derive(Default)]
 struct Check {
+    is_lossy: bool,
     received: u64,
+    /// The sequence number of the last message that arrived.
+    last: u64,
     wrong: Option<String>,
 }
 
 impl Check {
+    fn of<R: Reader>() -> Self {
+        Self { is_lossy: R::LOSSY, ..Self::default() }
+    }
+
     #[inline]
     fn see(&mut self, message: &Message) {
         self.received += 1;
         let [sequence, ..] = message::head(message);
-        if sequence != self.received {
-            self.complain(format!("message {sequence} arrived, expected {}", self.received));
+        let expected = self.last + 1;
+        if sequence != expected && (sequence < expected || !self.is_lossy) {
+            self.complain(format!("message {sequence} arrived, expected {expected}"));
         }
+        self.last = sequence;
         if sequence.is_multiple_of(CHECKED_EVERY) && !message::is_whole(message) {
             self.complain(format!("message {sequence} arrived damaged"));
         }
@@ -216,18 +254,18 @@ impl Check {
 }
 
 /// How a reader waits for messages: it spins, and yields if it shares a processor.
-struct Idle {
+pub(crate) struct Idle {
     crowded: bool,
     empty: u32,
 }
 
 impl Idle {
-    fn new(options: &Options) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
         Self { crowded: options.crowded(), empty: 0 }
     }
 
     #[inline]
-    fn after(&mut self, count: usize) {
+    pub(crate) fn after(&mut self, count: usize) {
         if count > 0 {
             self.empty = 0;
             return;
@@ -245,8 +283,8 @@ impl Idle {
 mod tests {
     use super::*;
 
-    fn checked(sequences: &[u64], damage: bool) -> Result<u64, String> {
-        let mut check = Check::default();
+    fn checked(sequences: &[u64], damage: bool, is_lossy: bool) -> Result<u64, String> {
+        let mut check = Check { is_lossy, ..Check::default() };
         for &sequence in sequences {
             let mut message = [0; 73];
             message::fill(&mut message, sequence);
@@ -259,9 +297,20 @@ mod tests {
     #[test]
     fn gaps_repeats_and_damage_are_noticed() {
         let whole: Vec<u64> = (1..=CHECKED_EVERY).collect();
-        assert_eq!(checked(&whole, false), Ok(CHECKED_EVERY));
-        assert_eq!(checked(&[1, 3], false), Err("message 3 arrived, expected 2".to_owned()));
-        assert_eq!(checked(&[1, 1], false), Err("message 1 arrived, expected 2".to_owned()));
-        assert_eq!(checked(&whole, true), Err("message 1000 arrived damaged".to_owned()));
+        let wrong = |what: &str| Err(what.to_owned());
+        assert_eq!(checked(&whole, false, false), Ok(CHECKED_EVERY));
+        assert_eq!(checked(&[1, 3], false, false), wrong("message 3 arrived, expected 2"));
+        assert_eq!(checked(&[1, 1], false, false), wrong("message 1 arrived, expected 2"));
+        assert_eq!(checked(&whole, true, false), wrong("message 1000 arrived damaged"));
+    }
+
+    #[test]
+    fn a_lossy_queue_may_lose_messages_but_neither_repeat_nor_damage_them() {
+        let whole: Vec<u64> = (1..=CHECKED_EVERY).collect();
+        let wrong = |what: &str| Err(what.to_owned());
+        assert_eq!(checked(&[2, 3, 9], false, true), Ok(3));
+        assert_eq!(checked(&[2, 9, 9], false, true), wrong("message 9 arrived, expected 10"));
+        assert_eq!(checked(&[2, 9, 3], false, true), wrong("message 3 arrived, expected 10"));
+        assert_eq!(checked(&whole, true, true), wrong("message 1000 arrived damaged"));
     }
 }

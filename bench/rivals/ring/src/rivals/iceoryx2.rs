@@ -47,7 +47,7 @@ fn first(options: &Options, name: &str, goes_back: bool) -> Result<Run, Failure>
     let back = goes_back.then(|| subscriber(&node, "back", options)).transpose()?;
     let seconds = (0..options.readers).map(|number| Second::start(number, name, Stdio::null()));
     let seconds = seconds.collect::<Result<Vec<_>, _>>()?;
-    processes::first(options, seconds, writer, back)
+    processes::first(options, seconds, writer, || Ok(back))
 }
 
 fn node(name: &str) -> Result<IpcNode, Failure> {

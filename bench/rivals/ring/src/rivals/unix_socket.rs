@@ -37,7 +37,7 @@ pub(super) fn run(options: &Options) -> Result<Option<Run>, Failure> {
     }
     let second = Second::start(0, "stdin", Stdio::from(far))?;
     let back = goes_back.then(|| near.try_clone()).transpose()?.map(Receiving::new);
-    processes::first(options, vec![second], Sending(near), back).map(Some)
+    processes::first(options, vec![second], Sending(near), || Ok(back)).map(Some)
 }
 
 struct Sending(OwnedFd);
