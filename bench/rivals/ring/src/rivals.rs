@@ -1,5 +1,7 @@
 //! The compiled rivals: a file for each, and a row here for the report.
 
+#[cfg(feature = "bcast")]
+mod bcast;
 #[cfg(feature = "crossbeam-channel")]
 mod crossbeam;
 #[cfg(feature = "disruptor")]
@@ -44,6 +46,12 @@ pub(crate) const ALL: &[Rival] = &[
     #[cfg(feature = "ringfire")]
     Rival::new("ringfire-batch", "processes", "65536 slots", 8, ringfire::run_batch)
         .lossy("ringfire"),
+    #[cfg(feature = "bcast")]
+    Rival::new("bcast", "processes", "8 MiB", 8, bcast::run_single).lossy("bcast"),
+    #[cfg(feature = "bcast")]
+    Rival::new("bcast-batch", "processes", "8 MiB", 8, bcast::run_batch).lossy("bcast"),
+    #[cfg(feature = "bcast")]
+    Rival::new("bcast-bulk", "processes", "8 MiB", 8, bcast::run_bulk).lossy("bcast"),
     #[cfg(feature = "disruptor")]
     Rival::new("disruptor", "threads", "65536 slots", 64, disruptor::run),
     #[cfg(feature = "rtrb")]
