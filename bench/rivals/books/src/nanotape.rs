@@ -4,7 +4,7 @@ use core::ops::ControlFlow;
 use std::path::Path;
 
 use nanotape_book::{DefaultBooks, Outcome as Applied};
-use nanotape_feed::{MessageHandler, DaySource, book_event, read_day};
+use nanotape_feed::{DaySource, MessageHandler, book_event, read_day};
 use nanotape_market::{Damage, MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{BookEvent, Side, StockLocate};
