@@ -57,6 +57,7 @@ mod stat;
 pub mod stream;
 mod subscribe;
 mod verify;
+mod waiting;
 
 #[cfg(not(nanotape_loom))]
 pub use any::AnyReader;

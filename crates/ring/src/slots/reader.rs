@@ -7,14 +7,17 @@
 
 use std::ops::ControlFlow;
 
-use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many};
+use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many, prefetch};
 
 use super::layout::{COMMITTED, DESCRIPTION, HEADER_WORDS, LIMIT, Layout, VERSION, written};
 use crate::{
     Corruption, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
     Subscribe,
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
+    waiting::Waiting,
 };
+
+const CACHE_LINE_WORDS: usize = 8;
 
 /// Limit of slots that a reader of batches follows before it loads `committed`, whose line is
 /// stored to for every message: as in the stream ring.
@@ -30,14 +33,21 @@ pub struct Reader {
     /// The last loaded value of `committed`.
     committed: u64,
     rejoin: Rejoin,
+    waiting: Waiting,
 }
 
 impl Reader {
     /// Joins the ring in a region that the caller opened.
     pub fn join(region: SharedRegion, start: Start) -> Result<Self, RingError> {
         let layout = Layout::of(region.spec())?;
-        let mut reader =
-            Self { region, layout, sequence: 1, committed: 0, rejoin: Rejoin::default() };
+        let mut reader = Self {
+            region,
+            layout,
+            sequence: 1,
+            committed: 0,
+            rejoin: Rejoin::default(),
+            waiting: Waiting::new(),
+        };
         reader.seek(start)?;
         Ok(reader)
     }
@@ -177,8 +187,15 @@ impl Subscribe for Reader {
         // SYNC(slots.publish): pairs with the writer's store of the version.
         let version = slot[VERSION].observe(SLOT_PUBLISH);
         if version != written(self.sequence) {
-            return if version < written(self.sequence) { Ok(Read::Empty) } else { self.lapped() };
+            if version > written(self.sequence) {
+                return self.lapped();
+            }
+            if self.waiting.is_long() {
+                prefetch(slot, CACHE_LINE_WORDS);
+            }
+            return Ok(Read::Empty);
         }
+        self.waiting.end();
         let described = slot[DESCRIPTION].load();
         let made = self.layout.described(described).map(|(length, type_id)| {
             let received = Received { sequence: self.sequence, type_id, length };

@@ -13,15 +13,14 @@
 //! `reserved`. If `committed` lags, because its writer died before it stored it, the reader follows
 //! all frames.
 //!
-//! On AMD's processors a poll that finds nothing for a while also asks for the other lines of the
-//! expected message, which then come at the same time as the polled one. On Intel's that takes them
-//! from the writer while it writes (decision 0040).
+//! A poll that finds nothing for a while also asks for the other lines of the expected message, on
+//! processors on which that helps ([`Waiting`]).
 //! Failure: everything in the region is checked before use. A value that no writer stores is
 //! [`ReadError::Damaged`].
 
 use std::ops::ControlFlow;
 
-use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many, is_amd, prefetch};
+use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many, prefetch};
 
 use super::{
     frame::{Commit, HEADER_WORDS, frame_words},
@@ -32,6 +31,7 @@ use super::{
 use crate::{
     Corruption, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, Subscribe,
     edges::{COMMIT, PUBLISH, RESERVE},
+    waiting::Waiting,
 };
 
 /// Limit of frames that a reader of batches follows before it loads `committed`. The line of
@@ -40,10 +40,6 @@ use crate::{
 const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
 
 const CACHE_LINE_WORDS: usize = 8;
-
-/// Empty looks in a row after which a reader asks for lines. One that is just behind a writer at
-/// full speed finds nothing now and then: asking would slow both (bench: ring/stream/throughput).
-const IN_A_ROW: u32 = 8;
 
 /// One of any number of readers of a stream ring.
 #[derive(Clone, Debug)]
@@ -59,10 +55,7 @@ pub struct Reader {
     rejoin: Rejoin,
     /// Words of the last message.
     last_words: u64,
-    /// Looks without a message since the last one.
-    empty_looks: u32,
-    /// Whether a poll asks for the lines of the next message.
-    asks_ahead: bool,
+    waiting: Waiting,
 }
 
 /// The content at a reader's position, not yet validated.
@@ -84,8 +77,7 @@ impl Reader {
             committed: 0,
             rejoin: Rejoin::default(),
             last_words: HEADER_WORDS,
-            empty_looks: 0,
-            asks_ahead: is_amd(),
+            waiting: Waiting::new(),
         })
     }
 
@@ -152,7 +144,9 @@ impl Reader {
                     return Ok(Look::Frame { message, end: self.position + frame_words(length) });
                 }
                 Ok(Commit::Nothing) => {
-                    self.ask_ahead(at);
+                    if self.waiting.is_long() {
+                        self.ask_ahead(at);
+                    }
                     return Ok(Look::Nothing);
                 }
                 // Not a word of this lap.
@@ -221,19 +215,16 @@ impl Reader {
 
     /// Asks for the lines behind the polled one that a message as long as the last one has.
     #[inline(always)]
-    fn ask_ahead(&mut self, at: usize) {
-        self.empty_looks = self.empty_looks.wrapping_add(1);
-        if self.asks_ahead && self.empty_looks > IN_A_ROW {
-            prefetch(self.region.words(), at + CACHE_LINE_WORDS);
-            prefetch(self.region.words(), at + self.last_words as usize - 1);
-        }
+    fn ask_ahead(&self, at: usize) {
+        prefetch(self.region.words(), at + CACHE_LINE_WORDS);
+        prefetch(self.region.words(), at + self.last_words as usize - 1);
     }
 
     /// Moves past a message.
     #[inline(always)]
     fn advance(&mut self, end: u64) {
         self.last_words = end - self.position;
-        self.empty_looks = 0;
+        self.waiting.end();
         self.position = end;
         self.sequence += 1;
     }
