@@ -16,6 +16,7 @@ mod error;
 mod gaps;
 mod journal;
 mod prove;
+mod publish;
 mod ring;
 mod study;
 
@@ -25,6 +26,7 @@ use crate::{
     book::{BookDay, BookOneByOne},
     day::Day,
     decode::Decode,
+    publish::PublishDay,
 };
 pub use crate::{
     command::{BenchCommand, run, worker},
@@ -39,6 +41,7 @@ pub fn hot() -> Suite {
         .add("book/hot", || BookDay::new(&Day::small()))
         .add("book/day", || BookDay::new(&Day::wide()))
         .add("book/one", || BookOneByOne::new(&Day::small()))
+        .add("plant/hot", || PublishDay::new(&Day::small()))
 }
 
 /// Every benchmark that a process of this program can run.
