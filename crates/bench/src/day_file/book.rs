@@ -166,7 +166,7 @@ impl Benchmark for Book {
     fn conclude(run: &mut Run<Self>, progress: &Progress) -> Result<(), Error> {
         compare(run, run.options.day.operations())?;
         if run.options.profile {
-            run.options.profiled = Some(profile(run, progress)?);
+            run.options.profiled = Some(profile(run, &run.options.day, &ROWS[0], false, progress)?);
         }
         Ok(())
     }

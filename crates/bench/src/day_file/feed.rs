@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::rows::{DECODED, MESSAGE, PING, ROWS, Work};
-use super::{Day, plant_variants::USUAL, publish, reading::compare, reading::heading};
+use super::{Day, Pass, plant_variants::USUAL, publish, reading::compare, reading::heading};
 use crate::{
     engine::{
         Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Worker,
@@ -175,7 +175,7 @@ impl Benchmark for Feed {
             Work::Message => {
                 let (shape, ring) = (USUAL, worker.path(publish::RING));
                 let plan =
-                    publish::Plan { day: &day, shape, is_single: true, ring, recorder: None };
+                    publish::Plan { day: &day, shape, pass: Pass::Single, ring, recorder: None };
                 publish::publish(worker, &plan)
             }
             Work::Packets(packed) => bursts::publish(worker, &day, packed),

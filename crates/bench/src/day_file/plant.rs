@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
 use nanotape_console::{progress::Progress, records::Columns};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use super::{
     plant_variants::{
         BACKBONE, PLANT, ROWS, Shape, limit_taps, lost_share, records_per_second, taps,
     },
+    profile::{Profile, profile},
     publish,
     reading::{compare, heading, record},
     variants::take_default_books,
@@ -32,6 +34,7 @@ Examples:
   nanotape lab bench plant day.itch50                            the table
   nanotape lab bench plant day.itch50 --rounds 9 -o plant.json   more rounds, as one JSON list
   nanotape lab bench plant day.itch50 --only backbone,plant
+  nanotape lab bench plant day.itch50 --only plant --profile
   nanotape lab bench plant day.itch50 --cpus 2,3 --realtime 20   on two quiet processors
   nanotape lab bench plant --list                                the names
 
@@ -63,6 +66,15 @@ pub(crate) struct Plant {
     /// Use the real-time class SCHED_FIFO with this priority
     #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
     realtime: Option<u8>,
+
+    /// Also profile `plant`: message types, instructions, hardware counters
+    #[arg(long)]
+    profile: bool,
+
+    /// The result of the profile.
+    #[arg(skip)]
+    #[serde(skip)]
+    profiled: Option<Profile>,
 }
 
 /// Rows whose messages are also timed one by one.
@@ -112,6 +124,9 @@ impl Benchmark for Plant {
     }
 
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {
+        if run.options.profile && !run.rows.iter().any(|row| row.name == PLANT) {
+            bail!("--profile applies to {PLANT}, but --only does not select it");
+        }
         if run.is_all {
             let beside = if run.cpus.are_two() { run.cpus.readers.len() } else { 0 };
             limit_taps(&mut run.rows, beside);
@@ -137,9 +152,9 @@ impl Benchmark for Plant {
         match (worker.row.work, worker.reader()) {
             (_, Some(_)) => publish::tap(worker, &day),
             (Some(shape), None) => {
-                let is_single = worker.job.pass == Pass::Single;
                 let (ring, recorder) = (worker.path(publish::RING), None);
-                let plan = publish::Plan { day: &day, shape, is_single, ring, recorder };
+                let pass = worker.job.pass;
+                let plan = publish::Plan { day: &day, shape, pass, ring, recorder };
                 publish::publish(worker, &plan)
             }
             (None, None) => {
@@ -175,8 +190,13 @@ impl Benchmark for Plant {
         added.into_iter().chain(quantiles).collect()
     }
 
-    fn conclude(run: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
-        compare(run, run.options.day.operations())
+    fn conclude(run: &mut Run<Self>, progress: &Progress) -> Result<(), Error> {
+        compare(run, run.options.day.operations())?;
+        if run.options.profile {
+            let Some(&row) = run.rows.iter().find(|row| row.name == PLANT) else { return Ok(()) };
+            run.options.profiled = Some(profile(run, &run.options.day, row, true, progress)?);
+        }
+        Ok(())
     }
 
     fn listed(row: &Row<Self>) -> Value {
@@ -193,6 +213,7 @@ impl Benchmark for Plant {
     fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
         let (row, day) = (measured.row, &run.options.day);
         let adds = run.find(BACKBONE).and_then(|backbone| measured.added(backbone));
+        let profile = run.options.profiled.as_ref().filter(|_| row.name == PLANT);
         let taps = taps(row);
         let answer = measured.answer();
         let mut answers = answer.to_json();
@@ -218,6 +239,7 @@ impl Benchmark for Plant {
             "published": published(measured),
             "lost_share": lost_share(measured),
             "goals": (row.name == PLANT).then(goals),
+            "profile": profile.map(Profile::to_json),
         });
         record(measured, run, day, own)
     }
@@ -243,7 +265,7 @@ impl Benchmark for Plant {
                 goal.distance()
             );
         }
-        text
+        text + &run.options.profiled.as_ref().map_or(String::new(), Profile::text)
     }
 }
 

@@ -1,10 +1,10 @@
-//! The time of the default variant: by message type, in instructions, and by the processor's
-//! counters. Each is measured once in a process of its own: shares of one run, not comparisons.
+//! The time of one variant: by message type, in instructions, and by the processor's counters. Each
+//! is measured once in a process of its own: shares of one run, not comparisons.
 
 use core::fmt::Write as _;
 use std::path::Path;
 
-use nanotape_book::{OrderStore, PriceLevels};
+use nanotape_book::{Books, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
 use nanotape_console::{progress::Progress, values::grouped};
 use nanotape_feed::{DaySource, SourceError};
@@ -13,29 +13,30 @@ use nanotape_lab::{
     counters::{Counters, CountersUnavailable},
     text::in_full,
 };
+use nanotape_plant::Observer;
 use nanotape_trace::Histogram;
 use nanotape_wire::framing::binary_file::{End, Records};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Book, Day, Pass,
-    books::plant,
-    one_by_one,
-    variants::{ROWS, count_default},
+    Day, Pass, books::plant, one_by_one, plant_variants::USUAL, publish::publisher_on_heap,
+    variants::count_default,
 };
 use crate::{
     book::Changes,
-    engine::{Program, Report, Run, WORKER},
+    engine::{Benchmark, Program, Report, Row, Run, WORKER},
     error::Error,
 };
 
 /// Most messages to run under valgrind, which is about fifty times slower.
 const MOST_COUNTED: u64 = 1_000_000;
 
-/// The profile of the default. A part that could not be measured has the reason instead.
+/// The profile of a variant. A part that could not be measured has the reason instead.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Profile {
+    /// Name of the variant.
+    of: &'static str,
     /// By message type, largest total time first.
     pub(super) types: Vec<TypeTime>,
     /// The part of each time that is the clock's own.
@@ -82,9 +83,9 @@ impl Profile {
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "\nProfile of the default, by message type: one at a time, ns, each includes {:.0} ns \
-             for reading the clock",
-            self.clock_ns
+            "\nProfile of {}, by message type: one at a time, ns, each includes {:.0} ns for reading \
+             the clock",
+            self.of, self.clock_ns
         );
         let _ = writeln!(
             text,
@@ -147,11 +148,17 @@ pub(super) struct TypeTime {
     pub(super) total_ns: u64,
 }
 
-/// Profiles the default variant.
-pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, Error> {
+/// Profiles the variant of `row`: the default's books, or the usual plant if it publishes.
+pub(super) fn profile<B: Benchmark<Pass = Pass>>(
+    run: &Run<B>,
+    day: &Day,
+    row: &'static Row<B>,
+    publishes: bool,
+    progress: &Progress,
+) -> Result<Profile, Error> {
     let read = |what: &str, pass| {
         progress.set_of(run.readings(), run.readings(), what);
-        run.read(&ROWS[0], pass, 0).map(|reading| reading.detail)
+        run.read(row, pass, 0).map(|reading| reading.detail)
     };
     let timed = read("time by type", Pass::Types)?;
     let mut types: Vec<TypeTime> =
@@ -163,9 +170,11 @@ pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, E
         None => Ok(counted["counters"].clone()),
     };
     progress.set_of(run.readings(), run.readings(), "instructions");
-    let instructions_messages = run.options.day.messages.min(MOST_COUNTED);
-    let instructions = instructions(run, instructions_messages)?;
+    let instructions_messages = day.messages.min(MOST_COUNTED);
+    let job = CountJob { day: day.clone(), messages: instructions_messages, publishes };
+    let instructions = instructions(&job)?;
     Ok(Profile {
+        of: row.name,
         types,
         clock_ns: timed["clock_ns"].as_f64().unwrap_or(f64::NAN),
         instructions: instructions.map(|count| count as f64 / instructions_messages as f64),
@@ -174,11 +183,10 @@ pub(super) fn profile(run: &Run<Book>, progress: &Progress) -> Result<Profile, E
     })
 }
 
-fn instructions(run: &Run<Book>, messages: u64) -> Result<Result<u64, String>, Error> {
-    let job = json!({ "day": run.options.day, "messages": messages });
+fn instructions(job: &CountJob) -> Result<Result<u64, String>, Error> {
     let program = Program::this(COUNT)?;
     let mut request = Request::new(&program.path);
-    request.variables.push((WORKER.into(), program.variable(&job).into()));
+    request.variables.push((WORKER.into(), program.variable(&json!(job)).into()));
     Ok(match callgrind::count_instructions(&request) {
         Ok(counted) => Ok(counted.count),
         // The message of valgrind has many lines; the first one has the reason.
@@ -186,21 +194,59 @@ fn instructions(run: &Run<Book>, messages: u64) -> Result<Result<u64, String>, E
     })
 }
 
-/// The work of a process under valgrind. It reads no clock: the search for the kernel's clock reads
-/// the program's headers through the auxiliary vector, which is wrong under valgrind.
-pub(crate) const COUNT: &str = "instructions of books";
+/// The work of a process under valgrind.
+pub(crate) const COUNT: &str = "instructions of a day";
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct CountJob {
     day: Day,
     messages: u64,
+    publishes: bool,
 }
 
 /// Does the work of [`COUNT`].
 pub(crate) fn count(job: Value) -> anyhow::Result<Value> {
-    let CountJob { day, messages } = serde_json::from_value(job)?;
-    let messages = count_default(&day, messages).map_err(Error::judged)?;
+    let CountJob { day, messages, publishes } = serde_json::from_value(job)?;
+    let counted = if publishes {
+        publisher_on_heap(USUAL)
+            .and_then(|mut publisher| count_default(&day, messages, &mut publisher))
+    } else {
+        count_default(&day, messages, &mut Changes::default())
+    };
+    counted.map_err(Error::judged)?;
     Ok(json!({ "messages": messages }))
+}
+
+/// The times of messages, by type.
+pub(super) struct TypeTimes(Vec<(u64, Histogram)>);
+
+impl TypeTimes {
+    pub(super) fn new() -> Self {
+        let mut types: Vec<(u64, Histogram)> = vec![(0, Histogram::coarse()); 256];
+        // Histograms of printable types exist from the start; others start coarse and grow.
+        types[usize::from(b'A')..=usize::from(b'Z')].fill((0, Histogram::fine()));
+        Self(types)
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, tag: u8, nanos: u64) {
+        let (total, histogram) = &mut self.0[usize::from(tag)];
+        *total += nanos;
+        histogram.record(nanos);
+    }
+
+    pub(super) fn detail(&self, clock: &Clock) -> Value {
+        let met = self.0.iter().enumerate().filter(|(_, (_, histogram))| histogram.count() > 0);
+        let types = met.map(|(tag, (total_ns, histogram))| TypeTime {
+            tag: tag as u8,
+            count: histogram.count(),
+            p50_ns: histogram.quantile(0.5).unwrap_or(0),
+            p99_ns: histogram.quantile(0.99).unwrap_or(0),
+            total_ns: *total_ns,
+        });
+        let types: Vec<TypeTime> = types.collect();
+        json!({ "types": types, "clock_ns": clock.costs().empty_nanos })
+    }
 }
 
 /// The times of single messages, by type.
@@ -209,26 +255,13 @@ pub(super) fn types<L: PriceLevels, S: OrderStore>(
     clock: Clock,
 ) -> Result<Report, Error> {
     let mut plant = plant::<L, S>(day);
-    let mut types: Vec<(u64, Histogram)> = vec![(0, Histogram::coarse()); 256];
-    // Histograms of printable types exist from the start; others start coarse and grow.
-    types[usize::from(b'A')..=usize::from(b'Z')].fill((0, Histogram::fine()));
+    let mut types = TypeTimes::new();
     for _ in 0..day.repeat {
         one_by_one::run(&mut day.open()?, &clock, &mut plant.live(&mut ()), |tag, nanos| {
-            let (total, histogram) = &mut types[usize::from(tag)];
-            *total += nanos;
-            histogram.record(nanos);
+            types.record(tag, nanos);
         })?;
     }
-    let met = types.iter().enumerate().filter(|(_, (_, histogram))| histogram.count() > 0);
-    let types = met.map(|(tag, (total_ns, histogram))| TypeTime {
-        tag: tag as u8,
-        count: histogram.count(),
-        p50_ns: histogram.quantile(0.5).unwrap_or(0),
-        p99_ns: histogram.quantile(0.99).unwrap_or(0),
-        total_ns: *total_ns,
-    });
-    let types: Vec<TypeTime> = types.collect();
-    Ok(detail(json!({ "types": types, "clock_ns": clock.costs().empty_nanos })))
+    Ok(detail(types.detail(&clock)))
 }
 
 fn detail(detail: Value) -> Report {
@@ -239,6 +272,17 @@ fn detail(detail: Value) -> Report {
 pub(super) fn counters<L: PriceLevels, S: OrderStore>(day: &Day) -> Result<Report, Error> {
     let mut plant = plant::<L, S>(day);
     let mut changes = Changes::default();
+    counted(|| {
+        for _ in 0..day.repeat {
+            plant.run(&mut day.open()?, &mut changes, |_| ())?;
+        }
+        Ok(changes.messages)
+    })
+    .map(detail)
+}
+
+/// The processor's counters per message of `work`, which returns its messages.
+pub(super) fn counted(work: impl FnOnce() -> Result<u64, Error>) -> Result<Value, Error> {
     let mut counters = match Counters::open() {
         Ok(counters) => counters,
         Err(reason) => return Ok(unavailable(&reason)),
@@ -247,36 +291,33 @@ pub(super) fn counters<L: PriceLevels, S: OrderStore>(day: &Day) -> Result<Repor
         return Ok(unavailable(reason));
     }
     let started = counters.start();
-    for _ in 0..day.repeat {
-        plant.run(&mut day.open()?, &mut changes, |_| ())?;
-    }
+    let messages = work()?;
     let counted = started.and_then(|()| counters.stop());
-    Ok(match counted.and_then(|()| counters.per_operation(changes.messages)) {
-        Ok(rates) => detail(json!({ "counters": rates.to_json() })),
+    Ok(match counted.and_then(|()| counters.per_operation(messages)) {
+        Ok(rates) => json!({ "counters": rates.to_json() }),
         Err(reason) => unavailable(&reason),
     })
 }
 
-fn unavailable(reason: &CountersUnavailable) -> Report {
-    detail(json!({ "unavailable": in_full(reason) }))
+fn unavailable(reason: &CountersUnavailable) -> Value {
+    json!({ "unavailable": in_full(reason) })
 }
 
 /// Runs the first messages of the day while valgrind counts.
 pub(super) fn count_messages<L: PriceLevels, S: OrderStore>(
     day: &Day,
     messages: u64,
-) -> Result<u64, Error> {
+    observer: &mut impl Observer<Books<L, S>>,
+) -> Result<(), Error> {
     let mut plant = plant::<L, S>(day);
     let mut source = DaySource::memory("the first messages", first_bytes(day.path(), messages)?);
-    let mut changes = Changes::default();
-    counted_region(|| plant.run(&mut source, &mut changes, |_| ()))?;
-    Ok(changes.messages)
+    counted_region(|| plant.run(&mut source, observer, |_| ()))?;
+    Ok(())
 }
 
-/// The records of the first messages, without a mapped file: a query of the page size reads the
-/// program's headers through the auxiliary vector, which is wrong under valgrind.
+/// The records of the first messages.
 fn first_bytes(path: &Path, messages: u64) -> Result<Vec<u8>, SourceError> {
-    let mut source = DaySource::open_unmapped(path)?;
+    let mut source = DaySource::open(path)?;
     let (mut bytes, mut left, mut used_bytes) = (Vec::new(), messages, 0);
     loop {
         let block = source.next_block(used_bytes)?;

@@ -11,17 +11,19 @@ use std::{
 use nanotape_book::OrderStore as _;
 use nanotape_clock::Clock;
 use nanotape_plant::{
-    Event, PlantConfig, PlantRun, RecorderProcess, RecordingSummary, ShutdownFlag, Subscription,
+    Event, PlantConfig, PlantRun, Publisher, RecorderProcess, RecordingSummary, ShutdownFlag,
+    Subscription,
     records::{Notice, Record, RecordKind},
 };
-use nanotape_ring::Start;
+use nanotape_ring::{Start, stream};
 use nanotape_trace::Histogram;
 use nanotape_types::Symbol;
 use serde_json::{Value, json};
 
 use super::{
-    Day, one_by_one,
+    Day, Pass, one_by_one,
     plant_variants::Shape,
+    profile::{TypeTimes, counted},
     reading::{Answer, DayReading},
     survey::refuse_damage,
     usage::{Peak, Stopwatch},
@@ -43,8 +45,8 @@ pub(super) const LONGEST_START: Duration = Duration::from_secs(60);
 pub(super) struct Plan<'a> {
     pub(super) day: &'a Day,
     pub(super) shape: Shape,
-    /// Whether messages are timed one by one.
-    pub(super) is_single: bool,
+    /// What is measured.
+    pub(super) pass: Pass,
     /// The path of its ring.
     pub(super) ring: PathBuf,
     /// Its recorder.
@@ -58,7 +60,7 @@ pub(super) fn publish<B: Benchmark>(
 ) -> Result<Report, Error> {
     let clock = worker.clock;
     let startup = Stopwatch::start(clock);
-    let Plan { day, shape, is_single, ring, recorder } = plan;
+    let Plan { day, shape, pass, ring, recorder } = plan;
     let config = config(day, *shape, ring);
     let stop = ShutdownFlag::new();
     let mut run = match recorder {
@@ -69,31 +71,50 @@ pub(super) fn publish<B: Benchmark>(
     worker.begin(&[])?;
 
     let (mut reading, mut histogram) = (DayReading::default(), Histogram::fine());
-    let messages = if *is_single {
-        let record = |_, nanos| histogram.record(nanos);
-        one_by_one::run(&mut day.open()?, &clock, &mut run.live(), record)?;
-        run.end().messages
-    } else {
-        let mut peak = Peak::default();
-        let watch = Stopwatch::start(clock);
-        let ended = run.run(|_| peak.pass())?;
-        reading = watch.reading(startup_nanos, day.operations(), peak);
-        refuse_damage(day.path(), ended.report)?;
-        ended.stop.messages
+    let mut detail = Value::Null;
+    let messages = match pass {
+        Pass::Single => {
+            let record = |_, nanos| histogram.record(nanos);
+            one_by_one::run(&mut day.open()?, &clock, &mut run.live(), record)?;
+            run.end().messages
+        }
+        Pass::Types => {
+            let mut types = TypeTimes::new();
+            let record = |tag, nanos| types.record(tag, nanos);
+            one_by_one::run(&mut day.open()?, &clock, &mut run.live(), record)?;
+            detail = types.detail(&clock);
+            run.end().messages
+        }
+        Pass::Counters => {
+            detail = counted(|| Ok(run.run(|_| ())?.stop.messages))?;
+            run.end().messages
+        }
+        Pass::Measure => {
+            let mut peak = Peak::default();
+            let watch = Stopwatch::start(clock);
+            let ended = run.run(|_| peak.pass())?;
+            reading = watch.reading(startup_nanos, day.operations(), peak);
+            refuse_damage(day.path(), ended.report)?;
+            ended.stop.messages
+        }
     };
 
     let answer = answer(&run, messages);
     let records = run.next_sequence() - run.first_sequence();
-    let detail = match recorder {
-        Some(_) => finish(run, records, clock)?,
-        None => Value::Null,
-    };
+    if recorder.is_some() {
+        detail = finish(run, records, clock)?;
+    }
     Ok(Report {
         detail,
         written: Some(Written { messages: records, nanos: reading.wall_nanos }),
         day: Some(DayReading { answer, ..reading }),
         ..one_by_one::report(&histogram, &clock, answer)
     })
+}
+
+/// A publisher of `shape` with a ring in private memory.
+pub(super) fn publisher_on_heap(shape: Shape) -> Result<Publisher<stream::Writer>, Error> {
+    Ok(Publisher::on_heap(shape.capacity_bytes, shape.kinds, 0)?)
 }
 
 /// The configuration of a plant of this day.

@@ -213,7 +213,8 @@ impl Benchmark for Replay {
             (Work::Tap, _) if worker.reader().is_some() => publish::tap(worker, &day),
             (Work::Plant | Work::Tap, _) => {
                 let (shape, ring, recorder) = (USUAL, worker.path(publish::RING), None);
-                let plan = publish::Plan { day: &day, shape, is_single: false, ring, recorder };
+                let plan =
+                    publish::Plan { day: &day, shape, pass: super::Pass::Measure, ring, recorder };
                 publish::publish(worker, &plan)
             }
             (Work::Recorder, _) => {

@@ -10,6 +10,7 @@ use nanotape_book::{
     PagedOrders, PooledOrders, PriceLevels, SortedMap, TickIndexed,
 };
 use nanotape_clock::Clock;
+use nanotape_plant::Observer;
 
 use super::{
     Book, Day, Pass, books,
@@ -143,8 +144,12 @@ fn take_books<L: PriceLevels, S: OrderStore>(
 }
 
 /// Counts the instructions of the default for its first messages.
-pub(super) fn count_default(day: &Day, messages: u64) -> Result<u64, Error> {
-    profile::count_messages::<DefaultLevels, DefaultOrders>(day, messages)
+pub(super) fn count_default(
+    day: &Day,
+    messages: u64,
+    observer: &mut impl Observer<DefaultBooks>,
+) -> Result<(), Error> {
+    profile::count_messages::<DefaultLevels, DefaultOrders>(day, messages, observer)
 }
 
 /// Takes a reading of the default's books.

@@ -104,7 +104,7 @@ fn tables_have_a_section_for_everything_that_was_asked_for() {
     for name in ["default", "orders/hash-map"] {
         assert_eq!(row("\nSingle messages, ", name).len(), 7);
     }
-    assert_eq!(row("\nProfile of the default, ", "A").len(), 6);
+    assert_eq!(row("\nProfile of default, ", "A").len(), 6);
     // The machine may have no counters; the output must report the result either way.
     let last: Vec<&str> = ran.stdout.trim_end().lines().rev().take(2).collect();
     assert!(last[0].starts_with("hardware counters"), "{last:?}");

@@ -95,7 +95,7 @@ fn tables_have_a_row_for_everything_and_the_goals_beside_it() {
     let folder = Folder::new("bench-plant-tables");
     let day = folder.day(20_000, 20);
     let only = "backbone,plant,plant/1-tap";
-    let arguments = [&day, "--rounds", "1", "--only", only];
+    let arguments = [&day, "--rounds", "1", "--only", only, "--profile"];
     let ran = bench_plant(&arguments);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     let row = |section: &str, name: &str| -> Vec<String> {
@@ -110,6 +110,7 @@ fn tables_have_a_row_for_everything_and_the_goals_beside_it() {
     for name in ["backbone", "plant", "plant/1-tap"] {
         assert_eq!(row("\nSingle messages, ", name).len(), 7);
     }
+    assert_eq!(row("\nProfile of plant, ", "A").len(), 6);
     for (name, at_most) in
         [("adds", "40"), ("one by one, p99", "650"), ("one by one, p99.9", "1000")]
     {
@@ -125,6 +126,9 @@ fn tables_have_a_row_for_everything_and_the_goals_beside_it() {
     let file = folder.path("plant.json");
     assert_eq!(bench_plant(&[arguments.as_slice(), &["-o", &file]].concat()).status, 0);
     let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert!(written[0]["profile"].is_null(), "{written}");
+    let types = written[1]["profile"]["types"].as_array().unwrap();
+    assert_eq!(types.iter().map(|one| one["count"].as_u64().unwrap()).sum::<u64>(), 20_000);
     let goals = written[1]["goals"].as_array().unwrap();
     assert_eq!(names(goals), ["adds", "p99", "p99.9"]);
     for goal in goals {
@@ -171,6 +175,10 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     let day = folder.day(5_000, 5);
     for (arguments, said) in [
         (vec!["--only", "default"], "no variant is named default; use one of backbone, "),
+        (
+            vec!["--only", "backbone", "--profile"],
+            "--profile applies to plant, but --only does not select it",
+        ),
         (vec!["--rounds", "0"], "--rounds"),
         (vec!["--cpus", "1"], "two processors, like 2,3"),
         (vec!["--cpus", "0,9999"], "processor 9999 is not among those allowed"),

@@ -187,7 +187,7 @@ pub(super) fn recorded(
         others: worker.other_cpus().to_vec(),
     };
     let (day, recorder) = (&options.day, Some(job.process()?));
-    let plan = publish::Plan { day, shape, is_single: false, ring, recorder };
+    let plan = publish::Plan { day, shape, pass: super::super::Pass::Measure, ring, recorder };
     publish::publish(worker, &plan)
 }
 
