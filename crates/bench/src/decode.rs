@@ -46,7 +46,7 @@ impl Fixture for Decode {
 struct Sum(u64);
 
 impl MessageHandler for Sum {
-    #[inline]
+    #[inline(always)]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         if let Some(event) = book_event(&message) {
             self.0 = self.0.wrapping_add(sum_of_event(event));

@@ -16,7 +16,7 @@ use nanotape_market::{Damage, Position};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
     framing::binary_file::{LENGTH_BYTES, Records},
-    itch50::Message,
+    itch50::{self, Message, ORDER_RECORD_BYTES, TakeMessage},
 };
 
 use crate::{
@@ -164,16 +164,19 @@ impl DayDecoder {
         &mut self,
         block: Block<'_>,
         handler: &mut H,
-        deliver_regular: impl Fn(Records<'_>, &mut H, &mut Delivery<'_>) -> ControlFlow<()>,
+        deliver_regular: impl Fn(&mut Rest<'_>, &mut H) -> ControlFlow<()>,
     ) -> Step {
         let mut used_bytes = self.kept_bytes.min(block.bytes.len());
         loop {
             if self.lost.is_none() {
-                let offset = block.offset + used_bytes as u64;
-                let rest = Records::new(&block.bytes[used_bytes..], offset);
-                let mut delivery = Delivery { records: &mut self.records, offset };
-                let flow = deliver_regular(rest, handler, &mut delivery);
-                used_bytes = (delivery.offset - block.offset) as usize;
+                let mut rest = Rest {
+                    bytes: &block.bytes[used_bytes..],
+                    end_offset: block.offset + block.bytes.len() as u64,
+                    records: self.records,
+                };
+                let flow = deliver_regular(&mut rest, handler);
+                self.records = rest.records;
+                used_bytes = block.bytes.len() - rest.bytes.len();
                 if flow.is_break() {
                     return Step { used_bytes, end: Some(DayEnd::Stopped) };
                 }
@@ -193,104 +196,150 @@ impl DayDecoder {
     }
 }
 
-/// How far regular records were delivered: whole ones of a known type and its length.
-struct Delivery<'a> {
-    records: &'a mut u64,
-    /// Offset of the next record.
-    offset: u64,
+/// The bytes of a block that are not delivered yet. Everything before them was: whole records of a
+/// known type and its length.
+struct Rest<'a> {
+    bytes: &'a [u8],
+    /// Offset of their end.
+    end_offset: u64,
+    /// Records before them.
+    records: u64,
 }
 
-/// What happened to a record.
-enum Delivered {
-    Yes,
-    /// Delivered, and the handler ended the reading.
-    AndStop,
-    /// Not delivered: the careful path decides.
-    Irregular,
-}
-
-impl Delivery<'_> {
+impl Rest<'_> {
+    /// Delivers the next record, unless it is irregular: then the careful path decides.
     #[inline(always)]
-    fn deliver(&mut self, bytes: &[u8], handler: &mut impl MessageHandler) -> Delivered {
-        let Ok(message) = Message::decode(bytes) else { return Delivered::Irregular };
-        if matches!(message, Message::Unknown(_)) {
-            return Delivered::Irregular;
+    fn deliver(&mut self, handler: &mut impl MessageHandler) -> Option<ControlFlow<()>> {
+        let offset = self.end_offset - self.bytes.len() as u64;
+        let at = Position { number: self.records + 1, offset };
+        let taken = match self.bytes.first_chunk() {
+            Some(records) => itch50::take_order_message(records, Deliver { at, handler }),
+            None => None,
+        };
+        let delivered = match taken {
+            Some(delivered) => delivered,
+            None => deliver_other(at, self.bytes, handler),
+        };
+        if delivered.bytes == 0 {
+            return None;
         }
-        *self.records += 1;
-        let position = Position { number: *self.records, offset: self.offset };
-        self.offset += (LENGTH_BYTES + bytes.len()) as u64;
-        match handler.message(position, message) {
-            ControlFlow::Continue(()) => Delivered::Yes,
-            ControlFlow::Break(()) => Delivered::AndStop,
-        }
+        self.bytes = &self.bytes[delivered.bytes..];
+        self.records += 1;
+        Some(delivered.flow)
+    }
+}
+
+/// Delivers a message at a position.
+struct Deliver<'a, H> {
+    at: Position,
+    handler: &'a mut H,
+}
+
+/// How far a record was delivered. Two numbers, which a function returns in registers.
+struct Delivered {
+    /// Bytes of the record, its length included; 0 if it is irregular.
+    bytes: usize,
+    /// The handler's answer.
+    flow: ControlFlow<()>,
+}
+
+impl Delivered {
+    const IRREGULAR: Self = Self { bytes: 0, flow: ControlFlow::Continue(()) };
+}
+
+impl<H: MessageHandler> TakeMessage for Deliver<'_, H> {
+    type Output = Delivered;
+
+    #[inline(always)]
+    fn take(self, message: Message<'_>) -> Delivered {
+        let bytes = LENGTH_BYTES + message.as_bytes().len();
+        Delivered { bytes, flow: self.handler.message(self.at, message) }
+    }
+}
+
+/// Delivers a message that is not about a displayed order, or one of the last of a block.
+#[inline(never)]
+fn deliver_other<H: MessageHandler>(at: Position, rest: &[u8], handler: &mut H) -> Delivered {
+    let Some(record) = Records::new(rest, at.offset).next() else { return Delivered::IRREGULAR };
+    match Message::decode(record.bytes) {
+        Ok(Message::Unknown(_)) | Err(_) => Delivered::IRREGULAR,
+        Ok(message) => Deliver { at, handler }.take(message),
     }
 }
 
 /// Delivers records in order, up to the first irregular one.
 #[inline(always)]
-fn deliver_each<H: MessageHandler>(
-    records: Records<'_>,
-    handler: &mut H,
-    delivery: &mut Delivery<'_>,
-) -> ControlFlow<()> {
-    for record in records {
-        prefetch(record.bytes, FILE_AHEAD_BYTES);
-        match delivery.deliver(record.bytes, handler) {
-            Delivered::Yes => {}
-            Delivered::AndStop => return ControlFlow::Break(()),
-            Delivered::Irregular => break,
+fn deliver_each<H: MessageHandler>(rest: &mut Rest<'_>, handler: &mut H) -> ControlFlow<()> {
+    loop {
+        prefetch(rest.bytes, FILE_AHEAD_BYTES);
+        match rest.deliver(handler) {
+            Some(flow) => flow?,
+            None => return ControlFlow::Continue(()),
         }
     }
-    ControlFlow::Continue(())
 }
 
 /// [`deliver_each`] in batches. Four batches are in progress: one is delivered, and the three after
 /// it are loaded, each one step further than the next.
 #[inline(always)]
-fn deliver_ahead<H: LookAhead>(
-    mut records: Records<'_>,
-    handler: &mut H,
-    delivery: &mut Delivery<'_>,
-) -> ControlFlow<()> {
+fn deliver_ahead<H: LookAhead>(rest: &mut Rest<'_>, handler: &mut H) -> ControlFlow<()> {
     let mut batches = [Batch::<H::Hint>::default(); 4];
+    let mut coming = rest.bytes;
     for turn in 0usize.. {
         // Following lengths would otherwise wait for every cache line of the file.
         for line in 0..BATCH / 2 + 2 {
-            prefetch(records.remaining(), FILE_AHEAD_BYTES + line * 64);
+            prefetch(coming, FILE_AHEAD_BYTES + line * 64);
         }
         let [far, middle, near, here] = [0, 3, 2, 1].map(|behind| (turn + behind) % 4);
-        let batch = &mut batches[far];
-        batch.length = 0;
-        for (place, record) in batch.places.iter_mut().zip(&mut records) {
-            *place = (record.bytes, handler.prefetch_index(record.bytes));
-            batch.length += 1;
-        }
-        batches[middle].places().iter_mut().for_each(|(_, hint)| handler.prefetch_order(hint));
-        batches[near].places().iter_mut().for_each(|(_, hint)| handler.prefetch_levels(hint));
-        for (message, _) in batches[here].places() {
-            match delivery.deliver(message, handler) {
-                Delivered::Yes => {}
-                Delivered::AndStop => return ControlFlow::Break(()),
-                Delivered::Irregular => return ControlFlow::Continue(()),
+        coming = batches[far].announce(coming, handler);
+        batches[middle].hints().iter_mut().for_each(|hint| handler.prefetch_order(hint));
+        batches[near].hints().iter_mut().for_each(|hint| handler.prefetch_levels(hint));
+        for _ in batches[here].hints() {
+            match rest.deliver(handler) {
+                Some(flow) => flow?,
+                None => return ControlFlow::Continue(()),
             }
         }
         if batches[far].length + batches[middle].length + batches[near].length == 0 {
             break;
         }
     }
-    ControlFlow::Continue(())
+    deliver_each(rest, handler)
 }
 
+/// What the handler keeps about some of the coming messages.
 #[derive(Clone, Copy, Default)]
-struct Batch<'a, T> {
-    places: [(&'a [u8], T); BATCH],
+struct Batch<T> {
+    hints: [T; BATCH],
     length: usize,
 }
 
-impl<'a, T> Batch<'a, T> {
+impl<T> Batch<T> {
+    /// Announces the first messages of `coming`, and returns the bytes after them. Nothing is
+    /// checked: a record is delivered only if it is regular. The last records of a block are not
+    /// announced.
     #[inline(always)]
-    fn places(&mut self) -> &mut [(&'a [u8], T)] {
-        &mut self.places[..self.length]
+    fn announce<'a, H: LookAhead<Hint = T>>(
+        &mut self,
+        mut coming: &'a [u8],
+        handler: &mut H,
+    ) -> &'a [u8] {
+        self.length = 0;
+        for hint in &mut self.hints {
+            let Some(record) = coming.first_chunk::<ORDER_RECORD_BYTES>() else { break };
+            let [high, low, message @ ..] = record;
+            let bytes = LENGTH_BYTES + usize::from(u16::from_be_bytes([*high, *low]));
+            let Some(after) = coming.get(bytes..) else { break };
+            *hint = handler.prefetch_index(message);
+            self.length += 1;
+            coming = after;
+        }
+        coming
+    }
+
+    #[inline(always)]
+    fn hints(&mut self) -> &mut [T] {
+        &mut self.hints[..self.length]
     }
 }
 

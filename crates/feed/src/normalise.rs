@@ -90,7 +90,7 @@ pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Outp
     }
     macro_rules! added {
         ($message:ident) => {{
-            let Some(side) = $message.buy_sell_indicator().side() else {
+            let Some(side) = $message.side() else {
                 return receiver.rare($message.as_bytes());
             };
             let added = BookEvent::Add {

@@ -76,7 +76,7 @@ struct Events<F> {
 }
 
 impl<F: FnMut(BookEvent)> MessageHandler for Events<F> {
-    #[inline]
+    #[inline(always)]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         if let Some(event) = book_event(&message) {
             (self.take)(event);

@@ -91,7 +91,7 @@ impl Tally {
 }
 
 impl MessageHandler for Tally {
-    #[inline]
+    #[inline(always)]
     fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
         self.messages += 1;
         if let Some(event) = book_event(&message) {

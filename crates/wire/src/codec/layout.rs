@@ -137,6 +137,13 @@ macro_rules! layout {
                     }
                 }
 
+                /// The view of bytes that the caller compared with what `wrap` checks.
+                #[doc(hidden)]
+                #[inline(always)]
+                pub const fn of_compared(bytes: &'a [u8; $length]) -> Self {
+                    Self(bytes)
+                }
+
                 $crate::layout! { @first $kind $length, [$($tag_at)?] [$($count)?] }
 
                 /// The bytes of the view.

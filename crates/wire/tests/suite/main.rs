@@ -1,6 +1,7 @@
 //! Tests of the wire formats, one module per subject.
 
 mod captures;
+mod first_message;
 mod golden;
 mod layout;
 mod properties;
