@@ -49,7 +49,7 @@ impl BookDay {
         let orders = (day.messages / 8) as usize;
         let mut plain = BookEngine::new(PlainBooks::with_capacity(orders));
         let expected = run(&mut plain, day);
-        let engine = BookEngine::new(DefaultBooks::with_capacity(orders));
+        let engine = BookEngine::new(DefaultBooks::with_capacity(orders).touched());
         Self { day: day.clone(), engine, expected }
     }
 }
@@ -96,7 +96,7 @@ impl BookOneByOne {
         let messages: Vec<Box<[u8]>> = day.records().map(Box::from).collect();
         let mut plain = BookEngine::new(PlainBooks::with_capacity(orders));
         let expected = messages.iter().map(|message| apply(&mut plain, message)).collect();
-        let engine = BookEngine::new(DefaultBooks::with_capacity(orders));
+        let engine = BookEngine::new(DefaultBooks::with_capacity(orders).touched());
         Self { messages, next: 0, engine, expected }
     }
 }

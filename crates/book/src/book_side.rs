@@ -24,6 +24,12 @@ impl BookSide {
         self.0 as usize % Self::COUNT
     }
 
+    /// The side with this [`index`](Self::index), modulo [`BookSide::COUNT`].
+    #[inline]
+    pub(crate) const fn of_index(index: u32) -> Self {
+        Self(index % Self::COUNT as u32)
+    }
+
     /// The stock.
     #[inline]
     pub const fn stock_locate(self) -> StockLocate {

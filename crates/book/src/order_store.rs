@@ -66,6 +66,9 @@ pub trait OrderStore: Debug {
         None
     }
 
+    /// Uses every page of memory once, so that no later operation waits for the kernel.
+    fn touch_all(&mut self) {}
+
     /// Number of live orders.
     fn len(&self) -> usize;
 

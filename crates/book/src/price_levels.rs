@@ -51,6 +51,9 @@ pub trait PriceLevels: Debug {
     /// The number of levels, without a walk over them.
     fn level_count(&self, side: BookSide) -> usize;
 
+    /// Uses every page of memory once, so that no later operation waits for the kernel.
+    fn touch_all(&mut self) {}
+
     /// Starts to load the best levels of a side, without waiting. This is a hint: a structure
     /// without look-ahead does nothing.
     #[inline]

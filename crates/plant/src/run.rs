@@ -137,7 +137,7 @@ impl PlantRun {
         check_wait_for(config)?;
         let (source, date) = open_input(&config.input)?;
         // The slow steps come first: after the start record the plant is expected to work.
-        let engine = engine(config);
+        let engine = BookEngine::new(books(config).touched());
         let clock = Clock::calibrate();
 
         let path = nanotape_shm::named(&config.ring.name)?;
@@ -204,7 +204,7 @@ impl PlantRun {
         date: TradeDate,
         stop: ShutdownFlag,
     ) -> Result<(Self, stream::Reader, ReaderPosition), RunError> {
-        let engine = engine(config);
+        let engine = BookEngine::new(books(config));
         let clock = Clock::calibrate();
         let refused =
             |error| RunError::Ring { path: PathBuf::from(source.name()), error: Box::new(error) };
@@ -451,13 +451,13 @@ impl PlantRun {
     }
 }
 
-fn engine(config: &PlantConfig) -> BookEngine<DefaultBooks> {
+fn books(config: &PlantConfig) -> DefaultBooks {
     let estimate = || match config.input.live {
         Some(_) => MOST_ORDERS,
         None => orders_of(&config.input.file),
     };
     let orders = config.machine.orders.unwrap_or_else(estimate);
-    BookEngine::new(DefaultBooks::with_capacity(orders))
+    DefaultBooks::with_capacity(orders)
 }
 
 fn start(

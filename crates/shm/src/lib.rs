@@ -33,6 +33,7 @@
 
 #[cfg(not(nanotape_loom))]
 mod bus_guard;
+mod compare;
 mod file_window;
 #[cfg(not(nanotape_loom))]
 mod file_words;
@@ -51,6 +52,7 @@ mod word;
 
 #[cfg(not(nanotape_loom))]
 pub use bus_guard::{MOST_MAPPINGS, guard_against_truncation};
+pub use compare::{COMPARED, first_greater};
 pub use file_window::{FileWindow, MapError, MappableFile};
 #[cfg(not(nanotape_loom))]
 pub use file_words::{

@@ -2,13 +2,15 @@
 //!
 //! Where: BOOK keeps its orders and levels in them. A lookup at a random index of a table of 100 MB
 //! in pages of 4 KiB misses the processor's address cache nearly every time; in pages of 2 MiB it
-//! does not. And memory that is touched at the start takes no page fault later.
-//! Cost: one system call and one pass over the memory, at the start.
+//! does not.
+//! Cost: one system call at the start. A table of copies is then filled. A table of zeros is not,
+//! since the kernel's memory is zero: it gets each page at its first use, or all of them when its
+//! owner [touches](Table::touch) it.
 //! Failure: if huge pages are unavailable the table uses small ones, as [`HugePages`] reports.
 
 use core::{
     fmt,
-    mem::MaybeUninit,
+    hint::black_box,
     ops::{Deref, DerefMut},
 };
 
@@ -22,6 +24,9 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// The file of the kernel's setting for huge pages: always, on request, or never.
 const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+/// The least page size of Linux.
+const LEAST_PAGE_BYTES: usize = 4 << 10;
 
 /// A multiple of every small page size of Linux.
 const SMALL_PAGE_BYTES: usize = 64 << 10;
@@ -68,16 +73,35 @@ impl<T: Clone> Table<T> {
         elements.resize(length, element);
         Self { elements, huge_pages }
     }
+}
 
-    /// Grows to `length`, with copies of `element` at the end. Copies the whole table: choose a
-    /// size for the whole day to avoid the call.
+impl<T: Copy + Default> Table<T> {
+    /// A table of `length` zeros: `T` is an integer or an array of integers. A large one is not
+    /// touched. For another type, it is filled with the default.
+    pub fn zeros(length: usize) -> Self {
+        // The standard library takes zeros of these types from the allocator, which takes them from
+        // the kernel if there are many.
+        let mut elements = vec![T::default(); length];
+        let huge_pages = ask_for_huge_pages(&mut elements);
+        Self { elements, huge_pages }
+    }
+
+    /// Grows to `length`, with zeros at the end. Copies the whole table: choose a size for the
+    /// whole day to avoid the call.
     #[cold]
-    pub fn grow(&mut self, length: usize, element: T) {
-        let mut elements = Vec::with_capacity(length);
-        self.huge_pages = ask_for_huge_pages(elements.spare_capacity_mut());
-        elements.append(&mut self.elements);
-        elements.resize(length, element);
-        self.elements = elements;
+    pub fn grow(&mut self, length: usize) {
+        let mut grown = Self::zeros(length.max(self.len()));
+        grown[..self.len()].copy_from_slice(self);
+        *self = grown;
+    }
+
+    /// Gets every page from the kernel now, so that no later use waits for one.
+    pub fn touch(&mut self) {
+        let elements_a_page = (LEAST_PAGE_BYTES / size_of::<T>().max(1)).max(1);
+        for element in self.elements.iter_mut().step_by(elements_a_page) {
+            // A store that the compiler does not know to be useless.
+            *element = black_box(*element);
+        }
     }
 }
 
@@ -111,8 +135,8 @@ impl<T> DerefMut for Table<T> {
     }
 }
 
-/// Requests huge pages for the whole pages of uninitialised memory.
-fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) -> HugePages {
+/// Requests huge pages for the whole pages of memory.
+fn ask_for_huge_pages<T>(memory: &mut [T]) -> HugePages {
     let bytes = size_of_val(memory);
     if bytes < HUGE_PAGE_BYTES {
         return HugePages::NotNeeded;
@@ -171,10 +195,28 @@ mod tests {
     fn growing_keeps_what_is_there() {
         let mut table = Table::new(100, 1u16);
         table[99] = 5;
-        table.grow(2 << 20, 3);
+        table.grow(2 << 20);
         assert!(table[..99].iter().all(|&element| element == 1) && table[99] == 5);
-        assert!(table[100..].iter().all(|&element| element == 3) && table.len() == 2 << 20);
+        assert!(table[100..].iter().all(|&element| element == 0) && table.len() == 2 << 20);
         assert_ne!(table.huge_pages(), HugePages::NotNeeded);
+        table.grow(10);
+        assert!(table.len() == 2 << 20, "never shorter");
+    }
+
+    #[test]
+    fn a_table_of_zeros_is_all_zero_before_and_after_it_is_touched() {
+        for length in [0, 1, 1_000, 1 << 20] {
+            let mut table = Table::<[u32; 4]>::zeros(length);
+            if let Some(last) = table.last_mut() {
+                *last = [1, 2, 3, 4];
+            }
+            table.touch();
+            assert_eq!(table.len(), length);
+            if let Some((last, others)) = table.split_last() {
+                assert_eq!(*last, [1, 2, 3, 4]);
+                assert!(others.iter().all(|element| *element == [0; 4]));
+            }
+        }
     }
 
     #[test]

@@ -32,11 +32,12 @@ const FORBIDDEN_IN: [&str; 21] = [
 ];
 
 /// Every file with unsafe code, and how often it contains the word.
-const INVENTORY: [(&str, usize); 10] = [
+const INVENTORY: [(&str, usize); 11] = [
     ("crates/clock/src/tsc.rs", 2),
     ("crates/harness/src/quiet.rs", 11),
     ("crates/journal/src/checksum.rs", 2),
     ("crates/shm/src/bus_guard.rs", 11),
+    ("crates/shm/src/compare.rs", 1),
     ("crates/shm/src/file_window.rs", 6),
     ("crates/shm/src/owner_lock.rs", 1),
     ("crates/shm/src/region/mapping.rs", 17),

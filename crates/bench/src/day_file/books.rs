@@ -42,7 +42,8 @@ pub(super) fn single<L: PriceLevels, S: OrderStore>(
     day: &Day,
     clock: Clock,
 ) -> Result<Report, Error> {
-    let mut plant = plant::<L, S>(day);
+    // A live plant does the same.
+    let mut plant = BookEngine::new(Books::<L, S>::with_capacity(day.orders()).touched());
     let mut histogram = Histogram::fine();
     let mut changes = Changes::default();
     for _ in 0..day.repeat {

@@ -5,7 +5,7 @@
 //!                |           |              |
 //! chunk_of   [chunk]         |              |   4 bytes for each 32,768 references
 //! entries    [page | orders in it]          |   4 bytes for each 32 references, in chunks of 1024
-//! records    | order | order | ...              16 bytes each, 32 to a page; shares == 0: no order
+//! records    | order | order | ...              16 bytes each, 32 to a page; all zeros: no order
 //! ```
 //!
 //! References mostly grow, and most orders live briefly. So four orders that arrive together share
@@ -22,10 +22,10 @@
 //! a full day. Stating the day's number of orders at the start avoids it.
 
 use nanotape_shm::Table;
-use nanotape_types::{OrderReferenceNumber, Side};
+use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side};
 
-use super::{HashMapOrders, OrderStore, packed_order::PackedOrder};
-use crate::Order;
+use super::{HashMapOrders, OrderStore};
+use crate::{BookSide, Order};
 
 /// Orders by reference in pages of 32.
 #[derive(Debug)]
@@ -33,14 +33,15 @@ pub struct PagedOrders {
     /// The chunk of each 32,768 references. Chunk 0 stands for "none": its entries are never
     /// written.
     chunk_of: Box<[u32; MOST_CHUNKS]>,
-    /// [`CHUNK_ENTRIES`] entries for each chunk.
-    entries: Table<PageEntry>,
+    /// [`CHUNK_ENTRIES`] entries for each chunk: [`PageEntry`], as a number, so that the table can
+    /// begin as untouched zeros.
+    entries: Table<u32>,
     chunks: Numbers,
     /// The use of each chunk.
     uses: Vec<ChunkUse>,
     /// [`PAGE_ORDERS`] records for each page. Page 0 stands for "none": its records are never
     /// written.
-    records: Table<PackedOrder>,
+    records: Table<Record>,
     pages: Numbers,
     /// The page that will be opened next: already taken, and its lines are being loaded.
     next_page: usize,
@@ -68,7 +69,15 @@ const FREE_CHUNKS: usize = 1024;
 /// Live orders that justify one more chunk.
 const ORDERS_PER_CHUNK: usize = 8;
 
-const _: () = assert!(size_of::<[PackedOrder; PAGE_ORDERS]>() == 512);
+/// Price, shares, arrival, number of the [`BookSide`]. Numbers, so that the table can begin as
+/// untouched zeros. No order has no shares.
+type Record = [u32; 4];
+
+const SHARES: usize = 1;
+
+const SIDE: usize = 3;
+
+const _: () = assert!(size_of::<[Record; PAGE_ORDERS]>() == 512);
 
 /// The number of a page and, in the lowest bits, its number of orders.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -149,8 +158,8 @@ impl PagedOrders {
     }
 
     #[inline(always)]
-    fn record(&self, reference: OrderReferenceNumber) -> PackedOrder {
-        let entry = self.entries[self.entry_index(reference)];
+    fn record(&self, reference: OrderReferenceNumber) -> Record {
+        let entry = PageEntry(self.entries[self.entry_index(reference)]);
         self.records[Self::record_index(entry, reference)]
     }
 
@@ -169,7 +178,7 @@ impl PagedOrders {
             }
             let chunk = self.chunks.take();
             if (chunk + 1) * CHUNK_ENTRIES > self.entries.len() {
-                self.entries.grow(self.entries.len() / 4 * 5, PageEntry::NONE);
+                self.entries.grow(self.entries.len() / 4 * 5);
                 self.uses.resize(self.entries.len() / CHUNK_ENTRIES, ChunkUse::default());
             }
             self.chunk_of[chunk_place] = chunk as u32;
@@ -177,20 +186,20 @@ impl PagedOrders {
         }
         let page = core::mem::replace(&mut self.next_page, self.pages.take());
         if (page + 1) * PAGE_ORDERS > self.records.len() {
-            self.records.grow(self.records.len() / 4 * 5, PackedOrder::NONE);
+            self.records.grow(self.records.len() / 4 * 5);
         }
         let next = self.next_page * PAGE_ORDERS;
         (next..next + PAGE_ORDERS).step_by(4).for_each(|record| self.records.prefetch(record));
         self.uses[self.chunk_of[chunk_place] as usize].pages += 1;
         let index = self.entry_index(reference);
-        self.entries[index] = PageEntry((page as u32) << COUNT_BITS);
+        self.entries[index] = (page as u32) << COUNT_BITS;
         Some(index)
     }
 
     /// Frees an empty page, and its chunk if that was the last page.
     #[inline(never)]
     fn close_page(&mut self, entry_index: usize, reference: OrderReferenceNumber) {
-        let entry = core::mem::take(&mut self.entries[entry_index]);
+        let entry = PageEntry(core::mem::take(&mut self.entries[entry_index]));
         self.pages.give_back(entry.page());
         let chunk = entry_index / CHUNK_ENTRIES;
         self.uses[chunk].pages -= 1;
@@ -224,10 +233,10 @@ impl OrderStore for PagedOrders {
         let mut page_numbers = Numbers::with_capacity(pages);
         Self {
             chunk_of,
-            entries: Table::new((chunks + 1) * CHUNK_ENTRIES, PageEntry::NONE),
+            entries: Table::zeros((chunks + 1) * CHUNK_ENTRIES),
             chunks: Numbers::with_capacity(chunks),
             uses: vec![ChunkUse::default(); chunks + 1],
-            records: Table::new((pages + 1) * PAGE_ORDERS, PackedOrder::NONE),
+            records: Table::zeros((pages + 1) * PAGE_ORDERS),
             next_page: page_numbers.take(),
             pages: page_numbers,
             live: 0,
@@ -244,19 +253,19 @@ impl OrderStore for PagedOrders {
             return false;
         }
         let mut entry_index = self.entry_index(reference);
-        if self.entries[entry_index] == PageEntry::NONE {
+        if PageEntry(self.entries[entry_index]) == PageEntry::NONE {
             match self.open_page(reference) {
                 Some(opened) => entry_index = opened,
                 None => return self.insert_elsewhere(reference, order),
             }
         }
         let entry = &mut self.entries[entry_index];
-        let record = &mut self.records[Self::record_index(*entry, reference)];
-        if !record.is_none() {
+        let record = &mut self.records[Self::record_index(PageEntry(*entry), reference)];
+        if record[SHARES] != 0 {
             return false;
         }
-        entry.0 += 1;
-        *record = PackedOrder::new(order);
+        *entry += 1;
+        *record = record_of(order);
         self.live += 1;
         true
     }
@@ -265,17 +274,17 @@ impl OrderStore for PagedOrders {
     fn take(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order> {
         let entry_index = self.entry_index(reference);
         let entry = &mut self.entries[entry_index];
-        let record = &mut self.records[Self::record_index(*entry, reference)];
-        if record.is_none() || reference.get() >= LIMIT {
+        let record = &mut self.records[Self::record_index(PageEntry(*entry), reference)];
+        if record[SHARES] == 0 || reference.get() >= LIMIT {
             return self.take_elsewhere(reference, shares);
         }
-        let before = record.order();
-        let left = record.shares.saturating_sub(shares);
-        record.shares = left;
+        let before = order_of(*record);
+        let left = record[SHARES].saturating_sub(shares);
+        record[SHARES] = left;
         if left == 0 {
             self.live -= 1;
-            entry.0 -= 1;
-            if entry.is_empty() {
+            *entry -= 1;
+            if PageEntry(*entry).is_empty() {
                 self.close_page(entry_index, reference);
             }
         }
@@ -284,10 +293,10 @@ impl OrderStore for PagedOrders {
 
     fn get(&self, reference: OrderReferenceNumber) -> Option<Order> {
         let record = self.record(reference);
-        if record.is_none() || reference.get() >= LIMIT {
+        if record[SHARES] == 0 || reference.get() >= LIMIT {
             return self.elsewhere.get(reference);
         }
-        Some(record.order())
+        Some(order_of(record))
     }
 
     /// Returns the index of the entry.
@@ -301,15 +310,20 @@ impl OrderStore for PagedOrders {
     /// Returns the index of the record.
     #[inline(always)]
     fn touch(&self, reference: OrderReferenceNumber, entry_index: usize) -> usize {
-        let entry = self.entries.get(entry_index).copied().unwrap_or(PageEntry::NONE);
-        let record_index = Self::record_index(entry, reference);
+        let entry = self.entries.get(entry_index).copied().unwrap_or(PageEntry::NONE.0);
+        let record_index = Self::record_index(PageEntry(entry), reference);
         self.records.prefetch(record_index);
         record_index
     }
 
     #[inline(always)]
     fn side_hint(&self, record_index: usize) -> Option<Side> {
-        Some(self.records.get(record_index).map_or(Side::Buy, |record| record.side))
+        Some(self.records.get(record_index).map_or(Side::Buy, |record| side_of(record).side()))
+    }
+
+    fn touch_all(&mut self) {
+        self.entries.touch();
+        self.records.touch();
     }
 
     fn len(&self) -> usize {
@@ -321,7 +335,7 @@ impl OrderStore for PagedOrders {
         let references = chunks.flat_map(|(number, chunk)| {
             let first = number * CHUNK_ENTRIES;
             let entries = self.entries[first..first + CHUNK_ENTRIES].iter().enumerate();
-            let open = entries.filter(|&(_, &entry)| entry != PageEntry::NONE);
+            let open = entries.filter(|&(_, &entry)| PageEntry(entry) != PageEntry::NONE);
             open.flat_map(move |(number, _)| {
                 let page = chunk.place as usize * CHUNK_ENTRIES + number;
                 let first = (page * PAGE_ORDERS) as u64;
@@ -329,7 +343,31 @@ impl OrderStore for PagedOrders {
             })
         });
         let indexed = references.map(|reference| (reference, self.record(reference)));
-        let live = indexed.filter(|(_, record)| !record.is_none());
-        live.map(|(reference, record)| (reference, record.order())).chain(self.elsewhere.iter())
+        let live = indexed.filter(|(_, record)| record[SHARES] != 0);
+        live.map(|(reference, record)| (reference, order_of(record))).chain(self.elsewhere.iter())
+    }
+}
+
+#[inline(always)]
+fn record_of(order: Order) -> Record {
+    let side = BookSide::new(order.stock_locate, order.side);
+    [order.price.get(), order.shares.get(), order.arrival, side.index() as u32]
+}
+
+#[inline(always)]
+fn side_of(record: &Record) -> BookSide {
+    BookSide::of_index(record[SIDE])
+}
+
+#[inline(always)]
+fn order_of(record: Record) -> Order {
+    let [price, shares, arrival, _] = record;
+    let side = side_of(&record);
+    Order {
+        stock_locate: side.stock_locate(),
+        side: side.side(),
+        price: Price4::new(price),
+        shares: Shares::new(shares),
+        arrival,
     }
 }

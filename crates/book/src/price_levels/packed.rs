@@ -19,7 +19,7 @@
 
 use std::collections::BTreeMap;
 
-use nanotape_shm::Table;
+use nanotape_shm::{COMPARED, Table, first_greater};
 
 use super::PriceLevels;
 use crate::{BookSide, Level, PriceKey};
@@ -30,8 +30,8 @@ pub struct PackedLevels {
     headers: Box<[Header; BookSide::COUNT]>,
     /// The keys of all blocks.
     keys: Table<SearchKey>,
-    /// The shares and orders at each key.
-    sizes: Table<Size>,
+    /// Shares modulo 2^32, and orders, at each key.
+    sizes: Table<[u32; 2]>,
     /// Multiples of 2^32 shares, for the levels with that many.
     carried: BTreeMap<(BookSide, PriceKey), u32>,
     /// Start of the part of the tables that belongs to no block yet.
@@ -54,19 +54,11 @@ struct Header {
     has_deep: bool,
 }
 
-/// Shares modulo 2^32 and orders at a level.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct Size {
-    shares: u32,
-    orders: u32,
-}
-
 /// A signed key, because processors compare many signed numbers at once.
 type SearchKey = i32;
 
 /// Keys that the search compares at once, and guards of a block.
-const NEAR: usize = 16;
+const NEAR: usize = COMPARED;
 
 /// Cache lines of keys, and of sizes, to load for a message without look-ahead.
 const DEEP_LINES: usize = 4;
@@ -80,8 +72,6 @@ const NO_BLOCK: Header = Header { end: NEAR as u32, levels: 0, room: 0, has_deep
 /// Never better than a key, so that it is never counted.
 const GUARD: SearchKey = search_key(PriceKey::WORST);
 
-const NOTHING: Size = Size { shares: 0, orders: 0 };
-
 impl PriceLevels for PackedLevels {
     fn with_capacity(orders: usize) -> Self {
         let headers = vec![NO_BLOCK; BookSide::COUNT].into_boxed_slice();
@@ -90,10 +80,13 @@ impl PriceLevels for PackedLevels {
         };
         // A day has fewer levels than orders, and blocks are at least half full or small.
         let length = orders.next_power_of_two().max(4 * NEAR);
+        let mut keys = Table::zeros(length);
+        // Every block begins with a copy of the guards of the one before.
+        keys[..NEAR].fill(GUARD);
         Self {
             headers,
-            keys: Table::new(length, GUARD),
-            sizes: Table::new(length, NOTHING),
+            keys,
+            sizes: Table::zeros(length),
             carried: BTreeMap::new(),
             unused: NEAR,
             outgrown: vec![Vec::new(); LARGEST_BLOCK.ilog2() as usize + 1],
@@ -106,9 +99,9 @@ impl PriceLevels for PackedLevels {
         let header = self.header(side);
         let better = self.better(header, key);
         if let Some(index) = self.found(header, better, key) {
-            let size = &mut self.sizes[index];
-            let (sum, carries) = size.shares.overflowing_add(shares);
-            *size = Size { shares: sum, orders: size.orders.wrapping_add(1) };
+            let [size, orders] = &mut self.sizes[index];
+            let (sum, carries) = size.overflowing_add(shares);
+            (*size, *orders) = (sum, orders.wrapping_add(1));
             if carries {
                 self.carry(side, key);
             }
@@ -126,14 +119,14 @@ impl PriceLevels for PackedLevels {
             self.reduce_deep(side, key, shares, order_leaves);
             return false;
         };
-        let size = &mut self.sizes[index];
-        let (left, borrows) = size.shares.overflowing_sub(shares);
-        let orders = size.orders.wrapping_sub(u32::from(order_leaves));
-        *size = Size { shares: left, orders };
+        let [size, orders] = &mut self.sizes[index];
+        let (left, borrows) = size.overflowing_sub(shares);
+        let orders_left = orders.wrapping_sub(u32::from(order_leaves));
+        (*size, *orders) = (left, orders_left);
         if borrows {
             self.borrow(side, key);
         }
-        if orders == 0 {
+        if orders_left == 0 {
             self.close(side, index, better);
         }
         better == 0
@@ -173,6 +166,11 @@ impl PriceLevels for PackedLevels {
         self.keys.prefetch(end.wrapping_sub(1));
         self.sizes.prefetch(end.wrapping_sub(NEAR / 2));
         self.sizes.prefetch(end.wrapping_sub(1));
+    }
+
+    fn touch_all(&mut self) {
+        self.keys.touch();
+        self.sizes.touch();
     }
 
     #[inline(always)]
@@ -229,7 +227,7 @@ impl PackedLevels {
     #[inline(always)]
     fn level(&self, side: BookSide, index: usize) -> Level {
         let key = price_key(self.keys[index]);
-        let Size { shares, orders } = self.sizes[index];
+        let [shares, orders] = self.sizes[index];
         let carried = if self.carried.is_empty() { 0 } else { self.carried_at(side, key) };
         Level { key, orders, shares: carried | u64::from(shares) }
     }
@@ -251,7 +249,7 @@ impl PackedLevels {
         self.keys.copy_within(index..end, index + 1);
         self.sizes.copy_within(index..end, index + 1);
         self.keys[index] = search_key(key);
-        self.sizes[index] = Size { shares, orders: 1 };
+        self.sizes[index] = [shares, 1];
         let header = &mut self.headers[side.index()];
         header.levels += 1;
         header.end += 1;
@@ -323,8 +321,8 @@ impl PackedLevels {
         let start = self.unused;
         self.unused += length;
         if self.unused > self.keys.len() {
-            self.keys.grow(self.unused.next_power_of_two(), GUARD);
-            self.sizes.grow(self.unused.next_power_of_two(), NOTHING);
+            self.keys.grow(self.unused.next_power_of_two());
+            self.sizes.grow(self.unused.next_power_of_two());
         }
         start
     }
@@ -357,7 +355,7 @@ impl PackedLevels {
         for index in (header.first()..header.first() + moved).rev() {
             let Some((key, level)) = deep.pop_last() else { break };
             self.keys[index] = search_key(key);
-            self.sizes[index] = Size { shares: level.shares as u32, orders: level.orders };
+            self.sizes[index] = [level.shares as u32, level.orders];
             if level.shares >> u32::BITS > 0 {
                 self.carried.insert((side, key), (level.shares >> u32::BITS) as u32);
             }
@@ -461,8 +459,8 @@ const fn price_key(key: SearchKey) -> PriceKey {
     PriceKey::of_rank(key as u32 ^ 1 << 31)
 }
 
-/// How many keys are better; all are compared, without a branch.
+/// How many keys, in ascending order, are better; all are compared, without a branch.
 #[inline(always)]
 fn count_better(keys: &[SearchKey; NEAR], wanted: SearchKey) -> usize {
-    keys.iter().map(|&key| u32::from(key > wanted)).sum::<u32>() as usize
+    NEAR - first_greater(keys, wanted)
 }

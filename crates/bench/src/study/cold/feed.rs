@@ -19,7 +19,8 @@ impl OrderFeed {
     pub(super) fn new(day: &Day) -> Self {
         let messages: Vec<Box<[u8]>> = day.records().map(Box::from).collect();
         let orders = (day.messages / 8) as usize;
-        Self { messages, next: 0, engine: BookEngine::new(DefaultBooks::with_capacity(orders)) }
+        let books = DefaultBooks::with_capacity(orders).touched();
+        Self { messages, next: 0, engine: BookEngine::new(books) }
     }
 
     /// Applies messages up to the next order that is added.
