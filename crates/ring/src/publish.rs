@@ -39,6 +39,19 @@ pub trait Publish {
     /// The longest payload in bytes.
     fn max_length(&self) -> usize;
 
+    /// Whether to hold back messages and batches until [`show_held`](Self::show_held), which
+    /// publishes all of them together; any change shows them. A line that readers poll then changes
+    /// hands once for all of them: for a caller that already has its next messages. Less than a
+    /// 64th of the ring is held back; it counts for the limit of the next batch. What is held back
+    /// when the writer is dropped is discarded. A ring that cannot hold messages publishes at once.
+    fn set_holding(&mut self, holds: bool) {
+        let _ = holds;
+    }
+
+    /// Publishes the messages that are held back.
+    #[inline]
+    fn show_held(&mut self) {}
+
     /// Sets the time, in ns since the UNIX epoch, of the messages published from now on. The ring
     /// reads no clock. The call is cheap; make it after each reading of the caller's clock.
     fn set_time(&mut self, now_ns: u64);
@@ -97,6 +110,17 @@ pub trait Claimed: Sized {
 pub trait Batched: Sized {
     /// Adds a message. On error the batch is unchanged: if it has no room, publish it and continue.
     fn push(&mut self, type_id: u16, payload: &[u8]) -> Result<(), PublishError>;
+
+    /// Adds a message of whole words: the same as their bytes in the machine's order. Faster if the
+    /// words are in registers.
+    #[inline(always)]
+    fn push_words<const N: usize>(
+        &mut self,
+        type_id: u16,
+        payload: [u64; N],
+    ) -> Result<(), PublishError> {
+        self.push(type_id, payload.map(u64::to_ne_bytes).as_flattened())
+    }
 
     /// Number of messages.
     fn len(&self) -> u64;

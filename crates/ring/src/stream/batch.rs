@@ -2,7 +2,10 @@
 
 use nanotape_shm::copy_into;
 
-use super::writer::{Gate, Writer};
+use super::{
+    frame::HEADER_WORDS,
+    writer::{Gate, Writer},
+};
 use crate::{Batched, Publish as _, PublishError};
 
 /// A batch in progress. Dropping it discards its messages.
@@ -36,6 +39,24 @@ impl Batched for Batch<'_> {
         Ok(())
     }
 
+    #[inline(always)]
+    fn push_words<const N: usize>(
+        &mut self,
+        type_id: u16,
+        payload: [u64; N],
+    ) -> Result<(), PublishError> {
+        let sequence = self.writer.next_sequence() + self.count;
+        let Some(gate) =
+            self.writer.frame_of_words(self.position, type_id, sequence, payload, self.gate)
+        else {
+            return self.push(type_id, payload.map(u64::to_ne_bytes).as_flattened());
+        };
+        self.gate = Some(gate);
+        self.position += HEADER_WORDS + N as u64;
+        self.count += 1;
+        Ok(())
+    }
+
     fn len(&self) -> u64 {
         self.count
     }
@@ -43,7 +64,7 @@ impl Batched for Batch<'_> {
     #[inline]
     fn publish(self) -> u64 {
         match self.gate {
-            Some(gate) => self.writer.open(gate, self.position, self.count),
+            Some(gate) => self.writer.complete(gate, self.position, self.count),
             None => self.writer.next_sequence(),
         }
     }

@@ -13,7 +13,8 @@
 //!    batch that enters several blocks: the entry of each.
 //!
 //! A batch does 2 for all of its frames, and the commit words of all but the first. The first one
-//! is the gate that holds readers back, so a batch is visible as a whole or not at all.
+//! is the gate that holds readers back, so a batch is visible as a whole or not at all. Messages
+//! that are held back are such a batch, which ends when they are shown.
 //! Cost: no system call, allocation or lock. A message touches the lines of its frame and one line
 //! of counters.
 
@@ -24,7 +25,7 @@ use super::{
     claim::Claim,
     frame::{Commit, HEADER_WORDS, frame_words},
     index::{self, Boundary},
-    layout::{COMMITTED, HEARTBEAT, Layout, RESERVED, TS_PUBLISH},
+    layout::{COMMITTED, HEARTBEAT, Layout, MIN_CAPACITY_BYTES, RESERVED, TS_PUBLISH},
     reader::Reader,
     recovery::{self, End},
     walk::{Step, Walk},
@@ -45,15 +46,23 @@ const AHEAD_WORDS: u64 = 96;
 
 const CACHE_LINE_WORDS: u64 = 8;
 
+/// Words of the longest message that fits into the smallest ring.
+const LONGEST_OF_WORDS: usize = MIN_CAPACITY_BYTES / 4 / WORD_BYTES;
+
 /// The one writer of a stream ring.
 #[derive(Debug)]
 pub struct Writer {
     region: OwnedRegion,
     layout: Layout,
-    /// The position of the next frame.
-    position: u64,
-    /// The sequence number of the next message.
-    sequence: u64,
+    /// The next frame, and its message's number.
+    next: Boundary,
+    /// The first message that is not published. It is before the next one while messages are held
+    /// back.
+    published: Boundary,
+    /// Whether messages are held back.
+    holds: bool,
+    /// The commit word that publishes what is held back.
+    held: Option<Gate>,
     /// The value in the region.
     reserved: u64,
     /// The position from which on an index entry is due.
@@ -75,8 +84,18 @@ impl Writer {
     pub fn resume(region: OwnedRegion) -> Result<Self, RingError> {
         let layout = Layout::of(region.spec())?;
         let End { position, sequence, reserved } = recovery::recover(layout, region.words())?;
-        let next_block = layout.next_block(position);
-        Ok(Self { region, layout, position, sequence, reserved, next_block, now_ns: 0 })
+        let next = Boundary { position, sequence };
+        Ok(Self {
+            region,
+            layout,
+            next,
+            published: next,
+            holds: false,
+            held: None,
+            reserved,
+            next_block: layout.next_block(position),
+            now_ns: 0,
+        })
     }
 
     /// Releases the region to the next writer, as at the end of a process.
@@ -102,7 +121,7 @@ impl Writer {
         let fits = self.layout.place(position) + words <= self.layout.capacity;
         let start = if fits { position } else { self.layout.next_lap(position) };
         let frame = Frame { position, start, end: start + words, length, type_id };
-        if frame.end - self.position > self.layout.max_batch() {
+        if frame.end - self.published.position > self.layout.max_batch() {
             return Err(PublishError::BatchFull { length: length as usize });
         }
         // The word after the frame is written too.
@@ -114,6 +133,46 @@ impl Writer {
             prefetch_for_writing(self.region.words(), self.layout.word(frame.end + ahead));
         }
         Ok(frame)
+    }
+
+    /// Writes all of a frame of whole words but the gate, as [`frame`](Self::frame),
+    /// [`payload`](Self::payload) and [`finish`](Self::finish) do: with one check of bounds,
+    /// because the frame and the word after it are in one lap. `None` in all other cases.
+    #[inline(always)]
+    pub(super) fn frame_of_words<const N: usize>(
+        &self,
+        position: u64,
+        type_id: u16,
+        sequence: u64,
+        payload: [u64; N],
+        gate: Option<Gate>,
+    ) -> Option<Gate> {
+        let length = const { (N * WORD_BYTES) as u32 };
+        let end = position + const { HEADER_WORDS + N as u64 };
+        let place = self.layout.place(position);
+        if N > LONGEST_OF_WORDS
+            || place + const { HEADER_WORDS + N as u64 + 1 } > self.layout.capacity
+            || end + 1 > self.reserved
+            || end - self.published.position > self.layout.max_batch()
+        {
+            return None;
+        }
+        let at = self.layout.word(position);
+        let all = self.region.words();
+        let words = &all[at..][..const { HEADER_WORDS as usize + N + 1 }];
+        words[const { HEADER_WORDS as usize + N }].store(0);
+        for ahead in [AHEAD_WORDS, AHEAD_WORDS + CACHE_LINE_WORDS] {
+            prefetch_for_writing(all, at + N + ahead as usize);
+        }
+        for index in (0..N).rev() {
+            words[HEADER_WORDS as usize + index].store(payload[index]);
+        }
+        words[1].store(sequence);
+        let first = Gate { word: at, commit: Commit::message(length, type_id) };
+        if gate.is_some() {
+            words[0].store(first.commit);
+        }
+        Some(gate.unwrap_or(first))
     }
 
     #[cold]
@@ -151,32 +210,61 @@ impl Writer {
         gate.unwrap_or(first)
     }
 
-    /// Publishes everything up to `end`; returns the first new sequence number.
+    /// Completes the messages up to `end`, and publishes them unless messages are held back.
+    /// Returns the first new sequence number.
     #[inline(always)]
-    pub(super) fn open(&mut self, gate: Gate, end: u64, count: u64) -> u64 {
+    pub(super) fn complete(&mut self, gate: Gate, end: u64, count: u64) -> u64 {
+        let first = self.next.sequence;
+        self.next = Boundary { position: end, sequence: first + count };
+        if self.holds {
+            self.hold(gate)
+        } else {
+            self.open(gate)
+        }
+        first
+    }
+
+    /// Adds messages to those that are held back, behind whose gate no reader comes. The next block
+    /// is the end of what is held back.
+    #[inline(always)]
+    fn hold(&mut self, gate: Gate) {
+        match self.held {
+            None => self.held = Some(gate),
+            Some(_) => self.region.words()[gate.word].store(gate.commit),
+        }
+        if self.next.position >= self.next_block {
+            self.show_all();
+        }
+    }
+
+    #[inline(never)]
+    fn show_all(&mut self) {
+        if let Some(gate) = self.held.take() {
+            self.open(gate);
+        }
+    }
+
+    /// Publishes all complete messages.
+    #[inline(always)]
+    fn open(&mut self, gate: Gate) {
         let words = self.region.words();
         // SYNC(ring.publish): pairs with a reader's load of a commit word.
         words[gate.word].publish(gate.commit, PUBLISH);
         words[TS_PUBLISH].store(self.now_ns);
         // SYNC(ring.commit): pairs with the load of `committed` by readers of batches.
-        words[COMMITTED].publish(end, COMMIT);
-        if end >= self.next_block {
-            self.enter_blocks(end, count);
+        words[COMMITTED].publish(self.next.position, COMMIT);
+        if self.next.position >= self.next_block {
+            self.enter_blocks();
         }
-        let first = self.sequence;
-        self.sequence += count;
-        self.position = end;
-        first
+        self.published = self.next;
     }
 
-    /// Stores the entries of the blocks in which boundaries of the messages up to `end` are: one
-    /// for a message, and for a batch one for each block that it enters.
+    /// Stores the entries of the blocks in which boundaries of the new messages are: one for a
+    /// message, and for a batch one for each block that it enters.
     #[cold]
-    fn enter_blocks(&mut self, end: u64, count: u64) {
-        let words = self.region.words();
-        let first = Boundary { position: self.position, sequence: self.sequence };
-        let end = Boundary { position: end, sequence: first.sequence + count };
-        let mut walk = Walk::new(self.layout, as_read_only(words), first);
+    fn enter_blocks(&mut self) {
+        let (words, end) = (self.region.words(), self.next);
+        let mut walk = Walk::new(self.layout, as_read_only(words), self.published);
         while walk.at.sequence + 1 < end.sequence {
             let is_message = match walk.step() {
                 Ok(Step::Message) => true,
@@ -197,7 +285,7 @@ impl Writer {
 
     #[inline(always)]
     pub(super) fn position(&self) -> u64 {
-        self.position
+        self.next.position
     }
 }
 
@@ -208,15 +296,15 @@ impl Publish for Writer {
 
     #[inline(always)]
     fn publish(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
-        let frame = self.frame(self.position, type_id, payload.len())?;
+        let frame = self.frame(self.next.position, type_id, payload.len())?;
         copy_into(self.payload(&frame), payload);
-        let gate = self.finish(&frame, self.sequence, None);
-        Ok(self.open(gate, frame.end, 1))
+        let gate = self.finish(&frame, self.next.sequence, None);
+        Ok(self.complete(gate, frame.end, 1))
     }
 
     #[inline]
     fn claim(&mut self, type_id: u16, length: usize) -> Result<Claim<'_>, PublishError> {
-        let frame = self.frame(self.position, type_id, length)?;
+        let frame = self.frame(self.next.position, type_id, length)?;
         Ok(Claim::new(self, frame))
     }
 
@@ -227,16 +315,28 @@ impl Publish for Writer {
 
     #[inline]
     fn next_sequence(&self) -> u64 {
-        self.sequence
+        self.next.sequence
     }
 
     #[inline]
     fn position_bytes(&self) -> u64 {
-        self.position.saturating_mul(WORD_BYTES as u64)
+        self.next.position.saturating_mul(WORD_BYTES as u64)
     }
 
     fn max_length(&self) -> usize {
         self.layout.max_length() as usize
+    }
+
+    fn set_holding(&mut self, holds: bool) {
+        self.show_held();
+        self.holds = holds;
+    }
+
+    #[inline]
+    fn show_held(&mut self) {
+        if self.held.is_some() {
+            self.show_all();
+        }
     }
 
     #[inline]

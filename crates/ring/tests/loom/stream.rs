@@ -235,6 +235,40 @@ pub(crate) const THREE_READ: Model = Model {
     },
 };
 
+/// A message and a batch that are held back and shown together. An abandoned batch leaves nothing
+/// behind them.
+fn publish_held(writer: &mut Writer) {
+    writer.set_holding(true);
+    publish(writer, 5, 1);
+    let mut batch = writer.batch();
+    batch.push_words(6, [6]).unwrap();
+    assert_eq!(batch.publish(), 6);
+    let mut batch = writer.batch();
+    batch.push(9, &payload(9, 1)).unwrap();
+    drop(batch);
+    writer.set_holding(false);
+}
+
+pub(crate) const HELD_SINGLY: Model = Model {
+    name: "stream: messages held back, read singly",
+    allowed: &["-, -", "-, 5", "5, 6"],
+    run: || {
+        let writer = ring(4);
+        let reader = reader(&writer, Start::Newest);
+        race(writer, reader, publish_held, |reader| two(|| read(reader)))
+    },
+};
+
+pub(crate) const HELD_WHOLE: Model = Model {
+    name: "stream: messages held back, read as one batch",
+    allowed: &["-, -", "-, 5+6", "5+6, -"],
+    run: || {
+        let writer = ring(4);
+        let reader = reader(&writer, Start::Newest);
+        race(writer, reader, publish_held, |reader| two(|| batch(reader)))
+    },
+};
+
 /// Five messages of one word end at position 15: the sixth begins the next lap after padding.
 fn padded() -> Writer {
     let mut writer = ring(0);
@@ -437,6 +471,8 @@ models! {
     BATCH_READ: read_batch_shows_what_is_published,
     BATCH_SINGLY: a_batch_is_there_whole_for_who_reads_singly,
     BATCH_WHOLE: a_batch_is_there_whole_for_who_reads_batches,
+    HELD_SINGLY: messages_held_back_are_there_together_for_who_reads_singly,
+    HELD_WHOLE: messages_held_back_are_there_together_for_who_reads_batches,
     PADDING: a_reader_goes_over_padding,
     PADDING_BATCH: read_batch_goes_over_padding,
     ABANDON: an_abandoned_claim_is_never_seen,

@@ -2,6 +2,8 @@
 //! abandoning and reading, a reader gets every message once, in order and whole, or reports it as
 //! lost.
 
+use std::ops::RangeInclusive;
+
 use nanotape_ring::{
     Batched, Claimed, Publish, PublishError, Read, Received, Rejoin, Start, Subscribe, slots,
     stream,
@@ -15,6 +17,8 @@ enum Step {
     Publish(usize),
     Claim { length: usize, publish: bool },
     Batch { lengths: Vec<usize>, publish: bool },
+    Hold(bool),
+    ShowHeld,
     Read(usize),
     Visit(usize),
     ReadBatch { reader: usize, buffer: usize },
@@ -35,8 +39,10 @@ fn steps(longest: usize) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         8 => length().prop_map(Step::Publish),
         2 => (length(), any::<bool>()).prop_map(|(length, publish)| Step::Claim { length, publish }),
-        2 => (prop::collection::vec(length(), 0..8), any::<bool>())
+        2 => (prop::collection::vec(prop_oneof![length(), Just(24)], 0..8), any::<bool>())
             .prop_map(|(lengths, publish)| Step::Batch { lengths, publish }),
+        1 => any::<bool>().prop_map(Step::Hold),
+        1 => Just(Step::ShowHeld),
         6 => (0usize..8).prop_map(Step::Read),
         3 => (0usize..8).prop_map(Step::Visit),
         3 => (0usize..8, 1200usize..5000)
@@ -53,6 +59,10 @@ fn payload(sequence: u64, length: usize) -> Vec<u8> {
 
 struct Model {
     published: Vec<usize>,
+    /// Whether the writer may hold messages back.
+    holds: bool,
+    /// Messages that readers can certainly see.
+    shown: u64,
     may_be_lost: fn(&[usize]) -> bool,
     laps: u64,
 }
@@ -62,7 +72,13 @@ impl Model {
         self.published.len() as u64 + 1
     }
 
-    fn check(&self, expected: u64, received: Received, bytes: &[u8]) {
+    /// The number of the next message as a reader may see it.
+    fn next_shown(&self) -> RangeInclusive<u64> {
+        self.shown + 1..=self.next()
+    }
+
+    fn check(&mut self, expected: u64, received: Received, bytes: &[u8]) {
+        self.shown = self.shown.max(expected);
         assert_eq!(received.sequence, expected);
         let length = self.published[expected as usize - 1];
         assert_eq!((received.length as usize, received.type_id), (length, length as u16));
@@ -71,8 +87,13 @@ impl Model {
 }
 
 /// `may_be_lost` returns whether a message may be lost after messages of these lengths.
-fn run<W: Publish>(mut writer: W, steps: &[Step], may_be_lost: fn(&[usize]) -> bool) -> u64 {
-    let mut model = Model { published: Vec::new(), may_be_lost, laps: 0 };
+fn run<W: Publish>(
+    mut writer: W,
+    steps: &[Step],
+    can_hold: bool,
+    may_be_lost: fn(&[usize]) -> bool,
+) -> u64 {
+    let mut model = Model { published: Vec::new(), holds: false, shown: 0, may_be_lost, laps: 0 };
     let mut readers = vec![writer.reader(Start::Oldest).unwrap()];
     for step in steps {
         match step {
@@ -102,7 +123,14 @@ fn run<W: Publish>(mut writer: W, steps: &[Step], may_be_lost: fn(&[usize]) -> b
                 let mut pushed = Vec::new();
                 for &length in lengths {
                     let bytes = payload(first + pushed.len() as u64, length);
-                    match batch.push(length as u16, &bytes) {
+                    let pushed_now = match bytes.as_chunks() {
+                        (words, []) if length == 24 => batch.push_words(
+                            length as u16,
+                            [0, 1, 2].map(|index| u64::from_ne_bytes(words[index])),
+                        ),
+                        _ => batch.push(length as u16, &bytes),
+                    };
+                    match pushed_now {
                         Ok(()) => pushed.push(length),
                         Err(PublishError::BatchFull { .. }) => break,
                         Err(error) => panic!("{error}"),
@@ -113,6 +141,15 @@ fn run<W: Publish>(mut writer: W, steps: &[Step], may_be_lost: fn(&[usize]) -> b
                     assert_eq!(batch.publish(), first);
                     model.published.extend(pushed);
                 }
+            }
+            Step::Hold(holds) => {
+                writer.set_holding(*holds);
+                model.holds = *holds && can_hold;
+                model.shown = model.published.len() as u64;
+            }
+            Step::ShowHeld => {
+                writer.show_held();
+                model.shown = model.published.len() as u64;
             }
             Step::Read(reader) => {
                 let count = readers.len();
@@ -165,7 +202,9 @@ fn run<W: Publish>(mut writer: W, steps: &[Step], may_be_lost: fn(&[usize]) -> b
             Step::Join { start, rejoin } => match writer.reader(*start) {
                 Ok(mut reader) => {
                     match start {
-                        Start::Newest => assert_eq!(reader.next_sequence(), model.next()),
+                        Start::Newest => {
+                            assert!(model.next_shown().contains(&reader.next_sequence()));
+                        }
                         Start::Sequence(sequence) => assert_eq!(reader.next_sequence(), *sequence),
                         Start::Oldest => assert!(reader.next_sequence() <= model.next()),
                         Start::Time(_) => unreachable!("no step has a time"),
@@ -176,13 +215,16 @@ fn run<W: Publish>(mut writer: W, steps: &[Step], may_be_lost: fn(&[usize]) -> b
                 }
                 Err(error) => {
                     let Start::Sequence(sequence) = *start else { panic!("{error}") };
-                    let next = model.next();
-                    assert!(sequence > next, "{error}");
+                    let next = writer.reader(Start::Newest).unwrap().next_sequence();
+                    assert!(sequence > next && model.next_shown().contains(&next), "{error}");
                     let said =
                         format!("message {sequence} is not published yet: the next one is {next}");
                     assert_eq!(error.to_string(), said);
                 }
             },
+        }
+        if !model.holds {
+            model.shown = model.published.len() as u64;
         }
         assert_eq!(writer.next_sequence(), model.next());
     }
@@ -197,7 +239,9 @@ impl Model {
         read: Read<impl std::fmt::Debug>,
     ) {
         match read {
-            Read::Empty => assert_eq!(expected, self.next(), "empty means that all was read"),
+            Read::Empty => {
+                assert!(self.next_shown().contains(&expected), "empty means that all was read");
+            }
             Read::Lapped(lapped) => {
                 assert_eq!((lapped.from, lapped.to + 1), (expected, reader.next_sequence()));
                 assert!(lapped.to >= lapped.from && lapped.to < self.next());
@@ -235,14 +279,14 @@ proptest! {
     fn a_stream_shows_every_message_once_in_order_and_whole_or_says_it_is_lost(
         steps in steps(CAPACITY_BYTES / 4),
     ) {
-        run(stream::Writer::on_heap(CAPACITY_BYTES).unwrap(), &steps, stream_may_lose);
+        run(stream::Writer::on_heap(CAPACITY_BYTES).unwrap(), &steps, true, stream_may_lose);
     }
 
     #[test]
     fn slots_show_every_message_once_in_order_and_whole_or_say_it_is_lost(
         steps in steps(SLOT_BYTES),
     ) {
-        run(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap(), &steps, slots_may_lose);
+        run(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap(), &steps, false, slots_may_lose);
     }
 }
 
@@ -250,8 +294,44 @@ proptest! {
 fn the_model_sees_laps() {
     let mut steps = vec![Step::Publish(100); 200];
     steps.extend([Step::Read(0), Step::ReadBatch { reader: 0, buffer: 4000 }]);
-    assert_eq!(run(stream::Writer::on_heap(CAPACITY_BYTES).unwrap(), &steps, stream_may_lose), 1);
-    assert_eq!(run(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap(), &steps, slots_may_lose), 1);
+    assert_eq!(
+        run(stream::Writer::on_heap(CAPACITY_BYTES).unwrap(), &steps, true, stream_may_lose),
+        1
+    );
+    assert_eq!(
+        run(slots::Writer::on_heap(SLOTS, SLOT_BYTES).unwrap(), &steps, false, slots_may_lose),
+        1
+    );
+}
+
+#[test]
+fn messages_that_are_held_back_are_shown_together() {
+    let mut writer = stream::Writer::on_heap(64 << 10).unwrap();
+    let mut reader = writer.reader(Start::Oldest).unwrap();
+    let mut read = move || {
+        let (mut count, mut buffer) = (0, [0; 1_000]);
+        while reader.try_read(&mut buffer).unwrap() != Read::Empty {
+            count += 1;
+        }
+        count
+    };
+    writer.set_holding(true);
+    for value in 1..=3 {
+        assert_eq!(writer.publish(1, &[0; 40]), Ok(value));
+        assert_eq!((read(), writer.next_sequence()), (0, value + 1));
+    }
+    writer.show_held();
+    assert_eq!(read(), 3);
+    // What is held back ends with its block of 1 KiB.
+    writer.publish(1, &[0; 800]).unwrap();
+    assert_eq!(read(), 0);
+    writer.publish(1, &[0; 40]).unwrap();
+    assert_eq!(read(), 2);
+    writer.publish(1, &[0; 40]).unwrap();
+    writer.set_holding(false);
+    assert_eq!(read(), 1);
+    writer.publish(1, &[0; 40]).unwrap();
+    assert_eq!(read(), 1);
 }
 
 #[test]

@@ -34,13 +34,15 @@ enum Operation {
     Claim,
     AbandonedClaim,
     AbandonedBatch,
+    /// A message and a batch, held back and shown together.
+    Held,
     /// Enters another block from any position.
     PublishMoreThanABlock,
     /// More messages than a reader of batches follows before it loads `committed`.
     LongBatch,
 }
 
-const OPERATIONS: [Operation; 10] = [
+const OPERATIONS: [Operation; 11] = [
     Operation::Publish,
     Operation::PublishIntoANewBlock,
     Operation::PublishBehindPadding,
@@ -49,6 +51,7 @@ const OPERATIONS: [Operation; 10] = [
     Operation::Claim,
     Operation::AbandonedClaim,
     Operation::AbandonedBatch,
+    Operation::Held,
     Operation::PublishMoreThanABlock,
     Operation::LongBatch,
 ];
@@ -105,6 +108,8 @@ impl Operation {
         match self {
             Self::PublishBehindPadding => &[240],
             Self::Batch => &[40, 0, 90],
+            // What is held back ends with its block.
+            Self::Held => &[0, 0],
             Self::BatchBehindPadding => &[60, 240, 8],
             Self::Claim => &[51],
             Self::PublishMoreThanABlock => &[56],
@@ -140,6 +145,12 @@ impl Operation {
                 claim.abandon();
             }
             Self::AbandonedBatch => push_all(writer, &[100, 9, 60], |batch| drop(batch)),
+            Self::Held => {
+                writer.set_holding(true);
+                writer.publish(KILLED, &payload(first, KILLED, lengths[0])).unwrap();
+                push_all(writer, &lengths[1..], |batch| assert_eq!(batch.publish(), first + 1));
+                writer.show_held();
+            }
             _ => {}
         }
         if writer.next_sequence() == first {
@@ -333,6 +344,12 @@ fn a_slot_writer_killed_at_any_store_leaves_whole_messages_and_a_ring_to_take_ov
 fn a_long_batch_of_a_killed_stream_writer_is_there_whole_or_not_at_all() {
     let (points, _) = at_every_store::<Stream>(Operation::LongBatch);
     assert!(points >= 75, "{points} points");
+}
+
+#[test]
+fn what_a_killed_stream_writer_held_back_is_there_whole_or_not_at_all() {
+    let (points, _) = at_every_store::<Stream>(Operation::Held);
+    assert!(points >= 8, "{points} points");
 }
 
 #[test]
