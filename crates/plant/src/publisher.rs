@@ -5,6 +5,7 @@
 //! Protocol: the records of one message are published together, so that readers see all or none of
 //! them, even if the plant is killed. Their order: order events, the print, the inside. The last
 //! record of each kind has `F_LAST`.
+//! A plant that reads a file as fast as it can publishes the records of several messages together.
 //! A plant that is recorded, or has named followers, waits when the slowest is half a ring behind.
 //! Bounds: at most five records a message.
 //! Cost: no allocation, lock or system call for messages about orders, and one lookup of a byte per
@@ -41,7 +42,6 @@ use crate::{
     gate::Gate,
     records::{
         Common, Digests, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason,
-        encode::bytes,
     },
     watch::Watch,
 };
@@ -223,6 +223,13 @@ impl<W: Publish> Publisher<W> {
         self.gate.as_deref()
     }
 
+    /// Whether records may wait for those of the next messages, up to the next periodic check: the
+    /// messages of a file are there already. Readers then see the records of up to [`LOOK_EVERY`]
+    /// messages together, and their polls take a line from the plant once for all of them.
+    pub(crate) fn set_holding(&mut self, holds: bool) {
+        self.writer.set_holding(holds && self.pacer.is_none());
+    }
+
     /// Publishes the start of the plant.
     pub(crate) fn begin(&mut self, start: PlantStart) {
         self.notice(&Notice::Start(start));
@@ -286,6 +293,7 @@ impl<W: Publish> Publisher<W> {
     #[inline(never)]
     fn look(&mut self) -> ControlFlow<()> {
         self.countdown = LOOK_EVERY;
+        self.writer.show_held();
         // Before the clock is read: no record has the time before a wait, and no stage its length.
         self.pass_gate()?;
         let now_ns = self.tell_time();
@@ -379,6 +387,7 @@ impl<W: Publish> Publisher<W> {
         let bytes = notice.encode(&mut buffer);
         self.digests.add_bytes(notice.type_id(), bytes);
         let published = self.writer.publish(notice.type_id(), bytes);
+        self.writer.show_held();
         self.counts.notices += u64::from(published.is_ok());
         self.refused = self.refused.or(published.err());
     }
@@ -386,11 +395,9 @@ impl<W: Publish> Publisher<W> {
     /// Publishes one record.
     #[inline(always)]
     fn record<const N: usize>(&mut self, kind: RecordKind, words: [u64; N]) {
-        self.digests.add_words(kind, &words);
-        match self.writer.publish(kind.type_id(), bytes(words).as_flattened()) {
-            Ok(_) => self.counts.records[kind as usize] += 1,
-            Err(error) => self.refused = Some(error),
-        }
+        let mut outbox = self.outbox();
+        outbox.push(kind, words);
+        outbox.publish();
     }
 
     /// Publishes a record with many fields.
@@ -502,6 +509,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
     }
 
     fn idle(&mut self) -> ControlFlow<()> {
+        self.writer.show_held();
         let now_ns = self.tell_time();
         self.board.show(&self.counts, now_ns);
         self.show_life(now_ns, ANCHOR_IDLE_NS);

@@ -291,6 +291,8 @@ impl PlantRun {
                 // Standard input could not be checked when it was opened.
                 let idle = || Observer::<DefaultBooks>::idle(publisher);
                 let checked = source.check_day_while(idle);
+                // The next messages of a pipe might come late.
+                publisher.set_holding(source.progress().total_bytes.is_some());
                 let run =
                     |()| engine.run(source, publisher, |source| show(source.progress(), None));
                 checked.and_then(run).map_err(RunError::from)
@@ -309,6 +311,7 @@ impl PlantRun {
                 report.map_err(RunError::from)
             }
         };
+        self.publisher.set_holding(false);
         let report = match report {
             Ok(report) => report,
             Err(error) => {

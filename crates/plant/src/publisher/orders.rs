@@ -26,37 +26,39 @@ impl<W: Publish> Publisher<W> {
         replacement: OrderReferenceNumber,
         outcome: Outcome,
     ) {
-        let Some(common) = self.order_common(engine, outcome) else { return };
+        let Some(flags) = self.order_flags(engine, outcome) else { return };
         if self.changes.count() != 1 {
-            return self.replaced(engine, &common, outcome, reference, replacement);
+            return self.replaced(engine, flags, outcome, reference, replacement);
         }
+        let common = Common { flags, ..self.common(outcome.stock_locate) };
         let change = self.changes.first();
-        let publishes_orders = self.kinds.has(RecordKind::Mbo);
-        if outcome.inside_changed && self.kinds.has(RecordKind::Bbo) {
-            let mut outbox = self.outbox();
-            if publishes_orders {
-                outbox.push(RecordKind::Mbo, mbo(&common, LAST, reference.get(), change));
-            }
-            outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, change));
-            outbox.publish();
-        } else if publishes_orders {
-            self.record(RecordKind::Mbo, mbo(&common, LAST, reference.get(), change));
+        let kinds = self.kinds;
+        let mut outbox = self.outbox();
+        if kinds.has(RecordKind::Mbo) {
+            outbox.push(RecordKind::Mbo, mbo(&common, LAST, reference.get(), change));
         }
+        // Whether an inside changes cannot be guessed. A wrong guess costs less after work that is
+        // needed in both cases.
+        if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
+            outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, change));
+        }
+        outbox.publish();
     }
 
-    /// The common fields of the records of an event about an order; `None` if none is published.
+    /// The flags of the records of an event about an order; `None` if none is published.
+    ///
+    /// Not all common fields: they would be written to memory field by field and read in larger
+    /// parts right after, which waits for the stores.
     #[inline(always)]
-    fn order_common<L: PriceLevels, S: OrderStore>(
+    fn order_flags<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
         outcome: Outcome,
-    ) -> Option<Common> {
-        let locate = outcome.stock_locate;
-        let mut common = self.common(locate);
-        if self.stocks[locate] != Stock::Wanted || outcome.anomaly.is_some() {
-            common.flags = self.unusual(engine, outcome, &common)?;
+    ) -> Option<u8> {
+        if self.stocks[outcome.stock_locate] == Stock::Wanted && outcome.anomaly.is_none() {
+            return Some(0);
         }
-        Some(common)
+        self.unusual(engine, outcome)
     }
 
     /// A new order replaced another. If the new one does not fit, the books refuse it; then only
@@ -65,7 +67,7 @@ impl<W: Publish> Publisher<W> {
     fn replaced<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
-        common: &Common,
+        flags: u8,
         outcome: Outcome,
         reference: OrderReferenceNumber,
         replacement: OrderReferenceNumber,
@@ -73,6 +75,7 @@ impl<W: Publish> Publisher<W> {
         if self.changes.count() == 0 {
             return;
         }
+        let common = &Common { flags, ..self.common(outcome.stock_locate) };
         let (left, came) = (self.changes.first(), self.changes.second());
         let kinds = self.kinds;
         let mut outbox = self.outbox();
@@ -95,10 +98,11 @@ impl<W: Publish> Publisher<W> {
         execution: Execution,
         outcome: Outcome,
     ) {
-        let Some(common) = self.order_common(engine, outcome) else { return };
+        let Some(flags) = self.order_flags(engine, outcome) else { return };
         if self.changes.count() == 0 {
             return;
         }
+        let common = Common { flags, ..self.common(outcome.stock_locate) };
         let (left, reference) = (self.changes.first(), execution.reference.get());
         let price = execution.price.map_or(left.price, price_of);
         let aggressor = opposite(left.side);
@@ -130,9 +134,9 @@ impl<W: Publish> Publisher<W> {
         &mut self,
         engine: &BookEngine<Books<L, S>>,
         outcome: Outcome,
-        common: &Common,
     ) -> Option<u8> {
         let locate = outcome.stock_locate;
+        let common = self.common(locate);
         let mut stock = self.stock(engine, locate);
         if stock == Stock::Unwanted {
             return None;

@@ -4,7 +4,7 @@ use nanotape_ring::{Batched, Publish, PublishError};
 
 use crate::{
     board::Counts,
-    records::{Digests, RecordKind, encode::bytes},
+    records::{Digests, RecordKind},
 };
 
 /// Records that readers see together or not at all.
@@ -30,7 +30,7 @@ impl<'a, W: Publish> Outbox<'a, W> {
     #[inline(always)]
     pub(super) fn push<const N: usize>(&mut self, kind: RecordKind, words: [u64; N]) {
         self.digests.add_words(kind, &words);
-        match self.batch.push(kind.type_id(), bytes(words).as_flattened()) {
+        match self.batch.push_words(kind.type_id(), words) {
             Ok(()) => self.records[kind as usize] += 1,
             Err(error) => *self.refused = Some(error),
         }

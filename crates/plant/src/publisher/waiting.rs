@@ -103,6 +103,7 @@ impl<W: Publish> Publisher<W> {
     #[cold]
     #[inline(never)]
     fn wait_at_gate(&mut self, position: u64) -> ControlFlow<()> {
+        self.writer.show_held();
         let began = self.clock().stamp();
         let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 100, sleep: READER_POLL });
         let (mut flow, mut is_shown) = (ControlFlow::Continue(()), false);

@@ -2,10 +2,14 @@
 
 use std::{ops::ControlFlow, path::Path, thread, time::Duration};
 
-use nanotape_feed::DaySource;
+use nanotape_feed::{DaySource, handle_message};
 use nanotape_history::DbnStream;
-use nanotape_plant::{DbnFile, Event, Step, Subscriber, Subscription, records::RecordKinds};
-use nanotape_ring::Start;
+use nanotape_market::Position;
+use nanotape_plant::{
+    DbnFile, Event, PlantRun, ShutdownFlag, Step, Subscriber, Subscription, records::RecordKinds,
+};
+use nanotape_ring::{Read, Start, Subscribe as _, stream};
+use nanotape_wire::{framing::binary_file::Records, itch50::Message};
 
 use crate::published::support::{Folder, run};
 
@@ -89,6 +93,35 @@ fn a_day_file_and_a_dbn_file_give_the_records_of_the_plant() {
     for read in [in_steps(of_dbn(&path)), one_by_one(of_dbn(&path))] {
         assert!(content(&read) == content(&expected));
     }
+}
+
+#[test]
+fn records_that_wait_for_those_of_the_next_messages_are_the_same_as_one_by_one() {
+    let folder = Folder::new();
+    let day = folder.day(20_000, 20);
+    let mut config = folder.config(&day);
+    let together = run(&config).stop;
+
+    config.ring.replace = true;
+    // Blocks of 64 bytes to 256 KiB, at whose ends records are published.
+    for capacity_bytes in [4 << 10, 64 << 10, 16 << 20] {
+        config.ring.capacity_bytes = Some(capacity_bytes);
+        let stop = run(&config).stop;
+        assert_eq!((stop.records, stop.digest), (together.records, together.digest));
+    }
+
+    let mut plant = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
+    let mut reader = stream::Reader::open(&folder.path("ring"), Start::Newest).unwrap();
+    let bytes = std::fs::read(&day).unwrap();
+    for (number, record) in (1..).zip(Records::new(&bytes, 0)) {
+        let at = Position { number, offset: record.offset };
+        let message = Message::decode(record.bytes).unwrap();
+        assert!(handle_message(at, &message, plant.live()).is_continue());
+        while reader.try_visit(|_| ()).unwrap() != Read::Empty {}
+        assert_eq!(reader.next_sequence(), plant.next_sequence(), "nothing waits");
+    }
+    let stop = plant.end();
+    assert_eq!((stop.records, stop.digest), (together.records, together.digest));
 }
 
 #[test]
