@@ -17,21 +17,23 @@
 //!   including the cost of one stamp.
 
 mod activity;
+mod breakable;
+mod counting;
 mod level_counts;
 mod stock;
 
 use core::ops::ControlFlow;
-use std::collections::HashMap;
 
 pub use activity::Activity;
+use breakable::BreakableTrades;
+use counting::Counting;
 pub use level_counts::LevelCounts;
 use nanotape_book::{Books, Condition, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_market::{MarketEvent, Position, TradeKind, What};
-use nanotape_trace::Histogram;
 use nanotape_types::{BookEvent, LocateTable, MatchNumber, Price4, Side, StockLocate};
 pub use stock::StockStatistics;
-use stock::{Message, Stock};
+use stock::{Message, NONE};
 
 use crate::{BookEngine, Observer};
 
@@ -39,14 +41,21 @@ use crate::{BookEngine, Observer};
 /// thousands: values below 128 are exact, others at most 1.6% too high.
 const PRECISION_BITS: u32 = 7;
 
+/// Messages that are counted together. Between the stamps of two messages there is then little
+/// work, and counting is not interrupted by stamps, which wait for everything before them.
+const KEPT: usize = 1024;
+
 /// Collects the statistics of a day, as an observer.
 #[derive(Debug)]
 pub struct DayStatistics {
     clock: Clock,
-    total: StockStatistics,
-    stocks: LocateTable<Option<Box<Stock>>>,
-    /// Stock and shares of each counted trade, for when it is broken.
-    counted: HashMap<MatchNumber, (StockLocate, u32)>,
+    /// The latest messages, which are not counted yet.
+    kept: Vec<Message>,
+    counting: Counting,
+    /// Trades and their shares by the volume rule, minus broken trades, of stocks with any.
+    traded: LocateTable<Option<(i64, i64)>>,
+    /// The trades that can be broken.
+    breakable: BreakableTrades,
     /// Between `before` and `after` of one message.
     began: Stamp,
     depth: Option<u32>,
@@ -57,9 +66,10 @@ impl DayStatistics {
     pub fn new(clock: Clock) -> Self {
         Self {
             clock,
-            total: total(),
-            stocks: LocateTable::filled(None),
-            counted: HashMap::new(),
+            kept: Vec::with_capacity(KEPT),
+            counting: Counting::new(),
+            traded: LocateTable::filled(None),
+            breakable: BreakableTrades::default(),
             began: clock.stamp(),
             depth: None,
         }
@@ -67,23 +77,19 @@ impl DayStatistics {
 
     /// Closes windows and conditions at the last message. Call once after the run.
     pub fn finish(&mut self) {
-        let end = self.total.messages.last_nanos();
-        self.total.close();
-        for stock in self.stocks.iter_mut().filter_map(|(_, stock)| stock.as_mut()) {
-            stock.close(end);
-            self.total.add(stock.figures());
-        }
+        self.count();
+        self.counting.finish(&self.traded);
     }
 
     /// All stocks together, with messages about no stock. Times crossed and locked are sums over
     /// stocks. Price levels are those of the stock of each message.
     pub fn total(&self) -> &StockStatistics {
-        &self.total
+        &self.counting.total
     }
 
     /// The stocks that had messages.
     pub fn stocks(&self) -> impl Iterator<Item = (StockLocate, &StockStatistics)> {
-        self.stocks.iter().filter_map(|(locate, stock)| Some((locate, stock.as_ref()?.figures())))
+        self.counting.stocks()
     }
 
     /// The clock of the processing times.
@@ -91,16 +97,20 @@ impl DayStatistics {
         &self.clock
     }
 
-    fn stock(&mut self, locate: StockLocate) -> &mut Stock {
-        self.stocks[locate].get_or_insert_default()
+    #[inline(never)]
+    fn count(&mut self) {
+        self.counting.messages(&self.kept);
+        self.kept.clear();
     }
 
     fn trade(&mut self, locate: StockLocate, trades: i64, shares: i64) {
-        self.stock(locate).trade(trades, shares);
+        let (all_trades, all_shares) = self.traded[locate].get_or_insert_default();
+        *all_trades += trades;
+        *all_shares = all_shares.saturating_add(shares);
     }
 
     fn breakable_trade(&mut self, locate: StockLocate, number: MatchNumber, shares: u32) {
-        self.counted.insert(number, (locate, shares));
+        self.breakable.insert(number, locate, shares);
         self.trade(locate, 1, i64::from(shares));
     }
 
@@ -123,7 +133,7 @@ impl DayStatistics {
                 }
             },
             What::TradeBroken(match_number) => {
-                if let Some((locate, shares)) = self.counted.remove(&match_number) {
+                if let Some((locate, shares)) = self.breakable.remove(match_number) {
                     self.trade(locate, -1, -i64::from(shares));
                 }
             }
@@ -134,10 +144,10 @@ impl DayStatistics {
 
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
     fn begin(&mut self, engine: &BookEngine<Books<L, S>>, nanos: u64) {
-        for (locate, stock) in self.stocks.iter_mut() {
+        for locate in StockLocate::all() {
             let condition = engine.books().book(locate).inside().condition();
             if matches!(condition, Condition::Crossed | Condition::Locked) {
-                stock.get_or_insert_default().condition(condition, nanos);
+                self.counting.condition(locate, condition, nanos);
             }
         }
     }
@@ -158,42 +168,31 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
     ) -> ControlFlow<()> {
         let processing = self.clock.nanos_between(self.began, self.clock.stamp());
         let Some(time) = event.time else {
-            self.total.messages.message_without_time();
+            self.count();
+            self.counting.message_without_time();
             return ControlFlow::Continue(());
         };
         let mut message = Message {
             nanos: time.get(),
             processing_nanos: processing,
-            depth_ticks: self.depth,
-            levels: None,
-            inside_changed: outcome.is_some_and(|outcome| outcome.inside_changed),
+            depth_ticks: self.depth.unwrap_or(NONE),
+            levels: [NONE; 2],
+            locate: event.instrument,
+            inside: None,
         };
-        self.total.activity(&message);
-        let Some(outcome) = outcome else {
-            if event.instrument.get() != 0 {
-                self.stock(event.instrument).message(&message);
-            }
-            self.trades(event);
-            return ControlFlow::Continue(());
-        };
-        let book = engine.books().book(outcome.stock_locate);
-        message.levels = Some(Side::BOTH.map(|side| book.level_count(side) as u32));
-        let stock = self.stock(outcome.stock_locate);
-        stock.message(&message);
-        if message.inside_changed {
-            stock.condition(book.inside().condition(), message.nanos);
+        if let Some(outcome) = outcome {
+            let book = engine.books().book(outcome.stock_locate);
+            message.levels = Side::BOTH.map(|side| book.level_count(side) as u32);
+            message.locate = outcome.stock_locate;
+            message.inside = outcome.inside_changed.then(|| book.inside().condition());
+        }
+        self.kept.push(message);
+        if self.kept.len() == KEPT {
+            self.count();
         }
         self.trades(event);
         ControlFlow::Continue(())
     }
-}
-
-/// Empty figures of all stocks. Their processing times are as precise as those of a benchmark.
-fn total() -> StockStatistics {
-    let mut total = StockStatistics::new();
-    total.messages.processing_nanos = Histogram::fine();
-    total.inside_changes.processing_nanos = Histogram::fine();
-    total
 }
 
 /// Ticks from the best price of the order's own side, in the book before the message.

@@ -71,6 +71,13 @@ impl Histogram {
         self.record_many(value, 1);
     }
 
+    /// The counters, and the index of the counter of `value`, which can be outside of them: for
+    /// callers that prefetch it.
+    #[inline]
+    pub fn counter_of(&self, value: u64) -> (&[u32], usize) {
+        (&self.counts, self.buckets.of(value))
+    }
+
     /// Counts `value` `times` times.
     #[inline]
     pub fn record_many(&mut self, value: u64, times: u64) {

@@ -1,7 +1,11 @@
 //! The figures of one stock, or of all stocks.
 
+use core::slice::from_ref;
+
 use nanotape_book::Condition;
+use nanotape_shm::prefetch;
 use nanotape_trace::Histogram;
+use nanotape_types::{Side, StockLocate};
 
 use super::{Activity, LevelCounts, PRECISION_BITS};
 
@@ -26,15 +30,35 @@ pub struct StockStatistics {
     pub locked_nanos: u64,
 }
 
-/// A message, for the figures of its stock and of all stocks.
-#[derive(Clone, Copy, Default, Debug)]
+/// A message, for the figures of its stock and of all stocks. There are two in a cache line.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
     pub(super) nanos: u64,
     pub(super) processing_nanos: u64,
-    pub(super) depth_ticks: Option<u32>,
-    /// Price levels of each side after a message about the book.
-    pub(super) levels: Option<[u32; 2]>,
-    pub(super) inside_changed: bool,
+    /// [`NONE`] for a message without.
+    pub(super) depth_ticks: u32,
+    /// Price levels of each side after a message about the book, [`NONE`] after others.
+    pub(super) levels: [u32; 2],
+    /// The stock, 0 for none.
+    pub(super) locate: StockLocate,
+    /// The condition of the book after a message that changed the inside.
+    pub(super) inside: Option<Condition>,
+}
+
+/// More than any depth and any number of price levels.
+pub(super) const NONE: u32 = u32::MAX;
+
+const _: () = assert!(size_of::<Message>() == 32);
+
+impl Message {
+    const EMPTY: Self = Self {
+        nanos: 0,
+        processing_nanos: 0,
+        depth_ticks: NONE,
+        levels: [NONE; 2],
+        locate: StockLocate::new(0),
+        inside: None,
+    };
 }
 
 impl StockStatistics {
@@ -51,28 +75,69 @@ impl StockStatistics {
         }
     }
 
-    /// Counts a message, without its depth and levels.
+    /// Counts messages, without their depths and levels.
     #[inline]
-    pub(super) fn activity(&mut self, message: &Message) {
-        self.messages.message(message.nanos);
-        // In one of them only: `close` adds those of the inside changes to those of all messages.
-        let processing = if message.inside_changed {
+    pub(super) fn activity(&mut self, messages: &[Message]) {
+        for message in messages {
+            self.messages.message(message.nanos);
+            // In one of them only: `close` adds those of the inside changes to those of all
+            // messages.
+            let processing = match message.inside {
+                Some(_) => &mut self.inside_changes.processing_nanos,
+                None => &mut self.messages.processing_nanos,
+            };
+            processing.record(message.processing_nanos);
+        }
+        for message in messages.iter().filter(|message| message.inside.is_some()) {
             self.inside_changes.message(message.nanos);
-            &mut self.inside_changes.processing_nanos
-        } else {
-            &mut self.messages.processing_nanos
-        };
-        processing.record(message.processing_nanos);
+        }
     }
 
+    /// Counts messages.
     #[inline]
-    fn message(&mut self, message: &Message) {
-        self.activity(message);
-        if let Some(ticks) = message.depth_ticks {
-            self.event_depth_ticks.record(ticks.into());
+    fn messages(&mut self, messages: &[Message]) {
+        self.activity(messages);
+        for message in messages {
+            if message.depth_ticks != NONE {
+                self.event_depth_ticks.record(message.depth_ticks.into());
+            }
+            if message.levels[0] != NONE {
+                self.levels.message(message.levels);
+            }
         }
-        if let Some(levels) = message.levels {
-            self.levels.message(levels);
+    }
+
+    /// Begins to load what every message changes, but not its counters.
+    fn prefetch(&self) {
+        self.messages.prefetch();
+        self.inside_changes.prefetch();
+        prefetch(from_ref(&self.event_depth_ticks), 0);
+        Side::BOTH.iter().for_each(|&side| prefetch(from_ref(self.levels.of(side)), 0));
+    }
+
+    /// Begins to load the counters of these messages.
+    fn prefetch_counters(&self, messages: &[Message]) {
+        let load = |histogram: &Histogram, value| {
+            let (counters, index) = histogram.counter_of(value);
+            prefetch(counters, index);
+        };
+        let mut last_nanos = self.messages.last_nanos();
+        let mut last_change_nanos = self.inside_changes.last_nanos();
+        for message in messages {
+            self.messages.prefetch_gap(last_nanos, message.nanos);
+            self.inside_changes.prefetch_gap(last_change_nanos, message.nanos);
+            load(self.messages.processing_nanos(), message.processing_nanos);
+            load(&self.event_depth_ticks, message.depth_ticks.into());
+            last_nanos = message.nanos;
+            if message.inside.is_some() {
+                last_change_nanos = message.nanos;
+            }
+        }
+        if let Some(last) = messages.last() {
+            load(self.inside_changes.processing_nanos(), last.processing_nanos);
+            Side::BOTH.iter().for_each(|&side| {
+                load(self.levels.of(side), last.levels[side as usize].into());
+            });
         }
     }
 
@@ -91,56 +156,78 @@ impl StockStatistics {
         self.messages.close();
         self.inside_changes.close();
         self.messages.processing_nanos.merge(&self.inside_changes.processing_nanos);
-        self.levels.close();
     }
 }
 
 /// Messages that are counted together.
-const BATCH: usize = 16;
+pub(super) const BATCH: usize = 32;
+
+/// Messages that a stock can keep: more, because they are loaded before they are counted.
+const ROOM: usize = 2 * BATCH;
+
+/// The latest messages of a stock, which are not counted yet.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Kept([Message; ROOM]);
 
 /// The figures of a stock while they are collected.
 ///
 /// The next message is about another stock, and the histograms of thousands of stocks do not fit in
-/// a cache. Messages are therefore kept, in a few lines that do, and counted when there are some:
-/// the processor then waits for the lines of all of their histograms at once.
+/// a cache. Messages are therefore kept, in a few lines that do, and counted when there are some.
+/// Their lines are loaded in two steps before: the figures, and then the counters.
 #[derive(Clone, Debug)]
 pub(super) struct Stock {
-    kept: [Message; BATCH],
-    kept_count: usize,
+    kept: Kept,
+    figures: StockStatistics,
     condition: Condition,
     condition_since: u64,
-    figures: StockStatistics,
 }
 
 impl Default for Stock {
     fn default() -> Self {
         Self {
-            kept: [Message::default(); BATCH],
-            kept_count: 0,
+            kept: Kept([Message::EMPTY; ROOM]),
+            figures: StockStatistics::new(),
             condition: Condition::Empty,
             condition_since: 0,
-            figures: StockStatistics::new(),
         }
     }
 }
 
 impl Stock {
+    /// Keeps a message. `kept`: how many there are, which the caller has for all stocks together,
+    /// so that it is in a cache.
     #[inline]
-    pub(super) fn message(&mut self, message: &Message) {
-        self.kept[self.kept_count] = *message;
-        self.kept_count += 1;
-        if self.kept_count == BATCH {
-            self.count();
+    pub(super) fn keep(&mut self, kept: &mut u8, message: &Message) {
+        if usize::from(*kept) == ROOM {
+            self.count(kept);
         }
+        self.kept.0[usize::from(*kept) % ROOM] = *message;
+        *kept += 1;
+    }
+
+    /// Begins to load the figures.
+    pub(super) fn prefetch(&self) {
+        self.figures.prefetch();
+        self.kept.0.iter().step_by(2).take(BATCH / 2).for_each(|pair| prefetch(from_ref(pair), 0));
+    }
+
+    /// Begins to load the counters of the kept messages.
+    pub(super) fn prefetch_counters(&self, kept: u8) {
+        self.figures.prefetch_counters(&self.kept.0[..usize::from(kept)]);
     }
 
     /// Counts the kept messages.
     #[inline(never)]
-    fn count(&mut self) {
-        for message in &self.kept[..self.kept_count] {
-            self.figures.message(message);
+    pub(super) fn count(&mut self, kept: &mut u8) {
+        let messages = usize::from(core::mem::take(kept));
+        self.figures.messages(&self.kept.0[..messages]);
+        for index in 0..messages {
+            let Message { inside, nanos, .. } = self.kept.0[index];
+            if let Some(condition) = inside {
+                self.condition(condition, nanos);
+            }
         }
-        self.kept_count = 0;
     }
 
     pub(super) fn trade(&mut self, trades: i64, shares: i64) {
@@ -161,9 +248,9 @@ impl Stock {
     }
 
     /// Counts everything that is kept or open, at the end of the day.
-    pub(super) fn close(&mut self, end_nanos: u64) {
+    pub(super) fn close(&mut self, kept: &mut u8, end_nanos: u64) {
+        self.count(kept);
         self.condition(Condition::Empty, end_nanos);
-        self.count();
         self.figures.close();
     }
 
