@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use nanotape_console::line::PlainSymbol;
 use nanotape_market::StockDirectory;
 use nanotape_types::{StockLocate, Symbol};
 
@@ -58,6 +59,14 @@ impl StockName {
     /// The name for the instrument number of a record.
     pub(crate) fn new(symbol: Option<Symbol>, instrument_id: u32) -> Self {
         Self { symbol, instrument_id }
+    }
+}
+
+impl StockName {
+    /// The symbol, if it is written as it is.
+    #[inline]
+    pub(crate) fn plain(self) -> Option<PlainSymbol> {
+        self.symbol.and_then(PlainSymbol::of)
     }
 }
 

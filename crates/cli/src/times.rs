@@ -60,6 +60,12 @@ impl Times {
         }
     }
 
+    /// Whether a time is written as a whole number.
+    #[inline]
+    pub(crate) fn is_a_number(self) -> bool {
+        self.form == TimeForm::Ns
+    }
+
     /// Appends the cell of a time, in ns since midnight; absent for None.
     #[inline]
     pub(crate) fn write(self, rows: &mut Rows, nanos: Option<u64>) {

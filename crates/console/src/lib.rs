@@ -4,6 +4,7 @@
 //!
 //! - [`output`]: `--format`, `-o FILE` and `--force`; a file gets its name when it is complete.
 //! - [`rows`]: tables of named cells in text, CSV and JSON, fast enough for a row per message.
+//! - [`line`](mod@line): a row of CSV that is written as whole words.
 //! - [`record`]: one object with named values, in the same formats.
 //! - [`records`]: results of measurements, each as text and as a JSON record; CSV and pages from
 //!   the records.
@@ -15,6 +16,7 @@
 
 pub mod hexdump;
 pub mod interrupt;
+pub mod line;
 pub mod output;
 pub mod progress;
 pub mod record;

@@ -9,7 +9,10 @@ use std::{
 
 use nanotape_types::Price4;
 
-use crate::output::{Format, Output};
+use crate::{
+    line::{LINE_BYTES, Line},
+    output::{Format, Output},
+};
 
 /// Bytes to collect before a write.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -131,6 +134,23 @@ impl Rows {
                 self.absent();
             }
         }
+    }
+
+    /// Appends all cells of a row of CSV, and returns `true`. Other formats need them one by one.
+    #[inline(always)]
+    pub fn line(&mut self, write: impl FnOnce(&mut Line<'_>)) -> bool {
+        if self.format != Format::Csv {
+            return false;
+        }
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(&[0; LINE_BYTES]);
+        let Some((_, place)) = self.buffer.split_last_chunk_mut() else { return false };
+        let mut line = Line::new(place);
+        write(&mut line);
+        let length = line.length();
+        self.buffer.truncate(start + length);
+        (self.next, self.is_begun) = (self.columns.len(), true);
+        true
     }
 
     /// Skips a column that the row lacks: no member in JSON, else an empty cell.

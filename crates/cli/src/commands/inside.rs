@@ -1,7 +1,8 @@
 //! `nanotape inside`: one row for each message that changed a stock's best bid or offer.
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
+use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, Outcome, PriceLevels};
+use nanotape_console::line::{Line, PlainSymbol};
 use nanotape_types::{Side, Symbol};
 
 use crate::{
@@ -103,11 +104,36 @@ impl Cells for InsideCells {
 
     #[inline]
     fn write<L: PriceLevels>(&self, rows: &mut Rows, row: &BookRow<'_, L>) {
+        let inside = row.book.inside();
+        if let (true, Some(nanos), Some(symbol)) =
+            (row.times.is_a_number(), row.nanos, row.stock.plain())
+            && rows.line(|line| write_line(line, nanos, symbol, inside))
+        {
+            return;
+        }
         row.times.write(rows, row.nanos);
         rows.text(row.stock);
-        let inside = row.book.inside();
         for side in Side::BOTH {
             rows.level(inside.side(side).map(|quote| (quote.price, quote.shares.get())));
+        }
+    }
+}
+
+/// The cells of a row of CSV, which most rows are.
+#[inline(always)]
+fn write_line(line: &mut Line<'_>, nanos: u64, symbol: PlainSymbol, inside: Inside) {
+    line.integer(nanos);
+    line.symbol(symbol);
+    for side in Side::BOTH {
+        match inside.side(side) {
+            Some(quote) => {
+                line.price(quote.price);
+                line.integer(quote.shares.get());
+            }
+            None => {
+                line.absent();
+                line.absent();
+            }
         }
     }
 }
