@@ -8,7 +8,7 @@
 //! are used.
 //! Cost: a kernel that has to compact memory for a large page, or a virtual machine that has to get
 //! it from its host, takes some milliseconds. That is measured: if small pages would have been
-//! faster, the rest of the file gets those.
+//! faster, the rest of the file and some of the next files get those.
 
 use std::{
     fs::File,
@@ -36,7 +36,7 @@ const SMALL_PAGES_TIME: Duration = Duration::from_micros(800);
 /// Additional time that large pages of a file may take.
 const GRACE: Duration = Duration::from_millis(3);
 
-/// Limit of files that are skipped after large pages were refused.
+/// Limit of files that are skipped after large pages were refused or slow.
 const MOST_PAUSED: u32 = 64;
 
 /// Whether large pages are worth requesting, from the results so far.
@@ -81,7 +81,9 @@ impl LargePages {
             }
             filled += LARGE_PAGE_BYTES;
             if is_slow(busy_time().saturating_sub(start), filled) {
-                break;
+                // The next file would wait for its first piece, too, and then give up.
+                self.pause().begin();
+                return filled as u64;
             }
         }
         *self.pause() = Pause::default();
@@ -119,7 +121,8 @@ fn is_slow(took: Duration, bytes: usize) -> bool {
     took > GRACE + SMALL_PAGES_TIME.saturating_mul(pieces)
 }
 
-fn is_in_memory(file: &File) -> bool {
+/// Whether a file or folder is on tmpfs.
+pub fn is_in_memory(file: &File) -> bool {
     // The type of the field differs between architectures, and its sign is irrelevant.
     fstatfs(file).is_ok_and(|said| said.f_type as u64 & 0xffff_ffff == TMPFS_MAGIC)
 }

@@ -202,6 +202,12 @@ impl<D: Disk> Exchange<D> {
         Ok(is_more)
     }
 
+    /// Whether no segment is prepared, and no thread creates one.
+    pub(crate) fn is_segment_due(&self) -> bool {
+        let state = self.lock();
+        state.prepared.is_empty() && !state.is_preparing
+    }
+
     pub(crate) fn bytes_ahead(&self) -> u64 {
         self.ahead.0.as_read_only().load() * 8
     }
