@@ -43,7 +43,8 @@ pub trait Publish {
     /// publishes all of them together; any change shows them. A line that readers poll then changes
     /// hands once for all of them: for a caller that already has its next messages. Less than a
     /// 64th of the ring is held back; it counts for the limit of the next batch. What is held back
-    /// when the writer is dropped is discarded. A ring that cannot hold messages publishes at once.
+    /// when the writer is dropped is discarded. A claim shows what is held back, and is never held
+    /// back itself. A ring that cannot hold messages publishes at once.
     fn set_holding(&mut self, holds: bool) {
         let _ = holds;
     }

@@ -4,15 +4,18 @@ use nanotape_shm::copy_into;
 
 use super::{
     frame::HEADER_WORDS,
+    index::Boundary,
     writer::{Gate, Writer},
 };
-use crate::{Batched, Publish as _, PublishError};
+use crate::{Batched, PublishError};
 
 /// A batch in progress. Dropping it discards its messages.
 #[derive(Debug)]
 #[must_use = "a batch that is dropped publishes nothing"]
 pub struct Batch<'writer> {
     writer: &'writer mut Writer,
+    /// The number of its first message.
+    first: u64,
     /// The position of the next frame.
     position: u64,
     gate: Option<Gate>,
@@ -22,8 +25,8 @@ pub struct Batch<'writer> {
 impl<'writer> Batch<'writer> {
     #[inline(always)]
     pub(super) fn new(writer: &'writer mut Writer) -> Self {
-        let position = writer.position();
-        Self { writer, position, gate: None, count: 0 }
+        let Boundary { position, sequence } = writer.next();
+        Self { writer, first: sequence, position, gate: None, count: 0 }
     }
 }
 
@@ -32,7 +35,7 @@ impl Batched for Batch<'_> {
     fn push(&mut self, type_id: u16, payload: &[u8]) -> Result<(), PublishError> {
         let frame = self.writer.frame(self.position, type_id, payload.len())?;
         copy_into(self.writer.payload(&frame), payload);
-        let sequence = self.writer.next_sequence() + self.count;
+        let sequence = self.first + self.count;
         self.gate = Some(self.writer.finish(&frame, sequence, self.gate));
         self.position = frame.end;
         self.count += 1;
@@ -45,7 +48,7 @@ impl Batched for Batch<'_> {
         type_id: u16,
         payload: [u64; N],
     ) -> Result<(), PublishError> {
-        let sequence = self.writer.next_sequence() + self.count;
+        let sequence = self.first + self.count;
         let Some(gate) =
             self.writer.frame_of_words(self.position, type_id, sequence, payload, self.gate)
         else {
@@ -65,7 +68,7 @@ impl Batched for Batch<'_> {
     fn publish(self) -> u64 {
         match self.gate {
             Some(gate) => self.writer.complete(gate, self.position, self.count),
-            None => self.writer.next_sequence(),
+            None => self.first,
         }
     }
 }

@@ -28,7 +28,7 @@ impl Claimed for Claim<'_> {
     #[inline]
     fn publish(self) -> u64 {
         let gate = self.writer.finish(&self.frame, self.writer.next_sequence(), None);
-        self.writer.complete(gate, self.frame.end, 1)
+        self.writer.open(gate, self.frame.end, 1)
     }
 
     #[inline]

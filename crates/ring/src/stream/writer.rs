@@ -31,7 +31,7 @@ use super::{
     walk::{Step, Walk},
 };
 use crate::{
-    Publish, PublishError, RingError, Start,
+    Batched as _, Publish, PublishError, RingError, Start,
     edges::{COMMIT, GROW, PUBLISH, RESERVE},
 };
 
@@ -54,15 +54,14 @@ const LONGEST_OF_WORDS: usize = MIN_CAPACITY_BYTES / 4 / WORD_BYTES;
 pub struct Writer {
     region: OwnedRegion,
     layout: Layout,
-    /// The next frame, and its message's number.
-    next: Boundary,
-    /// The first message that is not published. It is before the next one while messages are held
-    /// back.
-    published: Boundary,
+    /// The position of the first frame that is not published.
+    position: u64,
+    /// The sequence number of its message.
+    sequence: u64,
     /// Whether messages are held back.
     holds: bool,
-    /// The commit word that publishes what is held back.
-    held: Option<Gate>,
+    /// What is held back.
+    held: Option<Held>,
     /// The value in the region.
     reserved: u64,
     /// The position from which on an index entry is due.
@@ -84,18 +83,9 @@ impl Writer {
     pub fn resume(region: OwnedRegion) -> Result<Self, RingError> {
         let layout = Layout::of(region.spec())?;
         let End { position, sequence, reserved } = recovery::recover(layout, region.words())?;
-        let next = Boundary { position, sequence };
-        Ok(Self {
-            region,
-            layout,
-            next,
-            published: next,
-            holds: false,
-            held: None,
-            reserved,
-            next_block: layout.next_block(position),
-            now_ns: 0,
-        })
+        let next_block = layout.next_block(position);
+        let (holds, held, now_ns) = (false, None, 0);
+        Ok(Self { region, layout, position, sequence, holds, held, reserved, next_block, now_ns })
     }
 
     /// Releases the region to the next writer, as at the end of a process.
@@ -121,7 +111,7 @@ impl Writer {
         let fits = self.layout.place(position) + words <= self.layout.capacity;
         let start = if fits { position } else { self.layout.next_lap(position) };
         let frame = Frame { position, start, end: start + words, length, type_id };
-        if frame.end - self.published.position > self.layout.max_batch() {
+        if frame.end - self.position > self.layout.max_batch() {
             return Err(PublishError::BatchFull { length: length as usize });
         }
         // The word after the frame is written too.
@@ -153,7 +143,7 @@ impl Writer {
         if N > LONGEST_OF_WORDS
             || place + const { HEADER_WORDS + N as u64 + 1 } > self.layout.capacity
             || end + 1 > self.reserved
-            || end - self.published.position > self.layout.max_batch()
+            || end - self.position > self.layout.max_batch()
         {
             return None;
         }
@@ -210,61 +200,71 @@ impl Writer {
         gate.unwrap_or(first)
     }
 
-    /// Completes the messages up to `end`, and publishes them unless messages are held back.
-    /// Returns the first new sequence number.
+    /// Publishes everything up to `end`; returns the first new sequence number.
     #[inline(always)]
-    pub(super) fn complete(&mut self, gate: Gate, end: u64, count: u64) -> u64 {
-        let first = self.next.sequence;
-        self.next = Boundary { position: end, sequence: first + count };
-        if self.holds {
-            self.hold(gate)
-        } else {
-            self.open(gate)
-        }
-        first
-    }
-
-    /// Adds messages to those that are held back, behind whose gate no reader comes. The next block
-    /// is the end of what is held back.
-    #[inline(always)]
-    fn hold(&mut self, gate: Gate) {
-        match self.held {
-            None => self.held = Some(gate),
-            Some(_) => self.region.words()[gate.word].store(gate.commit),
-        }
-        if self.next.position >= self.next_block {
-            self.show_all();
-        }
-    }
-
-    #[inline(never)]
-    fn show_all(&mut self) {
-        if let Some(gate) = self.held.take() {
-            self.open(gate);
-        }
-    }
-
-    /// Publishes all complete messages.
-    #[inline(always)]
-    fn open(&mut self, gate: Gate) {
+    pub(super) fn open(&mut self, gate: Gate, end: u64, count: u64) -> u64 {
         let words = self.region.words();
         // SYNC(ring.publish): pairs with a reader's load of a commit word.
         words[gate.word].publish(gate.commit, PUBLISH);
         words[TS_PUBLISH].store(self.now_ns);
         // SYNC(ring.commit): pairs with the load of `committed` by readers of batches.
-        words[COMMITTED].publish(self.next.position, COMMIT);
-        if self.next.position >= self.next_block {
-            self.enter_blocks();
+        words[COMMITTED].publish(end, COMMIT);
+        if end >= self.next_block {
+            self.enter_blocks(end, count);
         }
-        self.published = self.next;
+        let first = self.sequence;
+        self.sequence += count;
+        self.position = end;
+        first
     }
 
-    /// Stores the entries of the blocks in which boundaries of the new messages are: one for a
-    /// message, and for a batch one for each block that it enters.
+    /// Publishes a batch, or adds it to what is held back. Returns its first sequence number.
+    #[inline(always)]
+    pub(super) fn complete(&mut self, gate: Gate, end: u64, count: u64) -> u64 {
+        if self.holds { self.hold(gate, end, count) } else { self.open(gate, end, count) }
+    }
+
+    /// Adds a batch to those that are held back, behind whose gate no reader comes. The next block
+    /// is the end of what is held back.
+    #[inline(always)]
+    fn hold(&mut self, gate: Gate, end: u64, count: u64) -> u64 {
+        let first = self.next_sequence();
+        match &mut self.held {
+            None => self.held = Some(Held { gate, end, count }),
+            Some(held) => {
+                self.region.words()[gate.word].store(gate.commit);
+                (held.end, held.count) = (end, held.count + count);
+            }
+        }
+        if end >= self.next_block {
+            self.show_all();
+        }
+        first
+    }
+
+    #[inline(never)]
+    fn show_all(&mut self) {
+        if let Some(Held { gate, end, count }) = self.held.take() {
+            self.open(gate, end, count);
+        }
+    }
+
     #[cold]
-    fn enter_blocks(&mut self) {
-        let (words, end) = (self.region.words(), self.next);
-        let mut walk = Walk::new(self.layout, as_read_only(words), self.published);
+    #[inline(never)]
+    fn publish_held(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
+        let mut batch = self.batch();
+        batch.push(type_id, payload)?;
+        Ok(batch.publish())
+    }
+
+    /// Stores the entries of the blocks in which boundaries of the messages up to `end` are: one
+    /// for a message, and for a batch one for each block that it enters.
+    #[cold]
+    fn enter_blocks(&mut self, end: u64, count: u64) {
+        let words = self.region.words();
+        let first = Boundary { position: self.position, sequence: self.sequence };
+        let end = Boundary { position: end, sequence: first.sequence + count };
+        let mut walk = Walk::new(self.layout, as_read_only(words), first);
         while walk.at.sequence + 1 < end.sequence {
             let is_message = match walk.step() {
                 Ok(Step::Message) => true,
@@ -283,9 +283,13 @@ impl Writer {
         }
     }
 
+    /// The next message, after those that are held back.
     #[inline(always)]
-    pub(super) fn position(&self) -> u64 {
-        self.next.position
+    pub(super) fn next(&self) -> Boundary {
+        match &self.held {
+            None => Boundary { position: self.position, sequence: self.sequence },
+            Some(held) => Boundary { position: held.end, sequence: self.sequence + held.count },
+        }
     }
 }
 
@@ -296,15 +300,19 @@ impl Publish for Writer {
 
     #[inline(always)]
     fn publish(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
-        let frame = self.frame(self.next.position, type_id, payload.len())?;
+        if self.holds {
+            return self.publish_held(type_id, payload);
+        }
+        let frame = self.frame(self.position, type_id, payload.len())?;
         copy_into(self.payload(&frame), payload);
-        let gate = self.finish(&frame, self.next.sequence, None);
-        Ok(self.complete(gate, frame.end, 1))
+        let gate = self.finish(&frame, self.sequence, None);
+        Ok(self.open(gate, frame.end, 1))
     }
 
     #[inline]
     fn claim(&mut self, type_id: u16, length: usize) -> Result<Claim<'_>, PublishError> {
-        let frame = self.frame(self.next.position, type_id, length)?;
+        self.show_held();
+        let frame = self.frame(self.position, type_id, length)?;
         Ok(Claim::new(self, frame))
     }
 
@@ -315,12 +323,12 @@ impl Publish for Writer {
 
     #[inline]
     fn next_sequence(&self) -> u64 {
-        self.next.sequence
+        self.next().sequence
     }
 
     #[inline]
     fn position_bytes(&self) -> u64 {
-        self.next.position.saturating_mul(WORD_BYTES as u64)
+        self.next().position.saturating_mul(WORD_BYTES as u64)
     }
 
     fn max_length(&self) -> usize {
@@ -370,6 +378,17 @@ pub(super) struct Frame {
     /// Bytes of payload.
     pub(super) length: u32,
     type_id: u16,
+}
+
+/// Complete batches that are not published yet.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// The gate of the first one.
+    gate: Gate,
+    /// The position after the last one.
+    end: u64,
+    /// Number of their messages.
+    count: u64,
 }
 
 /// The commit word that holds readers back.
