@@ -50,7 +50,7 @@ use crate::{
 /// synchronise with batches.
 pub const LOOK_EVERY: u32 = 15;
 
-/// Periodic checks per message whose stages are timed.
+/// Periodic checks per message whose stages are timed, and per show of what is held back.
 const LOOKS_A_SAMPLE: u32 = 17;
 
 /// Period of synchronising with the kernel's clock, which takes about ten microseconds: while
@@ -223,9 +223,9 @@ impl<W: Publish> Publisher<W> {
         self.gate.as_deref()
     }
 
-    /// Whether records may wait for those of the next messages, up to the next periodic check: the
-    /// messages of a file are there already. Readers then see the records of up to [`LOOK_EVERY`]
-    /// messages together, and their polls take a line from the plant once for all of them.
+    /// Whether records may wait for those of the next messages, which in a file are there already.
+    /// Readers then see the records of up to 255 messages together ([`LOOK_EVERY`] times
+    /// [`LOOKS_A_SAMPLE`]), and their polls take a line from the plant once for all of them.
     pub(crate) fn set_holding(&mut self, holds: bool) {
         self.writer.set_holding(holds && self.pacer.is_none());
     }
@@ -293,7 +293,6 @@ impl<W: Publish> Publisher<W> {
     #[inline(never)]
     fn look(&mut self) -> ControlFlow<()> {
         self.countdown = LOOK_EVERY;
-        self.writer.show_held();
         // Before the clock is read: no record has the time before a wait, and no stage its length.
         self.pass_gate()?;
         let now_ns = self.tell_time();
@@ -301,6 +300,7 @@ impl<W: Publish> Publisher<W> {
         self.looks += 1;
         if self.looks >= LOOKS_A_SAMPLE {
             self.looks = 0;
+            self.writer.show_held();
             self.timing = Timing::Next(self.clock().stamp());
             self.is_attentive = true;
             self.show_life(now_ns, ANCHOR_AT_WORK_NS);
