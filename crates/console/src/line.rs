@@ -186,7 +186,7 @@ mod tests {
             let is_plain = (b'-'..=b'~').contains(&byte);
             assert_eq!(plain([byte; 8]), is_plain, "{byte}");
             assert_eq!(plain([b'A', byte, b'B', b' ', b' ', b' ', b' ', b' ']), is_plain, "{byte}");
-            assert!(byte == b' ' || plain([byte, 0, 0, 0, 0, 0, 0, byte]) == false);
+            assert!(byte == b' ' || !plain([byte, 0, 0, 0, 0, 0, 0, byte]));
         }
         assert!(!plain(*b"        "));
     }

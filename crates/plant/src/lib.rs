@@ -111,5 +111,5 @@ pub use recorder::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use recording::{RecorderProcess, RecordingError, RecordingSummary};
 pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, Finished, PlantRun, PlantSource, RunError, orders_of, trade_date_of};
-pub use statistics::{Activity, DayStatistics, LevelCounts, StockStatistics};
+pub use statistics::{Activity, DayFigures, DayStatistics, LevelCounts, StockStatistics};
 pub use subscribe::{Delivery, Event, Handover, Opening, SubscribeError, Subscriber, Subscription};

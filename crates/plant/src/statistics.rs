@@ -21,6 +21,7 @@ mod breakable;
 mod counting;
 mod level_counts;
 mod stock;
+mod worker;
 
 use core::ops::ControlFlow;
 
@@ -34,6 +35,7 @@ use nanotape_market::{MarketEvent, Position, TradeKind, What};
 use nanotape_types::{BookEvent, LocateTable, MatchNumber, Price4, Side, StockLocate};
 pub use stock::StockStatistics;
 use stock::{Message, NONE};
+use worker::Worker;
 
 use crate::{BookEngine, Observer};
 
@@ -43,7 +45,7 @@ const PRECISION_BITS: u32 = 7;
 
 /// Messages that are counted together. Between the stamps of two messages there is then little
 /// work, and counting is not interrupted by stamps, which wait for everything before them.
-const KEPT: usize = 1024;
+const KEPT: usize = 4096;
 
 /// Collects the statistics of a day, as an observer.
 #[derive(Debug)]
@@ -51,7 +53,7 @@ pub struct DayStatistics {
     clock: Clock,
     /// The latest messages, which are not counted yet.
     kept: Vec<Message>,
-    counting: Counting,
+    worker: Worker,
     /// Trades and their shares by the volume rule, minus broken trades, of stocks with any.
     traded: LocateTable<Option<(i64, i64)>>,
     /// The trades that can be broken.
@@ -61,26 +63,14 @@ pub struct DayStatistics {
     depth: Option<u32>,
 }
 
-impl DayStatistics {
-    /// Empty statistics; processing times are from `clock`.
-    pub fn new(clock: Clock) -> Self {
-        Self {
-            clock,
-            kept: Vec::with_capacity(KEPT),
-            counting: Counting::new(),
-            traded: LocateTable::filled(None),
-            breakable: BreakableTrades::default(),
-            began: clock.stamp(),
-            depth: None,
-        }
-    }
+/// The statistics of a day.
+#[derive(Debug)]
+pub struct DayFigures {
+    clock: Clock,
+    counting: Counting,
+}
 
-    /// Closes windows and conditions at the last message. Call once after the run.
-    pub fn finish(&mut self) {
-        self.count();
-        self.counting.finish(&self.traded);
-    }
-
+impl DayFigures {
     /// All stocks together, with messages about no stock. Times crossed and locked are sums over
     /// stocks. Price levels are those of the stock of each message.
     pub fn total(&self) -> &StockStatistics {
@@ -96,11 +86,33 @@ impl DayStatistics {
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
+}
+
+impl DayStatistics {
+    /// Empty statistics; processing times are from `clock`.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            kept: Vec::with_capacity(KEPT),
+            worker: Worker::start(),
+            traded: LocateTable::filled(None),
+            breakable: BreakableTrades::default(),
+            began: clock.stamp(),
+            depth: None,
+        }
+    }
+
+    /// Closes windows and conditions at the last message.
+    pub fn finish(mut self) -> DayFigures {
+        self.count();
+        let mut counting = self.worker.end();
+        counting.finish(&self.traded);
+        DayFigures { clock: self.clock, counting }
+    }
 
     #[inline(never)]
     fn count(&mut self) {
-        self.counting.messages(&self.kept);
-        self.kept.clear();
+        self.worker.messages(&mut self.kept);
     }
 
     fn trade(&mut self, locate: StockLocate, trades: i64, shares: i64) {
@@ -147,7 +159,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
         for locate in StockLocate::all() {
             let condition = engine.books().book(locate).inside().condition();
             if matches!(condition, Condition::Crossed | Condition::Locked) {
-                self.counting.condition(locate, condition, nanos);
+                self.worker.condition(locate, condition, nanos);
             }
         }
     }
@@ -169,7 +181,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
         let processing = self.clock.nanos_between(self.began, self.clock.stamp());
         let Some(time) = event.time else {
             self.count();
-            self.counting.message_without_time();
+            self.worker.message_without_time();
             return ControlFlow::Continue(());
         };
         let mut message = Message {

@@ -3,7 +3,7 @@
 use clap::Args;
 use nanotape_book::{Anomaly, AnomalyCounts, Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
-use nanotape_plant::{DayStatistics, StockStatistics};
+use nanotape_plant::{DayFigures, DayStatistics, StockStatistics};
 use nanotape_trace::Histogram;
 use nanotape_types::{Side, Symbol};
 
@@ -86,7 +86,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     // The row of all stocks needs all of them.
     let span = arguments.span.into();
     let session = Session::run(&arguments.input, span, &[], books, &mut statistics)?;
-    statistics.finish();
+    let statistics = statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols);
     let (books, directory) = (session.engine.books(), session.engine.directory());
@@ -127,7 +127,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
 }
 
 /// The lines about the day or the span as a whole, in the text format.
-fn write_day(output: &mut impl std::io::Write, statistics: &DayStatistics) -> std::io::Result<()> {
+fn write_day(output: &mut impl std::io::Write, statistics: &DayFigures) -> std::io::Result<()> {
     let total = statistics.total();
     let stocks = statistics.stocks().count();
     let noun = if stocks == 1 { "stock" } else { "stocks" };
