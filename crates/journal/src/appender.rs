@@ -332,6 +332,7 @@ impl<D: Disk> Appender<D> {
             _ if self.writer.as_ref().is_some_and(is_done) => Ok(()),
             _ => self.sync(),
         };
+        names::spares().for_each(|spare| self.disk.discard(&spare));
         let spares = std::mem::take(&mut self.exchange.lock().prepared);
         for spare in spares.into_iter().rev() {
             // If it cannot be removed, the next appender finds and uses it.

@@ -72,6 +72,22 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// name exists.
     fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<Self::Writable>;
 
+    /// Gives a closed segment that is pruned another name, so that it can become the next segment.
+    /// Returns false, and changes nothing, on a disk where a new file is as good. The caller has
+    /// checked that an appender runs.
+    fn spare(&self, _segment: &str, _spare: &str) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Makes a file of `bytes` zeros of a spare one, as [`create`](Self::create) does. `None` if
+    /// there is none, or if a process still has it open: then it is removed.
+    fn reuse(&self, _spare: &str, _name: &str, _bytes: u64) -> Option<Self::Writable> {
+        None
+    }
+
+    /// Removes a spare file, if there is one.
+    fn discard(&self, _spare: &str) {}
+
     /// Maps an existing file for writing; sets its length and reserves its space again.
     fn open(&self, name: &str, bytes: u64) -> io::Result<Self::Writable>;
 

@@ -42,6 +42,15 @@ pub(crate) fn part(number: u64) -> String {
     format!("{number:010}{PART}")
 }
 
+/// Most pruned segments that wait to become the next one.
+pub(crate) const MOST_SPARES: u64 = 2;
+
+/// The names of pruned segments that wait to become the next one. They are names of segments that
+/// are being created, so every appender that opens the journal removes such files.
+pub(crate) fn spares() -> impl Iterator<Item = String> {
+    (0..MOST_SPARES).map(|spare| part(u64::MAX - spare))
+}
+
 /// The name of a segment that is being compressed, unpacked or repaired.
 pub(crate) fn packed_part(number: u64) -> String {
     format!("{number:010}{PACKED_PART}")
@@ -188,5 +197,6 @@ mod tests {
         assert_eq!(number_of("0000000007.zst.part", PART), None);
         assert_eq!(number_of(&packed_part(7), PACKED_PART), Some(7));
         assert_eq!(number_of(&part(7), PART), Some(7));
+        assert!(spares().all(|name| number_of(&name, PART).is_some()), "every appender removes it");
     }
 }

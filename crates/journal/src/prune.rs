@@ -2,8 +2,10 @@
 //!
 //! Protocol: removes only closed segments, the oldest first; the last active one stays. Excerpts
 //! that a named tailer has not read stay, unless pruning is forced. Readers keep removed segments
-//! that they have open. The activation of the next segment is synced before: otherwise a loss of
-//! power could leave a journal without excerpts, which assigns sequence numbers again.
+//! that they have open. While an appender runs, the files of some segments in memory get a spare
+//! name instead, and become the next segments unless a reader has them open. The activation of the
+//! next segment is synced before: otherwise a loss of power could leave a journal without excerpts,
+//! which assigns sequence numbers again.
 //! Cost: reads only headers. The largest time of a segment is in the header of the next one.
 
 use std::{
@@ -11,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_shm::SharedRegion;
+use nanotape_shm::{OwnerState, SharedRegion};
 
 use crate::{
     JournalError, Start, Tailer,
@@ -81,7 +83,10 @@ pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError
         .into_iter()
         .map(|tailer| Ok((tailer.name, reader.first_needed(&tailer.bookmark)?)))
         .collect();
-    prune_on(&folder, options, needs?)
+    let needs = needs?;
+    // Otherwise it has the oldest segment open, which then cannot become the next one.
+    drop(reader);
+    prune_on(&folder, options, needs)
 }
 
 /// The same on another disk, with the names and next sequence numbers of its readers. The caller
@@ -97,6 +102,9 @@ pub fn prune_on<D: Disk>(
         bytes_left: catalog.listed.iter().map(|listed| listed.kept.bytes).sum(),
         ..Pruned::default()
     };
+    let is_appended = disk.appender().is_some_and(|owner| owner.state == OwnerState::Alive);
+    let is_free = |spare: &String| is_appended && !catalog.files.parts.contains(spare);
+    let mut spares = names::spares().filter(is_free);
     for (index, listed) in catalog.listed.iter().enumerate() {
         // The last active segment, and those after it.
         let Some((kept, next)) = catalog.next_active(index) else { break };
@@ -115,7 +123,7 @@ pub fn prune_on<D: Disk>(
         let number = listed.kept.number;
         if !options.is_dry_run {
             sync_activation(disk, kept)?;
-            remove(disk, number)?;
+            remove(disk, number, &mut spares)?;
             // Otherwise a loss of power could restore an old segment and leave a hole after it.
             disk.sync_names().map_err(JournalError::system(disk.path(""), "sync"))?;
         }
@@ -154,13 +162,27 @@ fn sync_activation<D: Disk>(disk: &D, kept: &Kept) -> Result<(), JournalError> {
     }
 }
 
-/// Removes the plain and the compressed file of a segment.
-fn remove<D: Disk>(disk: &D, number: u64) -> Result<(), JournalError> {
-    for name in [names::packed(number), names::segment(number)] {
-        match disk.remove(&name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            removed => removed.map_err(JournalError::system(disk.path(&name), "remove"))?,
-        }
+/// Removes the plain and the compressed file of a segment. The plain one gets the next spare name,
+/// if it can become a segment again.
+fn remove<D: Disk>(
+    disk: &D,
+    number: u64,
+    spares: &mut impl Iterator<Item = String>,
+) -> Result<(), JournalError> {
+    let (plain, packed) = (names::segment(number), names::packed(number));
+    // The compressed file first: without it, the plain one would be the whole segment.
+    let removed = disk.remove(&packed);
+    missing_is_good(removed).map_err(JournalError::system(disk.path(&packed), "remove"))?;
+    let removed = match spares.next().map(|spare| disk.spare(&plain, &spare)) {
+        None | Some(Ok(false)) => disk.remove(&plain),
+        Some(spared) => spared.map(|_| ()),
+    };
+    missing_is_good(removed).map_err(JournalError::system(disk.path(&plain), "remove"))
+}
+
+fn missing_is_good(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
     }
-    Ok(())
 }

@@ -41,6 +41,8 @@ mod file_words;
 pub mod kill_points;
 #[cfg(not(nanotape_loom))]
 mod large_pages;
+#[cfg(not(nanotape_loom))]
+mod lone_file;
 #[cfg(nanotape_loom)]
 pub mod models;
 #[cfg(not(nanotape_loom))]
@@ -60,7 +62,9 @@ pub use file_words::{
     store_in_file, write_zeros,
 };
 #[cfg(not(nanotape_loom))]
-pub use large_pages::LargePages;
+pub use large_pages::{LargePages, is_in_memory};
+#[cfg(not(nanotape_loom))]
+pub use lone_file::is_open_once;
 pub use processor::is_amd;
 pub use region::{
     BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, OwnedRegion, Owner,

@@ -39,6 +39,7 @@ const INVENTORY: [(&str, usize); 11] = [
     ("crates/shm/src/bus_guard.rs", 11),
     ("crates/shm/src/compare.rs", 1),
     ("crates/shm/src/file_window.rs", 6),
+    ("crates/shm/src/lone_file.rs", 1),
     ("crates/shm/src/owner_lock.rs", 1),
     ("crates/shm/src/region/mapping.rs", 17),
     ("crates/shm/src/region/memory.rs", 4),

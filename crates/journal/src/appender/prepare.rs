@@ -1,4 +1,5 @@
-//! Creates a segment: complete and on disk before it has its name.
+//! Creates a segment: complete and on disk before it has its name. In memory, a pruned segment
+//! becomes the next one if no process has it open: its pages are there already.
 
 use std::{io, sync::Arc};
 
@@ -61,13 +62,9 @@ fn make<D: Disk>(
     part: &str,
 ) -> io::Result<Prepared<D::Writable>> {
     let bytes = plan.layout.segment_bytes();
-    let file = match disk.create(part, bytes, plan.space) {
-        // A failed attempt left this file and could not remove it.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            disk.remove(part)?;
-            disk.create(part, bytes, plan.space)?
-        }
-        outcome => outcome?,
+    let file = match names::spares().find_map(|spare| disk.reuse(&spare, part, bytes)) {
+        Some(file) => file,
+        None => create(disk, plan, part)?,
     };
     let lock = disk.lock_file(part)?.ok_or(io::ErrorKind::ResourceBusy)?;
     let Plan { journal, layout, cycle_ns, .. } = *plan;
@@ -75,6 +72,18 @@ fn make<D: Disk>(
     header.store(file.words());
     file.sync(0..at::INDEX)?;
     Ok(Prepared { file: Arc::new(file), header, lock })
+}
+
+fn create<D: Disk>(disk: &D, plan: &Plan, part: &str) -> io::Result<D::Writable> {
+    let bytes = plan.layout.segment_bytes();
+    match disk.create(part, bytes, plan.space) {
+        // A failed attempt left this file and could not remove it.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            disk.remove(part)?;
+            disk.create(part, bytes, plan.space)
+        }
+        outcome => outcome,
+    }
 }
 
 /// The error of a segment that could not be created.

@@ -16,12 +16,12 @@ use std::{
 
 use nanotape_shm::{
     LargePages, OwnedRegion, Owner, ReadWord, ReadableWords, Refusal, RegionError, RegionOptions,
-    RegionSpec, Word, WritableWords, forget, free_bytes, reserve, reserve_in_large_pages, shrink,
-    store_in_file, write_zeros,
+    RegionSpec, Word, WritableWords, forget, free_bytes, is_in_memory, is_open_once, reserve,
+    reserve_in_large_pages, shrink, store_in_file, write_zeros,
 };
 use rustix::{
     fs::{
-        AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, chmodat, fchmod, mkdirat, openat,
+        AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, chmodat, fchmod, fstat, mkdirat, openat,
         renameat, statat, syncfs, unlinkat,
     },
     io::{Errno, retry_on_intr},
@@ -45,6 +45,9 @@ pub const UPKEEP_LAYOUT: u64 = u64::from_be_bytes(*b"upkeep 1");
 /// Only for the owner, until the file has its final mode.
 const FIRST_MODE: Mode = Mode::from_raw_mode(0o600);
 const FIRST_FOLDER_MODE: Mode = Mode::from_raw_mode(0o700);
+
+/// Attempts to open a file whose name moves to another file meanwhile.
+const ATTEMPTS: usize = 16;
 
 /// A folder of the file system.
 ///
@@ -111,6 +114,27 @@ impl Folder {
         let flags = flags | OFlags::CLOEXEC;
         let opened = self.at(name, |folder, path| openat(folder, path, flags, FIRST_MODE))?;
         Ok(File::from(opened))
+    }
+
+    /// Opens a file that has this name after it is open. Otherwise a file that was renamed
+    /// meanwhile could become another segment unnoticed: see [`is_open_once`].
+    fn open_named(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        for _ in 0..ATTEMPTS {
+            let file = self.open_file(name, flags)?;
+            if self.is_named(&file, name) {
+                return Ok(file);
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// Whether the name belongs to this file.
+    fn is_named(&self, file: &File, name: &str) -> bool {
+        let same = |there: Stat| {
+            let own = fstat(file)?;
+            io::Result::Ok((there.st_dev, there.st_ino) == (own.st_dev, own.st_ino))
+        };
+        self.stat(name, AtFlags::empty()).and_then(same).unwrap_or(false)
     }
 
     fn open_folder(&self, name: &str) -> io::Result<File> {
@@ -247,15 +271,51 @@ impl Disk for Folder {
         self.writable(file, bytes)
     }
 
+    fn spare(&self, segment: &str, spare: &str) -> io::Result<bool> {
+        // On a disk the old content would have to be read or written first, and could return after
+        // a loss of power.
+        Ok(is_in_memory(&self.open_folder("")?) && self.rename(segment, spare).map(|()| true)?)
+    }
+
+    fn reuse(&self, spare: &str, name: &str, bytes: u64) -> Option<Self::Writable> {
+        let file = self.open_file(spare, OFlags::RDWR | OFlags::NOFOLLOW).ok()?;
+        let reused = self.rename(spare, name).and_then(|()| {
+            // No process opens it by the name of its segment any more. A hard link is a copy that
+            // somebody keeps.
+            if !is_open_once(&file)? || file.metadata()?.nlink() > 1 {
+                return Err(io::ErrorKind::ResourceBusy.into());
+            }
+            fchmod(&file, Mode::from_raw_mode(self.mode))?;
+            if file.metadata()?.len() > bytes {
+                shrink(&file, bytes)?;
+            }
+            reserve(&file, bytes)?;
+            let file = self.writable(file, bytes)?;
+            file.touch(0..file.words().len());
+            file.words().iter().for_each(|word| word.store(0));
+            Ok(file)
+        });
+        if reused.is_err() {
+            // Under either name; a new file takes its place.
+            let _ = self.remove(name);
+            self.discard(spare);
+        }
+        reused.ok()
+    }
+
+    fn discard(&self, spare: &str) {
+        let _ = self.remove(spare);
+    }
+
     fn open(&self, name: &str, bytes: u64) -> io::Result<Self::Writable> {
-        let file = self.open_file(name, OFlags::RDWR)?;
+        let file = self.open_named(name, OFlags::RDWR)?;
         // A copied file can have holes instead of zeros.
         reserve(&file, bytes)?;
         self.writable(file, bytes)
     }
 
     fn view(&self, name: &str) -> io::Result<Self::Readable> {
-        let file = self.open_file(name, OFlags::RDONLY)?;
+        let file = self.open_named(name, OFlags::RDONLY)?;
         loop {
             let bytes = file.metadata()?.len();
             let words = usize::try_from(bytes / 8).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -299,11 +359,11 @@ impl Disk for Folder {
     }
 
     fn shrink(&self, name: &str, bytes: u64) -> io::Result<()> {
-        shrink(&self.open_file(name, OFlags::WRONLY)?, bytes)
+        shrink(&self.open_named(name, OFlags::WRONLY)?, bytes)
     }
 
     fn store(&self, name: &str, word: usize, value: u64) -> io::Result<()> {
-        store_in_file(&self.open_file(name, OFlags::WRONLY)?, word, value)
+        store_in_file(&self.open_named(name, OFlags::WRONLY)?, word, value)
     }
 
     fn sync(&self, name: &str) -> io::Result<()> {
@@ -403,10 +463,6 @@ impl ReadableFile for MappedFile<ReadableWords> {
     }
 
     fn is_at(&self, name: &str) -> bool {
-        let same = |there: Stat| {
-            let own = rustix::fs::fstat(&self.file)?;
-            io::Result::Ok((there.st_dev, there.st_ino) == (own.st_dev, own.st_ino))
-        };
-        self.folder.stat(name, AtFlags::empty()).and_then(same).unwrap_or(false)
+        self.folder.is_named(&self.file, name)
     }
 }

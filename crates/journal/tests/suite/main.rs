@@ -16,6 +16,7 @@ mod named;
 mod processes;
 mod prune;
 mod repair;
+mod reused;
 mod simulated;
 mod upkeep_faults;
 mod verify;

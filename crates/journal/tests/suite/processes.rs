@@ -7,6 +7,7 @@ mod children;
 mod full_disk;
 mod killed_at_every_store;
 mod killed_at_random;
+mod killed_while_reusing;
 mod records;
 mod recovery_time;
 

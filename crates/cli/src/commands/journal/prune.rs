@@ -27,7 +27,8 @@ Removes whole closed segments, the oldest first, as long as at least one option 
 one. The active segment stays. Segments that a named tailer has not read stay, with a notice,
 unless --force-unread is given. Snapshots of books before the oldest remaining excerpt are removed
 too. An age compares the times of excerpts with this machine's clock.
-The journal may be in use.
+The journal may be in use. In memory, while an appender runs, the files of up to two removed
+segments stay until they become its next segments.
 
 Exit status: 0 success; 1 the journal is damaged; 2 it cannot be opened or written.")]
 pub(super) struct PruneCommand {

@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 use nanotape_harness::Task;
 use nanotape_shm::{ReadableWords, WritableWords};
 
-use crate::processes::{killed_at_every_store, killed_at_random};
+use crate::processes::{killed_at_every_store, killed_at_random, killed_while_reusing};
 
 /// This program as a child process with one role.
 pub(crate) fn command(role: &str, path: &Path, number: u64, detail: &str) -> Command {
@@ -35,6 +35,7 @@ fn child() {
         "append" => killed_at_random::append(&path, number),
         "follow" => killed_at_random::follow(&path, &detail),
         "operate and die" => killed_at_every_store::operate_and_die(&path, number, &detail),
+        "reuse and die" => killed_while_reusing::reuse_and_die(&path, number),
         "take over" => killed_at_every_store::take_over(&path, number),
         other => panic!("no role {other}"),
     }
