@@ -13,6 +13,7 @@
 mod append;
 mod goals;
 mod limits;
+mod pruned;
 mod rows;
 mod tail;
 mod work;
@@ -125,7 +126,9 @@ impl Journal {
             What::Tail { rate } => self.messages.min(u64::from(self.seconds) * u64::from(rate)),
             What::Sync { .. } | What::Fdatasync { .. } => self.syncs.into(),
             What::Line => self.messages.min(1_000_000),
-            What::Append { .. } | What::Burst | What::Copy { .. } => self.messages,
+            What::Append { .. } | What::Pruned { .. } | What::Burst | What::Copy { .. } => {
+                self.messages
+            }
         }
     }
 
@@ -156,6 +159,10 @@ impl Journal {
             return bytes;
         }
         // Adds the last segment, a prepared one, and room for headers and indexes.
+        let bytes = match row.work.what {
+            What::Pruned { .. } => bytes + 2 * pruned::KEPT_SEGMENTS * segment,
+            _ => bytes,
+        };
         let ahead = self.ahead_bytes().max(if row.work.what == What::Burst { bytes } else { 0 });
         bytes + bytes / 16 + (2 + ahead / segment) * segment
     }
@@ -277,10 +284,13 @@ impl Benchmark for Journal {
         let copy = of_length("limit/73/mapped", "limit/256/mapped");
         let call = of_length("limit/73/mapped-call", "limit/256/mapped-call");
         let base = match row.work.what {
-            What::Append { timed: false, .. } | What::Burst | What::Copy { timed: false, .. } => {
-                copy
-            }
-            What::Append { timed: true, .. } | What::Copy { timed: true, .. } => call,
+            What::Append { timed: false, .. }
+            | What::Pruned { timed: false }
+            | What::Burst
+            | What::Copy { timed: false, .. } => copy,
+            What::Append { timed: true, .. }
+            | What::Pruned { timed: true }
+            | What::Copy { timed: true, .. } => call,
             What::Tail { .. } => Base::half(LINE),
             What::Sync { batch: 1 } => Base::whole(FDATASYNC),
             What::Sync { .. } => Base::whole(FDATASYNC_32),

@@ -13,14 +13,18 @@ use crate::engine::{
 pub(super) const ROWS: &[Row<Journal>] = &[
     usual("append/73/throughput", &APPEND, FLAT_OUT),
     usual("append/73/throughput-tailed", &APPEND, FLAT_OUT_TAILED),
+    usual("append/73/pruned", &APPEND, PRUNED),
     usual("append/73/burst", &APPEND, What::Burst),
     larger("append/256/throughput", &APPEND, FLAT_OUT),
     larger("append/256/throughput-tailed", &APPEND, FLAT_OUT_TAILED),
+    larger("append/256/pruned", &APPEND, PRUNED),
     larger("append/256/burst", &APPEND, What::Burst),
     usual("append/73/call", &CALL, TIMED),
     usual("append/73/call-tailed", &CALL, TIMED_TAILED),
+    usual("append/73/call-pruned", &CALL, TIMED_PRUNED),
     larger("append/256/call", &CALL, TIMED),
     larger("append/256/call-tailed", &CALL, TIMED_TAILED),
+    larger("append/256/call-pruned", &CALL, TIMED_PRUNED),
     usual("tail/73/100000", &WRITE_TO_READ, What::Tail { rate: 100_000 }),
     usual("tail/73/1000000", &WRITE_TO_READ, What::Tail { rate: 1_000_000 }),
     larger("tail/256/100000", &WRITE_TO_READ, What::Tail { rate: 100_000 }),
@@ -55,6 +59,8 @@ const FLAT_OUT: What = What::Append { timed: false, tailed: false };
 const FLAT_OUT_TAILED: What = What::Append { timed: false, tailed: true };
 const TIMED: What = What::Append { timed: true, tailed: false };
 const TIMED_TAILED: What = What::Append { timed: true, tailed: true };
+const PRUNED: What = What::Pruned { timed: false };
+const TIMED_PRUNED: What = What::Pruned { timed: true };
 
 /// The property that differs between rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +76,10 @@ pub(crate) enum What {
     Append {
         timed: bool,
         tailed: bool,
+    },
+    /// Appends while the oldest segments are removed, so that the journal keeps its size.
+    Pruned {
+        timed: bool,
     },
     /// Appends into existing segments, with all of their pages in memory before the start.
     Burst,
@@ -115,7 +125,11 @@ impl Work {
     pub(super) fn is_of_journal(self) -> bool {
         matches!(
             self.what,
-            What::Append { .. } | What::Burst | What::Tail { .. } | What::Sync { .. }
+            What::Append { .. }
+                | What::Pruned { .. }
+                | What::Burst
+                | What::Tail { .. }
+                | What::Sync { .. }
         )
     }
 

@@ -5,7 +5,7 @@ use std::thread;
 use nanotape_journal::{Appender, Start, Tailer};
 
 use super::{
-    Journal, append, limits,
+    Journal, append, limits, pruned,
     rows::{Target, What},
     tail,
 };
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Name of the journal in its folder.
-const JOURNAL: &str = "journal";
+pub(super) const JOURNAL: &str = "journal";
 
 /// Runs the work of a process of a row.
 pub(super) fn work(worker: &mut Worker<Journal>) -> Result<Report, Error> {
@@ -69,6 +69,9 @@ fn appender(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report,
     let appender = &mut open_off(worker)?;
     let readers = Journal::readers(worker.row);
     let progress = worker.join_readers(readers)?;
+    if let What::Pruned { timed } = worker.row.work.what {
+        return pruned::pruned(worker, appender, length, timed);
+    }
     worker.begin(&progress)?;
     let (clock, amount) = (worker.clock, amount(worker));
     match worker.row.work.what {
