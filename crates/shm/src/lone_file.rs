@@ -2,9 +2,10 @@
 //!
 //! Where: JOURNAL makes the next segment of a pruned one that no reader has open or mapped.
 //! Protocol: the kernel grants a write lease (`F_SETLEASE`) only if no other open file refers to
-//! the inode, in any process. A mapping keeps its open file, so it counts too. The lease is returned
-//! at once. The caller renames the file first, so that no process opens it afterwards; a process
-//! that looked up the old name before that checks the name again after it has opened the file.
+//! the inode, in any process. A mapping keeps its open file, so it counts too. The lease is
+//! returned at once. The caller renames the file first, so that no process opens it afterwards; a
+//! process that looked up the old name before that checks the name again after it has opened the
+//! file.
 //! Failure: an error if the file system has no leases, or if the file belongs to another user.
 //! Cost: three system calls.
 

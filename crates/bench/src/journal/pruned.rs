@@ -1,5 +1,5 @@
-//! Appends to a journal that keeps only its newest bytes: another thread removes the oldest segments
-//! meanwhile, and these become the next ones.
+//! Appends to a journal that keeps only its newest bytes: another thread removes the oldest
+//! segments meanwhile, and these become the next ones.
 //!
 //! ```text
 //! appender, on one processor ==> segments, on to the oldest --> pruner, on another --.
