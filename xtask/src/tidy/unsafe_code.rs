@@ -32,7 +32,7 @@ const FORBIDDEN_IN: [&str; 21] = [
 ];
 
 /// Every file with unsafe code, and how often it contains the word.
-const INVENTORY: [(&str, usize); 11] = [
+const INVENTORY: [(&str, usize); 12] = [
     ("crates/clock/src/tsc.rs", 2),
     ("crates/harness/src/quiet.rs", 11),
     ("crates/journal/src/checksum.rs", 2),

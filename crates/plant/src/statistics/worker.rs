@@ -1,7 +1,6 @@
 //! Counts messages on a thread of its own, if there is a second processor.
 //!
-//! Bounds: [`BATCHES`] batches of messages besides the caller's. If all of them are full, the caller
-//! waits.
+//! Bounds: [`BATCHES`] batches of messages besides the caller's. If all are full, the caller waits.
 
 use std::{
     mem,
