@@ -165,15 +165,13 @@ impl MarketEvent {
     /// What a handler can prefetch for the event; `None` if it is about no order.
     #[inline(always)]
     pub fn coming(&self) -> Option<Coming> {
-        let (replacement, side) = match self.book_event()? {
-            BookEvent::Add { side, .. } => (None, Some(side)),
-            BookEvent::Replace { replacement, .. } => (Some(replacement), None),
-            _ => (None, None),
+        let side = match self.book_event()? {
+            BookEvent::Add { side, .. } => Some(side),
+            _ => None,
         };
         Some(Coming {
             stock_locate: self.instrument,
             reference: self.reference()?,
-            replacement,
             is_new: side.is_some(),
             side_if_new: side.unwrap_or(Side::Buy),
         })

@@ -10,10 +10,9 @@ use crate::{OrderReferenceNumber, Side, StockLocate};
 pub struct Coming {
     /// The stock.
     pub stock_locate: StockLocate,
-    /// The order; the removed one of a replace.
+    /// The order; the removed one of a replace. The new order of a replace is near other new ones,
+    /// which are in the cache.
     pub reference: OrderReferenceNumber,
-    /// The new order of a replace.
-    pub replacement: Option<OrderReferenceNumber>,
     /// Whether the order is a new one.
     pub is_new: bool,
     /// Its side if it is new; otherwise meaningless. Not an option, so that choosing between it and

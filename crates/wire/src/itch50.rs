@@ -17,20 +17,12 @@ pub use crate::generated::itch50::*;
 pub fn coming(message: &[u8]) -> Option<Coming> {
     let head = message.first_chunk::<{ OrderDelete::LEN }>()?;
     let tag = head[TAG_OFFSET];
-    // The type first: one message in twelve is a replace, while lengths are unpredictable.
-    let replacement = if tag == OrderReplace::TAG {
-        let replace = message.first_chunk::<{ OrderReplace::LEN }>()?;
-        Some(OrderReferenceNumber::from_be_bytes(*field::<19, 8, _>(replace)))
-    } else {
-        None
-    };
     // The side of an added order. For a shorter message this is its last byte, which avoids an
     // unpredictable branch.
     let side_byte = message[(message.len() - 1).min(SIDE_OFFSET)];
     Some(Coming {
         stock_locate: StockLocate::from_be_bytes(*field::<1, 2, _>(head)),
         reference: OrderReferenceNumber::from_be_bytes(*field::<11, 8, _>(head)),
-        replacement,
         is_new: (tag == AddOrder::TAG) | (tag == AddOrderMpid::TAG),
         side_if_new: if side_byte == SELL { Side::Sell } else { Side::Buy },
     })

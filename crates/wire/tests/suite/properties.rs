@@ -204,10 +204,5 @@ proptest! {
         if let Some(side) = side.and_then(|side| side.side()) {
             prop_assert_eq!(coming.side_if_new, side);
         }
-        let replacement = match decoded {
-            Message::OrderReplace(m) => Some(m.new_order_reference_number()),
-            _ => None,
-        };
-        prop_assert_eq!(coming.replacement, replacement);
     }
 }
