@@ -1,4 +1,4 @@
-//! Where the bytes of a day come from: one type for mapped files, compressed files and pipes.
+//! Where the bytes of a day come from: one type for plain files, compressed files and pipes.
 //!
 //! A source returns blocks of contiguous bytes. The reader passes how much of the last block it
 //! used, and the next block begins exactly there. So a record that straddles two blocks is whole in
@@ -6,17 +6,17 @@
 //!
 //! | input | how |
 //! |---|---|
-//! | plain file | memory-mapped, one window at a time; the kernel reads the next one ahead |
+//! | plain file | read into one buffer, block by block; the kernel reads ahead |
 //! | `.gz`, `.zst` (detected from the content, not the name) | decompressed on a second thread, several blocks ahead |
 //! | standard input, a pipe | read on a second thread, compressed or not |
 //!
-//! Bounds: a window is [`WINDOW_BYTES`]; a stream keeps a few blocks of 1 MiB in flight.
+//! Bounds: a file takes a buffer of 768 KiB; a stream keeps a few blocks of 1 MiB in flight.
 
 mod compression;
 mod decoder;
+mod file;
 mod gzip;
 mod input;
-mod mapped;
 mod recognise;
 mod stream;
 mod zstandard;
@@ -30,15 +30,12 @@ use std::{
 };
 
 pub use compression::Compression;
-use mapped::MappedBlocks;
+use file::FileBlocks;
 use nanotape_shm::{MapError, MappableFile};
 pub use recognise::{OtherKind, RECORD_WITHIN_BYTES};
 use stream::StreamBlocks;
 
 use crate::capture::Group;
-
-/// Bytes of a plain file that are mapped at once.
-pub const WINDOW_BYTES: usize = 8 << 20;
 
 /// The most bytes a reader may leave unused in a block that is not the last.
 ///
@@ -59,7 +56,7 @@ pub struct DaySource {
 
 #[derive(Debug)]
 enum Kind {
-    Mapped(MappedBlocks),
+    File(FileBlocks),
     Stream(StreamBlocks),
     Memory { bytes: Arc<Vec<u8>>, used: usize },
 }
@@ -133,7 +130,7 @@ pub enum SourceError {
         /// Bytes that were searched for a record.
         bytes: u64,
     },
-    /// The file could not be mapped.
+    /// The file could not be read, or shrank.
     #[error(transparent)]
     Map(#[from] MapError),
     /// The compressed stream ends before its end marker; everything before was delivered.
@@ -177,7 +174,7 @@ impl DaySource {
         Self::open_as(path, true)
     }
 
-    fn open_as(path: &Path, may_map: bool) -> Result<Self, SourceError> {
+    fn open_as(path: &Path, is_whole: bool) -> Result<Self, SourceError> {
         let name = path.display().to_string();
         let system = |operation| {
             let name = name.clone();
@@ -194,16 +191,16 @@ impl DaySource {
         let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
         let limit = Compression::MAGIC_BYTES as u64;
         (&mut file).take(limit).read_to_end(&mut first).map_err(system("read"))?;
-        if may_map && Compression::of(&first) == Compression::None {
-            let blocks = MappedBlocks::new(MappableFile::open(path)?);
-            return Ok(Self::new(name, Kind::Mapped(blocks)));
+        if is_whole && Compression::of(&first) == Compression::None {
+            let blocks = FileBlocks::new(MappableFile::open(path)?);
+            return Ok(Self::new(name, Kind::File(blocks)));
         }
         file.seek(SeekFrom::Start(0)).map_err(system("rewind"))?;
         Self::stream(name, file, Some(metadata.len()))
     }
 
-    /// Opens a file that a second thread reads, without mapping it: for a day that takes hours,
-    /// during which another process may truncate the file.
+    /// Opens a file that a second thread reads, up to its end at that time: for a day that takes
+    /// hours. The reader does not wait for the disk, and another process may truncate the file.
     pub fn open_unmapped(path: &Path) -> Result<Self, SourceError> {
         Self::open_as(path, false)
     }
@@ -259,7 +256,7 @@ impl DaySource {
     /// [`DaySource::fault`] then has the reason.
     pub fn next_block(&mut self, used_bytes: usize) -> Result<Block<'_>, SourceError> {
         match &mut self.kind {
-            Kind::Mapped(blocks) => blocks.next_block(used_bytes),
+            Kind::File(blocks) => blocks.next_block(used_bytes),
             Kind::Stream(blocks) => Ok(blocks.next_block(used_bytes)),
             Kind::Memory { bytes, used } => {
                 *used = (*used + used_bytes).min(bytes.len());
@@ -282,7 +279,7 @@ impl DaySource {
     /// once for more bytes if there are fewer than `needed_bytes`.
     pub(crate) fn peek(&mut self, needed_bytes: usize) -> Result<Block<'_>, SourceError> {
         match &mut self.kind {
-            Kind::Mapped(blocks) => blocks.next_block(0),
+            Kind::File(blocks) => blocks.peek(needed_bytes),
             Kind::Stream(blocks) => Ok(blocks.peek(needed_bytes)),
             Kind::Memory { bytes, used } => {
                 Ok(Block { offset: *used as u64, bytes: &bytes[*used..], is_last: true })
@@ -302,14 +299,14 @@ impl DaySource {
     pub fn fault(&mut self) -> Option<SourceError> {
         match &mut self.kind {
             Kind::Stream(blocks) => blocks.take_fault(),
-            Kind::Mapped(_) | Kind::Memory { .. } => None,
+            Kind::File(_) | Kind::Memory { .. } => None,
         }
     }
 
     /// How far the source has been read.
     pub fn progress(&self) -> Progress {
         match &self.kind {
-            Kind::Mapped(blocks) => blocks.progress(),
+            Kind::File(blocks) => blocks.progress(),
             Kind::Stream(blocks) => blocks.progress(),
             Kind::Memory { bytes, used } => {
                 Progress { done_bytes: *used as u64, total_bytes: Some(bytes.len() as u64) }

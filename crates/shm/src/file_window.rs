@@ -1,9 +1,8 @@
-//! Read-only windows over a file: any size of file, a bounded amount of memory mapped at once.
+//! A file to read, and read-only windows over it: a bounded amount of memory mapped at once.
 //!
-//! Where: FEED maps a day file window by window. A day of 8 GB is never mapped as a whole.
-//! Cost: four system calls a window (fstat, mmap, madvise, munmap), and one more to request the
-//! next window early. All pages of a window are loaded before it is returned, so that the reader
-//! takes no page faults.
+//! Where: FEED reads a day file block by block. Programs that need a part of it as a slice map it.
+//! Cost: one system call a read; four a window (fstat, mmap, madvise, munmap). All pages of a
+//! window are loaded before it is returned, so that the reader takes no page faults.
 //! Failure: a file that shrank since it was opened is an error with its path. One that shrinks
 //! while a window over the lost part is in use raises SIGBUS, as with any mapping. The length is
 //! checked at each window, so this needs a truncation in the milliseconds of its use.
@@ -12,6 +11,7 @@ use std::{
     ffi::c_void,
     fs::File,
     io,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     ptr::NonNull,
 };
@@ -22,7 +22,7 @@ use rustix::{
     mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap},
 };
 
-/// A regular file to map windows from.
+/// A regular file to read, or to map windows from.
 #[derive(Debug)]
 pub struct MappableFile {
     file: File,
@@ -31,7 +31,7 @@ pub struct MappableFile {
     page_bytes: u64,
 }
 
-/// Why a file or a part of it could not be mapped.
+/// Why a file or a part of it could not be read or mapped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MapError {
@@ -58,7 +58,7 @@ pub enum MapError {
 }
 
 impl MappableFile {
-    /// Opens a file for mapping. Later appends do not change its length here.
+    /// Opens a file. Later appends do not change its length here.
     pub fn open(path: &Path) -> Result<Self, MapError> {
         let system =
             |operation| move |source| MapError::System { operation, path: path.to_owned(), source };
@@ -78,14 +78,6 @@ impl MappableFile {
     /// Whether it had no bytes when it was opened.
     pub fn is_empty(&self) -> bool {
         self.length_bytes == 0
-    }
-
-    /// Requests a part before its use. Never waits.
-    pub fn will_need(&self, offset: u64, length: u64) {
-        if let Some(length) = std::num::NonZeroU64::new(length) {
-            // Advice only, as above.
-            let _ = fadvise(&self.file, offset, Some(length), FileAdvice::WillNeed);
-        }
     }
 
     /// Maps up to `length` bytes from `offset`, fewer at the end of the file.
@@ -119,6 +111,20 @@ impl MappableFile {
         }
         // Any other error (a kernel before 5.14) means page faults later, not wrong bytes.
         Ok(FileWindow { mapping: Some(mapping), skip })
+    }
+
+    /// Reads bytes from `offset` until `buffer` is full or the file ends. Returns their number.
+    pub fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, MapError> {
+        let rest = self.length_bytes.saturating_sub(offset);
+        let length = buffer.len().min(usize::try_from(rest).unwrap_or(usize::MAX));
+        match self.file.read_exact_at(&mut buffer[..length], offset) {
+            Ok(()) => Ok(length),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                let now_bytes = self.file.metadata().map_err(|e| self.system("inspect", e))?.len();
+                Err(self.shrank(now_bytes))
+            }
+            Err(error) => Err(self.system("read", error)),
+        }
     }
 
     fn system(&self, operation: &'static str, source: io::Error) -> MapError {
@@ -199,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_start_anywhere_and_end_with_the_file() {
+    fn windows_and_reads_start_anywhere_and_end_with_the_file() {
         let content: Vec<u8> = (0..20_000u32).map(|i| (i % 251) as u8).collect();
         let scratch = file_of("windows", &content);
         let file = MappableFile::open(scratch.path()).unwrap();
@@ -209,9 +215,14 @@ mod tests {
             let end = (offset + length).min(content.len());
             let window = file.map(offset as u64, length).unwrap();
             assert_eq!(window.bytes(), &content[offset..end], "{length} bytes from {offset}");
+            let mut buffer = vec![0; length];
+            let read = file.read(offset as u64, &mut buffer).unwrap();
+            assert_eq!(buffer[..read], content[offset..end], "{length} bytes read from {offset}");
         }
         assert!(file.map(20_000, 1).unwrap().bytes().is_empty());
         assert!(file.map(u64::MAX, usize::MAX).unwrap().bytes().is_empty());
+        assert_eq!(file.read(20_000, &mut [0]).unwrap(), 0);
+        assert_eq!(file.read(u64::MAX, &mut [0]).unwrap(), 0);
     }
 
     #[test]
@@ -226,7 +237,10 @@ mod tests {
         let scratch = file_of("shrinks", &[7; 10_000]);
         let file = MappableFile::open(scratch.path()).unwrap();
         std::fs::OpenOptions::new().write(true).open(scratch.path()).unwrap().set_len(100).unwrap();
-        let error = file.map(0, 10_000).unwrap_err().to_string();
-        assert!(error.contains("shrank to 100 bytes") && error.contains("shrinks"), "{error}");
+        let read = file.read(0, &mut [0; 10_000]).unwrap_err();
+        for error in [file.map(0, 10_000).unwrap_err(), read] {
+            let error = error.to_string();
+            assert!(error.contains("shrank to 100 bytes") && error.contains("shrinks"), "{error}");
+        }
     }
 }

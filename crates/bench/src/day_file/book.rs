@@ -45,9 +45,9 @@ time); they are medians over rounds. Ratios are medians over rounds too. Allocat
 `start-up` and not part of the times. A compressed file is decompressed within the time:
 decompress it before. JSON is one list with an object for each row.
 
-`peak` is the most memory of the process (VmHWM), including the program and some megabytes of the
-mapped file. `anonymous` is the most memory seen that belongs to no file (RssAnon, read every 32
-MB of the file and at the end); it may miss the moment in which a growing table exists twice.
+`peak` is the most memory of the process (VmHWM), including the program. `anonymous` is the most
+memory seen that belongs to no file (RssAnon, read every 32 MB of the file and at the end); it may
+miss the moment in which a growing table exists twice.
 
 With --repeat the file goes through the same books several times. If a day ends with live orders,
 the next one finds their references in use and counts anomalies.

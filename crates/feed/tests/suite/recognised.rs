@@ -8,10 +8,7 @@ use std::{
     path::Path,
 };
 
-use nanotape_feed::{
-    DayEnd, DaySource, SourceError, read_day,
-    source::{RECORD_WITHIN_BYTES, WINDOW_BYTES},
-};
+use nanotape_feed::{DayEnd, DaySource, SourceError, read_day, source::RECORD_WITHIN_BYTES};
 use nanotape_harness::{Random, Scratch, skipped};
 
 use crate::support::{Seen, framed, messages};
@@ -107,9 +104,9 @@ fn a_day_that_is_damaged_at_the_beginning_is_not_refused() {
 }
 
 #[test]
-fn a_day_of_more_than_a_window_is_read_from_its_beginning() {
-    let mut bytes = framed(&messages(WINDOW_BYTES as u64 / 90));
-    assert!(bytes.len() > WINDOW_BYTES);
+fn a_day_of_many_blocks_is_read_from_its_beginning() {
+    let mut bytes = framed(&messages(8 * RECORD_WITHIN_BYTES as u64 / 90));
+    assert!(bytes.len() > 8 * RECORD_WITHIN_BYTES);
     bytes[..700_000].fill(b' ');
     accepted(&bytes, "700,000 spaces");
 }

@@ -1,4 +1,4 @@
-//! Every source (mapped, compressed, piped) delivers the same messages and reports where it ended.
+//! Every source (plain, compressed, piped) delivers the same messages and reports where it ended.
 
 use std::{
     fs,
@@ -6,7 +6,7 @@ use std::{
 };
 
 use flate2::{Compression as Level, write::GzEncoder};
-use nanotape_feed::{DayEnd, DaySource, DaySummary, SourceError, read_day, source::WINDOW_BYTES};
+use nanotape_feed::{DayEnd, DaySource, DaySummary, SourceError, read_day};
 use nanotape_harness::Scratch;
 
 use crate::support::{Seen, framed, messages};
@@ -31,10 +31,10 @@ fn read_file(name: &str, content: &[u8]) -> (Seen, DaySummary) {
 
 #[test]
 fn every_way_in_gives_the_same_messages() {
-    // More than two windows and several blocks, so that records straddle both.
-    let all = messages(2 * WINDOW_BYTES as u64 / 90);
+    // Many blocks of every source, so that records straddle them.
+    let all = messages(200_000);
     let bytes = framed(&all);
-    assert!(bytes.len() > 2 * WINDOW_BYTES);
+    assert!(bytes.len() > 8 << 20);
     let zstd = zstd::encode_all(&bytes[..], 1).unwrap();
     let two_members = [gzip(&bytes[..1_000_001]), gzip(&bytes[1_000_001..])].concat();
     let two_frames =
@@ -58,6 +58,40 @@ fn every_way_in_gives_the_same_messages() {
         let piped = DaySource::stream("pipe".into(), io::Cursor::new(content), None).unwrap();
         let (seen, summary) = read(piped);
         assert!(seen.bodies() == all && summary.fault.is_none());
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_while_it_is_read_is_named() {
+    let scratch = Scratch::new("shrinks");
+    fs::write(scratch.path(), framed(&messages(100_000))).unwrap();
+    let mut source = DaySource::open(scratch.path()).unwrap();
+    let read = source.next_block(0).unwrap().bytes.len();
+    fs::OpenOptions::new().write(true).open(scratch.path()).unwrap().set_len(9).unwrap();
+    let error = source.next_block(read).unwrap_err().to_string();
+    assert!(error.contains("shrinks") && error.contains("the file shrank to 9 bytes"), "{error}");
+}
+
+#[test]
+fn unused_bytes_of_a_file_are_at_the_front_of_its_next_block() {
+    let scratch = Scratch::new("unused");
+    let bytes = framed(&messages(100_000));
+    fs::write(scratch.path(), &bytes).unwrap();
+    // The last two leave more unused than a reader may.
+    for part in [0, 1, 2, 8, 1_000] {
+        let mut source = DaySource::open(scratch.path()).unwrap();
+        let (mut used, mut offset) = (0, 0);
+        loop {
+            let block = source.next_block(used).unwrap();
+            offset += used;
+            assert_eq!(block.offset, offset as u64);
+            assert!(bytes[offset..].starts_with(block.bytes));
+            if block.is_last {
+                assert_eq!(offset + block.bytes.len(), bytes.len());
+                break;
+            }
+            used = block.bytes.len().checked_div(part).unwrap_or(0);
+        }
     }
 }
 

@@ -90,8 +90,8 @@ pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate
     let mut source = match (file.as_os_str() == "-", pace) {
         (true, _) => DaySource::stdin()?,
         (false, Pace::Max) => DaySource::open(file)?,
-        // A paced run lasts hours. If the file is truncated meanwhile, a mapping would end the
-        // process.
+        // A paced run lasts hours. A second thread waits for the disk, and a file that is truncated
+        // meanwhile is a day that ends early.
         (false, Pace::Recorded { .. }) => DaySource::open_unmapped(file)?,
     };
     // The first bytes of standard input might come later than a reader of the ring.
