@@ -64,7 +64,7 @@ impl Batched for Batch<'_> {
         self.count
     }
 
-    // Out of line it would take the batch by its address, and each message would be counted in memory.
+    // Out of line it would take the batch by its address, so that messages are counted in memory.
     #[inline(always)]
     fn publish(self) -> u64 {
         match self.gate {
