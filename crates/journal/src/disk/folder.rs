@@ -280,8 +280,8 @@ impl Disk for Folder {
     fn reuse(&self, spare: &str, name: &str, bytes: u64) -> Option<Self::Writable> {
         let file = self.open_file(spare, OFlags::RDWR | OFlags::NOFOLLOW).ok()?;
         let reused = self.rename(spare, name).and_then(|()| {
-            // No process opens it by the name of its segment any more. A hard link is a copy that
-            // somebody keeps.
+            // No process opens it by the name of its segment any more. A hard link is a copy to
+            // keep.
             if !is_open_once(&file)? || file.metadata()?.nlink() > 1 {
                 return Err(io::ErrorKind::ResourceBusy.into());
             }

@@ -62,7 +62,7 @@ fn a_pruned_segment_becomes_the_next_one_and_nothing_of_it_is_left() {
     let records = read(path);
     assert!(records.iter().all(|it| it.payload == payload(it.sequence, 900)));
     assert_eq!((records[0].segment, inode(segment(path, 7))), (7, new));
-    // An appender that ends keeps no room that nobody uses.
+    // An appender that ends removes unused spare files.
     keep(path, 1);
     assert!(!spares(path).is_empty());
     appender.close().unwrap();
@@ -99,7 +99,7 @@ fn a_segment_that_a_reader_has_open_stays_as_it_is() {
 }
 
 #[test]
-fn a_copy_that_somebody_keeps_is_not_overwritten() {
+fn a_hard_link_of_a_pruned_segment_is_not_overwritten() {
     let place = Scratch::new("linked");
     let path = place.path();
     let mut appender = Appender::open(path, &options()).unwrap();

@@ -41,7 +41,7 @@ const HISTORY: u16 = 10;
 const KILLED: u16 = 11;
 const NEXT: u16 = 12;
 
-fn options() -> AppenderOptions {
+pub(super) fn options() -> AppenderOptions {
     AppenderOptions {
         segment_bytes: 1 << 16,
         roll_cycle: RollCycle::Size,

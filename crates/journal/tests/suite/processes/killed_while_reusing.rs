@@ -5,9 +5,7 @@
 use std::path::Path;
 
 use nanotape_harness::{Scratch, mixed, survives};
-use nanotape_journal::{
-    Appender, AppenderOptions, PruneOptions, RollCycle, Start, Tail, Tailer, prune,
-};
+use nanotape_journal::{Appender, PruneOptions, Start, Tail, Tailer, prune};
 use nanotape_shm::kill_points;
 
 use crate::{
@@ -15,6 +13,7 @@ use crate::{
     processes::{
         campaign,
         children::{command, make_word, read_word, word_to_write},
+        killed_at_every_store::options,
         records::{check, payload},
     },
 };
@@ -25,15 +24,6 @@ const KILLS: u64 = 40;
 const LAST: u64 = 9;
 
 const WRITER: u16 = 11;
-
-fn options() -> AppenderOptions {
-    AppenderOptions {
-        segment_bytes: 1 << 16,
-        roll_cycle: RollCycle::Size,
-        has_pretoucher: false,
-        ..AppenderOptions::default()
-    }
-}
 
 fn append(appender: &mut Appender) -> u64 {
     let next = appender.next_sequence();
