@@ -1,7 +1,7 @@
 //! The tests of the journal's public interface, one module for each subject.
 //!
 //! One program, so that it is linked once. `no_allocation` is separate because it has its own
-//! allocator.
+//! allocator, and `reused` because it starts no processes.
 
 #![cfg(not(nanotape_loom))]
 
@@ -16,7 +16,6 @@ mod named;
 mod processes;
 mod prune;
 mod repair;
-mod reused;
 mod simulated;
 mod upkeep_faults;
 mod verify;

@@ -1,4 +1,13 @@
 //! Pruned segments of a journal in memory become the next ones, unless a process still has them.
+//!
+//! A separate program: a process that a test of the suite starts has all open files of the suite
+//! for a moment, and so has each pruned segment.
+
+#![cfg(not(nanotape_loom))]
+
+#[expect(dead_code, reason = "the suite uses all of it")]
+#[path = "suite/damage.rs"]
+mod damage;
 
 use std::{
     fs,
@@ -9,7 +18,7 @@ use std::{
 use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, PruneOptions, Start, Tail, Tailer, prune};
 
-use crate::damage::{assert_clean, options, payload, read, segment, segments, time};
+use damage::{assert_clean, options, payload, read, segment, segments, time};
 
 /// The spare names that `docs/formats/journal.md` lists.
 const SPARES: [&str; 2] = ["18446744073709551615.part", "18446744073709551614.part"];
