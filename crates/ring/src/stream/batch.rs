@@ -1,9 +1,8 @@
 //! Messages that readers see together or not at all.
 
-use nanotape_shm::copy_into;
+use nanotape_shm::{WORD_BYTES, Word, copy_into};
 
 use super::{
-    frame::HEADER_WORDS,
     index::Boundary,
     writer::{Gate, Writer},
 };
@@ -28,11 +27,24 @@ impl<'writer> Batch<'writer> {
         let Boundary { position, sequence } = writer.next();
         Self { writer, first: sequence, position, gate: None, count: 0 }
     }
-}
 
-impl Batched for Batch<'_> {
+    /// Adds a message whose payload `fill` writes, in the usual case; whether it is one.
     #[inline(always)]
-    fn push(&mut self, type_id: u16, payload: &[u8]) -> Result<(), PublishError> {
+    fn add(&mut self, message: (u16, usize), fill: impl FnOnce(&[Word])) -> bool {
+        let next = (self.position, self.first + self.count);
+        let Some((gate, end)) = self.writer.write_at_once(next, message, self.gate, fill) else {
+            return false;
+        };
+        self.gate = Some(gate);
+        self.position = end;
+        self.count += 1;
+        true
+    }
+
+    /// Adds a message at the end of a lap or of the reserved range, or finds that there is no room.
+    #[cold]
+    #[inline(never)]
+    fn add_otherwise(&mut self, type_id: u16, payload: &[u8]) -> Result<(), PublishError> {
         let frame = self.writer.frame(self.position, type_id, payload.len())?;
         copy_into(self.writer.payload(&frame), payload);
         let sequence = self.first + self.count;
@@ -41,6 +53,16 @@ impl Batched for Batch<'_> {
         self.count += 1;
         Ok(())
     }
+}
+
+impl Batched for Batch<'_> {
+    #[inline(always)]
+    fn push(&mut self, type_id: u16, payload: &[u8]) -> Result<(), PublishError> {
+        if self.add((type_id, payload.len()), |words| copy_into(words, payload)) {
+            return Ok(());
+        }
+        self.add_otherwise(type_id, payload)
+    }
 
     #[inline(always)]
     fn push_words<const N: usize>(
@@ -48,16 +70,13 @@ impl Batched for Batch<'_> {
         type_id: u16,
         payload: [u64; N],
     ) -> Result<(), PublishError> {
-        let sequence = self.first + self.count;
-        let Some(gate) =
-            self.writer.frame_of_words(self.position, type_id, sequence, payload, self.gate)
-        else {
-            return self.push(type_id, payload.map(u64::to_ne_bytes).as_flattened());
+        let fill = |words: &[Word]| {
+            words.iter().zip(payload).rev().for_each(|(word, value)| word.store(value));
         };
-        self.gate = Some(gate);
-        self.position += HEADER_WORDS + N as u64;
-        self.count += 1;
-        Ok(())
+        if self.add((type_id, const { N * WORD_BYTES }), fill) {
+            return Ok(());
+        }
+        self.add_otherwise(type_id, payload.map(u64::to_ne_bytes).as_flattened())
     }
 
     fn len(&self) -> u64 {

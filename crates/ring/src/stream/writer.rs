@@ -25,7 +25,7 @@ use super::{
     claim::Claim,
     frame::{Commit, HEADER_WORDS, frame_words},
     index::{self, Boundary},
-    layout::{COMMITTED, HEARTBEAT, Layout, MIN_CAPACITY_BYTES, RESERVED, TS_PUBLISH},
+    layout::{COMMITTED, HEARTBEAT, Layout, RESERVED, TS_PUBLISH},
     reader::Reader,
     recovery::{self, End},
     walk::{Step, Walk},
@@ -45,9 +45,6 @@ pub(crate) const FIRST_SEQUENCE: u64 = 1;
 const AHEAD_WORDS: u64 = 96;
 
 const CACHE_LINE_WORDS: u64 = 8;
-
-/// Words of the longest message that fits into the smallest ring.
-const LONGEST_OF_WORDS: usize = MIN_CAPACITY_BYTES / 4 / WORD_BYTES;
 
 /// The one writer of a stream ring.
 #[derive(Debug)]
@@ -125,44 +122,42 @@ impl Writer {
         Ok(frame)
     }
 
-    /// Writes all of a frame of whole words but the gate, as [`frame`](Self::frame),
-    /// [`payload`](Self::payload) and [`finish`](Self::finish) do: with one check of bounds,
-    /// because the frame and the word after it are in one lap. `None` in all other cases.
+    /// Writes all of a frame but the gate, which it returns with the position after the frame: as
+    /// [`frame`](Self::frame), [`payload`](Self::payload) and [`finish`](Self::finish) do, with one
+    /// check of bounds, because the frame and the word after it are in one lap. `None` in all other
+    /// cases.
     #[inline(always)]
-    pub(super) fn frame_of_words<const N: usize>(
+    pub(super) fn write_at_once(
         &self,
-        position: u64,
-        type_id: u16,
-        sequence: u64,
-        payload: [u64; N],
+        (position, sequence): (u64, u64),
+        (type_id, length): (u16, usize),
         gate: Option<Gate>,
-    ) -> Option<Gate> {
-        let length = const { (N * WORD_BYTES) as u32 };
-        let end = position + const { HEADER_WORDS + N as u64 };
-        let place = self.layout.place(position);
-        if N > LONGEST_OF_WORDS
-            || place + const { HEADER_WORDS + N as u64 + 1 } > self.layout.capacity
+        fill: impl FnOnce(&[Word]),
+    ) -> Option<(Gate, u64)> {
+        let length = u32::try_from(length).ok()?;
+        let end = position + frame_words(length);
+        if length > self.layout.max_length()
+            || self.layout.place(position) + frame_words(length) + 1 > self.layout.capacity
             || end + 1 > self.reserved
             || end - self.position > self.layout.max_batch()
         {
             return None;
         }
-        let at = self.layout.word(position);
+        let (at, count) = (self.layout.word(position), frame_words(length) as usize);
         let all = self.region.words();
-        let words = &all[at..][..const { HEADER_WORDS as usize + N + 1 }];
-        words[const { HEADER_WORDS as usize + N }].store(0);
+        let (frame, after) = all[at..][..count + 1].split_at(count);
+        after[0].store(0);
         for ahead in [AHEAD_WORDS, AHEAD_WORDS + CACHE_LINE_WORDS] {
-            prefetch_for_writing(all, at + N + ahead as usize);
+            prefetch_for_writing(all, at + count + ahead as usize);
         }
-        for index in (0..N).rev() {
-            words[HEADER_WORDS as usize + index].store(payload[index]);
-        }
-        words[1].store(sequence);
+        let (header, payload) = frame.split_at(HEADER_WORDS as usize);
+        fill(payload);
+        header[1].store(sequence);
         let first = Gate { word: at, commit: Commit::message(length, type_id) };
         if gate.is_some() {
-            words[0].store(first.commit);
+            header[0].store(first.commit);
         }
-        Some(gate.unwrap_or(first))
+        Some((gate.unwrap_or(first), end))
     }
 
     #[cold]
@@ -251,7 +246,7 @@ impl Writer {
 
     #[cold]
     #[inline(never)]
-    fn publish_held(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
+    fn publish_as_batch(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
         let mut batch = self.batch();
         batch.push(type_id, payload)?;
         Ok(batch.publish())
@@ -301,12 +296,13 @@ impl Publish for Writer {
     #[inline(always)]
     fn publish(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
         if self.holds {
-            return self.publish_held(type_id, payload);
+            return self.publish_as_batch(type_id, payload);
         }
-        let frame = self.frame(self.position, type_id, payload.len())?;
-        copy_into(self.payload(&frame), payload);
-        let gate = self.finish(&frame, self.sequence, None);
-        Ok(self.open(gate, frame.end, 1))
+        let (next, message) = ((self.position, self.sequence), (type_id, payload.len()));
+        match self.write_at_once(next, message, None, |words| copy_into(words, payload)) {
+            Some((gate, end)) => Ok(self.open(gate, end, 1)),
+            None => self.publish_as_batch(type_id, payload),
+        }
     }
 
     #[inline]
