@@ -1,38 +1,95 @@
-//! When a reader that waits asks for the lines of the next message.
+//! What a reader does on AMD's processors when it has read all messages.
 //!
-//! A message of two lines costs two transfers between the cores, one after the other, unless the
-//! reader asks for the second line while it polls the first one. On AMD's processors both then come
-//! at the same time. On Intel's it takes them from the writer while it writes (decision 0040).
+//! A look at a word that the other core is about to write takes its line away from it. A message of
+//! two lines costs two transfers, one after the other, unless the reader asks for the second line
+//! while it polls the first one. So a reader that waits pauses after each look, and asks for the
+//! lines of the next message. One that is just behind a writer at full speed rests instead: then it
+//! reads many messages, whose lines come together, and not each one from under the writer's stores.
+//! Intel's processors gain nothing from the second line, and pause for longer (decisions 0040 and
+//! 0047).
+
+use std::hint::spin_loop;
 
 use nanotape_shm::is_amd;
 
-/// Empty looks in a row after which a reader asks for lines. One that is just behind a writer at
-/// full speed finds nothing now and then: asking would slow both (bench: ring/stream/throughput).
-const IN_A_ROW: u32 = 8;
+/// Pauses of a rest: half a microsecond, in which two cores exchange a line twice.
+const REST: u32 = 24;
 
-/// How long a reader has waited, in looks.
+/// Pauses of a reader of batches, which get longer.
+pub(crate) const LONG_REST: u32 = 48;
+
+/// Messages that a rest must bring: fewer come sooner if the reader polls.
+const WORTH: u64 = 8;
+
+/// A message that comes after this many empty looks was not just behind the one before.
+const FEW_LOOKS: u32 = 8;
+
+/// Logarithm of the number of chances that are left unused after several useless rests.
+const MOST_FAILURES: u32 = 12;
+
+/// A reader's looks, and whether rests bring messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    asks: bool,
+    helps: bool,
+    has_rested: bool,
+    /// The number of the next message at the last empty look.
+    next: u64,
+    /// Empty looks for this message, after the first one.
     empty_looks: u32,
+    /// Useless rests in a row.
+    failures: u32,
+    /// Chances to leave unused before the next rest.
+    unused: u32,
 }
 
 impl Waiting {
     pub(crate) fn new() -> Self {
-        Self { asks: is_amd(), empty_looks: 0 }
+        Self {
+            helps: is_amd(),
+            has_rested: false,
+            next: 0,
+            empty_looks: FEW_LOOKS,
+            failures: 0,
+            unused: 0,
+        }
     }
 
-    /// Counts an empty look; whether to ask for the lines of the next message.
+    /// After an empty look for the message with this number: pauses or rests. Whether to ask for
+    /// the lines of the message.
     #[inline(always)]
-    pub(crate) fn is_long(&mut self) -> bool {
+    pub(crate) fn asks(&mut self, next: u64) -> bool {
+        if !self.helps {
+            return false;
+        }
+        if next != self.next {
+            self.catch_up(next, REST);
+            return false;
+        }
         self.empty_looks = self.empty_looks.saturating_add(1);
-        self.asks && self.empty_looks > IN_A_ROW
+        spin_loop();
+        true
     }
 
-    /// There was a message.
-    #[inline(always)]
-    pub(crate) fn end(&mut self) {
-        self.empty_looks = 0;
+    /// The reader has read everything before the message with this number. Rests if the last rest
+    /// was worth it, or if this one may be.
+    #[inline(never)]
+    pub(crate) fn catch_up(&mut self, next: u64, pauses: u32) {
+        if self.is_rest_due(next) {
+            (0..pauses).for_each(|_| spin_loop());
+        }
+    }
+
+    fn is_rest_due(&mut self, next: u64) -> bool {
+        let read = next.wrapping_sub(self.next);
+        let is_close = self.empty_looks < FEW_LOOKS;
+        (self.next, self.empty_looks) = (next, 0);
+        if self.has_rested {
+            self.failures = if read < WORTH { MOST_FAILURES.min(self.failures + 1) } else { 0 };
+            self.unused = (1 << self.failures) - 1;
+        }
+        self.has_rested = self.helps && is_close && self.unused == 0;
+        self.unused -= u32::from(is_close && self.unused > 0);
+        self.has_rested
     }
 }
 
@@ -40,14 +97,48 @@ impl Waiting {
 mod tests {
     use super::*;
 
+    fn on_amd() -> Waiting {
+        Waiting { helps: true, ..Waiting::new() }
+    }
+
     #[test]
-    fn a_reader_asks_only_after_several_empty_looks_in_a_row() {
-        let mut waiting = Waiting { asks: true, empty_looks: 0 };
-        let mut looks = |count: usize| (0..count).filter(|_| waiting.is_long()).count();
-        assert_eq!((looks(8), looks(3)), (0, 3));
-        waiting.end();
-        assert!(!waiting.is_long());
-        let mut other = Waiting { asks: false, empty_looks: u32::MAX };
-        assert!(!other.is_long());
+    fn a_reader_asks_for_lines_from_its_second_empty_look_on() {
+        let mut waiting = on_amd();
+        assert_eq!(
+            [1, 1, 1, 2, 2].map(|next| waiting.asks(next)),
+            [false, true, true, false, true]
+        );
+        let mut other = Waiting { helps: false, ..Waiting::new() };
+        assert!(!(0..100).any(|_| other.asks(1)));
+    }
+
+    /// How often a reader rests, of 4,000 times that it catches up, if it then has read `read`
+    /// messages, after `looks` empty looks for the first of them.
+    fn rests(read: u64, looks: usize) -> usize {
+        let mut waiting = on_amd();
+        let mut next = 1;
+        let times = (0..4_000).filter(|_| {
+            (0..looks).for_each(|_| _ = waiting.asks(next));
+            next += read;
+            waiting.is_rest_due(next)
+        });
+        times.count()
+    }
+
+    #[test]
+    fn a_reader_rests_only_while_that_brings_messages() {
+        assert_eq!((rests(WORTH, 2), rests(1_000_000, 4)), (4_000, 4_000));
+        // Useless rests become rare, and messages that come late need none.
+        assert_eq!(rests(WORTH - 1, 2), 11);
+        assert_eq!((rests(1, 20), rests(100, 20)), (0, 0));
+    }
+
+    #[test]
+    fn a_reader_that_jumps_back_or_elsewhere_goes_on() {
+        let mut waiting = on_amd();
+        for next in [u64::MAX, 1, 7, 3, u64::MAX - 1] {
+            waiting.catch_up(next, 1);
+            assert!(waiting.asks(next));
+        }
     }
 }

@@ -14,8 +14,11 @@ use crate::{
     Corruption, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
     Subscribe,
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
-    waiting::Waiting,
+    waiting::{LONG_REST, Waiting},
 };
+
+/// As in the stream ring.
+const SHORT_BATCH: u64 = 64;
 
 const CACHE_LINE_WORDS: usize = 8;
 
@@ -33,6 +36,8 @@ pub struct Reader {
     /// The last loaded value of `committed`.
     committed: u64,
     rejoin: Rejoin,
+    /// The last batch was short, and everything that was there.
+    is_close: bool,
     waiting: Waiting,
 }
 
@@ -46,6 +51,7 @@ impl Reader {
             sequence: 1,
             committed: 0,
             rejoin: Rejoin::default(),
+            is_close: false,
             waiting: Waiting::new(),
         };
         reader.seek(start)?;
@@ -190,12 +196,11 @@ impl Subscribe for Reader {
             if version > written(self.sequence) {
                 return self.lapped();
             }
-            if self.waiting.is_long() {
+            if self.waiting.asks(self.sequence) {
                 prefetch(slot, CACHE_LINE_WORDS);
             }
             return Ok(Read::Empty);
         }
-        self.waiting.end();
         let described = slot[DESCRIPTION].load();
         let made = self.layout.described(described).map(|(length, type_id)| {
             let received = Received { sequence: self.sequence, type_id, length };
@@ -216,7 +221,17 @@ impl Subscribe for Reader {
         buffer: &mut [u8],
         mut visit: impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<Read<u64>, ReadError> {
-        let Some(available) = self.available() else { return self.nothing() };
+        if self.is_close {
+            self.waiting.catch_up(self.sequence, LONG_REST);
+            self.is_close = false;
+        }
+        let Some(available) = self.available() else {
+            if self.waiting.asks(self.sequence) {
+                let slot = self.layout.slot(self.sequence);
+                prefetch(self.region.words(), slot + CACHE_LINE_WORDS);
+            }
+            return self.nothing();
+        };
         let slot_bytes = self.layout.slot_words * WORD_BYTES;
         let to_end = self.layout.slots - (self.sequence - 1) % self.layout.slots;
         let count = available.min(to_end).min((buffer.len() / slot_bytes) as u64) as usize;
@@ -255,7 +270,9 @@ impl Subscribe for Reader {
                 break;
             }
         }
-        Ok(Read::Message(self.sequence - first))
+        let read = self.sequence - first;
+        self.is_close = read == available && read < SHORT_BATCH;
+        Ok(Read::Message(read))
     }
 
     #[inline]

@@ -13,8 +13,8 @@
 //! `reserved`. If `committed` lags, because its writer died before it stored it, the reader follows
 //! all frames.
 //!
-//! A poll that finds nothing for a while also asks for the other lines of the expected message, on
-//! processors on which that helps ([`Waiting`]).
+//! A poll that finds nothing pauses, and asks for the other lines of the expected message; a reader
+//! just behind a fast writer rests. Both only on processors on which that helps ([`Waiting`]).
 //! Failure: everything in the region is checked before use. A value that no writer stores is
 //! [`ReadError::Damaged`].
 
@@ -31,13 +31,16 @@ use super::{
 use crate::{
     Corruption, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, Subscribe,
     edges::{COMMIT, PUBLISH, RESERVE},
-    waiting::Waiting,
+    waiting::{LONG_REST, Waiting},
 };
 
 /// Limit of frames that a reader of batches follows before it loads `committed`. The line of
 /// `committed` is stored to for every message: a reader with a small lag that loaded it at each
 /// poll would slow the writer to a third (bench: ring/stream/throughput/lossless-batch-read).
 const FOLLOWED: u64 = if cfg!(nanotape_loom) { 2 } else { 16 };
+
+/// A reader of batches that are as long as this has no need to rest.
+const SHORT_BATCH: u64 = 32;
 
 const CACHE_LINE_WORDS: usize = 8;
 
@@ -55,6 +58,8 @@ pub struct Reader {
     rejoin: Rejoin,
     /// Words of the last message.
     last_words: u64,
+    /// The last batch was short, and everything that was there.
+    is_close: bool,
     waiting: Waiting,
 }
 
@@ -77,6 +82,7 @@ impl Reader {
             committed: 0,
             rejoin: Rejoin::default(),
             last_words: HEADER_WORDS,
+            is_close: false,
             waiting: Waiting::new(),
         })
     }
@@ -144,9 +150,7 @@ impl Reader {
                     return Ok(Look::Frame { message, end: self.position + frame_words(length) });
                 }
                 Ok(Commit::Nothing) => {
-                    if self.waiting.is_long() {
-                        self.ask_ahead(at);
-                    }
+                    self.wait(at);
                     return Ok(Look::Nothing);
                 }
                 // Not a word of this lap.
@@ -213,18 +217,20 @@ impl Reader {
         Err(self.damaged(Corruption::Sequence(received.sequence)))
     }
 
-    /// Asks for the lines behind the polled one that a message as long as the last one has.
+    /// After an empty look at a word: if the reader waits, asks for the lines behind it that a
+    /// message as long as the last one has.
     #[inline(always)]
-    fn ask_ahead(&self, at: usize) {
-        prefetch(self.region.words(), at + CACHE_LINE_WORDS);
-        prefetch(self.region.words(), at + self.last_words as usize - 1);
+    fn wait(&mut self, at: usize) {
+        if self.waiting.asks(self.sequence) {
+            prefetch(self.region.words(), at + CACHE_LINE_WORDS);
+            prefetch(self.region.words(), at + self.last_words as usize - 1);
+        }
     }
 
     /// Moves past a message.
     #[inline(always)]
     fn advance(&mut self, end: u64) {
         self.last_words = end - self.position;
-        self.waiting.end();
         self.position = end;
         self.sequence += 1;
     }
@@ -329,9 +335,17 @@ impl Subscribe for Reader {
         buffer: &mut [u8],
         mut visit: impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<Read<u64>, ReadError> {
+        if self.is_close {
+            self.waiting.catch_up(self.sequence, LONG_REST);
+            self.is_close = false;
+        }
         loop {
-            let Some(available) = self.available() else { return self.nothing() };
-            let to_end = self.layout.capacity - self.layout.place(self.position);
+            let Some(available) = self.available() else {
+                self.wait(self.layout.word(self.position));
+                return self.nothing();
+            };
+            let first = self.position;
+            let to_end = self.layout.capacity - self.layout.place(first);
             let published = available.min(to_end);
             let words = published.min((buffer.len() / WORD_BYTES) as u64);
             let copy = &mut buffer[..words as usize * WORD_BYTES];
@@ -342,7 +356,11 @@ impl Subscribe for Reader {
             match self.show(copy, words == published, &mut visit)? {
                 // Only padding: the requested frames are at the beginning of the ring.
                 0 => continue,
-                count => return Ok(Read::Message(count)),
+                count => {
+                    let is_all = self.position == first + available;
+                    self.is_close = is_all && count < SHORT_BATCH;
+                    return Ok(Read::Message(count));
+                }
             }
         }
     }
