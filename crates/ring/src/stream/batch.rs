@@ -1,6 +1,6 @@
 //! Messages that readers see together or not at all.
 
-use nanotape_shm::{WORD_BYTES, Word, copy_into};
+use nanotape_shm::{WORD_BYTES, Word};
 
 use super::{
     index::Boundary,
@@ -28,40 +28,27 @@ impl<'writer> Batch<'writer> {
         Self { writer, first: sequence, position, gate: None, count: 0 }
     }
 
-    /// Adds a message whose payload `fill` writes, in the usual case; whether it is one.
+    /// The position and number of the next message.
     #[inline(always)]
-    fn add(&mut self, message: (u16, usize), fill: impl FnOnce(&[Word])) -> bool {
-        let next = (self.position, self.first + self.count);
-        let Some((gate, end)) = self.writer.write_at_once(next, message, self.gate, fill) else {
-            return false;
-        };
+    fn next(&self) -> (u64, u64) {
+        (self.position, self.first + self.count)
+    }
+
+    /// Counts a message, whose frame ends at a position.
+    #[inline(always)]
+    fn add(&mut self, (gate, end): (Gate, u64)) {
         self.gate = Some(gate);
         self.position = end;
         self.count += 1;
-        true
-    }
-
-    /// Adds a message at the end of a lap or of the reserved range, or finds that there is no room.
-    #[cold]
-    #[inline(never)]
-    fn add_otherwise(&mut self, type_id: u16, payload: &[u8]) -> Result<(), PublishError> {
-        let frame = self.writer.frame(self.position, type_id, payload.len())?;
-        copy_into(self.writer.payload(&frame), payload);
-        let sequence = self.first + self.count;
-        self.gate = Some(self.writer.finish(&frame, sequence, self.gate));
-        self.position = frame.end;
-        self.count += 1;
-        Ok(())
     }
 }
 
 impl Batched for Batch<'_> {
     #[inline(always)]
     fn push(&mut self, type_id: u16, payload: &[u8]) -> Result<(), PublishError> {
-        if self.add((type_id, payload.len()), |words| copy_into(words, payload)) {
-            return Ok(());
-        }
-        self.add_otherwise(type_id, payload)
+        let written = self.writer.write(self.next(), type_id, payload, self.gate)?;
+        self.add(written);
+        Ok(())
     }
 
     #[inline(always)]
@@ -70,13 +57,18 @@ impl Batched for Batch<'_> {
         type_id: u16,
         payload: [u64; N],
     ) -> Result<(), PublishError> {
-        let fill = |words: &[Word]| {
-            words.iter().zip(payload).rev().for_each(|(word, value)| word.store(value));
+        let (next, message) = (self.next(), (type_id, const { N * WORD_BYTES }));
+        // By index: an iterator over the values would store them to the stack first.
+        let fill = |words: &[Word]| (0..N).rev().for_each(|at| words[at].store(payload[at]));
+        let written = match self.writer.write_at_once(next, message, self.gate, fill) {
+            Some(written) => written,
+            None => {
+                let bytes = payload.map(u64::to_ne_bytes);
+                self.writer.write_in_pieces(next, type_id, bytes.as_flattened(), self.gate)?
+            }
         };
-        if self.add((type_id, const { N * WORD_BYTES }), fill) {
-            return Ok(());
-        }
-        self.add_otherwise(type_id, payload.map(u64::to_ne_bytes).as_flattened())
+        self.add(written);
+        Ok(())
     }
 
     fn len(&self) -> u64 {

@@ -116,6 +116,14 @@ impl Layout {
         u32::try_from(self.capacity_bytes() / 4).unwrap_or(u32::MAX)
     }
 
+    /// Whether a payload is not longer than [`max_length`](Self::max_length): without an
+    /// instruction if the length is known, and short enough for every ring.
+    #[inline(always)]
+    pub(crate) fn takes(self, length: u32) -> bool {
+        let least = const { MIN_CAPACITY_BYTES as u32 / 4 };
+        length <= least || u64::from(length) <= self.capacity * WORD_BYTES as u64 / 4
+    }
+
     /// Limit of words from the first frame of a batch to the end of its last. Padding and one frame
     /// of the longest kind always fit, and messages that are not published yet never overtake a
     /// reader that has read everything.

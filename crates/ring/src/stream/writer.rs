@@ -122,10 +122,40 @@ impl Writer {
         Ok(frame)
     }
 
-    /// Writes all of a frame but the gate, which it returns with the position after the frame: as
-    /// [`frame`](Self::frame), [`payload`](Self::payload) and [`finish`](Self::finish) do, with one
-    /// check of bounds, because the frame and the word after it are in one lap. `None` in all other
-    /// cases.
+    /// Writes all of a frame but the gate, which it returns with the position after the frame.
+    #[inline(always)]
+    pub(super) fn write(
+        &mut self,
+        next: (u64, u64),
+        type_id: u16,
+        payload: &[u8],
+        gate: Option<Gate>,
+    ) -> Result<(Gate, u64), PublishError> {
+        let fill = |words: &[Word]| copy_into(words, payload);
+        match self.write_at_once(next, (type_id, payload.len()), gate, fill) {
+            Some(written) => Ok(written),
+            None => self.write_in_pieces(next, type_id, payload, gate),
+        }
+    }
+
+    /// At the end of a lap or of the reserved range; or finds that there is no room. It takes and
+    /// returns values, because a batch whose address it had would be counted in memory.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn write_in_pieces(
+        &mut self,
+        (position, sequence): (u64, u64),
+        type_id: u16,
+        payload: &[u8],
+        gate: Option<Gate>,
+    ) -> Result<(Gate, u64), PublishError> {
+        let frame = self.frame(position, type_id, payload.len())?;
+        copy_into(self.payload(&frame), payload);
+        Ok((self.finish(&frame, sequence, gate), frame.end))
+    }
+
+    /// The usual case, with one check of bounds: the frame and the word after it are reserved and
+    /// in one lap. `None` in all other cases.
     #[inline(always)]
     pub(super) fn write_at_once(
         &self,
@@ -136,7 +166,7 @@ impl Writer {
     ) -> Option<(Gate, u64)> {
         let length = u32::try_from(length).ok()?;
         let end = position + frame_words(length);
-        if length > self.layout.max_length()
+        if !self.layout.takes(length)
             || self.layout.place(position) + frame_words(length) + 1 > self.layout.capacity
             || end + 1 > self.reserved
             || end - self.position > self.layout.max_batch()
@@ -246,7 +276,7 @@ impl Writer {
 
     #[cold]
     #[inline(never)]
-    fn publish_as_batch(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
+    fn publish_held(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
         let mut batch = self.batch();
         batch.push(type_id, payload)?;
         Ok(batch.publish())
@@ -296,13 +326,10 @@ impl Publish for Writer {
     #[inline(always)]
     fn publish(&mut self, type_id: u16, payload: &[u8]) -> Result<u64, PublishError> {
         if self.holds {
-            return self.publish_as_batch(type_id, payload);
+            return self.publish_held(type_id, payload);
         }
-        let (next, message) = ((self.position, self.sequence), (type_id, payload.len()));
-        match self.write_at_once(next, message, None, |words| copy_into(words, payload)) {
-            Some((gate, end)) => Ok(self.open(gate, end, 1)),
-            None => self.publish_as_batch(type_id, payload),
-        }
+        let (gate, end) = self.write((self.position, self.sequence), type_id, payload, None)?;
+        Ok(self.open(gate, end, 1))
     }
 
     #[inline]
