@@ -14,6 +14,7 @@
 //! - [`values`], [`hexdump`]: sizes, times and bytes, as typed and printed.
 #![forbid(unsafe_code)]
 
+mod behind;
 pub mod hexdump;
 pub mod interrupt;
 pub mod line;

@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use flate2::write::GzEncoder;
 
-use crate::{interrupt::Unfinished, progress};
+use crate::{behind::Behind, interrupt::Unfinished, progress};
 
 /// `-o`, `--force` and `--format`.
 #[derive(Args, Debug)]
@@ -181,12 +181,13 @@ impl Output {
         temporary_name.push(format!(".{}.partial", std::process::id()));
         let temporary = path.with_file_name(temporary_name);
         let (unfinished, file) = Unfinished::create(temporary).with_context(cannot)?;
-        let file = BufWriter::new(file);
         let partial = Some(Partial { file: unfinished, path: path.to_owned() });
         let sink = match path.extension().and_then(OsStr::to_str) {
-            Some("gz") => Sink::Gzip(GzEncoder::new(file, flate2::Compression::new(6))),
-            Some("zst") => Sink::Zstd(zstd::stream::write::Encoder::new(file, 3)?),
-            _ => Sink::Plain(Box::new(file)),
+            Some("gz") => {
+                Sink::Gzip(GzEncoder::new(BufWriter::new(file), flate2::Compression::new(6)))
+            }
+            Some("zst") => Sink::Zstd(zstd::stream::write::Encoder::new(BufWriter::new(file), 3)?),
+            _ => Sink::Plain(Box::new(Behind::new(file))),
         };
         Ok(Self { name, sink, partial })
     }
