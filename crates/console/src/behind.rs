@@ -61,8 +61,10 @@ impl Behind {
         if taken { Ok(()) } else { self.end() }
     }
 
-    /// Waits until the thread has written everything, and returns its error.
+    /// Waits until the thread has written everything, and returns its error. What comes after that
+    /// is written by the caller.
     fn end(&mut self) -> io::Result<()> {
+        self.may_start = false;
         let Some(Writer { full, thread, .. }) = self.writer.take() else { return Ok(()) };
         drop(full);
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
