@@ -140,7 +140,7 @@ fn a_day_at_full_speed_on_a_small_ring_is_recorded_whole() {
 
 #[test]
 fn a_recorder_that_is_killed_again_and_again_loses_nothing() {
-    let recorded = Recorded::new("run-journal-killed", 300_000);
+    let recorded = Recorded::new("run-journal-killed", 600_000);
     let mut plant = recorded.start(&["--capacity", "256KiB"]);
     let (mut random, mut kills) = (Random::new(7), 0);
     while plant.is_running() {

@@ -94,8 +94,14 @@ impl Running {
     pub(crate) fn end(&mut self) -> (Option<i32>, String, String) {
         self.input = None;
         let (mut said, mut complained) = (String::new(), String::new());
-        self.output.read_to_string(&mut said).unwrap();
-        self.complaints().read_to_string(&mut complained).unwrap();
+        self.complaints();
+        let Self { output, complaints, .. } = self;
+        // Both at once: the process waits while one of the two pipes is full.
+        std::thread::scope(|scope| {
+            let stderr = complaints.as_mut().unwrap();
+            scope.spawn(|| stderr.read_to_string(&mut complained).unwrap());
+            output.read_to_string(&mut said).unwrap();
+        });
         (self.process.wait().unwrap().code(), said, complained)
     }
 }
