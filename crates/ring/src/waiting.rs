@@ -16,7 +16,7 @@ use nanotape_shm::is_amd;
 const REST: u32 = 24;
 
 /// Pauses of a reader of batches, which get longer.
-pub(crate) const LONG_REST: u32 = 48;
+const LONG_REST: u32 = 48;
 
 /// Messages that a rest must bring: fewer come sooner if the reader polls.
 const WORTH: u64 = 8;
@@ -32,7 +32,9 @@ const MOST_FAILURES: u32 = 12;
 pub(crate) struct Waiting {
     helps: bool,
     has_rested: bool,
-    /// The number of the next message at the last empty look.
+    /// The last batch was short, and everything that was there.
+    was_short: bool,
+    /// The number of the next message when the reader last had read everything.
     next: u64,
     /// Empty looks for this message, after the first one.
     empty_looks: u32,
@@ -47,6 +49,7 @@ impl Waiting {
         Self {
             helps: is_amd(),
             has_rested: false,
+            was_short: false,
             next: 0,
             empty_looks: FEW_LOOKS,
             failures: 0,
@@ -70,10 +73,31 @@ impl Waiting {
         true
     }
 
+    /// Before a batch that begins with the message with this number: rests if the last one was
+    /// short.
+    #[inline(always)]
+    pub(crate) fn begin_batch(&mut self, next: u64) {
+        if self.was_short {
+            self.was_short = false;
+            self.catch_up(next, LONG_REST);
+        }
+    }
+
+    /// After a batch; `is_short`: and it was everything that was there.
+    #[inline(always)]
+    pub(crate) fn end_batch(&mut self, is_short: bool) {
+        self.was_short = self.helps && is_short;
+    }
+
+    /// The writer lapped the reader: a rest just before was too long for this ring.
+    pub(crate) fn lose(&mut self) {
+        self.judge(false);
+    }
+
     /// The reader has read everything before the message with this number. Rests if the last rest
     /// was worth it, or if this one may be.
     #[inline(never)]
-    pub(crate) fn catch_up(&mut self, next: u64, pauses: u32) {
+    fn catch_up(&mut self, next: u64, pauses: u32) {
         if self.is_rest_due(next) {
             (0..pauses).for_each(|_| spin_loop());
         }
@@ -83,13 +107,19 @@ impl Waiting {
         let read = next.wrapping_sub(self.next);
         let is_close = self.empty_looks < FEW_LOOKS;
         (self.next, self.empty_looks) = (next, 0);
-        if self.has_rested {
-            self.failures = if read < WORTH { MOST_FAILURES.min(self.failures + 1) } else { 0 };
-            self.unused = (1 << self.failures) - 1;
-        }
+        self.judge(read >= WORTH);
         self.has_rested = self.helps && is_close && self.unused == 0;
         self.unused -= u32::from(is_close && self.unused > 0);
         self.has_rested
+    }
+
+    /// Whether the last rest, if there was one since the last judgement, was worth it.
+    fn judge(&mut self, was_worth: bool) {
+        if self.has_rested {
+            self.failures = if was_worth { 0 } else { MOST_FAILURES.min(self.failures + 1) };
+            self.unused = (1 << self.failures) - 1;
+            self.has_rested = false;
+        }
     }
 }
 
@@ -131,6 +161,28 @@ mod tests {
         // Useless rests become rare, and messages that come late need none.
         assert_eq!(rests(WORTH - 1, 2), 11);
         assert_eq!((rests(1, 20), rests(100, 20)), (0, 0));
+    }
+
+    #[test]
+    fn a_rest_that_ends_with_a_loss_is_useless_however_many_messages_were_passed() {
+        let mut waiting = on_amd();
+        _ = waiting.asks(1);
+        assert!(waiting.is_rest_due(1_000));
+        waiting.lose();
+        assert!(!waiting.is_rest_due(2_000));
+        assert!(waiting.is_rest_due(3_000), "one chance was left unused");
+        assert!(waiting.is_rest_due(4_000));
+    }
+
+    #[test]
+    fn only_a_short_batch_is_followed_by_a_rest() {
+        let mut waiting = on_amd();
+        _ = waiting.asks(1);
+        for (next, is_short) in [(100, false), (200, true), (300, true)] {
+            waiting.end_batch(is_short);
+            waiting.begin_batch(next);
+            assert_eq!(waiting.has_rested, is_short);
+        }
     }
 
     #[test]

@@ -14,10 +14,11 @@ use crate::{
     Corruption, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
     Subscribe,
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
-    waiting::{LONG_REST, Waiting},
+    waiting::Waiting,
 };
 
-/// As in the stream ring.
+/// A reader of batches that are as long as this has no need to rest. Messages that take whole lines
+/// need more of them than in the stream ring.
 const SHORT_BATCH: u64 = 64;
 
 const CACHE_LINE_WORDS: usize = 8;
@@ -36,8 +37,6 @@ pub struct Reader {
     /// The last loaded value of `committed`.
     committed: u64,
     rejoin: Rejoin,
-    /// The last batch was short, and everything that was there.
-    is_close: bool,
     waiting: Waiting,
 }
 
@@ -51,7 +50,6 @@ impl Reader {
             sequence: 1,
             committed: 0,
             rejoin: Rejoin::default(),
-            is_close: false,
             waiting: Waiting::new(),
         };
         reader.seek(start)?;
@@ -91,6 +89,15 @@ impl Reader {
         followed
     }
 
+    /// After an empty look: if the reader waits, asks for the second line of the next message.
+    #[inline(always)]
+    fn wait(&mut self) {
+        if self.waiting.asks(self.sequence) {
+            let slot = self.layout.slot(self.sequence);
+            prefetch(self.region.words(), slot + CACHE_LINE_WORDS);
+        }
+    }
+
     /// There is no message for this reader: not yet, or no longer.
     #[inline]
     fn nothing<T>(&mut self) -> Result<Read<T>, ReadError> {
@@ -113,6 +120,7 @@ impl Reader {
         // `committed` may be an older value than the version.
         let next = (self.committed()? + 1).max((seen + 1).saturating_sub(self.layout.max_batch()));
         let to = self.behind(next, self.rejoin).max(self.sequence + 1);
+        self.waiting.lose();
         let gap = Gap { from: self.sequence, to: to - 1 };
         self.sequence = to;
         Ok(Read::Lapped(gap))
@@ -196,9 +204,7 @@ impl Subscribe for Reader {
             if version > written(self.sequence) {
                 return self.lapped();
             }
-            if self.waiting.asks(self.sequence) {
-                prefetch(slot, CACHE_LINE_WORDS);
-            }
+            self.wait();
             return Ok(Read::Empty);
         }
         let described = slot[DESCRIPTION].load();
@@ -221,15 +227,9 @@ impl Subscribe for Reader {
         buffer: &mut [u8],
         mut visit: impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<Read<u64>, ReadError> {
-        if self.is_close {
-            self.waiting.catch_up(self.sequence, LONG_REST);
-            self.is_close = false;
-        }
+        self.waiting.begin_batch(self.sequence);
         let Some(available) = self.available() else {
-            if self.waiting.asks(self.sequence) {
-                let slot = self.layout.slot(self.sequence);
-                prefetch(self.region.words(), slot + CACHE_LINE_WORDS);
-            }
+            self.wait();
             return self.nothing();
         };
         let slot_bytes = self.layout.slot_words * WORD_BYTES;
@@ -271,7 +271,7 @@ impl Subscribe for Reader {
             }
         }
         let read = self.sequence - first;
-        self.is_close = read == available && read < SHORT_BATCH;
+        self.waiting.end_batch(read == available && read < SHORT_BATCH);
         Ok(Read::Message(read))
     }
 

@@ -31,7 +31,7 @@ use super::{
 use crate::{
     Corruption, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, Subscribe,
     edges::{COMMIT, PUBLISH, RESERVE},
-    waiting::{LONG_REST, Waiting},
+    waiting::Waiting,
 };
 
 /// Limit of frames that a reader of batches follows before it loads `committed`. The line of
@@ -58,8 +58,6 @@ pub struct Reader {
     rejoin: Rejoin,
     /// Words of the last message.
     last_words: u64,
-    /// The last batch was short, and everything that was there.
-    is_close: bool,
     waiting: Waiting,
 }
 
@@ -82,7 +80,6 @@ impl Reader {
             committed: 0,
             rejoin: Rejoin::default(),
             last_words: HEADER_WORDS,
-            is_close: false,
             waiting: Waiting::new(),
         })
     }
@@ -268,6 +265,7 @@ impl Reader {
         if at.sequence <= self.sequence {
             return Err(self.damaged(Corruption::Sequence(at.sequence)));
         }
+        self.waiting.lose();
         let gap = Gap { from: self.sequence, to: at.sequence - 1 };
         (self.position, self.sequence) = (at.position, at.sequence);
         Ok(Read::Lapped(gap))
@@ -335,10 +333,7 @@ impl Subscribe for Reader {
         buffer: &mut [u8],
         mut visit: impl FnMut(Received, &[u8]) -> ControlFlow<()>,
     ) -> Result<Read<u64>, ReadError> {
-        if self.is_close {
-            self.waiting.catch_up(self.sequence, LONG_REST);
-            self.is_close = false;
-        }
+        self.waiting.begin_batch(self.sequence);
         loop {
             let Some(available) = self.available() else {
                 self.wait(self.layout.word(self.position));
@@ -358,7 +353,7 @@ impl Subscribe for Reader {
                 0 => continue,
                 count => {
                     let is_all = self.position == first + available;
-                    self.is_close = is_all && count < SHORT_BATCH;
+                    self.waiting.end_batch(is_all && count < SHORT_BATCH);
                     return Ok(Read::Message(count));
                 }
             }
