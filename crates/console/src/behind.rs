@@ -2,7 +2,7 @@
 //!
 //! Bounds: [`BUFFERS`] buffers. If all are full, the caller waits.
 //! Failure: an error of the file is returned by a later call, at the latest by `flush`. The file is
-//! then incomplete.
+//! then incomplete, as it is without a `flush` at the end.
 
 use std::{
     fs::File,
@@ -117,6 +117,8 @@ impl Write for Behind {
 mod tests {
     use std::fs;
 
+    use nanotape_harness::Scratch;
+
     use super::*;
 
     /// Bytes of which a lost, repeated or swapped piece is seen.
@@ -126,10 +128,11 @@ mod tests {
 
     #[test]
     fn a_file_has_all_bytes_in_their_order() {
-        let path = std::env::temp_dir().join(format!("nanotape-behind-{}", std::process::id()));
+        let scratch = Scratch::new("behind");
+        let path = scratch.path();
         for (length, piece) in [(0, 1), (1000, 7), (5 << 20, 65_537), (3 << 20, 1 << 20)] {
             for may_start in [true, false] {
-                let mut behind = Behind::new(File::create(&path).unwrap());
+                let mut behind = Behind::new(File::create(path).unwrap());
                 behind.may_start = may_start;
                 let bytes = bytes(length);
                 bytes.chunks(piece).for_each(|piece| behind.write_all(piece).unwrap());
@@ -138,10 +141,9 @@ mod tests {
                 // Also what comes after.
                 behind.write_all(b"end").unwrap();
                 behind.flush().unwrap();
-                assert!(fs::read(&path).unwrap() == [&bytes[..], b"end"].concat(), "{length}");
+                assert!(fs::read(path).unwrap() == [&bytes[..], b"end"].concat(), "{length}");
             }
         }
-        fs::remove_file(path).unwrap();
     }
 
     #[test]

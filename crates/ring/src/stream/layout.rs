@@ -181,3 +181,19 @@ impl Layout {
         position - self.place(position) + self.capacity
     }
 }
+
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_is_taken_up_to_the_longest() {
+        for capacity_bytes in [MIN_CAPACITY_BYTES, 1 << 20, 1 << 33, MAX_CAPACITY_BYTES] {
+            let layout = Layout::new(capacity_bytes).unwrap();
+            let longest = layout.max_length();
+            assert!(layout.takes(0) && layout.takes(longest));
+            let longer = longest.checked_add(1);
+            assert!(!longer.is_some_and(|length| layout.takes(length)), "{capacity_bytes}");
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
+    thread,
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -97,7 +98,7 @@ impl Running {
         self.complaints();
         let Self { output, complaints, .. } = self;
         // Both at once: the process waits while one of the two pipes is full.
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let stderr = complaints.as_mut().unwrap();
             scope.spawn(|| stderr.read_to_string(&mut complained).unwrap());
             output.read_to_string(&mut said).unwrap();
