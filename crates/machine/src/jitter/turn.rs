@@ -325,7 +325,9 @@ mod tests {
             real_time_priority: None,
             huge_pages: false,
         };
-        let options = TurnOptions { most_round_trips: 10, ..OPTIONS };
+        // A busy machine can keep both threads apart for longer than the other turns last.
+        let duration = Duration::from_secs(60);
+        let options = TurnOptions { duration, most_round_trips: 10, ..OPTIONS };
         assert_eq!(run_turn(&clock, &variant, &options).unwrap().series.count(), 10);
     }
 }
