@@ -15,6 +15,9 @@ pub(super) const BACKBONE: &str = "backbone";
 /// The plant that the goals apply to.
 pub(super) const PLANT: &str = "plant";
 
+/// The same with one tap.
+pub(super) const ONE_TAP: &str = "plant/1-tap";
+
 /// Every row. Rows with taps are last, fewest taps first.
 pub(super) const ROWS: &[Row<Plant>] = &[
     books(BACKBONE),
@@ -23,7 +26,7 @@ pub(super) const ROWS: &[Row<Plant>] = &[
     plant(PLANT, USUAL),
     plant("plant/all", Shape { kinds: RecordKinds::USUAL, ..USUAL }),
     plant("plant/small-ring", Shape { capacity_bytes: SMALL_RING_BYTES, ..USUAL }),
-    taps_row("plant/1-tap", 1),
+    taps_row(ONE_TAP, 1),
     taps_row("plant/2-taps", 2),
     taps_row("plant/3-taps", 3),
     taps_row("plant/4-taps", 4),
@@ -163,7 +166,7 @@ mod tests {
             limit_taps(&mut rows, processors);
             rows.last().map(|row| row.name)
         };
-        assert_eq!(last(0), Some("plant/1-tap"));
+        assert_eq!(last(0), Some(ONE_TAP));
         assert_eq!(last(1), Some("plant/2-taps"));
         assert_eq!(last(63), Some("plant/8-taps"));
         let named = select::<Plant>(&["plant/4-taps".to_owned()]).unwrap();
