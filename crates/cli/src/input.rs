@@ -102,10 +102,10 @@ impl DayArguments {
     }
 
     /// [`DayArguments::open`] with a second thread that reads the file, for a day that takes hours.
-    pub(crate) fn open_unmapped(&self) -> anyhow::Result<DaySource> {
+    pub(crate) fn open_on_thread(&self) -> anyhow::Result<DaySource> {
         let mut source = self.open()?;
         if let Some(path) = self.path() {
-            source = DaySource::open_unmapped(path)?;
+            source = DaySource::open_on_thread(path)?;
             self.groups.choose(&mut source)?;
         }
         Ok(source)

@@ -201,7 +201,7 @@ impl DaySource {
 
     /// Opens a file that a second thread reads, up to its end at that time: for a day that takes
     /// hours. The reader does not wait for the disk, and another process may truncate the file.
-    pub fn open_unmapped(path: &Path) -> Result<Self, SourceError> {
+    pub fn open_on_thread(path: &Path) -> Result<Self, SourceError> {
         Self::open_as(path, false)
     }
 

@@ -95,7 +95,7 @@ pub(crate) struct ExchangeArguments {
 pub(crate) fn run(arguments: &ExchangeArguments) -> anyhow::Result<Status> {
     arguments.require_consistent()?;
     let format = arguments.output.format_or(Format::Text)?;
-    let mut source = arguments.input.open_unmapped()?;
+    let mut source = arguments.input.open_on_thread()?;
     let interrupt = interrupt::install()?;
     let folder = std::env::temp_dir();
     let history = history_of(arguments.lines.session, arguments.input.path(), &folder)?;

@@ -132,7 +132,7 @@ impl From<FileOfCapture> for CaptureFormat {
 
 pub(crate) fn run(arguments: &ReplayArguments) -> anyhow::Result<Status> {
     let output = arguments.capture_output()?;
-    let mut source = arguments.input.open_unmapped()?;
+    let mut source = arguments.input.open_on_thread()?;
     let is_capture = source.is_capture()?;
     let options = arguments.options(is_capture)?;
     let Some((output, format)) = output else {

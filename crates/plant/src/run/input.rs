@@ -92,7 +92,7 @@ pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate
         (false, Pace::Max) => DaySource::open(file)?,
         // A paced run lasts hours. A second thread waits for the disk, and a file that is truncated
         // meanwhile is a day that ends early.
-        (false, Pace::Recorded { .. }) => DaySource::open_unmapped(file)?,
+        (false, Pace::Recorded { .. }) => DaySource::open_on_thread(file)?,
     };
     // The first bytes of standard input might come later than a reader of the ring.
     if file.as_os_str() != "-" && source.starts_with(DBN_MAGIC)? {
