@@ -200,7 +200,7 @@ fn open_journal(command: &RecordCommand, ring: &Path) -> Result<Option<Appender>
 const REPORTED_GAPS: u64 = 10;
 
 /// The lines about gaps. A recorder on a busy machine may lose messages many times a second, and
-/// waits while nobody reads its lines.
+/// waits until the supervisor has read its lines.
 #[derive(Default, Debug)]
 struct Gaps(u64);
 
