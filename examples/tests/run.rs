@@ -32,7 +32,7 @@ fn the_examples_name_one_crate_of_nanotape() {
             count += 1;
         }
     }
-    assert_eq!(count, 11);
+    assert_eq!(count, 12);
 }
 
 /// The path of an example.
@@ -291,6 +291,19 @@ fn slow_turns_are_told_with_their_causes() {
 }
 
 #[test]
+fn stages_are_timed_while_they_are_switched_on() {
+    let text = output_of("11_where_the_time_went", &[]).unwrap();
+    let parts: Vec<&str> = text.split("spans overwritten before they were read\n").collect();
+    assert_eq!(parts.len(), 4, "{text}");
+    let is_none = |line: &str| line.contains(" 0 spans, ");
+    let [off, some, every] = [1, 2, 3].map(|part| &parts[part]);
+    let stages = |part: &str| part.lines().filter(|line| line.starts_with("  work.")).count();
+    assert!([off, some, every].iter().all(|part| stages(part) == 2), "{text}");
+    let are_none = |part: &str| part.lines().filter(|line| is_none(line)).count();
+    assert_eq!([off, some, every].map(|part| are_none(part)), [2, 0, 0], "{text}");
+}
+
+#[test]
 fn every_example_is_short_and_says_what_you_will_see() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (name, most) in [
@@ -302,6 +315,7 @@ fn every_example_is_short_and_says_what_you_will_see() {
         ("08_log_to_a_journal.rs", 100),
         ("09_join_late_and_lose_nothing.rs", 80),
         ("10_why_was_it_slow.rs", 60),
+        ("11_where_the_time_went.rs", 110),
     ] {
         let source = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(source.starts_with("//!") && source.contains("you will see"), "{name}");

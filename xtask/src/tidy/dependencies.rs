@@ -59,7 +59,12 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-journal"],
         outside: &["log", "thiserror", "tracing-core", "tracing-subscriber"],
     },
-    Row { package: "nanotape-trace", inside: &[], outside: &[] },
+    // ring since docs/decisions/0048-spans-in-slot-rings.md.
+    Row {
+        package: "nanotape-trace",
+        inside: &["nanotape-shm", "nanotape-clock", "nanotape-ring"],
+        outside: &["thiserror"],
+    },
     Row { package: "nanotape-report", inside: &[], outside: &["serde_json"] },
     Row {
         package: "nanotape-lab",

@@ -1,0 +1,126 @@
+//! Reads the spans of a thread of any process, also of one that was killed.
+
+use std::path::{Path, PathBuf};
+
+use nanotape_clock::Stamp;
+use nanotape_ring::{Gap, Read, ReadError, Start, Subscribe as _, slots};
+use nanotape_shm::{Owner, SharedRegion};
+
+use super::{
+    layout::{
+        ANCHOR_TICKS, ANCHOR_UTC_NS, BUILD, KIND, LAYOUT, SITES, SWITCHES, TICKS_PER_SECOND, WORDS,
+        load_name,
+    },
+    sites::{MAX_SITES, SiteName},
+    span::{SPAN_BYTES, Span},
+    switch::{self, Rate},
+    tracer::{TraceError, spans_path},
+};
+
+/// A reader of the spans of one thread. The thread does nothing for it.
+#[derive(Debug)]
+pub struct SpanReader {
+    region: SharedRegion,
+    ring: PathBuf,
+    spans: slots::Reader,
+}
+
+/// A look at a ring of spans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Look {
+    /// The next span.
+    Span(Span),
+    /// Spans that were overwritten before they were read.
+    Lost(Gap),
+    /// A message that no tracer writes: damage.
+    Damaged {
+        /// Its number in the ring.
+        sequence: u64,
+    },
+    /// No span yet.
+    Empty,
+}
+
+/// A site of a traced thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SiteStat {
+    /// Its name; `None`: damaged.
+    pub name: Option<SiteName>,
+    /// What it records; `None`: damaged.
+    pub rate: Option<Rate>,
+}
+
+impl SpanReader {
+    /// Opens the spans of the thread whose region is at `path`. Needs only permission to read.
+    pub fn open(path: &Path, start: Start) -> Result<Self, TraceError> {
+        let region = SharedRegion::open_as(path, KIND, LAYOUT, WORDS)?;
+        let ring = spans_path(path);
+        match slots::Reader::open(&ring, start) {
+            Ok(spans) => Ok(Self { region, ring, spans }),
+            Err(error) => Err(TraceError::Ring { path: ring, error: Box::new(error) }),
+        }
+    }
+
+    /// The process of the thread.
+    pub fn owner(&self) -> Owner {
+        self.region.owner()
+    }
+
+    /// The number of the program's build.
+    pub fn build(&self) -> u64 {
+        self.region.spec().parameters[BUILD]
+    }
+
+    /// The ring of the spans.
+    pub fn ring(&self) -> &Path {
+        &self.ring
+    }
+
+    /// The sites, in the order in which a message passes them.
+    pub fn sites(&self) -> Vec<SiteStat> {
+        let count = self.region.spec().parameters[SITES].min(MAX_SITES as u64) as usize;
+        let word = |at: usize| self.region.words()[at].load();
+        let of = |place| SiteStat {
+            name: load_name(word, place),
+            rate: switch::recorded(word(SWITCHES + place)),
+        };
+        (0..count).map(of).collect()
+    }
+
+    /// The number in the ring of the next span.
+    pub fn next_sequence(&self) -> u64 {
+        self.spans.next_sequence()
+    }
+
+    /// The next span, if there is one.
+    pub fn try_next(&mut self) -> Result<Look, ReadError> {
+        let mut bytes = [0; SPAN_BYTES];
+        Ok(match self.spans.try_read(&mut bytes)? {
+            Read::Message(received) => {
+                let span = bytes.get(..received.length as usize);
+                match span.and_then(|bytes| Span::of_message(received.type_id, bytes)) {
+                    Some(span) => Look::Span(span),
+                    None => Look::Damaged { sequence: received.sequence },
+                }
+            }
+            Read::Lapped(gap) => Look::Lost(gap),
+            Read::Empty => Look::Empty,
+        })
+    }
+
+    /// Nanoseconds from one stamp of the thread to a later one; 0 if the region is damaged.
+    pub fn nanos_between(&self, earlier: Stamp, later: Stamp) -> f64 {
+        let ticks = later.ticks().saturating_sub(earlier.ticks()) as f64;
+        let nanos = ticks * 1e9 / f64::from_bits(self.region.words()[TICKS_PER_SECOND].load());
+        if nanos.is_finite() && nanos > 0.0 { nanos } else { 0.0 }
+    }
+
+    /// The UTC of a stamp of the thread, in ns since the UNIX epoch.
+    pub fn utc_ns(&self, stamp: Stamp) -> u64 {
+        let anchor = Stamp::from_ticks(self.region.words()[ANCHOR_TICKS].load());
+        let utc_ns = self.region.words()[ANCHOR_UTC_NS].load();
+        let after = self.nanos_between(anchor, stamp) as u64;
+        let before = self.nanos_between(stamp, anchor) as u64;
+        utc_ns.saturating_add(after).saturating_sub(before)
+    }
+}

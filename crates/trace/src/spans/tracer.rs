@@ -1,0 +1,202 @@
+//! The tracer of a thread: it stamps the ends of stages, and writes spans into its ring.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_ring::{Publish as _, RingError, slots};
+use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, Word};
+
+use super::{
+    layout::{self, ANCHOR_TICKS, ANCHOR_UTC_NS, SWITCHES, TICKS_PER_SECOND},
+    sites::{Site, Sites},
+    span::{SPAN_BYTES, Span},
+    switch::{self, OFF, Rate},
+};
+
+/// Why a thread cannot be traced.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The region of the thread cannot be created or opened.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// The ring of its spans cannot be created or opened.
+    #[error("{}: {error}", path.display())]
+    Ring {
+        /// The ring.
+        path: PathBuf,
+        /// The reason.
+        error: Box<RingError>,
+    },
+}
+
+/// What a thread that is traced needs.
+#[derive(Clone, Debug)]
+pub struct TracerOptions {
+    /// Spans that the ring keeps, a power of two. Each takes 64 bytes.
+    pub spans: usize,
+    /// A number that differs between builds of the program.
+    pub build: u64,
+    /// Permissions of the files.
+    pub region: RegionOptions,
+}
+
+impl Default for TracerOptions {
+    fn default() -> Self {
+        Self { spans: 1 << 16, build: 0, region: RegionOptions::default() }
+    }
+}
+
+/// The switches of a thread, for any thread of its process.
+#[derive(Clone, Debug)]
+pub struct Switches {
+    region: Arc<OwnedRegion>,
+    sites: Sites,
+}
+
+/// Writes the spans of one thread. Its process is the only one that writes; other processes read.
+#[derive(Debug)]
+pub struct Tracer {
+    switches: Switches,
+    spans: slots::Writer,
+    clock: Clock,
+    /// The end of the last stage that was stamped.
+    last: Stamp,
+}
+
+impl Tracer {
+    /// Creates the region of a thread at `path` and the ring of its spans beside it. Everything is
+    /// off. Both replace those of a thread that ended.
+    pub fn create(
+        path: &Path,
+        sites: Sites,
+        clock: Clock,
+        options: &TracerOptions,
+    ) -> Result<Self, TraceError> {
+        let ring = spans_path(path);
+        let (spans, _) = slots::Writer::replace(&ring, options.spans, SPAN_BYTES, &options.region)
+            .map_err(|error| TraceError::Ring { path: ring, error: Box::new(error) })?;
+        let spec = layout::spec(sites, options.build);
+        let begin = |words: &[Word]| begin(words, sites, &clock);
+        // The ring comes first: a reader that finds the region finds its ring.
+        let (region, _) = OwnedRegion::replace(path, spec, &options.region, begin)?;
+        Ok(Self::on(region, sites, spans, clock))
+    }
+
+    /// A tracer in private memory, for tests and measurements.
+    ///
+    /// # Panics
+    ///
+    /// If `spans` is not a power of two from 8 on.
+    pub fn on_heap(sites: Sites, clock: Clock, spans: usize) -> Self {
+        let region = OwnedRegion::on_heap(layout::spec(sites, 0));
+        begin(region.words(), sites, &clock);
+        let spans = slots::Writer::on_heap(spans, SPAN_BYTES).expect("a power of two of slots");
+        Self::on(region, sites, spans, clock)
+    }
+
+    fn on(region: OwnedRegion, sites: Sites, spans: slots::Writer, clock: Clock) -> Self {
+        let switches = Switches { region: Arc::new(region), sites };
+        Self { switches, spans, clock, last: clock.stamp_unfenced() }
+    }
+
+    /// The switches, for other threads.
+    pub fn switches(&self) -> Switches {
+        self.switches.clone()
+    }
+
+    /// The ring of the spans.
+    pub fn spans(&self) -> &slots::Writer {
+        &self.spans
+    }
+
+    /// Spans that were written since the ring was made.
+    pub fn written(&self) -> u64 {
+        self.spans.next_sequence() - 1
+    }
+
+    /// Whether any site does something: a load for each line of switches.
+    pub fn is_on(&self) -> bool {
+        self.switches.words().iter().any(|word| word.load() != OFF)
+    }
+
+    /// The first stage of the message with this number begins.
+    #[inline(always)]
+    pub fn begin(&mut self, first: Site, number: u64) {
+        if switch::records(self.switches.words()[first.index()].load(), number) {
+            self.last = self.clock.stamp_unfenced();
+        }
+    }
+
+    /// A stage of the message with this number ends, and the next one begins. `value` is for
+    /// people: a number of records, a position.
+    #[inline(always)]
+    pub fn end(&mut self, site: Site, number: u64, value: u64) {
+        let word = self.switches.words()[site.index()].load();
+        if word != OFF {
+            self.record(site, word, number, value);
+        }
+    }
+
+    #[inline(never)]
+    fn record(&mut self, site: Site, word: u64, number: u64, value: u64) {
+        if !switch::stamps(word, number) {
+            return;
+        }
+        let now = self.clock.stamp_unfenced();
+        let from = std::mem::replace(&mut self.last, now);
+        if switch::records(word, number) {
+            let span = Span { site, number, value, from, to: now };
+            // The ring takes every span: it is as long as its slots.
+            let _ = self.spans.publish(site.index() as u16, &span.to_bytes());
+        }
+    }
+}
+
+impl Switches {
+    /// The sites of the thread.
+    pub fn sites(&self) -> Sites {
+        self.sites
+    }
+
+    /// The rate of each site.
+    pub fn rates(&self) -> Vec<Rate> {
+        let rate = |word: &Word| switch::recorded(word.load()).unwrap_or(Rate::Off);
+        self.words()[..self.sites.names().len()].iter().map(rate).collect()
+    }
+
+    /// Sets the rate of each site, in their order; sites without a rate are off. The thread notices
+    /// it at its next message. Spans around that moment may begin too early.
+    pub fn set(&self, rates: &[Rate]) {
+        let count = self.sites.names().len();
+        let mut all = [Rate::Off; super::MAX_SITES];
+        all[..count].iter_mut().zip(rates).for_each(|(to, &rate)| *to = rate);
+        for (word, value) in self.words().iter().zip(switch::words(&all[..count])) {
+            word.store(value);
+        }
+    }
+
+    #[inline(always)]
+    fn words(&self) -> &[Word; super::MAX_SITES] {
+        // The region has them: its size is constant.
+        self.region.words()[SWITCHES..].first_chunk().expect("a region of traced threads")
+    }
+}
+
+fn begin(words: &[Word], sites: Sites, clock: &Clock) {
+    let now = clock.stamp();
+    words[TICKS_PER_SECOND].store(clock.rate().ticks_per_second.to_bits());
+    words[ANCHOR_TICKS].store(now.ticks());
+    words[ANCHOR_UTC_NS].store(u64::try_from(clock.utc(now).get()).unwrap_or(0));
+    layout::store_names(words, sites);
+}
+
+/// The path of the ring of a thread's spans.
+pub fn spans_path(path: &Path) -> PathBuf {
+    let mut ring = path.as_os_str().to_owned();
+    ring.push(".spans");
+    ring.into()
+}

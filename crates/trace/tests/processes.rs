@@ -1,0 +1,99 @@
+//! Spans of another process: one that works, and one that was killed.
+
+use std::path::Path;
+
+use nanotape_clock::Clock;
+use nanotape_harness::{Peer, Scratch, Task, eventually, say};
+use nanotape_ring::Start;
+use nanotape_shm::OwnerState;
+use nanotape_trace::spans::{Look, Rate, Site, Sites, Span, SpanReader, Tracer, TracerOptions};
+
+const SITES: Sites = Sites::new(&["work.parse", "work.store"]);
+const PARSE: Site = SITES.site("work.parse");
+const STORE: Site = SITES.site("work.store");
+
+/// Spans that the ring keeps.
+const KEPT: u64 = 1 << 10;
+
+/// The traced process: works until it is killed. Returns at once in a run of the tests.
+#[test]
+fn worker() {
+    let Some(task) = Task::of_this_process() else { return };
+    let options = TracerOptions { spans: KEPT as usize, ..TracerOptions::default() };
+    let mut tracer = Tracer::create(&task.path, SITES, Clock::calibrate(), &options).unwrap();
+    tracer.switches().set(&[Rate::ALL; 2]);
+    say("ready");
+    for number in 1.. {
+        tracer.begin(PARSE, number);
+        tracer.end(PARSE, number, number);
+        tracer.end(STORE, number, !number);
+    }
+}
+
+fn start(path: &Path) -> Peer {
+    let mut worker = Peer::start(Task::new("worker", path).command("worker"));
+    assert_eq!(worker.hear(), "ready");
+    worker
+}
+
+/// Checks that a span follows the one before it in the work of the process.
+fn check(span: Span, last: Option<Span>) {
+    let expected = if span.site == PARSE { span.number } else { !span.number };
+    assert_eq!(span.value, expected, "{span:?}");
+    let Some(last) = last else { return };
+    match span.site {
+        STORE => assert_eq!((last.site, last.number, last.to), (PARSE, span.number, span.from)),
+        _ => assert_eq!((last.site, last.number + 1), (STORE, span.number)),
+    }
+    assert!(last.to <= span.from, "{last:?} {span:?}");
+}
+
+#[test]
+fn the_spans_of_a_working_process_are_whole_and_in_order() {
+    let scratch = Scratch::new("worker");
+    let _worker = start(scratch.path());
+    let mut reader = SpanReader::open(scratch.path(), Start::Oldest).unwrap();
+    let (mut last, mut read, mut lost) = (None, 0, 0);
+    while read < 100_000 {
+        match reader.try_next().unwrap() {
+            Look::Span(span) => {
+                check(span, last);
+                (last, read) = (Some(span), read + 1);
+            }
+            Look::Lost(gap) => (last, lost) = (None, lost + gap.count()),
+            Look::Empty => {}
+            Look::Damaged { sequence } => panic!("damage at {sequence}"),
+        }
+    }
+    // The process waits for nobody.
+    assert!(lost + read >= KEPT);
+}
+
+#[test]
+fn a_killed_process_leaves_its_last_spans() {
+    for _ in 0..10 {
+        let scratch = Scratch::new("worker");
+        let mut worker = start(scratch.path());
+        let newest = SpanReader::open(scratch.path(), Start::Newest).unwrap().next_sequence();
+        eventually("the ring is full", || {
+            let reader = SpanReader::open(scratch.path(), Start::Newest).unwrap();
+            reader.next_sequence() > newest + 2 * KEPT
+        });
+        worker.kill();
+        let mut reader = SpanReader::open(scratch.path(), Start::Oldest).unwrap();
+        assert_eq!(reader.owner().state, OwnerState::Dead);
+        let (mut last, mut read) = (None, 0);
+        loop {
+            match reader.try_next().unwrap() {
+                Look::Span(span) => {
+                    check(span, last);
+                    (last, read) = (Some(span), read + 1);
+                }
+                Look::Empty => break,
+                other => panic!("{other:?} after {read} spans"),
+            }
+        }
+        // A span that was being written is not there.
+        assert!((KEPT - KEPT / 4 - 1..=KEPT).contains(&read), "{read} spans");
+    }
+}
