@@ -1,6 +1,7 @@
 //! Reads an INPUT into books: a day file, the folder of a journal, a DBN file or standard input.
 //! Shows the progress, and reports afterwards what the input lacks.
 
+mod events;
 mod groups;
 mod source;
 mod unread;
@@ -9,12 +10,14 @@ mod verdict;
 use std::{collections::BTreeMap, path::Path};
 
 use clap::Args;
+pub(crate) use events::read_events;
 pub(crate) use groups::GroupArguments;
 use nanotape_book::{Books, OrderStore, PriceLevels};
 pub(crate) use nanotape_console::progress::Progress;
 use nanotape_feed::{DayEnd, DaySource};
 use nanotape_history::{
-    DbnError, DbnStream, JournalRun, RecordedEnd, RecordedError, RecordedRun, RecordedSummary,
+    DbnError, DbnStream, JournalRun, JournalRunError, RecordedEnd, RecordedError, RecordedRun,
+    RecordedSummary,
 };
 use nanotape_market::Position;
 use nanotape_plant::{BookEngine, DayReport, Observer, TradeDate, orders_of};
@@ -27,7 +30,7 @@ pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 use crate::{
     journals::of_journal,
     span::{Guard, Span},
-    status::BadData,
+    status::{BadData, Status},
 };
 
 /// An input of events.
@@ -76,6 +79,15 @@ impl InputArguments {
     /// The input as it was given.
     pub(crate) fn name(&self) -> &str {
         &self.input
+    }
+
+    /// Refuses an input of which a part is missing, if `--strict` is given.
+    pub(crate) fn require_whole(&self, status: Status) -> anyhow::Result<()> {
+        if self.strict && status != Status::Good {
+            let line = format!("{}: refused by --strict: a part is missing", self.input);
+            return Err(BadData(line).into());
+        }
+        Ok(())
     }
 
     /// Opens a file once more; None for a folder and for standard input.
@@ -166,6 +178,40 @@ pub(crate) enum Report {
     Records(Recorded),
 }
 
+impl Report {
+    fn of_journal(
+        name: &str,
+        (summary, fault): (RecordedSummary, Option<RecordedError<JournalRunError>>),
+    ) -> anyhow::Result<Self> {
+        let fault = match fault {
+            Some(RecordedError::Stream(error)) => return Err(of_journal_run(error)),
+            fault => fault_of(name, fault)?,
+        };
+        Ok(Self::Records(Recorded { summary, fault, noun: "journal", is_only_first: false }))
+    }
+
+    fn of_dbn(
+        name: &str,
+        (summary, fault): (RecordedSummary, Option<RecordedError<DbnError>>),
+        is_only_first: bool,
+    ) -> anyhow::Result<Self> {
+        let fault = match fault {
+            // It has the name.
+            Some(RecordedError::Stream(DbnError::Source(error))) => Some(error.to_string()),
+            fault => fault_of(name, fault)?,
+        };
+        Ok(Self::Records(Recorded { summary, fault, noun: "file", is_only_first }))
+    }
+
+    /// Reports what the input lacks, and returns the exit status.
+    pub(crate) fn status(&self, name: &str) -> Status {
+        match self {
+            Self::Day(report) => conclude(name, report),
+            Self::Records(recorded) => verdict::conclude_records(name, recorded),
+        }
+    }
+}
+
 /// The report of records.
 pub(crate) struct Recorded {
     summary: RecordedSummary,
@@ -245,16 +291,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         let Ok(report) = engine.run(&mut *run, observer, |run| {
             progress.set(run.stream().next_sequence().saturating_sub(first));
         });
-        let (summary, fault) = report.summary;
-        let fault = match fault {
-            Some(RecordedError::Stream(error)) => return Err(of_journal_run(error)),
-            fault => fault_of(name, fault)?,
-        };
-        Ok(Self::new(
-            name,
-            engine,
-            Report::Records(Recorded { summary, fault, noun: "journal", is_only_first: false }),
-        ))
+        Ok(Self::new(name, engine, Report::of_journal(name, report.summary)?))
     }
 
     fn of_dbn(
@@ -268,17 +305,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         let Ok(report) =
             engine.run(&mut *run, observer, |run| progress.update(run.stream().source()));
         let name = run.stream().source().name();
-        let (summary, fault) = report.summary;
-        let fault = match fault {
-            // It has the name.
-            Some(RecordedError::Stream(DbnError::Source(error))) => Some(error.to_string()),
-            fault => fault_of(name, fault)?,
-        };
-        Ok(Self::new(
-            name,
-            engine,
-            Report::Records(Recorded { summary, fault, noun: "file", is_only_first }),
-        ))
+        Ok(Self::new(name, engine, Report::of_dbn(name, report.summary, is_only_first)?))
     }
 
     /// Whether a message after the span ended the reading.

@@ -1,7 +1,7 @@
 //! The pages of measurements: results of benchmarks and comparisons, their cost over time, jitter,
-//! and studies of a machine.
+//! studies of a machine, and simulated queues.
 //!
-//! Reads records of docs/formats/lab-record.md and docs/formats/lab-machine.md. A record that
+//! Reads records of docs/formats: lab-record.md, lab-machine.md and lab-queue.md. A record that
 //! cannot be drawn is listed on the page with the reason.
 
 use serde_json::Value;
@@ -26,6 +26,7 @@ const DISTRIBUTION: Script =
 const RESULTS: Script = Script { name: "results.js", text: include_str!("assets/results.js") };
 const TREND: Script = Script { name: "trend.js", text: include_str!("assets/trend.js") };
 const JITTER: Script = Script { name: "jitter.js", text: include_str!("assets/jitter.js") };
+const QUEUE: Script = Script { name: "queue.js", text: include_str!("assets/queue.js") };
 const STUDY: Script = Script { name: "study.js", text: include_str!("assets/study.js") };
 
 /// The kinds of records of benchmarks.
@@ -62,6 +63,13 @@ pub fn jitter(records: &[Value]) -> String {
 #[must_use]
 pub fn study(records: &[Value]) -> String {
     page("Studies of the machine", records, &["study"], &[STUDY])
+}
+
+/// The page of `queue` records: the delay of a message against the time that each one takes, and
+/// the delay over the day.
+#[must_use]
+pub fn queue(records: &[Value]) -> String {
+    page("Queues", records, &["queue"], &[QUEUE])
 }
 
 fn page(title: &str, records: &[Value], kinds: &[&str], scripts: &[Script]) -> String {

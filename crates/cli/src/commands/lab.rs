@@ -6,6 +6,7 @@ mod count;
 mod doctor;
 mod jitter;
 mod prove;
+mod queue;
 mod study;
 mod subjects;
 mod trend;
@@ -36,6 +37,8 @@ enum LabCommand {
     Jitter(Box<jitter::JitterCommand>),
     /// Check the settings of this machine, and try mends
     Doctor(Box<doctor::DoctorCommand>),
+    /// Compute the queue and the delays of an input for service times from 100 ns to 100 us
+    Queue(queue::QueueCommand),
     /// Answer questions about this machine: pauses, scheduling, clocks, cold caches, memory
     Study(study::StudyCommand),
     /// Report the clock of all measurements: source, rate, cost, drift, offsets
@@ -51,6 +54,7 @@ pub(crate) fn run(arguments: &LabArguments) -> anyhow::Result<Status> {
         LabCommand::Prove(command) => prove::run(command),
         LabCommand::Jitter(command) => jitter::run(command),
         LabCommand::Doctor(command) => doctor::run(command),
+        LabCommand::Queue(command) => queue::run(command),
         LabCommand::Study(command) => study::run(command),
         LabCommand::Clock(command) => clock::run(command),
     }

@@ -45,10 +45,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
 
     /// Reports what the input lacks, and returns the exit status.
     pub(crate) fn status(&self) -> Status {
-        match &self.report {
-            Report::Day(report) => conclude(&self.name, report),
-            Report::Records(recorded) => conclude_records(&self.name, recorded),
-        }
+        self.report.status(&self.name)
     }
 
     /// Reports what records lack, if the input has records. The line is for statistics.
@@ -95,7 +92,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
 }
 
 /// Reports what records lack, and returns the exit status.
-fn conclude_records(name: &str, recorded: &Recorded) -> Status {
+pub(super) fn conclude_records(name: &str, recorded: &Recorded) -> Status {
     let Recorded { summary, fault, noun, is_only_first } = recorded;
     if summary.start.is_none() && summary.messages > 0 {
         tell(format_args!(

@@ -28,6 +28,7 @@ mod live_kept;
 mod live_recovery;
 mod lobster;
 mod machine;
+mod queue;
 mod real_days;
 mod recorded;
 mod replay;

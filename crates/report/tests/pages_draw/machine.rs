@@ -1,6 +1,6 @@
-//! The pages of jitter and of studies: their samples, and what a browser draws of them.
+//! The pages of jitter, of studies and of queues: their samples, and what a browser draws of them.
 
-use nanotape_report::{jitter, study};
+use nanotape_report::{jitter, queue, study};
 use serde_json::{Value, json};
 
 use crate::{
@@ -117,6 +117,31 @@ fn answer(name: &str) -> Value {
     })
 }
 
+/// A `queue` record with two service times.
+fn queues(name: &str) -> Value {
+    let service = |service_ns: u64, delay_ns: u64, growth: Option<f64>| {
+        json!({"service_ns": service_ns, "largest_delay_ns": delay_ns, "growth": growth,
+               "quantiles": {"p50": service_ns, "p99.99": delay_ns / 2},
+               "largest_queue": delay_ns / service_ns, "worst_window_ns": 34_200_000_000_000_u64,
+               "catch_up_ns": 2 * delay_ns, "utilisation": 0.031, "overloaded_windows": 0})
+    };
+    let window = |start_ns: u64, messages: u64, delay_ns: u64| {
+        json!({"start_ns": start_ns, "messages": messages, "largest_delay_ns": delay_ns,
+               "largest_queue": delay_ns / 112})
+    };
+    json!({
+        "format": "nanotape-lab", "version": 1, "kind": "queue", "name": name,
+        "arrivals": "event", "messages": 5_000_000, "reversed": 0,
+        "first_ns": 25_200_000_000_000_u64, "last_ns": 72_000_000_000_000_u64,
+        "window_ns": 10_000_000_000_u64,
+        "answers": [{"quantile": 0.9999, "limit_ns": 10_000, "longest_good_ns": 412,
+                     "shortest_bad_ns": 413}],
+        "services": [service(100, 8_100, None), service(112, 9_900, Some(1.77))],
+        "windows_at_ns": 112,
+        "windows": [window(34_200_000_000_000, 61_000, 9_900), window(57_600_000_000_000, 900, 224)],
+    })
+}
+
 /// Every text that a record holds, as a name that tries to leave its place.
 fn hostile(record: &Value) -> Value {
     fn replace(value: &mut Value, at: &str) {
@@ -143,13 +168,16 @@ fn runs() -> Vec<Value> {
 }
 
 type Page = (&'static str, fn(&[Value]) -> String, fn() -> Vec<Value>);
-const PAGES: [Page; 2] =
-    [("jitter", jitter, runs), ("study", study, || vec![answer("cold"), answer("pause")])];
+const PAGES: [Page; 3] = [
+    ("jitter", jitter, runs),
+    ("study", study, || vec![answer("cold"), answer("pause")]),
+    ("queue", queue, || vec![queues("monday.gz"), queues("tuesday.gz")]),
+];
 
 #[test]
 fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
     let Some(browser) = Browser::find("pages_of_the_machine") else { return };
-    let expected: [&[(&str, usize)]; 2] = [
+    let expected: [&[(&str, usize)]; 3] = [
         &[
             // Two histograms and two series; two for the processor.
             ("data-drawn=\"yes\"", 4 + 2),
@@ -168,6 +196,14 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("class=\"study\"", 2),
             ("A message takes 2.9 times as long", 2),
             ("this machine shows none", 2),
+            ("data-told=\"true\"", 4),
+        ],
+        &[
+            ("data-drawn=\"yes\"", 2 * 2),
+            ("class=\"card study\"", 2),
+            ("class=\"study\"", 2),
+            ("needs at most 412 ns a message", 2),
+            (">09:30:00.000<", 2 * 2),
             ("data-told=\"true\"", 4),
         ],
     ];

@@ -1,0 +1,258 @@
+//! `nanotape lab queue`: the queue and the delays of an input, if each message took a constant
+//! time.
+
+mod text;
+
+use std::{ops::ControlFlow, time::Duration};
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use nanotape_console::{
+    records::{Columns, RecordArguments, RecordFormat},
+    values::duration,
+};
+use nanotape_lab::{
+    pages,
+    queue::{
+        LANES, MAX_LIMITS, MAX_SERVICE_NS, Outcome, Question, Search, Simulation, Source,
+        default_services, record, service_record,
+    },
+};
+
+use crate::{
+    input::{self, InputArguments, Report, read_events},
+    span::SpanArguments,
+    status::{BadData, Status},
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape lab queue day.gz
+  nanotape lab queue day.gz --below p99.9=5us --below p100=1ms    the longest service times
+  nanotape lab queue day.gz --from 09:30 --until 16:00 --at 400ns -o queue.html
+  nanotape lab queue lines.pcap --arrivals received --window 1s --format json
+  nanotape lab queue day.gz --service 250ns,500ns,1us --format csv
+
+Messages are processed strictly one after another, each in the same time. For each of 60 times from
+100 ns to 100 us the table has the delays of the messages (from the arrival to the end of the
+processing), the largest queue (with the message in service), how the largest delay grows (1: as
+the service time does), the window of the largest delay, the longest time without an idle moment,
+and the windows whose messages need more time than the window has.
+
+Messages with one timestamp arrive together. Exchange times have no network and no packets; the
+receive times of a capture have both. Quantiles are at most 0.8% too high; all else is exact.
+
+For each --below the file is read again, up to four times, for the longest service time in whole
+nanoseconds. Standard input is read once, so the answer is an interval.
+
+Exit status: 0 success; 1 a part of the input is missing or damaged; 2 wrong usage, or a file that
+cannot be read or written.")]
+pub(crate) struct QueueCommand {
+    #[command(flatten)]
+    input: InputArguments,
+
+    #[command(flatten)]
+    span: SpanArguments,
+
+    /// The times of arrival [default: received if the input has receive times, otherwise event]
+    #[arg(long, value_enum, value_name = "CLOCK")]
+    arrivals: Option<Arrivals>,
+
+    /// Times that a message takes, 1ns to 10ms, at most 60 [default: 60 from 100ns to 100us]
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = service)]
+    service: Vec<u64>,
+
+    /// Find the longest service time with this quantile of the delays at or below a limit; can be
+    /// given 4 times
+    #[arg(long, value_name = "pN=TIME", default_value = "p99.99=10us", value_parser = question)]
+    below: Vec<Question>,
+
+    /// Length of the windows
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = window)]
+    window: u64,
+
+    /// Service time whose windows are shown [default: the longest one of the table that answers the
+    /// first --below]
+    #[arg(long, value_name = "TIME", value_parser = service)]
+    at: Option<u64>,
+
+    #[command(flatten)]
+    output: RecordArguments,
+}
+
+/// The clock of the arrivals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Arrivals {
+    /// The exchange's time of each message
+    Event,
+    /// The receive time of each packet of a capture
+    Received,
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn service(text: &str) -> Result<u64, String> {
+    match duration(text).map(nanos) {
+        Ok(ns @ 1..=MAX_SERVICE_NS) => Ok(ns),
+        _ => Err("expected a time from 1ns to 10ms, such as 412ns".to_owned()),
+    }
+}
+
+fn window(text: &str) -> Result<u64, String> {
+    match duration(text).map(nanos) {
+        Ok(ns @ 1..) => Ok(ns),
+        _ => Err("expected a time with its unit, such as 10s".to_owned()),
+    }
+}
+
+fn question(text: &str) -> Result<Question, String> {
+    let parts = text.strip_prefix('p').and_then(|rest| rest.split_once('='));
+    let parsed = parts.and_then(|(percent, limit)| {
+        let percent: f64 = percent.parse().ok()?;
+        let limit_ns = nanos(duration(limit).ok()?);
+        let is_valid = percent > 0.0 && percent <= 100.0 && limit_ns > 0;
+        is_valid.then_some(Question { quantile: percent / 100.0, limit_ns })
+    });
+    parsed.ok_or_else(|| "expected a quantile and a limit, such as p99.99=10us".to_owned())
+}
+
+const COLUMNS: Columns = &[
+    ("service_ns", "/service_ns"),
+    ("p50_ns", "/quantiles/p50"),
+    ("p99_ns", "/quantiles/p99"),
+    ("p99.9_ns", "/quantiles/p99.9"),
+    ("p99.99_ns", "/quantiles/p99.99"),
+    ("p99.999_ns", "/quantiles/p99.999"),
+    ("largest_delay_ns", "/largest_delay_ns"),
+    ("largest_queue", "/largest_queue"),
+    ("growth", "/growth"),
+    ("worst_window_ns", "/worst_window_ns"),
+    ("catch_up_ns", "/catch_up_ns"),
+    ("utilisation", "/utilisation"),
+    ("overloaded_windows", "/overloaded_windows"),
+];
+
+pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
+    if command.below.len() > MAX_LIMITS {
+        bail!("--below is given {} times; use at most {MAX_LIMITS}", command.below.len());
+    }
+    let format = command.output.format_or(RecordFormat::Text)?;
+    let services = command.services();
+    let mut output = command.output.records_or(RecordFormat::Text, COLUMNS)?;
+    let first = command.pass(&services)?;
+    let name = command.input.name();
+    let status = first.report.status(name);
+    command.input.require_whole(status)?;
+    let outcome = &first.outcome;
+    if outcome.messages == 0 {
+        return Err(BadData(format!("{name}: no message with a time in the span")).into());
+    }
+    let answers = command.answers(outcome)?;
+    let at = command.shown(outcome, &answers);
+    if format == RecordFormat::Csv {
+        for index in 0..outcome.services.len() {
+            output.result("", service_record(outcome, index))?;
+        }
+    } else {
+        let source = Source { name, arrivals: first.arrivals };
+        let shown = text::Shown { source, outcome, answers: &answers, at };
+        output.result(&shown.text(), record(source, outcome, &answers, at))?;
+    }
+    output.finish_with(pages::queue)?;
+    Ok(status)
+}
+
+/// One reading of the input.
+struct Pass {
+    outcome: Outcome,
+    report: Report,
+    /// The name of the clock that was used.
+    arrivals: &'static str,
+}
+
+impl QueueCommand {
+    /// The service times of the table, ascending, with that of `--at`.
+    fn services(&self) -> Vec<u64> {
+        let mut services =
+            if self.service.is_empty() { default_services() } else { self.service.clone() };
+        services.sort_unstable();
+        services.dedup();
+        if let Some(at) = self.at
+            && !services.contains(&at)
+        {
+            // A full table loses the one next to it.
+            let nearest = (0..services.len()).min_by_key(|&index| services[index].abs_diff(at));
+            match nearest {
+                Some(index) if services.len() == LANES => services[index] = at,
+                _ => services.push(at),
+            }
+            services.sort_unstable();
+        }
+        services
+    }
+
+    fn pass(&self, services: &[u64]) -> anyhow::Result<Pass> {
+        let limits: Vec<u64> = self.below.iter().map(|question| question.limit_ns).collect();
+        let mut simulation = Simulation::new(services, &limits, self.window)?;
+        let opening = input::open(&self.input, self.span.into(), &[])?;
+        let (from, to) = opening.bounds;
+        let midnight_ns = opening.midnight_ns.unwrap_or(0);
+        let (mut is_received, mut lacks_receive_times) = (false, false);
+        let report = read_events(opening, |event, received_ns| {
+            let Some(time) = event.time.map(|time| time.get()) else {
+                return ControlFlow::Continue(());
+            };
+            if time >= to {
+                return ControlFlow::Break(());
+            }
+            if time < from {
+                return ControlFlow::Continue(());
+            }
+            match (self.arrivals, received_ns) {
+                (Some(Arrivals::Event), _) | (None, None) => simulation.arrive(time),
+                (_, Some(received_ns)) => {
+                    is_received = true;
+                    simulation.arrive(received_ns.saturating_sub(midnight_ns));
+                }
+                (Some(Arrivals::Received), None) => {
+                    lacks_receive_times = true;
+                    return ControlFlow::Break(());
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        if lacks_receive_times {
+            bail!("{}: has no receive times; use --arrivals event", self.input.name());
+        }
+        let arrivals = if is_received { "received" } else { "event" };
+        Ok(Pass { outcome: simulation.finish(), report, arrivals })
+    }
+
+    /// Reads the input until each question has its answer, or not again if it cannot be read again.
+    fn answers(&self, outcome: &Outcome) -> anyhow::Result<Vec<(Question, Search)>> {
+        let mut answers = Vec::new();
+        for (limit, &question) in self.below.iter().enumerate() {
+            let mut search = Search::new();
+            search.learn(&question, limit, &outcome.services);
+            while self.input.name() != "-" {
+                let services = search.next();
+                if services.is_empty() {
+                    break;
+                }
+                search.learn(&question, limit, &self.pass(&services)?.outcome.services);
+            }
+            answers.push((question, search));
+        }
+        Ok(answers)
+    }
+
+    /// The index of the service time whose windows are shown.
+    fn shown(&self, outcome: &Outcome, answers: &[(Question, Search)]) -> usize {
+        let longest_good_ns = answers.first().map_or(0, |(_, search)| search.good_ns);
+        let wanted = self.at.unwrap_or(longest_good_ns);
+        outcome.services.iter().rposition(|service| service.service_ns <= wanted).unwrap_or(0)
+    }
+}

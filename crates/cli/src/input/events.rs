@@ -1,0 +1,64 @@
+//! The events of an INPUT without books, for commands that need the times of messages only.
+
+use std::ops::ControlFlow;
+
+use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
+use nanotape_plant::{DamageLog, RunReport};
+
+use super::{Opened, Opening, Progress, Report};
+use crate::journals::of_journal;
+
+/// Calls `event` with each event and with the time of its receipt in ns since the UNIX epoch, if
+/// the input has those. `Break` ends the reading.
+pub(crate) fn read_events(
+    opening: Opening<'_>,
+    event: impl FnMut(&MarketEvent, Option<u64>) -> ControlFlow<()>,
+) -> anyhow::Result<Report> {
+    let Opening { arguments, source, .. } = opening;
+    let name = arguments.name();
+    let mut handler = Events { event, received_ns: None, damage: DamageLog::default() };
+    match source {
+        Opened::Day(mut day) => {
+            let progress = Progress::of(&day);
+            let summary = day.read(&mut handler, |day| progress.update(day))?;
+            Ok(Report::Day(RunReport { summary, damage: handler.damage }))
+        }
+        Opened::Journal(mut run) => {
+            let (first, end) =
+                (run.stream().next_sequence(), run.stream().end().map_err(of_journal)?);
+            let progress = Progress::with_steps("messages", end.saturating_sub(first));
+            let Ok(summary) = run.read(&mut handler, |run| {
+                progress.set(run.stream().next_sequence().saturating_sub(first));
+            });
+            Report::of_journal(name, summary)
+        }
+        Opened::Dbn(mut run) => {
+            let progress = Progress::of(run.stream().source());
+            let Ok(summary) = run.read(&mut handler, |run| progress.update(run.stream().source()));
+            Report::of_dbn(run.stream().source().name(), summary, arguments.run.is_none())
+        }
+    }
+}
+
+struct Events<F> {
+    event: F,
+    received_ns: Option<u64>,
+    damage: DamageLog,
+}
+
+impl<F: FnMut(&MarketEvent, Option<u64>) -> ControlFlow<()>> EventHandler for Events<F> {
+    type Hint = ();
+
+    #[inline(always)]
+    fn event(&mut self, _: Position, event: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
+        (self.event)(event, self.received_ns)
+    }
+
+    fn received(&mut self, ts_recv_ns: u64) {
+        self.received_ns = Some(ts_recv_ns);
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.damage.record(damage);
+    }
+}

@@ -1,0 +1,57 @@
+"""The queue of a day file, computed the plain way: a list of the messages in the system.
+
+Usage: queue.py DAY SERVICE_NS[,SERVICE_NS...] LIMIT_NS. Prints one JSON object. It shares no code
+with the program: it reads the file on its own, and has whole numbers only.
+"""
+
+import json
+import sys
+from collections import deque
+
+
+def arrivals(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at + 2 <= len(data):
+        length = int.from_bytes(data[at : at + 2], "big")
+        if length == 0:
+            return
+        yield int.from_bytes(data[at + 2 + 5 : at + 2 + 11], "big")
+        at += 2 + length
+
+
+def simulate(times, service, limit):
+    leaves = deque()
+    delays = []
+    largest_queue = catch_up = began = 0
+    for now in times:
+        while leaves and leaves[0] <= now:
+            leaves.popleft()
+        if not leaves:
+            began = now
+        leave = (leaves[-1] if leaves else now) + service
+        leaves.append(leave)
+        delays.append(leave - now)
+        largest_queue = max(largest_queue, len(leaves))
+        catch_up = max(catch_up, leave - began)
+    delays.sort()
+    shares = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999, "p99.999": 0.99999}
+    ranks = {name: max(1, -int(-share * len(delays) // 1)) for name, share in shares.items()}
+    return {
+        "largest_delay_ns": delays[-1],
+        "largest_queue": largest_queue,
+        "catch_up_ns": catch_up,
+        "quantiles": {name: delays[rank - 1] for name, rank in ranks.items()},
+        "over": sum(delay > limit for delay in delays),
+    }
+
+
+def main():
+    path, services, limit = sys.argv[1], sys.argv[2].split(","), int(sys.argv[3])
+    times = list(arrivals(path))
+    results = {service: simulate(times, int(service), limit) for service in services}
+    print(json.dumps({"messages": len(times), "services": results}))
+
+
+main()

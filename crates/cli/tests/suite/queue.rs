@@ -1,0 +1,236 @@
+//! `nanotape lab queue` as a user runs it: against a naive queue in Python, on each kind of input,
+//! and its outputs.
+
+use std::{collections::BTreeSet, fs, process::Command};
+
+use nanotape_harness::skipped;
+use serde_json::Value;
+
+use crate::{
+    captures::capture_of,
+    support::{Folder, nanotape, nanotape_fed, real_data},
+};
+
+/// The record of `nanotape lab queue` with these arguments.
+fn queue(arguments: &[&str]) -> Value {
+    let ran = nanotape([&["lab", "queue", "--format", "json"], arguments].concat());
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+    let [record] = <[&str; 1]>::try_from(ran.stdout.lines().collect::<Vec<_>>()).unwrap();
+    serde_json::from_str(record).unwrap()
+}
+
+/// What the naive queue in Python finds; `None` with a notice without Python.
+fn in_python(day: &str, services: &[u64], limit_ns: u64) -> Option<Value> {
+    if Command::new("python3").arg("--version").output().is_err() {
+        skipped(format_args!("no python3, which simulates the queue again"));
+        return None;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/queue.py");
+    let services = services.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let arguments = [script, day, &services, &limit_ns.to_string()];
+    let ran = Command::new("python3").args(arguments).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    Some(serde_json::from_slice(&ran.stdout).unwrap())
+}
+
+#[test]
+fn every_service_time_is_that_of_a_naive_queue_in_python() {
+    let folder = Folder::new("queue-python");
+    let real = real_data("open_20191230_first1000.itch50");
+    for day in [Some(folder.day(30_000, 40)), real].into_iter().flatten() {
+        let record = queue(&[&day]);
+        let rows = record["services"].as_array().unwrap();
+        assert_eq!(rows.len(), 60);
+        let services: Vec<u64> =
+            rows.iter().map(|row| row["service_ns"].as_u64().unwrap()).collect();
+        let Some(naive) = in_python(&day, &services, 10_000) else { return };
+        assert_eq!(record["messages"], naive["messages"]);
+        for row in rows {
+            let naive = &naive["services"][row["service_ns"].to_string()];
+            for field in ["largest_delay_ns", "largest_queue", "catch_up_ns"] {
+                assert_eq!(row[field], naive[field], "{field} of {row}");
+            }
+            for (name, exact) in naive["quantiles"].as_object().unwrap() {
+                let exact = exact.as_u64().unwrap();
+                let got = row["quantiles"][name].as_u64().unwrap();
+                assert!((exact..=exact + exact / 128).contains(&got), "{name} of {row}: {exact}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_answer_is_the_longest_service_time_that_is_short_enough() {
+    let folder = Folder::new("queue-answer");
+    let day = folder.day(30_000, 40);
+    let record = queue(&[&day, "--below", "p99=2us", "--below", "p100=10ms"]);
+    let [first, second] =
+        [0, 1].map(|index| record["answers"][index]["longest_good_ns"].as_u64().unwrap());
+    for index in [0, 1] {
+        let answer = &record["answers"][index];
+        let good_ns = answer["longest_good_ns"].as_u64().unwrap();
+        assert_eq!(answer["shortest_bad_ns"].as_u64(), Some(good_ns + 1), "{answer}");
+    }
+    let text = nanotape(["lab", "queue", &day, "--below", "p99=2us"]).stdout;
+    let line = format!("p99 at or below 2.0 us needs at most {first} ns a message\n");
+    assert!(text.contains(&line) && text.contains("catch-up"), "{text}");
+    // No service time of the table is between: standard input is read once.
+    let bytes = fs::read(&day).unwrap();
+    let ran = nanotape_fed(["lab", "queue", "-", "--below", "p99=2us", "--format", "json"], &bytes);
+    let piped: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let bound = |name: &str| piped["answers"][0][name].as_u64().unwrap();
+    assert!(bound("longest_good_ns") <= first && first < bound("shortest_bad_ns"), "{piped}");
+    assert_eq!(piped["services"], record["services"]);
+
+    for (answer, limit_ns, most) in [(first, 2_000, 300), (second, 10_000_000, 0)] {
+        let services = [answer, answer + 1];
+        let Some(naive) = in_python(&day, &services, limit_ns) else { return };
+        let over = services.map(|ns| naive["services"][ns.to_string()]["over"].as_u64().unwrap());
+        assert!(over[0] <= most && over[1] > most, "{over:?} of at most {most}");
+    }
+}
+
+#[test]
+fn a_capture_has_receive_times_and_the_times_of_its_day() {
+    let folder = Folder::new("queue-capture");
+    let day = folder.day(2_000, 10);
+    let capture = capture_of(&fs::read(&day).unwrap(), 0..0);
+    let capture = folder.write("20191230.pcapng", &capture);
+    let (of_day, by_event) = (queue(&[&day]), queue(&[&capture, "--arrivals", "event"]));
+    assert_eq!(by_event["arrivals"], "event");
+    assert_eq!(by_event["services"], of_day["services"]);
+    let received = queue(&[&capture, "--service", "1us,2us"]);
+    assert_eq!((&received["arrivals"], &received["messages"]), (&"received".into(), &2_000.into()));
+    // Packets of up to seven messages, 10 us apart, except where line B came 0.9 us later.
+    assert_eq!(received["services"][0]["largest_queue"], 7);
+    assert_eq!(received["services"][0]["largest_delay_ns"], 7_000);
+    // The first packet left at 03:00 in New York, and is lost on line A.
+    assert_eq!(received["first_ns"], 3 * 3_600_000_000_000_u64 + 900);
+
+    let ran = nanotape(["lab", "queue", &day, "--arrivals", "received"]);
+    let line = format!("nanotape: {day}: has no receive times; use --arrivals event\n");
+    assert_eq!((ran.status, ran.stderr), (2, line));
+}
+
+#[test]
+fn records_and_spans_are_read_too() {
+    let folder = Folder::new("queue-records");
+    let day = folder.day(20_000, 10);
+    let dbn = folder.path("day.dbn");
+    assert_eq!(nanotape(["convert", &day, "--date", "2019-12-30", "-o", &dbn]).status, 0);
+    let (whole, records) = (queue(&[&day]), queue(&[&dbn]));
+    assert!(records["last_ns"].as_u64() > Some(57_600_000_000_000), "{records}");
+    let count = |record: &Value| record["messages"].as_u64().unwrap();
+    assert!((1..=count(&whole)).contains(&count(&records)), "{records}");
+
+    let span = queue(&[&day, "--from", "10:00", "--until", "11:00", "--window", "30m"]);
+    let windows = span["windows"].as_array().unwrap();
+    let starts: Vec<u64> = windows.iter().map(|one| one["start_ns"].as_u64().unwrap()).collect();
+    assert_eq!(starts, [36_000_000_000_000, 37_800_000_000_000]);
+    let messages: u64 = windows.iter().map(|one| one["messages"].as_u64().unwrap()).sum();
+    assert_eq!(Some(messages), span["messages"].as_u64());
+    let ran = nanotape(["lab", "queue", &day, "--from", "23:59", "--until", "23:59:01"]);
+    let line = format!("nanotape: {day}: no message with a time in the span\n");
+    assert_eq!((ran.status, ran.stderr), (1, line));
+}
+
+#[test]
+fn records_have_the_documented_fields_and_no_others() {
+    let format = include_str!("../../../../docs/formats/lab-queue.md");
+    let documented = |title: &str| -> BTreeSet<String> {
+        let section = format.split_once(title).unwrap().1.split("\n## ").next().unwrap();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        let names = rows.flat_map(|row| {
+            let cell = row.trim_start_matches('|').split('|').next().unwrap();
+            cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+        });
+        names.collect()
+    };
+    let fields = |object: &Value| -> BTreeSet<String> {
+        object.as_object().unwrap().keys().cloned().collect()
+    };
+    let folder = Folder::new("queue-fields");
+    let day = folder.day(3_000, 10);
+    let record = queue(&[&day, "--at", "500ns"]);
+    assert_eq!(fields(&record), documented("## `kind: queue`"));
+    assert_eq!(fields(&record["answers"][0]), documented("## An answer"));
+    assert_eq!(fields(&record["services"][0]), documented("## A service time"));
+    assert_eq!(fields(&record["windows"][0]), documented("## A window"));
+    assert_eq!(
+        (&record["windows_at_ns"], record["services"].as_array().unwrap().len()),
+        (&500.into(), 60)
+    );
+}
+
+#[test]
+fn a_table_is_written_as_rows_and_as_a_page_and_never_over_a_file() {
+    let folder = Folder::new("queue-outputs");
+    let day = folder.day(3_000, 10);
+    let (csv, page) = (folder.path("queue.csv"), folder.path("queue.html"));
+    for output in [&csv, &page] {
+        let ran = nanotape(["lab", "queue", &day, "-o", output]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+        let again = nanotape(["lab", "queue", &day, "-o", output]);
+        assert_eq!(again.status, 2);
+        assert!(again.stderr.contains("use --force to overwrite it"), "{}", again.stderr);
+    }
+    let rows = fs::read_to_string(csv).unwrap();
+    let mut lines = rows.lines();
+    assert_eq!(
+        lines.next(),
+        Some(
+            "service_ns,p50_ns,p99_ns,p99.9_ns,p99.99_ns,p99.999_ns,largest_delay_ns,\
+             largest_queue,growth,worst_window_ns,catch_up_ns,utilisation,overloaded_windows"
+        )
+    );
+    assert_eq!(lines.clone().count(), 60);
+    assert!(lines.next().unwrap().starts_with("100,"), "{rows}");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("<title>Queues</title>") && page.contains("\"kind\":\"queue\""));
+}
+
+#[test]
+fn a_damaged_day_is_simulated_and_refused_by_strict() {
+    let folder = Folder::new("queue-damaged");
+    let day = folder.day(3_000, 10);
+    let mut bytes = fs::read(&day).unwrap();
+    bytes.truncate(bytes.len() - 5);
+    let cut = folder.write("cut.itch50", &bytes);
+    let ran = nanotape(["lab", "queue", &cut, "--service", "1us"]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stdout.contains("2,999 messages"), "{}", ran.stdout);
+    let refused = nanotape(["lab", "queue", &cut, "--strict"]);
+    assert_eq!((refused.status, refused.stdout.as_str()), (1, ""));
+    assert!(refused.stderr.contains("refused by --strict"), "{}", refused.stderr);
+}
+
+#[test]
+fn wrong_usage_is_refused_in_one_line() {
+    let folder = Folder::new("queue-usage");
+    let day = folder.day(100, 5);
+    let many = ["250ns"; 3].join(",") + &(1..=60).map(|ns| format!(",{ns}ns")).collect::<String>();
+    let cases: [(&[&str], &str); 7] = [
+        (&["--service", "0ns"], "expected a time from 1ns to 10ms, such as 412ns"),
+        (&["--at", "11ms"], "expected a time from 1ns to 10ms, such as 412ns"),
+        (&["--below", "p0=1us"], "expected a quantile and a limit, such as p99.99=10us"),
+        (&["--below", "99=1us"], "expected a quantile and a limit, such as p99.99=10us"),
+        (&["--window", "0s"], "expected a time with its unit, such as 10s"),
+        (&["--service", &many], "61 service times: use 1 to 60"),
+        (
+            &[
+                "--below", "p1=1us", "--below", "p2=1us", "--below", "p3=1us", "--below", "p4=1us",
+                "--below", "p5=1us",
+            ],
+            "--below is given 5 times; use at most 4",
+        ),
+    ];
+    for (arguments, message) in cases {
+        let ran = nanotape([&["lab", "queue", &day], arguments].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(ran.stderr.contains(message), "{arguments:?}: {}", ran.stderr);
+    }
+    let missing = folder.path("no.itch50");
+    let ran = nanotape(["lab", "queue", &missing]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains(&missing) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+}

@@ -1,0 +1,114 @@
+//! The record of docs/formats/lab-queue.md. It has no time and no machine: equal arrivals give
+//! equal records everywhere.
+
+use serde_json::{Value, json};
+
+use super::{Outcome, Question, Search, Window};
+use crate::record::{FORMAT, VERSION};
+
+/// The quantiles of a record, by name.
+pub const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
+
+/// The source of the arrivals.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The name of the input.
+    pub name: &'a str,
+    /// The clock of the arrivals: `event` or `received`.
+    pub arrivals: &'a str,
+}
+
+/// The record of a simulation. `at` is the index of the service time whose windows it has.
+pub fn record(
+    source: Source<'_>,
+    outcome: &Outcome,
+    answers: &[(Question, Search)],
+    at: usize,
+) -> Value {
+    let services: Vec<Value> =
+        (0..outcome.services.len()).map(|index| service_record(outcome, index)).collect();
+    let service_ns = outcome.services.get(at).map(|service| service.service_ns);
+    let windows: Vec<Value> = match service_ns {
+        Some(service_ns) => {
+            outcome.windows.iter().map(|window| window_record(window, at, service_ns)).collect()
+        }
+        None => Vec::new(),
+    };
+    json!({
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": "queue",
+        "name": source.name,
+        "arrivals": source.arrivals,
+        "messages": outcome.messages,
+        "reversed": outcome.reversed,
+        "first_ns": outcome.span_ns.map(|(first_ns, _)| first_ns),
+        "last_ns": outcome.span_ns.map(|(_, last_ns)| last_ns),
+        "window_ns": outcome.windows.length_ns(),
+        "answers": answers.iter().map(answer_record).collect::<Vec<_>>(),
+        "services": services,
+        "windows_at_ns": service_ns,
+        "windows": windows,
+    })
+}
+
+/// The record of one service time of a simulation, by its index; null without such an index.
+pub fn service_record(outcome: &Outcome, index: usize) -> Value {
+    let Some(service) = outcome.services.get(index) else { return Value::Null };
+    let (service_ns, delay_ns) = (service.service_ns, service.largest_delay_ns);
+    let quantiles: serde_json::Map<String, Value> = QUANTILES
+        .iter()
+        .map(|&(name, quantile)| (name.to_owned(), json!(service.quantile_ns(quantile))))
+        .collect();
+    json!({
+        "service_ns": service_ns,
+        "quantiles": quantiles,
+        "largest_delay_ns": delay_ns,
+        "largest_queue": service.largest_queue,
+        "growth": outcome.growth(index),
+        "worst_window_ns": service.worst_window_ns,
+        "catch_up_ns": service.catch_up_ns,
+        "utilisation": utilisation(outcome, service_ns),
+        "overloaded_windows": service.overloaded_windows,
+    })
+}
+
+fn answer_record((question, search): &(Question, Search)) -> Value {
+    json!({
+        "quantile": question.quantile,
+        "limit_ns": question.limit_ns,
+        "longest_good_ns": search.good_ns,
+        "shortest_bad_ns": search.bad_ns,
+    })
+}
+
+fn window_record(window: &Window, at: usize, service_ns: u64) -> Value {
+    let delay_ns = window.delays_ns.get(at).copied().unwrap_or(0);
+    json!({
+        "start_ns": window.start_ns,
+        "messages": window.messages,
+        "largest_delay_ns": delay_ns,
+        "largest_queue": delay_ns.div_ceil(service_ns),
+    })
+}
+
+impl Outcome {
+    /// The exponent with which the largest delay grows from the service time before that of
+    /// `index`: 1 if both grow by the same factor. Rounded, so that it is the same on every machine.
+    pub fn growth(&self, index: usize) -> Option<f64> {
+        let shorter = self.services.get(index.checked_sub(1)?)?;
+        let longer = self.services.get(index)?;
+        let factor = |one: u64, two: u64| libm::log(two as f64 / one as f64);
+        let delay = factor(shorter.largest_delay_ns, longer.largest_delay_ns);
+        let exponent = delay / factor(shorter.service_ns, longer.service_ns);
+        exponent.is_finite().then(|| (exponent * 1e3).round() / 1e3)
+    }
+}
+
+/// The share of the time from the first to the last arrival that processing needs.
+fn utilisation(outcome: &Outcome, service_ns: u64) -> Option<f64> {
+    let (first_ns, last_ns) = outcome.span_ns?;
+    let share = outcome.messages as f64 * service_ns as f64 / (last_ns - first_ns) as f64;
+    share.is_finite().then_some(share)
+}

@@ -1,0 +1,216 @@
+//! The recursion against a naive queue: every message is an element of a list.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Rng;
+
+/// What the naive queue finds for one service time.
+#[derive(PartialEq, Eq, Debug, Default)]
+struct Naive {
+    delays: Vec<u64>,
+    largest_queue: usize,
+    catch_up_ns: u64,
+}
+
+/// Processes message after message, with the moments at which those in the system leave.
+fn naive(arrivals: &[u64], service: u64) -> Naive {
+    let mut found = Naive::default();
+    let mut leaves: VecDeque<u64> = VecDeque::new();
+    let (mut latest, mut idle_until) = (0, 0);
+    for &at in arrivals {
+        latest = at.max(latest);
+        while leaves.front().is_some_and(|&leave| leave <= latest) {
+            leaves.pop_front();
+        }
+        if leaves.is_empty() {
+            idle_until = latest;
+        }
+        let leave = leaves.back().copied().unwrap_or(latest) + service;
+        leaves.push_back(leave);
+        found.delays.push(leave - latest);
+        found.largest_queue = found.largest_queue.max(leaves.len());
+        found.catch_up_ns = found.catch_up_ns.max(leave - idle_until);
+    }
+    found
+}
+
+fn simulated(arrivals: &[u64], services: &[u64], limits: &[u64], window_ns: u64) -> Outcome {
+    let mut simulation = Simulation::new(services, limits, window_ns).unwrap();
+    arrivals.iter().for_each(|&at| simulation.arrive(at));
+    simulation.finish()
+}
+
+/// Everything that one service time of `outcome` must have.
+fn assert_like_naive(arrivals: &[u64], outcome: &Outcome, index: usize, limits: &[u64]) {
+    let result = &outcome.services[index];
+    let naive = naive(arrivals, result.service_ns);
+    let mut sorted = naive.delays.clone();
+    sorted.sort_unstable();
+    assert_eq!(result.largest_delay_ns, sorted.last().copied().unwrap_or(0));
+    assert_eq!(result.largest_queue, naive.largest_queue as u64);
+    assert_eq!(result.catch_up_ns, naive.catch_up_ns);
+    assert_eq!(result.delays.count(), arrivals.len() as u64);
+    for (limit, &over) in limits.iter().zip(&result.over) {
+        assert_eq!(over, sorted.iter().filter(|delay| *delay > limit).count() as u64);
+    }
+    for quantile in [0.01, 0.5, 0.9, 0.99, 1.0] {
+        let rank = ((quantile * sorted.len() as f64).ceil() as usize).max(1) - 1;
+        let (exact, got) = (sorted.get(rank), result.quantile_ns(quantile));
+        let is_near = match (exact, got) {
+            (Some(&exact), Some(got)) => {
+                exact <= got && (got - exact) as f64 <= exact as f64 / 128.0
+            }
+            (exact, got) => exact.is_none() && got.is_none(),
+        };
+        assert!(is_near, "{quantile}: {got:?} for {exact:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_service_time_equals_the_naive_queue(
+        gaps in prop::collection::vec(prop_oneof![Just(0), 0..50_u64, 0..5_000_u64], 0..300),
+        services in prop::collection::vec(1..3_000_u64, 1..=LANES),
+        limits in prop::collection::vec(0..20_000_u64, 0..=MAX_LIMITS),
+        window_ns in 1..10_000_u64,
+    ) {
+        let mut now = 1_000_000;
+        let arrivals: Vec<u64> = gaps.iter().map(|gap| { now += gap; now }).collect();
+        let outcome = simulated(&arrivals, &services, &limits, window_ns);
+        for index in 0..services.len() {
+            assert_like_naive(&arrivals, &outcome, index, &limits);
+        }
+        let delays: Vec<Vec<u64>> =
+            services.iter().map(|&service| naive(&arrivals, service).delays).collect();
+        for window in outcome.windows.iter() {
+            let is_in = |at: u64| at - at % window_ns == window.start_ns;
+            let inside = || (0..arrivals.len()).filter(|&n| is_in(arrivals[n]));
+            prop_assert_eq!(window.messages, inside().count() as u64);
+            for (largest, delays) in window.delays_ns.iter().zip(&delays) {
+                prop_assert_eq!(Some(*largest), inside().map(|n| delays[n]).max());
+            }
+        }
+        let in_windows: u64 = outcome.windows.iter().map(|window| window.messages).sum();
+        prop_assert_eq!(in_windows, arrivals.len() as u64);
+    }
+
+    #[test]
+    fn any_timestamps_are_accepted(
+        arrivals in prop::collection::vec(prop_oneof![any::<u64>(), 0..1_000_u64], 0..200),
+        window_ns in prop_oneof![1..100_u64, any::<u64>().prop_map(|ns| ns.max(1))],
+    ) {
+        let services = [1, 250, MAX_SERVICE_NS];
+        let outcome = simulated(&arrivals, &services, &[100], window_ns);
+        for index in 0..services.len() {
+            assert_like_naive(&arrivals, &outcome, index, &[100]);
+        }
+        let mut latest = 0;
+        let is_reversed = |&&at: &&u64| {
+            let is_reversed = at < latest;
+            latest = at.max(latest);
+            is_reversed
+        };
+        prop_assert_eq!(outcome.reversed, arrivals.iter().filter(is_reversed).count() as u64);
+    }
+}
+
+#[test]
+fn a_message_that_ends_at_an_arrival_has_left() {
+    let outcome = simulated(&[0, 100, 200], &[99, 100, 101], &[], 1_000);
+    let of = |index: usize| {
+        let result = &outcome.services[index];
+        (result.largest_delay_ns, result.largest_queue, result.catch_up_ns)
+    };
+    assert_eq!(of(0), (99, 1, 99));
+    assert_eq!(of(1), (100, 1, 100), "never idle for a moment, and never behind");
+    assert_eq!(of(2), (103, 2, 303));
+}
+
+#[test]
+fn messages_of_one_timestamp_arrive_together() {
+    let outcome = simulated(&[7; 50], &[10], &[490, 500], 1_000);
+    let result = &outcome.services[0];
+    assert_eq!((result.largest_delay_ns, result.largest_queue, result.catch_up_ns), (500, 50, 500));
+    assert_eq!(result.over, [1, 0]);
+}
+
+#[test]
+fn no_message_is_no_delay() {
+    let outcome = simulated(&[], &default_services(), &[1], 1_000);
+    assert_eq!((outcome.messages, outcome.span_ns, outcome.windows.iter().count()), (0, None, 0));
+    let result = &outcome.services[0];
+    assert_eq!(
+        (result.largest_delay_ns, result.largest_queue, result.worst_window_ns),
+        (0, 0, None)
+    );
+    assert_eq!(result.quantile_ns(0.5), None);
+}
+
+#[test]
+fn wrong_numbers_are_refused() {
+    let refusal = |services: &[u64], limits: &[u64], window_ns| {
+        Simulation::new(services, limits, window_ns).unwrap_err()
+    };
+    assert_eq!(refusal(&[], &[], 1), QueueError::Services { count: 0 });
+    assert_eq!(refusal(&[1; 61], &[], 1), QueueError::Services { count: 61 });
+    assert_eq!(refusal(&[5, 0], &[], 1), QueueError::Service { ns: 0 });
+    assert_eq!(refusal(&[10_000_001], &[], 1), QueueError::Service { ns: 10_000_001 });
+    assert_eq!(refusal(&[1], &[1; 5], 1), QueueError::Limits { count: 5 });
+    assert_eq!(refusal(&[1], &[], 0), QueueError::Window);
+}
+
+#[test]
+fn the_default_service_times_grow_by_one_factor() {
+    let services = default_services();
+    assert_eq!((services.len(), services[0], services[LANES - 1]), (LANES, 100, 100_000));
+    for pair in services.windows(2) {
+        let factor = pair[1] as f64 / pair[0] as f64;
+        // A whole number of nanoseconds is at most 0.5% away.
+        assert!((1.11..1.14).contains(&factor), "{pair:?}");
+    }
+}
+
+#[test]
+fn windows_join_when_there_are_too_many() {
+    let arrivals: Vec<u64> = (0..50_000).map(|n| n * 10 + n % 7).collect();
+    let outcome = simulated(&arrivals, &[3, 400], &[], 10);
+    assert_eq!(outcome.windows.length_ns(), 40);
+    assert!(outcome.windows.iter().count() <= MAX_WINDOWS);
+    let whole = simulated(&arrivals, &[3, 400], &[], 40);
+    assert!(outcome.windows.iter().eq(whole.windows.iter()));
+    assert_eq!(outcome.services[1].worst_window_ns, Some(499_960));
+    assert_eq!(outcome.services[1].overloaded_windows, 12_500);
+    assert_eq!(outcome.windows.at(45).map(|window| window.start_ns), Some(40));
+    assert_eq!(outcome.windows.at(10_000_000), None);
+}
+
+#[test]
+fn the_record_has_one_object_for_each_service_time() {
+    let mut rng = Rng::new(5);
+    let mut now = 0;
+    let arrivals: Vec<u64> = (0..2_000)
+        .map(|_| {
+            now += rng.below(400) as u64;
+            now
+        })
+        .collect();
+    let outcome = simulated(&arrivals, &[100, 200, 400], &[], 10_000);
+    let answer = (Question { quantile: 0.5, limit_ns: 900 }, Search::new());
+    let source = Source { name: "day", arrivals: "event" };
+    let record = record(source, &outcome, &[answer], 1);
+    assert_eq!(record["messages"], 2_000);
+    let services = record["services"].as_array().unwrap();
+    assert_eq!(services.len(), 3);
+    assert!(services[0]["growth"].is_null());
+    // The receiver falls behind between 100 ns and 400 ns: the delay grows faster than the service.
+    assert!(services[2]["growth"].as_f64() > Some(1.0), "{record}");
+    assert!(services[2]["utilisation"].as_f64() > Some(1.9), "{record}");
+    let windows = record["windows"].as_array().unwrap();
+    let delays = windows.iter().map(|window| window["largest_delay_ns"].as_u64().unwrap());
+    assert_eq!(delays.max(), services[1]["largest_delay_ns"].as_u64());
+    assert_eq!(record["windows_at_ns"], 200);
+    assert!(service_record(&outcome, 3).is_null());
+}

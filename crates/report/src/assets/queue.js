@@ -1,0 +1,89 @@
+// The page of queues: the delay of a message against the time that each message takes, the delay
+// over the day, and the table of all service times.
+"use strict";
+
+(function () {
+  const main = document.querySelector("main");
+  const records = Lab.records();
+  const labels = Lab.labels(records);
+  const minute = 60 * 1000 * 1000 * 1000;
+  const day = 24 * 60 * minute;
+
+  // A moment as a time of day, and in UTC if it is a number since 1970.
+  function time(ns) {
+    if (Lab.num(ns) === null) return Lab.none;
+    const text = new Date(Math.min(ns / 1e6, 8.64e15)).toISOString();
+    return ns < day ? text.slice(11, 23) : text;
+  }
+  function answers(record) {
+    return Lab.list(record.answers).map(Lab.obj).map((answer) => {
+      const good = Lab.num(answer.longest_good_ns);
+      const bad = Lab.num(answer.shortest_bad_ns);
+      const quantile = "p" + Lab.digits(100 * answer.quantile, 7);
+      const question = quantile + " at or below " + Lab.ns(Lab.num(answer.limit_ns));
+      if (bad === null) return question + ": " + Lab.count(good) + " ns a message is short enough";
+      const upTo = bad - good > 1 ? " to " + Lab.count(bad - 1) : "";
+      return question + " needs at most " + Lab.count(good) + upTo + " ns a message";
+    });
+  }
+
+  function byService(services) {
+    const names = Object.keys(Lab.obj(Lab.obj(services[0]).quantiles));
+    const line = (name, index, value) => ({ name, look: Lab.look(index), path: "line",
+      points: services.map((service) => ({ x: Lab.num(service.service_ns), y: value(service),
+        tip: [name, Lab.ns(Lab.num(service.service_ns)) + " a message", Lab.ns(value(service))] }))
+        .filter(({ x, y }) => x !== null && y !== null) });
+    const series = [line("largest", 0, (service) => Lab.num(service.largest_delay_ns)),
+      ...names.map((name, index) => line(name, index + 1,
+        (service) => Lab.num(Lab.obj(service.quantiles)[name])))];
+    const axis = (title) => ({ title, choices: [{ kind: "logNs", title: title + ", logarithmic" }] });
+    return Lab.figure("Delay against service time", "The delay is from the arrival of a message to " +
+      "the end of its processing.", Lab.lines({ height: 360, series, x: axis("service time"),
+      y: axis("delay") }));
+  }
+  function byWindow(record) {
+    const windows = Lab.list(record.windows).map(Lab.obj);
+    if (windows.length === 0) return null;
+    const start = Lab.num(windows[0].start_ns) < day ? 0 : Lab.num(windows[0].start_ns);
+    const points = windows.map((window) => ({ x: (window.start_ns - start) / minute,
+      y: Lab.num(window.largest_delay_ns), queue: Lab.num(window.largest_queue),
+      tip: [time(window.start_ns), Lab.ns(Lab.num(window.largest_delay_ns)),
+        "queue " + Lab.count(window.largest_queue), Lab.count(window.messages) + " messages"] }))
+      .filter(({ x, y }) => Lab.num(x) !== null && y !== null);
+    const title = start === 0 ? "minutes since midnight" : "minutes since the first window";
+    const series = [{ name: "largest of the window", look: Lab.look(0), path: "line", points }];
+    return Lab.figure("Windows of " + Lab.ns(Lab.num(record.window_ns)) + " at " +
+      Lab.ns(Lab.num(record.windows_at_ns)) + " a message", "Only windows with a message.",
+      Lab.lines({ height: 300, series, x: { title, choices: [{ kind: "linear", title }] },
+        y: { title: "largest", choices: [
+          { name: "delay", kind: "logNs", title: "largest delay, logarithmic" },
+          { name: "queue", kind: "logCount", key: "queue", title: "largest queue, logarithmic" }] } }));
+  }
+  function table(services) {
+    const names = Object.keys(Lab.obj(Lab.obj(services[0]).quantiles));
+    const heads = ["service", ...names, "largest", "queue", "growth", "worst window", "catch-up",
+      "utilisation", "overloaded windows"].map((name) => [name, "number"]);
+    const ns = (value) => (Lab.num(value) === null ? Lab.none : Lab.ns(value));
+    const number = (value, digits) => (Lab.num(value) === null ? Lab.none : Lab.digits(value, digits));
+    return Lab.table(heads, services.map((service) => [ns(service.service_ns),
+      ...names.map((name) => ns(Lab.obj(service.quantiles)[name])), ns(service.largest_delay_ns),
+      Lab.count(service.largest_queue), number(service.growth, 3), time(service.worst_window_ns),
+      ns(service.catch_up_ns), number(service.utilisation, 3),
+      Lab.count(service.overloaded_windows)]), { class: "study" });
+  }
+
+  function card(record, index) {
+    const services = Lab.list(record.services).map(Lab.obj);
+    const clock = record.arrivals === "received" ? "receive times" : "exchange times";
+    return Lab.card({ class: "study", id: "queue-" + index },
+      [Lab.el("h3", {}, labels[index]), " ", Lab.el("span", { class: "headline" },
+        Lab.count(record.messages) + " messages, " + clock)], true, () => [
+        Lab.el("ul", {}, answers(record).map((line) => Lab.el("li", {}, line))),
+        Lab.part(() => byService(services)),
+        Lab.part(() => byWindow(record)),
+        Lab.part(() => table(services))]);
+  }
+
+  main.append(...records.map(card));
+  if (records.length > 0) Lab.drawPlots();
+})();
