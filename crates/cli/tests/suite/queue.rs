@@ -91,6 +91,27 @@ fn the_answer_is_the_longest_service_time_that_is_short_enough() {
 }
 
 #[test]
+fn a_ring_holds_the_day_up_to_a_service_time_and_a_speed() {
+    let folder = Folder::new("queue-ring");
+    let day = folder.day(30_000, 40);
+    let record = queue(&[&day, "--ring", "50", "--at", "200ns"]);
+    let answer = &record["answers"][1];
+    let good_ns = answer["longest_good_ns"].as_u64().unwrap();
+    assert_eq!(answer["speed"].as_f64(), Some(good_ns as f64 / 200.0));
+    assert_eq!(answer["shortest_bad_ns"].as_u64(), Some(good_ns + 1));
+    let text = nanotape(["lab", "queue", &day, "--ring", "50", "--at", "200ns"]).stdout;
+    let speed = good_ns as f64 / 200.0;
+    let lines = format!(
+        "no drop in a ring of 50 needs at most {good_ns} ns a message\n\
+         at 200 ns a message it holds {speed:.2} times this speed\n"
+    );
+    assert!(text.replace(',', "").contains(&lines), "{text}");
+    let Some(naive) = in_python(&day, &[good_ns, good_ns + 1], 1) else { return };
+    let queue = |ns: u64| naive["services"][ns.to_string()]["largest_queue"].as_u64().unwrap();
+    assert!(queue(good_ns) <= 50 && queue(good_ns + 1) > 50, "{naive}");
+}
+
+#[test]
 fn a_capture_has_receive_times_and_the_times_of_its_day() {
     let folder = Folder::new("queue-capture");
     let day = folder.day(2_000, 10);

@@ -46,7 +46,10 @@ pub fn record(
         "first_ns": outcome.span_ns.map(|(first_ns, _)| first_ns),
         "last_ns": outcome.span_ns.map(|(_, last_ns)| last_ns),
         "window_ns": outcome.windows.length_ns(),
-        "answers": answers.iter().map(answer_record).collect::<Vec<_>>(),
+        "answers": answers
+            .iter()
+            .map(|(question, search)| answer_record(question, search, service_ns))
+            .collect::<Vec<_>>(),
         "services": services,
         "windows_at_ns": service_ns,
         "windows": windows,
@@ -74,12 +77,18 @@ pub fn service_record(outcome: &Outcome, index: usize) -> Value {
     })
 }
 
-fn answer_record((question, search): &(Question, Search)) -> Value {
+fn answer_record(question: &Question, search: &Search, service_ns: Option<u64>) -> Value {
+    let (quantile, limit_ns, ring) = match *question {
+        Question::Delay { quantile, limit_ns, .. } => (Some(quantile), Some(limit_ns), None),
+        Question::Ring { messages } => (None, None, Some(messages)),
+    };
     json!({
-        "quantile": question.quantile,
-        "limit_ns": question.limit_ns,
+        "quantile": quantile,
+        "limit_ns": limit_ns,
+        "ring": ring,
         "longest_good_ns": search.good_ns,
         "shortest_bad_ns": search.bad_ns,
+        "speed": ring.and(service_ns).map(|service_ns| search.speed(service_ns)),
     })
 }
 
@@ -95,7 +104,7 @@ fn window_record(window: &Window, at: usize, service_ns: u64) -> Value {
 
 impl Outcome {
     /// The exponent with which the largest delay grows from the service time before that of
-    /// `index`: 1 if both grow by the same factor. Rounded, so that it is the same on every machine.
+    /// `index`: 1 if both grow by the same factor. Rounded, so that it is the same everywhere.
     pub fn growth(&self, index: usize) -> Option<f64> {
         let shorter = self.services.get(index.checked_sub(1)?)?;
         let longer = self.services.get(index)?;

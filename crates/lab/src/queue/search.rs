@@ -1,27 +1,47 @@
-//! The longest service time with which a share of all messages stays below a limit.
+//! The longest service time with which the delays or the queue stay below a limit.
 //!
-//! A delay never shrinks if the service time grows, so the service times that are good enough end
-//! at one number. Each pass over the arrivals tries up to [`LANES`] service times between the
-//! longest one that was good enough and the shortest one that was not.
+//! Neither a delay nor the queue shrinks if the service time grows, so the service times that are
+//! good enough end at one number. Each pass over the arrivals tries up to [`LANES`] service times
+//! between the longest one that was good enough and the shortest one that was not.
 
 use super::{LANES, MAX_SERVICE_NS, ServiceResult};
 
-/// `p99.99 below 10 us`.
+/// What a service time must keep to.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Question {
-    /// The share of all messages, more than 0 and at most 1.
-    pub quantile: f64,
-    /// The delay that they must not exceed.
-    pub limit_ns: u64,
+pub enum Question {
+    /// `p99.99 below 10 us`.
+    Delay {
+        /// The share of all messages, more than 0 and at most 1.
+        quantile: f64,
+        /// The delay that they must not exceed.
+        limit_ns: u64,
+        /// The number of this limit in the simulation.
+        limit: usize,
+    },
+    /// A ring of this many messages, the one in service among them, drops none.
+    Ring {
+        /// The messages.
+        messages: u64,
+    },
 }
 
 impl Question {
-    /// Whether so many of `messages` can exceed the limit: the quantile is the value of the nearest
-    /// rank, as in [`nanotape_trace::Histogram::quantile`].
-    pub fn is_met(&self, messages: u64, over: u64) -> bool {
-        let rank = (self.quantile * messages as f64).ceil() as u64;
-        rank.clamp(1, messages.max(1)) <= messages.saturating_sub(over) || messages == 0
+    fn is_met(&self, result: &ServiceResult) -> bool {
+        match *self {
+            Self::Delay { quantile, limit, .. } => {
+                let over = result.over.get(limit).copied().unwrap_or(0);
+                is_at_or_below(quantile, result.delays.count(), over)
+            }
+            Self::Ring { messages } => result.largest_queue <= messages,
+        }
     }
+}
+
+/// Whether so many of `messages` can exceed the limit: the quantile is the value of the nearest
+/// rank, as in [`nanotape_trace::Histogram::quantile`].
+fn is_at_or_below(quantile: f64, messages: u64, over: u64) -> bool {
+    let rank = (quantile * messages as f64).ceil() as u64;
+    rank.clamp(1, messages.max(1)) <= messages.saturating_sub(over) || messages == 0
 }
 
 /// The known bounds of an answer.
@@ -39,17 +59,23 @@ impl Search {
         Self { good_ns: 0, bad_ns: None }
     }
 
-    /// Learns from the results of a simulation whose limit number `limit` is that of the question.
-    pub fn learn(&mut self, question: &Question, limit: usize, results: &[ServiceResult]) {
+    /// Learns from the results of a simulation.
+    pub fn learn(&mut self, question: &Question, results: &[ServiceResult]) {
         for result in results {
-            let over = result.over.get(limit).copied().unwrap_or(0);
             let ns = result.service_ns;
-            if question.is_met(result.delays.count(), over) {
+            if question.is_met(result) {
                 self.good_ns = self.good_ns.max(ns);
             } else {
                 self.bad_ns = Some(self.bad_ns.map_or(ns, |bad_ns| bad_ns.min(ns)));
             }
         }
+    }
+
+    /// How many times faster the same messages may come for a receiver that takes `service_ns`, at
+    /// least. If all times between arrivals are divided by a number, the queue is that of a service
+    /// time multiplied by it.
+    pub fn speed(&self, service_ns: u64) -> f64 {
+        self.good_ns as f64 / service_ns as f64
     }
 
     /// The next service times to try, ascending; none if the bounds are next to each other.
@@ -74,11 +100,9 @@ mod tests {
 
     #[test]
     fn a_question_is_met_by_the_nearest_rank() {
-        let question = |quantile| Question { quantile, limit_ns: 10 };
-        assert!(question(0.99).is_met(100, 1));
-        assert!(!question(0.99).is_met(100, 2));
-        assert!(question(1.0).is_met(100, 0) && !question(1.0).is_met(100, 1));
-        assert!(question(0.5).is_met(0, 0), "no message is late");
+        assert!(is_at_or_below(0.99, 100, 1) && !is_at_or_below(0.99, 100, 2));
+        assert!(is_at_or_below(1.0, 100, 0) && !is_at_or_below(1.0, 100, 1));
+        assert!(is_at_or_below(0.5, 0, 0), "no message is late");
     }
 
     #[test]
@@ -97,8 +121,14 @@ mod tests {
         let arrivals: Vec<u64> = (0..500u64).map(|n| n * n * 7_919 % 400_000).collect();
         let mut sorted = arrivals.clone();
         sorted.sort_unstable();
-        for (quantile, limit_ns) in [(0.5, 5_000), (0.99, 20_000), (1.0, 40_000)] {
-            let question = Question { quantile, limit_ns };
+        let delay = |quantile, limit_ns| Question::Delay { quantile, limit_ns, limit: 0 };
+        let ring = |messages| Question::Ring { messages };
+        let delays = [delay(0.5, 5_000), delay(0.99, 20_000), delay(1.0, 40_000)];
+        for question in delays.into_iter().chain([ring(1), ring(20), ring(400)]) {
+            let limit_ns = match question {
+                Question::Delay { limit_ns, .. } => limit_ns,
+                Question::Ring { .. } => 0,
+            };
             let mut search = Search::new();
             for pass in 0.. {
                 assert!(pass < 5, "60^4 is more than 10 ms");
@@ -108,17 +138,23 @@ mod tests {
                 }
                 let mut simulation = Simulation::new(&services, &[limit_ns], 1_000).unwrap();
                 sorted.iter().for_each(|&at| simulation.arrive(at));
-                search.learn(&question, 0, &simulation.finish().services);
+                search.learn(&question, &simulation.finish().services);
             }
             // One service time after another.
             let is_met = |service: u64| {
-                let mut free_at = 0;
-                let delays = sorted.iter().map(|&at| {
-                    free_at = at.max(free_at) + service;
-                    free_at - at
-                });
-                let over = delays.filter(|&delay| delay > limit_ns).count() as u64;
-                question.is_met(sorted.len() as u64, over)
+                let (mut leaves, mut over, mut queue) = (Vec::new(), 0, 0);
+                for &at in &sorted {
+                    let leave = at.max(leaves.last().copied().unwrap_or(0)) + service;
+                    leaves.push(leave);
+                    over += u64::from(leave - at > limit_ns);
+                    queue = leaves.iter().filter(|&&leave| leave > at).count().max(queue);
+                }
+                match question {
+                    Question::Delay { quantile, .. } => {
+                        is_at_or_below(quantile, sorted.len() as u64, over)
+                    }
+                    Question::Ring { messages } => queue as u64 <= messages,
+                }
             };
             let expected = (1..).take_while(|&service| is_met(service)).last().unwrap_or(0);
             assert_eq!(search, Search { good_ns: expected, bad_ns: Some(expected + 1) });

@@ -198,10 +198,12 @@ fn the_record_has_one_object_for_each_service_time() {
         })
         .collect();
     let outcome = simulated(&arrivals, &[100, 200, 400], &[], 10_000);
-    let answer = (Question { quantile: 0.5, limit_ns: 900 }, Search::new());
+    let answer = (Question::Ring { messages: 40 }, Search { good_ns: 100, bad_ns: Some(300) });
     let source = Source { name: "day", arrivals: "event" };
     let record = record(source, &outcome, &[answer], 1);
     assert_eq!(record["messages"], 2_000);
+    assert_eq!(record["answers"][0]["ring"], 40);
+    assert_eq!(record["answers"][0]["speed"], 0.5, "200 ns need half the speed");
     let services = record["services"].as_array().unwrap();
     assert_eq!(services.len(), 3);
     assert!(services[0]["growth"].is_null());

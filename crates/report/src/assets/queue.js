@@ -19,8 +19,10 @@
     return Lab.list(record.answers).map(Lab.obj).map((answer) => {
       const good = Lab.num(answer.longest_good_ns);
       const bad = Lab.num(answer.shortest_bad_ns);
-      const quantile = "p" + Lab.digits(100 * answer.quantile, 7);
-      const question = quantile + " at or below " + Lab.ns(Lab.num(answer.limit_ns));
+      const question = Lab.num(answer.ring) !== null
+        ? "no drop in a ring of " + Lab.count(answer.ring)
+        : "p" + Lab.digits(100 * answer.quantile, 7) + " at or below " +
+          Lab.ns(Lab.num(answer.limit_ns));
       if (bad === null) return question + ": " + Lab.count(good) + " ns a message is short enough";
       const upTo = bad - good > 1 ? " to " + Lab.count(bad - 1) : "";
       return question + " needs at most " + Lab.count(good) + upTo + " ns a message";

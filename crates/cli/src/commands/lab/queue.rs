@@ -9,7 +9,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat},
-    values::duration,
+    values::{count, duration},
 };
 use nanotape_lab::{
     pages,
@@ -30,6 +30,7 @@ use crate::{
 Examples:
   nanotape lab queue day.gz
   nanotape lab queue day.gz --below p99.9=5us --below p100=1ms    the longest service times
+  nanotape lab queue day.gz --at 400ns --ring 4096                 what a ring holds
   nanotape lab queue day.gz --from 09:30 --until 16:00 --at 400ns -o queue.html
   nanotape lab queue lines.pcap --arrivals received --window 1s --format json
   nanotape lab queue day.gz --service 250ns,500ns,1us --format csv
@@ -43,7 +44,7 @@ and the windows whose messages need more time than the window has.
 Messages with one timestamp arrive together. Exchange times have no network and no packets; the
 receive times of a capture have both. Quantiles are at most 0.8% too high; all else is exact.
 
-For each --below the file is read again, up to four times, for the longest service time in whole
+For each --below and --ring the file is read again, up to four times, for the longest service time in whole
 nanoseconds. Standard input is read once, so the answer is an interval.
 
 Exit status: 0 success; 1 a part of the input is missing or damaged; 2 wrong usage, or a file that
@@ -65,8 +66,13 @@ pub(crate) struct QueueCommand {
 
     /// Find the longest service time with this quantile of the delays at or below a limit; can be
     /// given 4 times
-    #[arg(long, value_name = "pN=TIME", default_value = "p99.99=10us", value_parser = question)]
-    below: Vec<Question>,
+    #[arg(long, value_name = "pN=TIME", default_value = "p99.99=10us", value_parser = below)]
+    below: Vec<Below>,
+
+    /// Find the longest service time with which a ring of N messages drops none, and the speed of
+    /// the input up to which that holds for the service time of the windows
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1..))]
+    ring: Option<u64>,
 
     /// Length of the windows
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = window)]
@@ -79,6 +85,13 @@ pub(crate) struct QueueCommand {
 
     #[command(flatten)]
     output: RecordArguments,
+}
+
+/// `--below`: a quantile of the delays, and their limit.
+#[derive(Clone, Copy, Debug)]
+struct Below {
+    quantile: f64,
+    limit_ns: u64,
 }
 
 /// The clock of the arrivals.
@@ -108,13 +121,13 @@ fn window(text: &str) -> Result<u64, String> {
     }
 }
 
-fn question(text: &str) -> Result<Question, String> {
+fn below(text: &str) -> Result<Below, String> {
     let parts = text.strip_prefix('p').and_then(|rest| rest.split_once('='));
     let parsed = parts.and_then(|(percent, limit)| {
         let percent: f64 = percent.parse().ok()?;
         let limit_ns = nanos(duration(limit).ok()?);
         let is_valid = percent > 0.0 && percent <= 100.0 && limit_ns > 0;
-        is_valid.then_some(Question { quantile: percent / 100.0, limit_ns })
+        is_valid.then_some(Below { quantile: percent / 100.0, limit_ns })
     });
     parsed.ok_or_else(|| "expected a quantile and a limit, such as p99.99=10us".to_owned())
 }
@@ -195,7 +208,7 @@ impl QueueCommand {
     }
 
     fn pass(&self, services: &[u64]) -> anyhow::Result<Pass> {
-        let limits: Vec<u64> = self.below.iter().map(|question| question.limit_ns).collect();
+        let limits: Vec<u64> = self.below.iter().map(|below| below.limit_ns).collect();
         let mut simulation = Simulation::new(services, &limits, self.window)?;
         let opening = input::open(&self.input, self.span.into(), &[])?;
         let (from, to) = opening.bounds;
@@ -231,18 +244,26 @@ impl QueueCommand {
         Ok(Pass { outcome: simulation.finish(), report, arrivals })
     }
 
+    fn questions(&self) -> impl Iterator<Item = Question> {
+        let delays = self.below.iter().enumerate().map(|(limit, below)| {
+            let &Below { quantile, limit_ns } = below;
+            Question::Delay { quantile, limit_ns, limit }
+        });
+        delays.chain(self.ring.map(|messages| Question::Ring { messages }))
+    }
+
     /// Reads the input until each question has its answer, or not again if it cannot be read again.
     fn answers(&self, outcome: &Outcome) -> anyhow::Result<Vec<(Question, Search)>> {
         let mut answers = Vec::new();
-        for (limit, &question) in self.below.iter().enumerate() {
+        for question in self.questions() {
             let mut search = Search::new();
-            search.learn(&question, limit, &outcome.services);
+            search.learn(&question, &outcome.services);
             while self.input.name() != "-" {
                 let services = search.next();
                 if services.is_empty() {
                     break;
                 }
-                search.learn(&question, limit, &self.pass(&services)?.outcome.services);
+                search.learn(&question, &self.pass(&services)?.outcome.services);
             }
             answers.push((question, search));
         }

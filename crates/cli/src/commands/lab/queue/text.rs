@@ -32,6 +32,13 @@ impl Shown<'_> {
         for (question, search) in self.answers {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{}", answer(question, *search));
+            if let (Question::Ring { .. }, Some(service)) =
+                (question, self.outcome.services.get(self.at))
+            {
+                let speed = search.speed(service.service_ns);
+                let at = nanos_text(service.service_ns);
+                let _ = writeln!(text, "at {at} a message it holds {speed:.2} times this speed");
+            }
         }
         self.services(&mut text);
         self.windows(&mut text);
@@ -130,18 +137,22 @@ impl Shown<'_> {
 }
 
 fn answer(question: &Question, search: Search) -> String {
-    let quantile = format!("p{}", (question.quantile * 1e8).round() / 1e6);
-    let limit = nanos_text(question.limit_ns);
+    let goal = match *question {
+        Question::Delay { quantile, limit_ns, .. } => {
+            let percent = (quantile * 1e8).round() / 1e6;
+            format!("p{percent} at or below {}", nanos_text(limit_ns))
+        }
+        Question::Ring { messages } => format!("no drop in a ring of {}", grouped(messages)),
+    };
     let good = grouped(search.good_ns);
     match search.bad_ns {
-        None => format!("{quantile} at or below {limit}: {good} ns a message is short enough"),
-        Some(1) => format!("{quantile} at or below {limit}: 1 ns a message is too long"),
+        None => format!("{goal}: {good} ns a message is short enough"),
+        Some(1) => format!("{goal}: 1 ns a message is too long"),
         Some(bad_ns) if bad_ns - search.good_ns == 1 => {
-            format!("{quantile} at or below {limit} needs at most {good} ns a message")
+            format!("{goal} needs at most {good} ns a message")
         }
         Some(bad_ns) => format!(
-            "{quantile} at or below {limit} needs at most {good} to {} ns a message; a file gives \
-             the exact number",
+            "{goal} needs at most {good} to {} ns a message; a file gives the exact number",
             grouped(bad_ns - 1)
         ),
     }
