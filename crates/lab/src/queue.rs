@@ -28,12 +28,14 @@
 //! numbers, because the vector instructions of every x86-64 processor have a maximum of those, and
 //! the bucket of a log-linear histogram is a shift of their bits.
 
+mod receiver;
 mod record;
 mod search;
 mod windows;
 
 use nanotape_trace::Histogram;
-pub use record::{QUANTILES, Source, record, service_record};
+pub use receiver::{Core, MAX_CORES, MAX_RING, Receiver};
+pub use record::{QUANTILES, Source, receiver_record, record, service_record};
 pub use search::{Question, Search};
 pub use windows::{Window, Windows};
 
@@ -85,6 +87,18 @@ pub enum QueueError {
     Limits {
         /// The number.
         count: usize,
+    },
+    /// The number of cores is wrong.
+    #[error("{count} cores: use 1 to {MAX_CORES}")]
+    Cores {
+        /// The number.
+        count: usize,
+    },
+    /// The length of the ring is wrong.
+    #[error("a ring of {messages} messages: use 1 to {MAX_RING}")]
+    Ring {
+        /// The messages.
+        messages: usize,
     },
     /// The window has no length.
     #[error("a window of 0 ns: use at least 1 ns")]

@@ -8,11 +8,11 @@ use nanotape_plant::{DamageLog, RunReport};
 use super::{Opened, Opening, Progress, Report};
 use crate::journals::of_journal;
 
-/// Calls `event` with each event and with the time of its receipt in ns since the UNIX epoch, if
-/// the input has those. `Break` ends the reading.
+/// Calls `event` with each event, with the time of its receipt in ns since the UNIX epoch, if the
+/// input has those, and with the exchange's message, empty for records. `Break` ends the reading.
 pub(crate) fn read_events(
     opening: Opening<'_>,
-    event: impl FnMut(&MarketEvent, Option<u64>) -> ControlFlow<()>,
+    event: impl FnMut(&MarketEvent, Option<u64>, &[u8]) -> ControlFlow<()>,
 ) -> anyhow::Result<Report> {
     let Opening { arguments, source, .. } = opening;
     let name = arguments.name();
@@ -46,12 +46,12 @@ struct Events<F> {
     damage: DamageLog,
 }
 
-impl<F: FnMut(&MarketEvent, Option<u64>) -> ControlFlow<()>> EventHandler for Events<F> {
+impl<F: FnMut(&MarketEvent, Option<u64>, &[u8]) -> ControlFlow<()>> EventHandler for Events<F> {
     type Hint = ();
 
     #[inline(always)]
-    fn event(&mut self, _: Position, event: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
-        (self.event)(event, self.received_ns)
+    fn event(&mut self, _: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
+        (self.event)(event, self.received_ns, origin.bytes())
     }
 
     fn received(&mut self, ts_recv_ns: u64) {

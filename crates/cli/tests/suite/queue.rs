@@ -156,6 +156,64 @@ fn records_and_spans_are_read_too() {
 }
 
 #[test]
+fn one_core_with_one_time_is_the_row_of_the_table() {
+    let folder = Folder::new("queue-receiver");
+    let day = folder.day(20_000, 10);
+    let record = queue(&[&day, "--at", "700ns", "--cost", "other=700ns"]);
+    let rows = record["services"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["service_ns"] == 700).unwrap();
+    let core = &record["receiver"]["cores"][0];
+    assert_eq!(core["largest_delay_ns"], row["largest_delay_ns"]);
+    assert_eq!(core["largest_queue"], row["largest_queue"]);
+    assert_eq!(record["receiver"]["quantiles"], row["quantiles"]);
+    let text = nanotape(["lab", "queue", &day, "--at", "700ns", "--cores", "1"]).stdout;
+    assert!(text.contains("receiver: 20,000 processed, 0 dropped\n"), "{text}");
+}
+
+#[test]
+fn types_have_times_stocks_have_cores_and_a_full_ring_drops() {
+    let folder = Folder::new("queue-types");
+    let day = folder.day(20_000, 10);
+    let bytes = fs::read(&day).unwrap();
+    let (mut by_core, mut busy_ns, mut at) = ([0_u64; 3], [0_u64; 3], 0);
+    while let Some(length) = bytes.get(at..at + 2) {
+        let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
+        let Some(message) = bytes.get(at + 2..at + 2 + length).filter(|_| length > 0) else {
+            break;
+        };
+        let core = usize::from(u16::from_be_bytes([message[1], message[2]])) % 3;
+        by_core[core] += 1;
+        busy_ns[core] += match message[0] {
+            b'A' => 300,
+            b'D' => 150,
+            _ => 50,
+        };
+        at += 2 + length;
+    }
+    let cost = "A=300ns,other=50ns,D=150ns";
+    let record = queue(&[&day, "--cores", "3", "--cost", cost]);
+    for core in 0..3 {
+        let found = &record["receiver"]["cores"][core];
+        assert_eq!(found["messages"], by_core[core], "{found}");
+        assert_eq!(found["busy_ns"], busy_ns[core], "{found}");
+    }
+    let record = queue(&[&day, "--cost", "other=5us", "--ring", "3"]);
+    let (receiver, core) = (&record["receiver"], &record["receiver"]["cores"][0]);
+    assert_eq!(core["largest_queue"], 3);
+    let [processed, dropped] = ["messages", "dropped"].map(|name| receiver[name].as_u64().unwrap());
+    assert!(dropped > 0 && processed + dropped == 20_000, "{receiver}");
+
+    let dbn = folder.path("day.dbn");
+    assert_eq!(nanotape(["convert", &day, "--date", "2019-12-30", "-o", &dbn]).status, 0);
+    let ran = nanotape(["lab", "queue", &dbn, "--cost", "A=1us"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("has records without message types"), "{}", ran.stderr);
+    let ran = nanotape_fed(["lab", "queue", "-", "--cores", "2"], &bytes);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("standard input is read only once"), "{}", ran.stderr);
+}
+
+#[test]
 fn records_have_the_documented_fields_and_no_others() {
     let format = include_str!("../../../../docs/formats/lab-queue.md");
     let documented = |title: &str| -> BTreeSet<String> {
@@ -177,6 +235,10 @@ fn records_have_the_documented_fields_and_no_others() {
     assert_eq!(fields(&record["answers"][0]), documented("## An answer"));
     assert_eq!(fields(&record["services"][0]), documented("## A service time"));
     assert_eq!(fields(&record["windows"][0]), documented("## A window"));
+    assert!(record["receiver"].is_null());
+    let record = queue(&[&day, "--at", "500ns", "--cores", "2"]);
+    assert_eq!(fields(&record["receiver"]), documented("## A receiver"));
+    assert_eq!(fields(&record["receiver"]["cores"][1]), documented("## A core"));
     assert_eq!(
         (&record["windows_at_ns"], record["services"].as_array().unwrap().len()),
         (&500.into(), 60)
@@ -230,7 +292,11 @@ fn wrong_usage_is_refused_in_one_line() {
     let folder = Folder::new("queue-usage");
     let day = folder.day(100, 5);
     let many = ["250ns"; 3].join(",") + &(1..=60).map(|ns| format!(",{ns}ns")).collect::<String>();
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 11] = [
+        (&["--cost", "AB=1us"], "expected a message type and its time"),
+        (&["--cores", "257"], "257 is not in 1..=256"),
+        (&["--cores", "2", "--format", "csv"], "CSV has no receiver"),
+        (&["--cores", "2", "--ring", "2M"], "a ring of 2000000 messages: use 1 to 1048576"),
         (&["--service", "0ns"], "expected a time from 1ns to 10ms, such as 412ns"),
         (&["--at", "11ms"], "expected a time from 1ns to 10ms, such as 412ns"),
         (&["--below", "p0=1us"], "expected a quantile and a limit, such as p99.99=10us"),

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Outcome, Question, Search, Window};
+use super::{Core, Outcome, Question, Receiver, Search, Window};
 use crate::record::{FORMAT, VERSION};
 
 /// The quantiles of a record, by name.
@@ -74,6 +74,32 @@ pub fn service_record(outcome: &Outcome, index: usize) -> Value {
         "catch_up_ns": service.catch_up_ns,
         "utilisation": utilisation(outcome, service_ns),
         "overloaded_windows": service.overloaded_windows,
+    })
+}
+
+/// The record of a receiver.
+pub fn receiver_record(receiver: &Receiver) -> Value {
+    let delays = receiver.delays();
+    let quantiles: serde_json::Map<String, Value> = QUANTILES
+        .iter()
+        .map(|&(name, quantile)| (name.to_owned(), json!(delays.quantile(quantile))))
+        .collect();
+    json!({
+        "messages": delays.count(),
+        "dropped": receiver.dropped(),
+        "quantiles": quantiles,
+        "largest_delay_ns": delays.max(),
+        "cores": receiver.cores().iter().map(core_record).collect::<Vec<_>>(),
+    })
+}
+
+fn core_record(core: &Core) -> Value {
+    json!({
+        "messages": core.messages,
+        "dropped": core.dropped,
+        "largest_delay_ns": core.largest_delay_ns,
+        "largest_queue": core.largest_queue,
+        "busy_ns": core.busy_ns,
     })
 }
 

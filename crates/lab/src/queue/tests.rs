@@ -216,3 +216,75 @@ fn the_record_has_one_object_for_each_service_time() {
     assert_eq!(record["windows_at_ns"], 200);
     assert!(service_record(&outcome, 3).is_null());
 }
+
+/// One core of the naive receiver: the moments at which its messages leave, and their delays.
+#[derive(Default)]
+struct NaiveCore {
+    leaves: Vec<u64>,
+    delays: Vec<u64>,
+    largest_queue: usize,
+    dropped: u64,
+}
+
+proptest! {
+    #[test]
+    fn a_receiver_equals_a_naive_one(
+        messages in prop::collection::vec((0..400_u64, 0..9_u64, 1..600_u64), 0..300),
+        cores in 1..5_usize,
+        ring in 1..20_usize,
+    ) {
+        let mut receiver = Receiver::new(cores, ring).unwrap();
+        let mut naive: Vec<NaiveCore> = (0..cores).map(|_| NaiveCore::default()).collect();
+        let mut now = 0;
+        for &(gap, key, service) in &messages {
+            now += gap;
+            receiver.arrive(now, key, service);
+            let core = &mut naive[(key % cores as u64) as usize];
+            let present = core.leaves.iter().filter(|&&leave| leave > now).count();
+            if present >= ring {
+                core.dropped += 1;
+                continue;
+            }
+            let leave = core.leaves.iter().copied().max().unwrap_or(0).max(now) + service;
+            core.leaves.push(leave);
+            core.delays.push(leave - now);
+            core.largest_queue = core.largest_queue.max(present + 1);
+        }
+        for (core, naive) in receiver.cores().iter().zip(&naive) {
+            prop_assert_eq!(core.messages, naive.delays.len() as u64);
+            prop_assert_eq!(core.dropped, naive.dropped);
+            prop_assert_eq!(core.largest_queue, naive.largest_queue as u64);
+            prop_assert_eq!(core.largest_delay_ns, naive.delays.iter().copied().max().unwrap_or(0));
+        }
+        let delays: Vec<u64> = naive.iter().flat_map(|core| core.delays.clone()).collect();
+        prop_assert_eq!(receiver.delays().count(), delays.len() as u64);
+        prop_assert_eq!(receiver.delays().max(), delays.iter().copied().max());
+        prop_assert_eq!(receiver.dropped(), naive.iter().map(|core| core.dropped).sum::<u64>());
+    }
+}
+
+#[test]
+fn a_full_ring_drops_and_a_message_that_ends_at_an_arrival_has_left_it() {
+    let mut receiver = Receiver::new(1, 2).unwrap();
+    for at in [0, 0, 0, 99, 100] {
+        receiver.arrive(at, 7, 100);
+    }
+    let core = &receiver.cores()[0];
+    assert_eq!((core.messages, core.dropped, core.largest_queue), (3, 2, 2));
+    assert_eq!((core.largest_delay_ns, core.busy_ns), (200, 300));
+    // The end of the clock is no panic.
+    receiver.arrive(u64::MAX, 0, 10);
+    receiver.arrive(u64::MAX, 0, 10);
+    assert_eq!(receiver.cores()[0].largest_delay_ns, 200);
+}
+
+#[test]
+fn receivers_without_cores_or_rings_are_refused() {
+    assert_eq!(Receiver::new(0, 1).unwrap_err(), QueueError::Cores { count: 0 });
+    assert_eq!(Receiver::new(257, 1).unwrap_err(), QueueError::Cores { count: 257 });
+    assert_eq!(Receiver::new(1, 0).unwrap_err(), QueueError::Ring { messages: 0 });
+    assert_eq!(
+        Receiver::new(1, MAX_RING + 1).unwrap_err(),
+        QueueError::Ring { messages: MAX_RING + 1 }
+    );
+}

@@ -74,6 +74,19 @@
       Lab.count(service.overloaded_windows)]), { class: "study" });
   }
 
+  function receiver(record) {
+    const one = Lab.obj(record.receiver);
+    const cores = Lab.list(one.cores).map(Lab.obj);
+    if (cores.length === 0) return null;
+    const heads = ["core", "messages", "dropped", "largest delay", "largest queue", "busy"]
+      .map((name) => [name, "number"]);
+    return [Lab.el("h4", {}, "Receiver: " + Lab.count(one.messages) + " processed, " +
+      Lab.count(one.dropped) + " dropped"),
+    Lab.table(heads, cores.map((core, index) => [String(index), Lab.count(core.messages),
+      Lab.count(core.dropped), Lab.ns(Lab.num(core.largest_delay_ns)),
+      Lab.count(core.largest_queue), Lab.ns(Lab.num(core.busy_ns))]), { class: "receiver" })];
+  }
+
   function card(record, index) {
     const services = Lab.list(record.services).map(Lab.obj);
     const clock = record.arrivals === "received" ? "receive times" : "exchange times";
@@ -83,6 +96,7 @@
         Lab.el("ul", {}, answers(record).map((line) => Lab.el("li", {}, line))),
         Lab.part(() => byService(services)),
         Lab.part(() => byWindow(record)),
+        Lab.part(() => receiver(record)),
         Lab.part(() => table(services))]);
   }
 

@@ -140,6 +140,10 @@ fn queues(name: &str) -> Value {
                      "longest_good_ns": 280, "shortest_bad_ns": 281}],
         "services": [service(100, 8_100, None), service(112, 9_900, Some(1.77))],
         "windows_at_ns": 112,
+        "receiver": {"messages": 4_999_000, "dropped": 1_000, "largest_delay_ns": 9_000,
+                     "quantiles": {"p50": 130},
+                     "cores": [{"messages": 4_999_000, "dropped": 1_000, "largest_queue": 64,
+                                "largest_delay_ns": 9_000, "busy_ns": 560_000_000}]},
         "windows": [window(34_200_000_000_000, 61_000, 9_900), window(57_600_000_000_000, 900, 224)],
     })
 }
@@ -204,6 +208,8 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("data-drawn=\"yes\"", 2 * 2),
             ("class=\"card study\"", 2),
             ("class=\"study\"", 2),
+            ("class=\"receiver\"", 2),
+            ("4,999,000 processed, 1,000 dropped", 2),
             ("needs at most 412 ns a message", 2),
             ("no drop in a ring of 64 needs at most 280 ns a message", 2),
             (">09:30:00.000<", 2 * 2),

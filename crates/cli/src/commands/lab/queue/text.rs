@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nanotape_lab::queue::{Outcome, QUANTILES, Question, Search, Source, Window};
+use nanotape_lab::queue::{Outcome, QUANTILES, Question, Receiver, Search, Source, Window};
 use nanotape_types::NanosSinceMidnight;
 
 use crate::{
@@ -134,6 +134,39 @@ impl Shown<'_> {
             line(&format!("largest delay, rank {}", number + 1), window);
         }
     }
+}
+
+/// The results of one receiver.
+pub(super) fn receiver(receiver: &Receiver) -> String {
+    let delays = receiver.delays();
+    let mut text = format!(
+        "\nreceiver: {} processed, {} dropped\n",
+        grouped(delays.count()),
+        grouped(receiver.dropped())
+    );
+    for (name, quantile) in QUANTILES {
+        let delay = delays.quantile(quantile).map(nanos_text).unwrap_or_default();
+        let _ = write!(text, "{name} {delay}, ");
+    }
+    let largest = delays.max().map(nanos_text).unwrap_or_default();
+    let _ = writeln!(text, "largest {largest}");
+    let _ = writeln!(
+        text,
+        "{:>4} {:>13} {:>11} {:>9} {:>9} {:>9}",
+        "core", "messages", "dropped", "largest", "queue", "busy"
+    );
+    for (number, core) in receiver.cores().iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "{number:>4} {:>13} {:>11} {:>9} {:>9} {:>9}",
+            grouped(core.messages),
+            grouped(core.dropped),
+            nanos_text(core.largest_delay_ns),
+            grouped(core.largest_queue),
+            nanos_text(core.busy_ns)
+        );
+    }
+    text
 }
 
 fn answer(question: &Question, search: Search) -> String {
