@@ -28,11 +28,13 @@
 //! numbers, because the vector instructions of every x86-64 processor have a maximum of those, and
 //! the bucket of a log-linear histogram is a shift of their bits.
 
+mod bursts;
 mod receiver;
 mod record;
 mod search;
 mod windows;
 
+pub use bursts::{Burst, Bursts, MAX_BURST_MESSAGES};
 use nanotape_trace::Histogram;
 pub use receiver::{Core, MAX_CORES, MAX_RING, Receiver};
 pub use record::{QUANTILES, Source, receiver_record, record, service_record};

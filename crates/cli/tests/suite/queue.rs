@@ -214,6 +214,36 @@ fn types_have_times_stocks_have_cores_and_a_full_ring_drops() {
 }
 
 #[test]
+fn the_worst_bursts_are_day_files_with_the_largest_delays() {
+    let folder = Folder::new("queue-bursts");
+    let day = folder.day(20_000, 10);
+    let bursts = folder.path("bursts");
+    let whole = queue(&[&day, "--at", "900ns", "--bursts", &bursts]);
+    let delay = |record: &Value| {
+        let rows = record["services"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["service_ns"] == 900).unwrap();
+        row["largest_delay_ns"].as_u64().unwrap()
+    };
+    let of_burst =
+        |number: u32| queue(&[&format!("{bursts}/burst-{number:03}.itch50"), "--service", "900ns"]);
+    let delays: Vec<u64> = (1..=100).map(|number| delay(&of_burst(number))).collect();
+    assert_eq!(delays[0], delay(&whole));
+    assert!(delays.is_sorted_by(|one, two| one >= two), "{delays:?}");
+    assert_eq!(fs::read_dir(&bursts).unwrap().count(), 100);
+
+    let again = nanotape(["lab", "queue", &day, "--at", "900ns", "--bursts", &bursts]);
+    assert_eq!(again.status, 2);
+    assert!(again.stderr.contains("use --force to write into it"), "{}", again.stderr);
+    let dbn = folder.path("day.dbn");
+    assert_eq!(nanotape(["convert", &day, "--date", "2019-12-30", "-o", &dbn]).status, 0);
+    let none = folder.path("none");
+    let ran = nanotape(["lab", "queue", &dbn, "--bursts", &none]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("--bursts needs a day file or a capture"), "{}", ran.stderr);
+    assert!(!std::path::Path::new(&none).exists());
+}
+
+#[test]
 fn records_have_the_documented_fields_and_no_others() {
     let format = include_str!("../../../../docs/formats/lab-queue.md");
     let documented = |title: &str| -> BTreeSet<String> {

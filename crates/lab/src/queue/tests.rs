@@ -288,3 +288,45 @@ fn receivers_without_cores_or_rings_are_refused() {
         QueueError::Ring { messages: MAX_RING + 1 }
     );
 }
+
+proptest! {
+    #[test]
+    fn the_worst_bursts_are_those_of_all_bursts_in_order(
+        gaps in prop::collection::vec(prop_oneof![Just(0), 0..200_u64], 0..200),
+        service in 1..150_u64,
+        most in 1..12_usize,
+    ) {
+        let mut bursts = Bursts::new(service, most);
+        let mut all: Vec<Burst> = Vec::new();
+        let (mut now, mut leave) = (0, 0);
+        for (number, gap) in gaps.iter().enumerate() {
+            now += gap;
+            let byte = number as u8;
+            bursts.arrive(now, |bytes| bytes.push(byte));
+            if leave <= now {
+                leave = now;
+                all.push(Burst { first_ns: now, ..Burst::default() });
+            }
+            leave += service;
+            let burst = all.last_mut().unwrap();
+            burst.messages += 1;
+            burst.bytes.push(byte);
+            burst.largest_delay_ns = burst.largest_delay_ns.max(leave - now);
+        }
+        // The sort is stable: of equal ones the earlier is worse.
+        all.sort_by_key(|burst| std::cmp::Reverse(burst.largest_delay_ns));
+        all.truncate(most);
+        prop_assert_eq!(bursts.finish(), all);
+    }
+}
+
+#[test]
+fn a_burst_without_an_end_keeps_its_first_bytes() {
+    let mut bursts = Bursts::new(10, 1);
+    for _ in 0..MAX_BURST_MESSAGES + 5 {
+        bursts.arrive(0, |bytes| bytes.push(1));
+    }
+    let [burst] = <[Burst; 1]>::try_from(bursts.finish()).unwrap();
+    assert_eq!(burst.messages, MAX_BURST_MESSAGES + 5);
+    assert_eq!(burst.bytes.len() as u64, MAX_BURST_MESSAGES);
+}

@@ -1,10 +1,11 @@
 //! `nanotape lab queue`: the queue and the delays of an input, if each message took a constant
 //! time.
 
+mod bursts;
 mod receiver;
 mod text;
 
-use std::{ops::ControlFlow, time::Duration};
+use std::{ops::ControlFlow, path::PathBuf, time::Duration};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
@@ -37,6 +38,7 @@ Examples:
   nanotape lab queue day.gz --at 400ns --ring 4096                 what a ring holds
   nanotape lab queue day.gz --cores 2 --ring 512 --cost A=300ns,E=500ns,other=200ns
   nanotape lab queue day.gz --from 09:30 --until 16:00 --at 400ns -o queue.html
+  nanotape lab queue day.gz --at 500ns --bursts bursts             inputs for benchmarks
   nanotape lab queue lines.pcap --arrivals received --window 1s --format json
   nanotape lab queue day.gz --service 250ns,500ns,1us --format csv
 
@@ -51,6 +53,9 @@ receive times of a capture have both. Quantiles are at most 0.8% too high; all e
 
 With --cores or --cost one receiver is simulated too, in one more reading: messages go to the core
 of their stock (number of the stock modulo cores), and take the time of their type.
+
+--bursts writes burst-001.itch50 (the largest delay) and so on. A burst is what the receiver takes
+without an idle moment, up to 65,536 messages of it.
 
 For each --below and --ring the file is read again, up to four times, for the longest service time in whole
 nanoseconds. Standard input is read once, so the answer is an interval.
@@ -93,6 +98,10 @@ pub(crate) struct QueueCommand {
 
     #[command(flatten)]
     receiver: ReceiverArguments,
+
+    /// Write the 100 worst bursts at the service time of the windows to FOLDER, each as a day file
+    #[arg(long, value_name = "FOLDER")]
+    bursts: Option<PathBuf>,
 
     #[command(flatten)]
     output: RecordArguments,
@@ -165,6 +174,7 @@ pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
     }
     let format = command.output.format_or(RecordFormat::Text)?;
     command.require_readable_again(format)?;
+    command.require_new_folder()?;
     let services = command.services();
     let mut output = command.output.records_or(RecordFormat::Text, COLUMNS)?;
     let first = command.pass(&services)?;
@@ -177,6 +187,9 @@ pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
     }
     let answers = command.answers(outcome)?;
     let at = command.shown(outcome, &answers);
+    if let Some(service) = outcome.services.get(at) {
+        command.write_bursts(service.service_ns)?;
+    }
     if format == RecordFormat::Csv {
         for index in 0..outcome.services.len() {
             output.result("", service_record(outcome, index))?;
