@@ -4,7 +4,7 @@
 //!     cargo run --release -p nanotape-examples --example 11_where_the_time_went
 //!
 //! The reader opens files, so it could be another process, and could read them after a crash. The
-//! stamps of spans do not wait for memory: a load that nothing waits for counts where it ends.
+//! stamps of spans do not wait for memory: a load that no instruction needs counts where it ends.
 
 use std::{
     error::Error,

@@ -65,7 +65,7 @@ fn the_spans_of_a_working_process_are_whole_and_in_order() {
             Look::Damaged { sequence } => panic!("damage at {sequence}"),
         }
     }
-    // The process waits for nobody.
+    // The process waits for no reader.
     assert!(lost + read >= KEPT);
 }
 

@@ -18,7 +18,7 @@ pub(super) const BUILD: usize = 1;
 pub(super) const TICKS_PER_SECOND: usize = 0;
 pub(super) const ANCHOR_TICKS: usize = 1;
 pub(super) const ANCHOR_UTC_NS: usize = 2;
-/// In lines of their own, which only change when somebody switches.
+/// In lines of their own, which change only when a site is switched.
 pub(super) const SWITCHES: usize = 8;
 pub(super) const NAMES: usize = SWITCHES + MAX_SITES;
 pub(super) const NAME_WORDS: usize = MAX_NAME_BYTES / WORD_BYTES;

@@ -98,7 +98,7 @@ impl Site {
     }
 }
 
-/// The name of a site as it is in shared memory: 32 bytes, zeros behind the name.
+/// The name of a site as it is in shared memory: 32 bytes, zeros after the name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SiteName([u8; MAX_NAME_BYTES]);
 

@@ -14,7 +14,7 @@ pub struct Span {
     pub site: Site,
     /// The number of the message.
     pub number: u64,
-    /// What the program says about it.
+    /// A number of the program's choice, such as a position.
     pub value: u64,
     /// The end of the stage before.
     pub from: Stamp,

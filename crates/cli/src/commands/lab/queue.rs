@@ -57,8 +57,8 @@ of their stock (number of the stock modulo cores), and take the time of their ty
 --bursts writes burst-001.itch50 (the largest delay) and so on. A burst is what the receiver takes
 without an idle moment, up to 65,536 messages of it.
 
-For each --below and --ring the file is read again, up to four times, for the longest service time in whole
-nanoseconds. Standard input is read once, so the answer is an interval.
+For each --below and --ring the file is read again, up to four times, for the longest service time
+in whole nanoseconds. Standard input is read once, so the answer is an interval.
 
 Exit status: 0 success; 1 a part of the input is missing or damaged; 2 wrong usage, or a file that
 cannot be read or written.")]
