@@ -16,8 +16,8 @@ use nanotape_console::{
 use nanotape_lab::{
     pages,
     queue::{
-        LANES, MAX_LIMITS, MAX_SERVICE_NS, Outcome, Question, Search, Simulation, Source,
-        default_services, receiver_record, record, service_record,
+        LANES, MAX_LIMITS, MAX_SERVICE_NS, Outcome, Question, Search, ServiceResult, Simulation,
+        Source, default_services, receiver_record, record, service_record,
     },
 };
 use nanotape_types::StockLocate;
@@ -292,18 +292,19 @@ impl QueueCommand {
 
     /// Reads the input until each question has its answer, or not again if it cannot be read again.
     fn answers(&self, outcome: &Outcome) -> anyhow::Result<Vec<(Question, Search)>> {
-        let mut answers = Vec::new();
-        for question in self.questions() {
-            let mut search = Search::new();
-            search.learn(&question, &outcome.services);
-            while self.input.name() != "-" {
-                let services = search.next();
-                if services.is_empty() {
-                    break;
-                }
-                search.learn(&question, &self.pass(&services)?.outcome.services);
+        let mut answers: Vec<_> =
+            self.questions().map(|question| (question, Search::new())).collect();
+        // Every reading has the results of all questions.
+        let mut learn = |services: &[ServiceResult]| {
+            for (question, search) in &mut answers {
+                search.learn(question, services);
             }
-            answers.push((question, search));
+            let mut next = answers.iter().map(|(_, search)| search.next());
+            next.find(|services| !services.is_empty())
+        };
+        let mut next = learn(&outcome.services);
+        while let Some(services) = next.filter(|_| self.input.name() != "-") {
+            next = learn(&self.pass(&services)?.outcome.services);
         }
         Ok(answers)
     }
