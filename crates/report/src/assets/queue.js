@@ -24,6 +24,7 @@
         : "p" + Lab.digits(100 * answer.quantile, 7) + " at or below " +
           Lab.ns(Lab.num(answer.limit_ns));
       if (bad === null) return question + ": " + Lab.count(good) + " ns a message is short enough";
+      if (bad === 1) return question + ": 1 ns a message is too long";
       const upTo = bad - good > 1 ? " to " + Lab.count(bad - 1) : "";
       return question + " needs at most " + Lab.count(good) + upTo + " ns a message";
     });
