@@ -299,8 +299,9 @@ impl Simulation {
     fn transfer(&mut self) {
         for (counts, histogram) in self.counts.iter_mut().zip(&mut self.histograms) {
             for (bucket, count) in counts.iter_mut().enumerate() {
-                let lowest = f64::from_bits((bucket as u64 + FIRST_BUCKET) << SHIFT);
-                histogram.record_many(lowest as u64, u64::from(std::mem::take(count)));
+                let next_lowest = f64::from_bits((bucket as u64 + 1 + FIRST_BUCKET) << SHIFT);
+                let highest = next_lowest.ceil() as u64 - 1;
+                histogram.record_many(highest, u64::from(std::mem::take(count)));
             }
         }
         self.uncounted = 0;
@@ -332,11 +333,8 @@ impl ServiceResult {
     /// The delay that a share `quantile` of all messages does not exceed, at most 0.8% too high;
     /// `None` without messages.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
-        // The histogram has the lowest value of each bucket, so its maximum is too low.
-        let delay_ns = self.delays.quantile(quantile)?;
-        let highest =
-            delay_ns | ((1 << delay_ns.max(1).ilog2().saturating_sub(PRECISION_BITS - 1)) - 1);
-        Some(highest.min(self.largest_delay_ns))
+        // The histogram has the highest value of each bucket, so its maximum may be too high.
+        Some(self.delays.quantile(quantile)?.min(self.largest_delay_ns))
     }
 }
 
