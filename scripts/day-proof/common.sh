@@ -30,6 +30,16 @@ holds() {
     shift
     if "$@"; then good "$what"; else bad "$what"; fi
 }
+# Whether something becomes true within a minute: comes WHAT COMMAND...
+comes() {
+    local what=$1 end=$((SECONDS + 60))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || { bad "$what: not within a minute"; return; }
+        sleep 0.01
+    done
+    good "$what"
+}
 fresh() { rm -f "/dev/shm/nanotape-$ring" "/dev/shm/nanotape-$ring".*; }
 
 # A number from a line of JSON: number NAME <LINE
