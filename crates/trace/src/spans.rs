@@ -8,15 +8,21 @@
 //! without a lock, an allocation or a system call.
 //! Failure: a reader trusts no word: names, switches and spans that no tracer stores are damage.
 
+mod build;
 mod layout;
 mod reader;
+mod request;
 mod sites;
 mod span;
 mod switch;
 mod tracer;
 
+pub use build::build_of_this_program;
 pub use layout::{FIELDS, KIND, LAYOUT};
 pub use reader::{Look, SiteStat, SpanReader};
+pub use request::{Answers, AskError, Request};
+#[doc(hidden)]
+pub use request::{FIELDS as REQUEST_FIELDS, KIND as REQUEST_KIND, LAYOUT as REQUEST_LAYOUT};
 pub use sites::{MAX_NAME_BYTES, MAX_SITES, Site, SiteName, Sites};
 pub use span::{SPAN_BYTES, Span};
 pub use switch::Rate;

@@ -1,6 +1,8 @@
 //! The format document of spans agrees with the code.
 
-use nanotape_trace::spans::{FIELDS, KIND, LAYOUT, SPAN_BYTES};
+use nanotape_trace::spans::{
+    FIELDS, KIND, LAYOUT, REQUEST_FIELDS, REQUEST_KIND, REQUEST_LAYOUT, SPAN_BYTES,
+};
 
 const SPANS: &str = include_str!("../../../docs/formats/spans.md");
 
@@ -19,9 +21,12 @@ fn fields(heading: &str) -> Vec<(usize, usize, &'static str)> {
 #[test]
 fn the_tables_are_the_constants_of_the_code() {
     assert_eq!(fields("## The region"), FIELDS);
+    assert_eq!(fields("## A request"), REQUEST_FIELDS);
     let letters = |number: [u8; 8]| String::from_utf8(number.to_vec()).unwrap();
-    assert!(SPANS.contains(&format!("layout `{}`", letters(LAYOUT.to_be_bytes()))));
-    assert!(SPANS.contains(&format!("Region kind `{}`", letters(KIND).trim_end())));
+    for (kind, layout) in [(KIND, LAYOUT), (REQUEST_KIND, REQUEST_LAYOUT)] {
+        assert!(SPANS.contains(&format!("layout `{}`", letters(layout.to_be_bytes()))));
+        assert!(SPANS.contains(&format!("Region kind `{}`", letters(kind).trim_end())));
+    }
     let span = fields("## A span");
     let names: Vec<_> = span.iter().map(|&(_, _, name)| name).collect();
     assert_eq!(names, ["from_ticks", "to_ticks", "number", "value"]);

@@ -6,7 +6,10 @@ use nanotape_clock::Clock;
 use nanotape_harness::{Peer, Scratch, Task, eventually, say};
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
-use nanotape_trace::spans::{Look, Rate, Site, Sites, Span, SpanReader, Tracer, TracerOptions};
+use nanotape_trace::spans::{
+    Look, Rate, Request, Site, Sites, Span, SpanReader, Tracer, TracerOptions,
+    build_of_this_program,
+};
 
 const SITES: Sites = Sites::new(&["work.parse", "work.store"]);
 const PARSE: Site = SITES.site("work.parse");
@@ -46,6 +49,68 @@ fn check(span: Span, last: Option<Span>) {
         _ => assert_eq!((last.site, last.number + 1), (STORE, span.number)),
     }
     assert!(last.to <= span.from, "{last:?} {span:?}");
+}
+
+/// A traced process of the build in its task, 0 for its own: all sites are off, and it answers
+/// requests. Returns at once in a run of the tests.
+#[test]
+fn answering() {
+    let Some(task) = Task::of_this_process() else { return };
+    let build = if task.number == 0 { build_of_this_program() } else { task.number };
+    let options = TracerOptions { build, ..TracerOptions::default() };
+    let tracer = Tracer::create(&task.path, SITES, Clock::calibrate(), &options).unwrap();
+    let mut answers = tracer.answers().unwrap();
+    say("ready");
+    loop {
+        answers.look();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn another_process_switches_the_sites() {
+    let scratch = Scratch::new("answering");
+    let mut peer = Peer::start(Task::new("answering", scratch.path()).command("answering"));
+    assert_eq!(peer.hear(), "ready");
+    let reader = SpanReader::open(scratch.path(), Start::Oldest).unwrap();
+    let rates = |reader: &SpanReader| -> Vec<_> {
+        reader.sites().into_iter().map(|site| site.rate.unwrap()).collect()
+    };
+    assert_eq!(rates(&reader), [Rate::Off; 2]);
+    for asked in [[Rate::Off, Rate::one_in(16).unwrap()], [Rate::ALL; 2], [Rate::Off; 2]] {
+        Request::ask(&reader, &asked).unwrap().wait().unwrap();
+        assert_eq!(rates(&reader), asked);
+    }
+    assert!(!scratch.join("answering.request").exists());
+
+    // A request of a process that is gone is none.
+    let request = Request::ask(&reader, &[Rate::ALL; 2]).unwrap();
+    let error = Request::ask(&reader, &[Rate::Off; 2]).unwrap_err().to_string();
+    assert!(error.ends_with("is switching its sites just now: try again"), "{error}");
+    request.wait().unwrap();
+
+    peer.kill();
+    let pid = reader.owner().pid;
+    let error = Request::ask(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
+    let end = format!("process {pid} has ended, so its sites cannot be switched");
+    assert!(error.ends_with(&end), "{error}");
+}
+
+#[test]
+fn a_process_of_another_build_or_user_is_not_switched() {
+    let scratch = Scratch::new("other");
+    let mut peer = Peer::start(Task::new("other", scratch.path()).number(7).command("answering"));
+    assert_eq!(peer.hear(), "ready");
+    let reader = SpanReader::open(scratch.path(), Start::Oldest).unwrap();
+    let error = Request::ask(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
+    assert!(error.contains("runs another build of this program"), "{error}");
+
+    // Only root can give a file away.
+    if std::os::unix::fs::chown(scratch.path(), Some(65_534), None).is_ok() {
+        let error = Request::ask(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
+        assert!(error.contains("belongs to user 65534, and answers only that user"), "{error}");
+    }
+    assert!(reader.sites().iter().all(|site| site.rate == Some(Rate::Off)));
 }
 
 #[test]

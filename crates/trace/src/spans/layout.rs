@@ -18,6 +18,8 @@ pub(super) const BUILD: usize = 1;
 pub(super) const TICKS_PER_SECOND: usize = 0;
 pub(super) const ANCHOR_TICKS: usize = 1;
 pub(super) const ANCHOR_UTC_NS: usize = 2;
+/// The answer to the last request.
+pub(super) const ANSWER: usize = 3;
 /// In lines of their own, which change only when a site is switched.
 pub(super) const SWITCHES: usize = 8;
 pub(super) const NAMES: usize = SWITCHES + MAX_SITES;
@@ -25,10 +27,11 @@ pub(super) const NAME_WORDS: usize = MAX_NAME_BYTES / WORD_BYTES;
 pub(super) const WORDS: usize = NAMES + MAX_SITES * NAME_WORDS;
 
 /// Offset and size in bytes and the name of each field.
-pub const FIELDS: [(usize, usize, &str); 5] = [
+pub const FIELDS: [(usize, usize, &str); 6] = [
     field(TICKS_PER_SECOND, 1, "ticks_per_second"),
     field(ANCHOR_TICKS, 1, "anchor_ticks"),
     field(ANCHOR_UTC_NS, 1, "anchor_utc_ns"),
+    field(ANSWER, 1, "answer"),
     field(SWITCHES, MAX_SITES, "switches"),
     field(NAMES, MAX_SITES * NAME_WORDS, "names"),
 ];

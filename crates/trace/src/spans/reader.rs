@@ -71,6 +71,11 @@ impl SpanReader {
         self.region.spec().parameters[BUILD]
     }
 
+    /// The region of the thread.
+    pub fn region(&self) -> &SharedRegion {
+        &self.region
+    }
+
     /// The ring of the spans.
     pub fn ring(&self) -> &Path {
         &self.ring

@@ -42,14 +42,14 @@ impl Rate {
     }
 
     /// 0 for none, otherwise the exponent and one.
-    fn code(self) -> u64 {
+    pub(super) fn code(self) -> u64 {
         match self {
             Self::Off => 0,
             Self::OneIn { exponent } => u64::from(exponent) + 1,
         }
     }
 
-    fn of_code(code: u64) -> Option<Self> {
+    pub(super) fn of_code(code: u64) -> Option<Self> {
         match code {
             0 => Some(Self::Off),
             code if code <= u64::from(MOST_EXPONENT) + 1 => {
@@ -74,6 +74,11 @@ impl Rate {
 pub(super) fn words(rates: &[Rate]) -> impl Iterator<Item = u64> + '_ {
     let next = rates.iter().skip(1).copied().chain([Rate::Off]);
     rates.iter().zip(next).map(|(rate, next)| rate.code() | rate.or(next).code() << 8)
+}
+
+/// The rate that has all messages that sites with these words record.
+pub(super) fn all(words: impl Iterator<Item = u64>) -> Rate {
+    words.filter_map(recorded).fold(Rate::Off, Rate::or)
 }
 
 /// The rate at which a site records, in its word; `None` if no tracer stores such a word.

@@ -1,16 +1,18 @@
 //! The tracer of a thread: it stamps the ends of stages, and writes spans into its ring.
 
 use std::{
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Publish as _, RingError, slots};
-use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, Word};
+use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, SharedRegion, Word};
 
 use super::{
     layout::{self, ANCHOR_TICKS, ANCHOR_UTC_NS, SWITCHES, TICKS_PER_SECOND},
+    request::Answers,
     sites::{Site, Sites},
     span::{SPAN_BYTES, Span},
     switch::{self, OFF, Rate},
@@ -38,7 +40,8 @@ pub enum TraceError {
 pub struct TracerOptions {
     /// Spans that the ring keeps, a power of two. Each takes 64 bytes.
     pub spans: usize,
-    /// A number that differs between builds of the program.
+    /// A number that differs between builds of the program, as of
+    /// [`build_of_this_program`](super::build_of_this_program).
     pub build: u64,
     /// Permissions of the files.
     pub region: RegionOptions,
@@ -108,6 +111,16 @@ impl Tracer {
         self.switches.clone()
     }
 
+    /// The region of the thread, such as to check its file.
+    pub fn region(&self) -> SharedRegion {
+        self.switches.region.share()
+    }
+
+    /// Answers requests of other processes to switch the sites; `None` in private memory.
+    pub fn answers(&self) -> Option<Answers> {
+        Answers::new(self.switches.clone())
+    }
+
     /// The ring of the spans.
     pub fn spans(&self) -> &slots::Writer {
         &self.spans
@@ -118,9 +131,20 @@ impl Tracer {
         self.spans.next_sequence() - 1
     }
 
-    /// Whether any site does something: a load for each line of switches.
-    pub fn is_on(&self) -> bool {
-        self.switches.words().iter().any(|word| word.load() != OFF)
+    /// The sites together record messages of one number in so many, a power of two; `None` if all
+    /// are off. A load for each site.
+    pub fn rate(&self) -> Option<u64> {
+        let names = self.switches.sites.names().len();
+        switch::all(self.switches.words()[..names].iter().map(|word| word.load())).count()
+    }
+
+    /// Records a stage with stamps that were taken for another purpose too, if its site records the
+    /// message.
+    #[inline]
+    pub fn span(&mut self, site: Site, number: u64, value: u64, stamps: Range<Stamp>) {
+        if switch::records(self.switches.words()[site.index()].load(), number) {
+            self.publish(Span { site, number, value, from: stamps.start, to: stamps.end });
+        }
     }
 
     /// The first stage of the message with this number begins.
@@ -149,10 +173,14 @@ impl Tracer {
         let now = self.clock.stamp_unfenced();
         let from = std::mem::replace(&mut self.last, now);
         if switch::records(word, number) {
-            let span = Span { site, number, value, from, to: now };
-            // The ring takes every span: it is as long as its slots.
-            let _ = self.spans.publish(site.index() as u16, &span.to_bytes());
+            self.publish(Span { site, number, value, from, to: now });
         }
+    }
+
+    #[inline(always)]
+    fn publish(&mut self, span: Span) {
+        // The ring takes every span: it is as long as its slots.
+        let _ = self.spans.publish(span.site.index() as u16, &span.to_bytes());
     }
 }
 
@@ -160,6 +188,11 @@ impl Switches {
     /// The sites of the thread.
     pub fn sites(&self) -> Sites {
         self.sites
+    }
+
+    /// The region with the switches.
+    pub(super) fn region(&self) -> &OwnedRegion {
+        &self.region
     }
 
     /// The rate of each site.
