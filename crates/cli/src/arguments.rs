@@ -11,7 +11,7 @@ use crate::commands::{
     inspect::InspectArguments, journal::JournalArguments, lab::LabArguments, man::ManArguments,
     replay::ReplayArguments, ring::RingArguments, run::RunArguments, stat::StatArguments,
     stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
-    tap::convert::ConvertArguments, trades::TradesArguments,
+    tap::convert::ConvertArguments, trace::TraceArguments, trades::TradesArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
@@ -80,6 +80,8 @@ pub(crate) enum Command {
     Audit(AuditArguments),
     /// Report a plant's counters, damage, times and ring from another process
     Stat(StatArguments),
+    /// Switch on and read the spans of a plant: where the time of each message went
+    Trace(TraceArguments),
     /// Broadcast rings in shared memory: inspect, check and test them
     Ring(RingArguments),
     /// Journals on disk: write, read, check and maintain them

@@ -22,4 +22,5 @@ pub(crate) mod stat;
 pub(crate) mod stats;
 pub(crate) mod synth;
 pub(crate) mod tap;
+pub(crate) mod trace;
 pub(crate) mod trades;

@@ -185,11 +185,11 @@ where
     const READS_BYTES: bool = O::READS_BYTES;
 
     #[inline]
-    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+    fn admit(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
         if HAS_BOUNDS && event.time.is_some_and(|time| time.get() >= self.to) {
             return ControlFlow::Break(());
         }
-        self.observer.admit(event)
+        self.observer.admit(at, event)
     }
 
     #[inline]

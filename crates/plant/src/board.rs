@@ -34,6 +34,7 @@ pub use stages::{Stage, StageTimes};
 pub use waiting::Waiting;
 
 use crate::{
+    beside::beside,
     live::LiveStat,
     records::{PlantStop, RecordKind, StopReason},
 };
@@ -60,9 +61,7 @@ pub(crate) struct Counts {
 
 /// The board that belongs to the ring at a path.
 pub fn board_path(ring: &Path) -> PathBuf {
-    let mut path = ring.as_os_str().to_owned();
-    path.push(".board");
-    path.into()
+    beside(ring, ".board")
 }
 
 impl Board {

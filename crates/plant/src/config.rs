@@ -40,6 +40,8 @@ pub struct PlantConfig {
     pub journal: Option<JournalConfig>,
     /// Processor and memory.
     pub machine: MachineConfig,
+    /// The spans of the plant.
+    pub trace: TraceConfig,
 }
 
 /// The input of a plant.
@@ -134,6 +136,21 @@ pub struct MachineConfig {
     pub cpu: Option<u32>,
     /// Live orders to reserve memory for; by default estimated from the size of the input.
     pub orders: Option<usize>,
+}
+
+/// Spans that a plant writes when they are switched on.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TraceConfig {
+    /// Spans that other processes can read before they are overwritten: a power of two from 8 on,
+    /// each of 64 bytes. 0: the plant has none.
+    pub spans: usize,
+}
+
+impl Default for TraceConfig {
+    fn default() -> Self {
+        Self { spans: 1 << 16 }
+    }
 }
 
 /// An invalid configuration.
@@ -261,7 +278,7 @@ mod tests {
         assert_eq!(example.input.file, Path::new("12302019.NASDAQ_ITCH50.gz"));
         assert_eq!(example.ring.name, "equities");
         let default = PlantConfig::default();
-        assert_eq!(example.publish, default.publish);
+        assert_eq!((&example.publish, &example.trace), (&default.publish, &default.trace));
         assert_eq!((example.input.pace, example.ring.mode), (Pace::Max, default.ring.mode));
         // Every line that is commented out is a key with a valid example.
         let all = EXAMPLE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line));
@@ -274,6 +291,7 @@ mod tests {
         assert!(all.ring.capacity_bytes.is_some() && all.machine.cpu.is_some());
         assert_eq!((example.ring.wait_for, all.ring.wait_for), (default.ring.wait_for, 2));
         assert!(all.machine.orders.is_some() && !all.publish.symbols.is_empty());
+        assert_ne!(all.trace, default.trace);
         assert_eq!(example.journal, None);
         let default = JournalConfig::default();
         let dir = "days/equities".into();

@@ -82,8 +82,8 @@ pub trait Observer<B> {
 
     /// Whether the event is applied. `Break` ends the run before it.
     #[inline]
-    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
-        let _ = event;
+    fn admit(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
+        let _ = (at, event);
         ControlFlow::Continue(())
     }
 
@@ -182,7 +182,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         origin: impl Origin,
         log: Option<&mut DamageLog>,
     ) -> ControlFlow<()> {
-        observer.admit(event)?;
+        observer.admit(at, event)?;
         observer.before(self, at, event);
         let outcome = self.apply(event, origin, Watching::new(observer));
         if O::FINDS_HIDDEN_RECORDS

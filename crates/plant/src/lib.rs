@@ -66,6 +66,7 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+mod beside;
 pub mod board;
 pub mod config;
 mod dbn_file;
@@ -81,6 +82,7 @@ mod report;
 mod run;
 mod statistics;
 mod subscribe;
+mod traces;
 mod watch;
 
 pub use audit::{Audit, AuditDifference, AuditReport};
@@ -113,3 +115,4 @@ pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, Finished, PlantRun, PlantSource, RunError, orders_of, trade_date_of};
 pub use statistics::{Activity, DayFigures, DayStatistics, LevelCounts, StockStatistics};
 pub use subscribe::{Delivery, Event, Handover, Opening, SubscribeError, Subscriber, Subscription};
+pub use traces::{PLANT_THREAD, trace_names, trace_path};

@@ -17,6 +17,7 @@ mod heap;
 mod market;
 mod orders;
 mod outbox;
+mod seams;
 mod session;
 mod waiting;
 
@@ -29,15 +30,18 @@ use nanotape_market::{Damage, MarketEvent, Position, SessionChange, What};
 use nanotape_ring::{Publish, PublishError};
 use nanotape_shm::RegionError;
 use nanotape_tape::Pacer;
+use nanotape_trace::spans::{Switches, Tracer};
 use nanotape_types::{BookEvent, LocateTable, NanosSinceMidnight, StockLocate, Symbol};
 
 use changes::Changes;
 use outbox::Outbox;
+pub(crate) use seams::SITES;
+use seams::{Seam, Seams};
 use session::Unreliable;
 
 use crate::{
     BoardReader, BookEngine, Observer, RestoredStock, ShutdownFlag,
-    board::{Board, Counts, Stage},
+    board::{Board, Counts},
     followers::Report,
     gate::Gate,
     records::{
@@ -51,7 +55,7 @@ use crate::{
 pub const LOOK_EVERY: u32 = 15;
 
 /// Periodic checks per message whose stages are timed, and per show of what is held back.
-const LOOKS_A_SAMPLE: u32 = 17;
+const CHECKS_A_SAMPLE: u32 = 17;
 
 /// Period of synchronising with the kernel's clock, which takes about ten microseconds: while
 /// messages arrive, and while the plant is idle.
@@ -94,10 +98,12 @@ pub struct Publisher<W> {
     anchored: Stamp,
     counts: Counts,
     digests: Digests,
-    /// Messages until the next periodic check.
+    /// Messages until the next [`look`](Self::look).
     countdown: u32,
-    looks: u32,
-    timing: Timing,
+    /// Messages from there to the next periodic check.
+    until_check: u32,
+    checks: u32,
+    seams: Seams,
     /// Whether the next message needs a check before it is applied: one test instead of several.
     is_attentive: bool,
     /// `None` if messages are not paced.
@@ -118,16 +124,6 @@ pub struct Publisher<W> {
     damaged: u64,
 }
 
-/// The timing of about one message in 100.
-#[derive(Clone, Copy, Debug)]
-enum Timing {
-    Off,
-    /// The next message will be timed; holds the end of the previous one.
-    Next(Stamp),
-    /// A message is being timed; holds the time at which applying it began.
-    Now(Stamp),
-}
-
 /// The parts of a publisher.
 #[derive(Debug)]
 pub(crate) struct Parts<W> {
@@ -141,6 +137,7 @@ pub(crate) struct Parts<W> {
     pub(crate) until: Option<NanosSinceMidnight>,
     pub(crate) stop: ShutdownFlag,
     pub(crate) watch: Watch,
+    pub(crate) tracer: Option<Tracer>,
     pub(crate) gate: Option<Gate>,
     pub(crate) report: Report,
 }
@@ -164,8 +161,9 @@ impl<W: Publish> Publisher<W> {
             counts: Counts::default(),
             digests: Digests::default(),
             countdown: LOOK_EVERY,
-            looks: 0,
-            timing: Timing::Off,
+            until_check: 0,
+            checks: 0,
+            seams: Seams::new(anchored, parts.tracer),
             is_attentive: false,
             pacer: parts.pacer,
             until: parts.until,
@@ -198,6 +196,11 @@ impl<W: Publish> Publisher<W> {
         self.timeline.clock()
     }
 
+    /// The switches of the plant's spans; `None` if it has none.
+    pub(crate) fn trace_switches(&self) -> Option<Switches> {
+        self.seams.switches()
+    }
+
     /// The error of the ring that refused a record, which ends a run.
     pub fn refused(&self) -> Option<PublishError> {
         self.refused
@@ -225,7 +228,7 @@ impl<W: Publish> Publisher<W> {
 
     /// Whether records may wait for those of the next messages, which in a file are there already.
     /// Readers then see the records of up to 255 messages together ([`LOOK_EVERY`] times
-    /// [`LOOKS_A_SAMPLE`]), and their polls take a line from the plant once for all of them.
+    /// [`CHECKS_A_SAMPLE`]), and their polls take a line from the plant once for all of them.
     pub(crate) fn set_holding(&mut self, holds: bool) {
         self.writer.set_holding(holds && self.pacer.is_none());
     }
@@ -289,22 +292,48 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
-    /// Periodic work: reads the clock, updates the board, checks for the end.
+    /// Does the periodic work if it is due, and looks for the next message that is traced.
     #[inline(never)]
     fn look(&mut self) -> ControlFlow<()> {
-        self.countdown = LOOK_EVERY;
+        if self.until_check == 0 {
+            self.check()?;
+            self.until_check = LOOK_EVERY;
+        }
+        self.countdown = self.until_check;
+        if self.seams.is_needed() {
+            self.prepare();
+        }
+        self.until_check -= self.countdown;
+        ControlFlow::Continue(())
+    }
+
+    /// Ends the last stage of a message that was traced, and decides whether to attend to the next.
+    #[cold]
+    #[inline(never)]
+    fn prepare(&mut self) {
+        if self.seams.is_traced() {
+            self.pass(Seam::Shown, self.writer.position_bytes());
+        }
+        let until_traced = self.seams.next(self.timeline.clock(), self.counts.messages + 1);
+        self.is_attentive = self.is_always_attentive() || self.seams.is_on();
+        // A look just before a message that is traced, and one just after it.
+        self.countdown = until_traced.clamp(1, self.until_check);
+    }
+
+    /// Periodic work: reads the clock, updates the board, checks for the end.
+    fn check(&mut self) -> ControlFlow<()> {
         // Before the clock is read: no record has the time before a wait, and no stage its length.
         self.pass_gate()?;
         let now_ns = self.tell_time();
         self.board.show(&self.counts, now_ns);
-        self.looks += 1;
-        if self.looks >= LOOKS_A_SAMPLE {
-            self.looks = 0;
+        self.checks += 1;
+        if self.checks >= CHECKS_A_SAMPLE {
+            self.checks = 0;
             self.writer.show_held();
-            self.timing = Timing::Next(self.clock().stamp());
-            self.is_attentive = true;
+            self.seams.sample();
             self.show_life(now_ns, ANCHOR_AT_WORK_NS);
         }
+        self.seams.look_at_switches();
         if self.is_to_end() || self.reason.is_some() || self.refused.is_some() {
             return ControlFlow::Break(());
         }
@@ -334,38 +363,44 @@ impl<W: Publish> Publisher<W> {
         self.pacer.is_some() || self.until.is_some()
     }
 
-    /// Before a message is applied: checks for the end, waits until it is due, starts the timing.
+    /// Before a message is applied: checks for the end, and waits until it is due.
     #[cold]
     #[inline(never)]
-    fn attend(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+    fn attend(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
         let time = event.time.unwrap_or_default();
         if self.until.is_some_and(|until| time >= until) {
             self.reason = Some(StopReason::Until);
             return ControlFlow::Break(());
         }
+        if self.seams.is_on() {
+            self.seams.number = at.number;
+            self.pass(Seam::Decoded, at.offset);
+        }
         self.wait(time)?;
-        if let Timing::Next(done) = self.timing {
-            let began = self.clock().stamp();
-            // A paced message waits until it is due, not for the input.
-            if self.pacer.is_none() {
-                self.board.time(Stage::Read, self.clock().nanos_between(done, began));
-            }
-            self.timing = Timing::Now(began);
+        if self.seams.is_on() && self.pacer.is_some() {
+            self.pass(Seam::Due, 0);
         }
         ControlFlow::Continue(())
     }
 
-    /// Counts the times of the stages of a message, which was applied at `applied_at`.
+    /// The message passes from one stage to the next.
     #[cold]
     #[inline(never)]
-    fn time(&mut self, applied_at: Stamp) {
-        if let Timing::Now(began) = self.timing {
-            let nanos = |from, to| self.clock().nanos_between(from, to);
-            self.board.time(Stage::Apply, nanos(began, applied_at));
-            self.board.time(Stage::Publish, nanos(applied_at, self.clock().stamp()));
+    fn pass(&mut self, seam: Seam, value: u64) {
+        self.seams.pass(seam, value, self.timeline.clock(), &self.board);
+    }
+
+    /// The records of a message that was attended to are made.
+    #[cold]
+    #[inline(never)]
+    fn recorded(&mut self, orders: usize) {
+        if self.seams.is_on() {
+            self.pass(Seam::Recorded, self.writer.next_sequence());
         }
-        self.timing = Timing::Off;
-        self.is_attentive = self.is_always_attentive();
+        if self.seams.end_sample() {
+            self.board.show_orders(orders as u64);
+            self.is_attentive = self.is_always_attentive() || self.seams.is_on();
+        }
     }
 
     /// The common fields of the records of the last counted message.
@@ -422,8 +457,8 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
     const FINDS_HIDDEN_RECORDS: bool = true;
 
     #[inline(always)]
-    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
-        if self.is_attentive { self.attend(event) } else { ControlFlow::Continue(()) }
+    fn admit(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
+        if self.is_attentive { self.attend(at, event) } else { ControlFlow::Continue(()) }
     }
 
     #[inline(always)]
@@ -444,8 +479,9 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         event: &MarketEvent,
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        let is_timed = self.is_attentive && matches!(self.timing, Timing::Now(_));
-        let applied_at = is_timed.then(|| self.clock().stamp());
+        if self.is_attentive && self.seams.is_on() {
+            self.pass(Seam::Applied, event.instrument.get().into());
+        }
         let time = event.time.unwrap_or_default();
         self.counts.messages = at.number;
         self.counts.offset = at.offset;
@@ -469,9 +505,8 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
             }
             None => self.about_no_order(engine, event),
         }
-        if let Some(applied_at) = applied_at {
-            self.time(applied_at);
-            self.board.show_orders(engine.books().orders().len() as u64);
+        if self.is_attentive {
+            self.recorded(engine.books().orders().len());
         }
         self.countdown -= 1;
         if self.countdown == 0 { self.look() } else { ControlFlow::Continue(()) }

@@ -32,6 +32,7 @@ use nanotape_market::EventSource;
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 use nanotape_tape::Pacer;
+use nanotape_trace::spans::{Switches, Tracer};
 
 use crate::{
     BoardReader, BookEngine, DayReport, Live, Observer, PlantConfig, Publisher, RunReport,
@@ -44,6 +45,7 @@ use crate::{
     publisher::Parts,
     recording::{Recorded, RecorderProcess, Recording, RecordingError, RecordingSummary},
     records::{Gap, PlantStart, PlantStop, Predecessor, StopReason},
+    traces::trace_plant,
     watch::Watch,
 };
 
@@ -76,6 +78,7 @@ struct OpenRing {
     writer: stream::Writer,
     board: Arc<Board>,
     watch: Watch,
+    tracer: Option<Tracer>,
     gate: Option<Gate>,
     clock: Clock,
     report: Report,
@@ -159,11 +162,13 @@ impl PlantRun {
                 config.ring.wait_for,
                 &options,
             )?;
-            let watch = Watch::start(vec![writer.region().share(), board.region()]);
+            let tracer = trace_plant(&config.trace, &path, clock, &options)?;
+            let answers = tracer.as_ref().and_then(Tracer::answers);
+            let watch = Watch::start(vec![writer.region().share(), board.region()], answers);
             let watch = watch.map_err(|error| RunError::Thread { path: path.clone(), error })?;
-            Ok((recording, Arc::new(board), watch))
+            Ok((recording, Arc::new(board), watch, tracer))
         });
-        let (recording, board, watch) = match made {
+        let (recording, board, watch, tracer) = match made {
             Ok(made) => made,
             Err(error) => {
                 // A newly created ring without records would look like a plant that never started.
@@ -187,7 +192,7 @@ impl PlantRun {
         });
         let shared = followers.as_ref().map(|followers| Arc::clone(followers.shared()));
         let gate = Gate::new(writer.region().spec().parameters[0], hold, shared);
-        let ring = OpenRing { writer, board, watch, gate, clock, report };
+        let ring = OpenRing { writer, board, watch, tracer, gate, clock, report };
         let mut run = Self::on(config, source, engine, ring, start, stop);
         (run.origin, run.recording, run.followers) = (origin, recording, followers);
         run.wait_for_followers(config)?;
@@ -216,7 +221,8 @@ impl PlantRun {
         position.show(writer.position_bytes());
         let gate = Some(Gate::of_reader(position.clone(), PRIVATE_CAPACITY_BYTES as u64));
         let report: Report = |_| ();
-        let ring = OpenRing { writer, board, watch: Watch::default(), gate, clock, report };
+        let watch = Watch::default();
+        let ring = OpenRing { writer, board, watch, tracer: None, gate, clock, report };
         source.set_patience(PATIENCE);
         let source = PlantSource::Day(Box::new(source));
         let mut run = Self::on(config, source, engine, ring, start, stop);
@@ -233,7 +239,7 @@ impl PlantRun {
         start: PlantStart,
         stop: ShutdownFlag,
     ) -> Self {
-        let OpenRing { writer, board, watch, gate, clock, report } = ring;
+        let OpenRing { writer, board, watch, tracer, gate, clock, report } = ring;
         let InputConfig { pace, pace_from, until, .. } = config.input;
         let first_sequence = writer.next_sequence();
         let input = source.progress();
@@ -249,6 +255,7 @@ impl PlantRun {
             until,
             stop: stop.clone(),
             watch,
+            tracer,
             gate,
             report,
         });
@@ -441,6 +448,12 @@ impl PlantRun {
     /// A reader of the plant's board.
     pub fn board(&self) -> BoardReader {
         self.publisher.board()
+    }
+
+    /// The switches of the plant's [spans](nanotape_trace::spans), which
+    /// [`trace_path`](crate::trace_path) leads to; `None` if it has none.
+    pub fn trace_switches(&self) -> Option<Switches> {
+        self.publisher.trace_switches()
     }
 
     /// Whether the ring is in huge pages and locked in memory, and the cause if not.

@@ -1,11 +1,12 @@
-//! Checks that the files of a plant's ring and board still exist, complete and under their paths.
+//! Checks that the files of a plant's ring and board still exist, complete and under their paths,
+//! and answers requests to switch its spans.
 //!
 //! Where: [`PlantRun`](crate::PlantRun) starts it; the [`Publisher`](crate::Publisher) polls it
 //! together with the stop flag.
 //! Protocol: a thread compares each path and length with the open file, every [`LOOK_EVERY`]. It
 //! stores the first loss and ends.
 //! Failure: new readers cannot open a ring that was removed or truncated, so the plant stops.
-//! Cost: one load for the publishing thread, four system calls a check for the other.
+//! Cost: one load for the publishing thread, five system calls a check for the other.
 
 use std::{
     io,
@@ -18,6 +19,7 @@ use std::{
 };
 
 use nanotape_shm::{Refusal, RegionError, SharedRegion};
+use nanotape_trace::spans::Answers;
 
 /// Period of the checks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -39,12 +41,12 @@ struct Found {
 }
 
 impl Watch {
-    /// Starts to check these regions.
-    pub(crate) fn start(regions: Vec<SharedRegion>) -> io::Result<Self> {
+    /// Starts to check these regions, and to answer requests.
+    pub(crate) fn start(regions: Vec<SharedRegion>, answers: Option<Answers>) -> io::Result<Self> {
         let found = Arc::<Found>::default();
         let thread = thread::Builder::new().name("watch".to_owned()).spawn({
             let found = Arc::clone(&found);
-            move || found.look_for_loss(&regions)
+            move || found.look_for_loss(&regions, answers)
         })?;
         Ok(Self { found, thread: Some(thread) })
     }
@@ -57,13 +59,14 @@ impl Watch {
 }
 
 impl Found {
-    fn look_for_loss(&self, regions: &[SharedRegion]) {
+    fn look_for_loss(&self, regions: &[SharedRegion], mut answers: Option<Answers>) {
         while !self.is_over.load(Ordering::Relaxed) {
             if let Some(error) = regions.iter().find_map(loss_of) {
                 // No other thread stores it.
                 let _ = self.loss.set(error);
                 return;
             }
+            answers.iter_mut().for_each(Answers::look);
             thread::park_timeout(LOOK_EVERY);
         }
     }
@@ -97,7 +100,7 @@ mod tests {
         use nanotape_shm::{OwnedRegion, RegionSpec};
         let spec = RegionSpec { kind: *b"TEST    ", layout: 1, parameters: [0; 4], words: 1 };
         let heap = OwnedRegion::on_heap(spec);
-        for watch in [Watch::default(), Watch::start(vec![heap.share()]).unwrap()] {
+        for watch in [Watch::default(), Watch::start(vec![heap.share()], None).unwrap()] {
             assert!(watch.loss().is_none());
         }
     }

@@ -161,6 +161,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", alias = "orders", value_parser = count::<usize>(..))]
     live_orders: Option<usize>,
 
+    /// Spans to keep in memory for `nanotape trace`, a power of two; 0: none [default: 65536]
+    #[arg(long, value_name = "N", value_parser = count::<usize>(..))]
+    trace_spans: Option<usize>,
+
     /// Wait for N named followers (nanotape tap --name NAME, nanotape journal record --name NAME)
     /// before the first record, and whenever one of them is half a ring behind
     #[arg(long, value_name = "N")]
@@ -322,6 +326,7 @@ impl RunArguments {
             config.publish.symbols.clone_from(&self.symbols);
         }
         self.override_journal(&mut config);
+        config.trace.spans = self.trace_spans.unwrap_or(config.trace.spans);
         config.machine.cpu = self.cpu.or(config.machine.cpu);
         config.machine.orders = self.live_orders.or(config.machine.orders);
         self.require_enough(&config)?;

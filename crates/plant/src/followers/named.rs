@@ -11,6 +11,7 @@ use nanotape_shm::{OwnedRegion, Refusal, RegionError, RegionOptions, RegionSpec,
 use nanotape_tape::Gap;
 
 use super::layout::{self, KIND, LAYOUT, WORDS};
+use crate::beside::beside;
 
 /// What the file name of a region has between that of its ring and the follower's name.
 pub(super) const MARK: &str = ".follower.";
@@ -150,10 +151,7 @@ pub fn follower_path(ring: &Path, name: &str) -> Result<PathBuf, FollowerError> 
     if !is_tailer_name(name) {
         return Err(FollowerError::Name { name: name.to_owned() });
     }
-    let mut path = ring.as_os_str().to_owned();
-    path.push(MARK);
-    path.push(name);
-    Ok(path.into())
+    Ok(beside(ring, &format!("{MARK}{name}")))
 }
 
 /// Whether the file of a region belongs to the user of its ring; otherwise the ring's user. In a

@@ -1,6 +1,6 @@
 //! Reads the positions of followers from another process.
 
-use std::{ffi::OsStr, fs, path::Path};
+use std::path::Path;
 
 use nanotape_journal::is_tailer_name;
 use nanotape_shm::{Owner, Refusal, SharedRegion};
@@ -9,6 +9,7 @@ use super::{
     layout::{self, KIND, LAYOUT, WORDS},
     named::{FollowerError, MARK, follower_path},
 };
+use crate::beside::names_beside;
 
 /// The reader's side.
 #[derive(Clone, Debug)]
@@ -88,17 +89,5 @@ impl FollowerStat {
 /// The names of all followers of a ring, also of those that ended, sorted. Empty if the folder of
 /// the ring cannot be read.
 pub fn follower_names(ring: &Path) -> Vec<String> {
-    let (Some(folder), Some(file)) = (ring.parent(), ring.file_name()) else { return Vec::new() };
-    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
-    let mut start = file.to_owned();
-    start.push(MARK);
-    let name_of = |file: &OsStr| {
-        let name = file.as_encoded_bytes().strip_prefix(start.as_encoded_bytes())?;
-        let name = str::from_utf8(name).ok().filter(|name| is_tailer_name(name))?;
-        Some(name.to_owned())
-    };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<_> = entries.filter_map(|entry| name_of(&entry.file_name())).collect();
-    names.sort();
-    names
+    names_beside(ring, MARK, is_tailer_name)
 }

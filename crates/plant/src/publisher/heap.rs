@@ -45,6 +45,7 @@ impl Publisher<stream::Writer> {
             until: None,
             stop: ShutdownFlag::new(),
             watch: Watch::default(),
+            tracer: None,
             gate: None,
             report: |_| (),
         }))

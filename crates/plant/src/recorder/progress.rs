@@ -26,11 +26,11 @@ pub use layout::{FIELDS as RECORDER_FIELDS, KIND as RECORDER_KIND, LAYOUT as REC
 use layout::{KIND, LAYOUT, WORDS};
 pub use reader::{RecorderReader, RecorderStat, RecorderState};
 
+use crate::beside::beside;
+
 /// The region of the recorder of the ring at a path.
 pub fn recorder_path(ring: &Path) -> PathBuf {
-    let mut path = ring.as_os_str().to_owned();
-    path.push(".recorder");
-    path.into()
+    beside(ring, ".recorder")
 }
 
 /// The writer's side.

@@ -5,6 +5,7 @@ use std::{io, path::PathBuf};
 use nanotape_feed::SourceError;
 use nanotape_ring::{PublishError, RingError};
 use nanotape_shm::{Refusal, RegionError};
+use nanotape_trace::spans::TraceError;
 
 use crate::{followers::WaitForError, live::LiveError, recording::RecordingError};
 
@@ -64,6 +65,9 @@ pub enum RunError {
     /// The name is invalid, or the board cannot be created.
     #[error(transparent)]
     Region(#[from] RegionError),
+    /// The plant cannot be traced.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// A thread cannot be started: the one that checks the ring and the board, or that of a plant
     /// in private memory.
     #[error("{}: cannot start a thread for it: {error}", path.display())]

@@ -14,11 +14,13 @@ use nanotape_harness::{
     without_system_calls,
 };
 use nanotape_plant::{
-    BoardReader, BookEngine, PlantConfig, PlantRun, Publisher, ShutdownFlag,
+    BoardReader, BookEngine, PLANT_THREAD, PlantConfig, PlantRun, Publisher, ShutdownFlag,
     records::{RecordKind, RecordKinds},
+    trace_path,
 };
-use nanotape_ring::stream;
+use nanotape_ring::{Start, stream};
 use nanotape_synth::{Market, MarketConfig};
+use nanotape_trace::spans::{Rate, SpanReader};
 use nanotape_wire::{framing::binary_file::Records, itch50::Message};
 
 const MESSAGES: u64 = 300_000;
@@ -82,6 +84,14 @@ fn in_file(folder: &Path, ring: &str) -> PlantRun {
     PlantRun::open(&config, ShutdownFlag::new()).unwrap()
 }
 
+/// The same with a span for each stage of each message.
+fn traced(folder: &Path, ring: &str) -> PlantRun {
+    let plant = in_file(folder, ring);
+    let switches = plant.trace_switches().unwrap();
+    switches.set(&vec![Rate::ALL; switches.sites().names().len()]);
+    plant
+}
+
 /// Publishes the whole day once, so that tables have grown and stocks are known.
 fn warm(plant: &mut impl Publishes, day: &[u8]) {
     for (record, number) in Records::new(day, 0).zip(1..) {
@@ -131,10 +141,13 @@ fn messages_about_orders_allocate_nothing_and_call_no_kernel() {
         let folder = Path::new(&folder);
         let day = fs::read(folder.join(DAY)).unwrap();
         let (mut heap, mut file) = (OnHeap::new(), in_file(folder, &task.role));
+        let mut traced = traced(folder, &format!("{}-traced", task.role));
         warm(&mut heap, &day);
         warm(&mut file, &day);
+        warm(&mut traced, &day);
         without_system_calls(&task, || {
             let messages = again(&mut heap, &day).min(again(&mut file, &day));
+            let messages = messages.min(again(&mut traced, &day));
             if messages > MESSAGES / 2 { Ok(()) } else { Err("did too little\n") }
         });
     }
@@ -147,6 +160,11 @@ fn messages_about_orders_allocate_nothing_and_call_no_kernel() {
 
     check_allocations("a ring on the heap", OnHeap::new(), &day);
     check_allocations("a ring in a file", in_file(place.path(), "ring"), &day);
+    let plant = traced(place.path(), "traced");
+    let thread = trace_path(plant.ring(), PLANT_THREAD);
+    check_allocations("a traced plant", plant, &day);
+    let spans = SpanReader::open(&thread, Start::Newest).unwrap().next_sequence();
+    assert!(spans > 4 * MESSAGES, "{spans} spans");
     check_the_counter();
     if Clock::calibrate().source() != Source::TimeStampCounter {
         skipped("the clock here is the kernel's, which may be asked with system calls");

@@ -13,6 +13,7 @@ mod properties;
 mod recorded_names;
 mod recording;
 mod restarts;
+mod spans;
 mod states;
 mod support;
 mod tape;

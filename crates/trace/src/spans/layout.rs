@@ -20,6 +20,8 @@ pub(super) const ANCHOR_TICKS: usize = 1;
 pub(super) const ANCHOR_UTC_NS: usize = 2;
 /// The answer to the last request.
 pub(super) const ANSWER: usize = 3;
+/// The rate of all sites together.
+pub(super) const RATE: usize = 4;
 /// In lines of their own, which change only when a site is switched.
 pub(super) const SWITCHES: usize = 8;
 pub(super) const NAMES: usize = SWITCHES + MAX_SITES;
@@ -27,11 +29,12 @@ pub(super) const NAME_WORDS: usize = MAX_NAME_BYTES / WORD_BYTES;
 pub(super) const WORDS: usize = NAMES + MAX_SITES * NAME_WORDS;
 
 /// Offset and size in bytes and the name of each field.
-pub const FIELDS: [(usize, usize, &str); 6] = [
+pub const FIELDS: [(usize, usize, &str); 7] = [
     field(TICKS_PER_SECOND, 1, "ticks_per_second"),
     field(ANCHOR_TICKS, 1, "anchor_ticks"),
     field(ANCHOR_UTC_NS, 1, "anchor_utc_ns"),
     field(ANSWER, 1, "answer"),
+    field(RATE, 1, "rate"),
     field(SWITCHES, MAX_SITES, "switches"),
     field(NAMES, MAX_SITES * NAME_WORDS, "names"),
 ];

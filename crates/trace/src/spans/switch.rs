@@ -60,7 +60,7 @@ impl Rate {
     }
 
     /// The one that has all messages of both.
-    fn or(self, other: Self) -> Self {
+    pub(super) fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Off, rate) | (rate, Self::Off) => rate,
             (Self::OneIn { exponent: one }, Self::OneIn { exponent: two }) => {
@@ -74,11 +74,6 @@ impl Rate {
 pub(super) fn words(rates: &[Rate]) -> impl Iterator<Item = u64> + '_ {
     let next = rates.iter().skip(1).copied().chain([Rate::Off]);
     rates.iter().zip(next).map(|(rate, next)| rate.code() | rate.or(next).code() << 8)
-}
-
-/// The rate that has all messages that sites with these words record.
-pub(super) fn all(words: impl Iterator<Item = u64>) -> Rate {
-    words.filter_map(recorded).fold(Rate::Off, Rate::or)
 }
 
 /// The rate at which a site records, in its word; `None` if no tracer stores such a word.

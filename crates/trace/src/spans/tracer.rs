@@ -11,7 +11,7 @@ use nanotape_ring::{Publish as _, RingError, slots};
 use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, SharedRegion, Word};
 
 use super::{
-    layout::{self, ANCHOR_TICKS, ANCHOR_UTC_NS, SWITCHES, TICKS_PER_SECOND},
+    layout::{self, ANCHOR_TICKS, ANCHOR_UTC_NS, RATE, SWITCHES, TICKS_PER_SECOND},
     request::Answers,
     sites::{Site, Sites},
     span::{SPAN_BYTES, Span},
@@ -132,10 +132,13 @@ impl Tracer {
     }
 
     /// The sites together record messages of one number in so many, a power of two; `None` if all
-    /// are off. A load for each site.
+    /// are off. One load.
+    #[inline]
     pub fn rate(&self) -> Option<u64> {
-        let names = self.switches.sites.names().len();
-        switch::all(self.switches.words()[..names].iter().map(|word| word.load())).count()
+        match self.switches.region.words()[RATE].load() {
+            OFF => None,
+            code => Rate::of_code(code).and_then(Rate::count),
+        }
     }
 
     /// Records a stage with stamps that were taken for another purpose too, if its site records the
@@ -210,6 +213,8 @@ impl Switches {
         for (word, value) in self.words().iter().zip(switch::words(&all[..count])) {
             word.store(value);
         }
+        let together = all.iter().fold(Rate::Off, |one, &other| one.or(other));
+        self.region.words()[RATE].store(together.code());
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use nanotape_book::DefaultBooks;
 use nanotape_history::{JournalRun, RecordedError, RecordedRun, RunSpan, Runs};
-use nanotape_market::MarketEvent;
+use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer, orders_of};
 use nanotape_types::StockLocate;
 use serde_json::json;
@@ -116,7 +116,7 @@ struct Until(u64);
 
 impl<B> Observer<B> for Until {
     #[inline]
-    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+    fn admit(&mut self, _: Position, event: &MarketEvent) -> ControlFlow<()> {
         if event.time.is_some_and(|time| time.get() > self.0) {
             return ControlFlow::Break(());
         }

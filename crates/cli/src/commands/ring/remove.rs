@@ -3,9 +3,12 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use nanotape_plant::{board::board_path, follower_names, follower_path, recorder_path};
+use nanotape_plant::{
+    board::board_path, follower_names, follower_path, recorder_path, trace_names, trace_path,
+};
 use nanotape_ring::{slots, stream};
 use nanotape_shm::Refusal;
+use nanotape_trace::spans::spans_path;
 
 use crate::{
     output::{Format, OutputArguments},
@@ -21,8 +24,8 @@ Examples:
   nanotape ring remove quotes
 
 Does not remove a ring whose writer is alive, or a file that is not a ring. Readers that have the ring
-open can read on. The board of a plant, the progress of a recorder, and the positions of named
-followers are removed with the ring, unless their process is alive.
+open can read on. The board of a plant, its spans, the progress of a recorder, and the positions of
+named followers are removed with the ring, unless their process is alive.
 
 Exit status: 0 the ring is removed; 2 it is not.")]
 pub(super) struct RemoveCommand {
@@ -52,6 +55,12 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         remove_beside(path, "position of a follower", FOLLOWER)
     });
     let followers: Vec<_> = followers.map(|path| path.display().to_string()).collect();
+    let traces = trace_names(&path).into_iter().flat_map(|name| {
+        let thread = trace_path(&path, &name);
+        let spans = remove_beside(spans_path(&thread), "spans", SLOTS);
+        [remove_beside(thread, "sites of a thread", TRACED), spans]
+    });
+    let traces: Vec<_> = traces.flatten().map(|path| path.display().to_string()).collect();
     let kind = kind.map(kind_name);
     let owner = removed.owner;
     let record = Record::default()
@@ -62,7 +71,8 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         .with("writer_pid", owner.map(|owner| owner.pid))
         .with("board", board.as_ref().map(|board| board.display().to_string()))
         .with("recorder", recorder.as_ref().map(|recorder| recorder.display().to_string()))
-        .with("followers", followers.clone());
+        .with("followers", followers.clone())
+        .with("traces", traces.clone());
     record.write(&mut output, format, true, || {
         let what = kind.unwrap_or("damaged".to_owned());
         let size = bytes_text(removed.file_bytes);
@@ -81,6 +91,9 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         }
         for follower in &followers {
             let _ = writeln!(text, "removed {follower}: the position of a follower");
+        }
+        for trace in &traces {
+            let _ = writeln!(text, "removed {trace}: the spans of a thread");
         }
         text
     })?;
@@ -113,3 +126,5 @@ fn remove_beside(path: PathBuf, what: &str, kind: &str) -> Option<PathBuf> {
 const BOARD: &str = "BOARD";
 const RECORDER: &str = "RECORDER";
 const FOLLOWER: &str = "FOLLOWER";
+const TRACED: &str = "TRACED";
+const SLOTS: &str = "slots";

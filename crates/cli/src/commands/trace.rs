@@ -1,0 +1,51 @@
+//! `nanotape trace`: the spans of a plant, from another process.
+
+mod dump;
+mod list;
+mod switch;
+mod threads;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+
+use crate::status::Status;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape trace list equities                the sites of the plant of a ring, and what is on
+  nanotape trace on equities                  every message, at all sites
+  nanotape trace on equities --one-in 16 --sites 'plant.b*,plant.records'
+  nanotape trace dump equities --count 20     the oldest spans that are still there
+  nanotape trace off equities
+
+A span is the time that a message spent in a stage of a thread. Nothing is recorded until sites are
+switched on. The spans are in memory that outlives the process, so those of a killed plant are
+there too.")]
+pub(crate) struct TraceArguments {
+    #[command(subcommand)]
+    command: TraceCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum TraceCommand {
+    /// List the traced threads and their sites
+    List(list::ListCommand),
+    /// Switch sites on
+    On(switch::OnCommand),
+    /// Switch sites off
+    Off(switch::OffCommand),
+    /// Print spans
+    Dump(dump::DumpCommand),
+}
+
+pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<Status> {
+    // The handler turns access to a truncated region into an error.
+    nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
+    match &arguments.command {
+        TraceCommand::List(command) => list::run(command),
+        TraceCommand::On(command) => switch::on(command),
+        TraceCommand::Off(command) => switch::off(command),
+        TraceCommand::Dump(command) => dump::run(command),
+    }
+}

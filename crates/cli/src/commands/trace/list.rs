@@ -1,0 +1,85 @@
+//! `nanotape trace list`: the sites of traced threads.
+
+use clap::Args;
+use nanotape_ring::Start;
+use nanotape_trace::spans::{Rate, SpanReader};
+
+use super::threads::{self, Thread};
+use crate::{
+    output::{Format, OutputArguments},
+    regions::state_name,
+    rows::{Column, Rows},
+    status::Status,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape trace list                         all traced threads in /dev/shm
+  nanotape trace list equities
+  nanotape trace list 4711 --format json
+
+The rate of a site is off, all, or 1/N: one message in N, those whose number is a multiple of N. All
+threads choose the same messages. `spans` is the number of spans that the thread has written at all of
+its sites.")]
+pub(super) struct ListCommand {
+    /// Name or path of a ring, path of a thread's region, or number of a process
+    #[arg(value_name = "NAME|PID")]
+    target: Option<String>,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(super) fn run(command: &ListCommand) -> anyhow::Result<Status> {
+    let threads = match &command.target {
+        Some(target) => threads::of_target(target)?,
+        None => threads::all()?,
+    };
+    print(&threads, &command.output)?;
+    Ok(Status::Good)
+}
+
+/// Prints the sites of these threads.
+pub(super) fn print(threads: &[Thread], output: &OutputArguments) -> anyhow::Result<()> {
+    let format = output.format_or(Format::Text)?;
+    let readers: Vec<SpanReader> =
+        threads.iter().map(|thread| thread.open(Start::Newest)).collect::<Result<_, _>>()?;
+    let columns = vec![
+        Column::word("thread", 20),
+        Column::number("pid", 7),
+        Column::word("state", 6),
+        Column::number("spans", 12),
+        Column::word("site", 16),
+        Column::word("rate", 0),
+    ];
+    let mut rows = Rows::new(output.open()?, format, columns);
+    for (thread, reader) in threads.iter().zip(&readers) {
+        let owner = reader.owner();
+        for site in reader.sites() {
+            rows.text(thread.name.escape_default());
+            rows.integer(u64::from(owner.pid));
+            rows.text(state_name(owner.state));
+            rows.integer(reader.next_sequence().saturating_sub(1));
+            match site.name {
+                Some(name) => rows.text(name),
+                None => rows.text("damaged"),
+            }
+            match site.rate {
+                Some(rate) => rows.text(rate_text(rate)),
+                None => rows.text("damaged"),
+            }
+            rows.end_row()?;
+        }
+    }
+    rows.finish()?;
+    Ok(())
+}
+
+fn rate_text(rate: Rate) -> String {
+    match rate.count() {
+        None => "off".to_owned(),
+        Some(1) => "all".to_owned(),
+        Some(count) => format!("1/{count}"),
+    }
+}

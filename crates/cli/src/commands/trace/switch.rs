@@ -1,0 +1,161 @@
+//! `nanotape trace on` and `off`: asks a process to switch its sites.
+
+use anyhow::bail;
+use clap::Args;
+use nanotape_ring::Start;
+use nanotape_trace::spans::{AskError, Rate, Request, SiteStat, SpanReader};
+
+use super::{
+    list,
+    threads::{self, Thread},
+};
+use crate::{output::OutputArguments, regions::of_region, status::Status};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape trace on equities                  every message, at all sites
+  nanotape trace on equities --one-in 16      one message in 16
+  nanotape trace on equities --sites plant.book
+  nanotape trace on 4711 --sites 'plant.*'
+
+Sites that are not named stay as they are. N is rounded up to a power of two. The process answers within
+a quarter of a second, and the command then prints all sites. It asks only processes of its own user
+that run its own build.
+
+Exit status: 0 the sites are switched; 2 they are not.")]
+pub(super) struct OnCommand {
+    #[command(flatten)]
+    target: TargetArguments,
+
+    /// Record one message in N
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::values::count::<u64>(1..=1 << 32))]
+    one_in: u64,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape trace off equities
+  nanotape trace off equities --sites plant.ring
+
+Sites that are not named stay as they are. Spans that were recorded stay until others overwrite them.
+
+Exit status: 0 the sites are switched; 2 they are not.")]
+pub(super) struct OffCommand {
+    #[command(flatten)]
+    target: TargetArguments,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Args, Debug)]
+struct TargetArguments {
+    /// Name or path of a ring, path of a thread's region, or number of a process
+    #[arg(value_name = "NAME|PID")]
+    target: String,
+
+    /// Only these sites; * stands for any characters
+    #[arg(long, value_name = "PATTERN,...", value_delimiter = ',', default_value = "*")]
+    sites: Vec<String>,
+}
+
+pub(super) fn on(command: &OnCommand) -> anyhow::Result<Status> {
+    let Some(rate) = Rate::one_in(command.one_in) else {
+        bail!("--one-in {}: use 1 to {}", command.one_in, 1_u64 << 32);
+    };
+    switch(&command.target, rate, &command.output)
+}
+
+pub(super) fn off(command: &OffCommand) -> anyhow::Result<Status> {
+    switch(&command.target, Rate::Off, &command.output)
+}
+
+fn switch(
+    arguments: &TargetArguments,
+    rate: Rate,
+    output: &OutputArguments,
+) -> anyhow::Result<Status> {
+    let threads = threads::of_target(&arguments.target)?;
+    let opened: Vec<(Thread, SpanReader)> = threads
+        .into_iter()
+        .map(|thread| thread.open(Start::Newest).map(|reader| (thread, reader)))
+        .collect::<Result<_, _>>()?;
+    let is_wanted = |site: &SiteStat| {
+        let name = site.name.as_ref().map_or("", |name| name.as_str());
+        arguments.sites.iter().any(|pattern| matches(pattern, name))
+    };
+    let all = || opened.iter().flat_map(|(_, reader)| reader.sites());
+    for pattern in &arguments.sites {
+        let names = all().filter_map(|site| site.name);
+        if !names.into_iter().any(|name| matches(pattern, name.as_str())) {
+            let names: Vec<_> =
+                all().filter_map(|site| site.name).map(|name| name.to_string()).collect();
+            bail!(
+                "{}: no site matches {pattern}; use one of {}",
+                arguments.target,
+                names.join(", ")
+            );
+        }
+    }
+    let mut switched = Vec::new();
+    for (thread, reader) in opened {
+        let sites = reader.sites();
+        if sites.iter().any(is_wanted) {
+            let rate_of = |site: &SiteStat| match is_wanted(site) {
+                true => rate,
+                false => site.rate.unwrap_or(Rate::Off),
+            };
+            let rates: Vec<Rate> = sites.iter().map(rate_of).collect();
+            Request::ask(&reader, &rates).and_then(Request::wait).map_err(of_ask)?;
+        }
+        switched.push(thread);
+    }
+    list::print(&switched, output)?;
+    Ok(Status::Good)
+}
+
+fn of_ask(error: AskError) -> anyhow::Error {
+    match error {
+        AskError::Region(error) => of_region(&error),
+        error => anyhow::anyhow!("{error}"),
+    }
+}
+
+/// Whether a name is that of a pattern, in which `*` stands for any characters.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            (0..=name.len()).filter_map(|at| name.get(at..)).any(|name| matches(rest, name))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (pattern, name, expected) in [
+            ("plant.book", "plant.book", true),
+            ("plant.book", "plant.books", false),
+            ("*", "", true),
+            ("*", "plant.book", true),
+            ("plant.*", "plant.book", true),
+            ("plant.*", "plan.book", false),
+            ("*book", "plant.book", true),
+            ("p*.*k", "plant.book", true),
+            ("p*.*x", "plant.book", false),
+            ("*a*a*", "abca", true),
+            ("*a*a*", "abc", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

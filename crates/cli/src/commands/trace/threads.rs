@@ -1,0 +1,101 @@
+//! The traced threads that a command is about.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use nanotape_plant::{trace_names, trace_path};
+use nanotape_ring::Start;
+use nanotape_trace::spans::{KIND, SpanReader, TraceError};
+
+use crate::regions::{of_region, of_ring, place};
+
+/// A traced thread.
+pub(super) struct Thread {
+    /// Its name: `equities plant`, or the path of its region.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+}
+
+impl Thread {
+    pub(super) fn open(&self, start: Start) -> anyhow::Result<SpanReader> {
+        SpanReader::open(&self.path, start).map_err(of_trace)
+    }
+}
+
+/// The threads of a target: the name or path of a ring, the path of a thread's region, or the
+/// number of a process. There is at least one.
+pub(super) fn of_target(target: &str) -> anyhow::Result<Vec<Thread>> {
+    let path = place(target)?;
+    let of_ring = of_ring_at(&path, target);
+    if !of_ring.is_empty() {
+        return Ok(of_ring);
+    }
+    if is_traced(&path) {
+        return Ok(vec![Thread { name: target.to_owned(), path }]);
+    }
+    if let Ok(pid) = target.parse::<u32>() {
+        let is_of = |thread: &Thread| {
+            let info = nanotape_shm::inspect(&thread.path).ok();
+            info.and_then(|info| info.owner()).is_some_and(|owner| owner.pid == pid)
+        };
+        let threads: Vec<_> = all()?.into_iter().filter(is_of).collect();
+        if threads.is_empty() {
+            bail!("process {pid} has no traced thread in {FOLDER}; see nanotape trace list");
+        }
+        return Ok(threads);
+    }
+    bail!(
+        "{}: no thread of this ring is traced: its plant is not there, or has --trace-spans 0; see \
+         nanotape trace list",
+        path.display()
+    )
+}
+
+/// Folder of named regions, and the prefix of their files.
+const FOLDER: &str = "/dev/shm";
+const PREFIX: &str = "nanotape-";
+
+/// All traced threads whose region is in /dev/shm, sorted by name.
+pub(super) fn all() -> anyhow::Result<Vec<Thread>> {
+    let mut threads = Vec::new();
+    for entry in fs::read_dir(FOLDER).with_context(|| format!("cannot list {FOLDER}"))? {
+        let path = entry?.path();
+        let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if let Some(name) = file.strip_prefix(PREFIX)
+            && is_traced(&path)
+        {
+            let name = match name.rsplit_once(".trace.") {
+                Some((ring, thread)) => format!("{ring} {thread}"),
+                None => name.to_owned(),
+            };
+            threads.push(Thread { name, path });
+        }
+    }
+    threads.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(threads)
+}
+
+fn of_ring_at(ring: &Path, name: &str) -> Vec<Thread> {
+    let thread = |thread: String| Thread {
+        path: trace_path(ring, &thread),
+        name: format!("{name} {thread}"),
+    };
+    trace_names(ring).into_iter().map(thread).filter(|thread| is_traced(&thread.path)).collect()
+}
+
+/// Whether there is the region of a traced thread.
+fn is_traced(path: &Path) -> bool {
+    let header = nanotape_shm::inspect(path).ok().and_then(|info| info.header);
+    header.is_some_and(|header| header.spec.kind == KIND)
+}
+
+pub(super) fn of_trace(error: TraceError) -> anyhow::Error {
+    match error {
+        TraceError::Region(error) => of_region(&error),
+        TraceError::Ring { path, error } => of_ring(&path, &error),
+        error => anyhow::anyhow!("{error}"),
+    }
+}

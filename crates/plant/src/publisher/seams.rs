@@ -1,0 +1,142 @@
+//! The seams of a message: where one of its stages ends and the next one begins.
+//!
+//! Where: the [`Publisher`](super::Publisher) passes them for messages that it attends to.
+//! A stamp at a seam serves two receivers: the times of the stages on the board, of about one
+//! message in 255, and the [spans](nanotape_trace::spans) of the plant, of the messages that are
+//! switched on. The board's times are defined by stamps with fences; spans take the cheapest ones.
+//! Cost: the publisher stops for a message just before it. Others are not looked at.
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_trace::spans::{Site, Sites, Switches, Tracer};
+
+use crate::board::{Board, Stage};
+
+/// The sites of the thread of a plant, in the order in which a message passes them.
+pub(crate) const SITES: Sites =
+    Sites::new(&["plant.decode", "plant.wait", "plant.book", "plant.records", "plant.ring"]);
+
+/// Where a stage ends. The value of its span is in parentheses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Seam {
+    /// The message was read and decoded (its offset in the input).
+    Decoded,
+    /// A paced message is due (0).
+    Due,
+    /// It was applied to its book (the stock locate).
+    Applied,
+    /// Its records are in the ring (the number of the next record).
+    Recorded,
+    /// Periodic work is done, such as to show records that were held back, and to wait for a
+    /// recorder (the position of the ring, in bytes).
+    Shown,
+}
+
+impl Seam {
+    const fn site(self) -> Site {
+        match self {
+            Self::Decoded => SITES.site("plant.decode"),
+            Self::Due => SITES.site("plant.wait"),
+            Self::Applied => SITES.site("plant.book"),
+            Self::Recorded => SITES.site("plant.records"),
+            Self::Shown => SITES.site("plant.ring"),
+        }
+    }
+
+    const fn stage(self) -> Option<Stage> {
+        match self {
+            Self::Decoded => Some(Stage::Read),
+            Self::Applied => Some(Stage::Apply),
+            Self::Recorded => Some(Stage::Publish),
+            Self::Due | Self::Shown => None,
+        }
+    }
+}
+
+/// What receives the times of the stages of the current or next message.
+#[derive(Debug)]
+pub(super) struct Seams {
+    tracer: Option<Tracer>,
+    /// The tracer has one message in so many; `None` if all of its sites are off.
+    rate: Option<u64>,
+    /// The number of the message.
+    pub(super) number: u64,
+    is_sampled: bool,
+    is_traced: bool,
+    /// The seam that was passed last.
+    last: Stamp,
+}
+
+impl Seams {
+    pub(super) fn new(now: Stamp, tracer: Option<Tracer>) -> Self {
+        Self { tracer, rate: None, number: 0, is_sampled: false, is_traced: false, last: now }
+    }
+
+    pub(super) fn switches(&self) -> Option<Switches> {
+        self.tracer.as_ref().map(Tracer::switches)
+    }
+
+    /// Whether the message passes seams.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.is_sampled || self.is_traced
+    }
+
+    #[inline]
+    pub(super) fn is_traced(&self) -> bool {
+        self.is_traced
+    }
+
+    /// Whether [`next`](Self::next) has anything to do.
+    #[inline]
+    pub(super) fn is_needed(&self) -> bool {
+        self.rate.is_some() || self.is_on()
+    }
+
+    /// The board receives the times of the next message.
+    pub(super) fn sample(&mut self) {
+        self.is_sampled = true;
+    }
+
+    /// The board has the times of the message; returns whether it received them.
+    pub(super) fn end_sample(&mut self) -> bool {
+        std::mem::replace(&mut self.is_sampled, false)
+    }
+
+    /// Loads the rate of the tracer.
+    pub(super) fn look_at_switches(&mut self) {
+        self.rate = self.tracer.as_ref().and_then(Tracer::rate);
+    }
+
+    /// The message with this number is the next one. Returns the number of messages before the next
+    /// one that is traced, which is 0 if it is this one.
+    pub(super) fn next(&mut self, clock: &Clock, number: u64) -> u32 {
+        let was_traced = std::mem::replace(&mut self.is_traced, false);
+        // A rate is a power of two.
+        let until = self.rate.map_or(u64::MAX, |rate| number.wrapping_neg() & (rate - 1));
+        self.is_traced = until == 0;
+        self.number = number;
+        // After a message that was traced, its last stamp is the beginning of this one.
+        if self.is_sampled && !was_traced {
+            self.last = clock.stamp();
+        } else if self.is_traced && !was_traced {
+            self.last = clock.stamp_unfenced();
+        }
+        u32::try_from(until).unwrap_or(u32::MAX)
+    }
+
+    /// Takes the stamp that ends a stage, and gives it to those who asked for it.
+    pub(super) fn pass(&mut self, seam: Seam, value: u64, clock: &Clock, board: &Board) {
+        let now = if self.is_sampled { clock.stamp() } else { clock.stamp_unfenced() };
+        let from = std::mem::replace(&mut self.last, now);
+        if self.is_sampled
+            && let Some(stage) = seam.stage()
+        {
+            board.time(stage, clock.nanos_between(from, now));
+        }
+        if self.is_traced
+            && let Some(tracer) = &mut self.tracer
+        {
+            tracer.span(seam.site(), self.number, value, from..now);
+        }
+    }
+}
