@@ -295,15 +295,16 @@ impl<W: Publish> Publisher<W> {
     /// Does the periodic work if it is due, and looks for the next message that is traced.
     #[inline(never)]
     fn look(&mut self) -> ControlFlow<()> {
-        if self.until_check == 0 {
-            self.check()?;
-            self.until_check = LOOK_EVERY;
-        }
-        self.countdown = self.until_check;
+        self.countdown = match std::mem::take(&mut self.until_check) {
+            0 => {
+                self.check()?;
+                LOOK_EVERY
+            }
+            left => left,
+        };
         if self.seams.is_needed() {
             self.prepare();
         }
-        self.until_check -= self.countdown;
         ControlFlow::Continue(())
     }
 
@@ -317,7 +318,9 @@ impl<W: Publish> Publisher<W> {
         let until_traced = self.seams.next(self.timeline.clock(), self.counts.messages + 1);
         self.is_attentive = self.is_always_attentive() || self.seams.is_on();
         // A look just before a message that is traced, and one just after it.
-        self.countdown = until_traced.clamp(1, self.until_check);
+        let until_check = self.countdown;
+        self.countdown = until_traced.clamp(1, until_check);
+        self.until_check = until_check - self.countdown;
     }
 
     /// Periodic work: reads the clock, updates the board, checks for the end.
