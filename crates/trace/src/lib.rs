@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod buckets;
+pub mod export;
 mod histogram;
 pub mod spans;
 
