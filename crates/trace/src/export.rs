@@ -1,6 +1,6 @@
 //! Writes a recording of spans as a file that trace viewers open.
 //!
-//! Where: a flight recorder makes recordings; a command writes them.
+//! Where: the [flight recorder](crate::flight) makes recordings; a command writes them.
 //! Formats: Perfetto's protobuf, Fuchsia's `.fxt` and Chrome's JSON. All hold the same spans with
 //! their numbers and values, the flow of a message from thread to thread, the losses and instants
 //! such as a trigger.
@@ -52,7 +52,7 @@ pub struct Thread {
 /// A span of a recording.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Slice {
-    /// The place of its site in [`Thread::sites`]. A viewer shows `site N` for a place without name.
+    /// The place of its site in [`Thread::sites`]. A viewer shows `site N` for one without a name.
     pub site: usize,
     /// The number of the message.
     pub number: u64,

@@ -1,11 +1,15 @@
-//! A traced thread allocates nothing and makes no system call, whatever is switched on.
+//! A traced thread allocates nothing and makes no system call, whatever is switched on, and the
+//! flight recorder allocates nothing after its start.
 
 use nanotape_clock::Clock;
 use nanotape_harness::{
     CountingAllocator, Task, allocations, check_the_counter, check_without_system_calls,
     without_system_calls,
 };
-use nanotape_trace::spans::{Rate, Site, Sites, Tracer};
+use nanotape_trace::{
+    flight::{Condition, Options, Recorder},
+    spans::{Rate, Site, Sites, Tracer, TracerOptions},
+};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -38,6 +42,41 @@ fn a_span_allocates_nothing() {
     let before = allocations();
     trace(&mut tracer).unwrap();
     assert_eq!(allocations() - before, 0);
+}
+
+#[test]
+fn a_recorder_in_a_storm_allocates_nothing() {
+    check_the_counter();
+    let scratch = nanotape_harness::Scratch::new("storm");
+    let options = TracerOptions { spans: 1 << 10, ..TracerOptions::default() };
+    let clock = Clock::monotonic();
+    let mut tracer = Tracer::create(scratch.path(), SITES, clock, &options).unwrap();
+    tracer.switches().set(&[Rate::ALL; 2]);
+    let site = Condition::Site { site: "work.store".to_owned(), above_ns: 0 };
+    let conditions =
+        vec![Condition::Message { above_ns: 1 }, Condition::Thread { above_ns: 1 }, site];
+    let options = Options { conditions, spans: 256, per_minute: 60_000, ..Options::default() };
+    let paths = [scratch.path().to_owned()];
+    let mut recorder = Recorder::open("work", &paths, options).unwrap();
+    let mut copies = 0;
+    let before = allocations();
+    for number in 1..=MESSAGES {
+        tracer.begin(PARSE, number);
+        tracer.end(PARSE, number, 0);
+        tracer.end(STORE, number, 0);
+        // Sometimes so late that spans are lost.
+        if number % 7 == 0 && number % 10_000 > 2_000 {
+            recorder.request("a test", 0);
+            if let Some(snapshot) = recorder.poll(number * 100, || 0).snapshot {
+                assert!(snapshot.spans() <= 256 && recorder.give_back(snapshot));
+                copies += 1;
+            }
+        }
+    }
+    assert_eq!(allocations() - before, 0);
+    let summary = recorder.summary();
+    assert!(copies > 10 && summary.losses.fired > 10, "{summary:?}");
+    assert!(summary.conditions.iter().all(|(_, count)| count.fired > MESSAGES / 2));
 }
 
 #[test]

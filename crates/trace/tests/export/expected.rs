@@ -4,10 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nanotape_trace::export::{Recording, Thread};
 
-pub(crate) fn spans(recording: &Recording) -> usize {
-    recording.threads.iter().map(|thread| thread.spans.len()).sum()
-}
-
 /// All lines, sorted.
 pub(crate) fn lines(recording: &Recording) -> Vec<String> {
     let mut lines = flow_lines(recording);
