@@ -8,8 +8,12 @@ mod python;
 mod rings;
 mod storm;
 
-use nanotape_harness::{Random, Scratch};
-use nanotape_trace::flight::{Cause, Condition, FlightError, Options, Recorder};
+use nanotape_clock::Clock;
+use nanotape_harness::{Random, Scratch, skipped};
+use nanotape_trace::{
+    flight::{Cause, Condition, FlightError, Options, Recorder},
+    spans::{Tracer, TracerOptions},
+};
 use rings::{APPLY, DECODE, Fake, Model, SITES, spans_of_triggers};
 
 const SECOND: u64 = 1_000_000_000;
@@ -178,6 +182,69 @@ fn a_copy_that_was_started_is_made_when_the_recorder_ends() {
     assert!(recorder.off().is_some());
     let mut other = open(&fakes, Options::default()).unwrap();
     assert!(!other.give_back(snapshot), "it is not a copy of this recorder");
+}
+
+#[test]
+fn a_copy_waits_until_the_rings_are_read_to_their_end() {
+    let scratch = Scratch::folder("flight");
+    let mut fakes = fakes(&scratch, 1, 1 << 10);
+    let mut recorder =
+        open(&fakes, Options { spans: 1 << 10, after_ns: 10, ..Options::default() }).unwrap();
+    recorder.poll(0, || 0);
+    recorder.request("a test", 0);
+    for number in 0..100 {
+        pass(&mut fakes, number, 1_000 + number * 20, [1, 1]);
+    }
+    // An eighth of 1,024 spans, and then the rest of 200.
+    let first = recorder.poll(1_000_000, || 0);
+    assert_eq!((first.read, first.snapshot.is_some()), (128, false));
+    let second = recorder.poll(1_000_001, || 0);
+    assert_eq!((second.read, second.snapshot.map(|copy| copy.spans())), (72, Some(200)));
+}
+
+#[test]
+fn spans_lost_before_the_first_are_counted_and_no_trigger() {
+    let scratch = Scratch::folder("flight");
+    let mut fakes = fakes(&scratch, 1, 64);
+    let mut recorder = open(&fakes, Options::default()).unwrap();
+    let mut lost = 0;
+    for round in 0..2 {
+        for number in 0..100 {
+            pass(&mut fakes, number, round * 10_000 + number * 20, [1, 1]);
+        }
+        while recorder.poll(0, || 0).read > 0 {}
+        let summary = recorder.summary();
+        assert!(summary.threads[0].lost > lost, "{summary:?}");
+        lost = summary.threads[0].lost;
+        assert_eq!((summary.losses.fired, summary.losses.copied), (round, round));
+    }
+    let recording = recorder.finish().unwrap().recording();
+    let shown: u64 = recording.threads[0].spans.iter().map(|span| span.lost_before).sum();
+    assert_eq!(shown, lost);
+    assert_eq!(recording.instants[0].name, "trigger: lost spans");
+}
+
+#[test]
+fn a_message_that_is_no_span_is_damage_and_clocks_must_agree() {
+    let scratch = Scratch::folder("flight");
+    let mut fakes = fakes(&scratch, 1, 64);
+    let mut recorder = open(&fakes, Options::default()).unwrap();
+    fakes[0].span(APPLY, 1, 7, 6);
+    fakes[0].span(APPLY, 2, 7, 8);
+    assert_eq!(recorder.poll(0, || 0).read, 1);
+    let [thread] = &recorder.summary().threads[..] else { panic!("one thread") };
+    let found = (thread.name.as_str(), thread.damaged, thread.failed);
+    assert_eq!(found, ("thread-0", 1, None));
+
+    let (clock, path) = (Clock::calibrate(), scratch.join("other"));
+    let _tracer = Tracer::create(&path, SITES, clock, &TracerOptions::default()).unwrap();
+    if (clock.rate().ticks_per_second - 1e9).abs() > 1e8 {
+        let paths = [fakes[0].path.clone(), path];
+        let error = Recorder::open("plant", &paths, Options::default()).unwrap_err();
+        assert!(error.to_string().ends_with("have different clocks: record them one by one"));
+    } else {
+        skipped("the clock of this machine has a tick of 1 ns, as the monotonic one");
+    }
 }
 
 #[test]
