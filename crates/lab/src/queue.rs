@@ -29,15 +29,17 @@
 //! the bucket of a log-linear histogram is a shift of their bits.
 
 mod bursts;
+mod capacity;
 mod receiver;
 mod record;
 mod search;
 mod windows;
 
 pub use bursts::{Burst, Bursts, MAX_BURST_MESSAGES};
+pub use capacity::{Capacity, FirstDrop, MAX_SPEEDS, Speed};
 use nanotape_trace::Histogram;
 pub use receiver::{Core, MAX_CORES, MAX_RING, Receiver};
-pub use record::{QUANTILES, Source, receiver_record, record, service_record};
+pub use record::{QUANTILES, Source, capacity_record, receiver_record, record, service_record};
 pub use search::{Question, Search};
 pub use windows::{Window, Windows};
 

@@ -1,12 +1,15 @@
 """The queue of a day file, computed the plain way: a list of the messages in the system.
 
-Usage: queue.py DAY SERVICE_NS[,SERVICE_NS...] LIMIT_NS. Prints one JSON object. It shares no code
-with the program: it reads the file on its own, and has whole numbers only.
+Usage: queue.py DAY SERVICE_NS[,SERVICE_NS...] LIMIT_NS
+       queue.py DAY capacity RING SERVICE_NS FASTER_NS[,FASTER_NS...]
+Prints one JSON object. It shares no code with the program: it reads the file on its own, and has
+whole numbers and fractions of them only.
 """
 
 import json
 import sys
 from collections import deque
+from fractions import Fraction
 
 
 def arrivals(path):
@@ -47,7 +50,35 @@ def simulate(times, service, limit):
     }
 
 
+def capacity(times, ring, service, faster):
+    """Drops of a ring, if the times between arrivals are divided by faster / service."""
+    leaves = deque()
+    dropped = bursts = number = 0
+    first, began, has_dropped = None, 0, False
+    for now in times:
+        at = now * Fraction(service, faster)
+        while leaves and leaves[0] <= at:
+            leaves.popleft()
+        if not leaves:
+            began, number, has_dropped = now, 0, False
+        number += 1
+        if len(leaves) == ring:
+            dropped += 1
+            bursts += not has_dropped
+            has_dropped = True
+            first = first or {"burst_ns": began, "dropped_ns": now, "message": number}
+        else:
+            leaves.append((leaves[-1] if leaves else at) + service)
+    return {"service_ns": faster, "dropped": dropped, "bursts": bursts, "first": first}
+
+
 def main():
+    if sys.argv[2] == "capacity":
+        times = list(arrivals(sys.argv[1]))
+        ring, service = int(sys.argv[3]), int(sys.argv[4])
+        speeds = [capacity(times, ring, service, int(ns)) for ns in sys.argv[5].split(",")]
+        print(json.dumps(speeds))
+        return
     path, services, limit = sys.argv[1], sys.argv[2].split(","), int(sys.argv[3])
     times = list(arrivals(path))
     results = {service: simulate(times, int(service), limit) for service in services}

@@ -19,18 +19,33 @@ fn queue(arguments: &[&str]) -> Value {
     serde_json::from_str(record).unwrap()
 }
 
+/// Whether Python can simulate the queue again; if not, with a notice.
+fn has_python() -> bool {
+    let has_python = Command::new("python3").arg("--version").output().is_ok();
+    if !has_python {
+        skipped(format_args!("no python3, which simulates the queue again"));
+    }
+    has_python
+}
+
 /// What the naive queue in Python finds; `None` with a notice without Python.
 fn in_python(day: &str, services: &[u64], limit_ns: u64) -> Option<Value> {
-    if Command::new("python3").arg("--version").output().is_err() {
-        skipped(format_args!("no python3, which simulates the queue again"));
+    if !has_python() {
         return None;
     }
+    Some(of_script(&[day, &joined(services), &limit_ns.to_string()]))
+}
+
+/// The output of the script with these arguments.
+fn of_script(arguments: &[&str]) -> Value {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/queue.py");
-    let services = services.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-    let arguments = [script, day, &services, &limit_ns.to_string()];
-    let ran = Command::new("python3").args(arguments).output().unwrap();
+    let ran = Command::new("python3").arg(script).args(arguments).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    Some(serde_json::from_slice(&ran.stdout).unwrap())
+    serde_json::from_slice(&ran.stdout).unwrap()
+}
+
+fn joined(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
 #[test]
@@ -109,6 +124,44 @@ fn a_ring_holds_the_day_up_to_a_service_time_and_a_speed() {
     let Some(naive) = in_python(&day, &[good_ns, good_ns + 1], 1) else { return };
     let queue = |ns: u64| naive["services"][ns.to_string()]["largest_queue"].as_u64().unwrap();
     assert!(queue(good_ns) <= 50 && queue(good_ns + 1) > 50, "{naive}");
+}
+
+#[test]
+fn the_first_burst_that_drops_is_that_of_a_faster_day_in_python() {
+    let folder = Folder::new("queue-capacity");
+    let day = folder.day(20_000, 40);
+    let arguments = [day.as_str(), "--ring", "30", "--at", "200ns"];
+    let record = queue(&arguments);
+    let capacity = &record["capacity"];
+    let good_ns = record["answers"][1]["longest_good_ns"].as_u64().unwrap();
+    assert_eq!(capacity["holds"].as_f64(), Some(good_ns as f64 / 200.0));
+    assert_eq!(capacity["drops"].as_f64(), Some((good_ns + 1) as f64 / 200.0));
+    let ran = nanotape([&["lab", "queue"], &arguments[..]].concat());
+    let drops = (good_ns + 1) as f64 / 200.0;
+    let line = format!("at {drops:.4} times the speed of this input you drop: first at ");
+    assert!(ran.stdout.contains(&line), "{}", ran.stdout);
+    let csv = nanotape([&["lab", "queue", "--format", "csv"], &arguments[..]].concat()).stdout;
+    let row = csv.lines().find(|row| row.starts_with("200,")).unwrap();
+    let ring_speed: f64 = row.rsplit(',').next().unwrap().parse().unwrap();
+    assert_eq!(ring_speed, good_ns as f64 / 200.0);
+    if !has_python() {
+        return;
+    }
+    let speeds = capacity["speeds"].as_array().unwrap();
+    let services: Vec<u64> =
+        speeds.iter().map(|speed| speed["service_ns"].as_u64().unwrap()).collect();
+    let naive = of_script(&[&day, "capacity", "30", "200", &joined(&services)]);
+    for (speed, naive) in speeds.iter().zip(naive.as_array().unwrap()) {
+        for field in ["service_ns", "dropped", "bursts"] {
+            assert_eq!(speed[field], naive[field], "{speed} {naive}");
+        }
+        if speed["service_ns"].as_u64() == Some(good_ns + 1) {
+            assert_eq!(capacity["first"], naive["first"]);
+            assert!(!naive["first"].is_null());
+        }
+        let service_ns = speed["service_ns"].as_u64().unwrap();
+        assert_eq!(naive["dropped"] == 0, service_ns <= good_ns, "{naive}");
+    }
 }
 
 #[test]
@@ -265,8 +318,10 @@ fn records_have_the_documented_fields_and_no_others() {
     assert_eq!(fields(&record["answers"][0]), documented("## An answer"));
     assert_eq!(fields(&record["services"][0]), documented("## A service time"));
     assert_eq!(fields(&record["windows"][0]), documented("## A window"));
-    assert!(record["receiver"].is_null());
-    let record = queue(&[&day, "--at", "500ns", "--cores", "2"]);
+    assert!(record["receiver"].is_null() && record["capacity"].is_null());
+    let record = queue(&[&day, "--at", "500ns", "--cores", "2", "--ring", "9"]);
+    assert_eq!(fields(&record["capacity"]), documented("## A capacity"));
+    assert_eq!(fields(&record["capacity"]["speeds"][0]), documented("## A speed"));
     assert_eq!(fields(&record["receiver"]), documented("## A receiver"));
     assert_eq!(fields(&record["receiver"]["cores"][1]), documented("## A core"));
     assert_eq!(
@@ -293,7 +348,8 @@ fn a_table_is_written_as_rows_and_as_a_page_and_never_over_a_file() {
         lines.next(),
         Some(
             "service_ns,p50_ns,p99_ns,p99.9_ns,p99.99_ns,p99.999_ns,largest_delay_ns,\
-             largest_queue,growth,worst_window_ns,catch_up_ns,utilisation,overloaded_windows"
+             largest_queue,growth,worst_window_ns,catch_up_ns,utilisation,overloaded_windows,\
+             ring_speed"
         )
     );
     assert_eq!(lines.clone().count(), 60);

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Core, Outcome, Question, Receiver, Search, Window};
+use super::{Capacity, Core, Outcome, Question, Receiver, Search, Speed, Window};
 use crate::record::{FORMAT, VERSION};
 
 /// The quantiles of a record, by name.
@@ -27,7 +27,7 @@ pub fn record(
     at: usize,
 ) -> Value {
     let services: Vec<Value> =
-        (0..outcome.services.len()).map(|index| service_record(outcome, index)).collect();
+        (0..outcome.services.len()).map(|index| service_record(outcome, answers, index)).collect();
     let service_ns = outcome.services.get(at).map(|service| service.service_ns);
     let windows: Vec<Value> = match service_ns {
         Some(service_ns) => {
@@ -57,7 +57,7 @@ pub fn record(
 }
 
 /// The record of one service time of a simulation, by its index; null without such an index.
-pub fn service_record(outcome: &Outcome, index: usize) -> Value {
+pub fn service_record(outcome: &Outcome, answers: &[(Question, Search)], index: usize) -> Value {
     let Some(service) = outcome.services.get(index) else { return Value::Null };
     let (service_ns, delay_ns) = (service.service_ns, service.largest_delay_ns);
     let quantiles: serde_json::Map<String, Value> = QUANTILES
@@ -74,6 +74,39 @@ pub fn service_record(outcome: &Outcome, index: usize) -> Value {
         "catch_up_ns": service.catch_up_ns,
         "utilisation": utilisation(outcome, service_ns),
         "overloaded_windows": service.overloaded_windows,
+        "ring_speed": ring_search(answers).map(|search| search.speed(service_ns)),
+    })
+}
+
+/// What is known of the ring, if there is one.
+fn ring_search(answers: &[(Question, Search)]) -> Option<&Search> {
+    let is_ring = |question: &Question| matches!(question, Question::Ring { .. });
+    answers.iter().find(|(question, _)| is_ring(question)).map(|(_, search)| search)
+}
+
+/// The record of a ring at several speeds; `good_ns` and `bad_ns` are the two service times
+/// between which it begins to drop.
+pub fn capacity_record(capacity: &Capacity, good_ns: u64, bad_ns: u64) -> Value {
+    let bad = capacity.speeds().iter().find(|speed| speed.service_ns == bad_ns);
+    let speed = |speed: &Speed| {
+        json!({
+            "speed": capacity.factor(speed.service_ns),
+            "service_ns": speed.service_ns,
+            "dropped": speed.dropped,
+            "bursts": speed.bursts,
+        })
+    };
+    json!({
+        "ring": capacity.ring(),
+        "service_ns": capacity.receiver_ns(),
+        "holds": capacity.factor(good_ns),
+        "drops": capacity.factor(bad_ns),
+        "first": bad.and_then(|bad| bad.first).map(|first| json!({
+            "burst_ns": first.burst_ns,
+            "dropped_ns": first.dropped_ns,
+            "message": first.message,
+        })),
+        "speeds": capacity.speeds().iter().map(speed).collect::<Vec<_>>(),
     })
 }
 

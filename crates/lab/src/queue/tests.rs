@@ -214,7 +214,8 @@ fn the_record_has_one_object_for_each_service_time() {
     let delays = windows.iter().map(|window| window["largest_delay_ns"].as_u64().unwrap());
     assert_eq!(delays.max(), services[1]["largest_delay_ns"].as_u64());
     assert_eq!(record["windows_at_ns"], 200);
-    assert!(service_record(&outcome, 3).is_null());
+    assert_eq!(services[0]["ring_speed"], 1.0);
+    assert!(service_record(&outcome, &[], 3).is_null());
 }
 
 /// One core of the naive receiver: the moments at which its messages leave, and their delays.

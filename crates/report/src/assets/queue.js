@@ -75,6 +75,24 @@
       Lab.count(service.overloaded_windows)]), { class: "study" });
   }
 
+  function capacity(record) {
+    const one = Lab.obj(record.capacity);
+    const speeds = Lab.list(one.speeds).map(Lab.obj);
+    if (speeds.length === 0) return null;
+    const first = Lab.obj(one.first);
+    const heads = ["speed", "as service time", "dropped", "bursts that drop"]
+      .map((name) => [name, "number"]);
+    const rows = speeds.map((speed) => [Lab.digits(speed.speed, 5), Lab.ns(Lab.num(speed.service_ns)),
+      Lab.count(speed.dropped), Lab.count(speed.bursts)]);
+    return [Lab.el("h4", {}, "Ring of " + Lab.count(one.ring) + " at " +
+      Lab.ns(Lab.num(one.service_ns)) + " a message"),
+    Lab.el("p", {}, "At " + Lab.digits(one.drops, 5) + " times the speed of this input you drop: " +
+      "first at " + time(first.dropped_ns) + ", message " + Lab.count(first.message) +
+      " of the burst from " + time(first.burst_ns) + ". At " + Lab.digits(one.holds, 5) +
+      " times you drop none."),
+    Lab.table(heads, rows, { class: "capacity" })];
+  }
+
   function receiver(record) {
     const one = Lab.obj(record.receiver);
     const cores = Lab.list(one.cores).map(Lab.obj);
@@ -97,6 +115,7 @@
         Lab.el("ul", {}, answers(record).map((line) => Lab.el("li", {}, line))),
         Lab.part(() => byService(services)),
         Lab.part(() => byWindow(record)),
+        Lab.part(() => capacity(record)),
         Lab.part(() => receiver(record)),
         Lab.part(() => table(services))]);
   }

@@ -2,6 +2,7 @@
 //! time.
 
 mod bursts;
+mod capacity;
 mod receiver;
 mod text;
 
@@ -23,7 +24,7 @@ use nanotape_lab::{
 use nanotape_types::StockLocate;
 use serde_json::Value;
 
-use self::receiver::ReceiverArguments;
+use self::{capacity::RingCapacity, receiver::ReceiverArguments};
 use crate::{
     input::{self, InputArguments, Report, read_events},
     span::SpanArguments,
@@ -166,6 +167,7 @@ const COLUMNS: Columns = &[
     ("catch_up_ns", "/catch_up_ns"),
     ("utilisation", "/utilisation"),
     ("overloaded_windows", "/overloaded_windows"),
+    ("ring_speed", "/ring_speed"),
 ];
 
 pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
@@ -192,13 +194,17 @@ pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
     }
     if format == RecordFormat::Csv {
         for index in 0..outcome.services.len() {
-            output.result("", service_record(outcome, index))?;
+            output.result("", service_record(outcome, &answers, index))?;
         }
     } else {
         let source = Source { name, arrivals: first.arrivals };
-        let mut text = text::Shown { source, outcome, answers: &answers, at }.text();
+        let at_ns = outcome.services.get(at).map(|one| one.service_ns);
+        let capacity = command.ring_capacity(&answers, at_ns)?;
+        let shown = text::Shown { source, outcome, answers: &answers, at };
+        let mut text = shown.text(capacity.as_ref());
         let mut record = record(source, outcome, &answers, at);
-        let receiver = command.receiver(outcome.services.get(at).map(|one| one.service_ns))?;
+        record["capacity"] = capacity.as_ref().map_or(Value::Null, RingCapacity::record);
+        let receiver = command.receiver(at_ns)?;
         text.push_str(&receiver.as_ref().map_or_else(String::new, text::receiver));
         record["receiver"] = receiver.as_ref().map_or(Value::Null, receiver_record);
         output.result(&text, record)?;

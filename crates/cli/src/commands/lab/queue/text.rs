@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use nanotape_lab::queue::{Outcome, QUANTILES, Question, Receiver, Search, Source, Window};
 use nanotape_types::NanosSinceMidnight;
 
+use super::capacity::RingCapacity;
 use crate::{
     commands::journal::text::time_text,
     values::{counted, grouped, nanos_text},
@@ -27,7 +28,7 @@ pub(super) struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self, capacity: Option<&RingCapacity>) -> String {
         let mut text = self.heading();
         for (question, search) in self.answers {
             // Writing to a string cannot fail.
@@ -40,6 +41,7 @@ impl Shown<'_> {
                 let _ = writeln!(text, "at {at} a message it holds {speed:.2} times this speed");
             }
         }
+        text.push_str(&capacity.map_or_else(String::new, RingCapacity::text));
         self.services(&mut text);
         self.windows(&mut text);
         text
@@ -192,7 +194,7 @@ fn answer(question: &Question, search: Search) -> String {
 }
 
 /// A time of day, or UTC if the input has no date.
-fn time(ns: u64) -> String {
+pub(super) fn time(ns: u64) -> String {
     let of_day = NanosSinceMidnight::new(ns).filter(|_| ns < DAY_NS);
     of_day.map_or_else(|| time_text(ns), |time| time.to_string())
 }
