@@ -38,7 +38,7 @@ mod windows;
 pub use bursts::{Burst, Bursts, MAX_BURST_MESSAGES};
 pub use capacity::{Capacity, FirstDrop, MAX_SPEEDS, Speed};
 use nanotape_trace::Histogram;
-pub use receiver::{Core, MAX_CORES, MAX_RING, Receiver};
+pub use receiver::{Batch, Core, MAX_CORES, MAX_RING, Receiver};
 pub use record::{QUANTILES, Source, capacity_record, receiver_record, record, service_record};
 pub use search::{Question, Search};
 pub use windows::{Window, Windows};
@@ -101,6 +101,12 @@ pub enum QueueError {
     /// The length of the ring is wrong.
     #[error("a ring of {messages} messages: use 1 to {MAX_RING}")]
     Ring {
+        /// The messages.
+        messages: usize,
+    },
+    /// The size of a batch is wrong.
+    #[error("a batch of {messages} messages: use 1 to {MAX_RING}")]
+    Batch {
         /// The messages.
         messages: usize,
     },

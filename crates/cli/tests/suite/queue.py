@@ -1,6 +1,7 @@
 """The queue of a day file, computed the plain way: a list of the messages in the system.
 
 Usage: queue.py DAY SERVICE_NS[,SERVICE_NS...] LIMIT_NS
+       queue.py DAY receiver OPTIONS, a JSON object
        queue.py DAY capacity RING SERVICE_NS FASTER_NS[,FASTER_NS...]
 Prints one JSON object. It shares no code with the program: it reads the file on its own, and has
 whole numbers and fractions of them only.
@@ -72,7 +73,64 @@ def capacity(times, ring, service, faster):
     return {"service_ns": faster, "dropped": dropped, "bursts": bursts, "first": first}
 
 
+def receiver(messages, cores, ring, most, fixed):
+    """At each moment a batch ends, then messages arrive, then the next batch begins. A message is
+    its arrival, the number of its stock, its service time and its bytes."""
+    results, departures = [], []
+    for core in range(cores):
+        coming = deque(one for one in enumerate(messages) if one[1][1] % cores == core)
+        waiting, serving, end = deque(), [], None
+        found = {"messages": 0, "batches": 0, "dropped": 0, "busy_ns": 0, "largest_queue": 0}
+        delays = []
+        while coming or end is not None:
+            arrival = coming[0][1][0] if coming else None
+            now = min(moment for moment in (end, arrival) if moment is not None)
+            if end == now:
+                departures += [(end, number, message[3]) for number, message in serving]
+                serving, end = [], None
+            while coming and coming[0][1][0] == now:
+                if len(waiting) + len(serving) < ring:
+                    waiting.append(coming[0])
+                    queue = len(waiting) + len(serving)
+                    found["largest_queue"] = max(found["largest_queue"], queue)
+                else:
+                    found["dropped"] += 1
+                coming.popleft()
+            if end is None and waiting:
+                serving = [waiting.popleft() for _ in range(min(most, len(waiting)))]
+                needs = fixed + sum(message[2] for _, message in serving)
+                end = now + needs
+                delays += [end - message[0] for _, message in serving]
+                found["batches"] += 1
+                found["messages"] += len(serving)
+                found["busy_ns"] += needs
+        found["largest_delay_ns"] = max(delays, default=0)
+        found["sum_ns"] = sum(delays)
+        results.append(found)
+    return results, sorted(departures)
+
+
+def messages_of(path, costs):
+    """The messages of a day with the service times of their types."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at + 2 <= len(data) and data[at : at + 2] != b"\0\0":
+        length = int.from_bytes(data[at : at + 2], "big")
+        message = data[at + 2 : at + 2 + length]
+        service = costs.get(chr(message[0]), costs["other"])
+        stock = int.from_bytes(message[1:3], "big")
+        yield int.from_bytes(message[5:11], "big"), stock, service, length
+        at += 2 + length
+
+
 def main():
+    if sys.argv[2] == "receiver":
+        wanted = json.loads(sys.argv[3])
+        messages = list(messages_of(sys.argv[1], wanted["costs"]))
+        numbers = [wanted[name] for name in ("cores", "ring", "batch", "batch_ns")]
+        print(json.dumps(receiver(messages, *numbers)[0]))
+        return
     if sys.argv[2] == "capacity":
         times = list(arrivals(sys.argv[1]))
         ring, service = int(sys.argv[3]), int(sys.argv[4])

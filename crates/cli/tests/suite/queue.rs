@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fs, process::Command};
 
 use nanotape_harness::skipped;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     captures::capture_of,
@@ -267,6 +267,48 @@ fn types_have_times_stocks_have_cores_and_a_full_ring_drops() {
 }
 
 #[test]
+fn batches_on_cores_with_rings_are_those_of_a_naive_receiver_in_python() {
+    let folder = Folder::new("queue-batches");
+    let day = folder.day(20_000, 10);
+    let cost = "A=300ns,D=150ns,other=60ns";
+    for (cores, ring, batch, batch_ns) in
+        [(1, 1 << 20, 16, 200), (3, 4, 3, 700), (2, 20, 1, 50_000), (2, 8, 100, 90_000)]
+    {
+        let options = [
+            format!("--cores={cores}"),
+            format!("--ring={ring}"),
+            format!("--batch={batch}"),
+            format!("--batch-cost={batch_ns}ns"),
+            format!("--cost={cost}"),
+        ];
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let record = queue(&[&[day.as_str()], &options[..]].concat());
+        let receiver = &record["receiver"];
+        assert_eq!((&receiver["batch"], &receiver["batch_ns"]), (&batch.into(), &batch_ns.into()));
+        if !has_python() {
+            return;
+        }
+        let wanted = json!({
+            "costs": { "A": 300, "D": 150, "other": 60 },
+            "cores": cores,
+            "ring": ring,
+            "batch": batch,
+            "batch_ns": batch_ns,
+        });
+        let naive = of_script(&[&day, "receiver", &wanted.to_string()]);
+        let found = receiver["cores"].as_array().unwrap();
+        assert_eq!(found.len(), cores);
+        for (core, naive) in found.iter().zip(naive.as_array().unwrap()) {
+            for field in
+                ["messages", "batches", "dropped", "largest_delay_ns", "largest_queue", "busy_ns"]
+            {
+                assert_eq!(core[field], naive[field], "{field} of {core}: {naive}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_worst_bursts_are_day_files_with_the_largest_delays() {
     let folder = Folder::new("queue-bursts");
     let day = folder.day(20_000, 10);
@@ -378,7 +420,9 @@ fn wrong_usage_is_refused_in_one_line() {
     let folder = Folder::new("queue-usage");
     let day = folder.day(100, 5);
     let many = ["250ns"; 3].join(",") + &(1..=60).map(|ns| format!(",{ns}ns")).collect::<String>();
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 13] = [
+        (&["--batch-cost", "1us"], "--batch <N>"),
+        (&["--batch", "2M"], "a batch of 2000000 messages: use 1 to 1048576"),
         (&["--cost", "AB=1us"], "expected a message type and its time"),
         (&["--cores", "257"], "257 is not in 1..=256"),
         (&["--cores", "2", "--format", "csv"], "CSV has no receiver"),

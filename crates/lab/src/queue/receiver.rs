@@ -1,15 +1,21 @@
-//! A receiver with several cores, a bounded ring in front of each, and a service time for each
-//! message.
+//! A receiver with several cores, a bounded ring in front of each, batches, and a service time for
+//! each message.
 //!
-//! Where: `nanotape lab queue` with `--cores`, `--ring` or `--cost` feeds it the arrivals that
-//! [`Simulation`](super::Simulation) gets, with the service time of each.
+//! Where: `nanotape lab queue` with `--cores`, `--ring`, `--batch` or `--cost` feeds it the
+//! arrivals that [`Simulation`](super::Simulation) gets, with the service time of each.
 //!
 //! Definitions, beside those of [`queue`](super):
 //!
-//! 1. A message goes to core `key % cores`. Each core processes its messages one after another.
-//! 2. The ring of a core has the messages in the system, the one in service among them. A message
+//! 1. A message goes to core `key % cores`. Each core processes its messages in their order.
+//! 2. A core that is free takes all waiting messages at once, up to the size of a batch, and none
+//!    that arrives after that moment. Messages that arrive at that moment are taken too.
+//! 3. A batch needs its fixed time and the service times of its messages. All of them end with it:
+//!    the delay of a message is the time from its arrival to the end of its batch.
+//! 4. The ring of a core has the messages in the system, those in service among them. A message
 //!    that finds it full is dropped: it has no delay and needs no time.
-//! 3. A message whose processing ends at the moment of an arrival has left the ring.
+//! 5. A message whose batch ends at the moment of an arrival has left the ring.
+//!
+//! Batches of one message without a fixed time are the receiver of [`queue`](super).
 //!
 //! Bounds: [`MAX_CORES`] cores, [`MAX_RING`] messages in each ring. Memory grows to the largest
 //! queue.
@@ -23,14 +29,29 @@ use super::QueueError;
 /// Cores of a receiver.
 pub const MAX_CORES: usize = 256;
 
-/// Messages in the ring of a core.
+/// Messages in the ring of a core, and in a batch.
 pub const MAX_RING: usize = 1 << 20;
+
+/// How messages are taken from the ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Batch {
+    /// Messages that are taken at once, at most.
+    pub messages: usize,
+    /// The time that a batch needs beside its messages.
+    pub fixed_ns: u64,
+}
+
+impl Batch {
+    /// One message after another.
+    pub const SINGLE: Self = Self { messages: 1, fixed_ns: 0 };
+}
 
 /// The state of a receiver after some arrivals.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     cores: Vec<Core>,
     ring: usize,
+    batch: Batch,
     last_ns: u64,
     delays: Histogram,
 }
@@ -38,10 +59,16 @@ pub struct Receiver {
 /// One core, with its results.
 #[derive(Clone, Debug, Default)]
 pub struct Core {
-    /// The moments at which the messages in the system leave, ascending.
-    leaves: VecDeque<u64>,
+    /// Messages in the ring that are not in service, in their order.
+    waiting: VecDeque<Waiting>,
+    /// Messages in service.
+    serving: usize,
+    /// The end of their batch.
+    end_ns: u64,
     /// Messages that were processed.
     pub messages: u64,
+    /// Batches that were processed.
+    pub batches: u64,
     /// Messages that found the ring full.
     pub dropped: u64,
     /// The largest delay.
@@ -52,17 +79,26 @@ pub struct Core {
     pub busy_ns: u64,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    at_ns: u64,
+    service_ns: u64,
+}
+
 impl Receiver {
     /// A receiver with this number of cores, and so many messages in the ring of each.
-    pub fn new(cores: usize, ring: usize) -> Result<Self, QueueError> {
+    pub fn new(cores: usize, ring: usize, batch: Batch) -> Result<Self, QueueError> {
         if !(1..=MAX_CORES).contains(&cores) {
             return Err(QueueError::Cores { count: cores });
         }
         if !(1..=MAX_RING).contains(&ring) {
             return Err(QueueError::Ring { messages: ring });
         }
+        if !(1..=MAX_RING).contains(&batch.messages) {
+            return Err(QueueError::Batch { messages: batch.messages });
+        }
         let cores = vec![Core::default(); cores];
-        Ok(Self { cores, ring, last_ns: 0, delays: Histogram::fine() })
+        Ok(Self { cores, ring, batch, last_ns: 0, delays: Histogram::fine() })
     }
 
     /// A message of this key arrives, and needs `service_ns`.
@@ -72,22 +108,28 @@ impl Receiver {
         self.last_ns = at_ns;
         let core = (key % self.cores.len() as u64) as usize;
         let core = &mut self.cores[core];
-        while core.leaves.front().is_some_and(|&leave_ns| leave_ns <= at_ns) {
-            core.leaves.pop_front();
-        }
-        if core.leaves.len() == self.ring {
+        core.advance(at_ns, self.batch, &mut self.delays);
+        let queue = core.serving + core.waiting.len();
+        if queue == self.ring {
             core.dropped += 1;
             return;
         }
-        let start_ns = core.leaves.back().copied().unwrap_or(at_ns);
-        // A sum beyond 64 bits means times near the end of the clock.
-        let leave_ns = start_ns.saturating_add(service_ns);
-        core.leaves.push_back(leave_ns);
-        core.messages += 1;
-        core.busy_ns = core.busy_ns.saturating_add(service_ns);
-        core.largest_delay_ns = core.largest_delay_ns.max(leave_ns - at_ns);
-        core.largest_queue = core.largest_queue.max(core.leaves.len() as u64);
-        self.delays.record(leave_ns - at_ns);
+        core.waiting.push_back(Waiting { at_ns, service_ns });
+        core.largest_queue = core.largest_queue.max(queue as u64 + 1);
+    }
+
+    /// Processes the messages that still wait, after the last arrival.
+    pub fn finish(&mut self) {
+        for core in &mut self.cores {
+            while let Some(start_ns) = core.next_start_ns() {
+                core.begin(start_ns, self.batch, &mut self.delays);
+            }
+        }
+    }
+
+    /// How messages are taken.
+    pub fn batch(&self) -> Batch {
+        self.batch
     }
 
     /// The cores, in the order of their numbers.
@@ -103,5 +145,47 @@ impl Receiver {
     /// Messages that found a ring full.
     pub fn dropped(&self) -> u64 {
         self.cores.iter().map(|core| core.dropped).sum()
+    }
+}
+
+impl Core {
+    /// Begins every batch before this moment: one that begins at the moment can still grow. Ends
+    /// every batch up to it.
+    #[inline]
+    fn advance(&mut self, at_ns: u64, batch: Batch, delays: &mut Histogram) {
+        while self.end_ns <= at_ns {
+            self.serving = 0;
+            match self.next_start_ns() {
+                Some(start_ns) if start_ns < at_ns => self.begin(start_ns, batch, delays),
+                _ => break,
+            }
+        }
+    }
+
+    /// The start of the next batch, if a message waits.
+    #[inline]
+    fn next_start_ns(&self) -> Option<u64> {
+        self.waiting.front().map(|first| self.end_ns.max(first.at_ns))
+    }
+
+    /// Takes the messages that arrived up to this moment.
+    #[inline]
+    fn begin(&mut self, start_ns: u64, batch: Batch, delays: &mut Histogram) {
+        let can_take = self.waiting.iter().take(batch.messages);
+        let taken = can_take.take_while(|message| message.at_ns <= start_ns);
+        let (count, needs_ns) = taken.fold((0, batch.fixed_ns), |(count, needs_ns), message| {
+            (count + 1, needs_ns.saturating_add(message.service_ns))
+        });
+        // A sum beyond 64 bits means times near the end of the clock.
+        self.end_ns = start_ns.saturating_add(needs_ns);
+        self.serving = count;
+        self.messages += count as u64;
+        self.batches += 1;
+        self.busy_ns = self.busy_ns.saturating_add(needs_ns);
+        for message in self.waiting.drain(..count) {
+            let delay_ns = self.end_ns - message.at_ns;
+            self.largest_delay_ns = self.largest_delay_ns.max(delay_ns);
+            delays.record(delay_ns);
+        }
     }
 }

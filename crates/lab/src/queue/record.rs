@@ -122,6 +122,8 @@ pub fn receiver_record(receiver: &Receiver) -> Value {
         "dropped": receiver.dropped(),
         "quantiles": quantiles,
         "largest_delay_ns": delays.max(),
+        "batch": receiver.batch().messages,
+        "batch_ns": receiver.batch().fixed_ns,
         "cores": receiver.cores().iter().map(core_record).collect::<Vec<_>>(),
     })
 }
@@ -129,6 +131,7 @@ pub fn receiver_record(receiver: &Receiver) -> Value {
 fn core_record(core: &Core) -> Value {
     json!({
         "messages": core.messages,
+        "batches": core.batches,
         "dropped": core.dropped,
         "largest_delay_ns": core.largest_delay_ns,
         "largest_queue": core.largest_queue,

@@ -218,42 +218,78 @@ fn the_record_has_one_object_for_each_service_time() {
     assert!(service_record(&outcome, &[], 3).is_null());
 }
 
-/// One core of the naive receiver: the moments at which its messages leave, and their delays.
+/// One core of the naive receiver.
 #[derive(Default)]
 struct NaiveCore {
-    leaves: Vec<u64>,
+    arrivals: Vec<(u64, u64)>,
     delays: Vec<u64>,
     largest_queue: usize,
     dropped: u64,
+    batches: u64,
+    busy_ns: u64,
+}
+
+impl NaiveCore {
+    /// Looks at every moment at which something happens: first a batch ends, then messages arrive,
+    /// then the next batch begins.
+    fn run(&mut self, ring: usize, batch: Batch) {
+        let mut arrivals = VecDeque::from(std::mem::take(&mut self.arrivals));
+        let (mut waiting, mut serving): (VecDeque<(u64, u64)>, usize) = (VecDeque::new(), 0);
+        let mut end = None;
+        loop {
+            let next = arrivals.front().map(|message| message.0);
+            let Some(now) = [end, next].into_iter().flatten().min() else { return };
+            if end == Some(now) {
+                (end, serving) = (None, 0);
+            }
+            while arrivals.front().is_some_and(|message| message.0 == now) {
+                let message = arrivals.pop_front().unwrap();
+                if waiting.len() + serving >= ring {
+                    self.dropped += 1;
+                } else {
+                    waiting.push_back(message);
+                    self.largest_queue = self.largest_queue.max(waiting.len() + serving);
+                }
+            }
+            if end.is_none() && !waiting.is_empty() {
+                serving = waiting.len().min(batch.messages);
+                let taken: Vec<(u64, u64)> = waiting.drain(..serving).collect();
+                let needs = batch.fixed_ns + taken.iter().map(|message| message.1).sum::<u64>();
+                self.delays.extend(taken.iter().map(|message| now + needs - message.0));
+                self.batches += 1;
+                self.busy_ns += needs;
+                end = Some(now + needs);
+            }
+        }
+    }
 }
 
 proptest! {
     #[test]
     fn a_receiver_equals_a_naive_one(
-        messages in prop::collection::vec((0..400_u64, 0..9_u64, 1..600_u64), 0..300),
+        messages in prop::collection::vec(
+            (prop_oneof![Just(0), 0..400_u64], 0..9_u64, 1..600_u64), 0..300),
         cores in 1..5_usize,
         ring in 1..20_usize,
+        most in prop_oneof![Just(1), 1..25_usize],
+        fixed_ns in prop_oneof![Just(0), 0..500_u64],
     ) {
-        let mut receiver = Receiver::new(cores, ring).unwrap();
+        let batch = Batch { messages: most, fixed_ns };
+        let mut receiver = Receiver::new(cores, ring, batch).unwrap();
         let mut naive: Vec<NaiveCore> = (0..cores).map(|_| NaiveCore::default()).collect();
         let mut now = 0;
         for &(gap, key, service) in &messages {
             now += gap;
             receiver.arrive(now, key, service);
-            let core = &mut naive[(key % cores as u64) as usize];
-            let present = core.leaves.iter().filter(|&&leave| leave > now).count();
-            if present >= ring {
-                core.dropped += 1;
-                continue;
-            }
-            let leave = core.leaves.iter().copied().max().unwrap_or(0).max(now) + service;
-            core.leaves.push(leave);
-            core.delays.push(leave - now);
-            core.largest_queue = core.largest_queue.max(present + 1);
+            naive[(key % cores as u64) as usize].arrivals.push((now, service));
         }
+        receiver.finish();
+        naive.iter_mut().for_each(|core| core.run(ring, batch));
         for (core, naive) in receiver.cores().iter().zip(&naive) {
             prop_assert_eq!(core.messages, naive.delays.len() as u64);
+            prop_assert_eq!(core.batches, naive.batches);
             prop_assert_eq!(core.dropped, naive.dropped);
+            prop_assert_eq!(core.busy_ns, naive.busy_ns);
             prop_assert_eq!(core.largest_queue, naive.largest_queue as u64);
             prop_assert_eq!(core.largest_delay_ns, naive.delays.iter().copied().max().unwrap_or(0));
         }
@@ -265,27 +301,46 @@ proptest! {
 }
 
 #[test]
+fn a_batch_takes_what_waits_and_all_of_it_ends_together() {
+    let mut receiver = Receiver::new(1, 10, Batch { messages: 3, fixed_ns: 50 }).unwrap();
+    // The first batch is alone: 0 to 60. The second takes three of four: 60 to 140.
+    for at in [0, 10, 20, 30, 60] {
+        receiver.arrive(at, 0, 10);
+    }
+    receiver.finish();
+    let core = &receiver.cores()[0];
+    assert_eq!((core.messages, core.batches, core.largest_queue), (5, 3, 4));
+    assert_eq!((core.busy_ns, core.largest_delay_ns), (200, 140), "the last ends at 200");
+    assert_eq!(receiver.delays().min(), Some(60));
+}
+
+#[test]
 fn a_full_ring_drops_and_a_message_that_ends_at_an_arrival_has_left_it() {
-    let mut receiver = Receiver::new(1, 2).unwrap();
+    let mut receiver = Receiver::new(1, 2, Batch::SINGLE).unwrap();
     for at in [0, 0, 0, 99, 100] {
         receiver.arrive(at, 7, 100);
     }
+    receiver.finish();
     let core = &receiver.cores()[0];
     assert_eq!((core.messages, core.dropped, core.largest_queue), (3, 2, 2));
     assert_eq!((core.largest_delay_ns, core.busy_ns), (200, 300));
     // The end of the clock is no panic.
     receiver.arrive(u64::MAX, 0, 10);
     receiver.arrive(u64::MAX, 0, 10);
+    receiver.finish();
     assert_eq!(receiver.cores()[0].largest_delay_ns, 200);
 }
 
 #[test]
-fn receivers_without_cores_or_rings_are_refused() {
-    assert_eq!(Receiver::new(0, 1).unwrap_err(), QueueError::Cores { count: 0 });
-    assert_eq!(Receiver::new(257, 1).unwrap_err(), QueueError::Cores { count: 257 });
-    assert_eq!(Receiver::new(1, 0).unwrap_err(), QueueError::Ring { messages: 0 });
+fn receivers_without_cores_rings_or_batches_are_refused() {
+    let one = Batch::SINGLE;
+    let none = Batch { messages: 0, fixed_ns: 1 };
+    assert_eq!(Receiver::new(1, 1, none).unwrap_err(), QueueError::Batch { messages: 0 });
+    assert_eq!(Receiver::new(0, 1, one).unwrap_err(), QueueError::Cores { count: 0 });
+    assert_eq!(Receiver::new(257, 1, one).unwrap_err(), QueueError::Cores { count: 257 });
+    assert_eq!(Receiver::new(1, 0, one).unwrap_err(), QueueError::Ring { messages: 0 });
     assert_eq!(
-        Receiver::new(1, MAX_RING + 1).unwrap_err(),
+        Receiver::new(1, MAX_RING + 1, one).unwrap_err(),
         QueueError::Ring { messages: MAX_RING + 1 }
     );
 }

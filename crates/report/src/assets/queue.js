@@ -97,11 +97,12 @@
     const one = Lab.obj(record.receiver);
     const cores = Lab.list(one.cores).map(Lab.obj);
     if (cores.length === 0) return null;
-    const heads = ["core", "messages", "dropped", "largest delay", "largest queue", "busy"]
+    const heads = ["core", "messages", "batches", "dropped", "largest delay", "largest queue", "busy"]
       .map((name) => [name, "number"]);
     return [Lab.el("h4", {}, "Receiver: " + Lab.count(one.messages) + " processed, " +
       Lab.count(one.dropped) + " dropped"),
     Lab.table(heads, cores.map((core, index) => [String(index), Lab.count(core.messages),
+      Lab.count(core.batches),
       Lab.count(core.dropped), Lab.ns(Lab.num(core.largest_delay_ns)),
       Lab.count(core.largest_queue), Lab.ns(Lab.num(core.busy_ns))]), { class: "receiver" })];
   }

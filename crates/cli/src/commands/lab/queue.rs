@@ -38,6 +38,7 @@ Examples:
   nanotape lab queue day.gz --below p99.9=5us --below p100=1ms    the longest service times
   nanotape lab queue day.gz --at 400ns --ring 4096                 what a ring holds
   nanotape lab queue day.gz --cores 2 --ring 512 --cost A=300ns,E=500ns,other=200ns
+  nanotape lab queue day.gz --batch 16 --batch-cost 200ns --cost other=60ns
   nanotape lab queue day.gz --from 09:30 --until 16:00 --at 400ns -o queue.html
   nanotape lab queue day.gz --at 500ns --bursts bursts             inputs for benchmarks
   nanotape lab queue lines.pcap --arrivals received --window 1s --format json
@@ -52,8 +53,10 @@ and the windows whose messages need more time than the window has.
 Messages with one timestamp arrive together. Exchange times have no network and no packets; the
 receive times of a capture have both. Quantiles are at most 0.8% too high; all else is exact.
 
-With --cores or --cost one receiver is simulated too, in one more reading: messages go to the core
-of their stock (number of the stock modulo cores), and take the time of their type.
+With --cores, --batch or --cost one receiver is simulated too, in one more reading: messages go to
+the core of their stock (number of the stock modulo cores), and take the time of their type. A core
+that is free takes up to --batch waiting messages; all of them end after --batch-cost and their own
+times.
 
 --bursts writes burst-001.itch50 (the largest delay) and so on. A burst is what the receiver takes
 without an idle moment, up to 65,536 messages of it.

@@ -1,9 +1,9 @@
-//! `--cores` and `--cost`: one receiver with a service time for each type of message.
+//! `--cores`, `--batch` and `--cost`: one receiver with a service time for each type of message.
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_console::records::RecordFormat;
-use nanotape_lab::queue::{MAX_CORES, MAX_RING, Receiver};
+use nanotape_console::{records::RecordFormat, values::count};
+use nanotape_lab::queue::{Batch, MAX_CORES, MAX_RING, Receiver};
 
 use super::{QueueCommand, service};
 
@@ -12,6 +12,14 @@ pub(super) struct ReceiverArguments {
     /// Simulate a receiver with this number of cores, each with the messages of its stocks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_CORES as i64))]
     cores: Option<u16>,
+
+    /// Simulate a receiver that takes up to N waiting messages at once; all of them end together
+    #[arg(long, value_name = "N", value_parser = count::<usize>(1..))]
+    batch: Option<usize>,
+
+    /// Time that each batch needs beside its messages
+    #[arg(long, value_name = "TIME", requires = "batch", value_parser = service)]
+    batch_cost: Option<u64>,
 
     /// Simulate a receiver whose service time depends on the type of the message (its letter);
     /// other is all types that are not named [default of other: the service time of the windows]
@@ -40,7 +48,12 @@ fn cost(text: &str) -> Result<Cost, String> {
 
 impl ReceiverArguments {
     fn is_any(&self) -> bool {
-        self.cores.is_some() || !self.cost.is_empty()
+        self.cores.is_some() || self.batch.is_some() || !self.cost.is_empty()
+    }
+
+    fn batch(&self) -> Batch {
+        let fixed_ns = self.batch_cost.unwrap_or(0);
+        Batch { messages: self.batch.unwrap_or(1), fixed_ns }
     }
 
     /// The service time of each type; the last one that names a type counts.
@@ -60,10 +73,10 @@ impl QueueCommand {
     /// Refuses a receiver for standard input, and in a format without one.
     pub(super) fn require_readable_again(&self, format: RecordFormat) -> anyhow::Result<()> {
         if self.receiver.is_any() && self.input.name() == "-" {
-            bail!("standard input is read only once: give --cores and --cost a file");
+            bail!("standard input is read only once: give --cores, --batch and --cost a file");
         }
         if self.receiver.is_any() && format == RecordFormat::Csv {
-            bail!("CSV has no receiver: use text, JSON or HTML with --cores and --cost");
+            bail!("CSV has no receiver: use text, JSON or HTML with --cores, --batch and --cost");
         }
         Ok(())
     }
@@ -76,7 +89,8 @@ impl QueueCommand {
         }
         let services = self.receiver.services(default_ns.unwrap_or(1));
         let ring = self.ring.map_or(Ok(MAX_RING), usize::try_from)?;
-        let mut receiver = Receiver::new(self.receiver.cores.unwrap_or(1).into(), ring)?;
+        let mut receiver =
+            Receiver::new(self.receiver.cores.unwrap_or(1).into(), ring, self.receiver.batch())?;
         let needs_types = self.receiver.cost.iter().any(|cost| cost.letter.is_some());
         let mut lacks_types = false;
         self.read_arrivals(|at_ns, stock, bytes| {
@@ -90,6 +104,7 @@ impl QueueCommand {
                 self.input.name()
             );
         }
+        receiver.finish();
         Ok(Some(receiver))
     }
 }

@@ -154,14 +154,15 @@ pub(super) fn receiver(receiver: &Receiver) -> String {
     let _ = writeln!(text, "largest {largest}");
     let _ = writeln!(
         text,
-        "{:>4} {:>13} {:>11} {:>9} {:>9} {:>9}",
-        "core", "messages", "dropped", "largest", "queue", "busy"
+        "{:>4} {:>13} {:>11} {:>11} {:>9} {:>9} {:>9}",
+        "core", "messages", "batches", "dropped", "largest", "queue", "busy"
     );
     for (number, core) in receiver.cores().iter().enumerate() {
         let _ = writeln!(
             text,
-            "{number:>4} {:>13} {:>11} {:>9} {:>9} {:>9}",
+            "{number:>4} {:>13} {:>11} {:>11} {:>9} {:>9} {:>9}",
             grouped(core.messages),
+            grouped(core.batches),
             grouped(core.dropped),
             nanos_text(core.largest_delay_ns),
             grouped(core.largest_queue),
