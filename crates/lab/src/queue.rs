@@ -30,6 +30,7 @@
 
 mod bursts;
 mod capacity;
+mod costs;
 mod receiver;
 mod record;
 mod search;
@@ -37,6 +38,7 @@ mod windows;
 
 pub use bursts::{Burst, Bursts, MAX_BURST_MESSAGES};
 pub use capacity::{Capacity, FirstDrop, MAX_SPEEDS, Speed};
+pub use costs::{Costs, MAX_STEPS, Steps};
 use nanotape_trace::Histogram;
 pub use receiver::{Batch, Core, MAX_CORES, MAX_RING, Receiver};
 pub use record::{QUANTILES, Source, capacity_record, receiver_record, record, service_record};
@@ -110,6 +112,9 @@ pub enum QueueError {
         /// The messages.
         messages: usize,
     },
+    /// Quantiles are no distribution.
+    #[error("quantiles must grow with their times, from above 0 to 1, at most {MAX_STEPS} of them")]
+    Quantiles,
     /// The window has no length.
     #[error("a window of 0 ns: use at least 1 ns")]
     Window,

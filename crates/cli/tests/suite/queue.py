@@ -110,15 +110,28 @@ def receiver(messages, cores, ring, most, fixed):
     return results, sorted(departures)
 
 
+def mix(seed, number):
+    """Number `number` of splitmix64."""
+    mask = 2**64 - 1
+    mixed = (seed + number * 0x9E3779B97F4A7C15) & mask
+    mixed = ((mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9) & mask
+    mixed = ((mixed ^ mixed >> 27) * 0x94D049BB133111EB) & mask
+    return mixed ^ mixed >> 31
+
+
 def messages_of(path, costs):
     """The messages of a day with the service times of their types."""
     with open(path, "rb") as file:
         data = file.read()
-    at = 0
+    at, number = 0, 0
     while at + 2 <= len(data) and data[at : at + 2] != b"\0\0":
         length = int.from_bytes(data[at : at + 2], "big")
         message = data[at + 2 : at + 2 + length]
-        service = costs.get(chr(message[0]), costs["other"])
+        number += 1
+        steps = costs.get(chr(message[0]), costs["other"])
+        steps = [[1, steps]] if isinstance(steps, int) else steps
+        drawn = (mix(1, number) >> 11) / 2**53
+        service = next(ns for share, ns in steps if share > drawn)
         stock = int.from_bytes(message[1:3], "big")
         yield int.from_bytes(message[5:11], "big"), stock, service, length
         at += 2 + length

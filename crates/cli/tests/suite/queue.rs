@@ -309,6 +309,39 @@ fn batches_on_cores_with_rings_are_those_of_a_naive_receiver_in_python() {
 }
 
 #[test]
+fn messages_draw_from_the_quantiles_of_a_file_as_in_python() {
+    let folder = Folder::new("queue-cost-file");
+    let day = folder.day(20_000, 10);
+    let rows = b"type,quantile,ns\nA,0.5,200\nA,1,2000\nA,0.9,480\nother,1,90\n";
+    let file = folder.write("costs.csv", rows);
+    let record = queue(&[&day, "--cores", "2", "--cost", &format!("{file},D=150ns")]);
+    let cases = [
+        ("type,ns\n", "line 1: expected the header type,quantile,ns"),
+        ("type,quantile,ns\nA,0.5\n", "line 2: expected type,quantile,ns, such as A,0.99,480"),
+        ("type,quantile,ns\nA,0.5,90\n", "type A"),
+    ];
+    for (text, message) in cases {
+        let bad = folder.write("bad.csv", text.as_bytes());
+        let ran = nanotape(["lab", "queue", &day, "--cost", &bad]);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(message) && ran.stderr.contains(&bad), "{}", ran.stderr);
+    }
+    if !has_python() {
+        return;
+    }
+    let costs = json!({ "A": [[0.5, 200], [0.9, 480], [1, 2_000]], "D": 150, "other": 90 });
+    let wanted = json!({ "costs": costs, "cores": 2, "ring": 1 << 20, "batch": 1, "batch_ns": 0 });
+    let naive = of_script(&[&day, "receiver", &wanted.to_string()]);
+    for (core, naive) in
+        record["receiver"]["cores"].as_array().unwrap().iter().zip(naive.as_array().unwrap())
+    {
+        for field in ["messages", "largest_delay_ns", "largest_queue", "busy_ns"] {
+            assert_eq!(core[field], naive[field], "{field} of {core}: {naive}");
+        }
+    }
+}
+
+#[test]
 fn the_worst_bursts_are_day_files_with_the_largest_delays() {
     let folder = Folder::new("queue-bursts");
     let day = folder.day(20_000, 10);

@@ -3,6 +3,7 @@
 
 mod bursts;
 mod capacity;
+mod costs;
 mod receiver;
 mod text;
 

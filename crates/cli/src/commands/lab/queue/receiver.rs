@@ -1,11 +1,13 @@
 //! `--cores`, `--batch` and `--cost`: one receiver with a service time for each type of message.
 
+use std::{collections::BTreeMap, path::PathBuf};
+
 use anyhow::bail;
 use clap::Args;
 use nanotape_console::{records::RecordFormat, values::count};
-use nanotape_lab::queue::{Batch, MAX_CORES, MAX_RING, Receiver};
+use nanotape_lab::queue::{Batch, Costs, MAX_CORES, MAX_RING, Receiver, Steps};
 
-use super::{QueueCommand, service};
+use super::{QueueCommand, costs, service};
 
 #[derive(Args, Debug)]
 pub(super) struct ReceiverArguments {
@@ -23,27 +25,38 @@ pub(super) struct ReceiverArguments {
 
     /// Simulate a receiver whose service time depends on the type of the message (its letter);
     /// other is all types that are not named [default of other: the service time of the windows]
-    #[arg(long, value_name = "TYPE=TIME", value_delimiter = ',', value_parser = cost)]
+    /// A FILE has measured quantiles by type, from which each message draws
+    #[arg(long, value_name = "TYPE=TIME|FILE", value_delimiter = ',', value_parser = cost)]
     cost: Vec<Cost>,
+
+    /// Seed of the draws from the quantiles of --cost FILE
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
 }
 
-/// A service time of one type of message; of all other ones without a type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Cost {
-    letter: Option<u8>,
-    service_ns: u64,
+/// What `--cost` gives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Cost {
+    /// A service time of one type of message; of all other ones without a type.
+    Time(Option<u8>, u64),
+    /// A file of quantiles.
+    File(PathBuf),
 }
 
 fn cost(text: &str) -> Result<Cost, String> {
+    let Some((name, time)) = text.split_once('=') else { return Ok(Cost::File(text.into())) };
     let expected =
         || "expected a message type and its time, such as A=300ns or other=1us".to_owned();
-    let (name, time) = text.split_once('=').ok_or_else(expected)?;
-    let letter = match name.as_bytes() {
-        b"other" => None,
-        [letter] if letter.is_ascii_alphabetic() => Some(*letter),
-        _ => return Err(expected()),
-    };
-    Ok(Cost { letter, service_ns: service(time)? })
+    Ok(Cost::Time(letter(name).ok_or_else(expected)?, service(time)?))
+}
+
+/// A message type by its name; `Some(None)` is all other types.
+pub(super) fn letter(name: &str) -> Option<Option<u8>> {
+    match name.as_bytes() {
+        b"other" => Some(None),
+        [letter] if letter.is_ascii_alphabetic() => Some(Some(*letter)),
+        _ => None,
+    }
 }
 
 impl ReceiverArguments {
@@ -56,16 +69,16 @@ impl ReceiverArguments {
         Batch { messages: self.batch.unwrap_or(1), fixed_ns }
     }
 
-    /// The service time of each type; the last one that names a type counts.
-    fn services(&self, default_ns: u64) -> [u64; 256] {
-        let others = self.cost.iter().rev().find(|cost| cost.letter.is_none());
-        let mut services = [others.map_or(default_ns, |cost| cost.service_ns); 256];
+    /// The service times of each type; the last one that names a type counts.
+    fn times(&self) -> anyhow::Result<BTreeMap<Option<u8>, Steps>> {
+        let mut times = BTreeMap::new();
         for cost in &self.cost {
-            if let Some(letter) = cost.letter {
-                services[usize::from(letter)] = cost.service_ns;
+            match cost {
+                Cost::Time(letter, ns) => _ = times.insert(*letter, Steps::constant(*ns)),
+                Cost::File(path) => times.extend(costs::read(path)?),
             }
         }
-        services
+        Ok(times)
     }
 }
 
@@ -87,16 +100,21 @@ impl QueueCommand {
         if !self.receiver.is_any() {
             return Ok(None);
         }
-        let services = self.receiver.services(default_ns.unwrap_or(1));
+        let mut times = self.receiver.times()?;
+        let other = times.remove(&None).unwrap_or(Steps::constant(default_ns.unwrap_or(1)));
+        let needs_types = !times.is_empty();
+        let mut costs = Costs::new(other, self.receiver.seed);
+        for (letter, steps) in times {
+            costs.set(letter.unwrap_or(0), steps);
+        }
         let ring = self.ring.map_or(Ok(MAX_RING), usize::try_from)?;
         let mut receiver =
             Receiver::new(self.receiver.cores.unwrap_or(1).into(), ring, self.receiver.batch())?;
-        let needs_types = self.receiver.cost.iter().any(|cost| cost.letter.is_some());
         let mut lacks_types = false;
         self.read_arrivals(|at_ns, stock, bytes| {
             let letter = bytes.first().copied().unwrap_or(0);
             lacks_types |= bytes.is_empty();
-            receiver.arrive(at_ns, stock.get().into(), services[usize::from(letter)]);
+            receiver.arrive(at_ns, stock.get().into(), costs.draw(letter));
         })?;
         if needs_types && lacks_types {
             bail!(
