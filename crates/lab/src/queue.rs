@@ -31,6 +31,7 @@
 mod bursts;
 mod capacity;
 mod costs;
+mod links;
 mod receiver;
 mod record;
 mod search;
@@ -39,9 +40,12 @@ mod windows;
 pub use bursts::{Burst, Bursts, MAX_BURST_MESSAGES};
 pub use capacity::{Capacity, FirstDrop, MAX_SPEEDS, Speed};
 pub use costs::{Costs, MAX_STEPS, Steps};
+pub use links::{Link, LinkOptions, MAX_BACKLOG, MAX_BITS_PER_SECOND, MAX_LINKS, Peak};
 use nanotape_trace::Histogram;
 pub use receiver::{Batch, Core, MAX_CORES, MAX_RING, Receiver};
-pub use record::{QUANTILES, Source, capacity_record, receiver_record, record, service_record};
+pub use record::{
+    QUANTILES, Source, capacity_record, link_record, receiver_record, record, service_record,
+};
 pub use search::{Question, Search};
 pub use windows::{Window, Windows};
 

@@ -110,6 +110,28 @@ def receiver(messages, cores, ring, most, fixed):
     return results, sorted(departures)
 
 
+def link(departures, bits_per_second, fixed_ns, ring):
+    """A link that sends one message after another; times are whole picoseconds."""
+    leaves, found = deque(), {"messages": 0, "dropped": 0, "bytes": 0}
+    peaks = {"largest_delay_ns": [], "largest_bytes": [], "largest_messages": []}
+    for now, _, size in departures:
+        while leaves and leaves[0][0] <= now * 1000:
+            leaves.popleft()
+        if len(leaves) >= ring:
+            found["dropped"] += 1
+            continue
+        needs = fixed_ns * 1000 - (-size * 8 * 10**12 // bits_per_second)
+        leaves.append(((leaves[-1][0] if leaves else now * 1000) + needs, size))
+        found["messages"] += 1
+        found["bytes"] += size
+        peaks["largest_delay_ns"].append((-(-(leaves[-1][0] - now * 1000) // 1000), -now))
+        peaks["largest_bytes"].append((sum(one[1] for one in leaves), -now))
+        peaks["largest_messages"].append((len(leaves), -now))
+    for name, values in peaks.items():
+        found[name] = {"value": max(values)[0], "at_ns": -max(values)[1]}
+    return found
+
+
 def mix(seed, number):
     """Number `number` of splitmix64."""
     mask = 2**64 - 1
@@ -142,7 +164,9 @@ def main():
         wanted = json.loads(sys.argv[3])
         messages = list(messages_of(sys.argv[1], wanted["costs"]))
         numbers = [wanted[name] for name in ("cores", "ring", "batch", "batch_ns")]
-        print(json.dumps(receiver(messages, *numbers)[0]))
+        results, departures = receiver(messages, *numbers)
+        links = [link(departures, *options) for options in wanted.get("links", [])]
+        print(json.dumps({"cores": results, "links": links}))
         return
     if sys.argv[2] == "capacity":
         times = list(arrivals(sys.argv[1]))

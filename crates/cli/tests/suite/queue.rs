@@ -298,7 +298,7 @@ fn batches_on_cores_with_rings_are_those_of_a_naive_receiver_in_python() {
         let naive = of_script(&[&day, "receiver", &wanted.to_string()]);
         let found = receiver["cores"].as_array().unwrap();
         assert_eq!(found.len(), cores);
-        for (core, naive) in found.iter().zip(naive.as_array().unwrap()) {
+        for (core, naive) in found.iter().zip(naive["cores"].as_array().unwrap()) {
             for field in
                 ["messages", "batches", "dropped", "largest_delay_ns", "largest_queue", "busy_ns"]
             {
@@ -332,11 +332,51 @@ fn messages_draw_from_the_quantiles_of_a_file_as_in_python() {
     let costs = json!({ "A": [[0.5, 200], [0.9, 480], [1, 2_000]], "D": 150, "other": 90 });
     let wanted = json!({ "costs": costs, "cores": 2, "ring": 1 << 20, "batch": 1, "batch_ns": 0 });
     let naive = of_script(&[&day, "receiver", &wanted.to_string()]);
-    for (core, naive) in
-        record["receiver"]["cores"].as_array().unwrap().iter().zip(naive.as_array().unwrap())
+    for (core, naive) in record["receiver"]["cores"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(naive["cores"].as_array().unwrap())
     {
         for field in ["messages", "largest_delay_ns", "largest_queue", "busy_ns"] {
             assert_eq!(core[field], naive[field], "{field} of {core}: {naive}");
+        }
+    }
+}
+
+#[test]
+fn links_pile_up_as_in_python() {
+    let folder = Folder::new("queue-links");
+    let day = folder.day(20_000, 10);
+    let options = ["--cores=3", "--batch=4", "--batch-cost=700ns", "--cost=other=300ns"];
+    let links = ["--link=disk=3MB/s,2us", "--link=net=1Gbit/s,ring=3", "--link=fast=30Gbit/s"];
+    let record = queue(&[&[day.as_str()], &options[..], &links[..]].concat());
+    let receiver = &record["receiver"];
+    assert_eq!(receiver["bottleneck"], "disk");
+    for (link, message) in [
+        ("disk", "expected a name, and a rate, a time or both"),
+        ("disk=", "expected a name, and a rate, a time or both"),
+        ("disk=200XB/s", "expected a name, and a rate, a time or both"),
+        ("disk=0B/s", "expected a name, and a rate, a time or both"),
+        ("receiver=1us", "a link has a name of 1 to 30 letters"),
+    ] {
+        let ran = nanotape(["lab", "queue", &day, "--link", link]);
+        assert_eq!(ran.status, 2, "{link}");
+        assert!(ran.stderr.contains(message), "{link}: {}", ran.stderr);
+    }
+    if !has_python() {
+        return;
+    }
+    let wanted = json!({
+        "costs": { "other": 300 }, "cores": 3, "ring": 1 << 20, "batch": 4, "batch_ns": 700,
+        "links": [[24_000_000, 2_000, 1 << 22], [1_000_000_000, 0, 3], [30_000_000_000_u64, 0, 99_999]],
+    });
+    let naive = of_script(&[&day, "receiver", &wanted.to_string()]);
+    for (link, naive) in
+        receiver["links"].as_array().unwrap().iter().zip(naive["links"].as_array().unwrap())
+    {
+        for (field, value) in naive.as_object().unwrap() {
+            assert_eq!(&link[field], value, "{field} of {link}");
         }
     }
 }
@@ -394,7 +434,8 @@ fn records_have_the_documented_fields_and_no_others() {
     assert_eq!(fields(&record["services"][0]), documented("## A service time"));
     assert_eq!(fields(&record["windows"][0]), documented("## A window"));
     assert!(record["receiver"].is_null() && record["capacity"].is_null());
-    let record = queue(&[&day, "--at", "500ns", "--cores", "2", "--ring", "9"]);
+    let record = queue(&[&day, "--at", "500ns", "--cores", "2", "--ring", "9", "--link=d=1us"]);
+    assert_eq!(fields(&record["receiver"]["links"][0]), documented("## A link"));
     assert_eq!(fields(&record["capacity"]), documented("## A capacity"));
     assert_eq!(fields(&record["capacity"]["speeds"][0]), documented("## A speed"));
     assert_eq!(fields(&record["receiver"]), documented("## A receiver"));

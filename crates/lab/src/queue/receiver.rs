@@ -20,11 +20,14 @@
 //! Bounds: [`MAX_CORES`] cores, [`MAX_RING`] messages in each ring. Memory grows to the largest
 //! queue.
 
-use std::collections::VecDeque;
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+};
 
 use nanotape_trace::Histogram;
 
-use super::QueueError;
+use super::{Link, QueueError};
 
 /// Cores of a receiver.
 pub const MAX_CORES: usize = 256;
@@ -53,8 +56,14 @@ pub struct Receiver {
     ring: usize,
     batch: Batch,
     last_ns: u64,
+    number: u64,
     delays: Histogram,
+    links: Vec<Link>,
+    /// When messages leave the cores, their numbers and bytes; none without links.
+    leaving: Option<Leaving>,
 }
+
+type Leaving = BinaryHeap<Reverse<(u64, u64, u64)>>;
 
 /// One core, with its results.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +92,8 @@ pub struct Core {
 struct Waiting {
     at_ns: u64,
     service_ns: u64,
+    number: u64,
+    bytes: u64,
 }
 
 impl Receiver {
@@ -98,23 +109,43 @@ impl Receiver {
             return Err(QueueError::Batch { messages: batch.messages });
         }
         let cores = vec![Core::default(); cores];
-        Ok(Self { cores, ring, batch, last_ns: 0, delays: Histogram::fine() })
+        Ok(Self {
+            cores,
+            ring,
+            batch,
+            last_ns: 0,
+            number: 0,
+            delays: Histogram::fine(),
+            links: Vec::new(),
+            leaving: None,
+        })
+    }
+
+    /// The same receiver with links behind it, before the first arrival.
+    pub fn with_links(mut self, links: Vec<Link>) -> Self {
+        self.leaving = (!links.is_empty()).then(Leaving::new);
+        self.links = links;
+        self
     }
 
     /// A message of this key arrives, and needs `service_ns`.
     #[inline]
-    pub fn arrive(&mut self, at_ns: u64, key: u64, service_ns: u64) {
+    pub fn arrive(&mut self, at_ns: u64, key: u64, service_ns: u64, bytes: u64) {
         let at_ns = at_ns.max(self.last_ns);
+        if at_ns > self.last_ns && !self.links.is_empty() {
+            self.send_until(at_ns);
+        }
         self.last_ns = at_ns;
+        self.number += 1;
         let core = (key % self.cores.len() as u64) as usize;
         let core = &mut self.cores[core];
-        core.advance(at_ns, self.batch, &mut self.delays);
+        core.advance(at_ns, self.batch, &mut self.delays, &mut self.leaving);
         let queue = core.serving + core.waiting.len();
         if queue == self.ring {
             core.dropped += 1;
             return;
         }
-        core.waiting.push_back(Waiting { at_ns, service_ns });
+        core.waiting.push_back(Waiting { at_ns, service_ns, number: self.number, bytes });
         core.largest_queue = core.largest_queue.max(queue as u64 + 1);
     }
 
@@ -122,9 +153,44 @@ impl Receiver {
     pub fn finish(&mut self) {
         for core in &mut self.cores {
             while let Some(start_ns) = core.next_start_ns() {
-                core.begin(start_ns, self.batch, &mut self.delays);
+                core.begin(start_ns, self.batch, &mut self.delays, &mut self.leaving);
             }
         }
+        self.send(u64::MAX);
+    }
+
+    /// Sends what leaves before this moment: a batch that has not begun ends after it.
+    fn send_until(&mut self, at_ns: u64) {
+        for core in &mut self.cores {
+            core.advance(at_ns, self.batch, &mut self.delays, &mut self.leaving);
+        }
+        self.send(at_ns);
+    }
+
+    fn send(&mut self, until_ns: u64) {
+        let Some(leaving) = &mut self.leaving else { return };
+        while let Some(&Reverse((leave_ns, _, bytes))) = leaving.peek()
+            && leave_ns <= until_ns
+        {
+            leaving.pop();
+            self.links.iter_mut().for_each(|link| link.arrive(leave_ns, bytes));
+        }
+    }
+
+    /// The links behind it.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// The stage with the largest delay, `receiver` or a link; of equal ones the first.
+    pub fn bottleneck(&self) -> &str {
+        let mut worst = ("receiver", self.delays.max().unwrap_or(0));
+        for link in &self.links {
+            if link.largest_delay_ns.value > worst.1 {
+                worst = (link.name(), link.largest_delay_ns.value);
+            }
+        }
+        worst.0
     }
 
     /// How messages are taken.
@@ -152,11 +218,17 @@ impl Core {
     /// Begins every batch before this moment: one that begins at the moment can still grow. Ends
     /// every batch up to it.
     #[inline]
-    fn advance(&mut self, at_ns: u64, batch: Batch, delays: &mut Histogram) {
+    fn advance(
+        &mut self,
+        at_ns: u64,
+        batch: Batch,
+        delays: &mut Histogram,
+        leaving: &mut Option<Leaving>,
+    ) {
         while self.end_ns <= at_ns {
             self.serving = 0;
             match self.next_start_ns() {
-                Some(start_ns) if start_ns < at_ns => self.begin(start_ns, batch, delays),
+                Some(start_ns) if start_ns < at_ns => self.begin(start_ns, batch, delays, leaving),
                 _ => break,
             }
         }
@@ -170,7 +242,13 @@ impl Core {
 
     /// Takes the messages that arrived up to this moment.
     #[inline]
-    fn begin(&mut self, start_ns: u64, batch: Batch, delays: &mut Histogram) {
+    fn begin(
+        &mut self,
+        start_ns: u64,
+        batch: Batch,
+        delays: &mut Histogram,
+        leaving: &mut Option<Leaving>,
+    ) {
         let can_take = self.waiting.iter().take(batch.messages);
         let taken = can_take.take_while(|message| message.at_ns <= start_ns);
         let (count, needs_ns) = taken.fold((0, batch.fixed_ns), |(count, needs_ns), message| {
@@ -186,6 +264,9 @@ impl Core {
             let delay_ns = self.end_ns - message.at_ns;
             self.largest_delay_ns = self.largest_delay_ns.max(delay_ns);
             delays.record(delay_ns);
+            if let Some(leaving) = leaving {
+                leaving.push(Reverse((self.end_ns, message.number, message.bytes)));
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Capacity, Core, Outcome, Question, Receiver, Search, Speed, Window};
+use super::{Capacity, Core, Link, Outcome, Peak, Question, Receiver, Search, Speed, Window};
 use crate::record::{FORMAT, VERSION};
 
 /// The quantiles of a record, by name.
@@ -124,7 +124,24 @@ pub fn receiver_record(receiver: &Receiver) -> Value {
         "largest_delay_ns": delays.max(),
         "batch": receiver.batch().messages,
         "batch_ns": receiver.batch().fixed_ns,
+        "bottleneck": receiver.bottleneck(),
+        "links": receiver.links().iter().map(link_record).collect::<Vec<_>>(),
         "cores": receiver.cores().iter().map(core_record).collect::<Vec<_>>(),
+    })
+}
+
+/// The record of one link.
+pub fn link_record(link: &Link) -> Value {
+    let peak = |peak: Peak| json!({ "value": peak.value, "at_ns": peak.at_ns });
+    json!({
+        "name": link.name(),
+        "messages": link.messages,
+        "dropped": link.dropped,
+        "bytes": link.bytes,
+        "largest_delay_ns": peak(link.largest_delay_ns),
+        "largest_bytes": peak(link.largest_bytes),
+        "largest_messages": peak(link.largest_messages),
+        "busy_ns": link.busy_ns(),
     })
 }
 

@@ -280,7 +280,7 @@ proptest! {
         let mut now = 0;
         for &(gap, key, service) in &messages {
             now += gap;
-            receiver.arrive(now, key, service);
+            receiver.arrive(now, key, service, 0);
             naive[(key % cores as u64) as usize].arrivals.push((now, service));
         }
         receiver.finish();
@@ -305,7 +305,7 @@ fn a_batch_takes_what_waits_and_all_of_it_ends_together() {
     let mut receiver = Receiver::new(1, 10, Batch { messages: 3, fixed_ns: 50 }).unwrap();
     // The first batch is alone: 0 to 60. The second takes three of four: 60 to 140.
     for at in [0, 10, 20, 30, 60] {
-        receiver.arrive(at, 0, 10);
+        receiver.arrive(at, 0, 10, 0);
     }
     receiver.finish();
     let core = &receiver.cores()[0];
@@ -318,15 +318,15 @@ fn a_batch_takes_what_waits_and_all_of_it_ends_together() {
 fn a_full_ring_drops_and_a_message_that_ends_at_an_arrival_has_left_it() {
     let mut receiver = Receiver::new(1, 2, Batch::SINGLE).unwrap();
     for at in [0, 0, 0, 99, 100] {
-        receiver.arrive(at, 7, 100);
+        receiver.arrive(at, 7, 100, 0);
     }
     receiver.finish();
     let core = &receiver.cores()[0];
     assert_eq!((core.messages, core.dropped, core.largest_queue), (3, 2, 2));
     assert_eq!((core.largest_delay_ns, core.busy_ns), (200, 300));
     // The end of the clock is no panic.
-    receiver.arrive(u64::MAX, 0, 10);
-    receiver.arrive(u64::MAX, 0, 10);
+    receiver.arrive(u64::MAX, 0, 10, 0);
+    receiver.arrive(u64::MAX, 0, 10, 0);
     receiver.finish();
     assert_eq!(receiver.cores()[0].largest_delay_ns, 200);
 }

@@ -104,7 +104,20 @@
     Lab.table(heads, cores.map((core, index) => [String(index), Lab.count(core.messages),
       Lab.count(core.batches),
       Lab.count(core.dropped), Lab.ns(Lab.num(core.largest_delay_ns)),
-      Lab.count(core.largest_queue), Lab.ns(Lab.num(core.busy_ns))]), { class: "receiver" })];
+      Lab.count(core.largest_queue), Lab.ns(Lab.num(core.busy_ns))]), { class: "receiver" }),
+    ...links(one)];
+  }
+  function links(one) {
+    const all = Lab.list(one.links).map(Lab.obj);
+    if (all.length === 0) return [];
+    const heads = ["link", "messages", "dropped", "largest delay", "at", "backlog bytes", "at",
+      "backlog messages", "at", "busy"].map((name) => [name, "number"]);
+    const peak = (value, show) => [show(Lab.num(Lab.obj(value).value)), time(Lab.obj(value).at_ns)];
+    return [Lab.el("p", {}, "Bottleneck (largest delay): " + String(one.bottleneck)),
+      Lab.table(heads, all.map((link) => [String(link.name), Lab.count(link.messages),
+        Lab.count(link.dropped), ...peak(link.largest_delay_ns, Lab.ns),
+        ...peak(link.largest_bytes, Lab.count), ...peak(link.largest_messages, Lab.count),
+        Lab.ns(Lab.num(link.busy_ns))]), { class: "links" })];
   }
 
   function card(record, index) {

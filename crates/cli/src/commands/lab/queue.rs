@@ -4,6 +4,7 @@
 mod bursts;
 mod capacity;
 mod costs;
+mod links;
 mod receiver;
 mod text;
 
@@ -40,6 +41,7 @@ Examples:
   nanotape lab queue day.gz --at 400ns --ring 4096                 what a ring holds
   nanotape lab queue day.gz --cores 2 --ring 512 --cost A=300ns,E=500ns,other=200ns
   nanotape lab queue day.gz --batch 16 --batch-cost 200ns --cost other=60ns
+  nanotape lab queue day.gz --link disk=200MB/s,2us --link follower=1Gbit/s,bytes=136
   nanotape lab queue day.gz --from 09:30 --until 16:00 --at 400ns -o queue.html
   nanotape lab queue day.gz --at 500ns --bursts bursts             inputs for benchmarks
   nanotape lab queue lines.pcap --arrivals received --window 1s --format json
@@ -54,7 +56,10 @@ and the windows whose messages need more time than the window has.
 Messages with one timestamp arrive together. Exchange times have no network and no packets; the
 receive times of a capture have both. Quantiles are at most 0.8% too high; all else is exact.
 
-With --cores, --batch or --cost one receiver is simulated too, in one more reading: messages go to
+With --link each link gets what leaves the receiver: a message occupies it for its own time and for
+its bytes at the rate.
+
+With --cores, --batch, --link or --cost one receiver is simulated too, in one more reading: messages go to
 the core of their stock (number of the stock modulo cores), and take the time of their type. A core
 that is free takes up to --batch waiting messages; all of them end after --batch-cost and their own
 times.

@@ -5,9 +5,11 @@ use std::{collections::BTreeMap, path::PathBuf};
 use anyhow::bail;
 use clap::Args;
 use nanotape_console::{records::RecordFormat, values::count};
-use nanotape_lab::queue::{Batch, Costs, MAX_CORES, MAX_RING, Receiver, Steps};
+use nanotape_lab::queue::{
+    Batch, Costs, Link, LinkOptions, MAX_CORES, MAX_LINKS, MAX_RING, Receiver, Steps,
+};
 
-use super::{QueueCommand, costs, service};
+use super::{QueueCommand, costs, links::link, service};
 
 #[derive(Args, Debug)]
 pub(super) struct ReceiverArguments {
@@ -28,6 +30,11 @@ pub(super) struct ReceiverArguments {
     /// A FILE has measured quantiles by type, from which each message draws
     #[arg(long, value_name = "TYPE=TIME|FILE", value_delimiter = ',', value_parser = cost)]
     cost: Vec<Cost>,
+
+    /// A link behind the receiver, with a rate, a time of each message, or both; bytes=N instead of
+    /// each message's own length, ring=N to drop beyond N messages; can be given 16 times
+    #[arg(long, value_name = "NAME=RATE[,TIME]", value_parser = link)]
+    link: Vec<LinkOptions>,
 
     /// Seed of the draws from the quantiles of --cost FILE
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -61,7 +68,10 @@ pub(super) fn letter(name: &str) -> Option<Option<u8>> {
 
 impl ReceiverArguments {
     fn is_any(&self) -> bool {
-        self.cores.is_some() || self.batch.is_some() || !self.cost.is_empty()
+        self.cores.is_some()
+            || self.batch.is_some()
+            || !self.cost.is_empty()
+            || !self.link.is_empty()
     }
 
     fn batch(&self) -> Batch {
@@ -86,10 +96,14 @@ impl QueueCommand {
     /// Refuses a receiver for standard input, and in a format without one.
     pub(super) fn require_readable_again(&self, format: RecordFormat) -> anyhow::Result<()> {
         if self.receiver.is_any() && self.input.name() == "-" {
-            bail!("standard input is read only once: give --cores, --batch and --cost a file");
+            bail!(
+                "standard input is read only once: give --cores, --batch, --link and --cost a file"
+            );
         }
         if self.receiver.is_any() && format == RecordFormat::Csv {
-            bail!("CSV has no receiver: use text, JSON or HTML with --cores, --batch and --cost");
+            bail!(
+                "CSV has no receiver: use text, JSON or HTML with --cores, --batch, --link and --cost"
+            );
         }
         Ok(())
     }
@@ -102,20 +116,32 @@ impl QueueCommand {
         }
         let mut times = self.receiver.times()?;
         let other = times.remove(&None).unwrap_or(Steps::constant(default_ns.unwrap_or(1)));
+        let ring = self.ring.map_or(Ok(MAX_RING), usize::try_from)?;
+        let mut receiver =
+            Receiver::new(self.receiver.cores.unwrap_or(1).into(), ring, self.receiver.batch())?;
+        let links = &self.receiver.link;
+        if links.len() > MAX_LINKS {
+            bail!("--link is given {} times; use at most {MAX_LINKS}", links.len());
+        }
+        receiver = receiver.with_links(links.iter().cloned().map(Link::new).collect());
         let needs_types = !times.is_empty();
         let mut costs = Costs::new(other, self.receiver.seed);
         for (letter, steps) in times {
             costs.set(letter.unwrap_or(0), steps);
         }
-        let ring = self.ring.map_or(Ok(MAX_RING), usize::try_from)?;
-        let mut receiver =
-            Receiver::new(self.receiver.cores.unwrap_or(1).into(), ring, self.receiver.batch())?;
         let mut lacks_types = false;
         self.read_arrivals(|at_ns, stock, bytes| {
             let letter = bytes.first().copied().unwrap_or(0);
             lacks_types |= bytes.is_empty();
-            receiver.arrive(at_ns, stock.get().into(), costs.draw(letter));
+            receiver.arrive(at_ns, stock.get().into(), costs.draw(letter), bytes.len() as u64);
         })?;
+        if lacks_types && let Some(link) = links.iter().find(|link| link.bytes.is_none()) {
+            bail!(
+                "{}: has records without the exchange's messages; use --link {}=...,bytes=N",
+                self.input.name(),
+                link.name
+            );
+        }
         if needs_types && lacks_types {
             bail!(
                 "{}: has records without message types; use --cost other=TIME",

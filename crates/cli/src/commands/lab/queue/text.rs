@@ -169,6 +169,7 @@ pub(super) fn receiver(receiver: &Receiver) -> String {
             nanos_text(core.busy_ns)
         );
     }
+    text.push_str(&super::links::text(receiver));
     text
 }
 
