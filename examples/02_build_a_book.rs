@@ -61,7 +61,7 @@ struct Morning {
 }
 
 impl Observer<DefaultBooks> for Morning {
-    fn admit(&mut self, event: &MarketEvent) -> ControlFlow<()> {
+    fn admit(&mut self, _: Position, event: &MarketEvent) -> ControlFlow<()> {
         match event.time {
             Some(time) if time > NOON => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),

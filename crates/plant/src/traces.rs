@@ -1,6 +1,7 @@
 //! The traced threads of a ring: that of its plant, and others.
 //!
-//! Where: [`PlantRun`](crate::PlantRun) traces its thread, and answers requests to switch its sites.
+//! Where: [`PlantRun`](crate::PlantRun) traces its thread, and answers requests to switch its
+//! sites.
 //! Files: the [region](nanotape_trace::spans) of a thread is `RING.trace.NAME`.
 
 use std::path::{Path, PathBuf};

@@ -49,5 +49,6 @@ mod support;
 mod tap;
 mod terminals;
 mod time_travel;
+mod trace;
 mod trades;
 mod wait_for;

@@ -8,8 +8,8 @@
 //!    wait for each other, and the receiver does not wait for them.
 //! 2. A link sends one message after another. A message occupies it for a fixed time and for its
 //!    bits at the rate of the link, rounded up to a whole picosecond.
-//! 3. The backlog is the messages in the link just after one came, those bytes that it has sent of
-//!    the current message among them. A message whose sending ends at that moment has left.
+//! 3. The backlog is the messages in the link just after one came. The message that is being sent
+//!    counts with all of its bytes. A message whose sending ends at that moment has left.
 //! 4. A link with a ring drops a message that finds that many in the link.
 //! 5. The delay of a message is the time from its arrival at the link to the end of its sending,
 //!    rounded up to a whole nanosecond.

@@ -10,8 +10,10 @@ use nanotape_plant::{
     board::board_path,
     follower_names, follower_path, recorder_path,
     records::{Notice, PlantStop, Record},
+    trace_names, trace_path,
 };
 use nanotape_ring::{RingMonitor, Start};
+use nanotape_trace::spans::spans_path;
 use serde_json::Value;
 
 use super::running::Running;
@@ -87,6 +89,11 @@ impl Drop for Ring {
         let _ = fs::remove_file(self.recorder());
         for name in follower_names(&self.0) {
             let _ = fs::remove_file(follower_path(&self.0, &name).unwrap());
+        }
+        for name in trace_names(&self.0) {
+            let thread = trace_path(&self.0, &name);
+            let _ = fs::remove_file(spans_path(&thread));
+            let _ = fs::remove_file(thread);
         }
         let _ = fs::remove_file(&self.0);
     }

@@ -1,0 +1,178 @@
+//! `nanotape trace` with real plants: switched while they run, killed, of another build or user.
+
+use std::fs;
+
+use nanotape_harness::{Scratch, eventually, skipped};
+use nanotape_plant::{PLANT_THREAD, trace_path};
+use nanotape_trace::spans::spans_path;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{
+    Folder, nanotape,
+    plants::Ring,
+    running::{Running, json, objects},
+};
+
+const SITES: [&str; 5] =
+    ["plant.decode", "plant.wait", "plant.book", "plant.records", "plant.ring"];
+
+/// The rates of the sites, in their order.
+fn rates(rows: &str) -> Vec<String> {
+    let rows = objects(rows);
+    let sites: Vec<&str> = rows.iter().filter_map(|row| row["site"].as_str()).collect();
+    assert_eq!(sites, SITES);
+    rows.iter().map(|row| row["rate"].as_str().unwrap().to_owned()).collect()
+}
+
+fn trace(arguments: &[&str]) -> String {
+    let ran = nanotape([&["trace"], arguments, &["--format", "json"]].concat());
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+    ran.stdout
+}
+
+fn spans(ring: &Ring) -> Vec<Value> {
+    objects(&trace(&["dump", ring.path()]))
+}
+
+/// A plant at the recorded pace.
+fn plant(name: &str) -> (Folder, Ring, Running, u64) {
+    let folder = Folder::new(name);
+    let ring = Ring::new(name);
+    let day = folder.day(100_000, 20);
+    let (plant, begun) = Running::plant(&day, &ring, &["--pace-from", "09:30"]);
+    assert_eq!(begun["event"], "start");
+    let look =
+        || json(&nanotape(["stat", ring.path(), "--interval", "0", "--format", "json"]).stdout);
+    let pid = look()["plant_pid"].as_u64().unwrap();
+    (folder, ring, plant, pid)
+}
+
+#[test]
+fn the_sites_of_a_running_plant_are_switched_and_outlive_it() {
+    let (_folder, ring, mut plant, pid) = plant("traced");
+    assert_eq!(rates(&trace(&["list", ring.path()])), ["off"; 5]);
+    assert_eq!(spans(&ring), Vec::<Value>::new());
+
+    let some = ["on", ring.path(), "--sites", "plant.b*,plant.records", "--one-in", "3"];
+    assert_eq!(rates(&trace(&some)), ["off", "off", "1/4", "1/4", "off"]);
+    assert_eq!(rates(&trace(&["on", ring.path()])), ["all"; 5]);
+    eventually("a message has all of its spans", || spans(&ring).len() > 50);
+    let off = trace(&["off", &pid.to_string(), "--sites", "plant.wait"]);
+    assert_eq!(rates(&off), ["all", "off", "all", "all", "all"]);
+
+    plant.signal(Signal::KILL);
+    plant.end();
+    let error = nanotape(["trace", "on", ring.path()]);
+    let path = trace_path(&ring.0, PLANT_THREAD);
+    let expected = format!(
+        "nanotape: {}: process {pid} has ended, so its sites cannot be switched\n",
+        path.display()
+    );
+    assert_eq!((error.status, error.stderr), (2, expected));
+
+    // The last spans of the killed plant are there, and those of a message follow each other.
+    let left = spans(&ring);
+    let last = left.last().unwrap()["message"].as_u64().unwrap();
+    let of_last_but_one: Vec<&str> = left
+        .iter()
+        .filter(|span| span["message"].as_u64() == Some(last - 1))
+        .map(|span| span["site"].as_str().unwrap())
+        .collect();
+    assert!(of_last_but_one.ends_with(&["plant.records", "plant.ring"]), "{of_last_but_one:?}");
+    let state = objects(&trace(&["list", ring.path()]));
+    assert!(state.iter().all(|row| row["state"] == "dead" && row["pid"].as_u64() == Some(pid)));
+
+    let removed = nanotape(["ring", "remove", ring.path(), "--format", "json"]);
+    let traces = json(&removed.stdout)["traces"].clone();
+    assert_eq!(traces.as_array().map(Vec::len), Some(2), "{traces}");
+    assert!(!path.exists() && !spans_path(&path).exists());
+}
+
+#[test]
+fn a_plant_of_another_build_or_user_is_refused_in_one_line() {
+    let (_folder, ring, _plant, pid) = plant("refused");
+    let path = trace_path(&ring.0, PLANT_THREAD);
+    // The same program with a byte behind its end is another build.
+    let scratch = Scratch::new("other-build");
+    let program = env!("CARGO_BIN_EXE_nanotape");
+    let mut bytes = fs::read(program).unwrap();
+    bytes.push(0);
+    fs::write(scratch.path(), bytes).unwrap();
+    fs::set_permissions(scratch.path(), fs::metadata(program).unwrap().permissions()).unwrap();
+    let other = std::process::Command::new(scratch.path())
+        .args(["trace", "on", ring.path()])
+        .output()
+        .unwrap();
+    assert_eq!(other.status.code(), Some(2));
+    let said = String::from_utf8(other.stderr).unwrap();
+    let expected = format!(
+        "nanotape: {}: process {pid} runs another build of this program: use the program that it \
+         runs, /proc/{pid}/exe\n",
+        path.display()
+    );
+    assert_eq!(said, expected);
+
+    if std::os::unix::fs::chown(&path, Some(65_534), None).is_ok() {
+        let refused = nanotape(["trace", "on", ring.path()]);
+        let expected = format!(
+            "nanotape: {}: process {pid} belongs to user 65534, and answers only that user: run \
+             this command as that user\n",
+            path.display()
+        );
+        assert_eq!((refused.status, refused.stderr), (2, expected));
+    } else {
+        skipped("only root can give a file to another user");
+    }
+    assert_eq!(rates(&trace(&["list", ring.path()])), ["off"; 5]);
+}
+
+#[test]
+fn what_is_not_traced_is_told_in_one_line() {
+    let ring = Ring::new("no-trace");
+    let folder = Folder::new("no-trace");
+    let day = folder.day(1_000, 5);
+    let ran = nanotape([
+        "run",
+        "--input",
+        &day,
+        "--date",
+        "2019-12-30",
+        "--ring",
+        ring.path(),
+        "--trace-spans",
+        "0",
+    ]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for (arguments, expected) in [
+        (&["list", ring.path()][..], "no thread of this ring is traced"),
+        (&["on", "1"], "process 1 has no traced thread in /dev/shm"),
+        (&["dump", "no-such-ring"], "no thread of this ring is traced"),
+    ] {
+        let ran = nanotape([&["trace"], arguments].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(ran.stderr.contains(expected) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+    }
+    let other = Ring::new("some-trace");
+    let ran = nanotape(["run", "--input", &day, "--date", "2019-12-30", "--ring", other.path()]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let ran = nanotape(["trace", "on", other.path(), "--sites", "plant.bok"]);
+    assert!(
+        ran.stderr.contains("no site matches plant.bok; use one of plant.decode, "),
+        "{}",
+        ran.stderr
+    );
+    let ran = nanotape([
+        "run",
+        "--input",
+        &day,
+        "--date",
+        "2019-12-30",
+        "--ring",
+        other.path(),
+        "--trace-spans",
+        "7",
+    ]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("use a power of two"), "{}", ran.stderr);
+}
