@@ -86,15 +86,13 @@ impl Accounts {
             Some(earlier) => earlier.waited_ns,
             None => self.waited_ns(),
         };
-        let run = clock_gettime(ClockId::ThreadCPUTime);
-        let run_ns = i128::from(run.tv_sec) * 1_000_000_000 + i128::from(run.tv_nsec);
         Counts {
             at: clock.stamp(),
             minor_faults: number(Usage::minor_page_faults),
             major_faults: number(Usage::major_page_faults),
             voluntary_switches,
             involuntary_switches,
-            run_ns: u64::try_from(run_ns).unwrap_or(0),
+            run_ns: thread_run_ns(),
             waited_ns,
         }
     }
@@ -104,6 +102,14 @@ impl Accounts {
         let length = self.queue.as_ref()?.read_at(&mut text, 0).ok()?;
         waited_in(text.get(..length)?)
     }
+}
+
+/// Time of the calling thread on a processor since it began, without stolen time, in nanoseconds.
+/// One system call.
+pub fn thread_run_ns() -> u64 {
+    let run = clock_gettime(ClockId::ThreadCPUTime);
+    let run_ns = i128::from(run.tv_sec) * 1_000_000_000 + i128::from(run.tv_nsec);
+    u64::try_from(run_ns).unwrap_or(0)
 }
 
 /// The second number of `schedstat`.

@@ -27,7 +27,7 @@ mod spin;
 mod tally;
 mod watch;
 
-pub use accounts::ThreadUse;
+pub use accounts::{ThreadUse, thread_run_ns};
 pub use attribution::{Attribution, Attributor, Rung};
 pub use cause::Cause;
 pub use gaps::{Gap, GapMeter};

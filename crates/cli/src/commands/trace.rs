@@ -2,6 +2,7 @@
 
 mod dump;
 mod list;
+mod record;
 mod switch;
 mod threads;
 
@@ -17,6 +18,7 @@ Examples:
   nanotape trace on equities                  every message, at all sites
   nanotape trace on equities --one-in 16 --sites 'plant.b*,plant.records'
   nanotape trace dump equities --count 20     the oldest spans that are still there
+  nanotape trace record equities --above 20us -o slow.pftrace   copies of slow messages for Perfetto
   nanotape trace off equities
 
 A span is the time that a message spent in a stage of a thread. Nothing is recorded until sites are
@@ -37,6 +39,8 @@ enum TraceCommand {
     Off(switch::OffCommand),
     /// Print spans
     Dump(dump::DumpCommand),
+    /// Copy the last spans of all threads into a file whenever a message is slow
+    Record(record::RecordCommand),
 }
 
 pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<Status> {
@@ -47,5 +51,6 @@ pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<Status> {
         TraceCommand::On(command) => switch::on(command),
         TraceCommand::Off(command) => switch::off(command),
         TraceCommand::Dump(command) => dump::run(command),
+        TraceCommand::Record(command) => record::run(command),
     }
 }

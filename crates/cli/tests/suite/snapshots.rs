@@ -125,7 +125,9 @@ fn a_killed_snapshotter_leaves_whole_files_and_the_next_one_continues() {
     let command =
         ["journal", "snapshot", &journal, "--share", "100", "--follow", "--format", "json"];
     let mut reference = Running::start(&command);
-    while reference.hear_json()["sequence"].as_u64().is_some_and(|sequence| sequence < 250_000) {}
+    while reference.hear_json()["sequence"].as_u64().is_some_and(|sequence| sequence < 100_000) {}
+    // It must not reach the end meanwhile.
+    reference.signal(Signal::STOP);
     let second = nanotape(["journal", "snapshot", &journal]);
     assert_eq!(second.status, 2, "{}", second.stderr);
     assert!(second.stderr.contains("another process is writing snapshots"), "{}", second.stderr);

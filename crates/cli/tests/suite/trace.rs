@@ -90,16 +90,76 @@ fn the_sites_of_a_running_plant_are_switched_and_outlive_it() {
 }
 
 #[test]
+fn a_flight_recorder_copies_slow_messages_and_the_last_spans_of_a_killed_plant() {
+    let (folder, ring, mut plant, _) = plant("recorded-flight");
+    trace(&["on", ring.path()]);
+    let file = |name: &str| folder.path(name);
+    let record =
+        |arguments: &[&str]| nanotape([&["trace", "record", ring.path()], arguments].concat());
+    let slow = record(&["--site", "plant.book=1ns", "--copies", "2", "-o", &file("slow.json")]);
+    assert_eq!(slow.status, 0, "{}", slow.stderr);
+    assert!(slow.stderr.contains("plant.book above 1 ns: "), "{}", slow.stderr);
+    for name in ["slow.json", "slow-2.json"] {
+        let copy = json(&fs::read_to_string(file(name)).unwrap());
+        let events = copy["traceEvents"].as_array().unwrap();
+        let is_slow = |event: &Value| event["ph"] == "X" && event["name"] == "plant.book";
+        assert!(events.iter().any(is_slow), "{name}");
+    }
+    assert!(!fs::exists(file("slow-3.json")).unwrap());
+    let again = record(&["--now", "-o", &file("slow.json")]);
+    assert!(again.stderr.ends_with("slow.json exists; use --force to overwrite it\n"));
+    assert_eq!(again.status, 2);
+    let idle = record(&["--above", "60m", "-o", &file("none.json"), "--cpu-limit", "0.000001"]);
+    assert_eq!(idle.status, 1, "{}", idle.stderr);
+    assert!(idle.stderr.contains("the recorder turned itself off after"), "{}", idle.stderr);
+
+    plant.signal(Signal::KILL);
+    plant.end();
+    let left = spans(&ring);
+    let last = record(&["--now", "-o", &file("last.json"), "--spans", "65536"]);
+    assert_eq!(last.status, 0, "{}", last.stderr);
+    let copy = json(&fs::read_to_string(file("last.json")).unwrap());
+    let copied: Vec<(&str, u64)> = copy["traceEvents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["ph"] == "X")
+        .map(|event| (event["name"].as_str().unwrap(), event["args"]["number"].as_u64().unwrap()))
+        .collect();
+    let of_span = |span: &Value| {
+        (span["site"].as_str().unwrap().to_owned(), span["message"].as_u64().unwrap())
+    };
+    let left: Vec<(String, u64)> = left.iter().map(of_span).collect();
+    assert!(copied.iter().map(|(name, number)| ((*name).to_owned(), *number)).eq(left));
+    for name in ["last.pftrace", "last.fxt"] {
+        assert_eq!(record(&["--now", "-o", &file(name)]).status, 0);
+        let site: &[u8] = b"plant.decode";
+        assert!(fs::read(file(name)).unwrap().windows(site.len()).any(|bytes| bytes == site));
+    }
+    for (wrong, expected) in [
+        (&["-o", "x.pftrace"][..], "nothing to wait for: use --above TIME"),
+        (&["--now"], "no file for the copies: use -o FILE"),
+        (&["--now", "-o", "x.csv"], "unknown suffix"),
+        (&["--site", "plant.bok=1us", "-o", "x.fxt"], "no thread has a site plant.bok"),
+    ] {
+        let ran = record(wrong);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{wrong:?}");
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_plant_of_another_build_or_user_is_refused_in_one_line() {
     let (_folder, ring, _plant, pid) = plant("refused");
     let path = trace_path(&ring.0, PLANT_THREAD);
     // The same program with a byte behind its end is another build.
     let scratch = Scratch::new("other-build");
-    let program = env!("CARGO_BIN_EXE_nanotape");
-    let mut bytes = fs::read(program).unwrap();
-    bytes.push(0);
-    fs::write(scratch.path(), bytes).unwrap();
-    fs::set_permissions(scratch.path(), fs::metadata(program).unwrap().permissions()).unwrap();
+    // In another process: a file that this one writes is busy in every child that it starts.
+    let copied = std::process::Command::new("sh")
+        .args(["-c", "cp \"$0\" \"$1\" && printf x >>\"$1\"", env!("CARGO_BIN_EXE_nanotape")])
+        .arg(scratch.path())
+        .status();
+    assert!(copied.unwrap().success());
     let other = std::process::Command::new(scratch.path())
         .args(["trace", "on", ring.path()])
         .output()

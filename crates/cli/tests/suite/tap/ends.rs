@@ -5,10 +5,15 @@ use std::{
     io::{Seek as _, SeekFrom, Write as _},
 };
 
-use nanotape_plant::dbn::{
-    SymbolMappingMsg,
-    decode::{DecodeRecordRef as _, dbn::Decoder},
+use nanotape_plant::{
+    PLANT_THREAD,
+    dbn::{
+        SymbolMappingMsg,
+        decode::{DecodeRecordRef as _, dbn::Decoder},
+    },
+    trace_path,
 };
+use nanotape_trace::spans::spans_path;
 use rustix::process::Signal;
 
 use crate::{
@@ -152,6 +157,9 @@ fn a_ring_that_is_removed_replaced_or_cut_under_a_tap_is_status_1() {
             _ => {
                 fs::remove_file(market.ring()).unwrap();
                 fs::remove_file(market.board()).unwrap();
+                let thread = trace_path(market.ring().as_ref(), PLANT_THREAD);
+                fs::remove_file(spans_path(&thread)).unwrap();
+                fs::remove_file(thread).unwrap();
                 other = Some(begin(&config));
             }
         }
