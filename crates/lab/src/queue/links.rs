@@ -8,8 +8,9 @@
 //!    wait for each other, and the receiver does not wait for them.
 //! 2. A link sends one message after another. A message occupies it for a fixed time and for its
 //!    bits at the rate of the link, rounded up to a whole picosecond.
-//! 3. The backlog is the messages in the link just after one came. The message that is being sent
-//!    counts with all of its bytes. A message whose sending ends at that moment has left.
+//! 3. The backlog is the messages in the link just after one came, the new one among them. The
+//!    message that is being sent counts with all of its bytes. An earlier message whose sending
+//!    ends at that moment has left.
 //! 4. A link with a ring drops a message that finds that many in the link.
 //! 5. The delay of a message is the time from its arrival at the link to the end of its sending,
 //!    rounded up to a whole nanosecond.
@@ -199,19 +200,21 @@ mod tests {
                 now += gap;
                 link.arrive(now, bytes);
                 let now_ps = u128::from(now) * 1_000;
-                let inside = naive.iter().filter(|leave| leave.0 > now_ps).count();
-                if ring == Some(inside) {
+                let inside = naive.iter().filter(|leave| leave.0 > now_ps);
+                let (count, backlog) =
+                    (inside.clone().count(), inside.map(|leave| leave.1).sum::<u64>());
+                if ring == Some(count) {
                     continue;
                 }
+                // The new message counts, also one that takes no time.
+                counts.push((count as u64 + 1, now));
+                backlogs.push((backlog + bytes, now));
                 let transfer_ps = rate.map_or(0, |rate| {
                     let ps = u128::from(bytes) * 8 * 1_000_000_000_000;
                     ps / u128::from(rate) + u128::from(!ps.is_multiple_of(u128::from(rate)))
                 });
                 let free_ps = naive.last().map_or(0, |last| last.0).max(now_ps);
                 naive.push((free_ps + u128::from(message_ns) * 1_000 + transfer_ps, bytes));
-                let inside = naive.iter().filter(|leave| leave.0 > now_ps);
-                counts.push((inside.clone().count() as u64, now));
-                backlogs.push((inside.map(|leave| leave.1).sum::<u64>(), now));
                 let delay_ps = naive[naive.len() - 1].0 - now_ps;
                 delays.push((delay_ps.div_ceil(1_000) as u64, now));
             }
