@@ -16,7 +16,7 @@ use crate::{
     rows::Rows,
     symbols::{StockName, SymbolFilter, symbol_or_locate},
     times::Times,
-    values::duration,
+    values::{duration, nanos},
 };
 
 #[derive(Args, Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ impl<C: Cells> BookRows<C> {
         every: EveryArguments,
     ) -> Self {
         let grid = every.every.map(|period| Grid {
-            period_ns: u64::try_from(period.as_nanos()).unwrap_or(u64::MAX),
+            period_ns: nanos(period),
             next_ns: None,
             last_ns: 0,
             stocks: Vec::new(),

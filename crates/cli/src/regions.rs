@@ -1,11 +1,12 @@
 //! The meaning of a ring error for a command: bad data, or a problem of the environment.
 
 use std::{
-    fmt,
+    fmt, fs,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use anyhow::Context as _;
 use nanotape_ring::{ReadError, RingError, StartError};
 use nanotape_shm::{Origin, OwnerState, PageLock, Refusal, RegionError, RegionPages, Residency};
 use nanotape_tape::WriterState;
@@ -14,6 +15,25 @@ use crate::{
     status::{BadData, note, tell},
     values::bytes_text,
 };
+
+/// The folder of regions whose name is not a path.
+pub(crate) const FOLDER: &str = "/dev/shm";
+
+/// What the names of their files begin with.
+const PREFIX: &str = "nanotape-";
+
+/// The names and paths of all of them, sorted by name.
+pub(crate) fn in_folder() -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let mut regions = Vec::new();
+    for entry in fs::read_dir(FOLDER).with_context(|| format!("cannot list {FOLDER}"))? {
+        let entry = entry?;
+        if let Some(name) = entry.file_name().to_string_lossy().strip_prefix(PREFIX) {
+            regions.push((name.to_owned(), entry.path()));
+        }
+    }
+    regions.sort();
+    Ok(regions)
+}
 
 /// The path of a ring from its name or path.
 pub(crate) fn place(name: &str) -> anyhow::Result<PathBuf> {

@@ -1,5 +1,5 @@
 //! Values as typed and printed.
 
 pub(crate) use nanotape_console::values::{
-    bytes, bytes_text, count, counted, duration, grouped, mode, nanos_text, seconds,
+    bytes, bytes_text, count, counted, duration, grouped, mode, nanos, nanos_text, seconds,
 };

@@ -62,6 +62,11 @@ pub fn period(text: &str) -> Result<Duration, String> {
     })
 }
 
+/// A time in ns; the most that fits for one of more than 584 years.
+pub fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Human-readable size, in the largest unit that gives a whole number.
 pub fn bytes_text(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];

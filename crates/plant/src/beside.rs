@@ -1,17 +1,8 @@
 //! The files beside a ring, whose names begin with its own.
 
-use std::{
-    ffi::OsStr,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsStr, fs, path::Path};
 
-/// The path of a file beside a ring: that of the ring, and `suffix`.
-pub(crate) fn beside(ring: &Path, suffix: &str) -> PathBuf {
-    let mut path = ring.as_os_str().to_owned();
-    path.push(suffix);
-    path.into()
-}
+use nanotape_shm::beside;
 
 /// What follows the path of a ring and `mark` in the paths of files beside it, if it is a name;
 /// sorted. Empty if the folder of the ring cannot be read.

@@ -20,7 +20,9 @@ use std::path::{Path, PathBuf};
 
 use nanotape_book::Anomaly;
 use nanotape_feed::Damage;
-use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, SharedRegion, Word};
+use nanotape_shm::{
+    OwnedRegion, RegionError, RegionOptions, RegionSpec, SharedRegion, Word, beside,
+};
 use nanotape_types::{StockLocate, Symbol};
 
 pub use layout::BoardSpec;
@@ -34,7 +36,6 @@ pub use stages::{Stage, StageTimes};
 pub use waiting::Waiting;
 
 use crate::{
-    beside::beside,
     live::LiveStat,
     records::{PlantStop, RecordKind, StopReason},
 };

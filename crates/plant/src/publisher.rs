@@ -375,31 +375,29 @@ impl<W: Publish> Publisher<W> {
             self.reason = Some(StopReason::Until);
             return ControlFlow::Break(());
         }
-        if self.seams.is_on() {
-            self.seams.number = at.number;
-            self.pass(Seam::Decoded, at.offset);
-        }
+        self.seams.number = at.number;
+        self.pass(Seam::Decoded, at.offset);
         self.wait(time)?;
-        if self.seams.is_on() && self.pacer.is_some() {
+        if self.pacer.is_some() {
             self.pass(Seam::Due, 0);
         }
         ControlFlow::Continue(())
     }
 
-    /// The message passes from one stage to the next.
+    /// A message that was attended to passes from one stage to the next.
     #[cold]
     #[inline(never)]
     fn pass(&mut self, seam: Seam, value: u64) {
-        self.seams.pass(seam, value, self.timeline.clock(), &self.board);
+        if self.seams.is_on() {
+            self.seams.pass(seam, value, self.timeline.clock(), &self.board);
+        }
     }
 
     /// The records of a message that was attended to are made.
     #[cold]
     #[inline(never)]
     fn recorded(&mut self, orders: usize) {
-        if self.seams.is_on() {
-            self.pass(Seam::Recorded, self.writer.next_sequence());
-        }
+        self.pass(Seam::Recorded, self.writer.next_sequence());
         if self.seams.end_sample() {
             self.board.show_orders(orders as u64);
             self.is_attentive = self.is_always_attentive() || self.seams.is_on();
@@ -482,7 +480,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         event: &MarketEvent,
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        if self.is_attentive && self.seams.is_on() {
+        if self.is_attentive {
             self.pass(Seam::Applied, event.instrument.get().into());
         }
         let time = event.time.unwrap_or_default();

@@ -7,14 +7,10 @@
 use std::path::{Path, PathBuf};
 
 use nanotape_clock::Clock;
-use nanotape_shm::RegionOptions;
+use nanotape_shm::{RegionOptions, beside};
 use nanotape_trace::spans::{TraceError, Tracer, TracerOptions, build_of_this_program};
 
-use crate::{
-    beside::{beside, names_beside},
-    config::TraceConfig,
-    publisher::SITES,
-};
+use crate::{beside::names_beside, config::TraceConfig, publisher::SITES};
 
 /// What the file name of a region has between that of its ring and the name of the thread.
 const MARK: &str = ".trace.";

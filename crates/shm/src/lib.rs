@@ -72,7 +72,7 @@ pub use region::{
     Started, field,
 };
 #[cfg(not(nanotape_loom))]
-pub use region::{Origin, RegionInfo, RegionOptions, Removed, inspect, named, remove};
+pub use region::{Origin, RegionInfo, RegionOptions, Removed, beside, inspect, named, remove};
 pub use table::{HugePages, Table, prefetch};
 pub use word::{
     Edge, ReadWord, WORD_BYTES, Word, as_read_only, copy_into, copy_out, copy_out_many, last_word,

@@ -43,7 +43,7 @@ pub use owner::{Owner, OwnerState, Started};
 pub use refusal::{Refusal, RegionError};
 pub use residency::{PageLock, RegionPages, Residency};
 #[cfg(not(nanotape_loom))]
-pub use tools::{RegionInfo, Removed, inspect, named, remove};
+pub use tools::{RegionInfo, Removed, beside, inspect, named, remove};
 
 /// The structure of a region, as in its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{
     Folder, nanotape,
-    plants::Ring,
+    plants::{DATE, Ring},
     running::{Running, json, objects},
 };
 
@@ -189,50 +189,28 @@ fn a_plant_of_another_build_or_user_is_refused_in_one_line() {
 
 #[test]
 fn what_is_not_traced_is_told_in_one_line() {
-    let ring = Ring::new("no-trace");
+    let (ring, other) = (Ring::new("no-trace"), Ring::new("some-trace"));
     let folder = Folder::new("no-trace");
     let day = folder.day(1_000, 5);
-    let ran = nanotape([
-        "run",
-        "--input",
-        &day,
-        "--date",
-        "2019-12-30",
-        "--ring",
-        ring.path(),
-        "--trace-spans",
-        "0",
-    ]);
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
-    for (arguments, expected) in [
-        (&["list", ring.path()][..], "no thread of this ring is traced"),
-        (&["on", "1"], "process 1 has no traced thread in /dev/shm"),
-        (&["dump", "no-such-ring"], "no thread of this ring is traced"),
+    let run = |ring: &Ring, options: &[&str]| {
+        let usual = ["run", "--input", &day, "--date", DATE, "--ring", ring.path()];
+        nanotape([&usual, options].concat())
+    };
+    for ran in [run(&ring, &["--trace-spans", "0"]), run(&other, &[])] {
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    let trace = |arguments: &[&str]| nanotape([&["trace"], arguments].concat());
+    for (ran, expected) in [
+        (trace(&["list", ring.path()]), "no thread of this ring is traced"),
+        (trace(&["on", "1"]), "process 1 has no traced thread in /dev/shm"),
+        (trace(&["dump", "no-such-ring"]), "no thread of this ring is traced"),
+        (
+            trace(&["on", other.path(), "--sites", "plant.bok"]),
+            "no site matches plant.bok; use one of plant.decode, ",
+        ),
+        (run(&other, &["--trace-spans", "7"]), "use a power of two"),
     ] {
-        let ran = nanotape([&["trace"], arguments].concat());
-        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
         assert!(ran.stderr.contains(expected) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
     }
-    let other = Ring::new("some-trace");
-    let ran = nanotape(["run", "--input", &day, "--date", "2019-12-30", "--ring", other.path()]);
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
-    let ran = nanotape(["trace", "on", other.path(), "--sites", "plant.bok"]);
-    assert!(
-        ran.stderr.contains("no site matches plant.bok; use one of plant.decode, "),
-        "{}",
-        ran.stderr
-    );
-    let ran = nanotape([
-        "run",
-        "--input",
-        &day,
-        "--date",
-        "2019-12-30",
-        "--ring",
-        other.path(),
-        "--trace-spans",
-        "7",
-    ]);
-    assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("use a power of two"), "{}", ran.stderr);
 }

@@ -7,11 +7,10 @@ use std::{
 };
 
 use nanotape_journal::is_tailer_name;
-use nanotape_shm::{OwnedRegion, Refusal, RegionError, RegionOptions, RegionSpec, Started};
+use nanotape_shm::{OwnedRegion, Refusal, RegionError, RegionOptions, RegionSpec, Started, beside};
 use nanotape_tape::Gap;
 
 use super::layout::{self, KIND, LAYOUT, WORDS};
-use crate::beside::beside;
 
 /// What the file name of a region has between that of its ring and the follower's name.
 pub(super) const MARK: &str = ".follower.";

@@ -114,7 +114,6 @@ impl Seams {
         // A rate is a power of two.
         let until = self.rate.map_or(u64::MAX, |rate| number.wrapping_neg() & (rate - 1));
         self.is_traced = until == 0;
-        self.number = number;
         // After a message that was traced, its last stamp is the beginning of this one.
         if self.is_sampled && !was_traced {
             self.last = clock.stamp();
@@ -124,7 +123,7 @@ impl Seams {
         u32::try_from(until).unwrap_or(u32::MAX)
     }
 
-    /// Takes the stamp that ends a stage, and gives it to those who asked for it.
+    /// Takes the stamp that ends a stage, and gives it to the board and the tracer.
     pub(super) fn pass(&mut self, seam: Seam, value: u64, clock: &Clock, board: &Board) {
         let now = if self.is_sampled { clock.stamp() } else { clock.stamp_unfenced() };
         let from = std::mem::replace(&mut self.last, now);

@@ -19,14 +19,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_shm::{OwnedRegion, Refusal, RegionError, RegionOptions, RegionSpec};
+use nanotape_shm::{OwnedRegion, Refusal, RegionError, RegionOptions, RegionSpec, beside};
 
 #[doc(hidden)]
 pub use layout::{FIELDS as RECORDER_FIELDS, KIND as RECORDER_KIND, LAYOUT as RECORDER_LAYOUT};
 use layout::{KIND, LAYOUT, WORDS};
 pub use reader::{RecorderReader, RecorderStat, RecorderState};
-
-use crate::beside::beside;
 
 /// The region of the recorder of the ring at a path.
 pub fn recorder_path(ring: &Path) -> PathBuf {

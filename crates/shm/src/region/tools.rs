@@ -73,6 +73,13 @@ pub fn named(name: &str) -> Result<PathBuf, RegionError> {
     Err(RegionError::new(Path::new(name), Refusal::Name))
 }
 
+/// The path of a file that belongs to the region at `path`, beside it: that path and `suffix`.
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(suffix);
+    beside.into()
+}
+
 /// The state of the region at a path, of any kind and state. A file that is not a region is an
 /// error; a damaged, incomplete or different version is not.
 pub fn inspect(path: &Path) -> Result<RegionInfo, RegionError> {

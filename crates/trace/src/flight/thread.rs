@@ -141,7 +141,7 @@ impl Thread {
     /// Takes the memory, and the conditions.
     pub(super) fn begin(&mut self, spans: usize, conditions: &[Condition], nanos_per_tick: f64) {
         self.kept = Kept::new(spans);
-        self.joined = Joined::new(IN_THREAD, (HORIZON_NS / nanos_per_tick) as u64);
+        self.joined = Joined::new(IN_THREAD, horizon(nanos_per_tick));
         for (condition, at) in conditions.iter().zip(0..) {
             let Condition::Site { site, .. } = condition else { continue };
             let limit = ticks(condition, nanos_per_tick);
@@ -162,35 +162,18 @@ impl Thread {
             match self.reader.try_next() {
                 Ok(Look::Span(span)) => self.take(thread, span, shared),
                 Ok(Look::Empty) => return true,
-                other => {
-                    if !self.take_other(thread, other, shared) {
-                        return true;
-                    }
+                Ok(Look::Lost(gap)) => {
+                    self.lost += gap.count();
+                    self.stat.lost += gap.count();
+                }
+                Ok(Look::Damaged { .. }) => self.stat.damaged += 1,
+                Err(error) => {
+                    self.stat.failed = Some(error);
+                    return true;
                 }
             }
         }
         false
-    }
-
-    /// A loss or damage; false if the thread cannot be read further.
-    #[cold]
-    fn take_other(
-        &mut self,
-        thread: usize,
-        look: Result<Look, ReadError>,
-        shared: &mut Shared<'_>,
-    ) -> bool {
-        match look {
-            Ok(Look::Lost(gap)) => {
-                self.lost += gap.count();
-                self.stat.lost += gap.count();
-            }
-            Ok(Look::Damaged { .. }) => self.stat.damaged += 1,
-            Ok(Look::Span(span)) => self.take(thread, span, shared),
-            Ok(Look::Empty) => {}
-            Err(error) => self.stat.failed = Some(error),
-        }
-        self.stat.failed.is_none()
     }
 
     #[inline(always)]

@@ -19,7 +19,7 @@ use std::{
 
 use nanotape_shm::{
     OwnedRegion, Owner, OwnerState, Refusal, RegionError, RegionOptions, RegionSpec, SharedRegion,
-    Word, field,
+    Word, beside, field,
 };
 
 use super::{
@@ -260,9 +260,7 @@ fn refused(created_ns: u64) -> u64 {
 }
 
 fn request_path(path: &Path) -> PathBuf {
-    let mut request = path.as_os_str().to_owned();
-    request.push(".request");
-    request.into()
+    beside(path, ".request")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::{
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Publish as _, RingError, slots};
-use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, SharedRegion, Word};
+use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, SharedRegion, Word, beside};
 
 use super::{
     layout::{self, ANCHOR_TICKS, ANCHOR_UTC_NS, RATE, SWITCHES, TICKS_PER_SECOND},
@@ -234,7 +234,5 @@ fn begin(words: &[Word], sites: Sites, clock: &Clock) {
 
 /// The path of the ring of a thread's spans.
 pub fn spans_path(path: &Path) -> PathBuf {
-    let mut ring = path.as_os_str().to_owned();
-    ring.push(".spans");
-    ring.into()
+    beside(path, ".spans")
 }

@@ -13,7 +13,7 @@ use crate::{
     output::{Format, OutputArguments},
     record::Record,
     status::{Status, note},
-    values::{bytes, counted},
+    values::{bytes, counted, nanos},
 };
 
 #[derive(Args, Debug)]
@@ -121,7 +121,7 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
 /// The current time minus `age`, in ns since the UNIX epoch.
 fn before(age: Duration) -> u64 {
     let now = UtcNanos::now().unix_ns();
-    now.saturating_sub(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX))
+    now.saturating_sub(nanos(age))
 }
 
 fn line(segment: &PrunedSegment, is_dry_run: bool) -> String {

@@ -17,7 +17,7 @@ use crate::{
     journals::of_journal,
     output::OutputArguments,
     status::{Status, tell},
-    values::duration,
+    values::{duration, nanos},
 };
 
 #[derive(Args, Debug)]
@@ -236,7 +236,7 @@ struct Following<'a> {
 impl Following<'_> {
     fn run(&mut self, mut follow: Follow<Source>) -> anyhow::Result<()> {
         let mut timeline = Timeline::recalibrating(Clock::monotonic());
-        let slack_ns = u64::try_from(self.command.slack.as_nanos()).unwrap_or(u64::MAX);
+        let slack_ns = nanos(self.command.slack);
         while self.left > 0 {
             let step = follow.step_by(|source| {
                 let settled_ns = match self.command.follow {

@@ -8,13 +8,13 @@ mod links;
 mod receiver;
 mod text;
 
-use std::{ops::ControlFlow, path::PathBuf, time::Duration};
+use std::{ops::ControlFlow, path::PathBuf};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat},
-    values::{count, duration},
+    values::{count, duration, nanos},
 };
 use nanotape_lab::{
     pages,
@@ -131,10 +131,6 @@ enum Arrivals {
     Event,
     /// The receive time of each packet of a capture
     Received,
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn service(text: &str) -> Result<u64, String> {

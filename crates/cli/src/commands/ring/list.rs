@@ -1,13 +1,10 @@
 //! `nanotape ring list`: the regions in /dev/shm.
 
-use std::{fs, path::Path};
-
-use anyhow::Context as _;
 use clap::Args;
 
 use crate::{
     output::{Format, OutputArguments},
-    regions::{kind_name, state_name},
+    regions::{in_folder, kind_name, state_name},
     rows::{Column, Rows},
     status::Status,
 };
@@ -25,20 +22,9 @@ pub(super) struct ListCommand {
     output: OutputArguments,
 }
 
-/// Folder of named regions, and the prefix of their files.
-const FOLDER: &str = "/dev/shm";
-const PREFIX: &str = "nanotape-";
-
 pub(super) fn run(command: &ListCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
-    let mut names = Vec::new();
-    for entry in fs::read_dir(FOLDER).with_context(|| format!("cannot list {FOLDER}"))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if let Some(name) = name.strip_prefix(PREFIX) {
-            names.push(name.to_owned());
-        }
-    }
-    names.sort();
+    let regions = in_folder()?;
     let columns = vec![
         Column::word("name", 20),
         Column::word("kind", 6),
@@ -51,8 +37,7 @@ pub(super) fn run(command: &ListCommand) -> anyhow::Result<Status> {
         Column::word("remark", 0),
     ];
     let mut rows = Rows::new(command.output.open()?, format, columns);
-    for name in names {
-        let path = Path::new(FOLDER).join(format!("{PREFIX}{name}"));
+    for (name, path) in regions {
         let info = match nanotape_shm::inspect(&path) {
             Ok(info) => Ok(info),
             // The file was removed after the folder was read.

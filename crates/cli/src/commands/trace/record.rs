@@ -22,7 +22,7 @@ use crate::{
     interrupt,
     output::{FileFormat, OutputArguments},
     status::{Status, note, tell},
-    values::{bytes_text, duration, grouped},
+    values::{bytes_text, duration, grouped, nanos},
 };
 
 #[derive(Args, Debug)]
@@ -121,6 +121,9 @@ impl FileFormat for TraceFormat {
 const MANY: u64 = 4096;
 const PAUSE: Duration = Duration::from_micros(50);
 
+/// Polls for one check whether the threads have ended.
+const POLLS_A_CHECK: u64 = 64;
+
 pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     let Some(file) = command.output.output.clone() else {
         bail!("no file for the copies: use -o FILE, as in -o slow.pftrace");
@@ -144,7 +147,6 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
 
 impl RecordCommand {
     fn options(&self) -> anyhow::Result<Options> {
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let above = self.above.map(|time| Condition::Message { above_ns: nanos(time) });
         let conditions: Vec<Condition> = above.into_iter().chain(self.sites.clone()).collect();
         if conditions.is_empty() && !self.now {
@@ -183,9 +185,11 @@ fn record(
             anyhow::Ok(())
         });
         let mut left = command.copies.unwrap_or(u64::MAX);
+        let mut polls = 0_u64;
         while left > 0 && !writing.is_finished() {
-            // Before the poll: what ended threads have written is read by then.
-            let is_over = recorder.is_over();
+            // Before the poll: what ended threads have written is read by then. It asks the kernel.
+            let is_over = polls.is_multiple_of(POLLS_A_CHECK) && recorder.is_over();
+            polls += 1;
             let now_ns = clock.nanos_between(began, clock.stamp());
             let polled = recorder.poll(now_ns, thread_run_ns);
             if let Some(snapshot) = polled.snapshot {

@@ -1,16 +1,13 @@
 //! The traced threads that a command is about.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use nanotape_plant::{trace_names, trace_path};
 use nanotape_ring::Start;
 use nanotape_trace::spans::{KIND, SpanReader, TraceError};
 
-use crate::regions::{of_region, of_ring, place};
+use crate::regions::{FOLDER, in_folder, of_region, of_ring, place};
 
 /// A traced thread.
 pub(super) struct Thread {
@@ -54,28 +51,14 @@ pub(super) fn of_target(target: &str) -> anyhow::Result<Vec<Thread>> {
     )
 }
 
-/// Folder of named regions, and the prefix of their files.
-const FOLDER: &str = "/dev/shm";
-const PREFIX: &str = "nanotape-";
-
 /// All traced threads whose region is in /dev/shm, sorted by name.
 pub(super) fn all() -> anyhow::Result<Vec<Thread>> {
-    let mut threads = Vec::new();
-    for entry in fs::read_dir(FOLDER).with_context(|| format!("cannot list {FOLDER}"))? {
-        let path = entry?.path();
-        let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if let Some(name) = file.strip_prefix(PREFIX)
-            && is_traced(&path)
-        {
-            let name = match name.rsplit_once(".trace.") {
-                Some((ring, thread)) => format!("{ring} {thread}"),
-                None => name.to_owned(),
-            };
-            threads.push(Thread { name, path });
-        }
-    }
-    threads.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(threads)
+    let traced = in_folder()?.into_iter().filter(|(_, path)| is_traced(path));
+    let thread = |(name, path): (String, PathBuf)| match name.rsplit_once(".trace.") {
+        Some((ring, thread)) => Thread { name: format!("{ring} {thread}"), path },
+        None => Thread { name, path },
+    };
+    Ok(traced.map(thread).collect())
 }
 
 fn of_ring_at(ring: &Path, name: &str) -> Vec<Thread> {
