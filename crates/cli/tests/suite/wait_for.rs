@@ -282,8 +282,6 @@ fn a_request_to_stop_ends_a_plant_that_waits() {
 
     // With a frozen follower, in mid-run and at the end.
     let mut plant = held.plant(&["--wait-for", "1", "--replace"]);
-    // Before that there is the ring of the first plant, at whose end a tap ends.
-    held.until_waiting("followers");
     let mut tap = held.tap("a", &["--force"]);
     plant.hear_json();
     tap.signal(Signal::STOP);

@@ -275,9 +275,10 @@ impl Subscription {
     fn join(&self, path: &Path) -> Result<(stream::Reader, BoardReader), SubscribeError> {
         for _ in 1..ATTEMPTS {
             match self.try_join(path) {
-                // Another process has just replaced the ring.
+                // Another process has just replaced the ring, or has removed it and has not linked
+                // the next one yet. If there is no next one, the next attempt says so.
                 Err(SubscribeError::Region(error))
-                    if matches!(error.refusal(), Refusal::Replaced) => {}
+                    if matches!(error.refusal(), Refusal::Replaced | Refusal::Removed) => {}
                 joined => return joined,
             }
         }

@@ -1,6 +1,12 @@
 //! A subscriber that waits: single events, to the plant's stop or to the end of a ring without one.
 
-use std::ops::ControlFlow;
+use std::{
+    fs,
+    ops::ControlFlow,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
 use nanotape_plant::{
     Event, Step, Subscriber, Subscription,
@@ -89,4 +95,25 @@ fn events_end_when_the_writer_closes_the_ring_without_a_stop() {
     drop(writer);
     assert!(subscriber.next().unwrap().is_none());
     assert_eq!(subscriber.writer(), WriterState::Closed);
+}
+
+#[test]
+fn a_subscriber_that_waits_joins_although_the_ring_is_being_replaced() {
+    let folder = left();
+    let (ring, kept) = (folder.path("ring"), folder.path("kept"));
+    fs::hard_link(&ring, &kept).unwrap();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // The path is absent again and again, as while a plant replaces the ring.
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                fs::remove_file(&ring).unwrap();
+                fs::hard_link(&kept, &ring).unwrap();
+            }
+        });
+        let open = || Subscription::to(&folder.ring()).wait(Duration::from_secs(60)).open();
+        let refused = (0..2_000).find_map(|_| open().err());
+        is_over.store(true, Ordering::Relaxed);
+        assert!(refused.is_none(), "{}", refused.unwrap());
+    });
 }
