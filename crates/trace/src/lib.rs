@@ -1,4 +1,5 @@
-//! Histograms of times and counts, and spans of a running program, and a flight recorder.
+//! Histograms of times and counts, spans of a running program, their recordings, and a flight
+//! recorder.
 //!
 //! Where: layer 3. It is independent of the meaning of the numbers.
 #![forbid(unsafe_code)]
@@ -7,6 +8,7 @@ mod buckets;
 pub mod export;
 pub mod flight;
 mod histogram;
+pub mod recording;
 pub mod spans;
 
 pub use buckets::Buckets;

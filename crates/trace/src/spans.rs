@@ -15,6 +15,7 @@ mod request;
 mod sites;
 mod span;
 mod switch;
+mod timescale;
 mod tracer;
 
 pub use build::build_of_this_program;
@@ -26,6 +27,7 @@ pub use request::{FIELDS as REQUEST_FIELDS, KIND as REQUEST_KIND, LAYOUT as REQU
 pub use sites::{MAX_NAME_BYTES, MAX_SITES, Site, SiteName, Sites};
 pub use span::{SPAN_BYTES, Span};
 pub use switch::Rate;
+pub use timescale::Timescale;
 pub use tracer::{Switches, TraceError, Tracer, TracerOptions, spans_path};
 
 #[cfg(test)]

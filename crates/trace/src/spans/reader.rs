@@ -14,6 +14,7 @@ use super::{
     sites::{MAX_SITES, SiteName},
     span::{SPAN_BYTES, Span},
     switch::{self, Rate},
+    timescale::Timescale,
     tracer::{TraceError, spans_path},
 };
 
@@ -115,17 +116,21 @@ impl SpanReader {
 
     /// Nanoseconds from one stamp of the thread to a later one; 0 if the region is damaged.
     pub fn nanos_between(&self, earlier: Stamp, later: Stamp) -> f64 {
-        let ticks = later.ticks().saturating_sub(earlier.ticks()) as f64;
-        let nanos = ticks * 1e9 / f64::from_bits(self.region.words()[TICKS_PER_SECOND].load());
-        if nanos.is_finite() && nanos > 0.0 { nanos } else { 0.0 }
+        self.timescale().nanos_between(earlier, later)
     }
 
     /// The UTC of a stamp of the thread, in ns since the UNIX epoch.
     pub fn utc_ns(&self, stamp: Stamp) -> u64 {
-        let anchor = Stamp::from_ticks(self.region.words()[ANCHOR_TICKS].load());
-        let utc_ns = self.region.words()[ANCHOR_UTC_NS].load();
-        let after = self.nanos_between(anchor, stamp) as u64;
-        let before = self.nanos_between(stamp, anchor) as u64;
-        utc_ns.saturating_add(after).saturating_sub(before)
+        self.timescale().utc_ns(stamp)
+    }
+
+    /// The clock of the thread, as its region has it now.
+    pub fn timescale(&self) -> Timescale {
+        let word = |at: usize| self.region.words()[at].load();
+        Timescale {
+            ticks_per_second: f64::from_bits(word(TICKS_PER_SECOND)),
+            anchor: Stamp::from_ticks(word(ANCHOR_TICKS)),
+            anchor_utc_ns: word(ANCHOR_UTC_NS),
+        }
     }
 }

@@ -93,7 +93,7 @@ impl Site {
     }
 
     /// The site at a place, if there can be one.
-    pub(super) fn at(index: usize) -> Option<Self> {
+    pub(crate) fn at(index: usize) -> Option<Self> {
         (index < MAX_SITES).then_some(Self(index as u8))
     }
 }
@@ -103,20 +103,20 @@ impl Site {
 pub struct SiteName([u8; MAX_NAME_BYTES]);
 
 impl SiteName {
-    pub(super) fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         let mut bytes = [0; MAX_NAME_BYTES];
         bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
         Self(bytes)
     }
 
     /// The name in bytes from outside; `None` if it is no name of a site.
-    pub(super) fn from_bytes(bytes: [u8; MAX_NAME_BYTES]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: [u8; MAX_NAME_BYTES]) -> Option<Self> {
         let length = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
         let is_padded = bytes[length..].iter().all(|&byte| byte == 0);
         (is_padded && is_site_name(&bytes[..length])).then_some(Self(bytes))
     }
 
-    pub(super) fn bytes(&self) -> &[u8; MAX_NAME_BYTES] {
+    pub(crate) fn bytes(&self) -> &[u8; MAX_NAME_BYTES] {
         &self.0
     }
 
