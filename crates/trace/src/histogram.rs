@@ -149,6 +149,11 @@ impl Histogram {
         })
     }
 
+    /// The precision of its [`Buckets`].
+    pub fn precision_bits(&self) -> u32 {
+        self.buckets.precision()
+    }
+
     /// How much too high a quantile can be, as a share of its value.
     pub fn largest_error(&self) -> f64 {
         self.buckets.width()

@@ -8,6 +8,7 @@ mod buckets;
 pub mod export;
 pub mod flight;
 mod histogram;
+pub mod hlog;
 pub mod recording;
 pub mod spans;
 

@@ -1,9 +1,10 @@
 //! Recordings of spans: the entries of a journal that hold the spans of threads.
 //!
 //! Where: a [`Collector`] drains the rings of the threads of a program, and a command appends its
-//! entries to a journal. A reader passes the excerpts of the journal to a [`Decoder`], which returns
-//! what a [`SpanReader`](crate::spans::SpanReader) of the ring would have returned.
-//! Layout: `docs/formats/spans-journal.md`. This crate knows the bytes of an entry, not the journal.
+//! entries to a journal. A reader passes the excerpts of the journal to a [`Decoder`], which
+//! returns what a [`SpanReader`](crate::spans::SpanReader) of the ring would have returned.
+//! Layout: `docs/formats/spans-journal.md`. This crate knows the bytes of an entry, but not the
+//! journal.
 //! Bounds: an entry has at most [`MAX_SPANS`] spans, a decoder keeps at most [`MAX_THREADS`]
 //! threads.
 //! Failure: lost spans are an entry. A decoder trusts no byte: it reports what is damaged, and
