@@ -1,8 +1,12 @@
 //! `nanotape trace`: the spans of a plant, from another process.
 
+mod collect;
 mod dump;
+mod export;
 mod list;
 mod record;
+pub(crate) mod source;
+mod stat;
 mod switch;
 mod threads;
 
@@ -19,6 +23,9 @@ Examples:
   nanotape trace on equities --one-in 16 --sites 'plant.b*,plant.records'
   nanotape trace dump equities --count 20     the oldest spans that are still there
   nanotape trace record equities --above 20us -o slow.pftrace   copies of slow messages for Perfetto
+  nanotape trace stat equities                p50, p99, p99.9 and the largest time of each site
+  nanotape trace collect equities -o spans    all spans, into a journal
+  nanotape trace export spans -o spans.pftrace
   nanotape trace off equities
 
 A span is the time that a message spent in a stage of a thread. Nothing is recorded until sites are
@@ -41,6 +48,12 @@ enum TraceCommand {
     Dump(dump::DumpCommand),
     /// Copy the last spans of all threads into a file whenever a message is slow
     Record(record::RecordCommand),
+    /// Copy all spans of all threads into a journal
+    Collect(collect::CollectCommand),
+    /// Print the quantiles of the times of each site, or write an interval log
+    Stat(stat::StatCommand),
+    /// Write the spans of a recording as a file for trace viewers
+    Export(export::ExportCommand),
 }
 
 pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<Status> {
@@ -52,5 +65,8 @@ pub(crate) fn run(arguments: &TraceArguments) -> anyhow::Result<Status> {
         TraceCommand::Off(command) => switch::off(command),
         TraceCommand::Dump(command) => dump::run(command),
         TraceCommand::Record(command) => record::run(command),
+        TraceCommand::Collect(command) => collect::run(command),
+        TraceCommand::Stat(command) => stat::run(command),
+        TraceCommand::Export(command) => export::run(command),
     }
 }

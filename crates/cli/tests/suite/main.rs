@@ -50,5 +50,6 @@ mod tap;
 mod terminals;
 mod time_travel;
 mod trace;
+mod trace_collect;
 mod trades;
 mod wait_for;

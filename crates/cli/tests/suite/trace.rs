@@ -25,7 +25,7 @@ fn rates(rows: &str) -> Vec<String> {
     rows.iter().map(|row| row["rate"].as_str().unwrap().to_owned()).collect()
 }
 
-fn trace(arguments: &[&str]) -> String {
+pub(crate) fn trace(arguments: &[&str]) -> String {
     let ran = nanotape([&["trace"], arguments, &["--format", "json"]].concat());
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
     ran.stdout
@@ -36,7 +36,7 @@ fn spans(ring: &Ring) -> Vec<Value> {
 }
 
 /// A plant at the recorded pace.
-fn plant(name: &str) -> (Folder, Ring, Running, u64) {
+pub(crate) fn plant(name: &str) -> (Folder, Ring, Running, u64) {
     let folder = Folder::new(name);
     let ring = Ring::new(name);
     let day = folder.day(100_000, 20);

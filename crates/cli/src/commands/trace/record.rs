@@ -99,7 +99,7 @@ pub(super) enum TraceFormat {
 }
 
 impl TraceFormat {
-    fn exported(self) -> export::Format {
+    pub(super) fn exported(self) -> export::Format {
         match self {
             Self::Perfetto => export::Format::Perfetto,
             Self::Fxt => export::Format::Fxt,

@@ -1,0 +1,197 @@
+//! Spans from the rings of threads or from a recording, with the same calls.
+//!
+//! A target is a recording if it is a folder, and no ring has its name. Everything else is a ring,
+//! a thread or a process: see [`threads::of_target`].
+
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+};
+
+use nanotape_journal::{Tail, Tailer};
+use nanotape_ring::Start;
+use nanotape_shm::OwnerState;
+use nanotape_trace::{
+    recording::{Damage, Decoder, Entry, ThreadInfo},
+    spans::{Look, SpanReader},
+};
+
+use super::threads;
+use crate::{
+    journals::of_journal,
+    regions::{of_read, place},
+};
+
+/// The spans of all threads of a target.
+pub(crate) struct Spans(Source);
+
+enum Source {
+    Live { threads: Vec<Live>, turn: usize },
+    Recording(Box<Recording>),
+}
+
+struct Live {
+    info: ThreadInfo,
+    reader: SpanReader,
+    /// The number of the span that is not read any more.
+    end: u64,
+}
+
+struct Recording {
+    journal: PathBuf,
+    tailer: Tailer,
+    decoder: Decoder,
+    /// What the last excerpt says.
+    entries: VecDeque<Result<Entry, Damage>>,
+    /// Its segment and its offset there.
+    place: (u64, u64),
+    payload: Vec<u8>,
+}
+
+/// What comes next.
+pub(crate) enum Next {
+    /// A span, lost spans, or news of a thread.
+    Entry(Entry),
+    /// Damage, in a line with its place. The spans after it follow.
+    Damaged(String),
+    /// Nothing more, for now.
+    Nothing,
+}
+
+impl Spans {
+    /// Opens a target. Without `follow`, spans that live threads write from now on are left out: a
+    /// thread can be faster than its reader.
+    pub(crate) fn open(target: &str, follow: bool) -> anyhow::Result<Self> {
+        if is_recording(target) {
+            return Ok(Self(Source::Recording(Box::new(Recording::open(Path::new(target))?))));
+        }
+        let mut lives = Vec::new();
+        for thread in threads::of_target(target)? {
+            let end = match follow {
+                true => u64::MAX,
+                false => thread.open(Start::Newest)?.next_sequence(),
+            };
+            let reader = thread.open(Start::Oldest)?;
+            lives.push(Live { info: ThreadInfo::of(&thread.name, &reader), reader, end });
+        }
+        Ok(Self(Source::Live { threads: lives, turn: 0 }))
+    }
+
+    /// The thread with the number of an [`Entry`].
+    pub(crate) fn thread(&self, thread: usize) -> &ThreadInfo {
+        match &self.0 {
+            Source::Live { threads, .. } => &threads[thread].info,
+            Source::Recording(recording) => recording.decoder.thread(thread),
+        }
+    }
+
+    /// Whether more can come: a thread is alive, or it is a recording, whose collector is not
+    /// known.
+    pub(crate) fn is_alive(&self) -> bool {
+        match &self.0 {
+            Source::Live { threads, .. } => {
+                threads.iter().any(|live| live.reader.owner().state == OwnerState::Alive)
+            }
+            Source::Recording(_) => true,
+        }
+    }
+
+    /// The next entry. Live threads come one after the other; the entries of a recording are in its
+    /// order.
+    pub(crate) fn next(&mut self) -> anyhow::Result<Next> {
+        match &mut self.0 {
+            Source::Recording(recording) => recording.next(),
+            Source::Live { threads, turn } => {
+                for _ in 0..threads.len() {
+                    match threads[*turn].next(*turn)? {
+                        Next::Nothing => *turn = (*turn + 1) % threads.len(),
+                        next => return Ok(next),
+                    }
+                }
+                Ok(Next::Nothing)
+            }
+        }
+    }
+}
+
+impl Live {
+    fn next(&mut self, thread: usize) -> anyhow::Result<Next> {
+        let Self { info, reader, end } = self;
+        if reader.next_sequence() >= *end {
+            return Ok(Next::Nothing);
+        }
+        Ok(match reader.try_next().map_err(|error| of_read(reader.ring(), &error))? {
+            Look::Span(span) => {
+                let has_name = |info: &ThreadInfo| {
+                    info.sites.get(span.site.index()).is_some_and(Option::is_some)
+                };
+                if !has_name(info) {
+                    // The thread might have named it meanwhile.
+                    info.sites = reader.sites().iter().map(|site| site.name).collect();
+                }
+                Next::Entry(Entry::Span { thread, sequence: reader.next_sequence() - 1, span })
+            }
+            Look::Lost(gap) => {
+                Next::Entry(Entry::Lost { thread, sequence: gap.from, count: gap.count() })
+            }
+            Look::Damaged { sequence } => {
+                Next::Damaged(format!("{}: span {sequence} is damaged", reader.ring().display()))
+            }
+            Look::Empty => Next::Nothing,
+        })
+    }
+}
+
+impl Recording {
+    fn open(journal: &Path) -> anyhow::Result<Self> {
+        Ok(Self {
+            journal: journal.to_owned(),
+            tailer: Tailer::open(journal, nanotape_journal::Start::Oldest).map_err(of_journal)?,
+            decoder: Decoder::new(),
+            entries: VecDeque::new(),
+            place: (0, 0),
+            payload: Vec::new(),
+        })
+    }
+
+    fn next(&mut self) -> anyhow::Result<Next> {
+        loop {
+            match self.entries.pop_front() {
+                Some(Ok(entry)) => return Ok(Next::Entry(entry)),
+                Some(Err(damage)) => {
+                    let (journal, (segment, offset)) = (self.journal.display(), self.place);
+                    let line = format!("{journal}: segment {segment}, offset {offset}: {damage}");
+                    return Ok(Next::Damaged(line));
+                }
+                None => {}
+            }
+            match self.tailer.next().map_err(of_journal)? {
+                Tail::Excerpt(excerpt) => {
+                    self.payload.resize(excerpt.len(), 0);
+                    excerpt.copy_to(&mut self.payload);
+                    self.place = (excerpt.segment(), excerpt.offset());
+                    self.entries.extend(self.decoder.decode(excerpt.type_id(), &self.payload));
+                }
+                Tail::Gap(gap) => {
+                    let journal = self.journal.display();
+                    return Ok(Next::Damaged(format!("{journal}: {gap}")));
+                }
+                Tail::Reused(_) => {}
+                Tail::Nothing => return Ok(Next::Nothing),
+            }
+        }
+    }
+}
+
+/// Whether a target is a folder, which must be that of a journal.
+pub(crate) fn is_recording(target: &str) -> bool {
+    !place(target).is_ok_and(|ring| ring.is_file()) && Path::new(target).is_dir()
+}
+
+/// The name of a site of a thread.
+pub(crate) fn site_name(thread: &ThreadInfo, site: usize) -> String {
+    match thread.sites.get(site) {
+        Some(Some(name)) => name.to_string(),
+        _ => format!("site {site}"),
+    }
+}
