@@ -2,6 +2,7 @@
 //!
 //! Where: layer 3, on JOURNAL. A program logs with `tracing` or `log`; a reader formats lines.
 //! Layout: `docs/formats/log.md`. Reasons: `docs/decisions/0025-logs-in-a-journal.md`.
+//! `SpanLayer` is apart from the journal: it writes the times of `tracing` spans into rings.
 //! Failure: events that cannot be written are counted, and the next event that can be written
 //! reports the count. A program never ends because of its log. If a program is killed, its log
 //! contains every call that returned. Cost: an event allocates nothing and makes no system call;
@@ -51,6 +52,8 @@ mod log_back_end;
 mod logger;
 #[cfg(feature = "tracing")]
 mod span;
+#[cfg(feature = "tracing")]
+mod span_layer;
 mod thread;
 
 pub use formatter::{Formatter, MAX_KEPT_BYTES};
@@ -60,3 +63,5 @@ pub use layout::{Level, is_line, is_log};
 #[cfg(feature = "log")]
 pub use log_back_end::JournalLog;
 pub use logger::{Logger, Origin, log_options};
+#[cfg(feature = "tracing")]
+pub use span_layer::{LeftOut, MAX_OPEN, MAX_SITES, SpanCounts, SpanLayer, SpanLayerOptions};

@@ -53,17 +53,18 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-tape"],
         outside: &["rustix", "thiserror", "zstd"],
     },
-    // docs/decisions/0025-logs-in-a-journal.md; shm only in tests, for a full disk.
-    Row {
-        package: "nanotape-logging",
-        inside: &["nanotape-shm", "nanotape-clock", "nanotape-journal"],
-        outside: &["log", "thiserror", "tracing-core", "tracing-subscriber"],
-    },
     // ring since docs/decisions/0048-spans-in-slot-rings.md.
     Row {
         package: "nanotape-trace",
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-ring"],
         outside: &["thiserror"],
+    },
+    // docs/decisions/0025-logs-in-a-journal.md; shm and trace since
+    // docs/decisions/0053-spans-of-tracing-in-rings.md.
+    Row {
+        package: "nanotape-logging",
+        inside: &["nanotape-shm", "nanotape-clock", "nanotape-journal", "nanotape-trace"],
+        outside: &["log", "thiserror", "tracing-core", "tracing-subscriber"],
     },
     Row { package: "nanotape-report", inside: &[], outside: &["serde_json"] },
     Row {

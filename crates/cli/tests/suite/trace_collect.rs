@@ -7,7 +7,7 @@ use nanotape_harness::{Scratch, eventually};
 use nanotape_journal::{Appender, AppenderOptions, Start, Tail, Tailer};
 use nanotape_trace::{
     recording::{LOST, SPANS, START, THREAD},
-    spans::{Rate, Site, Sites, Tracer, TracerOptions},
+    spans::{Rate, Site, SiteName, Sites, Tracer, TracerOptions},
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -138,6 +138,56 @@ fn lost_spans_are_in_the_recording_and_counted() {
     assert_eq!((spans as u64, of_rows), (read, lost));
     let times = stat(&recording);
     assert_eq!((&times[0]["spans"], &times[1]["lost"]), (&read.into(), &lost.into()));
+}
+
+#[test]
+fn sites_that_appear_later_are_switched_and_have_names_in_a_recording() {
+    let (scratch, folder) = (Scratch::new("open"), Folder::new("open"));
+    let options = TracerOptions { spans: 64, ..TracerOptions::default() };
+    let mut tracer = Tracer::create_open(scratch.path(), Clock::calibrate(), &options).unwrap();
+    let target = scratch.path().to_str().unwrap();
+    let rates = || -> Vec<(Value, Value)> {
+        let rows = objects(&trace(&["list", target])).into_iter();
+        rows.map(|row| (row["site"].clone(), row["rate"].clone())).collect()
+    };
+    assert_eq!(rates(), [(Value::Null, Value::Null)]);
+    let mut answers = tracer.answers().unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                answers.look();
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        });
+        trace(&["on", target]);
+        let mut name = |name| tracer.add_site(&SiteName::like(name).unwrap()).unwrap();
+        let sites = [name("one"), name("two")];
+        let on = |name: &str, rate: &str| (name.into(), rate.into());
+        assert_eq!(rates(), [on("one", "all"), on("two", "all")]);
+        trace(&["off", target, "--sites", "one"]);
+        let three = name("three");
+        assert_eq!(rates(), [on("one", "off"), on("two", "all"), on("three", "all")]);
+        let recording = folder.path("spans");
+        let collect = ["trace", "collect", target, "-o", &recording, "--format", "json"];
+        let mut collector = Running::start(&collect);
+        let stamp = Clock::monotonic().stamp();
+        for site in sites {
+            tracer.span(site, 7, 8, stamp..stamp);
+        }
+        eventually("the first span is recorded", || {
+            fs::exists(&recording).unwrap() && dump(&recording).len() == 1
+        });
+        let four = tracer.add_site(&SiteName::like("four").unwrap()).unwrap();
+        tracer.span(three, 7, 8, stamp..stamp);
+        tracer.span(four, 7, 8, stamp..stamp);
+        eventually("all spans are recorded", || dump(&recording).len() == 3);
+        let names: Vec<_> = dump(&recording).iter().map(|row| row["site"].clone()).collect();
+        assert_eq!(names, ["two", "three", "four"]);
+        collector.signal(Signal::INT);
+        assert_eq!(collector.end().0, Some(0));
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
 }
 
 /// Types and payloads of excerpts.

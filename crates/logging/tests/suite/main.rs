@@ -21,6 +21,8 @@ mod segments;
 #[cfg(feature = "tracing")]
 mod slow_disk;
 #[cfg(feature = "tracing")]
+mod span_layer;
+#[cfg(feature = "tracing")]
 mod threads;
 #[cfg(feature = "tracing")]
 mod tracing_layer;

@@ -88,7 +88,7 @@ fn in_file(folder: &Path, ring: &str) -> PlantRun {
 fn traced(folder: &Path, ring: &str) -> PlantRun {
     let plant = in_file(folder, ring);
     let switches = plant.trace_switches().unwrap();
-    switches.set(&vec![Rate::ALL; switches.sites().names().len()]);
+    switches.set(&vec![Rate::ALL; switches.count()]);
     plant
 }
 

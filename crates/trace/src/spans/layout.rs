@@ -1,8 +1,8 @@
 //! The words of the region of a traced thread, as in `docs/formats/spans.md`.
 
-use nanotape_shm::{RegionSpec, WORD_BYTES, Word, field};
+use nanotape_shm::{Edge, ReadWord, RegionSpec, WORD_BYTES, Word, field};
 
-use super::sites::{MAX_NAME_BYTES, MAX_SITES, SiteName, Sites};
+use super::sites::{MAX_NAME_BYTES, MAX_SITES, SiteName};
 
 /// The kind of region.
 pub const KIND: [u8; 8] = *b"TRACED  ";
@@ -22,39 +22,51 @@ pub(super) const ANCHOR_UTC_NS: usize = 2;
 pub(super) const ANSWER: usize = 3;
 /// The rate of all sites together.
 pub(super) const RATE: usize = 4;
+/// How many sites have a name, from the first on.
+pub(super) const NAMED: usize = 5;
 /// In lines of their own, which change only when a site is switched.
 pub(super) const SWITCHES: usize = 8;
 pub(super) const NAMES: usize = SWITCHES + MAX_SITES;
 pub(super) const NAME_WORDS: usize = MAX_NAME_BYTES / WORD_BYTES;
 pub(super) const WORDS: usize = NAMES + MAX_SITES * NAME_WORDS;
 
+/// The number of named sites, stored after the name of the last: a reader that sees it also sees
+/// the names.
+const NAME: Edge = Edge::new("traced.name");
+
 /// Offset and size in bytes and the name of each field.
-pub const FIELDS: [(usize, usize, &str); 7] = [
+pub const FIELDS: [(usize, usize, &str); 8] = [
     field(TICKS_PER_SECOND, 1, "ticks_per_second"),
     field(ANCHOR_TICKS, 1, "anchor_ticks"),
     field(ANCHOR_UTC_NS, 1, "anchor_utc_ns"),
     field(ANSWER, 1, "answer"),
     field(RATE, 1, "rate"),
+    field(NAMED, 1, "named"),
     field(SWITCHES, MAX_SITES, "switches"),
     field(NAMES, MAX_SITES * NAME_WORDS, "names"),
 ];
 
-pub(super) fn spec(sites: Sites, build: u64) -> RegionSpec {
+pub(super) fn spec(sites: usize, build: u64) -> RegionSpec {
     let mut parameters = [0; 4];
-    parameters[SITES] = sites.names().len() as u64;
+    parameters[SITES] = sites as u64;
     parameters[BUILD] = build;
     RegionSpec { kind: KIND, layout: LAYOUT, parameters, words: WORDS }
 }
 
-/// Stores the names of the sites in a new region.
-pub(super) fn store_names(words: &[Word], sites: Sites) {
-    for (place, name) in sites.names().iter().enumerate() {
-        let name = SiteName::of(name);
-        let words = &words[NAMES + place * NAME_WORDS..][..NAME_WORDS];
-        for (word, bytes) in words.iter().zip(name.bytes().as_chunks().0) {
-            word.store(u64::from_le_bytes(*bytes));
-        }
+/// Stores the name of the next site. Names are never changed.
+pub(super) fn store_name(words: &[Word], place: usize, name: &SiteName) {
+    let of_name = &words[NAMES + place * NAME_WORDS..][..NAME_WORDS];
+    for (word, bytes) in of_name.iter().zip(name.bytes().as_chunks().0) {
+        word.store(u64::from_le_bytes(*bytes));
     }
+    // SYNC(traced.name): the name before the number of names.
+    words[NAMED].publish(place as u64 + 1, NAME);
+}
+
+/// How many sites of so many have a name.
+pub(super) fn load_named(words: &[ReadWord], sites: u64) -> usize {
+    // SYNC(traced.name): the number of names before the names.
+    words[NAMED].observe(NAME).min(sites).min(MAX_SITES as u64) as usize
 }
 
 /// The name of the site at a place; `None` if the words are no name.

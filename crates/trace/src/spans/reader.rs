@@ -9,7 +9,7 @@ use nanotape_shm::{Owner, SharedRegion};
 use super::{
     layout::{
         ANCHOR_TICKS, ANCHOR_UTC_NS, BUILD, KIND, LAYOUT, SITES, SWITCHES, TICKS_PER_SECOND, WORDS,
-        load_name,
+        load_name, load_named,
     },
     sites::{MAX_SITES, SiteName},
     span::{SPAN_BYTES, Span},
@@ -82,15 +82,24 @@ impl SpanReader {
         &self.ring
     }
 
-    /// The sites, in the order in which a message passes them.
+    /// The sites that have a name so far, in the order in which a message passes them, or in which
+    /// they appeared.
     pub fn sites(&self) -> Vec<SiteStat> {
-        let count = self.region.spec().parameters[SITES].min(MAX_SITES as u64) as usize;
+        let count = load_named(self.region.words(), self.region.spec().parameters[SITES]);
         let word = |at: usize| self.region.words()[at].load();
         let of = |place| SiteStat {
             name: load_name(word, place),
             rate: switch::recorded(word(SWITCHES + place)),
         };
         (0..count).map(of).collect()
+    }
+
+    /// The rates of all switches; those after the [sites](Self::sites) are of sites that appear
+    /// later. `None`: damaged.
+    pub fn rates(&self) -> Vec<Option<Rate>> {
+        let count = self.region.spec().parameters[SITES].min(MAX_SITES as u64) as usize;
+        let words = &self.region.words()[SWITCHES..][..count];
+        words.iter().map(|word| switch::recorded(word.load())).collect()
     }
 
     /// The number in the ring of the next span.

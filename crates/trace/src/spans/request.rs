@@ -151,12 +151,14 @@ impl Request {
         {
             return Err(AskError::OtherUser { path, pid, owner });
         }
-        if thread.build() != build_of_this_program() {
+        // A program without a number takes requests of any build: names are in its region.
+        let build = if thread.build() == 0 { 0 } else { build_of_this_program() };
+        if thread.build() != build {
             return Err(AskError::OtherBuild { path, pid });
         }
         let mut parameters = [0; 4];
         parameters[CREATED_NS] = traced.created_ns();
-        parameters[BUILD] = build_of_this_program();
+        parameters[BUILD] = build;
         let spec = RegionSpec { kind: KIND, layout: LAYOUT, parameters, words: WORDS };
         let request = request_path(&path);
         let begin = |words: &[Word]| {

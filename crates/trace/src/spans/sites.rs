@@ -93,8 +93,8 @@ impl Site {
     }
 
     /// The site at a place, if there can be one.
-    pub(crate) fn at(index: usize) -> Option<Self> {
-        (index < MAX_SITES).then_some(Self(index as u8))
+    pub const fn at(index: usize) -> Option<Self> {
+        if index < MAX_SITES { Some(Self(index as u8)) } else { None }
     }
 }
 
@@ -107,6 +107,17 @@ impl SiteName {
         let mut bytes = [0; MAX_NAME_BYTES];
         bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
         Self(bytes)
+    }
+
+    /// A name like a text: letters become lower case, other characters that a name cannot have
+    /// become dashes, and what is too long is cut. `None` for a text without characters.
+    pub fn like(text: &str) -> Option<Self> {
+        let letter = |letter: char| match letter.to_ascii_lowercase() {
+            letter @ ('a'..='z' | '0'..='9' | '.' | '-' | '_') => letter,
+            _ => '-',
+        };
+        let name: String = text.chars().map(letter).take(MAX_NAME_BYTES).collect();
+        (!name.is_empty()).then(|| Self::of(&name))
     }
 
     /// The name in bytes from outside; `None` if it is no name of a site.
@@ -183,6 +194,17 @@ mod tests {
         for wrong in [&b""[..], b"A", b"a b", b"a\0b", b"\x1b[2J", b"\xff"] {
             assert_eq!(bytes(wrong), None, "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_text_becomes_a_name() {
+        for (text, expected) in [("Parse", "parse"), ("get /x", "get--x"), ("\u{e9}t\u{e9}", "-t-")]
+        {
+            assert_eq!(SiteName::like(text).unwrap().as_str(), expected);
+        }
+        let long = SiteName::like(&"x".repeat(50)).unwrap();
+        assert_eq!(long.as_str(), "x".repeat(MAX_NAME_BYTES));
+        assert_eq!(SiteName::like(""), None);
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn a_region_of_anything_is_read_without_a_panic() {
     let tracer = Tracer::create(path, SITES, Clock::monotonic(), &TracerOptions::default());
     drop(tracer.unwrap());
     for fill in [1, u64::MAX, 0x4141_4141_4141_4141, 1 << 63] {
-        let mut spec = layout::spec(SITES, 0);
+        let mut spec = layout::spec(SITES.names().len(), 0);
         spec.parameters[0] = fill;
         let fill_all =
             |words: &[nanotape_shm::Word]| words.iter().for_each(|word| word.store(fill));
@@ -145,4 +145,29 @@ proptest::proptest! {
             }
         }
     }
+}
+
+#[test]
+fn sites_appear_with_their_names_and_may_be_on_already() {
+    let scratch = nanotape_harness::Scratch::new("open");
+    let options = TracerOptions { spans: 64, ..TracerOptions::default() };
+    let mut tracer = Tracer::create_open(scratch.path(), Clock::monotonic(), &options).unwrap();
+    let mut reader = SpanReader::open(scratch.path(), Start::Oldest).unwrap();
+    assert_eq!((reader.sites(), tracer.sites()), (vec![], 0));
+    tracer.switches().set(&[Rate::ALL; MAX_SITES]);
+    for place in 0..MAX_SITES {
+        let name = SiteName::like(&format!("Site {place}")).unwrap();
+        let site = tracer.add_site(&name).unwrap();
+        assert_eq!((site.index(), tracer.sites()), (place, place + 1));
+        let stamp = Clock::monotonic().stamp();
+        assert!(tracer.records(site, 1));
+        tracer.span(site, 1, 2, stamp..stamp);
+        let Look::Span(span) = reader.try_next().unwrap() else { panic!("a span") };
+        let sites = reader.sites();
+        assert_eq!(sites.len(), place + 1);
+        assert_eq!(sites[span.site.index()], SiteStat { name: Some(name), rate: Some(Rate::ALL) });
+    }
+    assert_eq!(tracer.add_site(&SiteName::like("more").unwrap()), None);
+    let mut closed = Tracer::on_heap(SITES, Clock::monotonic(), 8);
+    assert_eq!(closed.add_site(&SiteName::like("more").unwrap()), None);
 }

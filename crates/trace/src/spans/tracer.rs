@@ -13,7 +13,7 @@ use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, SharedRegion, Word, 
 use super::{
     layout::{self, ANCHOR_TICKS, ANCHOR_UTC_NS, RATE, SWITCHES, TICKS_PER_SECOND},
     request::Answers,
-    sites::{Site, Sites},
+    sites::{MAX_SITES, Site, SiteName, Sites},
     span::{SPAN_BYTES, Span},
     switch::{self, OFF, Rate},
 };
@@ -57,7 +57,8 @@ impl Default for TracerOptions {
 #[derive(Clone, Debug)]
 pub struct Switches {
     region: Arc<OwnedRegion>,
-    sites: Sites,
+    /// Sites that have a switch.
+    count: usize,
 }
 
 /// Writes the spans of one thread. Its process is the only one that writes; other processes read.
@@ -68,6 +69,8 @@ pub struct Tracer {
     clock: Clock,
     /// The end of the last stage that was stamped.
     last: Stamp,
+    /// Sites that have a name.
+    named: usize,
 }
 
 impl Tracer {
@@ -79,14 +82,34 @@ impl Tracer {
         clock: Clock,
         options: &TracerOptions,
     ) -> Result<Self, TraceError> {
+        let names: Vec<SiteName> = sites.names().iter().map(|name| SiteName::of(name)).collect();
+        Self::create_with(path, (&names, names.len()), clock, options)
+    }
+
+    /// As [`Tracer::create`], for a program whose sites appear while it runs: see
+    /// [`Tracer::add_site`]. There are none yet, and each of up to [`MAX_SITES`] has a switch.
+    pub fn create_open(
+        path: &Path,
+        clock: Clock,
+        options: &TracerOptions,
+    ) -> Result<Self, TraceError> {
+        Self::create_with(path, (&[], MAX_SITES), clock, options)
+    }
+
+    fn create_with(
+        path: &Path,
+        (names, count): (&[SiteName], usize),
+        clock: Clock,
+        options: &TracerOptions,
+    ) -> Result<Self, TraceError> {
         let ring = spans_path(path);
         let (spans, _) = slots::Writer::replace(&ring, options.spans, SPAN_BYTES, &options.region)
             .map_err(|error| TraceError::Ring { path: ring, error: Box::new(error) })?;
-        let spec = layout::spec(sites, options.build);
-        let begin = |words: &[Word]| begin(words, sites, &clock);
+        let spec = layout::spec(count, options.build);
+        let begin = |words: &[Word]| begin(words, names, &clock);
         // The ring comes first: a reader that finds the region finds its ring.
         let (region, _) = OwnedRegion::replace(path, spec, &options.region, begin)?;
-        Ok(Self::on(region, sites, spans, clock))
+        Ok(Self::on(region, (count, names.len()), spans, clock))
     }
 
     /// A tracer in private memory, for tests and measurements.
@@ -95,15 +118,42 @@ impl Tracer {
     ///
     /// If `spans` is not a power of two from 8 on.
     pub fn on_heap(sites: Sites, clock: Clock, spans: usize) -> Self {
-        let region = OwnedRegion::on_heap(layout::spec(sites, 0));
-        begin(region.words(), sites, &clock);
+        let names: Vec<SiteName> = sites.names().iter().map(|name| SiteName::of(name)).collect();
+        let region = OwnedRegion::on_heap(layout::spec(names.len(), 0));
+        begin(region.words(), &names, &clock);
         let spans = slots::Writer::on_heap(spans, SPAN_BYTES).expect("a power of two of slots");
-        Self::on(region, sites, spans, clock)
+        Self::on(region, (names.len(), names.len()), spans, clock)
     }
 
-    fn on(region: OwnedRegion, sites: Sites, spans: slots::Writer, clock: Clock) -> Self {
-        let switches = Switches { region: Arc::new(region), sites };
-        Self { switches, spans, clock, last: clock.stamp_unfenced() }
+    fn on(
+        region: OwnedRegion,
+        (count, named): (usize, usize),
+        spans: slots::Writer,
+        clock: Clock,
+    ) -> Self {
+        let switches = Switches { region: Arc::new(region), count };
+        Self { switches, spans, clock, last: clock.stamp_unfenced(), named }
+    }
+
+    /// Names the next site of an [open](Tracer::create_open) thread. Its switch may be on already.
+    /// `None`: there is no further one.
+    pub fn add_site(&mut self, name: &SiteName) -> Option<Site> {
+        let place = self.named;
+        let site = Site::at(place).filter(|_| place < self.switches.count)?;
+        layout::store_name(self.switches.region.words(), place, name);
+        self.named += 1;
+        Some(site)
+    }
+
+    /// The number of sites that have a name.
+    pub fn sites(&self) -> usize {
+        self.named
+    }
+
+    /// Whether a site records the message with this number.
+    #[inline]
+    pub fn records(&self, site: Site, number: u64) -> bool {
+        switch::records(self.switches.words()[site.index()].load(), number)
     }
 
     /// The switches, for other threads.
@@ -188,9 +238,9 @@ impl Tracer {
 }
 
 impl Switches {
-    /// The sites of the thread.
-    pub fn sites(&self) -> Sites {
-        self.sites
+    /// The number of sites that have a switch.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// The region with the switches.
@@ -201,13 +251,13 @@ impl Switches {
     /// The rate of each site.
     pub fn rates(&self) -> Vec<Rate> {
         let rate = |word: &Word| switch::recorded(word.load()).unwrap_or(Rate::Off);
-        self.words()[..self.sites.names().len()].iter().map(rate).collect()
+        self.words()[..self.count].iter().map(rate).collect()
     }
 
     /// Sets the rate of each site, in their order; sites without a rate are off. The thread notices
     /// it at its next message. Spans around that moment may begin too early.
     pub fn set(&self, rates: &[Rate]) {
-        let count = self.sites.names().len();
+        let count = self.count;
         let mut all = [Rate::Off; super::MAX_SITES];
         all[..count].iter_mut().zip(rates).for_each(|(to, &rate)| *to = rate);
         for (word, value) in self.words().iter().zip(switch::words(&all[..count])) {
@@ -224,12 +274,12 @@ impl Switches {
     }
 }
 
-fn begin(words: &[Word], sites: Sites, clock: &Clock) {
+fn begin(words: &[Word], names: &[SiteName], clock: &Clock) {
     let now = clock.stamp();
     words[TICKS_PER_SECOND].store(clock.rate().ticks_per_second.to_bits());
     words[ANCHOR_TICKS].store(now.ticks());
     words[ANCHOR_UTC_NS].store(u64::try_from(clock.utc(now).get()).unwrap_or(0));
-    layout::store_names(words, sites);
+    names.iter().zip(0..).for_each(|(name, place)| layout::store_name(words, place, name));
 }
 
 /// The path of the ring of a thread's spans.

@@ -56,18 +56,22 @@ pub(super) fn print(threads: &[Thread], output: &OutputArguments) -> anyhow::Res
     let mut rows = Rows::new(output.open()?, format, columns);
     for (thread, reader) in threads.iter().zip(&readers) {
         let owner = reader.owner();
-        for site in reader.sites() {
+        // A thread whose sites have not appeared yet has a row too.
+        let sites: Vec<_> = reader.sites().into_iter().map(Some).collect();
+        for site in if sites.is_empty() { vec![None] } else { sites } {
             rows.text(thread.name.escape_default());
             rows.integer(u64::from(owner.pid));
             rows.text(state_name(owner.state));
             rows.integer(reader.next_sequence().saturating_sub(1));
-            match site.name {
-                Some(name) => rows.text(name),
-                None => rows.text("damaged"),
+            match site.map(|site| site.name) {
+                Some(Some(name)) => rows.text(name),
+                Some(None) => rows.text("damaged"),
+                None => rows.absent(),
             }
-            match site.rate {
-                Some(rate) => rows.text(rate_text(rate)),
-                None => rows.text("damaged"),
+            match site.map(|site| site.rate) {
+                Some(Some(rate)) => rows.text(rate_text(rate)),
+                Some(None) => rows.text("damaged"),
+                None => rows.absent(),
             }
             rows.end_row()?;
         }

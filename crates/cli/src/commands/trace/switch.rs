@@ -92,7 +92,7 @@ fn switch(
     let all = || opened.iter().flat_map(|(_, reader)| reader.sites());
     for pattern in &arguments.sites {
         let names = all().filter_map(|site| site.name);
-        if !names.into_iter().any(|name| matches(pattern, name.as_str())) {
+        if pattern != "*" && !names.into_iter().any(|name| matches(pattern, name.as_str())) {
             let names: Vec<_> =
                 all().filter_map(|site| site.name).map(|name| name.to_string()).collect();
             bail!(
@@ -102,15 +102,17 @@ fn switch(
             );
         }
     }
+    let is_all = arguments.sites.iter().any(|pattern| pattern == "*");
     let mut switched = Vec::new();
     for (thread, reader) in opened {
         let sites = reader.sites();
-        if sites.iter().any(is_wanted) {
-            let rate_of = |site: &SiteStat| match is_wanted(site) {
-                true => rate,
-                false => site.rate.unwrap_or(Rate::Off),
-            };
-            let rates: Vec<Rate> = sites.iter().map(rate_of).collect();
+        if is_all || sites.iter().any(is_wanted) {
+            // Sites that appear later have no name that could be wanted.
+            let is_wanted = |place| sites.get(place).map_or(is_all, is_wanted);
+            let rates = reader.rates().into_iter().zip(0..);
+            let rates: Vec<Rate> = rates
+                .map(|(now, place)| if is_wanted(place) { rate } else { now.unwrap_or(Rate::Off) })
+                .collect();
             Request::ask(&reader, &rates).and_then(Request::wait).map_err(of_ask)?;
         }
         switched.push(thread);
