@@ -39,6 +39,14 @@ pub trait EventHandler {
         let _ = ts_recv_ns;
     }
 
+    /// A packet that was received at this time is at hand. Its events follow after
+    /// [`received`](Self::received), or later if earlier ones are missing, or never. A source
+    /// without packets does not call it.
+    #[inline(always)]
+    fn arrived(&mut self, ts_recv_ns: u64) {
+        let _ = ts_recv_ns;
+    }
+
     /// A part of the source is unreadable.
     fn damage(&mut self, damage: Damage);
 
@@ -100,6 +108,11 @@ impl<H: EventHandler> EventHandler for &mut H {
     #[inline(always)]
     fn received(&mut self, ts_recv_ns: u64) {
         (**self).received(ts_recv_ns);
+    }
+
+    #[inline(always)]
+    fn arrived(&mut self, ts_recv_ns: u64) {
+        (**self).arrived(ts_recv_ns);
     }
 
     fn damage(&mut self, damage: Damage) {

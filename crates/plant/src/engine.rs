@@ -93,6 +93,12 @@ pub trait Observer<B> {
         let _ = ts_recv_ns;
     }
 
+    /// A packet that was received at this time is at hand; its events may follow.
+    #[inline(always)]
+    fn arrived(&mut self, ts_recv_ns: u64) {
+        let _ = ts_recv_ns;
+    }
+
     /// A part of the source is unreadable. The report lists it in any case.
     fn damage(&mut self, damage: Damage) {
         let _ = damage;
@@ -295,6 +301,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
         self.observer.received(ts_recv_ns);
     }
 
+    #[inline(always)]
+    fn arrived(&mut self, ts_recv_ns: u64) {
+        self.observer.arrived(ts_recv_ns);
+    }
+
     fn damage(&mut self, damage: Damage) {
         self.observer.damage(damage);
     }
@@ -336,6 +347,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     #[inline(always)]
     fn received(&mut self, ts_recv_ns: u64) {
         self.observer.received(ts_recv_ns);
+    }
+
+    #[inline(always)]
+    fn arrived(&mut self, ts_recv_ns: u64) {
+        self.observer.arrived(ts_recv_ns);
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -260,6 +260,7 @@ impl LiveSource {
                 count += reader.receive(|datagram| {
                     self.bytes += datagram.bytes.len() as u64;
                     let times = (datagram.ts_recv_ns.unwrap_or(now_ns), now_ns);
+                    delivery.sink.handler.arrived(times.0);
                     self.session.packet(*origin, times, datagram.bytes, delivery);
                 })?;
             }

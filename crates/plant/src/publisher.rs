@@ -12,6 +12,7 @@
 //! stock. The clock is read and the board updated once in [`LOOK_EVERY`] messages, or with each
 //! message if they are paced. Messages about stocks and the market might allocate.
 
+mod attending;
 mod changes;
 mod heap;
 mod market;
@@ -58,9 +59,9 @@ pub const LOOK_EVERY: u32 = 15;
 const CHECKS_A_SAMPLE: u32 = 17;
 
 /// Period of synchronising with the kernel's clock, which takes about ten microseconds: while
-/// messages arrive, and while the plant is idle.
+/// messages arrive, and while the plant is idle or has spans of receive times.
 const ANCHOR_AT_WORK_NS: u64 = 60_000_000_000;
-const ANCHOR_IDLE_NS: u64 = 1_000_000_000;
+const ANCHOR_OFTEN_NS: u64 = 1_000_000_000;
 
 /// The state of a stock: a byte, looked up with each message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -308,21 +309,6 @@ impl<W: Publish> Publisher<W> {
         ControlFlow::Continue(())
     }
 
-    /// Ends the last stage of a message that was traced, and decides whether to attend to the next.
-    #[cold]
-    #[inline(never)]
-    fn prepare(&mut self) {
-        if self.seams.is_traced() {
-            self.pass(Seam::Shown, self.writer.position_bytes());
-        }
-        let until_traced = self.seams.next(self.timeline.clock(), self.counts.messages + 1);
-        self.is_attentive = self.is_always_attentive() || self.seams.is_on();
-        // A look just before a message that is traced, and one just after it.
-        let until_check = self.countdown;
-        self.countdown = until_traced.clamp(1, until_check);
-        self.until_check = until_check - self.countdown;
-    }
-
     /// Periodic work: reads the clock, updates the board, checks for the end.
     fn check(&mut self) -> ControlFlow<()> {
         // Before the clock is read: no record has the time before a wait, and no stage its length.
@@ -333,8 +319,10 @@ impl<W: Publish> Publisher<W> {
         if self.checks >= CHECKS_A_SAMPLE {
             self.checks = 0;
             self.writer.show_held();
+            // A receive time becomes a stamp by this anchor.
+            let is_exact = self.has_receive_times && self.seams.is_needed();
+            self.show_life(now_ns, if is_exact { ANCHOR_OFTEN_NS } else { ANCHOR_AT_WORK_NS });
             self.seams.sample();
-            self.show_life(now_ns, ANCHOR_AT_WORK_NS);
         }
         self.seams.look_at_switches();
         if self.is_to_end() || self.reason.is_some() || self.refused.is_some() {
@@ -359,49 +347,6 @@ impl<W: Publish> Publisher<W> {
         };
         self.reason = Some(reason);
         true
-    }
-
-    /// Whether every message needs a check: it is paced, or might be after the configured end.
-    fn is_always_attentive(&self) -> bool {
-        self.pacer.is_some() || self.until.is_some()
-    }
-
-    /// Before a message is applied: checks for the end, and waits until it is due.
-    #[cold]
-    #[inline(never)]
-    fn attend(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
-        let time = event.time.unwrap_or_default();
-        if self.until.is_some_and(|until| time >= until) {
-            self.reason = Some(StopReason::Until);
-            return ControlFlow::Break(());
-        }
-        self.seams.number = at.number;
-        self.pass(Seam::Decoded, at.offset);
-        self.wait(time)?;
-        if self.pacer.is_some() {
-            self.pass(Seam::Due, 0);
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// A message that was attended to passes from one stage to the next.
-    #[cold]
-    #[inline(never)]
-    fn pass(&mut self, seam: Seam, value: u64) {
-        if self.seams.is_on() {
-            self.seams.pass(seam, value, self.timeline.clock(), &self.board);
-        }
-    }
-
-    /// The records of a message that was attended to are made.
-    #[cold]
-    #[inline(never)]
-    fn recorded(&mut self, orders: usize) {
-        self.pass(Seam::Recorded, self.writer.next_sequence());
-        if self.seams.end_sample() {
-            self.board.show_orders(orders as u64);
-            self.is_attentive = self.is_always_attentive() || self.seams.is_on();
-        }
     }
 
     /// The common fields of the records of the last counted message.
@@ -517,6 +462,12 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
     #[inline]
     fn received(&mut self, ts_recv_ns: u64) {
         (self.ts_recv, self.has_receive_times) = (ts_recv_ns, true);
+        self.seams.received(ts_recv_ns, self.timeline.clock());
+    }
+
+    #[inline]
+    fn arrived(&mut self, ts_recv_ns: u64) {
+        self.seams.arrived(ts_recv_ns, self.timeline.clock());
     }
 
     fn damage(&mut self, damage: Damage) {
@@ -548,7 +499,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         self.writer.show_held();
         let now_ns = self.tell_time();
         self.board.show(&self.counts, now_ns);
-        self.show_life(now_ns, ANCHOR_IDLE_NS);
+        self.show_life(now_ns, ANCHOR_OFTEN_NS);
         if self.is_to_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

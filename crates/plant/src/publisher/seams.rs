@@ -4,16 +4,28 @@
 //! A stamp at a seam serves two receivers: the times of the stages on the board, of about one
 //! message in 255, and the [spans](nanotape_trace::spans) of the plant, of the messages that are
 //! switched on. The board's times are defined by stamps with fences; spans take the cheapest ones.
+//! The stages before the first seam are those of a [packet](packets), if the source has packets.
 //! Cost: the publisher stops for a message just before it. Others are not looked at.
+
+mod packets;
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_trace::spans::{Site, Sites, Switches, Tracer};
 
 use crate::board::{Board, Stage};
+use packets::Packets;
 
 /// The sites of the thread of a plant, in the order in which a message passes them.
-pub(crate) const SITES: Sites =
-    Sites::new(&["plant.decode", "plant.wait", "plant.book", "plant.records", "plant.ring"]);
+pub(crate) const SITES: Sites = Sites::new(&[
+    "plant.receive",
+    "plant.arbitrate",
+    "plant.queue",
+    "plant.decode",
+    "plant.wait",
+    "plant.book",
+    "plant.records",
+    "plant.ring",
+]);
 
 /// Where a stage ends. The value of its span is in parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +71,8 @@ pub(super) struct Seams {
     /// The tracer has one message in so many; `None` if all of its sites are off.
     rate: Option<u64>,
     /// The number of the message.
-    pub(super) number: u64,
+    number: u64,
+    packets: Packets,
     is_sampled: bool,
     is_traced: bool,
     /// The seam that was passed last.
@@ -68,7 +81,8 @@ pub(super) struct Seams {
 
 impl Seams {
     pub(super) fn new(now: Stamp, tracer: Option<Tracer>) -> Self {
-        Self { tracer, rate: None, number: 0, is_sampled: false, is_traced: false, last: now }
+        let (rate, number, packets) = (None, 0, Packets::default());
+        Self { tracer, rate, number, packets, is_sampled: false, is_traced: false, last: now }
     }
 
     pub(super) fn switches(&self) -> Option<Switches> {

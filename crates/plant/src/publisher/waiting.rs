@@ -10,7 +10,7 @@ use nanotape_ring::Publish;
 use nanotape_tape::{Pacer, WaitStrategy, Waiter};
 use nanotape_types::NanosSinceMidnight;
 
-use super::{ANCHOR_IDLE_NS, Publisher};
+use super::{ANCHOR_OFTEN_NS, Publisher};
 use crate::{board::Waiting, gate::Gate};
 
 /// Time between two checks of a recorder or follower that is too far behind.
@@ -76,7 +76,7 @@ impl<W: Publish> Publisher<W> {
     fn show_idle(&mut self) {
         let now_ns = self.tell_time();
         self.board.show(&self.counts, now_ns);
-        self.show_life(now_ns, ANCHOR_IDLE_NS);
+        self.show_life(now_ns, ANCHOR_OFTEN_NS);
     }
 
     /// Shows that the plant waits for followers to join. It has published nothing.

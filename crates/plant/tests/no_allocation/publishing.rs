@@ -13,6 +13,7 @@ use nanotape_harness::{
     Scratch, Task, allocations, check_the_counter, check_without_system_calls, skipped,
     without_system_calls,
 };
+use nanotape_market::EventHandler as _;
 use nanotape_plant::{
     BoardReader, BookEngine, PLANT_THREAD, PlantConfig, PlantRun, Publisher, ShutdownFlag,
     records::{RecordKind, RecordKinds},
@@ -84,12 +85,36 @@ fn in_file(folder: &Path, ring: &str) -> PlantRun {
     PlantRun::open(&config, ShutdownFlag::new()).unwrap()
 }
 
-/// The same with a span for each stage of each message.
-fn traced(folder: &Path, ring: &str) -> PlantRun {
-    let plant = in_file(folder, ring);
-    let switches = plant.trace_switches().unwrap();
-    switches.set(&vec![Rate::ALL; switches.count()]);
-    plant
+/// The same for packets of a live session, with a span for each stage of each message.
+struct Traced(PlantRun);
+
+/// Messages of a packet.
+const TOGETHER: u64 = 4;
+
+impl Traced {
+    fn new(folder: &Path, ring: &str) -> Self {
+        let plant = in_file(folder, ring);
+        let switches = plant.trace_switches().unwrap();
+        switches.set(&vec![Rate::ALL; switches.count()]);
+        Self(plant)
+    }
+}
+
+impl Publishes for Traced {
+    fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()> {
+        let mut live = self.0.live();
+        if at.number.is_multiple_of(TOGETHER) {
+            let ts_recv_ns = 1_000_000 * at.number;
+            live.arrived(ts_recv_ns);
+            // One packet in ten was kept.
+            live.received(ts_recv_ns - u64::from(at.number.is_multiple_of(10 * TOGETHER)));
+        }
+        handle_message(at, &message, live)
+    }
+
+    fn board(&self) -> BoardReader {
+        self.0.board()
+    }
 }
 
 /// Publishes the whole day once, so that tables have grown and stocks are known.
@@ -141,7 +166,7 @@ fn messages_about_orders_allocate_nothing_and_call_no_kernel() {
         let folder = Path::new(&folder);
         let day = fs::read(folder.join(DAY)).unwrap();
         let (mut heap, mut file) = (OnHeap::new(), in_file(folder, &task.role));
-        let mut traced = traced(folder, &format!("{}-traced", task.role));
+        let mut traced = Traced::new(folder, &format!("{}-traced", task.role));
         warm(&mut heap, &day);
         warm(&mut file, &day);
         warm(&mut traced, &day);
@@ -160,11 +185,12 @@ fn messages_about_orders_allocate_nothing_and_call_no_kernel() {
 
     check_allocations("a ring on the heap", OnHeap::new(), &day);
     check_allocations("a ring in a file", in_file(place.path(), "ring"), &day);
-    let plant = traced(place.path(), "traced");
-    let thread = trace_path(plant.ring(), PLANT_THREAD);
+    let plant = Traced::new(place.path(), "traced");
+    let thread = trace_path(plant.0.ring(), PLANT_THREAD);
     check_allocations("a traced plant", plant, &day);
     let spans = SpanReader::open(&thread, Start::Newest).unwrap().next_sequence();
-    assert!(spans > 4 * MESSAGES, "{spans} spans");
+    // Each message has at least six: those of a file, and those of its packet.
+    assert!(spans > 6 * MESSAGES, "{spans} spans");
     check_the_counter();
     if Clock::calibrate().source() != Source::TimeStampCounter {
         skipped("the clock here is the kernel's, which may be asked with system calls");

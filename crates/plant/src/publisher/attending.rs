@@ -1,0 +1,70 @@
+//! The messages that a publisher attends to: they are paced, might be after the configured end, or
+//! pass [seams](super::seams). All others are applied without a look at them.
+
+use std::ops::ControlFlow;
+
+use nanotape_market::{MarketEvent, Position};
+use nanotape_ring::Publish;
+
+use super::{Publisher, seams::Seam};
+use crate::records::StopReason;
+
+impl<W: Publish> Publisher<W> {
+    /// Ends the last stage of a message that was traced, and decides whether to attend to the next.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn prepare(&mut self) {
+        if self.seams.is_traced() {
+            self.pass(Seam::Shown, self.writer.position_bytes());
+        }
+        let until_traced = self.seams.next(self.timeline.clock(), self.counts.messages + 1);
+        self.is_attentive = self.is_always_attentive() || self.seams.is_on();
+        // A look just before a message that is traced, and one just after it.
+        let until_check = self.countdown;
+        self.countdown = until_traced.clamp(1, until_check);
+        self.until_check = until_check - self.countdown;
+    }
+
+    /// Whether every message needs a check: it is paced, or might be after the configured end.
+    pub(super) fn is_always_attentive(&self) -> bool {
+        self.pacer.is_some() || self.until.is_some()
+    }
+
+    /// Before a message is applied: checks for the end, and waits until it is due.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn attend(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
+        let time = event.time.unwrap_or_default();
+        if self.until.is_some_and(|until| time >= until) {
+            self.reason = Some(StopReason::Until);
+            return ControlFlow::Break(());
+        }
+        self.seams.enter(at.number, self.timeline.clock());
+        self.pass(Seam::Decoded, at.offset);
+        self.wait(time)?;
+        if self.pacer.is_some() {
+            self.pass(Seam::Due, 0);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A message that was attended to passes from one stage to the next.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pass(&mut self, seam: Seam, value: u64) {
+        if self.seams.is_on() {
+            self.seams.pass(seam, value, self.timeline.clock(), &self.board);
+        }
+    }
+
+    /// The records of a message that was attended to are made.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn recorded(&mut self, orders: usize) {
+        self.pass(Seam::Recorded, self.writer.next_sequence());
+        if self.seams.end_sample() {
+            self.board.show_orders(orders as u64);
+            self.is_attentive = self.is_always_attentive() || self.seams.is_on();
+        }
+    }
+}
