@@ -14,6 +14,7 @@ mod error;
 mod names;
 mod origin;
 mod progress;
+mod spans;
 mod standby;
 
 use std::{
@@ -37,6 +38,7 @@ use progress::RecorderProgress;
 #[doc(hidden)]
 pub use progress::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
 pub use progress::{RecorderReader, RecorderStat, RecorderState, recorder_path};
+use spans::RecorderSpans;
 pub use standby::open_when_free;
 
 use crate::{
@@ -92,6 +94,7 @@ pub struct Recorder {
     progress: Result<RecorderProgress, NotShown>,
     /// Shows the position to the plant, if the recorder has a name.
     named: Option<NamedFollower>,
+    spans: Option<RecorderSpans>,
 }
 
 /// Events that the recorder reports.
@@ -216,7 +219,8 @@ impl Recorder {
         let (now_ns, recorded, lost) = (None, 0, 0);
         let keeper = Keeper { appender, timeline, now_ns, shutdown, names, first, recorded, lost };
         let (ring, through_restarts) = (ring.to_owned(), *through_restarts);
-        let mut recorder = Self { ring, follow, keeper, through_restarts, progress, named };
+        let spans = RecorderSpans::start(&ring);
+        let mut recorder = Self { ring, follow, keeper, through_restarts, progress, named, spans };
         recorder.show(0);
         if let Ok(progress) = &recorder.progress {
             progress.set_state(RecorderState::Recording);
@@ -257,7 +261,7 @@ impl Recorder {
         &mut self,
         report: &mut impl FnMut(RecorderEvent<'_>),
     ) -> Result<Result<Step, RingError>, RecorderError> {
-        let Self { follow, keeper, progress, named, .. } = self;
+        let Self { follow, keeper, progress, named, spans, .. } = self;
         let mut progress = progress.as_mut().ok();
         let before = keeper.recorded;
         let position_bytes = follow.tape().reader().position_bytes();
@@ -277,9 +281,14 @@ impl Recorder {
         };
         keeper.now_ns = None;
         let mut kept = Ok(());
-        let step = follow.step(|item| {
-            kept = keeper.keep(item, &mut shown);
-            if kept.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        let step = follow.step_by(|source| {
+            spans.iter_mut().for_each(|spans| spans.begin_poll(source.reader().region()));
+            source.poll(|item| {
+                spans.iter_mut().for_each(|spans| spans.read(&item));
+                kept = keeper.keep(item, &mut shown);
+                spans.iter_mut().for_each(RecorderSpans::appended);
+                if kept.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })
         });
         kept?;
         if matches!(step, Ok(Step::Read)) {
@@ -316,6 +325,7 @@ impl Recorder {
         if let Some(named) = &self.named {
             named.show(next, position);
         }
+        self.spans.iter_mut().for_each(RecorderSpans::shown);
     }
 
     /// The result so far.

@@ -36,6 +36,7 @@ mod event;
 mod feed;
 mod filter;
 mod join;
+mod polling;
 mod stored_names;
 mod symbols;
 mod window;
@@ -46,24 +47,23 @@ use std::{
     time::Duration,
 };
 
-use completed::Completed;
 use error::Failed;
 pub use error::SubscribeError;
 pub use event::{Delivery, Event, Handover, Opening};
-use feed::{Amount, Entry, Feed};
-use filter::SubscriptionFilter;
+use feed::{Amount, Feed};
 use nanotape_history::LocalBooks;
-use nanotape_ring::{Rejoin, Start, Subscribe as _};
-use nanotape_tape::{Follow, Item, Progress, ShutdownFlag, Step, Tape as _, WriterState};
+use nanotape_ring::{Rejoin, Start};
+use nanotape_tape::{Follow, ShutdownFlag, Step, Tape as _, WriterState};
 use nanotape_types::{StockLocate, Symbol};
+use polling::Polling;
 pub(crate) use symbols::SymbolTable;
 use window::Window;
 
 use crate::{
     BoardReader, RunError,
-    followers::NamedFollower,
     records::{Notice, Record, RecordKind, RecordKinds},
     run::Ended,
+    traces::ReaderTrace,
 };
 
 /// Options of a subscriber.
@@ -88,21 +88,18 @@ pub struct Subscription {
     name: Option<String>,
     through_restarts: bool,
     quiet_after: Option<Duration>,
+    is_traced: bool,
 }
 
 /// A reader of a plant's ring, or of its journal.
 #[derive(Debug)]
 pub struct Subscriber {
     follow: Follow<Feed>,
-    /// Shows the position to the plant, if the subscriber has a name.
-    named: Option<NamedFollower>,
+    polling: Polling,
     /// The first record of the run that was joined: only a stop after it is the end.
     run_first: u64,
     path: PathBuf,
     opening: Option<Opening>,
-    filter: SubscriptionFilter,
-    /// The rejoin option after a lap, until the first read has reported what was lost before it.
-    rejoin: Option<Rejoin>,
     /// The last record that [`next`](Self::next) returned.
     record: Vec<u8>,
     /// The last report that [`next`](Self::next) returned.
@@ -130,6 +127,7 @@ impl Subscription {
             name: None,
             through_restarts: false,
             quiet_after: None,
+            is_traced: false,
         }
     }
 
@@ -221,6 +219,15 @@ impl Subscription {
         self
     }
 
+    /// Gives the subscriber of a ring [spans](nanotape_trace::spans), which are switched with those
+    /// of the plant: `tap.read`, `tap.print` while an event is visited, and `tap.write` up to
+    /// [`written`](Subscriber::written).
+    #[must_use]
+    pub fn traced(mut self) -> Self {
+        self.is_traced = true;
+        self
+    }
+
     /// Delivers only records of these times of the exchange, in ns since the UNIX epoch: from the
     /// first one (inclusive) to the second one (exclusive), where the subscriber ends with
     /// [`Step::Complete`]. A record without a time has that of the record before it. In a journal,
@@ -277,9 +284,9 @@ impl Subscriber {
     pub fn next(&mut self) -> Result<Option<Event<'_>>, SubscribeError> {
         let (mut found, mut is_digest_same) = (None, None);
         while found.is_none() && !self.is_over {
-            let Self { follow, named, path, filter, rejoin, record, reported, .. } = self;
+            let Self { follow, polling, path, record, reported, .. } = self;
             let step = follow.step_by(|source| {
-                poll_or_wait(source, filter, rejoin, named, Amount::One, |event| {
+                polling.poll_or_wait(source, Amount::One, |event| {
                     let mut of_record = |delivery: Delivery<'_>| {
                         record.clear();
                         record.extend_from_slice(delivery.bytes);
@@ -299,7 +306,7 @@ impl Subscriber {
                     ControlFlow::Continue(())
                 })
             });
-            let step = filter.end_of(step.map_err(|error| error.on(path))?);
+            let step = polling.filter.end_of(step.map_err(|error| error.on(path))?);
             self.is_over = matches!(step, Step::Gone(_) | Step::Shutdown | Step::Complete);
         }
         let (sequence, type_id, symbol, is_stop) = match found {
@@ -311,9 +318,10 @@ impl Subscriber {
             Some(Ok(found)) => found,
         };
         self.is_over = is_stop && sequence >= self.run_first;
-        let (bytes, books) = (&*self.record, self.filter.books.as_ref());
-        let midnight_ns = self.filter.midnight_ns;
-        match self.filter.buffer.decode(sequence, type_id, bytes) {
+        let filter = &mut self.polling.filter;
+        let (bytes, books) = (&*self.record, filter.books.as_ref());
+        let midnight_ns = filter.midnight_ns;
+        match filter.buffer.decode(sequence, type_id, bytes) {
             Ok(Some(record)) => Ok(Some(Event::Record(Delivery {
                 sequence,
                 type_id,
@@ -335,23 +343,29 @@ impl Subscriber {
         &mut self,
         mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<Step, SubscribeError> {
-        let Self { follow, named, path, filter, rejoin, .. } = self;
-        let step = follow
-            .step_by(|feed| poll_or_wait(feed, filter, rejoin, named, Amount::Batch, &mut visit));
-        Ok(filter.end_of(step.map_err(|error| error.on(path))?))
+        let Self { follow, polling, path, .. } = self;
+        let step = follow.step_by(|feed| polling.poll_or_wait(feed, Amount::Batch, &mut visit));
+        Ok(polling.filter.end_of(step.map_err(|error| error.on(path))?))
     }
 
     /// Reads available messages, at most one buffer, and passes wanted events to `visit`. Returns
     /// how many messages it has passed, wanted or not, lost or not; 0 if idle. Never waits.
     pub fn poll(&mut self, mut visit: impl FnMut(Event<'_>)) -> Result<u64, SubscribeError> {
         let before = self.next_sequence();
-        let Self { follow, named, path, filter, rejoin, .. } = self;
-        let polled = poll(follow.tape_mut(), filter, rejoin, named, Amount::Batch, |event| {
+        let Self { follow, polling, path, .. } = self;
+        let polled = polling.poll(follow.tape_mut(), Amount::Batch, |event| {
             visit(event);
             ControlFlow::Continue(())
         });
         let _ = polled.map_err(|error| error.on(path))?;
         Ok(self.next_sequence() - before)
+    }
+
+    /// For the spans of a [traced](Subscription::traced) subscriber: what was made of the events so
+    /// far is visible to others.
+    #[inline]
+    pub fn written(&mut self) {
+        self.polling.spans.iter_mut().for_each(ReaderTrace::shown);
     }
 
     /// The sequence number of the next message.
@@ -373,17 +387,17 @@ impl Subscriber {
     /// The symbol of a stock, if known.
     pub fn symbol(&mut self, locate: StockLocate) -> Option<Symbol> {
         let sequence = self.next_sequence();
-        self.filter.symbols.symbol(locate, sequence)
+        self.polling.filter.symbols.symbol(locate, sequence)
     }
 
     /// All stocks that are known so far.
     pub fn symbols(&self) -> Vec<(StockLocate, Symbol)> {
-        self.filter.symbols.all(self.next_sequence())
+        self.polling.filter.symbols.all(self.next_sequence())
     }
 
     /// The board of the current run, if any: midnight, date, counters.
     pub fn board(&self) -> Option<&BoardReader> {
-        self.filter.symbols.board(self.next_sequence())
+        self.polling.filter.symbols.board(self.next_sequence())
     }
 
     /// The result of the plant of a [day file](Subscription::open_day), which ends if it still
@@ -405,97 +419,11 @@ impl Subscriber {
 
     /// The exchange's midnight of the current run, if it is known.
     pub fn midnight_ns(&self) -> Option<u64> {
-        self.filter.midnight_ns
+        self.polling.filter.midnight_ns
     }
 
     /// The local books, if they are kept.
     pub fn books(&self) -> Option<&LocalBooks> {
-        self.filter.books.as_ref()
+        self.polling.filter.books.as_ref()
     }
-}
-
-/// Reads available messages, and delivers the wanted ones.
-#[inline]
-fn poll(
-    feed: &mut Feed,
-    filter: &mut SubscriptionFilter,
-    rejoin: &mut Option<Rejoin>,
-    named: &mut Option<NamedFollower>,
-    amount: Amount,
-    mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
-) -> Result<Progress, Failed> {
-    let mut bad = None;
-    let mut keep_first = |delivered: Result<ControlFlow<()>, _>| {
-        delivered.unwrap_or_else(|error| {
-            bad.get_or_insert(error);
-            ControlFlow::Continue(())
-        })
-    };
-    let polled = feed.poll(amount, |entry| match entry {
-        Entry::Item(Item::Message(message)) => keep_first(filter.deliver(&message, &mut visit)),
-        Entry::Opening(message) => {
-            // The plant did not publish it, so no digest has it.
-            let digests = filter.digests.take();
-            let flow = keep_first(filter.deliver(&message, &mut visit));
-            filter.digests = digests;
-            flow
-        }
-        Entry::Item(Item::Gap(gap)) => {
-            filter.lose(&gap);
-            named.as_mut().into_iter().for_each(|named| named.lose(&gap));
-            match filter.is_loss_inside(Some(&gap)) {
-                true => visit(Event::Lost(gap)),
-                false => ControlFlow::Continue(()),
-            }
-        }
-        // A ring uses each number once, and the journal of a ring has its numbers.
-        Entry::Item(Item::Reused(_)) => ControlFlow::Continue(()),
-        Entry::Handover(handover) => visit(Event::Healed(handover)),
-        Entry::Name(locate, symbol) => {
-            filter.name(locate, symbol);
-            ControlFlow::Continue(())
-        }
-        Entry::Reported { sequence, text } => {
-            filter.lose_one();
-            match filter.is_loss_inside(None) {
-                true => visit(Event::Reported { sequence, text }),
-                false => ControlFlow::Continue(()),
-            }
-        }
-    });
-    if rejoin.is_some()
-        && !matches!(polled, Ok(Progress::Nothing))
-        && let Some(reader) = feed.reader_mut()
-    {
-        reader.set_rejoin(rejoin.take().unwrap_or_default());
-    }
-    if let Some(named) = named
-        && let Some(reader) = feed.reader_mut()
-    {
-        named.show(reader.next_sequence(), reader.position_bytes());
-    }
-    if let Some(error) = bad {
-        // Good records after it were delivered too: the next poll continues without a gap.
-        filter.lose_one();
-        return Err(Failed::Bad(error));
-    }
-    polled
-}
-
-/// The same for a follower: a feed that waits for its recorder has not ended.
-#[inline]
-fn poll_or_wait(
-    feed: &mut Feed,
-    filter: &mut SubscriptionFilter,
-    rejoin: &mut Option<Rejoin>,
-    named: &mut Option<NamedFollower>,
-    amount: Amount,
-    visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
-) -> Result<Progress, Failed> {
-    let polled = poll(feed, filter, rejoin, named, amount, visit)?;
-    if polled == Progress::Nothing && feed.is_waiting() {
-        Completed::pause();
-        return Ok(Progress::Read);
-    }
-    Ok(polled)
 }

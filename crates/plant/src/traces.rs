@@ -4,6 +4,8 @@
 //! sites.
 //! Files: the [region](nanotape_trace::spans) of a thread is `RING.trace.NAME`.
 
+mod reading;
+
 use std::path::{Path, PathBuf};
 
 use nanotape_clock::Clock;
@@ -11,6 +13,7 @@ use nanotape_shm::{RegionOptions, beside};
 use nanotape_trace::spans::{TraceError, Tracer, TracerOptions, build_of_this_program};
 
 use crate::{beside::names_beside, config::TraceConfig, publisher::SITES};
+pub(crate) use reading::{RECORDER, ReaderTrace, RunNumbers, TAP};
 
 /// What the file name of a region has between that of its ring and the name of the thread.
 const MARK: &str = ".trace.";

@@ -2,7 +2,7 @@
 //! and answers requests to switch its spans.
 //!
 //! Where: [`PlantRun`](crate::PlantRun) starts it; the [`Publisher`](crate::Publisher) polls it
-//! together with the stop flag.
+//! together with the stop flag. Readers of a ring have one for their [spans](crate::traces) alone.
 //! Protocol: a thread compares each path and length with the open file, every [`LOOK_EVERY`]. It
 //! stores the first loss and ends.
 //! Failure: new readers cannot open a ring that was removed or truncated, so the plant stops.
@@ -42,11 +42,22 @@ struct Found {
 
 impl Watch {
     /// Starts to check these regions, and to answer requests.
-    pub(crate) fn start(regions: Vec<SharedRegion>, answers: Option<Answers>) -> io::Result<Self> {
+    pub(crate) fn start(
+        regions: Vec<SharedRegion>,
+        mut answers: Option<Answers>,
+    ) -> io::Result<Self> {
+        Self::calling(regions, move || answers.iter_mut().for_each(Answers::look))
+    }
+
+    /// Starts to check these regions, and calls `look` after each check.
+    pub(crate) fn calling(
+        regions: Vec<SharedRegion>,
+        look: impl FnMut() + Send + 'static,
+    ) -> io::Result<Self> {
         let found = Arc::<Found>::default();
         let thread = thread::Builder::new().name("watch".to_owned()).spawn({
             let found = Arc::clone(&found);
-            move || found.look_for_loss(&regions, answers)
+            move || found.look_for_loss(&regions, look)
         })?;
         Ok(Self { found, thread: Some(thread) })
     }
@@ -59,14 +70,14 @@ impl Watch {
 }
 
 impl Found {
-    fn look_for_loss(&self, regions: &[SharedRegion], mut answers: Option<Answers>) {
+    fn look_for_loss(&self, regions: &[SharedRegion], mut look: impl FnMut()) {
         while !self.is_over.load(Ordering::Relaxed) {
             if let Some(error) = regions.iter().find_map(loss_of) {
                 // No other thread stores it.
                 let _ = self.loss.set(error);
                 return;
             }
-            answers.iter_mut().for_each(Answers::look);
+            look();
             thread::park_timeout(LOOK_EVERY);
         }
     }

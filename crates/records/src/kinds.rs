@@ -69,6 +69,22 @@ impl RecordKind {
         }
     }
 
+    /// The number of the message that such a record was published for, modulo 2^32. `None` for
+    /// kinds without numbers, for orders of a snapshot, and for bytes that are not such a record.
+    #[inline]
+    pub fn message_of(self, bytes: &[u8]) -> Option<u32> {
+        let (number, flags) = match self {
+            Self::Mbo => (offset_of!(dbn::MboMsg, sequence), offset_of!(dbn::MboMsg, flags)),
+            Self::Bbo => (offset_of!(dbn::Mbp1Msg, sequence), offset_of!(dbn::Mbp1Msg, flags)),
+            Self::Trades => (offset_of!(dbn::TradeMsg, sequence), offset_of!(dbn::TradeMsg, flags)),
+            Self::Status | Self::Definitions | Self::Imbalances => return None,
+        };
+        let is_of_message =
+            bytes.len() == self.length() && bytes[flags] & dbn::flags::SNAPSHOT == 0;
+        let number = bytes.get(number..)?.first_chunk().filter(|_| is_of_message)?;
+        Some(u32::from_le_bytes(*number))
+    }
+
     /// The schema of a DBN file that has only such records.
     pub const fn schema(self) -> dbn::Schema {
         match self {

@@ -51,5 +51,6 @@ mod terminals;
 mod time_travel;
 mod trace;
 mod trace_collect;
+mod trace_readers;
 mod trades;
 mod wait_for;

@@ -160,6 +160,11 @@ impl BoardReader {
         waiting::load(|word| self.word(word))
     }
 
+    /// The number of the last message, as of the last periodic check; 0 before it.
+    pub(crate) fn messages(&self) -> u64 {
+        self.word(layout::MESSAGES)
+    }
+
     /// Named followers that the plant waits for before its first record; 0: it waits for none.
     pub fn wait_for(&self) -> u64 {
         self.word(layout::WAIT_FOR)

@@ -21,6 +21,7 @@ use super::{
     dbn::DbnFeed,
     feed::Feed,
     filter::{CheckedDigests, SubscriptionFilter},
+    polling::Polling,
     symbols::SymbolTable,
 };
 use crate::{
@@ -28,6 +29,7 @@ use crate::{
     followers::{FollowerError, FollowerStart, NamedFollower, follower_path},
     recorder,
     records::RecordBuffer,
+    traces::{ReaderTrace, TAP},
 };
 
 /// Limit of attempts to join, while other processes keep replacing the ring.
@@ -62,7 +64,10 @@ impl Subscription {
         let feed = Feed::completed(completed);
         let symbols = SymbolTable::new(&path, Some(board), self.symbols.clone());
         let symbols = symbols.completed_from(&journal);
-        Ok(self.subscriber(feed, path, symbols, snapshot, rejoin, deadline))
+        let spans = self.spans(&path);
+        let mut subscriber = self.subscriber(feed, path, symbols, snapshot, rejoin, deadline);
+        subscriber.polling.spans = spans;
+        Ok(subscriber)
     }
 
     /// A ring alone. Creates the region of a named follower.
@@ -92,14 +97,21 @@ impl Subscription {
         let (is_named, follows_one) = (named.is_some(), !self.through_restarts);
         // A named follower has joined a living plant, and does not wait for the next one.
         let deadline = if is_named { Deadline::after(Duration::ZERO) } else { deadline };
+        let spans = self.spans(&path);
         let mut subscriber = self.subscriber(feed, path, symbols, None, rejoin, deadline);
+        subscriber.polling.spans = spans;
         if is_named {
-            (subscriber.named, subscriber.run_first) = (named, run_first);
+            (subscriber.polling.named, subscriber.run_first) = (named, run_first);
             if follows_one {
                 subscriber.follow.set_only_writer(epoch);
             }
         }
         Ok(subscriber)
+    }
+
+    /// The spans of the subscriber of this ring, if it is to have any.
+    fn spans(&self, ring: &Path) -> Option<ReaderTrace> {
+        if self.is_traced { ReaderTrace::start(ring, TAP) } else { None }
     }
 
     /// Checks a name before anything is waited for.
@@ -217,12 +229,10 @@ impl Subscription {
         }
         Subscriber {
             follow,
-            named: None,
+            polling: Polling { filter, rejoin, named: None, spans: None },
             run_first: 0,
             opening,
-            filter,
             path,
-            rejoin,
             record: Vec::new(),
             reported: String::new(),
             is_over: false,

@@ -10,6 +10,7 @@ mod hostile;
 mod mapping;
 mod messages;
 mod properties;
+mod reading_spans;
 mod recorded_names;
 mod recording;
 mod restarts;

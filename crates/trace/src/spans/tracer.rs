@@ -12,6 +12,7 @@ use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, SharedRegion, Word, 
 
 use super::{
     layout::{self, ANCHOR_TICKS, ANCHOR_UTC_NS, RATE, SWITCHES, TICKS_PER_SECOND},
+    reader::SpanReader,
     request::Answers,
     sites::{MAX_SITES, Site, SiteName, Sites},
     span::{SPAN_BYTES, Span},
@@ -83,7 +84,20 @@ impl Tracer {
         options: &TracerOptions,
     ) -> Result<Self, TraceError> {
         let names: Vec<SiteName> = sites.names().iter().map(|name| SiteName::of(name)).collect();
-        Self::create_with(path, (&names, names.len()), clock, options)
+        Self::create_with(path, (&names, names.len()), None, clock, options)
+    }
+
+    /// The same with the rate and the UTC of another thread of this machine, whose clock has the
+    /// same source: both threads then give a stamp the same time.
+    pub fn create_beside(
+        other: &SpanReader,
+        path: &Path,
+        sites: Sites,
+        clock: Clock,
+        options: &TracerOptions,
+    ) -> Result<Self, TraceError> {
+        let names: Vec<SiteName> = sites.names().iter().map(|name| SiteName::of(name)).collect();
+        Self::create_with(path, (&names, names.len()), Some(other), clock, options)
     }
 
     /// As [`Tracer::create`], for a program whose sites appear while it runs: see
@@ -93,12 +107,13 @@ impl Tracer {
         clock: Clock,
         options: &TracerOptions,
     ) -> Result<Self, TraceError> {
-        Self::create_with(path, (&[], MAX_SITES), clock, options)
+        Self::create_with(path, (&[], MAX_SITES), None, clock, options)
     }
 
     fn create_with(
         path: &Path,
         (names, count): (&[SiteName], usize),
+        other: Option<&SpanReader>,
         clock: Clock,
         options: &TracerOptions,
     ) -> Result<Self, TraceError> {
@@ -106,7 +121,14 @@ impl Tracer {
         let (spans, _) = slots::Writer::replace(&ring, options.spans, SPAN_BYTES, &options.region)
             .map_err(|error| TraceError::Ring { path: ring, error: Box::new(error) })?;
         let spec = layout::spec(count, options.build);
-        let begin = |words: &[Word]| begin(words, names, &clock);
+        let begin = |words: &[Word]| {
+            begin(words, names, &clock);
+            for place in [TICKS_PER_SECOND, ANCHOR_TICKS, ANCHOR_UTC_NS] {
+                if let Some(other) = other {
+                    words[place].store(other.region().words()[place].load());
+                }
+            }
+        };
         // The ring comes first: a reader that finds the region finds its ring.
         let (region, _) = OwnedRegion::replace(path, spec, &options.region, begin)?;
         Ok(Self::on(region, (count, names.len()), spans, clock))

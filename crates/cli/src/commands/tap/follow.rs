@@ -155,6 +155,7 @@ impl<'a> Tap<'a> {
         }
         let left_out = printer.left_out();
         let finished = printer.finish(&subscriber);
+        subscriber.written();
         match counts.lost {
             0 => note(format_args!("{counts}")),
             _ => tell(format_args!("{counts}")),
@@ -221,7 +222,10 @@ impl<'a> Tap<'a> {
                 return Ok(end);
             }
             match step {
-                Step::Idle => self.reading.printer.flush()?,
+                Step::Idle => {
+                    self.reading.printer.flush()?;
+                    self.subscriber.written();
+                }
                 Step::Quiet => self.tell_wait(),
                 Step::Gone(WriterState::Dead) if self.reading.is_strict => {
                     let ring = self.subscriber.ring().display();

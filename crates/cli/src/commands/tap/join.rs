@@ -42,7 +42,7 @@ pub(super) fn join(
     }
     if input.kind() == InputKind::Ring {
         // Then it reports what the plant waits for.
-        subscription = subscription.quiet_after(QUIET);
+        subscription = subscription.quiet_after(QUIET).traced();
     }
     if command.through_restarts {
         subscription = subscription.through_restarts();

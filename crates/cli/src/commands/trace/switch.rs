@@ -3,6 +3,7 @@
 use anyhow::bail;
 use clap::Args;
 use nanotape_ring::Start;
+use nanotape_shm::OwnerState;
 use nanotape_trace::spans::{AskError, Rate, Request, SiteStat, SpanReader};
 
 use super::{
@@ -19,9 +20,9 @@ Examples:
   nanotape trace on equities --sites plant.book
   nanotape trace on 4711 --sites 'plant.*'
 
-Sites that are not named stay as they are. N is rounded up to a power of two. The process answers within
-a quarter of a second, and the command then prints all sites. It asks only processes of its own user
-that run its own build.
+Sites that are not named stay as they are. N is rounded up to a power of two. The plant, its recorder and
+its taps answer within a quarter of a second each, and the command then prints all sites. It asks only
+processes of its own user that run its own build. Threads that have ended are left out.
 
 Exit status: 0 the sites are switched; 2 they are not.")]
 pub(super) struct OnCommand {
@@ -103,19 +104,28 @@ fn switch(
         }
     }
     let is_all = arguments.sites.iter().any(|pattern| pattern == "*");
-    let mut switched = Vec::new();
+    // A reader of the ring that was killed does not keep the others from being switched.
+    let is_alive = |reader: &SpanReader| reader.owner().state == OwnerState::Alive;
+    let is_any_alive = opened.iter().any(|(_, reader)| is_alive(reader));
+    let (mut switched, mut refused) = (Vec::new(), None);
     for (thread, reader) in opened {
         let sites = reader.sites();
-        if is_all || sites.iter().any(is_wanted) {
+        let has_wanted = is_all || sites.iter().any(is_wanted);
+        if has_wanted && (is_alive(&reader) || !is_any_alive) {
             // Sites that appear later have no name that could be wanted.
             let is_wanted = |place| sites.get(place).map_or(is_all, is_wanted);
             let rates = reader.rates().into_iter().zip(0..);
             let rates: Vec<Rate> = rates
                 .map(|(now, place)| if is_wanted(place) { rate } else { now.unwrap_or(Rate::Off) })
                 .collect();
-            Request::ask(&reader, &rates).and_then(Request::wait).map_err(of_ask)?;
+            // The others are asked all the same.
+            let asked = Request::ask(&reader, &rates).and_then(Request::wait);
+            refused = refused.or(asked.map_err(of_ask).err());
         }
         switched.push(thread);
+    }
+    if let Some(error) = refused {
+        return Err(error);
     }
     list::print(&switched, output)?;
     Ok(Status::Good)

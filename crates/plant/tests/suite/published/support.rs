@@ -40,6 +40,15 @@ impl Folder {
         config
     }
 
+    /// The names of its files that begin so, sorted.
+    pub(crate) fn names(&self, beginning: &str) -> Vec<String> {
+        let files = fs::read_dir(self.path("")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with(beginning)).collect();
+        names.sort();
+        names
+    }
+
     pub(crate) fn ring(&self) -> String {
         self.path("ring").display().to_string()
     }
