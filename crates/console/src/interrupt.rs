@@ -1,5 +1,6 @@
 //! SIGINT, SIGTERM and SIGHUP: a request to end for a command that ends cleanly; any other command
-//! dies of the signal, without an unfinished file.
+//! dies of the signal, without an unfinished file. SIGUSR1: a request of a user to a command that
+//! has something to do for it.
 //!
 //! Protocol: a thread receives the signals from the first call of [`install`], or from the first
 //! [`Unfinished`] file. With a shutdown flag, the first signal sets it. Any other signal removes
@@ -13,7 +14,7 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     thread,
 };
 
@@ -21,7 +22,8 @@ use crate::screen;
 use anyhow::Context as _;
 use nanotape_tape::ShutdownFlag;
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP},
+    consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1},
+    flag,
     iterator::{Handle, Signals},
     low_level::emulate_default_handler,
 };
@@ -54,6 +56,13 @@ pub fn install() -> anyhow::Result<ShutdownFlag> {
     let signals = [SIGINT, SIGTERM].into_iter().chain(hangup);
     state.receive(signals).context("cannot install signal handlers")?;
     Ok(shutdown)
+}
+
+/// Returns a flag that each SIGUSR1 from now on sets, which would end the process otherwise.
+pub fn user_signal() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::<AtomicBool>::default();
+    flag::register(SIGUSR1, Arc::clone(&flag)).context("cannot install a handler for SIGUSR1")?;
+    Ok(flag)
 }
 
 /// A file under a temporary name. It is removed if the value is dropped, or if a signal ends the
@@ -162,7 +171,7 @@ fn is_ignored(signal: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use signal_hook::consts::{SIGPIPE, SIGUSR1};
+    use signal_hook::consts::SIGPIPE;
 
     use super::*;
 

@@ -147,6 +147,7 @@ fn a_flight_recorder_copies_slow_messages_and_the_last_spans_of_a_killed_plant()
     }
     for (wrong, expected) in [
         (&["-o", "x.pftrace"][..], "nothing to wait for: use --above TIME"),
+        (&["--now", "--on-signal", "-o", "x.pftrace"], "cannot be used with"),
         (&["--now"], "no file for the copies: use -o FILE"),
         (&["--now", "-o", "x.csv"], "unknown suffix"),
         (&["--site", "plant.bok=1us", "-o", "x.fxt"], "no thread has a site plant.bok"),
@@ -155,6 +156,35 @@ fn a_flight_recorder_copies_slow_messages_and_the_last_spans_of_a_killed_plant()
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{wrong:?}");
         assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_signal_is_a_trigger() {
+    let (folder, ring, _plant, _) = plant("recorded-signal");
+    trace(&["on", ring.path()]);
+    let file = |name: &str| folder.path(name);
+    eventually("a message has all of its spans", || spans(&ring).len() > 50);
+    let path = file("asked.json");
+    let options = ["--on-signal", "--copies", "2", "-o", &path];
+    let mut recorder = Running::start(&[&["trace", "record", ring.path()], &options[..]].concat());
+    let begun = recorder.hear_line_of_stderr();
+    let expected = format!("kill -USR1 {}\n", recorder.process.id());
+    assert!(begun.ends_with(&expected), "{begun}");
+    for name in ["asked.json", "asked-2.json"] {
+        recorder.signal(Signal::USR1);
+        eventually("a copy", || fs::exists(file(name)).unwrap());
+        let copy = json(&fs::read_to_string(file(name)).unwrap());
+        let events = copy["traceEvents"].as_array().unwrap();
+        assert!(events.iter().any(|event| event["name"] == "plant.book"), "{name}");
+        assert!(events.iter().any(|event| event["name"] == "trigger: request"), "{name}");
+    }
+    let (status, _, stderr) = recorder.end();
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(
+        stderr.contains("requests: 2 triggers, 2 copied, 0 in the copy of another"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("; SIGUSR1"), "{stderr}");
 }
 
 #[test]

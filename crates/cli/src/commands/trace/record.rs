@@ -2,7 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
@@ -32,10 +35,13 @@ Examples:
   nanotape trace record equities --above 20us -o slow.pftrace
   nanotape trace record equities --site plant.book=5us --copies 1 -o book.fxt
   nanotape trace record equities --now -o last.json     what is there, also of a killed plant
+  nanotape trace record equities --on-signal -o asked.pftrace   a copy whenever SIGUSR1 comes, as from
+      kill -USR1 PID in another terminal
 
 Keeps the last spans of every thread, and writes a copy of them when a message takes longer than --above
-over all threads, or longer than --site in a stage. The first copy is FILE, the next ones FILE with -2, -3
-and so on before the suffix. The plant does nothing for it. Open .pftrace and .fxt files in
+over all threads, or longer than --site in a stage, and with each SIGUSR1: the first line on standard
+error has the number of the process. The first copy is FILE, the next ones FILE with -2, -3 and so on
+before the suffix. The plant does nothing for it. Open .pftrace and .fxt files in
 https://ui.perfetto.dev, .json also in chrome://tracing.
 
 A message of a paced plant waits until it is due, and --above counts the wait (plant.wait): use --site
@@ -60,8 +66,12 @@ pub(super) struct RecordCommand {
     sites: Vec<Condition>,
 
     /// Copy the spans that are there now, and end
-    #[arg(long, conflicts_with_all = ["above", "sites", "copies"])]
+    #[arg(long, conflicts_with_all = ["above", "sites", "copies", "on_signal"])]
     now: bool,
+
+    /// Copy only when SIGUSR1 comes, if there is neither --above nor --site
+    #[arg(long)]
+    on_signal: bool,
 
     /// End after N copies
     #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(1..))]
@@ -138,9 +148,14 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     let paths: Vec<PathBuf> = threads.into_iter().map(|thread| thread.path).collect();
     let recorder =
         Recorder::open(&command.target, &paths, command.options()?).map_err(of_flight)?;
-    note(format_args!("recording; memory: {}", bytes_text(recorder.bytes() as u64)));
+    let asked = interrupt::user_signal()?;
+    note(format_args!(
+        "recording; memory: {}; for a copy: kill -USR1 {}",
+        bytes_text(recorder.bytes() as u64),
+        std::process::id()
+    ));
     let writer = Writer { file, format, force: command.output.force };
-    let summary = record(command, recorder, &writer, &interrupt)?;
+    let summary = record(command, recorder, &writer, (&interrupt, &asked))?;
     report(&summary);
     Ok(if summary.off.is_some() { Status::Bad } else { Status::Good })
 }
@@ -149,8 +164,8 @@ impl RecordCommand {
     fn options(&self) -> anyhow::Result<Options> {
         let above = self.above.map(|time| Condition::Message { above_ns: nanos(time) });
         let conditions: Vec<Condition> = above.into_iter().chain(self.sites.clone()).collect();
-        if conditions.is_empty() && !self.now {
-            bail!("nothing to wait for: use --above TIME, --site SITE=TIME or --now");
+        if conditions.is_empty() && !self.now && !self.on_signal {
+            bail!("nothing to wait for: use --above TIME, --site SITE=TIME, --on-signal or --now");
         }
         Ok(Options {
             conditions,
@@ -169,7 +184,7 @@ fn record(
     command: &RecordCommand,
     mut recorder: Recorder,
     writer: &Writer,
-    interrupt: &ShutdownFlag,
+    (interrupt, asked): (&ShutdownFlag, &AtomicBool),
 ) -> anyhow::Result<Summary> {
     let clock = Clock::monotonic();
     let began = clock.stamp();
@@ -190,6 +205,9 @@ fn record(
             // Before the poll: what ended threads have written is read by then. It asks the kernel.
             let is_over = polls.is_multiple_of(POLLS_A_CHECK) && recorder.is_over();
             polls += 1;
+            if asked.swap(false, Ordering::Relaxed) {
+                recorder.request("SIGUSR1", clock.utc_ns());
+            }
             let now_ns = clock.nanos_between(began, clock.stamp());
             let polled = recorder.poll(now_ns, thread_run_ns);
             if let Some(snapshot) = polled.snapshot {
