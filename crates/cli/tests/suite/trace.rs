@@ -44,7 +44,7 @@ fn spans(ring: &Ring) -> Vec<Value> {
 }
 
 /// A plant at the recorded pace.
-pub(crate) fn plant(name: &str) -> (Folder, Ring, Running, u64) {
+fn plant(name: &str) -> (Folder, Ring, Running, u64) {
     let folder = Folder::new(name);
     let ring = Ring::new(name);
     let day = folder.day(100_000, 20);

@@ -15,9 +15,10 @@ use serde_json::Value;
 use crate::{
     support::{
         Folder, nanotape,
+        plants::{DATE, Ring},
         running::{Running, json, objects},
     },
-    trace::{plant, trace},
+    trace::trace,
 };
 
 fn dump(target: &str) -> Vec<Value> {
@@ -33,14 +34,20 @@ fn stat(target: &str) -> Vec<Value> {
 
 #[test]
 fn a_recording_of_a_killed_plant_has_what_its_rings_have() {
-    let (folder, ring, mut plant, _) = plant("collected");
+    let (folder, ring) = (Folder::new("collected"), Ring::new("collected"));
+    let day = folder.day(100_000, 20);
+    // Some thousand messages in a second, so that nothing is lost.
+    let run = ["run", "--input", &day, "--date", DATE, "--ring", ring.path(), "--pace", "200x"];
+    let pace = ["--pace-from", "09:30", "--format", "json"];
+    let mut plant = Running::start(&[&run[..], &pace].concat());
+    assert_eq!(plant.hear_json()["event"], "start");
     let recording = folder.path("spans");
     trace(&["on", ring.path()]);
     let collect = ["trace", "collect", ring.path(), "-o", &recording, "--segment", "64KiB"];
     let mut collector = Running::start(&[&collect[..], &["--format", "json"]].concat());
     eventually("spans of several segments", || {
         let list = objects(&trace(&["list", ring.path()]));
-        list[0]["spans"].as_u64().unwrap() > 5_000
+        list[0]["spans"].as_u64().unwrap() > 6_000
     });
     plant.signal(Signal::KILL);
     plant.end();
