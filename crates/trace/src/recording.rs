@@ -2,7 +2,7 @@
 //!
 //! Where: a [`Collector`] drains the rings of the threads of a program, and a command appends its
 //! entries to a journal. A reader passes the excerpts of the journal to a [`Decoder`], which
-//! returns what a [`SpanReader`](crate::spans::SpanReader) of the ring would have returned.
+//! returns what a [`SpanReader`] of the ring would have returned.
 //! Layout: `docs/formats/spans-journal.md`. This crate knows the bytes of an entry, but not the
 //! journal.
 //! Bounds: an entry has at most [`MAX_SPANS`] spans, a decoder keeps at most [`MAX_THREADS`]
