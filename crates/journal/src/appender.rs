@@ -178,14 +178,35 @@ impl<D: Disk> Appender<D> {
         ts_ns: u64,
         payload: &[u8],
     ) -> Result<u64, JournalError> {
+        let sequence = self.append_unsynced(type_id, ts_ns, payload)?;
+        self.sync_if_due()?;
+        Ok(sequence)
+    }
+
+    /// The same without the sync that the policy may require after it. The caller does that with
+    /// [`sync_if_due`](Self::sync_if_due), such as to know how long each takes.
+    #[inline]
+    pub fn append_unsynced(
+        &mut self,
+        type_id: u16,
+        ts_ns: u64,
+        payload: &[u8],
+    ) -> Result<u64, JournalError> {
         if !self.is_ready_for(payload.len(), ts_ns) {
             self.make_room(payload.len(), ts_ns)?;
         }
         let writer = writer(self);
         let sequence = writer.append(type_id, ts_ns, payload);
         let at = writer.place().at;
-        self.committed(1, at)?;
+        self.count(1, at);
         Ok(sequence)
+    }
+
+    /// Syncs if the policy requires it after so many excerpts; returns whether it did.
+    #[inline]
+    pub fn sync_if_due(&mut self) -> Result<bool, JournalError> {
+        let is_due = self.unsynced >= self.sync_after;
+        if is_due { self.sync().map(|()| true) } else { Ok(false) }
     }
 
     /// Reserves room for an excerpt with `length` bytes of payload, to be written in place and
@@ -312,12 +333,18 @@ impl<D: Disk> Appender<D> {
             && !self.exchange.has_alarm()
     }
 
-    /// Updates the counts after a commit; the next excerpt begins at word `at`.
+    /// Updates the counts after a commit, and syncs if that is due; the next excerpt begins at word
+    /// `at`.
     #[inline(always)]
     fn committed(&mut self, count: u64, at: usize) -> Result<(), JournalError> {
+        self.count(count, at);
+        self.sync_if_due().map(drop)
+    }
+
+    #[inline(always)]
+    fn count(&mut self, count: u64, at: usize) {
         self.exchange.progress.set(at);
         self.unsynced += count;
-        if self.unsynced >= self.sync_after { self.sync() } else { Ok(()) }
     }
 
     fn finish(&mut self) -> Result<(), JournalError> {

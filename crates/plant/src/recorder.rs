@@ -287,6 +287,9 @@ impl Recorder {
                 spans.iter_mut().for_each(|spans| spans.read(&item));
                 kept = keeper.keep(item, &mut shown);
                 spans.iter_mut().for_each(RecorderSpans::appended);
+                if kept.is_ok() {
+                    kept = keeper.sync(spans);
+                }
                 if kept.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             })
         });
@@ -410,10 +413,19 @@ impl Keeper {
             self.appender.skip_to(sequence)?;
         }
         let now_ns = self.now_ns();
-        if let Err(error) = self.appender.append(type_id, now_ns, payload) {
+        if let Err(error) = self.appender.append_unsynced(type_id, now_ns, payload) {
             self.retry(error, type_id, payload, report)?;
         }
         self.recorded += 1;
+        Ok(())
+    }
+
+    /// Syncs the journal if its policy requires that now.
+    #[inline(always)]
+    fn sync(&mut self, spans: &mut Option<RecorderSpans>) -> Result<(), RecorderError> {
+        if self.appender.sync_if_due()? {
+            spans.iter_mut().for_each(RecorderSpans::synced);
+        }
         Ok(())
     }
 
@@ -445,7 +457,7 @@ impl Keeper {
             self.shutdown.sleep(RETRY);
             self.now_ns = None;
             let now_ns = self.now_ns();
-            match self.appender.append(type_id, now_ns, payload) {
+            match self.appender.append_unsynced(type_id, now_ns, payload) {
                 Ok(_) => break,
                 Err(again) => error = again,
             }

@@ -1,5 +1,5 @@
-//! The spans of a recorder: reading a record, appending it to the journal, and showing the progress
-//! to the plant.
+//! The spans of a recorder: reading a record, appending it to the journal, syncing the journal, and
+//! showing the progress to the plant.
 
 use std::path::{Path, PathBuf};
 
@@ -47,10 +47,16 @@ impl RecorderSpans {
         }
     }
 
-    /// It was appended, and synced if the policy of the journal requires that now.
+    /// It was appended.
     #[inline]
     pub(super) fn appended(&mut self) {
         self.trace.done();
+    }
+
+    /// The journal was synced after it.
+    #[inline]
+    pub(super) fn synced(&mut self) {
+        self.trace.synced();
     }
 
     /// The progress is shown.

@@ -42,11 +42,14 @@ pub(crate) struct Stages {
     read: Site,
     /// The thread's work on it is done (its number on the ring).
     done: Site,
+    /// It is on the disk (its number on the ring), if the thread waits for that.
+    synced: Option<Site>,
     /// Others see the result (its number on the ring). Only of the last message before that.
     shown: Site,
 }
 
-const RECORDER_SITES: Sites = Sites::new(&["recorder.read", "recorder.append", "recorder.show"]);
+const RECORDER_SITES: Sites =
+    Sites::new(&["recorder.read", "recorder.append", "recorder.sync", "recorder.show"]);
 
 /// The stages of a recorder.
 pub(crate) const RECORDER: Stages = Stages {
@@ -54,6 +57,7 @@ pub(crate) const RECORDER: Stages = Stages {
     sites: RECORDER_SITES,
     read: RECORDER_SITES.site("recorder.read"),
     done: RECORDER_SITES.site("recorder.append"),
+    synced: Some(RECORDER_SITES.site("recorder.sync")),
     shown: RECORDER_SITES.site("recorder.show"),
 };
 
@@ -65,6 +69,7 @@ pub(crate) const TAP: Stages = Stages {
     sites: TAP_SITES,
     read: TAP_SITES.site("tap.read"),
     done: TAP_SITES.site("tap.print"),
+    synced: None,
     shown: TAP_SITES.site("tap.write"),
 };
 
@@ -237,6 +242,29 @@ impl ReaderTrace {
         if let Some(numbers) = self.current.take() {
             traced.span(self.stages.done, numbers, self.last..now);
             self.unshown = Some((numbers, now));
+        }
+        self.last = now;
+    }
+
+    /// The result of everything that was read is on the disk.
+    #[inline]
+    pub(crate) fn synced(&mut self) {
+        if self.rate != 0 {
+            self.end_synced();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_synced(&mut self) {
+        let Some(traced) = &mut self.traced else { return };
+        let now = traced.clock.stamp_unfenced().max(self.last);
+        // Only of the record before it: an earlier one has not waited for the sync alone.
+        if let (Some(site), Some((numbers, from))) = (self.stages.synced, &mut self.unshown)
+            && *from == self.last
+        {
+            traced.span(site, *numbers, *from..now);
+            *from = now;
         }
         self.last = now;
     }

@@ -5,6 +5,7 @@
 mod books;
 mod live;
 mod publishing;
+mod reading;
 
 use nanotape_harness::CountingAllocator;
 

@@ -24,7 +24,7 @@ use nanotape_synth::{Market, MarketConfig};
 use nanotape_trace::spans::{Rate, SpanReader};
 use nanotape_wire::{framing::binary_file::Records, itch50::Message};
 
-const MESSAGES: u64 = 300_000;
+pub(crate) const MESSAGES: u64 = 300_000;
 
 /// Live orders to reserve memory for: more than the day has.
 const ORDERS: usize = 1 << 16;
@@ -35,10 +35,10 @@ const RING_BYTES: usize = 1 << 20;
 /// Where a child finds the day and creates its ring; its parent removes the folder.
 const FOLDER: &str = "NANOTAPE_TEST_FOLDER";
 
-const DAY: &str = "20191230.itch50";
+pub(crate) const DAY: &str = "20191230.itch50";
 
 /// A plant that takes single messages.
-trait Publishes {
+pub(crate) trait Publishes {
     fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()>;
 
     fn board(&self) -> BoardReader;
@@ -75,7 +75,7 @@ impl Publishes for PlantRun {
     }
 }
 
-fn in_file(folder: &Path, ring: &str) -> PlantRun {
+pub(crate) fn in_file(folder: &Path, ring: &str) -> PlantRun {
     let mut config = PlantConfig::default();
     config.input.file = folder.join(DAY);
     config.ring.name = folder.join(ring).display().to_string();
