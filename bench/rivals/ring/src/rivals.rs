@@ -86,9 +86,26 @@ impl Rival {
     pub(crate) fn version(&self) -> String {
         let lock = include_str!("../../Cargo.lock");
         let named = format!("name = \"{}\"\nversion = \"", self.package);
-        let locked = lock.split_once(&named).and_then(|(_, rest)| rest.split_once('"'));
+        // The last one is the newest: a rival of another comparison might use an older one.
+        let locked = lock.rsplit_once(&named).and_then(|(_, rest)| rest.split_once('"'));
         let kernel = || std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let version = locked.map(|(version, _)| version.to_owned());
         version.unwrap_or_else(|| format!("Linux {}", kernel().trim()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_those_that_are_asked_for() {
+        let asked = include_str!("../Cargo.toml");
+        for rival in ALL {
+            let wanted = format!("{} = {{ version = ", rival.package);
+            let line = asked.lines().find(|line| line.starts_with(&wanted));
+            let version = format!("\"={}\"", rival.version());
+            assert!(line.is_none_or(|line| line.contains(&version)), "{version}");
+        }
     }
 }
