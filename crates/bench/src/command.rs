@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    day_file::{Book, COUNT, Feed, Plant, RecorderJob, Replay, count},
+    day_file::{Book, COUNT, Feed, Plant, RecorderJob, Replay, Trace, count},
     engine::{
         Benchmark, WORKER,
         command::{TableArguments, run as table},
@@ -48,6 +48,7 @@ Examples:
   nanotape lab bench plant day.itch50         the time that ring and records add to a message
   nanotape lab bench replay day.itch50        a recorded plant, and its journal read again
   nanotape lab bench feed day.itch50          the live feed, from packets to records
+  nanotape lab bench trace day.itch50         spans, off and on, and the flight recorder
   nanotape lab bench ring                     the rings between processes
   nanotape lab bench gaps                     the meter of interruptions, and round trips
   nanotape lab bench journal                  the journal, and the speed of the disk
@@ -79,6 +80,8 @@ enum Table {
     Replay(Box<TableArguments<Replay>>),
     /// Measure the live feed, from packets to records and from the wire to a tap, on a day file
     Feed(TableArguments<Feed>),
+    /// Measure spans and the flight recorder, alone and in a plant, on a day file
+    Trace(TableArguments<Trace>),
     /// Measure the rings between processes, and the limits of this machine
     Ring(TableArguments<Ring>),
     /// Measure the meter of interruptions, and round trips of eight bytes
@@ -117,6 +120,7 @@ impl Hook {
             Plant::NAME => work::<Plant>(self.job),
             Replay::NAME => work::<Replay>(self.job),
             Feed::NAME => work::<Feed>(self.job),
+            Trace::NAME => work::<Trace>(self.job),
             RecorderJob::WORK => serde_json::from_value::<RecorderJob>(self.job)?.run(),
             Ring::NAME => work::<Ring>(self.job),
             Gaps::NAME => work::<Gaps>(self.job),
@@ -157,6 +161,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         Some(Table::Plant(arguments)) => return table(arguments),
         Some(Table::Replay(arguments)) => return table(arguments),
         Some(Table::Feed(arguments)) => return table(arguments),
+        Some(Table::Trace(arguments)) => return table(arguments),
         Some(Table::Ring(arguments)) => return table(arguments),
         Some(Table::Gaps(arguments)) => return table(arguments),
         Some(Table::Journal(arguments)) => return table(arguments),

@@ -1,10 +1,10 @@
 //! A day file through every structure of the books, compared with the limits of the machine, and
-//! through plants that publish its records, through the journal of such a plant, and as the packets
-//! of a live feed.
+//! through plants that publish its records, through the journal of such a plant, as the packets of
+//! a live feed, and through plants with spans.
 //!
-//! Where: `nanotape lab bench book`, `plant`, `replay` and `feed`. Every reading is a process of
-//! its own, so that heaps are fresh and the peak of memory is that of one variant. [`Survey`] finds
-//! damage in the file before anything is measured.
+//! Where: `nanotape lab bench book`, `plant`, `replay`, `feed` and `trace`. Every reading is a
+//! process of its own, so that heaps are fresh and the peak of memory is that of one variant.
+//! [`Survey`] finds damage in the file before anything is measured.
 //!
 //! To add a structure, add a line to `variants.rs`; to add a plant, one to `plant_variants.rs`.
 
@@ -21,6 +21,7 @@ mod publish;
 mod reading;
 mod replay;
 mod survey;
+mod trace;
 mod usage;
 mod variants;
 
@@ -40,6 +41,7 @@ pub(crate) use self::{
     profile::{COUNT, count},
     reading::DayReading,
     replay::{RecorderJob, Replay},
+    trace::Trace,
 };
 use crate::error::Error;
 

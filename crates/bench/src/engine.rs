@@ -19,7 +19,7 @@ pub(crate) mod command;
 mod cpus;
 mod folder;
 mod goal;
-mod line;
+pub(crate) mod line;
 mod measured;
 pub(crate) mod message;
 pub(crate) mod pace;

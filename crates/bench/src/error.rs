@@ -11,6 +11,7 @@ use nanotape_lab::text::in_full;
 use nanotape_plant::{RecorderError, RecordingError, RunError, SubscribeError};
 use nanotape_ring::{PublishError, ReadError, RingError, StartError};
 use nanotape_shm::{Refusal, RegionError};
+use nanotape_trace::{flight::FlightError, spans::TraceError};
 
 use crate::engine::TimedOut;
 
@@ -47,6 +48,10 @@ pub(crate) enum Error {
     Udp(#[from] UdpError),
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    #[error(transparent)]
+    Flight(#[from] FlightError),
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
     /// A reader received other bytes than the writer wrote.

@@ -41,7 +41,7 @@ impl Stopwatch {
 }
 
 /// Processor time of all threads of this process, in user mode and in the kernel.
-fn processor_nanos() -> u64 {
+pub(super) fn processor_nanos() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

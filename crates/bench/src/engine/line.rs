@@ -22,7 +22,7 @@ const FILE: &str = "line";
 const WORDS: usize = 16;
 
 /// Maps the line for writing. Both sides call it; the first one makes the file.
-fn map(path: &Path) -> Result<WritableWords, Error> {
+pub(crate) fn map(path: &Path) -> Result<WritableWords, Error> {
     let map = || {
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(false).open(path)?;

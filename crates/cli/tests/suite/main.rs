@@ -7,6 +7,7 @@ mod bench_journal;
 mod bench_plant;
 mod bench_replay;
 mod bench_ring;
+mod bench_trace;
 mod capture_contents;
 mod capture_groups;
 mod captures;

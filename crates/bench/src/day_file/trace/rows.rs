@@ -1,0 +1,151 @@
+//! The rows of `nanotape lab bench trace`, one line each, in the order of the table.
+
+use nanotape_trace::spans::Rate;
+
+use super::{Trace, adds, takes};
+use crate::engine::{Column, Row, Section, table};
+
+pub(super) const BEYOND_STAMP: &str = "span/beyond-stamp";
+pub(super) const BARE_BEYOND: &str = "bare/beyond-stamp";
+pub(super) const ONE_IN_16: &str = "plant/one-in-16";
+pub(super) const ON: &str = "plant/on";
+pub(super) const COPIES: &str = "recorder/copies";
+
+pub(super) const ROWS: &[Row<Trace>] = &[
+    // Each `again` compares equal programs: their difference is the noise of this machine.
+    call("span/again", true, Call::Nothing, Call::Nothing),
+    call("span/stamp", true, Call::Nothing, Call::Stamp),
+    call("span/off", true, Call::Nothing, Call::End(Spans::Off)),
+    call("span/one-in-16", true, Call::Nothing, Call::End(Spans::OneIn16)),
+    call("span/on", true, Call::Nothing, Call::End(Spans::On)),
+    call(BEYOND_STAMP, true, Call::Stamp, Call::End(Spans::On)),
+    call("bare/stamp", false, Call::Nothing, Call::Stamp),
+    call("bare/off", false, Call::Nothing, Call::End(Spans::Off)),
+    call("bare/on", false, Call::Nothing, Call::End(Spans::On)),
+    call(BARE_BEYOND, false, Call::Stamp, Call::End(Spans::On)),
+    plant("plant/again", Spans::Off),
+    plant(ONE_IN_16, Spans::OneIn16),
+    plant(ON, Spans::On),
+    recorder("recorder/again", Mode::Absent),
+    recorder("recorder/busy", Mode::Busy),
+    recorder("recorder/reads", Mode::Reads),
+    recorder(COPIES, Mode::Copies),
+];
+
+/// What a row compares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// Two loops, with or without work in their turns.
+    Calls { has_work: bool, base: Call, own: Call },
+    /// A plant with these spans, and with all off.
+    Plant(Spans),
+    /// A plant with all spans on beside such a process, and alone.
+    Recorder(Mode),
+}
+
+/// What a turn of a loop does after its work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Call {
+    /// Nothing.
+    Nothing,
+    /// Takes an unfenced stamp.
+    Stamp,
+    /// Ends a stage.
+    End(Spans),
+}
+
+/// Which messages have spans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spans {
+    Off,
+    OneIn16,
+    On,
+}
+
+/// What the process beside a plant does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// It sleeps.
+    Absent,
+    /// It computes, and touches nothing of the plant.
+    Busy,
+    /// It reads the spans, as a flight recorder that waits for a slow message.
+    Reads,
+    /// It also makes copies, one after the other.
+    Copies,
+}
+
+impl Spans {
+    pub(super) fn rate(self) -> Rate {
+        match self {
+            Self::Off => Rate::Off,
+            Self::OneIn16 => Rate::OneIn { exponent: 4 },
+            Self::On => Rate::ALL,
+        }
+    }
+}
+
+impl What {
+    /// What the row is compared with.
+    pub(super) fn beside(self) -> &'static str {
+        match self {
+            Self::Calls { base: Call::Stamp, .. } => "stamp",
+            Self::Calls { has_work: true, .. } => "work",
+            Self::Calls { .. } => "nothing",
+            Self::Plant(_) => "off",
+            Self::Recorder(_) => "alone",
+        }
+    }
+}
+
+const CALLS: Section<Trace> = Section {
+    name: "span",
+    is_timed: true,
+    title: |_| "A stage, and a span at its end: ns a turn of a loop".to_owned(),
+    columns: &[&Column::NANOS, &BESIDE],
+};
+
+const PLANTS: Section<Trace> = Section {
+    name: "plant",
+    is_timed: true,
+    title: |_| "A plant at full speed, five sites: processor time for a message, in ns".to_owned(),
+    columns: &[&Column::NANOS, &BESIDE, &[TAKES]],
+};
+
+const RECORDERS: Section<Trace> = Section {
+    name: "recorder",
+    is_timed: true,
+    title: |_| {
+        "A plant with all spans on, one message at a time, and a process beside it: ns of p99.9"
+            .to_owned()
+    },
+    columns: &[&Column::NANOS, &BESIDE, &[COPIES_MADE]],
+};
+
+const BESIDE: [Column<Trace>; 4] = [
+    Column::new("beside", 8, |row, _| row.row.work.beside().to_owned()),
+    Column::new("adds", 8, |row, _| table::nanos(adds(row).map(|adds| adds.median))),
+    Column::new("lowest", 8, |row, _| table::nanos(adds(row).map(|adds| adds.lowest))),
+    Column::new("highest", 8, |row, _| table::nanos(adds(row).map(|adds| adds.highest))),
+];
+
+const TAKES: Column<Trace> = Column::new("rate", 8, |row, _| {
+    takes(row).map_or("-".to_owned(), |share| format!("{:+.2}%", -100.0 * share.median))
+});
+
+const COPIES_MADE: Column<Trace> = Column::new("copies", 8, |row, _| {
+    let made = super::copies(row);
+    if made > 0 { made.to_string() } else { "-".to_owned() }
+});
+
+const fn call(name: &'static str, has_work: bool, base: Call, own: Call) -> Row<Trace> {
+    Row { name, section: &CALLS, work: What::Calls { has_work, base, own } }
+}
+
+const fn plant(name: &'static str, spans: Spans) -> Row<Trace> {
+    Row { name, section: &PLANTS, work: What::Plant(spans) }
+}
+
+const fn recorder(name: &'static str, mode: Mode) -> Row<Trace> {
+    Row { name, section: &RECORDERS, work: What::Recorder(mode) }
+}
