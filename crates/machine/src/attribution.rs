@@ -24,12 +24,9 @@
 //! than the slow moment was at another moment, and explains nothing.
 
 use nanotape_clock::Clock;
+use nanotape_trace::accounts::{Accounts, Counts, ThreadUse};
 
-use crate::{
-    accounts::{Accounts, Counts, ThreadUse},
-    cause::Cause,
-    gaps::Gap,
-};
+use crate::{cause::Cause, gaps::Gap};
 
 /// The accounts of the thread that opened it.
 #[derive(Debug)]
@@ -133,25 +130,28 @@ fn counts_interrupts_apart(stat: &str) -> bool {
 const READING_NS: u64 = 1_000;
 
 /// The cause that explains at least half of a slow moment of `slow_ns`.
-fn cause_in(slow_ns: u64, used: &ThreadUse) -> Cause {
+pub(crate) fn cause_in(slow_ns: u64, used: &ThreadUse) -> Cause {
     let off_ns = used.elapsed_ns.saturating_sub(used.run_ns);
     let half_ns = slow_ns.div_ceil(2);
-    let was_off = (half_ns..=2 * slow_ns + READING_NS).contains(&off_ns);
+    let was_off =
+        (half_ns..=slow_ns.saturating_mul(2).saturating_add(READING_NS)).contains(&off_ns);
     let waited_ns = used.waited_ns.unwrap_or(0).min(off_ns);
     let was_switched = used.voluntary_switches + used.involuntary_switches > 0;
     if used.major_faults > 0 && was_off {
         return Cause::MajorFault;
     }
-    if was_off && was_switched {
+    if was_off {
         // Without the time in the queue, the kind of the switch decides.
         let by_others = match used.waited_ns {
-            Some(_) => waited_ns >= off_ns - waited_ns,
+            Some(_) => waited_ns > 0 && waited_ns >= off_ns - waited_ns,
             None => used.involuntary_switches > 0,
         };
-        return if by_others { Cause::Preempted { by: None } } else { Cause::Blocked };
-    }
-    if was_off {
-        return Cause::Stolen;
+        return match (by_others, was_switched) {
+            // Also without a switch: a thread that slept may wait for its processor afterwards.
+            (true, _) => Cause::Preempted { by: None },
+            (false, true) => Cause::Blocked,
+            (false, false) => Cause::Stolen,
+        };
     }
     if used.minor_faults + used.major_faults > 0 { Cause::PageFault } else { Cause::Unexplained }
 }

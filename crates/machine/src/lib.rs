@@ -9,7 +9,6 @@
 //! the moments with their causes.
 #![forbid(unsafe_code)]
 
-mod accounts;
 mod attribution;
 mod cause;
 pub mod changes;
@@ -27,7 +26,6 @@ mod spin;
 mod tally;
 mod watch;
 
-pub use accounts::{ThreadUse, thread_run_ns};
 pub use attribution::{Attribution, Attributor, Rung};
 pub use cause::Cause;
 pub use gaps::{Gap, GapMeter};

@@ -9,6 +9,7 @@ use std::{
     fmt, fs,
     path::{Path, PathBuf},
     str::FromStr,
+    time::Duration,
 };
 
 use nanotape_feed::Group;
@@ -145,11 +146,15 @@ pub struct TraceConfig {
     /// Spans that other processes can read before they are overwritten: a power of two from 8 on,
     /// each of 64 bytes. 0: the plant has none.
     pub spans: usize,
+    /// The kernel is asked what it has counted of the thread behind each traced message that takes
+    /// longer, if the sites `kernel.*` are on.
+    #[serde(deserialize_with = "live::duration")]
+    pub ask_above: Duration,
 }
 
 impl Default for TraceConfig {
     fn default() -> Self {
-        Self { spans: 1 << 16 }
+        Self { spans: 1 << 16, ask_above: Duration::from_micros(5) }
     }
 }
 

@@ -18,11 +18,12 @@ mod heap;
 mod market;
 mod orders;
 mod outbox;
+mod questions;
 mod seams;
 mod session;
 mod waiting;
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use dbn::Action;
 use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
@@ -139,6 +140,8 @@ pub(crate) struct Parts<W> {
     pub(crate) stop: ShutdownFlag,
     pub(crate) watch: Watch,
     pub(crate) tracer: Option<Tracer>,
+    /// The kernel is asked about traced messages that take longer.
+    pub(crate) ask_above: Duration,
     pub(crate) gate: Option<Gate>,
     pub(crate) report: Report,
 }
@@ -146,6 +149,7 @@ pub(crate) struct Parts<W> {
 impl<W: Publish> Publisher<W> {
     pub(crate) fn new(parts: Parts<W>) -> Self {
         let anchored = parts.clock.stamp();
+        let seams = Seams::new(&parts.clock, parts.tracer, parts.ask_above);
         let mut publisher = Self {
             writer: parts.writer,
             board: parts.board,
@@ -164,7 +168,7 @@ impl<W: Publish> Publisher<W> {
             countdown: LOOK_EVERY,
             until_check: 0,
             checks: 0,
-            seams: Seams::new(anchored, parts.tracer),
+            seams,
             is_attentive: false,
             pacer: parts.pacer,
             until: parts.until,
@@ -323,8 +327,11 @@ impl<W: Publish> Publisher<W> {
             let is_exact = self.has_receive_times && self.seams.is_needed();
             self.show_life(now_ns, if is_exact { ANCHOR_OFTEN_NS } else { ANCHOR_AT_WORK_NS });
             self.seams.sample();
+            if self.pacer.is_none() && !self.has_receive_times {
+                self.seams.mark(self.timeline.clock());
+            }
         }
-        self.seams.look_at_switches();
+        self.seams.look_at_switches(self.timeline.clock());
         if self.is_to_end() || self.reason.is_some() || self.refused.is_some() {
             return ControlFlow::Break(());
         }
@@ -500,6 +507,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         let now_ns = self.tell_time();
         self.board.show(&self.counts, now_ns);
         self.show_life(now_ns, ANCHOR_OFTEN_NS);
+        self.seams.mark(self.timeline.clock());
         if self.is_to_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -256,6 +256,7 @@ impl PlantRun {
             stop: stop.clone(),
             watch,
             tracer,
+            ask_above: config.trace.ask_above,
             gate,
             report,
         });

@@ -33,7 +33,7 @@ impl Pacer {
 
     /// How long something of that recorded time has to wait; `None` if it is due.
     pub fn early(&self, recorded_ns: u64, clock: &Clock) -> Option<Duration> {
-        let (due, passed) = self.due_and_passed(recorded_ns, clock)?;
+        let (due, passed) = self.due_and_passed(recorded_ns, clock, clock.stamp())?;
         let early = due.checked_sub(passed).filter(|&early| early > 0)?;
         Some(Duration::from_nanos(u64::try_from(early).unwrap_or(u64::MAX)))
     }
@@ -41,7 +41,12 @@ impl Pacer {
     /// How long ago something of that recorded time was due; 0 before it is due, and if nothing
     /// began.
     pub fn late_ns(&self, recorded_ns: u64, clock: &Clock) -> u64 {
-        let late = self.due_and_passed(recorded_ns, clock);
+        self.late_at(recorded_ns, clock, clock.stamp())
+    }
+
+    /// The same at the moment of a stamp.
+    pub fn late_at(&self, recorded_ns: u64, clock: &Clock, now: Stamp) -> u64 {
+        let late = self.due_and_passed(recorded_ns, clock, now);
         let late = late.map_or(0, |(due, passed)| passed.saturating_sub(due));
         u64::try_from(late).unwrap_or(u64::MAX)
     }
@@ -54,12 +59,12 @@ impl Pacer {
         Some(u64::try_from(recorded).unwrap_or(u64::MAX))
     }
 
-    /// When it is due and the time now, both in nanoseconds since the beginning.
-    fn due_and_passed(&self, recorded_ns: u64, clock: &Clock) -> Option<(u128, u128)> {
+    /// When it is due and the time at `now`, both in nanoseconds since the beginning.
+    fn due_and_passed(&self, recorded_ns: u64, clock: &Clock, now: Stamp) -> Option<(u128, u128)> {
         let (first, began) = self.began?;
         let recorded = recorded_ns.saturating_sub(first);
         let due = u128::from(recorded) * 1_000 / u128::from(self.milli);
-        Some((due, u128::from(clock.nanos_between(began, clock.stamp()))))
+        Some((due, u128::from(clock.nanos_between(began, now))))
     }
 }
 

@@ -1,9 +1,10 @@
-//! Histograms of times and counts, spans of a running program, their recordings, and a flight
-//! recorder.
+//! Histograms of times and counts, spans of a running program, their recordings, a flight recorder,
+//! and what the kernel counts of a thread.
 //!
 //! Where: layer 3. It is independent of the meaning of the numbers.
 #![forbid(unsafe_code)]
 
+pub mod accounts;
 mod buckets;
 pub mod export;
 pub mod flight;

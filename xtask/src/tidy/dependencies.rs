@@ -53,11 +53,12 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-tape"],
         outside: &["rustix", "thiserror", "zstd"],
     },
-    // ring since docs/decisions/0048-spans-in-slot-rings.md.
+    // ring since docs/decisions/0048-spans-in-slot-rings.md; nix and rustix since
+    // docs/decisions/0050-a-plant-asks-behind-a-slow-message.md.
     Row {
         package: "nanotape-trace",
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-ring"],
-        outside: &["thiserror"],
+        outside: &["nix", "rustix", "thiserror"],
     },
     // docs/decisions/0025-logs-in-a-journal.md; shm and trace since
     // docs/decisions/0053-spans-of-tracing-in-rings.md.
@@ -81,7 +82,6 @@ const TABLE: &[Row] = &[
             "thread-priority",
         ],
     },
-    // nix for the accounts of a thread: see docs/decisions/0039-the-machine-is-a-crate.md.
     Row {
         package: "nanotape-machine",
         inside: &[

@@ -5,7 +5,7 @@ mod live;
 mod outcome;
 mod recorder;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -27,7 +27,7 @@ use crate::{
     regions::{complain, of_region, of_ring},
     status::{BadData, Status, tell},
     symbols::SymbolFilter,
-    values::{bytes, count, mode},
+    values::{bytes, count, duration, mode},
 };
 use outcome::Outcome;
 
@@ -164,6 +164,11 @@ pub(crate) struct RunArguments {
     /// Spans to keep in memory for `nanotape trace`, a power of two; 0: none [default: 65536]
     #[arg(long, value_name = "N", value_parser = count::<usize>(..))]
     trace_spans: Option<usize>,
+
+    /// Ask the kernel for the cause of each message that takes longer, while the sites kernel.* are
+    /// on [default: 5us]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    trace_ask_above: Option<Duration>,
 
     /// Wait for N named followers (nanotape tap --name NAME, nanotape journal record --name NAME)
     /// before the first record, and whenever one of them is half a ring behind
@@ -327,6 +332,7 @@ impl RunArguments {
         }
         self.override_journal(&mut config);
         config.trace.spans = self.trace_spans.unwrap_or(config.trace.spans);
+        config.trace.ask_above = self.trace_ask_above.unwrap_or(config.trace.ask_above);
         config.machine.cpu = self.cpu.or(config.machine.cpu);
         config.machine.orders = self.live_orders.or(config.machine.orders);
         self.require_enough(&config)?;

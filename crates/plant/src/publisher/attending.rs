@@ -16,6 +16,7 @@ impl<W: Publish> Publisher<W> {
     pub(super) fn prepare(&mut self) {
         if self.seams.is_traced() {
             self.pass(Seam::Shown, self.writer.position_bytes());
+            self.seams.ask(self.timeline.clock());
         }
         let until_traced = self.seams.next(self.timeline.clock(), self.counts.messages + 1);
         self.is_attentive = self.is_always_attentive() || self.seams.is_on();
@@ -41,11 +42,7 @@ impl<W: Publish> Publisher<W> {
         }
         self.seams.enter(at.number, self.timeline.clock());
         self.pass(Seam::Decoded, at.offset);
-        self.wait(time)?;
-        if self.pacer.is_some() {
-            self.pass(Seam::Due, 0);
-        }
-        ControlFlow::Continue(())
+        self.wait(time)
     }
 
     /// A message that was attended to passes from one stage to the next.

@@ -1,7 +1,7 @@
 //! Publishers with a ring in private memory: for threads, tests, and measuring the cost of
 //! publishing.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use nanotape_clock::Clock;
 use nanotape_ring::{RingError, stream};
@@ -46,6 +46,7 @@ impl Publisher<stream::Writer> {
             stop: ShutdownFlag::new(),
             watch: Watch::default(),
             tracer: None,
+            ask_above: Duration::MAX,
             gate: None,
             report: |_| (),
         }))

@@ -9,13 +9,17 @@
 
 mod packets;
 
+use std::time::Duration;
+
 use nanotape_clock::{Clock, Stamp};
 use nanotape_trace::spans::{Site, Sites, Switches, Tracer};
 
+use super::questions::{Questions, ticks};
 use crate::board::{Board, Stage};
 use packets::Packets;
 
 /// The sites of the thread of a plant, in the order in which a message passes them.
+/// Those of the kernel's counts come last: they follow the stages of a slow message.
 pub(crate) const SITES: Sites = Sites::new(&[
     "plant.receive",
     "plant.arbitrate",
@@ -25,6 +29,14 @@ pub(crate) const SITES: Sites = Sites::new(&[
     "plant.book",
     "plant.records",
     "plant.ring",
+    "kernel.ask",
+    "kernel.elapsed",
+    "kernel.ran",
+    "kernel.queued",
+    "kernel.minor-faults",
+    "kernel.major-faults",
+    "kernel.slept",
+    "kernel.preempted",
 ]);
 
 /// Where a stage ends. The value of its span is in parentheses.
@@ -32,7 +44,7 @@ pub(crate) const SITES: Sites = Sites::new(&[
 pub(super) enum Seam {
     /// The message was read and decoded (its offset in the input).
     Decoded,
-    /// A paced message is due (0).
+    /// A paced message is due (ns since it was due).
     Due,
     /// It was applied to its book (the stock locate).
     Applied,
@@ -77,12 +89,25 @@ pub(super) struct Seams {
     is_traced: bool,
     /// The seam that was passed last.
     last: Stamp,
+    questions: Questions,
+    /// Time of the current message in stages that it did not have to wait in, in ticks.
+    took_ticks: u64,
 }
 
 impl Seams {
-    pub(super) fn new(now: Stamp, tracer: Option<Tracer>) -> Self {
-        let (rate, number, packets) = (None, 0, Packets::default());
-        Self { tracer, rate, number, packets, is_sampled: false, is_traced: false, last: now }
+    /// The kernel is asked about traced messages that take longer than `ask_above`.
+    pub(super) fn new(clock: &Clock, tracer: Option<Tracer>, ask_above: Duration) -> Self {
+        Self {
+            tracer,
+            rate: None,
+            number: 0,
+            packets: Packets::default(),
+            is_sampled: false,
+            is_traced: false,
+            last: clock.stamp(),
+            questions: Questions::new(ask_above, clock),
+            took_ticks: 0,
+        }
     }
 
     pub(super) fn switches(&self) -> Option<Switches> {
@@ -117,8 +142,41 @@ impl Seams {
     }
 
     /// Loads the rate of the tracer.
-    pub(super) fn look_at_switches(&mut self) {
-        self.rate = self.tracer.as_ref().and_then(Tracer::rate);
+    pub(super) fn look_at_switches(&mut self, clock: &Clock) {
+        let rate = self.tracer.as_ref().and_then(Tracer::rate);
+        if (rate.is_some() || self.rate.is_some())
+            && let Some(tracer) = &self.tracer
+        {
+            self.questions.look_at_switches(tracer, clock);
+        }
+        self.rate = rate;
+    }
+
+    /// The kernel's counts leave out what happened so far: the plant has nothing to do.
+    pub(super) fn mark(&mut self, clock: &Clock) {
+        if self.rate.is_some() {
+            self.questions.mark(clock);
+        }
+    }
+
+    /// The plant has slept for so long since the mark because it had nothing to do.
+    pub(super) fn slept(&mut self, planned: Duration) {
+        self.questions.slept(planned);
+    }
+
+    /// A message that had to be waited for was late by so much when the wait ended.
+    pub(super) fn was_late(&mut self, late_ns: u64, clock: &Clock) {
+        self.took_ticks += ticks(late_ns, clock);
+    }
+
+    /// Asks the kernel about the message that has passed its last seam, if it was slow.
+    pub(super) fn ask(&mut self, clock: &Clock) {
+        let took_ticks = std::mem::take(&mut self.took_ticks);
+        if let Some(tracer) = &mut self.tracer
+            && self.questions.are_worth(took_ticks)
+        {
+            self.last = self.questions.ask(tracer, clock, self.number, self.last);
+        }
     }
 
     /// The message with this number is the next one. Returns the number of messages before the next
@@ -140,6 +198,18 @@ impl Seams {
     /// Takes the stamp that ends a stage, and gives it to the board and the tracer.
     pub(super) fn pass(&mut self, seam: Seam, value: u64, clock: &Clock, board: &Board) {
         let now = if self.is_sampled { clock.stamp() } else { clock.stamp_unfenced() };
+        self.pass_at(now, seam, value, clock, board);
+    }
+
+    /// The same with a stamp that was taken.
+    pub(super) fn pass_at(
+        &mut self,
+        now: Stamp,
+        seam: Seam,
+        value: u64,
+        clock: &Clock,
+        board: &Board,
+    ) {
         let from = std::mem::replace(&mut self.last, now);
         if self.is_sampled
             && let Some(stage) = seam.stage()
@@ -149,6 +219,9 @@ impl Seams {
         if self.is_traced
             && let Some(tracer) = &mut self.tracer
         {
+            if seam != Seam::Due {
+                self.took_ticks += now.ticks().saturating_sub(from.ticks());
+            }
             tracer.span(seam.site(), self.number, value, from..now);
         }
     }

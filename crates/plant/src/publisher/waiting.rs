@@ -10,11 +10,14 @@ use nanotape_ring::Publish;
 use nanotape_tape::{Pacer, WaitStrategy, Waiter};
 use nanotape_types::NanosSinceMidnight;
 
-use super::{ANCHOR_OFTEN_NS, Publisher};
+use super::{ANCHOR_OFTEN_NS, Publisher, seams::Seam};
 use crate::{board::Waiting, gate::Gate};
 
 /// Time between two checks of a recorder or follower that is too far behind.
 const READER_POLL: Duration = Duration::from_micros(50);
+
+/// The kernel's counts are marked if there is more time than this: a mark takes a microsecond.
+const MARK: Duration = Duration::from_micros(10);
 
 /// A wait for a message that is shown on the board.
 const SHOWN: Duration = Duration::from_secs(1);
@@ -30,7 +33,9 @@ impl<W: Publish> Publisher<W> {
         pacer.begin_at(time.get(), self.clock());
         self.pacer = Some(pacer);
         let (mut flow, mut is_shown) = (ControlFlow::Continue(()), false);
+        let (mut was_early, mut is_marked) = (false, false);
         while let Some(early) = pacer.early(time.get(), self.clock()) {
+            was_early = true;
             if self.is_to_end() {
                 flow = ControlFlow::Break(());
                 break;
@@ -40,8 +45,15 @@ impl<W: Publish> Publisher<W> {
                 is_shown = true;
             }
             if early > Pacer::SPIN {
-                std::thread::sleep((early - Pacer::SPIN).min(Duration::from_millis(50)));
+                let sleep = (early - Pacer::SPIN).min(Duration::from_millis(50));
+                self.seams.mark(self.timeline.clock());
+                std::thread::sleep(sleep);
+                self.seams.slept(sleep);
                 self.show_idle();
+                is_marked = false;
+            } else if early > MARK && !is_marked {
+                self.seams.mark(self.timeline.clock());
+                is_marked = true;
             } else {
                 core::hint::spin_loop();
             }
@@ -51,6 +63,16 @@ impl<W: Publish> Publisher<W> {
         }
         if flow.is_continue() {
             self.tell_time();
+            if self.seams.is_on() {
+                // One stamp for both, so that the message's end of the wait and its lateness agree.
+                let clock = self.timeline.clock();
+                let now = clock.stamp();
+                let late_ns = pacer.late_at(time.get(), clock, now);
+                if was_early {
+                    self.seams.was_late(late_ns, clock);
+                }
+                self.seams.pass_at(now, Seam::Due, late_ns, clock, &self.board);
+            }
         }
         flow
     }

@@ -213,6 +213,13 @@ impl Tracer {
         }
     }
 
+    /// Whether a site records any message. One load.
+    #[inline]
+    pub fn is_on(&self, site: Site) -> bool {
+        switch::recorded(self.switches.words()[site.index()].load())
+            .is_some_and(|rate| rate != Rate::Off)
+    }
+
     /// Records a stage with stamps that were taken for another purpose too, if its site records the
     /// message.
     #[inline]

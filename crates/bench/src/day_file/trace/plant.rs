@@ -32,8 +32,8 @@ use crate::{
 /// fills the ring of the spans four times.
 const BLOCKS: u64 = 4;
 
-/// The sites of a plant.
-pub(super) const SITES: usize = 5;
+/// The sites of a plant, without those of the kernel's counts, which come after them.
+pub(super) const SITES: usize = 8;
 
 /// A file with fewer blocks is one segment: what is on differs between the passes only.
 const LEAST_BLOCKS: u64 = 4 * BLOCKS;

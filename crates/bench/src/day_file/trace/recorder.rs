@@ -7,9 +7,9 @@
 use std::{io, path::PathBuf, slice, thread, time::Duration};
 
 use nanotape_clock::Clock;
-use nanotape_machine::thread_run_ns;
 use nanotape_plant::{PLANT_THREAD, PlantRun, ShutdownFlag, trace_path};
 use nanotape_ring::Start;
+use nanotape_trace::accounts::thread_run_ns;
 use nanotape_trace::{
     Histogram,
     export::{self, Format},

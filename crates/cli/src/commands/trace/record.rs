@@ -13,9 +13,9 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use nanotape_clock::Clock;
-use nanotape_machine::thread_run_ns;
 use nanotape_tape::ShutdownFlag;
 use nanotape_trace::{
+    accounts::thread_run_ns,
     export::{self, Written},
     flight::{Condition, Count, FlightError, Options, Recorder, Snapshot, Summary},
 };

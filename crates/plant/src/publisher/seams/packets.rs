@@ -40,14 +40,15 @@ struct HandedOn {
 }
 
 impl HandedOn {
-    /// Writes the stages before the messages were handed on.
-    fn trace(&self, number: u64, tracer: &mut Tracer, clock: &Clock) {
+    /// Writes the stages before the messages were handed on. Returns when they were received.
+    fn trace(&self, number: u64, tracer: &mut Tracer, clock: &Clock) -> Stamp {
         let received = received(self.ts_recv_ns, self.had.unwrap_or(self.at), clock);
         if let Some(had) = self.had {
             tracer.span(RECEIVE, number, self.ts_recv_ns, received..had);
         }
         let was_kept = u64::from(self.had.is_none());
         tracer.span(ARBITRATE, number, was_kept, self.had.unwrap_or(received)..self.at);
+        received
     }
 }
 
@@ -84,7 +85,11 @@ impl Seams {
         if self.is_traced
             && let Some(tracer) = &mut self.tracer
         {
-            packet.trace(number, tracer, clock);
+            let received = packet.trace(number, tracer, clock);
+            // A packet that came while the plant was idle had to wait for nothing.
+            if self.last <= received {
+                self.took_ticks += packet.at.ticks().saturating_sub(received.ticks());
+            }
             if self.last > packet.at {
                 tracer.span(QUEUE, number, 0, packet.at..self.last);
             }

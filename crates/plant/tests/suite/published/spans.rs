@@ -36,7 +36,8 @@ const WAIT: usize = 4;
 const BOOK: usize = 5;
 const RECORDS: usize = 6;
 const RING: usize = 7;
-const SITES: [&str; 8] = [
+const ASK: usize = 8;
+const SITES: [&str; 16] = [
     "plant.receive",
     "plant.arbitrate",
     "plant.queue",
@@ -45,9 +46,17 @@ const SITES: [&str; 8] = [
     "plant.book",
     "plant.records",
     "plant.ring",
+    "kernel.ask",
+    "kernel.elapsed",
+    "kernel.ran",
+    "kernel.queued",
+    "kernel.minor-faults",
+    "kernel.major-faults",
+    "kernel.slept",
+    "kernel.preempted",
 ];
 
-fn run(config: &PlantConfig, rates: &[Rate; 8]) -> Ended {
+fn run(config: &PlantConfig, rates: &[Rate]) -> Ended {
     let mut run = PlantRun::open(config, ShutdownFlag::new()).unwrap();
     run.trace_switches().unwrap().set(rates);
     run.run(|_| ()).unwrap()
@@ -332,4 +341,67 @@ fn a_kept_session_that_is_run_again_has_no_packets_to_wait_for() {
     for message in by_message(spans(&again.ring.name)).values() {
         check_stages(message, &[DECODE, BOOK, RECORDS, RING]);
     }
+}
+
+#[test]
+fn the_kernel_is_asked_behind_messages_that_took_too_long() {
+    let folder = Folder::new();
+    let mut config = config(&folder);
+    config.input.until = Some("09:50".parse().unwrap());
+    let asked = |config: &PlantConfig, rates: &[Rate]| -> (Vec<Span>, u64) {
+        let ended = run(config, rates);
+        (spans(&config.ring.name), ended.stop.messages)
+    };
+    // Every message takes longer than nothing, and the answers follow its last stage.
+    config.trace.ask_above = std::time::Duration::ZERO;
+    config.trace.spans = 1 << 19;
+    let (all, messages) = asked(&config, &[Rate::ALL; SITES.len()]);
+    for message in all.chunks(12) {
+        check_stages(&message[..4], &[DECODE, BOOK, RECORDS, RING]);
+        let sites: Vec<usize> = message.iter().map(|span| span.site.index()).collect();
+        assert_eq!(sites[4..], (ASK..SITES.len()).collect::<Vec<_>>()[..]);
+        let ask = &message[4];
+        assert_eq!((ask.from, ask.number), (message[3].to, message[3].number));
+        let of_one = |span: &Span| span.number == ask.number && span.from == span.to;
+        assert!(message[5..].iter().all(of_one) && message[5].from == ask.to, "{message:?}");
+        let [elapsed, ran] = [message[5].value, message[6].value];
+        // The accounts are read one after the other.
+        assert!(elapsed > 0 && ran <= elapsed + 100_000, "{elapsed} {ran}");
+    }
+    let numbers: Vec<u64> = all.chunks(12).map(|message| message[0].number).collect();
+    assert!(numbers.len() as u64 > messages - 20 && numbers.is_sorted());
+    for pair in all.chunks(12).zip(all.chunks(12).skip(1)) {
+        assert_eq!(pair.0[4].to, pair.1[0].from, "the question is before the next message");
+    }
+    // No message takes a minute, and without its site nothing is asked.
+    for (above, rates) in [(60, vec![Rate::ALL; SITES.len()]), (0, vec![Rate::ALL; ASK])] {
+        let folder = Folder::new();
+        let mut config = self::config(&folder);
+        config.trace.ask_above = std::time::Duration::from_secs(above);
+        let (all, _) = asked(&config, &rates);
+        assert!(all.iter().all(|span| span.site.index() < ASK), "{above}");
+    }
+}
+
+#[test]
+fn a_paced_message_tells_how_late_it_was() {
+    let folder = Folder::new();
+    let mut config = config(&folder);
+    config.input.pace = "10000x".parse().unwrap();
+    config.input.pace_from = Some("09:29".parse().unwrap());
+    config.input.until = Some("09:50".parse().unwrap());
+    run(&config, &[Rate::ALL; 8]);
+    let waits: Vec<Span> =
+        spans(&config.ring.name).into_iter().filter(|span| span.site.index() == WAIT).collect();
+    // Messages are due in their order: so are their ends, less the time that each was late.
+    let clock = nanotape_clock::Clock::calibrate();
+    let due = |span: &Span| {
+        let ticks = span.value as f64 * clock.rate().ticks_per_second / 1e9;
+        span.to.ticks() as f64 - ticks
+    };
+    let tolerance = clock.rate().ticks_per_second / 1e6;
+    for pair in waits.windows(2) {
+        assert!(due(&pair[0]) <= due(&pair[1]) + tolerance, "{pair:?}");
+    }
+    assert!(waits.len() > 1_000 && waits.iter().any(|span| span.value > 0));
 }

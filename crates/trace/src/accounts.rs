@@ -10,18 +10,21 @@ use std::{fs::File, os::unix::fs::FileExt as _};
 
 use nanotape_clock::{Clock, Stamp};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::{
+    thread::{gettid, sched_getcpu},
+    time::{ClockId, clock_gettime},
+};
 
 /// The accounts of the thread that opened them.
 #[derive(Debug)]
-pub(crate) struct Accounts {
+pub struct Accounts {
     /// `None` on kernels that do not count the time in the queue.
     queue: Option<File>,
 }
 
 /// The counts at one moment, since the thread began.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Counts {
+pub struct Counts {
     at: Stamp,
     minor_faults: u64,
     major_faults: u64,
@@ -55,7 +58,7 @@ impl Accounts {
     const QUEUE: &str = "/proc/thread-self/schedstat";
 
     /// Opens the accounts of the calling thread.
-    pub(crate) fn open() -> Self {
+    pub fn open() -> Self {
         let mut accounts = Self { queue: File::open(Self::QUEUE).ok() };
         // A kernel without the counts has the file, with zeros or without numbers.
         if accounts.waited_ns().is_none() {
@@ -65,12 +68,12 @@ impl Accounts {
     }
 
     /// Whether the time in the queue is counted.
-    pub(crate) fn has_queue(&self) -> bool {
+    pub fn has_queue(&self) -> bool {
         self.queue.is_some()
     }
 
     /// The counts now; `earlier`: the last ones, for what has not changed since.
-    pub(crate) fn read(&self, clock: &Clock, earlier: Option<&Counts>) -> Counts {
+    pub fn read(&self, clock: &Clock, earlier: Option<&Counts>) -> Counts {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).ok();
         let number = |of: fn(&Usage) -> i64| {
             usage.as_ref().and_then(|usage| u64::try_from(of(usage)).ok()).unwrap_or(0)
@@ -112,6 +115,17 @@ pub fn thread_run_ns() -> u64 {
     u64::try_from(run_ns).unwrap_or(0)
 }
 
+/// The kernel's number of the calling thread. One system call.
+pub fn thread_id() -> u32 {
+    gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
+/// The processor of the calling thread; `None` if the kernel does not say. No system call where the
+/// C library reads it in the process.
+pub fn cpu() -> Option<u32> {
+    u32::try_from(sched_getcpu()).ok()
+}
+
 /// The second number of `schedstat`.
 fn waited_in(text: &[u8]) -> Option<u64> {
     let mut words = text.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
@@ -121,7 +135,7 @@ fn waited_in(text: &[u8]) -> Option<u64> {
 
 impl Counts {
     /// What happened since `earlier`.
-    pub(crate) fn since(&self, earlier: &Self, clock: &Clock) -> ThreadUse {
+    pub fn since(&self, earlier: &Self, clock: &Clock) -> ThreadUse {
         let difference = |of: fn(&Self) -> u64| of(self).saturating_sub(of(earlier));
         let waited = self.waited_ns.zip(earlier.waited_ns);
         ThreadUse {
