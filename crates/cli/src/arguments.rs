@@ -7,11 +7,12 @@ use nanotape_console::verbosity::VerbosityArguments;
 use crate::commands::{
     audit::AuditArguments, book::BookArguments, capture::CaptureArguments, check::CheckArguments,
     completions::CompletionsArguments, demo::DemoArguments, depth::DepthArguments,
-    diff::DiffArguments, exchange::ExchangeArguments, inside::InsideArguments,
-    inspect::InspectArguments, journal::JournalArguments, lab::LabArguments, man::ManArguments,
-    replay::ReplayArguments, ring::RingArguments, run::RunArguments, stat::StatArguments,
-    stats::StatsArguments, synth::SynthArguments, tap::TapArguments,
-    tap::convert::ConvertArguments, trace::TraceArguments, trades::TradesArguments,
+    diff::DiffArguments, exchange::ExchangeArguments, explain::ExplainArguments,
+    inside::InsideArguments, inspect::InspectArguments, journal::JournalArguments,
+    lab::LabArguments, man::ManArguments, replay::ReplayArguments, ring::RingArguments,
+    run::RunArguments, stat::StatArguments, stats::StatsArguments, synth::SynthArguments,
+    tap::TapArguments, tap::convert::ConvertArguments, trace::TraceArguments,
+    trades::TradesArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
@@ -82,6 +83,8 @@ pub(crate) enum Command {
     Stat(StatArguments),
     /// Switch on and read the spans of a plant: where the time of each message went
     Trace(TraceArguments),
+    /// Explain each slow message of a plant: what it waited for, and what interrupted it
+    Explain(ExplainArguments),
     /// Broadcast rings in shared memory: inspect, check and test them
     Ring(RingArguments),
     /// Journals on disk: write, read, check and maintain them

@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod depth;
 pub(crate) mod diff;
 pub(crate) mod exchange;
+pub(crate) mod explain;
 pub(crate) mod inside;
 pub(crate) mod inspect;
 pub(crate) mod journal;

@@ -97,6 +97,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Stat(arguments)) => commands::stat::run(&arguments),
         Some(Command::Tap(arguments)) => commands::tap::run(&arguments),
         Some(Command::Trace(arguments)) => commands::trace::run(&arguments),
+        Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
         Some(Command::Ring(arguments)) => commands::ring::run(&arguments),
         Some(Command::Journal(arguments)) => commands::journal::run(&arguments),
         Some(Command::Lab(arguments)) => commands::lab::run(&arguments),

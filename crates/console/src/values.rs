@@ -101,6 +101,11 @@ pub fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
+/// The same with separators: `12,345 messages`.
+pub fn counted_grouped(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// A number with separators: `12,345,678`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -13,6 +13,7 @@ mod attribution;
 mod cause;
 pub mod changes;
 pub mod doctor;
+pub mod explain;
 mod gaps;
 mod interrupts;
 pub mod jitter;

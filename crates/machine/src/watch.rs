@@ -202,7 +202,7 @@ impl Watched {
 }
 
 /// The cause from the accounts and the one from the events of the kernel.
-fn both(accounts: &Cause, seen: Option<Cause>) -> Cause {
+pub(crate) fn both(accounts: &Cause, seen: Option<Cause>) -> Cause {
     match (accounts, seen) {
         // The accounts know that the fault was a major one, and that the time is not the kernel's.
         (Cause::MajorFault, Some(Cause::Blocked | Cause::PageFault)) => Cause::MajorFault,

@@ -1,8 +1,8 @@
 //! The pages of measurements: results of benchmarks and comparisons, their cost over time, jitter,
-//! studies of a machine, and simulated queues.
+//! studies of a machine, simulated queues, and slow messages.
 //!
-//! Reads records of docs/formats: lab-record.md, lab-machine.md and lab-queue.md. A record that
-//! cannot be drawn is listed on the page with the reason.
+//! Reads records of docs/formats: lab-record.md, lab-machine.md, lab-queue.md and lab-explain.md. A
+//! record that cannot be drawn is listed on the page with the reason.
 
 use serde_json::Value;
 
@@ -27,6 +27,7 @@ const RESULTS: Script = Script { name: "results.js", text: include_str!("assets/
 const TREND: Script = Script { name: "trend.js", text: include_str!("assets/trend.js") };
 const JITTER: Script = Script { name: "jitter.js", text: include_str!("assets/jitter.js") };
 const QUEUE: Script = Script { name: "queue.js", text: include_str!("assets/queue.js") };
+const EXPLAIN: Script = Script { name: "explain.js", text: include_str!("assets/explain.js") };
 const STUDY: Script = Script { name: "study.js", text: include_str!("assets/study.js") };
 
 /// The kinds of records of benchmarks.
@@ -70,6 +71,13 @@ pub fn study(records: &[Value]) -> String {
 #[must_use]
 pub fn queue(records: &[Value]) -> String {
     page("Queues", records, &["queue"], &[QUEUE])
+}
+
+/// The page of `explain` records: what the time of slow messages went to, by cause, and the slowest
+/// ones with their stages. Records of single messages have a line in the totals only.
+#[must_use]
+pub fn explain(records: &[Value]) -> String {
+    page("Slow messages", records, &["explain", "slow-message"], &[EXPLAIN])
 }
 
 fn page(title: &str, records: &[Value], kinds: &[&str], scripts: &[Script]) -> String {

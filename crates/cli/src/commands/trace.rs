@@ -8,7 +8,7 @@ mod record;
 pub(crate) mod source;
 mod stat;
 mod switch;
-mod threads;
+pub(crate) mod threads;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};

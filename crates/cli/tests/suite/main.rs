@@ -16,6 +16,7 @@ mod convert;
 mod damaged_days;
 mod doctor;
 mod exchange;
+mod explain;
 mod honest;
 mod inputs;
 mod inputs_of_other_kinds;

@@ -1,6 +1,7 @@
-//! The pages of jitter, of studies and of queues: their samples, and what a browser draws of them.
+//! The pages of jitter, of studies, of queues and of slow messages: their samples, and what a
+//! browser draws of them.
 
-use nanotape_report::{jitter, queue, study};
+use nanotape_report::{explain, jitter, queue, study};
 use serde_json::{Value, json};
 
 use crate::{
@@ -165,6 +166,41 @@ fn hostile(record: &Value) -> Value {
     record
 }
 
+/// An `explain` record with one slow message, and a record of that message alone.
+fn slow_messages(name: &str) -> Vec<Value> {
+    let message = json!({
+        "message": 1_234_567, "arrival_ns": 1_764_000_000_000_000_000_u64, "total_ns": 5_012_345,
+        "waited_ns": 4_000, "usual_ns": 150, "unexplained_ns": -12, "not_traced_ns": 0,
+        "residual_ns": 1, "main": "behind: preempted by kworker",
+        "interruptions": [{"cause": "preempted by kworker", "kind": "preempted", "ns": 5_008_206,
+                           "message": 1_234_566, "cpu": 3}],
+        "stages": [{"site": "plant.book", "ns": 120, "usual_ns": 100}],
+        "spans": [
+            {"site": "plant.book", "message": 1_234_566, "from_ns": 0, "to_ns": 5_010_000},
+            {"site": "plant.ring", "message": 1_234_567, "from_ns": 5_010_000, "to_ns": 5_012_345},
+        ],
+        "spans_left_out": 77,
+    });
+    let total = |what: &str| json!([{"what": what, "messages": 3, "ns": 5_012_345}]);
+    let mut alone = message.clone();
+    for (field, value) in
+        [("format", json!("nanotape-lab")), ("version", json!(1)), ("kind", json!("slow-message"))]
+    {
+        alone[field] = value;
+    }
+    alone["name"] = json!(name);
+    vec![
+        alone,
+        json!({
+            "format": "nanotape-lab", "version": 1, "kind": "explain", "name": name,
+            "above_ns": 20_000, "messages": 4_000_000, "asked": 12, "lost_spans": 5,
+            "damaged_spans": 0, "slow": 3, "total_ns": 5_012_345, "largest_residual_ns": 2,
+            "by_main": total("behind: preempted by kworker"), "by_part": total("preempted by kworker"),
+            "usual_ns": {"plant.book": 100}, "worst": [message],
+        }),
+    ]
+}
+
 fn runs() -> Vec<Value> {
     vec![
         run("cells, spin, pinned, normal", 410.0, 1),
@@ -174,16 +210,17 @@ fn runs() -> Vec<Value> {
 }
 
 type Page = (&'static str, fn(&[Value]) -> String, fn() -> Vec<Value>);
-const PAGES: [Page; 3] = [
+const PAGES: [Page; 4] = [
     ("jitter", jitter, runs),
     ("study", study, || vec![answer("cold"), answer("pause")]),
     ("queue", queue, || vec![queues("monday.gz"), queues("tuesday.gz")]),
+    ("explain", explain, || slow_messages("equities plant")),
 ];
 
 #[test]
 fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
     let Some(browser) = Browser::find("pages_of_the_machine") else { return };
-    let expected: [&[(&str, usize)]; 3] = [
+    let expected: [&[(&str, usize)]; 4] = [
         &[
             // Two histograms and two series; two for the processor.
             ("data-drawn=\"yes\"", 4 + 2),
@@ -214,6 +251,15 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("no drop in a ring of 64 needs at most 280 ns a message", 2),
             (">09:30:00.000<", 2 * 2),
             ("data-told=\"true\"", 4),
+        ],
+        &[
+            ("class=\"card explain\"", 1),
+            ("class=\"causes\"", 2),
+            ("class=\"timeline\"", 1),
+            ("<rect", 2),
+            ("class=\"interruptions\"", 1),
+            ("3 of 4,000,000 messages took more than", 1),
+            ("77 stages in the middle are not shown", 1),
         ],
     ];
     for ((name, draw, records), expected) in PAGES.into_iter().zip(expected) {

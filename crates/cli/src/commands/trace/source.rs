@@ -77,6 +77,14 @@ impl Spans {
         Ok(Self(Source::Live { threads: lives, turn: 0 }))
     }
 
+    /// Threads that are known so far.
+    pub(crate) fn threads(&self) -> usize {
+        match &self.0 {
+            Source::Live { threads, .. } => threads.len(),
+            Source::Recording(recording) => recording.decoder.threads().len(),
+        }
+    }
+
     /// The thread with the number of an [`Entry`].
     pub(crate) fn thread(&self, thread: usize) -> &ThreadInfo {
         match &self.0 {

@@ -10,21 +10,21 @@ use nanotape_trace::spans::{KIND, SpanReader, TraceError};
 use crate::regions::{FOLDER, in_folder, of_region, of_ring, place};
 
 /// A traced thread.
-pub(super) struct Thread {
+pub(crate) struct Thread {
     /// Its name: `equities plant`, or the path of its region.
-    pub(super) name: String,
-    pub(super) path: PathBuf,
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
 }
 
 impl Thread {
-    pub(super) fn open(&self, start: Start) -> anyhow::Result<SpanReader> {
+    pub(crate) fn open(&self, start: Start) -> anyhow::Result<SpanReader> {
         SpanReader::open(&self.path, start).map_err(of_trace)
     }
 }
 
 /// The threads of a target: the name or path of a ring, the path of a thread's region, or the
 /// number of a process. There is at least one.
-pub(super) fn of_target(target: &str) -> anyhow::Result<Vec<Thread>> {
+pub(crate) fn of_target(target: &str) -> anyhow::Result<Vec<Thread>> {
     let path = place(target)?;
     let of_ring = of_ring_at(&path, target);
     if !of_ring.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn of_target(target: &str) -> anyhow::Result<Vec<Thread>> {
 }
 
 /// All traced threads whose region is in /dev/shm, sorted by name.
-pub(super) fn all() -> anyhow::Result<Vec<Thread>> {
+pub(crate) fn all() -> anyhow::Result<Vec<Thread>> {
     let traced = in_folder()?.into_iter().filter(|(_, path)| is_traced(path));
     let thread = |(name, path): (String, PathBuf)| match name.rsplit_once(".trace.") {
         Some((ring, thread)) => Thread { name: format!("{ring} {thread}"), path },
@@ -75,7 +75,7 @@ fn is_traced(path: &Path) -> bool {
     header.is_some_and(|header| header.spec.kind == KIND)
 }
 
-pub(super) fn of_trace(error: TraceError) -> anyhow::Error {
+pub(crate) fn of_trace(error: TraceError) -> anyhow::Error {
     match error {
         TraceError::Region(error) => of_region(&error),
         TraceError::Ring { path, error } => of_ring(&path, &error),

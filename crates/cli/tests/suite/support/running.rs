@@ -30,13 +30,21 @@ impl Running {
     }
 
     fn start_with(arguments: &[&str], input: Stdio) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_nanotape"))
-            .args(arguments)
-            .stdin(input)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nanotape"));
+        command.args(arguments).stdin(input);
+        Self::of(command)
+    }
+
+    /// Starts a copy of the program.
+    pub(crate) fn start_program(program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null());
+        Self::of(command)
+    }
+
+    /// Starts any command, with its standard input as it is set.
+    pub(crate) fn of(mut command: Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let input = process.stdin.take();
         let output = BufReader::new(process.stdout.take().unwrap());
         Self { process, input, output, complaints: None }

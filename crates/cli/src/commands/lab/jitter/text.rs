@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use nanotape_clock::Clock;
-use nanotape_console::values::{counted, grouped, nanos_text};
+use nanotape_console::values::{counted, counted_grouped, grouped, nanos_text};
 use nanotape_lab::{record::RunContext, text};
 use nanotape_machine::{
     ProcessorGaps, Rung, Total,
@@ -225,10 +225,6 @@ fn period_text(period: &Period) -> String {
         period.strength,
         grouped(period.count as u64),
     )
-}
-
-fn counted_grouped(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 fn percent(part: u64, whole: u64) -> f64 {
