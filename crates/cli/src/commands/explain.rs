@@ -107,7 +107,7 @@ const LOOK_EVERY: Duration = Duration::from_micros(200);
 /// Spans between two looks at the clock.
 const AT_ONCE: usize = 1 << 16;
 
-/// Threads of a recording whose names are told.
+/// Threads of a recording whose names fit into an error.
 const MOST_NAMES: usize = 1 << 12;
 
 /// The kernel pauses its events while they are read.
@@ -275,8 +275,8 @@ impl Report<'_> {
         self.output.heading(&text::head(&self.thread.name, nanos(self.arguments.above)))
     }
 
-    /// Explains what is there and what comes, until the thread ends or the time is over. A recording
-    /// ends where it ends now.
+    /// Explains what is there and what comes, until the thread ends or the time is over. A
+    /// recording ends where it ends now.
     fn follow(
         &mut self,
         mut spans: Spans,
