@@ -11,6 +11,7 @@ mod look_ahead;
 
 use std::{collections::BTreeMap, convert::Infallible, fmt, ops::ControlFlow};
 
+use dbn::UNDEF_TIMESTAMP;
 use look_ahead::LookAhead;
 use nanotape_market::{EventHandler, EventSource, MarketEvent, Position};
 use nanotape_records::{
@@ -241,6 +242,8 @@ struct Reading<Hint> {
     buffer: RecordBuffer,
     summary: RecordedSummary,
     last_sequence: u64,
+    /// The receive time of the last record; 0 if it has none.
+    received_ns: u64,
     until_ns: u64,
     has_orders: bool,
     /// Whether there are records of trades or insides.
@@ -255,6 +258,7 @@ impl<Hint: Copy> Reading<Hint> {
             buffer: RecordBuffer::default(),
             summary: RecordedSummary::default(),
             last_sequence: 0,
+            received_ns: 0,
             until_ns,
             has_orders: false,
             has_others: false,
@@ -289,8 +293,13 @@ impl<Hint: Copy> Reading<Hint> {
             Record::Bbo(_) | Record::Trade(_) => self.has_others = true,
             _ => {}
         }
+        let (message, received_ns) = message_of(&record);
+        let before_ns = std::mem::replace(&mut self.received_ns, received_ns);
         let ahead = &mut self.ahead;
         let flow = self.events.next(&record, &mut |number, event: &MarketEvent| {
+            // A record can complete the message before its own.
+            let is_own = message.is_none_or(|message| message == number as u32);
+            ahead.receive(if is_own { received_ns } else { before_ns });
             ahead.push(Position { number, offset: sequence }, event, handler)
         });
         let flow = flow.map_err(|error| RecordedError::Order { sequence, error })?;
@@ -385,6 +394,18 @@ impl<Hint: Copy> Reading<Hint> {
         }
         Ok(())
     }
+}
+
+/// The number of the message of a record, and when it was received, 0 if that is unknown.
+#[inline]
+fn message_of(record: &Record<'_>) -> (Option<u32>, u64) {
+    let message = match record {
+        Record::Mbo(order) => Some(order.sequence),
+        Record::Bbo(inside) => Some(inside.sequence),
+        Record::Trade(trade) => Some(trade.sequence),
+        _ => None,
+    };
+    (message, record.ts_recv().filter(|&ns| ns != UNDEF_TIMESTAMP).unwrap_or(0))
 }
 
 impl RecordedError<Infallible> {

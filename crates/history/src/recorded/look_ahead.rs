@@ -22,19 +22,28 @@ const DEPTH: usize = 3 * STEP;
 #[derive(Debug)]
 pub(super) struct LookAhead<Hint> {
     queue: VecDeque<Waiting<Hint>>,
+    /// When the next events were received, in ns since the UNIX epoch; 0 if that is unknown.
+    received_ns: u64,
 }
 
 #[derive(Debug)]
 struct Waiting<Hint> {
     at: Position,
     event: MarketEvent,
+    received_ns: u64,
     /// `None` if the handler needs no data for the event.
     hint: Option<Hint>,
 }
 
 impl<Hint: Copy> LookAhead<Hint> {
     pub(super) fn new() -> Self {
-        Self { queue: VecDeque::with_capacity(DEPTH + 1) }
+        Self { queue: VecDeque::with_capacity(DEPTH + 1), received_ns: 0 }
+    }
+
+    /// The events from now on were received at this time.
+    #[inline]
+    pub(super) fn receive(&mut self, received_ns: u64) {
+        self.received_ns = received_ns;
     }
 
     /// Announces an event, and delivers the one that has waited longest if the queue is full.
@@ -46,7 +55,8 @@ impl<Hint: Copy> LookAhead<Hint> {
         handler: &mut impl EventHandler<Hint = Hint>,
     ) -> ControlFlow<()> {
         let hint = event.coming().and_then(|coming| handler.prefetch_index(coming));
-        self.queue.push_back(Waiting { at, event: *event, hint });
+        let received_ns = self.received_ns;
+        self.queue.push_back(Waiting { at, event: *event, received_ns, hint });
         let newest = self.queue.len() - 1;
         if let Some(hint) = self.hint(newest.wrapping_sub(STEP)) {
             handler.prefetch_order(hint);
@@ -58,7 +68,7 @@ impl<Hint: Copy> LookAhead<Hint> {
             return ControlFlow::Continue(());
         }
         match self.queue.pop_front() {
-            Some(first) => handler.event(first.at, &first.event, NoOrigin),
+            Some(first) => first.deliver(handler),
             None => ControlFlow::Continue(()),
         }
     }
@@ -68,12 +78,22 @@ impl<Hint: Copy> LookAhead<Hint> {
         &mut self,
         handler: &mut impl EventHandler<Hint = Hint>,
     ) -> ControlFlow<()> {
-        self.queue.drain(..).try_for_each(|it| handler.event(it.at, &it.event, NoOrigin))
+        self.queue.drain(..).try_for_each(|it| it.deliver(handler))
     }
 
     #[inline(always)]
     fn hint(&mut self, index: usize) -> Option<&mut Hint> {
         self.queue.get_mut(index)?.hint.as_mut()
+    }
+}
+
+impl<Hint: Copy> Waiting<Hint> {
+    #[inline]
+    fn deliver(&self, handler: &mut impl EventHandler<Hint = Hint>) -> ControlFlow<()> {
+        if self.received_ns > 0 {
+            handler.received(self.received_ns);
+        }
+        handler.event(self.at, &self.event, NoOrigin)
     }
 }
 
