@@ -15,6 +15,7 @@ mod engine;
 mod error;
 mod gaps;
 mod journal;
+pub mod paced;
 mod prove;
 mod publish;
 mod ring;

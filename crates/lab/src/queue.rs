@@ -32,21 +32,28 @@ mod bursts;
 mod capacity;
 mod costs;
 mod links;
+mod models;
 mod receiver;
 mod record;
+pub mod replay;
 mod search;
+pub mod validation;
 mod windows;
 
 pub use bursts::{Burst, Bursts, MAX_BURST_MESSAGES};
 pub use capacity::{Capacity, FirstDrop, MAX_SPEEDS, Speed};
 pub use costs::{Costs, MAX_STEPS, Steps};
 pub use links::{Link, LinkOptions, MAX_BACKLOG, MAX_BITS_PER_SECOND, MAX_LINKS, Peak};
+pub use models::{Model, ServiceTimes, delays};
 use nanotape_trace::Histogram;
 pub use receiver::{Batch, Core, MAX_CORES, MAX_RING, Receiver};
 pub use record::{
-    QUANTILES, Source, capacity_record, link_record, receiver_record, record, service_record,
+    QUANTILES, Source, burst_records, capacity_record, link_record, receiver_record, record,
+    service_record,
 };
+pub use replay::{Interruption, Replay, Step};
 pub use search::{Question, Search};
+pub use validation::Validation;
 pub use windows::{Window, Windows};
 
 /// Service times of one simulation.

@@ -3,7 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Capacity, Core, Link, Outcome, Peak, Question, Receiver, Search, Speed, Window};
+use super::{
+    Burst, Capacity, Core, Link, Outcome, Peak, Question, Receiver, Search, Speed, Window,
+};
 use crate::record::{FORMAT, VERSION};
 
 /// The quantiles of a record, by name.
@@ -108,6 +110,23 @@ pub fn capacity_record(capacity: &Capacity, good_ns: u64, bad_ns: u64) -> Value 
         })),
         "speeds": capacity.speeds().iter().map(speed).collect::<Vec<_>>(),
     })
+}
+
+/// The records of bursts at a service time, worst first. `ring`: the messages of a ring for which
+/// each has the speed at which it drops.
+pub fn burst_records(bursts: &[Burst], service_ns: u64, ring: Option<u64>) -> Vec<Value> {
+    let record = |burst: &Burst| {
+        json!({
+            "first_ns": burst.first_ns,
+            "last_ns": burst.last_ns,
+            "messages": burst.messages,
+            "largest_delay_ns": burst.largest_delay_ns,
+            "ring_speed": ring
+                .and_then(|ring| burst.longest_service_ns(ring))
+                .map(|good_ns| (good_ns + 1) as f64 / service_ns as f64),
+        })
+    };
+    bursts.iter().map(record).collect()
 }
 
 /// The record of a receiver.

@@ -366,13 +366,37 @@ proptest! {
             leave += service;
             let burst = all.last_mut().unwrap();
             burst.messages += 1;
+            burst.last_ns = now;
             burst.bytes.push(byte);
             burst.largest_delay_ns = burst.largest_delay_ns.max(leave - now);
         }
         // The sort is stable: of equal ones the earlier is worse.
         all.sort_by_key(|burst| std::cmp::Reverse(burst.largest_delay_ns));
         all.truncate(most);
-        prop_assert_eq!(bursts.finish(), all);
+        let found = bursts.finish();
+        let plain = |burst: &Burst| {
+            (burst.first_ns, burst.last_ns, burst.messages, burst.largest_delay_ns)
+        };
+        prop_assert!(found.iter().map(plain).eq(all.iter().map(plain)));
+        prop_assert!(found.iter().map(|one| &one.bytes).eq(all.iter().map(|one| &one.bytes)));
+        // Each burst alone: the longest service time without a drop is the last one.
+        let mut now = 0;
+        let times: Vec<u64> = gaps.iter().map(|gap| { now += gap; now }).collect();
+        for burst in found {
+            let first = burst.bytes[0];
+            let of_burst = &times[usize::from(first)..][..burst.messages as usize];
+            for ring in [1, 2, 5] {
+                let Some(good) = burst.longest_service_ns(ring) else {
+                    prop_assert!(burst.messages <= ring || of_burst.len() == 1);
+                    continue;
+                };
+                let mut capacity = Capacity::new(ring, 1, &[good.max(1), good + 1]);
+                of_burst.iter().for_each(|&at| capacity.arrive(at));
+                let [at_good, at_bad] = capacity.speeds() else { panic!("two speeds") };
+                prop_assert!(good == 0 || at_good.dropped == 0);
+                prop_assert!(at_bad.dropped > 0);
+            }
+        }
     }
 }
 

@@ -1,0 +1,123 @@
+//! The moments of a replay in which its thread did not run, or a message took long.
+//!
+//! Bounds: [`MOST`] of them, in memory that is touched at the start; later ones are counted.
+
+use nanotape_clock::{Clock, Stamp};
+use nanotape_lab::queue::Interruption;
+use nanotape_machine::{Attributor, Cause, Gap};
+
+/// Moments that are kept.
+const MOST: usize = 1 << 17;
+
+/// Two readings of the clock in a wait take 10 to 20 ns; a longer time is an interruption.
+const WAIT_NS: u64 = 300;
+
+/// A message that takes longer is looked at. Attribution costs about 1 us, so that 2 us are worth
+/// it.
+const MESSAGE_NS: u64 = 2_000;
+
+/// The accounts are read again after this time without a question, so that they cover little else.
+const MARK_NS: u64 = 2_000_000;
+
+/// Time that a question needs, with caches that others had.
+pub(super) const QUESTION_NS: u64 = 8_000;
+
+pub(super) struct Interruptions {
+    clock: Clock,
+    attributor: Attributor,
+    marked: Stamp,
+    wait_ticks: u64,
+    message_ticks: u64,
+    mark_ticks: u64,
+    found: Vec<(Gap, Option<usize>, Cause)>,
+    not_kept: u64,
+    /// The longest one since the last question.
+    pending: Option<(usize, u64)>,
+}
+
+impl Interruptions {
+    /// Opens the accounts of the calling thread.
+    pub(super) fn open(clock: &Clock) -> Self {
+        let ticks = |ns: u64| (ns as f64 * clock.rate().ticks_per_second / 1e9) as u64;
+        let nothing = Gap { from: Stamp::from_ticks(1), to: Stamp::from_ticks(1) };
+        // Filled and cleared, so that a later push is no page fault.
+        let mut found = vec![(nothing, None, Cause::NotAttributed); MOST];
+        found.clear();
+        Self {
+            clock: *clock,
+            attributor: Attributor::open(clock),
+            marked: clock.stamp(),
+            wait_ticks: ticks(WAIT_NS),
+            message_ticks: ticks(MESSAGE_NS),
+            mark_ticks: ticks(MARK_NS),
+            found,
+            not_kept: 0,
+            pending: None,
+        }
+    }
+
+    /// Two consecutive readings in a wait.
+    #[inline(always)]
+    pub(super) fn waited(&mut self, from: Stamp, to: Stamp) {
+        if to.ticks().wrapping_sub(from.ticks()) > self.wait_ticks && to > from {
+            self.keep(Gap { from, to }, None);
+        }
+    }
+
+    /// A message was processed between two readings.
+    #[inline(always)]
+    pub(super) fn processed(&mut self, index: usize, from: Stamp, to: Stamp) {
+        if to.ticks().wrapping_sub(from.ticks()) > self.message_ticks && to > from {
+            self.keep(Gap { from, to }, Some(index));
+        }
+    }
+
+    /// Asks for the cause of what was found, if anything was. The thread has time for it. Returns
+    /// whether it took some.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, now: Stamp) -> bool {
+        if self.pending.is_none() && now.ticks().wrapping_sub(self.marked.ticks()) < self.mark_ticks
+        {
+            return false;
+        }
+        self.ask();
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ask(&mut self) {
+        match self.pending.take().and_then(|(index, _)| self.found.get_mut(index)) {
+            Some((gap, _, cause)) => *cause = self.attributor.attribute(gap).cause,
+            None => self.attributor.mark(),
+        }
+        self.marked = self.clock.stamp();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, gap: Gap, message: Option<usize>) {
+        if self.found.len() == MOST {
+            self.not_kept += 1;
+            return;
+        }
+        let length = gap.to.ticks() - gap.from.ticks();
+        if self.pending.is_none_or(|(_, longest)| longest < length) {
+            self.pending = Some((self.found.len(), length));
+        }
+        self.found.push((gap, message, Cause::NotAttributed));
+    }
+
+    /// Everything that was found, in nanoseconds since `base`, and how much was not kept.
+    pub(super) fn finish(mut self, base: Stamp) -> (Vec<Interruption>, u64) {
+        self.settle(self.clock.stamp());
+        let since = |stamp| self.clock.nanos_between(base, stamp);
+        let found = self.found.iter().map(|(gap, message, cause)| Interruption {
+            from_ns: since(gap.from),
+            to_ns: since(gap.to),
+            message: *message,
+            cause: cause.kind(),
+        });
+        (found.collect(), self.not_kept)
+    }
+}
