@@ -176,11 +176,15 @@ impl Timed<'_> {
                     let after_ns = (piece.arrival_ns - first_ns) as f64 / speed;
                     Stamp::from_ticks(base + (after_ns * ticks_per_ns) as u64)
                 }
-                Schedule::BackToBack => self.settled(now),
+                Schedule::BackToBack => {
+                    now = self.settled(now);
+                    now
+                }
                 Schedule::AfterIdle { ref waits_ns } => {
                     let wait_ns = waits_ns.get(index).copied().unwrap_or(0);
                     let after_ticks = (wait_ns as f64 * ticks_per_ns) as u64;
-                    Stamp::from_ticks(self.settled(now).ticks() + after_ticks)
+                    now = self.settled(now);
+                    Stamp::from_ticks(now.ticks() + after_ticks)
                 }
             };
             self.due.push(due);
