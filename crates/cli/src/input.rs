@@ -20,7 +20,7 @@ use nanotape_history::{
     RecordedSummary,
 };
 use nanotape_market::Position;
-use nanotape_plant::{BookEngine, DayReport, Observer, TradeDate, orders_of};
+use nanotape_plant::{BookEngine, DayReport, Observer, PlantConfig, TradeDate, orders_of};
 use nanotape_types::{StockLocate, Symbol};
 use source::Opened;
 pub(crate) use source::{RunChoice, of_dbn, of_journal_run, of_runs, open, open_bytes, open_dbn};
@@ -88,6 +88,15 @@ impl InputArguments {
             return Err(BadData(line).into());
         }
         Ok(())
+    }
+
+    /// The configuration of a plant of this input, which is a day file or a capture.
+    pub(crate) fn plant_config(&self) -> PlantConfig {
+        let mut config = PlantConfig::default();
+        config.input.file = self.input.clone().into();
+        config.input.date = self.date;
+        config.input.groups.clone_from(&self.groups.groups);
+        config
     }
 
     /// Opens a file once more; None for a folder and for standard input.

@@ -99,6 +99,18 @@ impl Records {
         Ok(())
     }
 
+    /// Writes one result of an output without an end, which keeps no record: as text, or as a line
+    /// of JSON. A page and CSV do not get it.
+    pub fn passing(&mut self, text: &str, record: &Value) -> anyhow::Result<()> {
+        match self.format {
+            RecordFormat::Text => self.output.write_all(text.as_bytes())?,
+            RecordFormat::Json => writeln!(self.output, "{record}")?,
+            RecordFormat::Csv | RecordFormat::Html => {}
+        }
+        self.output.flush()?;
+        Ok(())
+    }
+
     /// Completes the output of a command that has no page.
     pub fn finish(self) -> anyhow::Result<Vec<Value>> {
         self.finish_with(|_| String::new())

@@ -31,6 +31,8 @@ mod live_recovery;
 mod lobster;
 mod machine;
 mod queue;
+mod queue_live;
+mod queue_validate;
 mod real_days;
 mod recorded;
 mod replay;

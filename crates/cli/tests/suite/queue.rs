@@ -197,6 +197,12 @@ fn records_and_spans_are_read_too() {
     let count = |record: &Value| record["messages"].as_u64().unwrap();
     assert!((1..=count(&whole)).contains(&count(&records)), "{records}");
 
+    // The receive times of converted records are the exchange's.
+    let received = queue(&[&dbn, "--arrivals", "received"]);
+    let of_clock = (&records["arrivals"], &received["arrivals"]);
+    assert_eq!(of_clock, (&"event".into(), &"received".into()));
+    assert_eq!(received["services"], records["services"]);
+
     let span = queue(&[&day, "--from", "10:00", "--until", "11:00", "--window", "30m"]);
     let windows = span["windows"].as_array().unwrap();
     let starts: Vec<u64> = windows.iter().map(|one| one["start_ns"].as_u64().unwrap()).collect();
@@ -364,6 +370,10 @@ fn links_pile_up_as_in_python() {
         assert_eq!(ran.status, 2, "{link}");
         assert!(ran.stderr.contains(message), "{link}: {}", ran.stderr);
     }
+    let ran =
+        nanotape(["lab", "queue", &day, "--link=disk=1us", "--link=net=1us", "--link=disk=2us"]);
+    let line = "nanotape: --link disk is given twice; give each link a name of its own\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (2, line));
     if !has_python() {
         return;
     }
@@ -386,7 +396,7 @@ fn the_worst_bursts_are_day_files_with_the_largest_delays() {
     let folder = Folder::new("queue-bursts");
     let day = folder.day(20_000, 10);
     let bursts = folder.path("bursts");
-    let whole = queue(&[&day, "--at", "900ns", "--bursts", &bursts]);
+    let whole = queue(&[&day, "--at", "900ns", "--ring", "40", "--bursts", &bursts]);
     let delay = |record: &Value| {
         let rows = record["services"].as_array().unwrap();
         let row = rows.iter().find(|row| row["service_ns"] == 900).unwrap();
@@ -396,6 +406,27 @@ fn the_worst_bursts_are_day_files_with_the_largest_delays() {
         |number: u32| queue(&[&format!("{bursts}/burst-{number:03}.itch50"), "--service", "900ns"]);
     let delays: Vec<u64> = (1..=100).map(|number| delay(&of_burst(number))).collect();
     assert_eq!(delays[0], delay(&whole));
+    for number in [1, 7, 100] {
+        // The burst alone, a nanosecond below and at the speed of the record.
+        let burst = &whole["bursts"][number - 1];
+        assert_eq!(burst["largest_delay_ns"].as_u64(), Some(delays[number - 1]));
+        let file = format!("{bursts}/burst-{number:03}.itch50");
+        let Some(speed) = burst["ring_speed"].as_f64() else {
+            assert!(burst["messages"].as_u64() <= Some(40), "{burst}");
+            continue;
+        };
+        let bad_ns = (speed * 900.0).round() as u64;
+        let alone = queue(&[&file, "--service", &format!("{}ns,{bad_ns}ns", bad_ns - 1)]);
+        let queue = |row: usize| alone["services"][row]["largest_queue"].as_u64().unwrap();
+        assert!(queue(0) <= 40 && queue(1) > 40, "{burst} {alone}");
+    }
+    let others = folder.path("others");
+    let text = nanotape(["lab", "queue", &day, "--at=900ns", "--ring=40", "--bursts", &others]);
+    assert!(
+        text.stdout.contains("\nburst-010 ") && text.stdout.contains("40 drop at"),
+        "{}",
+        text.stdout
+    );
     assert!(delays.is_sorted_by(|one, two| one >= two), "{delays:?}");
     assert_eq!(fs::read_dir(&bursts).unwrap().count(), 100);
 
@@ -433,13 +464,22 @@ fn records_have_the_documented_fields_and_no_others() {
     assert_eq!(fields(&record["answers"][0]), documented("## An answer"));
     assert_eq!(fields(&record["services"][0]), documented("## A service time"));
     assert_eq!(fields(&record["windows"][0]), documented("## A window"));
-    assert!(record["receiver"].is_null() && record["capacity"].is_null());
+    assert!(["receiver", "capacity", "validation"].iter().all(|name| record[name].is_null()));
     let record = queue(&[&day, "--at", "500ns", "--cores", "2", "--ring", "9", "--link=d=1us"]);
     assert_eq!(fields(&record["receiver"]["links"][0]), documented("## A link"));
     assert_eq!(fields(&record["capacity"]), documented("## A capacity"));
     assert_eq!(fields(&record["capacity"]["speeds"][0]), documented("## A speed"));
     assert_eq!(fields(&record["receiver"]), documented("## A receiver"));
     assert_eq!(fields(&record["receiver"]["cores"][1]), documented("## A core"));
+    let bursts = folder.path("bursts");
+    let record = queue(&[&day, "--at", "500ns", "--bursts", &bursts]);
+    assert_eq!(fields(&record["bursts"][0]), documented("## A burst"));
+    let replayed = queue(&[&day, "--validate=busiest", "--rounds", "1"]);
+    let (validation, part) = (&replayed["validation"], &replayed["validation"]["parts"][0]);
+    assert_eq!(fields(validation), documented("## A validation"));
+    assert_eq!(fields(part), documented("## A part"));
+    assert_eq!(fields(&part["all"]), documented("## A comparison"));
+    assert_eq!(fields(&part["all"]["measured"]), documented("## Delays of messages"));
     assert_eq!(
         (&record["windows_at_ns"], record["services"].as_array().unwrap().len()),
         (&500.into(), 60)

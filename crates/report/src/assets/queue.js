@@ -58,7 +58,7 @@
     return Lab.figure("Windows of " + Lab.ns(Lab.num(record.window_ns)) + " at " +
       Lab.ns(Lab.num(record.windows_at_ns)) + " a message", "Only windows with a message.",
       Lab.lines({ height: 300, series, x: { title, choices: [{ kind: "linear", title }] },
-        y: { title: "largest", choices: [
+        y: { name: "largest", title: "largest", choices: [
           { name: "delay", kind: "logNs", title: "largest delay, logarithmic" },
           { name: "queue", kind: "logCount", key: "queue", title: "largest queue, logarithmic" }] } }));
   }
@@ -93,6 +93,17 @@
     Lab.table(heads, rows, { class: "capacity" })];
   }
 
+  function bursts(record) {
+    const all = Lab.list(record.bursts).map(Lab.obj).slice(0, 20);
+    if (all.length === 0) return null;
+    const heads = ["burst", "from", "messages", "largest delay", "ring drops at"]
+      .map((name) => [name, "number"]);
+    return [Lab.el("h4", {}, "Worst bursts at " + Lab.ns(Lab.num(record.windows_at_ns)) + " a message"),
+      Lab.table(heads, all.map((burst, index) => [String(index + 1), time(burst.first_ns),
+        Lab.count(burst.messages), Lab.ns(Lab.num(burst.largest_delay_ns)),
+        Lab.num(burst.ring_speed) === null ? Lab.none : Lab.digits(burst.ring_speed, 3) + " times"]),
+      { class: "bursts" })];
+  }
   function receiver(record) {
     const one = Lab.obj(record.receiver);
     const cores = Lab.list(one.cores).map(Lab.obj);
@@ -120,6 +131,50 @@
         Lab.ns(Lab.num(link.busy_ns))]), { class: "links" })];
   }
 
+  // The delays that one message in so many reaches: measured, and as each model predicts them.
+  function curves(comparison, title) {
+    const all = [comparison.measured, ...Lab.list(comparison.predicted)].map(Lab.obj);
+    const series = all.map((one, index) => ({ name: String(one.name), look: Lab.look(index),
+      path: "line", points: Lab.list(one.curve).map((point) => ({ x: Lab.num(Lab.list(point)[0]),
+        y: Lab.num(Lab.list(point)[1]) })).filter(({ x, y }) => x > 0 && y > 0)
+        .map(({ x, y }) => ({ x, y, tip: [String(one.name), "one message in " + Lab.count(x),
+          Lab.ns(y)] })) }));
+    return Lab.figure(title, Lab.count(comparison.messages) + " messages.", Lab.lines({ height: 300,
+      series, x: { title: "one message in", choices: [{ kind: "logCount", title: "one message in" }] },
+      y: { title: "delay", choices: [{ kind: "logNs", title: "delay, logarithmic" }] } }));
+  }
+  function comparison(value, name) {
+    const one = Lab.obj(value);
+    const measured = Lab.obj(one.measured);
+    const fields = ["p50", "p99", "p99.9", "largest_ns"];
+    const heads = [name, "p50", "p99", "p99.9", "largest"].map((title) => [title, "number"]);
+    const row = (delays) => [String(delays.name), ...fields.map((field) => {
+      const ns = Lab.num(delays[field]);
+      const is = Lab.num(measured[field]);
+      if (ns === null || is === null) return Lab.none;
+      return delays === measured || is === 0 ? Lab.ns(ns)
+        : Lab.ns(ns) + " (" + (ns < is ? "" : "+") + Lab.digits(100 * (ns / is - 1), 3) + "%)";
+    })];
+    return Lab.table(heads, [measured, ...Lab.list(one.predicted).map(Lab.obj)].map(row),
+      { class: "validated" });
+  }
+  function validation(record) {
+    const parts = Lab.list(Lab.obj(record.validation).parts).map(Lab.obj);
+    return parts.flatMap((part) => {
+      const causes = Lab.list(part.causes).map(Lab.obj).map((one) => Lab.count(one.count) + " " +
+        String(one.cause) + " (" + Lab.ns(Lab.num(one.ns)) + ")");
+      return [Lab.el("h4", {}, "Predicted against measured: " + String(part.name)),
+        Lab.el("p", {}, Lab.count(part.messages) + " messages from " + time(part.first_ns) + " to " +
+          time(part.last_ns) + ", replayed " + Lab.count(part.replays) + " times. " +
+          Lab.digits(100 * part.idle_share, 4) + "% of them find the plant idle; " +
+          Lab.digits(100 * part.interrupted_share, 3) + "% were interrupted" +
+          (causes.length > 0 ? ": " + causes.join(", ") : "") + "."),
+        ...(Lab.num(Lab.obj(part.quiet).messages) === null ? []
+          : [curves(Lab.obj(part.quiet), "Quiet messages"), comparison(part.quiet, "quiet")]),
+        curves(Lab.obj(part.all), "All messages"), comparison(part.all, "all")];
+    });
+  }
+
   function card(record, index) {
     const services = Lab.list(record.services).map(Lab.obj);
     const clock = record.arrivals === "received" ? "receive times" : "exchange times";
@@ -130,7 +185,9 @@
         Lab.part(() => byService(services)),
         Lab.part(() => byWindow(record)),
         Lab.part(() => capacity(record)),
+        Lab.part(() => bursts(record)),
         Lab.part(() => receiver(record)),
+        Lab.part(() => validation(record)),
         Lab.part(() => table(services))]);
   }
 

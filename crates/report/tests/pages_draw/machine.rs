@@ -130,6 +130,14 @@ fn queues(name: &str) -> Value {
         json!({"start_ns": start_ns, "messages": messages, "largest_delay_ns": delay_ns,
                "largest_queue": delay_ns / 112})
     };
+    let delays = |name: &str, ns: u64| {
+        json!({"name": name, "p50": ns, "p99": 2 * ns, "p99.9": 3 * ns, "largest_ns": 9 * ns,
+               "curve": [[2, ns], [100, 2 * ns], [1_000, 3 * ns]]})
+    };
+    let compared = json!({
+        "messages": 1_006_000, "measured": delays("measured", 200), "rounds": [[190, 210]],
+        "predicted": [delays("constant", 184), delays("by type and idle time", 206)],
+    });
     json!({
         "format": "nanotape-lab", "version": 1, "kind": "queue", "name": name,
         "arrivals": "event", "messages": 5_000_000, "reversed": 0,
@@ -146,6 +154,14 @@ fn queues(name: &str) -> Value {
                      "cores": [{"messages": 4_999_000, "dropped": 1_000, "largest_queue": 64,
                                 "largest_delay_ns": 9_000, "busy_ns": 560_000_000}]},
         "windows": [window(34_200_000_000_000, 61_000, 9_900), window(57_600_000_000_000, 900, 224)],
+        "bursts": [{"first_ns": 34_200_000_000_000_u64, "last_ns": 34_200_000_090_000_u64,
+                    "messages": 65, "largest_delay_ns": 9_900, "ring_speed": 1.6}],
+        "validation": {"speed": 1.0, "parts": [{
+            "name": "busiest second", "first_ns": 57_600_000_000_000_u64,
+            "last_ns": 57_600_999_000_000_u64, "messages": 335_849, "replays": 3,
+            "idle_share": 0.93, "interrupted_share": 0.021, "quiet": compared, "all": compared,
+            "causes": [{"cause": "unexplained", "count": 1_222, "ns": 18_400_000}],
+        }]},
     })
 }
 
@@ -242,15 +258,20 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("data-told=\"true\"", 4),
         ],
         &[
-            ("data-drawn=\"yes\"", 2 * 2),
+            ("data-drawn=\"yes\"", 2 * 4),
             ("class=\"card study\"", 2),
             ("class=\"study\"", 2),
             ("class=\"receiver\"", 2),
+            ("class=\"validated\"", 2 * 2),
+            ("class=\"bursts\"", 2),
+            ("1.6 times", 2),
+            ("(+3%)", 2 * 2 * 4),
+            ("1,222 unexplained (", 2),
             ("4,999,000 processed, 1,000 dropped", 2),
             ("needs at most 412 ns a message", 2),
             ("no drop in a ring of 64 needs at most 280 ns a message", 2),
-            (">09:30:00.000<", 2 * 2),
-            ("data-told=\"true\"", 4),
+            (">09:30:00.000<", 2 * 3),
+            ("data-told=\"true\"", 8),
         ],
         &[
             ("class=\"card explain\"", 1),

@@ -5,13 +5,15 @@ mod bursts;
 mod capacity;
 mod costs;
 mod links;
+mod live;
 mod receiver;
 mod text;
+mod validate;
 
 use std::{ops::ControlFlow, path::PathBuf};
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::ArgPredicate::IsPresent};
 use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat},
     values::{count, duration, nanos},
@@ -26,14 +28,23 @@ use nanotape_lab::{
 use nanotape_types::StockLocate;
 use serde_json::Value;
 
-use self::{capacity::RingCapacity, receiver::ReceiverArguments};
+use self::{
+    capacity::RingCapacity,
+    live::LiveArguments,
+    receiver::ReceiverArguments,
+    validate::{ValidateArguments, Validated},
+};
 use crate::{
-    input::{self, InputArguments, Report, read_events},
+    input::{self, InputArguments, InputKind, Report, read_events},
     span::SpanArguments,
     status::{BadData, Status},
 };
 
 #[derive(Args, Debug)]
+#[command(mut_arg("input", |input| {
+    // A plant is named by --live.
+    input.required(false).required_unless_present("live").default_value_if("live", IsPresent, "-")
+}))]
 #[command(after_help = "\
 Examples:
   nanotape lab queue day.gz
@@ -44,6 +55,9 @@ Examples:
   nanotape lab queue day.gz --link disk=200MB/s,2us --link follower=1Gbit/s,bytes=136
   nanotape lab queue day.gz --from 09:30 --until 16:00 --at 400ns -o queue.html
   nanotape lab queue day.gz --at 500ns --bursts bursts             inputs for benchmarks
+  nanotape lab queue day.gz --validate                             predicted against measured
+  nanotape lab queue day.gz --validate=09:30..09:30:05 --rounds 5 --speed 1.6
+  nanotape lab queue --live equities --every 5s                    beside a running plant
   nanotape lab queue lines.pcap --arrivals received --window 1s --format json
   nanotape lab queue day.gz --service 250ns,500ns,1us --format csv
 
@@ -64,6 +78,14 @@ the core of their stock (number of the stock modulo cores), and take the time of
 that is free takes up to --batch waiting messages; all of them end after --batch-cost and their own
 times.
 
+--validate replays messages through a real plant, with a ring in /dev/shm, on their recorded
+schedule. It compares the delays with those that service times predict, which it measures on the
+same messages with other due times; and those of messages that nothing interrupted. Each round
+reads the input three times up to the part.
+
+--live reads the ring of a plant from now on, and prints the table again and again until Ctrl-C or
+the end of the plant. The records of one message count as one arrival.
+
 --bursts writes burst-001.itch50 (the largest delay) and so on. A burst is what the receiver takes
 without an idle moment, up to 65,536 messages of it.
 
@@ -79,7 +101,7 @@ pub(crate) struct QueueCommand {
     #[command(flatten)]
     span: SpanArguments,
 
-    /// The times of arrival [default: received if the input has receive times, otherwise event]
+    /// The times of arrival [default: received for a capture, otherwise event]
     #[arg(long, value_enum, value_name = "CLOCK")]
     arrivals: Option<Arrivals>,
 
@@ -114,6 +136,12 @@ pub(crate) struct QueueCommand {
     bursts: Option<PathBuf>,
 
     #[command(flatten)]
+    validate: ValidateArguments,
+
+    #[command(flatten)]
+    live: LiveArguments,
+
+    #[command(flatten)]
     output: RecordArguments,
 }
 
@@ -129,7 +157,7 @@ struct Below {
 enum Arrivals {
     /// The exchange's time of each message
     Event,
-    /// The receive time of each packet of a capture
+    /// The receive time of each packet of a capture, or of each record
     Received,
 }
 
@@ -180,8 +208,12 @@ pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
         bail!("--below is given {} times; use at most {MAX_LIMITS}", command.below.len());
     }
     let format = command.output.format_or(RecordFormat::Text)?;
+    if command.live.is_any() {
+        return command.follow(format);
+    }
     command.require_readable_again(format)?;
     command.require_new_folder()?;
+    command.require_messages(format)?;
     let services = command.services();
     let mut output = command.output.records_or(RecordFormat::Text, COLUMNS)?;
     let first = command.pass(&services)?;
@@ -194,9 +226,10 @@ pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
     }
     let answers = command.answers(outcome)?;
     let at = command.shown(outcome, &answers);
-    if let Some(service) = outcome.services.get(at) {
-        command.write_bursts(service.service_ns)?;
-    }
+    let bursts = match outcome.services.get(at) {
+        Some(service) => command.write_bursts(service.service_ns)?,
+        None => Vec::new(),
+    };
     if format == RecordFormat::Csv {
         for index in 0..outcome.services.len() {
             output.result("", service_record(outcome, &answers, index))?;
@@ -209,9 +242,14 @@ pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
         let mut text = shown.text(capacity.as_ref());
         let mut record = record(source, outcome, &answers, at);
         record["capacity"] = capacity.as_ref().map_or(Value::Null, RingCapacity::record);
+        text.push_str(&bursts::text(&bursts, command.ring));
+        record["bursts"] = bursts.into();
         let receiver = command.receiver(at_ns)?;
         text.push_str(&receiver.as_ref().map_or_else(String::new, text::receiver));
         record["receiver"] = receiver.as_ref().map_or(Value::Null, receiver_record);
+        let validated = command.validated(at_ns)?;
+        text.push_str(&validated.as_ref().map_or_else(String::new, Validated::text));
+        record["validation"] = validated.as_ref().map_or(Value::Null, Validated::record);
         output.result(&text, record)?;
     }
     output.finish_with(pages::queue)?;
@@ -263,6 +301,9 @@ impl QueueCommand {
         let opening = input::open(&self.input, self.span.into(), &[])?;
         let (from, to) = opening.bounds;
         let midnight_ns = opening.midnight_ns.unwrap_or(0);
+        // A plant that reads a file receives it as fast as it can.
+        let of_records = (opening.kind() == InputKind::Records).then_some(Arrivals::Event);
+        let arrivals = self.arrivals.or(of_records);
         let (mut is_received, mut lacks_receive_times) = (false, false);
         let report = read_events(opening, |event, received_ns, bytes| {
             let Some(time) = event.time.map(|time| time.get()) else {
@@ -274,7 +315,7 @@ impl QueueCommand {
             if time < from {
                 return ControlFlow::Continue(());
             }
-            match (self.arrivals, received_ns) {
+            match (arrivals, received_ns) {
                 (Some(Arrivals::Event), _) | (None, None) => arrive(time, event.instrument, bytes),
                 (_, Some(received_ns)) => {
                     is_received = true;
@@ -291,6 +332,16 @@ impl QueueCommand {
             bail!("{}: has no receive times; use --arrivals event", self.input.name());
         }
         Ok((report, if is_received { "received" } else { "event" }))
+    }
+
+    /// What is known after one reading.
+    fn first_answers(&self, outcome: &Outcome) -> Vec<(Question, Search)> {
+        let first = |question| {
+            let mut search = Search::new();
+            search.learn(&question, &outcome.services);
+            (question, search)
+        };
+        self.questions().map(first).collect()
     }
 
     fn questions(&self) -> impl Iterator<Item = Question> {

@@ -1,14 +1,19 @@
 //! `--bursts`: the worst bursts as day files.
 
-use std::{fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 
 use anyhow::{Context as _, bail};
-use nanotape_lab::queue::Bursts;
+use nanotape_lab::queue::{Bursts, burst_records};
+use serde_json::Value;
 
-use super::QueueCommand;
+use super::{QueueCommand, text::time};
+use crate::values::{grouped, nanos_text};
 
 /// Bursts that are written.
 const MOST: usize = 100;
+
+/// Bursts in the text.
+const SHOWN: usize = 10;
 
 impl QueueCommand {
     /// Refuses a folder with files, unless `--force` is given, and standard input.
@@ -23,9 +28,9 @@ impl QueueCommand {
         Ok(())
     }
 
-    /// Writes the worst bursts of a service time, if a folder is given.
-    pub(super) fn write_bursts(&self, service_ns: u64) -> anyhow::Result<()> {
-        let Some(folder) = &self.bursts else { return Ok(()) };
+    /// Writes the worst bursts of a service time, if a folder is given, and returns their records.
+    pub(super) fn write_bursts(&self, service_ns: u64) -> anyhow::Result<Vec<Value>> {
+        let Some(folder) = &self.bursts else { return Ok(Vec::new()) };
         let mut bursts = Bursts::new(service_ns, MOST);
         let mut lacks_messages = false;
         self.read_arrivals(|at_ns, _, message| {
@@ -45,12 +50,45 @@ impl QueueCommand {
         }
         let cannot = |path: &Path| format!("cannot write {}", path.display());
         fs::create_dir_all(folder).with_context(|| cannot(folder))?;
-        for (index, burst) in bursts.finish().iter().enumerate() {
+        let bursts = bursts.finish();
+        for (index, burst) in bursts.iter().enumerate() {
             let path = folder.join(format!("burst-{:03}.itch50", index + 1));
             fs::write(&path, &burst.bytes).with_context(|| cannot(&path))?;
         }
-        Ok(())
+        Ok(burst_records(&bursts, service_ns, self.ring))
     }
+}
+
+/// The table of the worst bursts. `ring`: that of `--ring`.
+pub(super) fn text(bursts: &[Value], ring: Option<u64>) -> String {
+    let mut text = String::new();
+    if bursts.is_empty() {
+        return text;
+    }
+    let drops = ring.map_or_else(String::new, |ring| format!("{} drop at", grouped(ring)));
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "\n{:<12} {:<18} {:>10} {:>10} {drops:>16}",
+        "burst", "from", "messages", "largest"
+    );
+    for (index, burst) in bursts.iter().take(SHOWN).enumerate() {
+        let number = |name: &str| burst[name].as_u64().unwrap_or(0);
+        let speed = match (ring, burst["ring_speed"].as_f64()) {
+            (Some(_), Some(speed)) => format!("{speed:.2} times"),
+            (Some(_), None) => "no speed".to_owned(),
+            (None, _) => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "{:<12} {:<18} {:>10} {:>10} {speed:>16}",
+            format!("burst-{:03}", index + 1),
+            time(number("first_ns")),
+            grouped(number("messages")),
+            nanos_text(number("largest_delay_ns")),
+        );
+    }
+    text
 }
 
 /// Whether it is a folder without entries.

@@ -74,6 +74,11 @@ impl ReceiverArguments {
             || !self.link.is_empty()
     }
 
+    /// The seed of draws.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     fn batch(&self) -> Batch {
         let fixed_ns = self.batch_cost.unwrap_or(0);
         Batch { messages: self.batch.unwrap_or(1), fixed_ns }
@@ -93,8 +98,14 @@ impl ReceiverArguments {
 }
 
 impl QueueCommand {
-    /// Refuses a receiver for standard input, and in a format without one.
+    /// Refuses a receiver for standard input, and in a format without one, and two links of one
+    /// name.
     pub(super) fn require_readable_again(&self, format: RecordFormat) -> anyhow::Result<()> {
+        let mut names: Vec<&str> = self.receiver.link.iter().map(|link| &*link.name).collect();
+        names.sort_unstable();
+        if let Some([name, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            bail!("--link {name} is given twice; give each link a name of its own");
+        }
         if self.receiver.is_any() && self.input.name() == "-" {
             bail!(
                 "standard input is read only once: give --cores, --batch, --link and --cost a file"
