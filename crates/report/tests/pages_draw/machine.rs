@@ -270,7 +270,7 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("4,999,000 processed, 1,000 dropped", 2),
             ("needs at most 412 ns a message", 2),
             ("no drop in a ring of 64 needs at most 280 ns a message", 2),
-            (">09:30:00.000<", 2 * 3),
+            (">09:30:00.000</td>", 2 * 3),
             ("data-told=\"true\"", 8),
         ],
         &[
