@@ -5,8 +5,8 @@
 //! that of another message of the input.
 //!
 //! A message takes the longer the longer the receiver was idle, and the messages after it are still
-//! slow: others had its caches, and branches are predicted worse. So the classes of service times
-//! are those of the recent idle time: half of the idle time before the message, a quarter of that
+//! slow. Caches and predicted branches are the likely reason, and were not measured apart. So the
+//! classes of service times are those of the recent idle time: half of the idle time before the message, a quarter of that
 //! before the message before it, and so on. Classes end at 250 ns, 500 ns, 1 us and so on, and the
 //! last one has no end. Messages that wait for the one before them have classes of their own.
 
@@ -228,20 +228,26 @@ impl Class {
     }
 }
 
-/// The lower median time of each message over replays of equal messages.
+/// The lower median time of each message over replays of equal messages, without those in which it
+/// was interrupted. A message that was interrupted in all of them has the median of all messages.
 fn own_times(replays: &[Replay]) -> Vec<u64> {
     let messages = replays.first().map_or(0, |replay| replay.end_ns.len());
     let mut of_message = vec![Vec::with_capacity(replays.len()); messages];
     for replay in replays {
-        for (times, step) in of_message.iter_mut().zip(replay.steps()) {
-            times.push(step.service_ns().max(1));
+        let steps = replay.steps().zip(replay.steps_interrupted_by_a_cause());
+        for (times, (step, was_interrupted)) in of_message.iter_mut().zip(steps) {
+            if !was_interrupted {
+                times.push(step.service_ns().max(1));
+            }
         }
     }
     let median = |mut times: Vec<u64>| {
         times.sort_unstable();
-        times.get(times.len().saturating_sub(1) / 2).copied().unwrap_or(1)
+        times.get(times.len().saturating_sub(1) / 2).copied()
     };
-    of_message.into_iter().map(median).collect()
+    let own: Vec<Option<u64>> = of_message.into_iter().map(median).collect();
+    let usual = median(own.iter().flatten().copied().collect()).unwrap_or(1);
+    own.into_iter().map(|own| own.unwrap_or(usual)).collect()
 }
 
 /// The distribution of measured times.

@@ -91,6 +91,13 @@ impl Replay {
         self.overlapping(|step| step.start_ns)
     }
 
+    /// The same for the interruptions whose cause is known.
+    pub fn steps_interrupted_by_a_cause(&self) -> Vec<bool> {
+        let mut known = self.clone();
+        known.interruptions.retain(|one| is_explained(one.cause));
+        known.steps_interrupted()
+    }
+
     /// For each message, whether an interruption overlaps the time from `from_ns`, which does not
     /// shrink, to its end.
     fn overlapping(&self, mut from_ns: impl FnMut(&Step) -> u64) -> Vec<bool> {

@@ -110,10 +110,10 @@ fn line(text: &mut String, delays: &Delays, against: Option<&Comparison>) {
     let _ = writeln!(text);
 }
 
-/// Whether the best model is as near as it should be.
+/// Whether the model that is judged is as near as it should be.
 fn verdict(text: &mut String, quiet: &Comparison) {
-    let Some(best) = quiet.best() else { return };
-    let errors = quiet.errors(best);
+    let Some(judged) = quiet.judged() else { return };
+    let errors = quiet.errors(judged);
     let missed: Vec<String> = COMPARED
         .iter()
         .zip(errors)
@@ -122,11 +122,11 @@ fn verdict(text: &mut String, quiet: &Comparison) {
         .collect();
     let goal = 100.0 * GOAL;
     let _ = match missed.is_empty() {
-        true => writeln!(text, "within {goal}% on quiet messages: met by {:?}", best.name),
+        true => writeln!(text, "within {goal}% on quiet messages, {}: met", judged.name),
         false => writeln!(
             text,
-            "within {goal}% on quiet messages: missed by the best model, {:?}: {}",
-            best.name,
+            "within {goal}% on quiet messages, {}: missed at {}",
+            judged.name,
             missed.join(", ")
         ),
     };
@@ -136,7 +136,7 @@ fn verdict(text: &mut String, quiet: &Comparison) {
 fn explanation(text: &mut String, part: &Validation) {
     const STEPS: [&str; 5] = [
         "types differ",
-        "cold after an idle time",
+        "after an idle time",
         "each has its own time",
         "interruptions",
         "not explained",
