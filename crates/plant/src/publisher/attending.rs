@@ -9,6 +9,9 @@ use nanotape_ring::Publish;
 use super::{Publisher, seams::Seam};
 use crate::records::StopReason;
 
+/// Messages that a periodic check may be late.
+const CHECK_WAITS: u32 = 2;
+
 impl<W: Publish> Publisher<W> {
     /// Ends the last stage of a message that was traced, and decides whether to attend to the next.
     #[cold]
@@ -20,10 +23,12 @@ impl<W: Publish> Publisher<W> {
         }
         let until_traced = self.seams.next(self.timeline.clock(), self.counts.messages + 1);
         self.is_attentive = self.is_always_attentive() || self.seams.is_on();
-        // A look just before a message that is traced, and one just after it.
+        // A look just before a message that is traced, and one just after it. A check that is due a
+        // little earlier waits for the look before the message: each look has its price.
         let until_check = self.countdown;
-        self.countdown = until_traced.clamp(1, until_check);
-        self.until_check = until_check - self.countdown;
+        let is_near = (until_check..=until_check + CHECK_WAITS).contains(&until_traced);
+        self.countdown = if is_near { until_traced } else { until_traced.clamp(1, until_check) };
+        self.until_check = until_check.saturating_sub(self.countdown);
     }
 
     /// Whether every message needs a check: it is paced, or might be after the configured end.
@@ -42,7 +47,7 @@ impl<W: Publish> Publisher<W> {
         }
         self.seams.enter(at.number, self.timeline.clock());
         self.pass(Seam::Decoded, at.offset);
-        self.wait(time)
+        if self.pacer.is_some() { self.wait(time) } else { ControlFlow::Continue(()) }
     }
 
     /// A message that was attended to passes from one stage to the next.

@@ -58,11 +58,11 @@ pub(super) enum Seam {
 impl Seam {
     const fn site(self) -> Site {
         match self {
-            Self::Decoded => SITES.site("plant.decode"),
-            Self::Due => SITES.site("plant.wait"),
-            Self::Applied => SITES.site("plant.book"),
-            Self::Recorded => SITES.site("plant.records"),
-            Self::Shown => SITES.site("plant.ring"),
+            Self::Decoded => const { SITES.site("plant.decode") },
+            Self::Due => const { SITES.site("plant.wait") },
+            Self::Applied => const { SITES.site("plant.book") },
+            Self::Recorded => const { SITES.site("plant.records") },
+            Self::Shown => const { SITES.site("plant.ring") },
         }
     }
 
@@ -90,8 +90,8 @@ pub(super) struct Seams {
     /// The seam that was passed last.
     last: Stamp,
     questions: Questions,
-    /// Time of the current message in stages that it did not have to wait in, in ticks.
-    took_ticks: u64,
+    /// When the plant began to work on the current message, or should have begun, in ticks.
+    started: u64,
 }
 
 impl Seams {
@@ -106,7 +106,7 @@ impl Seams {
             is_traced: false,
             last: clock.stamp(),
             questions: Questions::new(ask_above, clock),
-            took_ticks: 0,
+            started: 0,
         }
     }
 
@@ -164,14 +164,18 @@ impl Seams {
         self.questions.slept(planned);
     }
 
-    /// A message that had to be waited for was late by so much when the wait ended.
-    pub(super) fn was_late(&mut self, late_ns: u64, clock: &Clock) {
-        self.took_ticks += ticks(late_ns, clock);
+    /// The wait for a message has ended now. `late_ns`: it was late by so much although the plant
+    /// was idle; `None` if the plant was not.
+    pub(super) fn waited(&mut self, now: Stamp, late_ns: Option<u64>, clock: &Clock) {
+        self.started = match late_ns {
+            Some(late_ns) => now.ticks().saturating_sub(ticks(late_ns, clock)),
+            None => self.started + now.ticks().saturating_sub(self.last.ticks()),
+        };
     }
 
     /// Asks the kernel about the message that has passed its last seam, if it was slow.
     pub(super) fn ask(&mut self, clock: &Clock) {
-        let took_ticks = std::mem::take(&mut self.took_ticks);
+        let took_ticks = self.last.ticks().saturating_sub(self.started);
         if let Some(tracer) = &mut self.tracer
             && self.questions.are_worth(took_ticks)
         {
@@ -192,16 +196,19 @@ impl Seams {
         } else if self.is_traced && !was_traced {
             self.last = clock.stamp_unfenced();
         }
+        self.started = self.last.ticks();
         u32::try_from(until).unwrap_or(u32::MAX)
     }
 
     /// Takes the stamp that ends a stage, and gives it to the board and the tracer.
+    #[inline(always)]
     pub(super) fn pass(&mut self, seam: Seam, value: u64, clock: &Clock, board: &Board) {
         let now = if self.is_sampled { clock.stamp() } else { clock.stamp_unfenced() };
         self.pass_at(now, seam, value, clock, board);
     }
 
     /// The same with a stamp that was taken.
+    #[inline(always)]
     pub(super) fn pass_at(
         &mut self,
         now: Stamp,
@@ -219,9 +226,6 @@ impl Seams {
         if self.is_traced
             && let Some(tracer) = &mut self.tracer
         {
-            if seam != Seam::Due {
-                self.took_ticks += now.ticks().saturating_sub(from.ticks());
-            }
             tracer.span(seam.site(), self.number, value, from..now);
         }
     }

@@ -68,9 +68,7 @@ impl<W: Publish> Publisher<W> {
                 let clock = self.timeline.clock();
                 let now = clock.stamp();
                 let late_ns = pacer.late_at(time.get(), clock, now);
-                if was_early {
-                    self.seams.was_late(late_ns, clock);
-                }
+                self.seams.waited(now, was_early.then_some(late_ns), clock);
                 self.seams.pass_at(now, Seam::Due, late_ns, clock, &self.board);
             }
         }

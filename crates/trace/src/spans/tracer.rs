@@ -222,7 +222,7 @@ impl Tracer {
 
     /// Records a stage with stamps that were taken for another purpose too, if its site records the
     /// message.
-    #[inline]
+    #[inline(always)]
     pub fn span(&mut self, site: Site, number: u64, value: u64, stamps: Range<Stamp>) {
         if switch::records(self.switches.words()[site.index()].load(), number) {
             self.publish(Span { site, number, value, from: stamps.start, to: stamps.end });

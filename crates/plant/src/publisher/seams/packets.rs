@@ -79,17 +79,24 @@ impl Seams {
     }
 
     /// The message with this number is the current one: ends its stages before the decoding.
+    #[inline(always)]
     pub(in crate::publisher) fn enter(&mut self, number: u64, clock: &Clock) {
         self.number = number;
-        let Some(packet) = self.packets.handed_on else { return };
+        if let Some(packet) = self.packets.handed_on {
+            self.leave(packet, number, clock);
+        }
+    }
+
+    /// Ends the stages of a packet for one of its messages.
+    #[inline(never)]
+    fn leave(&mut self, packet: HandedOn, number: u64, clock: &Clock) {
         if self.is_traced
             && let Some(tracer) = &mut self.tracer
         {
             let received = packet.trace(number, tracer, clock);
             // A packet that came while the plant was idle had to wait for nothing.
-            if self.last <= received {
-                self.took_ticks += packet.at.ticks().saturating_sub(received.ticks());
-            }
+            let was_idle = self.last <= received;
+            self.started = if was_idle { received } else { self.last.max(packet.at) }.ticks();
             if self.last > packet.at {
                 tracer.span(QUEUE, number, 0, packet.at..self.last);
             }
