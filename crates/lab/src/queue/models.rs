@@ -6,9 +6,10 @@
 //!
 //! A message takes the longer the longer the receiver was idle, and the messages after it are still
 //! slow. Caches and predicted branches are the likely reason, and were not measured apart. So the
-//! classes of service times are those of the recent idle time: half of the idle time before the message, a quarter of that
-//! before the message before it, and so on. Classes end at 250 ns, 500 ns, 1 us and so on, and the
-//! last one has no end. Messages that wait for the one before them have classes of their own.
+//! classes of service times are those of the recent idle time: half of the idle time before the
+//! message, a quarter of that before the message before it, and so on. Classes end at 250 ns,
+//! 500 ns, 1 us and so on, and the last one has no end. Messages that wait for the one before them
+//! have classes of their own.
 
 use std::collections::BTreeMap;
 
