@@ -204,15 +204,16 @@ impl Watched {
 /// The cause from the accounts and the one from the events of the kernel.
 pub(crate) fn both(accounts: &Cause, seen: Option<Cause>) -> Cause {
     match (accounts, seen) {
-        // The accounts know that the fault was a major one, and that the time is not the kernel's.
+        // The accounts know that the fault was a major one.
         (Cause::MajorFault, Some(Cause::Blocked | Cause::PageFault)) => Cause::MajorFault,
+        // And that the thread was off the processor, which no interrupt explains: the time was not
+        // the kernel's, or the switch was before the first event.
         (
-            Cause::Stolen,
-            None
-            | Some(
+            Cause::Stolen | Cause::Blocked | Cause::Preempted { .. } | Cause::MajorFault,
+            Some(
                 Cause::Timer | Cause::Device { .. } | Cause::Remote { .. } | Cause::Softirq { .. },
             ),
-        ) => Cause::Stolen,
+        ) => accounts.clone(),
         (_, Some(seen)) => seen,
         (Cause::NotAttributed, None) => Cause::Unexplained,
         (accounts, None) => accounts.clone(),
@@ -235,6 +236,8 @@ mod tests {
             (Cause::Stolen, Some(Cause::Stopped), Cause::Stopped),
             (Cause::MajorFault, Some(Cause::Blocked), Cause::MajorFault),
             (Cause::Blocked, Some(Cause::Stopped), Cause::Stopped),
+            (Cause::Blocked, Some(Cause::Timer), Cause::Blocked),
+            (Cause::Preempted { by: None }, remote(), Cause::Preempted { by: None }),
             (Cause::PageFault, None, Cause::PageFault),
         ];
         for (accounts, seen, expected) in cases {
