@@ -30,8 +30,8 @@ Examples:
   nanotape trace stat spans/ --interval 10 -o spans.hlog
 
 `ns` is the time from the end of the stage before to the end of this one. Quantiles are at most 0.1% too
-high; the largest value is exact. Spans that were overwritten before they could be read are a row with
-their number, in `lost`.
+high; the largest value is exact. Sites whose spans have no length are left out. Spans that were
+overwritten before they could be read are a row with their number, in `lost`.
 
 An .hlog file is an interval log of HdrHistogram, version 1.3: for each interval of --interval and each
 site a histogram of the spans that ended in it, in ns, with the name of the site as tag. Lines are in the order
@@ -230,7 +230,9 @@ struct Table {
 
 impl Table {
     fn end(&mut self, spans: &Spans, now_ns: u64) -> anyhow::Result<()> {
-        for (&(thread, site), histogram) in &self.sites {
+        // Spans without a length are no times, such as the counts of the kernel.
+        let timed = self.sites.iter().filter(|(_, histogram)| histogram.max() > Some(0));
+        for (&(thread, site), histogram) in timed {
             let thread = spans.thread(thread);
             self.rows.text(UtcNanos::of_unix_ns(now_ns));
             self.rows.text(thread.name.escape_default());
