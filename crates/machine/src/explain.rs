@@ -24,11 +24,14 @@ mod row;
 mod totals;
 
 use nanotape_clock::Stamp;
-use nanotape_trace::spans::Span;
+use nanotape_trace::{
+    accounts::{ASK, COUNTS},
+    spans::Span,
+};
 
 pub use record::Context;
 pub use row::{Main, Row, Share, Stage, Traced};
-pub use totals::{Found, Total};
+pub use totals::{Found, Total, largest_first};
 
 use counts::Counts;
 use history::{History, Interrupted, Segment};
@@ -90,11 +93,11 @@ enum Role {
 
 impl Role {
     fn of(site: &str) -> Self {
-        if let Some(count) = Counts::SITES.iter().position(|&name| name == site) {
+        if let Some(count) = COUNTS.iter().position(|&name| name == site) {
             return Self::Count(count);
         }
         match site {
-            Counts::ASK => Self::Ask,
+            ASK => Self::Ask,
             _ if site.ends_with(".wait") => Self::Wait,
             _ if [".receive", ".arbitrate", ".queue"].iter().any(|end| site.ends_with(end)) => {
                 Self::Before

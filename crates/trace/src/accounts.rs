@@ -53,6 +53,51 @@ pub struct ThreadUse {
     pub involuntary_switches: u64,
 }
 
+/// The site of the spans of questions to the kernel, in a thread that asks it.
+pub const ASK: &str = "kernel.ask";
+
+/// The sites whose spans have the answers as values, in the order of [`ThreadUse::counts`].
+pub const COUNTS: [&str; 7] = [
+    "kernel.elapsed",
+    "kernel.ran",
+    "kernel.queued",
+    "kernel.minor-faults",
+    "kernel.major-faults",
+    "kernel.slept",
+    "kernel.preempted",
+];
+
+/// The value of a count that the kernel does not have.
+const UNKNOWN: u64 = u64::MAX;
+
+impl ThreadUse {
+    /// The values of the [`COUNTS`].
+    pub fn counts(&self) -> [u64; COUNTS.len()] {
+        [
+            self.elapsed_ns,
+            self.run_ns,
+            self.waited_ns.unwrap_or(UNKNOWN),
+            self.minor_faults,
+            self.major_faults,
+            self.voluntary_switches,
+            self.involuntary_switches,
+        ]
+    }
+
+    /// Takes the value of a count, by its place in [`COUNTS`].
+    pub fn set_count(&mut self, place: usize, value: u64) {
+        match place {
+            0 => self.elapsed_ns = value,
+            1 => self.run_ns = value,
+            2 => self.waited_ns = (value != UNKNOWN).then_some(value),
+            3 => self.minor_faults = value,
+            4 => self.major_faults = value,
+            5 => self.voluntary_switches = value,
+            _ => self.involuntary_switches = value,
+        }
+    }
+}
+
 impl Accounts {
     /// The file of the calling thread.
     const QUEUE: &str = "/proc/thread-self/schedstat";
@@ -159,6 +204,25 @@ mod tests {
         assert_eq!(waited_in(b"123456 789 42\n"), Some(789));
         for rubbish in [&b""[..], b"1", b"1 x 2", b"\xff\xff \xff", b"1 -2 3"] {
             assert_eq!(waited_in(rubbish), None);
+        }
+    }
+
+    #[test]
+    fn counts_come_back_from_their_values() {
+        let used = ThreadUse {
+            elapsed_ns: 1,
+            run_ns: 2,
+            waited_ns: Some(3),
+            minor_faults: 4,
+            major_faults: 5,
+            voluntary_switches: 6,
+            involuntary_switches: 7,
+        };
+        for used in [used, ThreadUse { waited_ns: None, ..used }] {
+            let mut back = ThreadUse::default();
+            let values = used.counts().into_iter().enumerate();
+            values.for_each(|(place, value)| back.set_count(place, value));
+            assert_eq!(back, used);
         }
     }
 

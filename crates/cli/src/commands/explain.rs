@@ -107,9 +107,6 @@ const LOOK_EVERY: Duration = Duration::from_micros(200);
 /// Spans between two looks at the clock.
 const AT_ONCE: usize = 1 << 16;
 
-/// Threads of a recording whose names fit into an error.
-const MOST_NAMES: usize = 1 << 12;
-
 /// The kernel pauses its events while they are read.
 const EVENTS_EVERY_NS: u64 = 500_000_000;
 
@@ -167,25 +164,17 @@ fn is_wanted(info: &ThreadInfo, arguments: &ExplainArguments) -> bool {
 /// The thread, and an explainer that has learned the usual times from the spans that are there.
 fn learned(arguments: &ExplainArguments) -> anyhow::Result<(ThreadInfo, Explainer)> {
     let mut spans = Spans::open(&arguments.target, false)?;
-    let mut names = BTreeSet::new();
     let mut learned: Option<(usize, ThreadInfo, Explainer)> = None;
-    for thread in 0..spans.threads() {
-        names.insert(spans.thread(thread).name.clone());
-    }
     loop {
         let (thread, span) = match spans.next()? {
             Next::Nothing => break,
-            Next::Entry(Entry::Span { thread, span, .. }) => (thread, Some(span)),
-            Next::Entry(Entry::Thread { thread }) => (thread, None),
+            Next::Entry(Entry::Span { thread, span, .. }) => (thread, span),
             Next::Entry(_) | Next::Damaged(_) => continue,
         };
         let info = spans.thread(thread);
-        if names.insert(info.name.clone()) && names.len() > MOST_NAMES {
-            bail!("{}: more than {MOST_NAMES} threads", arguments.target);
-        }
-        match (&mut learned, span) {
-            (Some((own, _, explainer)), Some(span)) if *own == thread => explainer.learn(&span),
-            (None, Some(span)) if is_wanted(info, arguments) => {
+        match &mut learned {
+            Some((own, _, explainer)) if *own == thread => explainer.learn(&span),
+            None if is_wanted(info, arguments) => {
                 let mut explainer = explainer(info, arguments)?;
                 explainer.learn(&span);
                 learned = Some((thread, info.clone(), explainer));
@@ -204,7 +193,9 @@ fn learned(arguments: &ExplainArguments) -> anyhow::Result<(ThreadInfo, Explaine
         }
     }
     let wanted = arguments.thread.as_deref().unwrap_or(PLANT_THREAD);
-    let names: Vec<String> = names.into_iter().collect();
+    let names: BTreeSet<&str> =
+        (0..spans.threads()).map(|thread| spans.thread(thread).name.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
     bail!("no spans of a thread {wanted}: use --thread with the last word of {}", names.join(", "))
 }
 

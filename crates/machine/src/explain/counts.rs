@@ -4,9 +4,6 @@ use nanotape_trace::accounts::ThreadUse;
 
 use crate::{attribution::cause_in, cause::Cause};
 
-/// The value of a count that the kernel does not have.
-const UNKNOWN: u64 = u64::MAX;
-
 /// A year in nanoseconds, and more than any count.
 const MOST: u64 = 1 << 55;
 
@@ -18,33 +15,10 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The site of the question.
-    pub(super) const ASK: &str = "kernel.ask";
-
-    /// The sites of the counts.
-    pub(super) const SITES: [&str; 7] = [
-        "kernel.elapsed",
-        "kernel.ran",
-        "kernel.queued",
-        "kernel.minor-faults",
-        "kernel.major-faults",
-        "kernel.slept",
-        "kernel.preempted",
-    ];
-
-    /// Takes the value of a site, by its place in [`SITES`](Self::SITES).
+    /// Takes the value of a site, by its place in [`COUNTS`](nanotape_trace::accounts::COUNTS).
     pub(super) fn set(&mut self, site: usize, value: u64) {
-        // A larger one is damage. Sums with it then fit.
-        let value = if value == UNKNOWN { value } else { value.min(MOST) };
-        match site {
-            0 => self.used.elapsed_ns = value,
-            1 => self.used.run_ns = value,
-            2 => self.used.waited_ns = (value != UNKNOWN).then_some(value),
-            3 => self.used.minor_faults = value,
-            4 => self.used.major_faults = value,
-            5 => self.used.voluntary_switches = value,
-            _ => self.used.involuntary_switches = value,
-        }
+        // A larger one is damage, unless it says that there is none. Sums with it then fit.
+        self.used.set_count(site, if value == u64::MAX { value } else { value.min(MOST) });
     }
 
     /// Takes the value of the question: the thread in the upper half, the processor in the lower.

@@ -1,12 +1,14 @@
 //! The records of `docs/formats/lab-explain.md`.
 
+use std::collections::BTreeMap;
+
 use nanotape_trace::spans::Timescale;
 use serde_json::{Map, Value, json};
 
 use super::{
     Seen,
     row::{Row, Share},
-    totals::{Found, Total},
+    totals::{Found, Total, largest_first},
 };
 use crate::gaps::Gap;
 
@@ -133,10 +135,7 @@ fn share(share: &Share) -> Value {
     })
 }
 
-/// The largest first.
-fn totals(totals: &std::collections::BTreeMap<String, Total>) -> Value {
-    let mut all: Vec<(&String, &Total)> = totals.iter().collect();
-    all.sort_by_key(|(_, total)| std::cmp::Reverse(total.nanos));
-    let total = |(name, total): (&String, &Total)| json!({ "what": name, "messages": total.rows, "ns": total.nanos });
-    all.into_iter().map(total).collect()
+fn totals(totals: &BTreeMap<String, Total>) -> Value {
+    let total = |(name, total): (&str, Total)| json!({ "what": name, "messages": total.rows, "ns": total.nanos });
+    largest_first(totals).into_iter().map(total).collect()
 }

@@ -58,7 +58,7 @@ impl Thread {
     /// slept, preempted.
     fn asked(&mut self, number: u64, values: [u64; 7]) {
         self.span("kernel.ask", number, 77 << 32 | 1, 1_000);
-        for (site, value) in Counts::SITES.iter().zip(values) {
+        for (site, value) in COUNTS.iter().zip(values) {
             self.span(site, number, value, 0);
         }
     }

@@ -33,6 +33,14 @@ pub struct Total {
     pub nanos: u64,
 }
 
+/// The totals of a map with their names, the most time first.
+pub fn largest_first(totals: &BTreeMap<String, Total>) -> Vec<(&str, Total)> {
+    let mut all: Vec<(&str, Total)> =
+        totals.iter().map(|(name, &total)| (name.as_str(), total)).collect();
+    all.sort_by_key(|(_, total)| Reverse(total.nanos));
+    all
+}
+
 impl Found {
     /// Nothing yet; keeps so many of the slowest rows.
     pub fn keeping(worst: usize) -> Self {

@@ -11,17 +11,25 @@ use std::time::Duration;
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_trace::{
-    accounts::{self, Accounts, Counts, ThreadUse},
+    accounts::{self, Accounts, Counts},
     spans::{Site, Tracer},
 };
 
 use super::seams::SITES;
 
 /// The time of the question itself (the thread in the upper half, the processor in the lower one).
-const ASK: Site = SITES.site("kernel.ask");
+const ASK: Site = SITES.site(accounts::ASK);
 
-/// The value of a count that this kernel does not have.
-const UNKNOWN: u64 = u64::MAX;
+/// The sites of the answers.
+const COUNTS: [Site; accounts::COUNTS.len()] = {
+    let mut sites = [ASK; accounts::COUNTS.len()];
+    let mut at = 0;
+    while at < sites.len() {
+        sites[at] = SITES.site(accounts::COUNTS[at]);
+        at += 1;
+    }
+    sites
+};
 
 /// What the kernel counts of the thread of a plant.
 #[derive(Debug)]
@@ -101,7 +109,7 @@ impl Questions {
         let to = clock.stamp_unfenced();
         let place = u64::from(self.thread) << 32 | u64::from(cpu);
         tracer.span(ASK, number, place, from..to);
-        for (site, value) in answers(&used) {
+        for (site, value) in COUNTS.into_iter().zip(used.counts()) {
             tracer.span(site, number, value, to..to);
         }
         to
@@ -111,17 +119,4 @@ impl Questions {
 /// Nanoseconds as ticks.
 pub(super) fn ticks(nanos: u64, clock: &Clock) -> u64 {
     (nanos as f64 * clock.rate().ticks_per_second / 1e9) as u64
-}
-
-/// The sites of the counts, and their values.
-fn answers(used: &ThreadUse) -> [(Site, u64); 7] {
-    [
-        (const { SITES.site("kernel.elapsed") }, used.elapsed_ns),
-        (const { SITES.site("kernel.ran") }, used.run_ns),
-        (const { SITES.site("kernel.queued") }, used.waited_ns.unwrap_or(UNKNOWN)),
-        (const { SITES.site("kernel.minor-faults") }, used.minor_faults),
-        (const { SITES.site("kernel.major-faults") }, used.major_faults),
-        (const { SITES.site("kernel.slept") }, used.voluntary_switches),
-        (const { SITES.site("kernel.preempted") }, used.involuntary_switches),
-    ]
 }

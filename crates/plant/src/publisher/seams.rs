@@ -12,7 +12,10 @@ mod packets;
 use std::time::Duration;
 
 use nanotape_clock::{Clock, Stamp};
-use nanotape_trace::spans::{Site, Sites, Switches, Tracer};
+use nanotape_trace::{
+    accounts::{ASK, COUNTS},
+    spans::{Site, Sites, Switches, Tracer},
+};
 
 use super::questions::{Questions, ticks};
 use crate::board::{Board, Stage};
@@ -29,14 +32,14 @@ pub(crate) const SITES: Sites = Sites::new(&[
     "plant.book",
     "plant.records",
     "plant.ring",
-    "kernel.ask",
-    "kernel.elapsed",
-    "kernel.ran",
-    "kernel.queued",
-    "kernel.minor-faults",
-    "kernel.major-faults",
-    "kernel.slept",
-    "kernel.preempted",
+    ASK,
+    COUNTS[0],
+    COUNTS[1],
+    COUNTS[2],
+    COUNTS[3],
+    COUNTS[4],
+    COUNTS[5],
+    COUNTS[6],
 ]);
 
 /// Where a stage ends. The value of its span is in parentheses.

@@ -83,7 +83,7 @@ impl Tracer {
         clock: Clock,
         options: &TracerOptions,
     ) -> Result<Self, TraceError> {
-        let names: Vec<SiteName> = sites.names().iter().map(|name| SiteName::of(name)).collect();
+        let names = names_of(sites);
         Self::create_with(path, (&names, names.len()), None, clock, options)
     }
 
@@ -96,7 +96,7 @@ impl Tracer {
         clock: Clock,
         options: &TracerOptions,
     ) -> Result<Self, TraceError> {
-        let names: Vec<SiteName> = sites.names().iter().map(|name| SiteName::of(name)).collect();
+        let names = names_of(sites);
         Self::create_with(path, (&names, names.len()), Some(other), clock, options)
     }
 
@@ -140,7 +140,7 @@ impl Tracer {
     ///
     /// If `spans` is not a power of two from 8 on.
     pub fn on_heap(sites: Sites, clock: Clock, spans: usize) -> Self {
-        let names: Vec<SiteName> = sites.names().iter().map(|name| SiteName::of(name)).collect();
+        let names = names_of(sites);
         let region = OwnedRegion::on_heap(layout::spec(names.len(), 0));
         begin(region.words(), &names, &clock);
         let spans = slots::Writer::on_heap(spans, SPAN_BYTES).expect("a power of two of slots");
@@ -309,6 +309,10 @@ fn begin(words: &[Word], names: &[SiteName], clock: &Clock) {
     words[ANCHOR_TICKS].store(now.ticks());
     words[ANCHOR_UTC_NS].store(u64::try_from(clock.utc(now).get()).unwrap_or(0));
     names.iter().zip(0..).for_each(|(name, place)| layout::store_name(words, place, name));
+}
+
+fn names_of(sites: Sites) -> Vec<SiteName> {
+    sites.names().iter().map(|name| SiteName::of(name)).collect()
 }
 
 /// The path of the ring of a thread's spans.

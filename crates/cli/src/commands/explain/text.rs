@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use nanotape_clock::UtcNanos;
-use nanotape_machine::explain::{Found, Row, Seen, Total};
+use nanotape_machine::explain::{Found, Row, Seen, Total, largest_first};
 
 use nanotape_console::values::{counted_grouped, grouped, nanos_text};
 
@@ -93,8 +93,7 @@ fn totals(text: &mut String, head: &str, totals: &BTreeMap<String, Total>) {
     if totals.is_empty() {
         return;
     }
-    let mut all: Vec<(&String, &Total)> = totals.iter().collect();
-    all.sort_by_key(|(_, total)| std::cmp::Reverse(total.nanos));
+    let all = largest_first(totals);
     let sum = all.iter().map(|(_, total)| total.nanos).sum::<u64>().max(1) as f64;
     let _ = writeln!(text, "\n  {head:<44}{:>12}{:>12}{:>8}", "messages", "time", "share");
     for (name, total) in all {
