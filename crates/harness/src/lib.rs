@@ -21,7 +21,7 @@ mod scratch;
 
 pub use machine::{eventually, skipped};
 pub use mount::Mount;
-pub use process::{Peer, Task, copy_for_all_users, listen, say, survives};
+pub use process::{Peer, Task, copy_for_all_users, listen, say, survives, until_stopped};
 pub use quiet::{
     CountingAllocator, allocations, check_the_counter, check_without_system_calls,
     without_system_calls,

@@ -170,11 +170,7 @@ impl Peer {
     /// Stops it, and returns when it has stopped.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
-        let stat = format!("/proc/{}/stat", self.pid());
-        eventually("the process is stopped", || {
-            let text = std::fs::read_to_string(&stat).expect("it has not ended");
-            text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
-        });
+        until_stopped(self.pid());
     }
 
     /// Continues it after [`stop`](Self::stop).
@@ -200,6 +196,15 @@ impl Drop for Peer {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Returns when a process has stopped: a `SIGCONT` that comes earlier has no effect.
+pub fn until_stopped(process: u32) {
+    let stat = format!("/proc/{process}/stat");
+    eventually("the process is stopped", || {
+        let text = std::fs::read_to_string(&stat).expect("it has not ended");
+        text.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
+    });
 }
 
 /// In the process: sends a message to the test.

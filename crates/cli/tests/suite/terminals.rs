@@ -99,6 +99,7 @@ fn watching_refreshes_the_whole_report_in_place() {
     watch.until("\x1b[J\x1b[H");
     watch.signal(Signal::TSTP);
     watch.until(LEAVE);
+    watch.until_stopped();
     watch.signal(Signal::CONT);
     watch.until(&format!("{LEAVE}{ENTER}\x1b[H"));
     plant.signal(Signal::TERM);

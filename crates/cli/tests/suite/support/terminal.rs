@@ -9,7 +9,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use nanotape_harness::eventually;
+use nanotape_harness::{eventually, until_stopped};
 use rustix::{
     process::{Pid, Signal, kill_process},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
@@ -75,6 +75,10 @@ impl OnTerminal {
 
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    pub(crate) fn until_stopped(&self) {
+        until_stopped(self.process.id());
     }
 
     /// Waits for the end: the exit status, the signal that ended it, and everything written.
