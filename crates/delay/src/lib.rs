@@ -1,0 +1,21 @@
+//! Delay between two feeds: how much later the second shows what the first shows.
+//!
+//! Where: layer 3. It works on values with times ([`Changes`]); it knows no exchange, no book, no
+//! file and no clock. The command line reads two inputs into [`Series`], one per stock and
+//! attribute, and passes windows of them to an [`Estimator`].
+//!
+//! ```text
+//! Series (first)  --+
+//!                   +-- Window --> Estimator --> Estimate with its interval, or NoEstimate
+//! Series (second) --+
+//! ```
+//!
+//! Signs: a delay is positive if the second feed is later.
+
+mod estimate;
+mod series;
+mod window;
+
+pub use estimate::{CONFIDENCE, Estimate, Estimator, NoEstimate};
+pub use series::{Changes, Series};
+pub use window::Window;
