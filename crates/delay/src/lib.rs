@@ -13,9 +13,14 @@
 //! Signs: a delay is positive if the second feed is later.
 
 mod estimate;
+mod match_sequence;
+mod match_value;
+mod median;
 mod series;
 mod window;
 
 pub use estimate::{CONFIDENCE, Estimate, Estimator, NoEstimate};
+pub use match_sequence::{Feed, MatchSequence, SequenceCounts, SequenceRing};
+pub use match_value::{MatchValue, MatchValueSettings};
 pub use series::{Changes, Series};
 pub use window::Window;
