@@ -1,7 +1,7 @@
 //! Estimator `match-sequence`: for two lines of one feed, by the number of each message.
 //!
-//! Protocol: [`SequenceRing`] remembers when each of the last numbers came first, and on which line.
-//! The copy of the other line gives a pair. A window of pairs gives the estimate.
+//! Protocol: [`SequenceRing`] remembers when each of the last numbers came first, and on which
+//! line. The copy of the other line gives a pair. A window of pairs gives the estimate.
 //! Bounds: the ring has a power of two of numbers. A copy that comes after as many others is late.
 //! Cost of a message: one slot of 16 bytes; no allocation.
 
