@@ -12,6 +12,8 @@
 //!
 //! Signs: a delay is positive if the second feed is later.
 
+mod combine;
+mod drift;
 mod estimate;
 mod match_sequence;
 mod match_value;
@@ -19,6 +21,8 @@ mod median;
 mod series;
 mod window;
 
+pub use combine::{Combined, Combiner};
+pub use drift::{Shift, ShiftWatch, Trend, trend};
 pub use estimate::{CONFIDENCE, Estimate, Estimator, NoEstimate};
 pub use match_sequence::{Feed, MatchSequence, SequenceCounts, SequenceRing};
 pub use match_value::{MatchValue, MatchValueSettings};
