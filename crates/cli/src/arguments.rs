@@ -6,13 +6,13 @@ use nanotape_console::verbosity::VerbosityArguments;
 
 use crate::commands::{
     audit::AuditArguments, book::BookArguments, capture::CaptureArguments, check::CheckArguments,
-    completions::CompletionsArguments, demo::DemoArguments, depth::DepthArguments,
-    diff::DiffArguments, exchange::ExchangeArguments, explain::ExplainArguments,
-    inside::InsideArguments, inspect::InspectArguments, journal::JournalArguments,
-    lab::LabArguments, man::ManArguments, replay::ReplayArguments, ring::RingArguments,
-    run::RunArguments, stat::StatArguments, stats::StatsArguments, synth::SynthArguments,
-    tap::TapArguments, tap::convert::ConvertArguments, trace::TraceArguments,
-    trades::TradesArguments,
+    completions::CompletionsArguments, delay::DelayArguments, demo::DemoArguments,
+    depth::DepthArguments, diff::DiffArguments, exchange::ExchangeArguments,
+    explain::ExplainArguments, inside::InsideArguments, inspect::InspectArguments,
+    journal::JournalArguments, lab::LabArguments, man::ManArguments, replay::ReplayArguments,
+    ring::RingArguments, run::RunArguments, stat::StatArguments, stats::StatsArguments,
+    synth::SynthArguments, tap::TapArguments, tap::convert::ConvertArguments,
+    trace::TraceArguments, trades::TradesArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.
@@ -85,6 +85,8 @@ pub(crate) enum Command {
     Trace(TraceArguments),
     /// Explain each slow message of a plant: what it waited for, and what interrupted it
     Explain(ExplainArguments),
+    /// Estimate how much later a second feed shows what a first one shows
+    Delay(Box<DelayArguments>),
     /// Broadcast rings in shared memory: inspect, check and test them
     Ring(RingArguments),
     /// Journals on disk: write, read, check and maintain them

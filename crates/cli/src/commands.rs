@@ -5,6 +5,7 @@ pub(crate) mod book;
 pub(crate) mod capture;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod delay;
 pub(crate) mod demo;
 pub(crate) mod depth;
 pub(crate) mod diff;

@@ -98,6 +98,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Tap(arguments)) => commands::tap::run(&arguments),
         Some(Command::Trace(arguments)) => commands::trace::run(&arguments),
         Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
+        Some(Command::Delay(arguments)) => commands::delay::run(&arguments),
         Some(Command::Ring(arguments)) => commands::ring::run(&arguments),
         Some(Command::Journal(arguments)) => commands::journal::run(&arguments),
         Some(Command::Lab(arguments)) => commands::lab::run(&arguments),

@@ -27,15 +27,16 @@ impl Series {
         Self::default()
     }
 
-    /// Adds a value. The same value again is no change. A time that is earlier than that of the
+    /// Adds a value, and returns whether it is a change. A time that is earlier than that of the
     /// last change counts as that time, since a feed shows its messages in their order.
-    pub fn push(&mut self, time_ns: i64, value: i64) {
+    pub fn push(&mut self, time_ns: i64, value: i64) -> bool {
         if self.values.last() == Some(&value) {
-            return;
+            return false;
         }
         let last_ns = self.times_ns.last().copied().unwrap_or(time_ns);
         self.times_ns.push(time_ns.max(last_ns));
         self.values.push(value);
+        true
     }
 
     /// All changes.

@@ -15,7 +15,7 @@
 //! | [`ring`], [`journal`], [`tape`] | numbered messages in shared memory and on disk, and what both share |
 //! | [`history`] | recorded days: snapshots, digests, books at any moment |
 //! | [`shm`], [`clock`], [`trace`] | regions of shared memory, time, histograms |
-//! | `logging`, `synth`, `exchange`, `lab` | with the feature of the same name |
+//! | `logging`, `synth`, `exchange`, `lab`, `machine`, `delay` | with the feature of the same name |
 //!
 //! ```
 //! use nanotape::prelude::*;
@@ -31,6 +31,8 @@ pub mod prelude;
 
 pub use nanotape_book as book;
 pub use nanotape_clock as clock;
+#[cfg(feature = "delay")]
+pub use nanotape_delay as delay;
 #[cfg(feature = "exchange")]
 pub use nanotape_exchange as exchange;
 pub use nanotape_feed as feed;

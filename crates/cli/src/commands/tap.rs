@@ -20,10 +20,10 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use nanotape_plant::{
-    TradeDate,
+    Subscriber, TradeDate,
     records::{RecordKind, RecordKinds},
 };
-use nanotape_ring::Rejoin;
+use nanotape_ring::{Rejoin, Start};
 use nanotape_tape::ShutdownFlag;
 use nanotape_types::Symbol;
 
@@ -31,14 +31,16 @@ use crate::{
     input::{GroupArguments, RunChoice},
     interrupt,
     output::{FileFormat, OutputArguments},
-    span::Moment,
+    span::{Moment, SpanArguments},
     status::{Status, note},
     values::seconds,
 };
 use follow::Tap;
+pub(super) use follow::{conclude_day, require_symbols};
 pub(super) use join::of_subscription;
 use printer::Printer;
 pub(super) use rows::line_of;
+pub(super) use source::InputKind;
 use source::{TapInput, TapStart};
 
 #[derive(Args, Debug)]
@@ -275,6 +277,14 @@ impl From<WhereToRejoin> for Rejoin {
     }
 }
 
+/// The INPUT of another command.
+pub(super) struct OpenInput {
+    pub(super) kind: InputKind,
+    /// The receive time that says most.
+    pub(super) ts_recv: TsRecv,
+    pub(super) subscriber: Subscriber,
+}
+
 pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
     // The handler turns access to a truncated ring into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
@@ -286,6 +296,74 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
 }
 
 impl TapArguments {
+    /// The options of a command that reads an INPUT as a tap does.
+    pub(super) fn of(
+        input: &str,
+        span: SpanArguments,
+        symbols: &[Symbol],
+        run: Option<RunChoice>,
+        date: Option<TradeDate>,
+    ) -> Self {
+        let (from, until) = span.moments();
+        Self {
+            input: input.to_owned(),
+            symbols: symbols.to_vec(),
+            records: RecordKinds::ALL,
+            from: from.map(TapStart::Moment),
+            until,
+            run,
+            date,
+            groups: GroupArguments::default(),
+            rejoin: None,
+            heal: None,
+            heal_wait: Duration::ZERO,
+            whole: false,
+            name: None,
+            wait: Duration::ZERO,
+            count: None,
+            through_restarts: false,
+            fail_on_loss: false,
+            strict: false,
+            check_digest: false,
+            ts_recv: TsRecv::default(),
+            notices: false,
+            output: OutputArguments { output: None, force: false, format: None },
+        }
+    }
+
+    /// With the records that another command needs: only those of the inside, or all with a number.
+    pub(super) fn of_records(mut self, only_inside: bool, groups: &GroupArguments) -> Self {
+        let kind = if only_inside { RecordKind::Bbo } else { RecordKind::Mbo };
+        self.records = std::iter::once(kind).collect();
+        self.groups = groups.clone();
+        self
+    }
+
+    /// Opens the INPUT of another command, from the beginning of its run, or of a ring from `start`
+    /// on. None if the wait for a plant was interrupted. Options that do not apply to the INPUT
+    /// have no effect, since they may be for another one.
+    pub(super) fn open(
+        mut self,
+        start: Start,
+        interrupt: &ShutdownFlag,
+    ) -> anyhow::Result<Option<OpenInput>> {
+        let mut input = TapInput::open(&self)?;
+        let kind = input.kind();
+        if kind == InputKind::Ring {
+            self.from = Some(TapStart::Start(start));
+            (self.until, self.run) = (None, None);
+        }
+        if kind != InputKind::Day {
+            (self.date, self.groups) = (None, GroupArguments::default());
+        } else {
+            self.run = None;
+        }
+        input.check(&self)?;
+        let ts_recv = input.usual_ts_recv()?;
+        let subscriber = join::join(&self, input, interrupt)?;
+        Ok(subscriber.map(|subscriber| OpenInput { kind, ts_recv, subscriber }))
+    }
+
     /// Writes the records of an open INPUT.
     fn print(
         &self,

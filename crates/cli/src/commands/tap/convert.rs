@@ -1,18 +1,13 @@
 //! `nanotape convert`: a day, a journal or a DBN file as a file of records, complete and without a
 //! ring.
 
-use std::time::Duration;
-
 use anyhow::bail;
 use clap::Args;
 use nanotape_plant::{TradeDate, records::RecordKinds};
 use nanotape_tape::ShutdownFlag;
 use nanotape_types::Symbol;
 
-use super::{
-    TapArguments, TapFormat, TsRecv,
-    source::{TapInput, TapStart},
-};
+use super::{TapArguments, TapFormat, TsRecv, source::TapInput};
 use crate::{
     input::{GroupArguments, RunChoice},
     output::OutputArguments,
@@ -108,34 +103,17 @@ pub(crate) fn run(arguments: &ConvertArguments) -> anyhow::Result<Status> {
 impl ConvertArguments {
     /// The tap that reads the file to its end.
     fn command(&self) -> TapArguments {
-        let (from, until) = self.span.moments();
         TapArguments {
-            input: self.input.clone(),
-            symbols: self.symbols.clone(),
             records: self.records,
-            from: from.map(TapStart::Moment),
-            until,
-            run: self.run,
-            date: self.date,
             groups: self.groups.clone(),
-            rejoin: None,
-            heal: None,
-            heal_wait: Duration::ZERO,
-            whole: false,
-            name: None,
-            wait: Duration::ZERO,
-            count: None,
-            through_restarts: false,
             fail_on_loss: !self.strict,
             strict: self.strict,
-            check_digest: false,
-            ts_recv: TsRecv::default(),
-            notices: false,
             output: OutputArguments {
                 output: self.output.output.clone(),
                 force: self.output.force,
                 format: self.output.format,
             },
+            ..TapArguments::of(&self.input, self.span, &self.symbols, self.run, self.date)
         }
     }
 }

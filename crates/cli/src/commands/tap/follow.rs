@@ -411,7 +411,10 @@ fn tell_digest(name: &str, is_same: Option<bool>) -> bool {
 }
 
 /// Reports the damage of a day, and returns its status.
-fn conclude_day(subscriber: &Subscriber, ended: Result<Ended, RunError>) -> anyhow::Result<Status> {
+pub(in crate::commands) fn conclude_day(
+    subscriber: &Subscriber,
+    ended: Result<Ended, RunError>,
+) -> anyhow::Result<Status> {
     let ended = ended.map_err(of_run)?;
     let name = subscriber.ring().display().to_string();
     let status = conclude(&name, &ended.report);
@@ -434,7 +437,10 @@ fn writer_sentence(kind: InputKind, state: WriterState) -> &'static str {
 }
 
 /// Returns an error if no message named a requested stock.
-fn require_symbols(symbols: &[Symbol], subscriber: &Subscriber) -> anyhow::Result<()> {
+pub(in crate::commands) fn require_symbols(
+    symbols: &[Symbol],
+    subscriber: &Subscriber,
+) -> anyhow::Result<()> {
     if symbols.is_empty() {
         return Ok(());
     }

@@ -36,7 +36,7 @@ pub(super) enum TapInput {
 
 /// The kind of an INPUT, for messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum InputKind {
+pub(in crate::commands) enum InputKind {
     Ring,
     Journal,
     Day,

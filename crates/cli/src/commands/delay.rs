@@ -1,0 +1,290 @@
+//! `nanotape delay`: how much later a second feed shows what a first one shows.
+
+mod feed;
+mod report;
+mod windows;
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+use nanotape_console::{
+    records::RecordArguments,
+    values::{duration, nanos, period},
+};
+use nanotape_delay::{Estimator, MatchSequence, MatchValue, MatchValueSettings};
+use nanotape_plant::TradeDate;
+use nanotape_ring::Start;
+use nanotape_tape::ShutdownFlag;
+use nanotape_types::Symbol;
+
+use crate::{
+    commands::tap::{OpenInput, TapArguments},
+    input::{GroupArguments, RunChoice},
+    interrupt,
+    span::SpanArguments,
+    status::{Status, note},
+};
+use feed::{Feed, Wants};
+use report::Report;
+use windows::Windows;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape delay direct.itch50 consolidated.itch50 --date 2026-01-05
+  nanotape delay a.pcap b.pcap --method match-sequence       two lines of one feed
+  nanotape delay direct consolidated --follow --for 60       the rings of two plants, live
+  nanotape delay direct.pcap other.pcap --symbols AAPL,MSFT --window 64ms -o delay.html
+
+An estimate is the delay of one attribute of one stock in one window, with an interval of 95 %. It is
+positive if the second INPUT is later. A window in which the feeds say too little, or nothing certain, has no
+estimate; one with a gap or an unreliable (tainted) book is left out. Both are counted. The line of a window
+is the median over stocks and attributes. At the end come the trend, lasting shifts, and a table by stock.
+
+match-value compares the times of equal values and needs nothing that the feeds share. match-sequence compares
+the numbers of messages, which only lines of one feed share.
+
+Both INPUTs must have the time of one clock: the receive time of captures, journals, DBN files and rings of
+one machine, or the exchange's time if one INPUT is a day file (--clock). docs/delay.md compares the methods
+with known delays.
+
+Exit status: 0 success; 1 an INPUT is damaged or lacks a part, or no window had an estimate; 2 wrong usage, or
+a file that cannot be opened or written.")]
+pub(crate) struct DelayArguments {
+    /// The feed that others are compared with: a day file, a capture, the folder of a journal, a DBN
+    /// file, or the name or path of a ring
+    #[arg(value_name = "FIRST")]
+    first: String,
+
+    /// The feed whose delay is estimated
+    #[arg(value_name = "SECOND")]
+    second: String,
+
+    #[command(flatten)]
+    span: SpanArguments,
+
+    /// Only these stocks
+    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
+    symbols: Vec<Symbol>,
+
+    /// How the delay is estimated
+    #[arg(long, value_name = "METHOD", value_enum, default_value_t)]
+    method: Method,
+
+    /// What is compared [default: the prices and sizes of both sides]
+    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
+    attributes: Vec<QuoteAttribute>,
+
+    /// Estimate one delay of all stocks together, for stocks that change rarely
+    #[arg(long, conflicts_with = "attributes")]
+    pool: bool,
+
+    /// Length of a window
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    window: Duration,
+
+    /// Time between the beginnings of two windows [default: the length of a window]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    every: Option<Duration>,
+
+    /// The largest delay that is looked for, in both directions
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = duration)]
+    max_lag: Duration,
+
+    /// For match-value: width of a bin, about the jitter of the delay
+    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
+    bin: Duration,
+
+    /// Report a shift of the delay by more than this that lasts for five windows
+    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
+    shift: Duration,
+
+    /// End with status 1 if the delay shifted
+    #[arg(long)]
+    fail_on_shift: bool,
+
+    /// The time of a record [default: receive if both INPUTs have it, otherwise event]
+    #[arg(long, value_name = "CLOCK", value_enum)]
+    clock: Option<FeedClock>,
+
+    /// Join rings with their next record, and read both without waiting for one another
+    #[arg(long)]
+    follow: bool,
+
+    /// End after this time
+    #[arg(long = "for", value_name = "SECONDS", value_parser = period)]
+    lasts: Option<Duration>,
+
+    /// Run of a plant in a journal or DBN file: a number from 1, or last [default: last]
+    #[arg(long, value_name = "N")]
+    run: Option<RunChoice>,
+
+    /// Trade date of day files whose names have none, as in 2019-12-30
+    #[arg(long, value_name = "DATE")]
+    date: Option<TradeDate>,
+
+    #[command(flatten)]
+    groups: GroupArguments,
+
+    /// Windows to print as text; more are counted
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = crate::values::count::<u64>(..))]
+    rows: u64,
+
+    #[command(flatten)]
+    output: RecordArguments,
+}
+
+/// `--method`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum Method {
+    /// The densest difference of times between equal values
+    #[default]
+    MatchValue,
+    /// The difference of times between equal numbers of messages
+    MatchSequence,
+}
+
+/// The time of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum FeedClock {
+    /// When it was received (ts_recv)
+    Receive,
+    /// The exchange's time (ts_event)
+    Event,
+}
+
+/// `--attributes`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum QuoteAttribute {
+    /// Price of the best bid
+    BidPrice,
+    /// Shares at the best bid
+    BidSize,
+    /// Price of the best offer
+    OfferPrice,
+    /// Shares at the best offer
+    OfferSize,
+    /// The middle of both prices
+    Mid,
+}
+
+/// What a series is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Attribute {
+    BidPrice,
+    BidSize,
+    OfferPrice,
+    OfferSize,
+    Mid,
+    /// The number of a message.
+    Number,
+    /// Any attribute of any stock.
+    All,
+}
+
+impl Attribute {
+    const COUNT: usize = 7;
+
+    /// The attributes that a user does not choose otherwise.
+    const USUAL: [Self; 4] = [Self::BidPrice, Self::BidSize, Self::OfferPrice, Self::OfferSize];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::BidPrice => "bid-price",
+            Self::BidSize => "bid-size",
+            Self::OfferPrice => "offer-price",
+            Self::OfferSize => "offer-size",
+            Self::Mid => "mid",
+            Self::Number => "message",
+            Self::All => "all",
+        }
+    }
+}
+
+impl From<QuoteAttribute> for Attribute {
+    fn from(attribute: QuoteAttribute) -> Self {
+        match attribute {
+            QuoteAttribute::BidPrice => Self::BidPrice,
+            QuoteAttribute::BidSize => Self::BidSize,
+            QuoteAttribute::OfferPrice => Self::OfferPrice,
+            QuoteAttribute::OfferSize => Self::OfferSize,
+            QuoteAttribute::Mid => Self::Mid,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
+    // The handler turns access to a truncated ring into an error.
+    nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
+    let interrupt = interrupt::install()?;
+    if arguments.first == "-" && arguments.second == "-" {
+        bail!("standard input is one feed: give a file or a ring as the other");
+    }
+    let attributes = arguments.chosen_attributes();
+    let Some(first) = arguments.open(&arguments.first, &interrupt)? else {
+        return Ok(Status::Good);
+    };
+    let Some(second) = arguments.open(&arguments.second, &interrupt)? else {
+        return Ok(Status::Good);
+    };
+    let clock = arguments.clock.unwrap_or_else(|| feed::usual_clock(&first, &second));
+    let wants = Wants {
+        numbers: arguments.is_by_number(),
+        pools: arguments.pool,
+        follows: arguments.follow,
+    };
+    let feed = |name: &str, input: OpenInput| Feed::new(name, input, clock, wants);
+    let feeds = (feed(&arguments.first, first), feed(&arguments.second, second));
+    let estimator = arguments.estimator();
+    let mut report = Report::open(arguments, estimator.name(), clock)?;
+    let mut windows = Windows::new(arguments, &interrupt, feeds, attributes, estimator);
+    windows.run(&mut report)?;
+    report.end(windows.feeds())
+}
+
+impl DelayArguments {
+    fn open(&self, input: &str, interrupt: &ShutdownFlag) -> anyhow::Result<Option<OpenInput>> {
+        let tap = TapArguments::of(input, self.span, &self.symbols, self.run, self.date)
+            .of_records(!self.is_by_number(), &self.groups);
+        let start = if self.follow { Start::Newest } else { Start::Oldest };
+        let open = tap.open(start, interrupt)?;
+        if open.is_none() {
+            note(format_args!("{input}: interrupted before a plant started"));
+        }
+        Ok(open)
+    }
+
+    fn chosen_attributes(&self) -> Vec<Attribute> {
+        match (self.method, self.attributes.as_slice()) {
+            (Method::MatchSequence, _) => vec![Attribute::Number],
+            _ if self.pool => vec![Attribute::All],
+            (_, []) => Attribute::USUAL.to_vec(),
+            (_, chosen) => chosen.iter().map(|&attribute| attribute.into()).collect(),
+        }
+    }
+
+    fn is_by_number(&self) -> bool {
+        self.method == Method::MatchSequence
+    }
+
+    fn max_lag_ns(&self) -> i64 {
+        nanos_of(self.max_lag)
+    }
+
+    fn estimator(&self) -> Box<dyn Estimator> {
+        match self.method {
+            Method::MatchSequence => Box::new(MatchSequence::new(self.max_lag_ns())),
+            Method::MatchValue => Box::new(MatchValue::new(MatchValueSettings {
+                max_lag_ns: self.max_lag_ns(),
+                bin_ns: nanos_of(self.bin),
+                ..MatchValueSettings::default()
+            })),
+        }
+    }
+}
+
+/// Nanoseconds as times have them.
+fn nanos_of(time: Duration) -> i64 {
+    i64::try_from(nanos(time)).unwrap_or(i64::MAX)
+}

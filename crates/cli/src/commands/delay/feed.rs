@@ -1,0 +1,428 @@
+//! One feed: the records of an INPUT as series of prices and sizes, and the spans in which they
+//! cannot be trusted.
+
+use std::{collections::HashMap, ops::ControlFlow};
+
+use nanotape_clock::Clock;
+use nanotape_console::values::counted_grouped;
+use nanotape_delay::{Series, Window};
+use nanotape_plant::{
+    Event, Step, SubscribeError, Subscriber, dbn,
+    records::{Notice, Record},
+};
+use nanotape_tape::WriterState;
+use nanotape_types::Symbol;
+
+use super::{Attribute, FeedClock};
+use crate::{
+    commands::tap::{InputKind, OpenInput, TsRecv, conclude_day, of_subscription, require_symbols},
+    status::{Status, tell},
+};
+
+/// A live feed without records is this far behind the clock at most.
+const LIVE_LAG_NS: i64 = 100_000_000;
+
+/// The stocks of both feeds, by symbol.
+#[derive(Default)]
+pub(super) struct Stocks {
+    indices: HashMap<Symbol, usize>,
+    symbols: Vec<Symbol>,
+    /// Whether the only series is one of all stocks.
+    is_pooled: bool,
+}
+
+impl Stocks {
+    pub(super) fn new(is_pooled: bool) -> Self {
+        Self { is_pooled, ..Self::default() }
+    }
+
+    pub(super) fn name(&self, stock: usize) -> String {
+        let symbol = self.symbols.get(stock).filter(|_| !self.is_pooled);
+        symbol.map_or_else(|| "all".to_owned(), ToString::to_string)
+    }
+
+    fn index(&mut self, symbol: Symbol) -> usize {
+        *self.indices.entry(symbol).or_insert_with(|| {
+            self.symbols.push(symbol);
+            self.symbols.len() - 1
+        })
+    }
+}
+
+/// Why estimates of a span are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Doubt {
+    /// Records or input are missing.
+    Gap,
+    /// A book is unreliable.
+    Taint,
+}
+
+/// A span whose series cannot be trusted.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    window: Window,
+    /// `None`: all stocks.
+    stock: Option<usize>,
+    doubt: Doubt,
+}
+
+/// The series of one stock.
+#[derive(Default)]
+pub(super) struct StockSeries {
+    pub(super) attributes: [Series; Attribute::COUNT],
+    /// Whether the stock is in the list of those with changes that were not looked at.
+    is_active: bool,
+}
+
+/// What a command wants of its feeds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wants {
+    /// The numbers of messages instead of quotes.
+    pub(super) numbers: bool,
+    /// One series of all stocks.
+    pub(super) pools: bool,
+    /// A ring is read without waiting for it.
+    pub(super) follows: bool,
+}
+
+pub(super) struct Feed {
+    pub(super) name: String,
+    subscriber: Subscriber,
+    pub(super) content: Content,
+    has_ended: bool,
+    /// For a live feed, whose quiet times pass too.
+    live: Option<Clock>,
+}
+
+/// What was read of a feed.
+pub(super) struct Content {
+    clock: FeedClock,
+    wants: Wants,
+    /// The values of all stocks, if they are pooled.
+    latest: Vec<[Option<i64>; Attribute::COUNT]>,
+    pub(super) stocks: Vec<StockSeries>,
+    /// Stocks with changes that were not looked at.
+    pub(super) active: Vec<usize>,
+    /// By instrument of the current run.
+    instruments: Vec<Option<usize>>,
+    /// The time of the last record; everything before was read.
+    pub(super) read_ns: i64,
+    /// The time of the first change.
+    pub(super) first_ns: Option<i64>,
+    marks: Vec<Mark>,
+    /// Since when any book may lack messages.
+    suspect_ns: Option<i64>,
+    /// Since when the book of a stock is unreliable.
+    tainted: Vec<(usize, i64)>,
+    /// Since when records are missing that the next one ends.
+    lost_ns: Option<i64>,
+    pub(super) losses: u64,
+    pub(super) changes: u64,
+}
+
+impl Feed {
+    pub(super) fn new(name: &str, open: OpenInput, clock: FeedClock, wants: Wants) -> Self {
+        let is_live = wants.follows && open.kind == InputKind::Ring;
+        Self {
+            name: name.to_owned(),
+            subscriber: open.subscriber,
+            content: Content::new(clock, wants),
+            has_ended: false,
+            live: is_live.then(Clock::monotonic),
+        }
+    }
+
+    /// Whether all of it was read.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// The time up to which it was read.
+    pub(super) fn read_ns(&self) -> i64 {
+        if self.has_ended { i64::MAX } else { self.content.read_ns }
+    }
+
+    /// Reads some records. A feed that is not live is waited for. `None` after a request to stop,
+    /// otherwise whether something was read.
+    pub(super) fn read(&mut self, stocks: &mut Stocks) -> anyhow::Result<Option<bool>> {
+        let Self { subscriber, content, .. } = self;
+        if let Some(clock) = &self.live
+            && subscriber.writer() == WriterState::Alive
+        {
+            let now_ns = i64::try_from(clock.utc_ns()).unwrap_or(i64::MAX);
+            let polled = subscriber.poll(|event| content.take(&event, stocks));
+            let read = of_read(polled, content)?.unwrap_or(1);
+            // Everything that was received some time ago was published.
+            if read == 0 {
+                content.read_ns = content.read_ns.max(now_ns.saturating_sub(LIVE_LAG_NS));
+            }
+            return Ok(Some(read > 0));
+        }
+        let step = subscriber.step(|event| {
+            content.take(&event, stocks);
+            ControlFlow::Continue(())
+        });
+        match of_read(step, content)? {
+            Some(Step::Shutdown) => return Ok(None),
+            Some(Step::Gone(state)) => {
+                if state == WriterState::Dead {
+                    tell(format_args!("{}: its plant died", self.name));
+                }
+                self.has_ended = true;
+            }
+            Some(Step::Complete) => self.has_ended = true,
+            Some(Step::Read | Step::Stopped | Step::Idle | Step::Quiet) | None => {}
+        }
+        Ok(Some(true))
+    }
+
+    /// Reports what the input lacks.
+    pub(super) fn conclude(&mut self, symbols: &[Symbol]) -> anyhow::Result<Status> {
+        let mut status = match self.subscriber.finish_day() {
+            Some(ended) => conclude_day(&self.subscriber, ended)?,
+            None => Status::Good,
+        };
+        if self.content.losses > 0 {
+            let losses = counted_grouped(self.content.losses, "gap");
+            tell(format_args!("{}: {losses}; the windows around them are left out", self.name));
+            status = Status::Bad;
+        }
+        if self.has_ended {
+            require_symbols(symbols, &self.subscriber)?;
+        }
+        Ok(status)
+    }
+}
+
+impl Content {
+    fn new(clock: FeedClock, wants: Wants) -> Self {
+        Self {
+            clock,
+            wants,
+            latest: Vec::new(),
+            stocks: Vec::new(),
+            active: Vec::new(),
+            instruments: Vec::new(),
+            read_ns: i64::MIN,
+            first_ns: None,
+            marks: Vec::new(),
+            suspect_ns: None,
+            tainted: Vec::new(),
+            lost_ns: None,
+            losses: 0,
+            changes: 0,
+        }
+    }
+
+    fn take(&mut self, event: &Event<'_>, stocks: &mut Stocks) {
+        let delivery = match event {
+            Event::Record(delivery) => delivery,
+            Event::Lost(_) | Event::Reported { .. } => return self.lose(),
+            Event::Healed(_) => return,
+        };
+        let (header, sequence) = match &delivery.record {
+            Record::Bbo(bbo) => (&bbo.hd, bbo.sequence),
+            Record::Mbo(mbo) if self.wants.numbers => (&mbo.hd, mbo.sequence),
+            Record::Notice(notice) => return self.hear(notice),
+            _ => return,
+        };
+        let time = match self.clock {
+            FeedClock::Event => header.ts_event,
+            FeedClock::Receive => delivery.record.ts_recv().unwrap_or(dbn::UNDEF_TIMESTAMP),
+        };
+        if time == dbn::UNDEF_TIMESTAMP {
+            return;
+        }
+        let time_ns = i64::try_from(time).unwrap_or(i64::MAX);
+        self.read_ns = self.read_ns.max(time_ns);
+        self.first_ns.get_or_insert(time_ns);
+        if let Some(from_ns) = self.lost_ns.take() {
+            self.mark(from_ns, time_ns, None, Doubt::Gap);
+        }
+        if self.wants.numbers {
+            self.change(0, Attribute::Number, time_ns, i64::from(sequence));
+        } else if let Record::Bbo(bbo) = delivery.record
+            && let Some(symbol) = delivery.symbol
+        {
+            let stock = self.stock_of(bbo.hd.instrument_id, symbol, stocks);
+            self.quote(stock, time_ns, &bbo.levels[0]);
+        }
+    }
+
+    fn stock_of(&mut self, instrument: u32, symbol: Symbol, stocks: &mut Stocks) -> usize {
+        let place = instrument as usize;
+        if let Some(Some(stock)) = self.instruments.get(place) {
+            return *stock;
+        }
+        let stock = stocks.index(symbol);
+        // Instruments are stock locates, but a file may have any number.
+        if place <= usize::from(u16::MAX) {
+            self.instruments.resize(self.instruments.len().max(place + 1), None);
+            self.instruments[place] = Some(stock);
+        }
+        stock
+    }
+
+    fn quote(&mut self, stock: usize, time_ns: i64, level: &dbn::BidAskPair) {
+        let prices = [(Attribute::BidPrice, level.bid_px), (Attribute::OfferPrice, level.ask_px)];
+        // An empty side has no price; its size is 0.
+        for (attribute, price) in prices.into_iter().filter(|(_, price)| *price != dbn::UNDEF_PRICE)
+        {
+            self.change(stock, attribute, time_ns, price);
+        }
+        self.change(stock, Attribute::BidSize, time_ns, i64::from(level.bid_sz));
+        self.change(stock, Attribute::OfferSize, time_ns, i64::from(level.ask_sz));
+        if level.bid_px != dbn::UNDEF_PRICE && level.ask_px != dbn::UNDEF_PRICE {
+            let mid = level.bid_px.midpoint(level.ask_px);
+            self.change(stock, Attribute::Mid, time_ns, mid);
+        }
+    }
+
+    fn change(&mut self, stock: usize, attribute: Attribute, time_ns: i64, value: i64) {
+        if self.wants.pools && attribute != Attribute::Number {
+            self.pool(stock, attribute, time_ns, value);
+        } else {
+            self.push(stock, attribute, time_ns, value);
+        }
+    }
+
+    /// One series has the changes of all stocks: a value there is one of an attribute of a stock.
+    fn pool(&mut self, stock: usize, attribute: Attribute, time_ns: i64, value: i64) {
+        if stock >= self.latest.len() {
+            self.latest.resize(stock + 1, [None; Attribute::COUNT]);
+        }
+        let is_new = self.latest[stock][attribute as usize].replace(value) != Some(value);
+        if is_new && self.tainted.iter().all(|(tainted, _)| *tainted != stock) {
+            let place = (stock * Attribute::COUNT + attribute as usize) as u64;
+            let mixed = (value as u64 ^ place << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            self.push(0, Attribute::All, time_ns, (mixed ^ place) as i64);
+        }
+    }
+
+    fn push(&mut self, stock: usize, attribute: Attribute, time_ns: i64, value: i64) {
+        if stock >= self.stocks.len() {
+            self.stocks.resize_with(stock + 1, StockSeries::default);
+        }
+        let series = &mut self.stocks[stock];
+        if !series.attributes[attribute as usize].push(time_ns, value) {
+            return;
+        }
+        self.changes += 1;
+        if !series.is_active {
+            series.is_active = true;
+            self.active.push(stock);
+        }
+    }
+
+    /// Records are missing between the last one and the next.
+    fn lose(&mut self) {
+        self.losses += 1;
+        self.lost_ns.get_or_insert(self.read_ns);
+    }
+
+    fn hear(&mut self, notice: &Notice) {
+        let now_ns = self.read_ns;
+        match notice {
+            Notice::Gap(_) => self.lose(),
+            Notice::Suspect(_) => {
+                self.losses += 1;
+                self.suspect_ns.get_or_insert(now_ns);
+            }
+            Notice::Taint(taint) => {
+                let stock = self.instruments.get(taint.instrument_id as usize).copied().flatten();
+                if let Some(stock) = stock
+                    && self.tainted.iter().all(|(tainted, _)| *tainted != stock)
+                {
+                    self.tainted.push((stock, now_ns));
+                }
+            }
+            Notice::Restored(restored) if restored.instrument_id == 0 => {
+                if let Some(from_ns) = self.suspect_ns.take() {
+                    self.mark(from_ns, now_ns, None, Doubt::Gap);
+                }
+            }
+            Notice::Restored(restored) => {
+                let stock =
+                    self.instruments.get(restored.instrument_id as usize).copied().flatten();
+                let place = self.tainted.iter().position(|(tainted, _)| Some(*tainted) == stock);
+                if let Some(place) = place {
+                    let (stock, from_ns) = self.tainted.swap_remove(place);
+                    self.mark(from_ns, now_ns, Some(stock), Doubt::Taint);
+                }
+            }
+            // All books are empty, and instruments have new meanings.
+            Notice::Start(_) => {
+                self.instruments.clear();
+                for (stock, from_ns) in std::mem::take(&mut self.tainted) {
+                    self.mark(from_ns, now_ns, Some(stock), Doubt::Taint);
+                }
+                if let Some(from_ns) = self.suspect_ns.take() {
+                    self.mark(from_ns, now_ns, None, Doubt::Gap);
+                }
+            }
+            Notice::Stop(_) | Notice::SessionGap(_) => {}
+        }
+    }
+
+    fn mark(&mut self, from_ns: i64, to_ns: i64, stock: Option<usize>, doubt: Doubt) {
+        let window = Window { from_ns, until_ns: to_ns.saturating_add(1) };
+        self.marks.push(Mark { window, stock, doubt });
+    }
+
+    /// Why a window of a stock is left out, if it is.
+    pub(super) fn doubt(&self, stock: usize, window: Window) -> Option<Doubt> {
+        let overlaps = |mark: &Mark| {
+            mark.window.from_ns < window.until_ns && window.from_ns < mark.window.until_ns
+        };
+        let is_of = |mark: &&Mark| mark.stock.is_none_or(|marked| marked == stock);
+        let closed = self.marks.iter().filter(is_of).find(|mark| overlaps(mark));
+        let is_open = |since: Option<i64>| since.is_some_and(|since| since < window.until_ns);
+        let tainted = self.tainted.iter().find(|(tainted, _)| *tainted == stock);
+        if let Some(mark) = closed {
+            Some(mark.doubt)
+        } else if is_open(self.suspect_ns) || is_open(self.lost_ns) {
+            Some(Doubt::Gap)
+        } else if is_open(tainted.map(|(_, since)| *since)) {
+            Some(Doubt::Taint)
+        } else {
+            None
+        }
+    }
+
+    /// Forgets what is before a time, and which stocks have no change after another.
+    pub(super) fn forget(&mut self, before_ns: i64, done_ns: i64) {
+        self.marks.retain(|mark| mark.window.until_ns > before_ns);
+        let Self { stocks, active, .. } = self;
+        active.retain(|&stock| {
+            let stock = &mut stocks[stock];
+            let mut is_active = false;
+            for series in &mut stock.attributes {
+                series.forget_before(before_ns);
+                is_active |= series.changes().times_ns.last().is_some_and(|&last| last >= done_ns);
+            }
+            stock.is_active = is_active;
+            is_active
+        });
+    }
+}
+
+/// What was read; `None` for a record that is invalid, around which others are valid.
+fn of_read<T>(read: Result<T, SubscribeError>, content: &mut Content) -> anyhow::Result<Option<T>> {
+    match read {
+        Err(error @ SubscribeError::Record { .. }) => {
+            tell(format_args!("{error}"));
+            content.lose();
+            Ok(None)
+        }
+        read => read.map(Some).map_err(of_subscription),
+    }
+}
+
+/// The clock that says most, of what both inputs have.
+pub(super) fn usual_clock(first: &OpenInput, second: &OpenInput) -> FeedClock {
+    match (first.ts_recv, second.ts_recv) {
+        (TsRecv::Receive, TsRecv::Receive) => FeedClock::Receive,
+        _ => FeedClock::Event,
+    }
+}
