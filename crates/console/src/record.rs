@@ -54,6 +54,14 @@ impl Record {
     }
 }
 
+/// An object of JSON.
+impl From<Record> for Value {
+    fn from(record: Record) -> Self {
+        let members = record.0.into_iter().map(|(name, value)| (name.into_owned(), value));
+        Self::Object(members.collect())
+    }
+}
+
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -130,6 +130,9 @@ pub struct MatchSequence {
 }
 
 impl MatchSequence {
+    /// Its name.
+    pub const NAME: &str = "match-sequence";
+
     /// Copies that are further apart than this are not compared.
     pub fn new(max_lag_ns: i64) -> Self {
         Self {
@@ -163,7 +166,7 @@ impl MatchSequence {
 
 impl Estimator for MatchSequence {
     fn name(&self) -> &'static str {
-        "match-sequence"
+        Self::NAME
     }
 
     fn estimate(

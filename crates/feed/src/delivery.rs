@@ -51,6 +51,12 @@ pub trait MessageSink {
         let _ = snapshot;
     }
 
+    /// A line brought the messages with these numbers, first or again.
+    #[inline(always)]
+    fn brought(&mut self, line: Line, numbers: Numbers, ts_recv_ns: u64) {
+        let _ = (line, numbers, ts_recv_ns);
+    }
+
     /// Two lines brought the same message, `winner` by `lead_ns` earlier.
     #[inline(always)]
     fn raced(&mut self, winner: Line, lead_ns: u64) {
@@ -206,6 +212,11 @@ impl<S: fmt::Display, T: MessageSink> SessionHandler<S> for Delivery<T> {
 
     fn fetch_snapshot(&mut self, _: u64) {
         self.needs_snapshot = true;
+    }
+
+    #[inline(always)]
+    fn brought(&mut self, line: Line, numbers: Numbers, ts_recv_ns: u64) {
+        self.sink.brought(line, numbers, ts_recv_ns);
     }
 
     #[inline(always)]

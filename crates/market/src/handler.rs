@@ -1,6 +1,6 @@
 //! The interface from a source of events to its consumer, with the origin of each event.
 
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 
 use nanotape_types::{Coming, StockLocate, Symbol};
 
@@ -45,6 +45,13 @@ pub trait EventHandler {
     #[inline(always)]
     fn arrived(&mut self, ts_recv_ns: u64) {
         let _ = ts_recv_ns;
+    }
+
+    /// A line of a live session, 0 for line A, brought the messages with these numbers, first or
+    /// again. Those that no line had brought before are events as well.
+    #[inline(always)]
+    fn brought(&mut self, line: usize, numbers: Range<u64>, ts_recv_ns: u64) {
+        let _ = (line, numbers, ts_recv_ns);
     }
 
     /// A part of the source is unreadable.
@@ -113,6 +120,11 @@ impl<H: EventHandler> EventHandler for &mut H {
     #[inline(always)]
     fn arrived(&mut self, ts_recv_ns: u64) {
         (**self).arrived(ts_recv_ns);
+    }
+
+    #[inline(always)]
+    fn brought(&mut self, line: usize, numbers: Range<u64>, ts_recv_ns: u64) {
+        (**self).brought(line, numbers, ts_recv_ns);
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -1,6 +1,7 @@
 //! `nanotape delay`: how much later a second feed shows what a first one shows.
 
 mod feed;
+mod lines;
 mod report;
 mod windows;
 
@@ -10,13 +11,14 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use nanotape_console::{
     records::RecordArguments,
-    values::{duration, nanos, period},
+    values::{duration, nanos, nanos_text, period},
 };
 use nanotape_delay::{Estimator, MatchSequence, MatchValue, MatchValueSettings};
 use nanotape_plant::TradeDate;
 use nanotape_ring::Start;
 use nanotape_tape::ShutdownFlag;
 use nanotape_types::Symbol;
+use serde_json::{Value, json};
 
 use crate::{
     commands::tap::{OpenInput, TapArguments},
@@ -26,7 +28,8 @@ use crate::{
     status::{Status, note},
 };
 use feed::{Feed, Wants};
-use report::Report;
+use lines::LineArguments;
+use report::{Report, Summary};
 use windows::Windows;
 
 #[derive(Args, Debug)]
@@ -52,14 +55,14 @@ with known delays.
 Exit status: 0 success; 1 an INPUT is damaged or lacks a part, or no window had an estimate; 2 wrong usage, or
 a file that cannot be opened or written.")]
 pub(crate) struct DelayArguments {
-    /// The feed that others are compared with: a day file, a capture, the folder of a journal, a DBN
-    /// file, or the name or path of a ring
-    #[arg(value_name = "FIRST")]
-    first: String,
+    /// The feed that others are compared with: a day file, a capture, the folder of a journal, a
+    /// DBN file, or the name or path of a ring
+    #[arg(value_name = "FIRST", required_unless_present = "line_a")]
+    first: Option<String>,
 
     /// The feed whose delay is estimated
-    #[arg(value_name = "SECOND")]
-    second: String,
+    #[arg(value_name = "SECOND", required_unless_present = "line_a")]
+    second: Option<String>,
 
     #[command(flatten)]
     span: SpanArguments,
@@ -133,6 +136,9 @@ pub(crate) struct DelayArguments {
 
     #[command(flatten)]
     output: RecordArguments,
+
+    #[command(flatten)]
+    lines: LineArguments,
 }
 
 /// `--method`.
@@ -200,6 +206,10 @@ impl Attribute {
             Self::All => "all",
         }
     }
+
+    fn is_of_a_stock(self) -> bool {
+        !matches!(self, Self::Number | Self::All)
+    }
 }
 
 impl From<QuoteAttribute> for Attribute {
@@ -218,29 +228,38 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     // The handler turns access to a truncated ring into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
-    if arguments.first == "-" && arguments.second == "-" {
+    let estimator = arguments.estimator();
+    let (Some(first_name), Some(second_name)) = (&arguments.first, &arguments.second) else {
+        let report = Report::open(arguments, MatchSequence::NAME, FeedClock::Receive)?;
+        return lines::run(arguments, &interrupt, report);
+    };
+    if first_name == "-" && second_name == "-" {
         bail!("standard input is one feed: give a file or a ring as the other");
     }
-    let attributes = arguments.chosen_attributes();
-    let Some(first) = arguments.open(&arguments.first, &interrupt)? else {
-        return Ok(Status::Good);
-    };
-    let Some(second) = arguments.open(&arguments.second, &interrupt)? else {
-        return Ok(Status::Good);
-    };
+    let Some(first) = arguments.open(first_name, &interrupt)? else { return Ok(Status::Good) };
+    let Some(second) = arguments.open(second_name, &interrupt)? else { return Ok(Status::Good) };
     let clock = arguments.clock.unwrap_or_else(|| feed::usual_clock(&first, &second));
     let wants = Wants {
         numbers: arguments.is_by_number(),
         pools: arguments.pool,
         follows: arguments.follow,
     };
-    let feed = |name: &str, input: OpenInput| Feed::new(name, input, clock, wants);
-    let feeds = (feed(&arguments.first, first), feed(&arguments.second, second));
-    let estimator = arguments.estimator();
     let mut report = Report::open(arguments, estimator.name(), clock)?;
+    let feeds =
+        (Feed::new(first_name, first, clock, wants), Feed::new(second_name, second, clock, wants));
+    let attributes = arguments.chosen_attributes();
     let mut windows = Windows::new(arguments, &interrupt, feeds, attributes, estimator);
     windows.run(&mut report)?;
-    report.end(windows.feeds())
+    let (first, second, stocks) = windows.feeds();
+    let symbols = &arguments.symbols;
+    let statuses = [first.conclude(symbols)?, second.conclude(symbols)?];
+    report.end(Summary {
+        names: [first_name, second_name],
+        changes: [first.content.changes, second.content.changes],
+        losses: [first.content.losses, second.content.losses],
+        stocks,
+        status: if statuses.contains(&Status::Bad) { Status::Bad } else { Status::Good },
+    })
 }
 
 impl DelayArguments {
@@ -270,6 +289,25 @@ impl DelayArguments {
 
     fn max_lag_ns(&self) -> i64 {
         nanos_of(self.max_lag)
+    }
+
+    /// Whether the inputs have no end of their own.
+    fn is_live(&self) -> bool {
+        self.follow || self.lines.are_given()
+    }
+
+    fn settings(&self) -> Value {
+        let every = self.every.unwrap_or(self.window);
+        let mut settings = json!({
+            "window": nanos_text(nanos(self.window)),
+            "every": nanos_text(nanos(every)),
+            "max-lag": nanos_text(nanos(self.max_lag)),
+            "shift": nanos_text(nanos(self.shift)),
+        });
+        if self.method == Method::MatchValue {
+            settings["bin"] = nanos_text(nanos(self.bin)).into();
+        }
+        settings
     }
 
     fn estimator(&self) -> Box<dyn Estimator> {

@@ -45,6 +45,12 @@ pub trait SessionHandler<S> {
     /// Something happened that an operator may want to know.
     fn event(&mut self, event: &SessionEvent<S>);
 
+    /// A line brought the messages with these numbers, first or again.
+    #[inline(always)]
+    fn brought(&mut self, line: Line, numbers: Numbers, ts_recv_ns: u64) {
+        let _ = (line, numbers, ts_recv_ns);
+    }
+
     /// Two lines brought the same message, `winner` by `lead_ns` earlier.
     #[inline(always)]
     fn raced(&mut self, winner: Line, lead_ns: u64) {

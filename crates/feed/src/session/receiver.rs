@@ -217,6 +217,9 @@ impl<F: PacketFraming> Receiver<F> {
         }
         let (first, next) = (packet.first, packet.next());
         self.line_mut(origin).note(first, next);
+        if let PacketOrigin::Line(line) = origin {
+            handler.brought(line, first..next, ts_recv_ns);
+        }
         if self.is_straight && first <= self.expected && packet.kind == PacketKind::Data {
             if next <= self.expected {
                 return self.lap(origin, next, ts_recv_ns, handler);

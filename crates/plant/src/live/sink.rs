@@ -6,7 +6,7 @@ use core::{fmt, ops::ControlFlow};
 
 use nanotape_feed::{
     EventSink, MessageSink,
-    session::{Line, MAX_LINES, MalformedKind, Messages, PacketOrigin},
+    session::{Line, MAX_LINES, MalformedKind, Messages, Numbers, PacketOrigin},
 };
 use nanotape_market::{Damage, EventHandler, MarketSnapshot, SessionChange};
 use nanotape_trace::Histogram;
@@ -101,6 +101,11 @@ impl<H: EventHandler> MessageSink for LiveSink<'_, H> {
 
     fn restore(&mut self, snapshot: &MarketSnapshot) {
         self.handler.restore(snapshot);
+    }
+
+    #[inline(always)]
+    fn brought(&mut self, line: Line, numbers: Numbers, ts_recv_ns: u64) {
+        self.handler.brought(line.index(), numbers, ts_recv_ns);
     }
 
     #[inline]

@@ -1,5 +1,5 @@
 //! One feed: the records of an INPUT as series of prices and sizes, and the spans in which they
-//! cannot be trusted.
+//! are unreliable.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
@@ -58,7 +58,7 @@ pub(super) enum Doubt {
     Taint,
 }
 
-/// A span whose series cannot be trusted.
+/// A span whose series are unreliable.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     window: Window,

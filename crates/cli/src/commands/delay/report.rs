@@ -1,6 +1,6 @@
 //! What is printed: a line for each window, and at the end the trend, shifts, and tables.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{cmp::Reverse, collections::BTreeMap, fmt::Write as _};
 
 use nanotape_clock::UtcNanos;
 use nanotape_console::{
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     Attribute, DelayArguments, FeedClock,
-    feed::{Doubt, Feed, Stocks},
+    feed::{Doubt, Stocks},
     nanos_of,
     windows::{Outcome, Row},
 };
@@ -25,6 +25,11 @@ use crate::status::{Status, tell};
 const SHIFT_WINDOWS: usize = 5;
 /// Stocks of the table as text.
 const MOST_STOCKS: usize = 20;
+
+/// Spans of the plot over time: more windows are joined.
+const MOST_SPANS: usize = 2_000;
+/// Single windows in a record; more are counted.
+const MOST_WINDOWS: usize = 20_000;
 
 /// The columns of CSV.
 const COLUMNS: Columns = &[
@@ -49,30 +54,51 @@ pub(super) struct Report<'a> {
     output: Records,
     /// Windows that were printed as text.
     printed: u64,
-    /// Windows with an estimate.
-    windows: u64,
     /// By stock and attribute.
     totals: BTreeMap<(usize, Attribute), Total>,
     refusals: BTreeMap<&'static str, u64>,
-    points: Vec<(Window, Combined)>,
+    spans: Vec<Span>,
     watch: ShiftWatch,
     shifts: Vec<Shift>,
-    /// The rows of a page.
-    rows: Vec<Value>,
+    windows: Vec<Value>,
+    windows_left_out: u64,
+    /// What a kind of input adds.
+    more: (String, Value),
+}
+
+/// All series of a window.
+struct Span {
+    window: Window,
+    combined: Option<Combined>,
+    refused: u64,
+    left_out: u64,
+}
+
+/// Both inputs after their end.
+pub(super) struct Summary<'a> {
+    pub(super) names: [&'a str; 2],
+    pub(super) changes: [u64; 2],
+    pub(super) losses: [u64; 2],
+    pub(super) stocks: &'a Stocks,
+    pub(super) status: Status,
 }
 
 /// The windows of an attribute of a stock.
 #[derive(Default)]
 struct Total {
+    times_ns: Vec<i64>,
     estimates: Vec<Estimate>,
     refused: u64,
     left_out: [u64; 2],
 }
 
 impl Total {
-    fn add(&mut self, outcome: &Outcome) {
+    fn add(&mut self, window: Window, outcome: &Outcome) {
         match outcome {
-            Outcome::Estimate(estimate) => self.estimates.push(*estimate),
+            Outcome::Estimate(estimate) => {
+                self.times_ns.push(window.middle_ns());
+                self.estimates.push(*estimate);
+            }
             Outcome::Refused(_) => self.refused += 1,
             Outcome::LeftOut(doubt) => self.left_out[*doubt as usize] += 1,
         }
@@ -83,6 +109,7 @@ impl Total {
     }
 
     fn join(&mut self, other: &Self) {
+        self.times_ns.extend_from_slice(&other.times_ns);
         self.estimates.extend_from_slice(&other.estimates);
         self.refused += other.refused;
         for (own, other) in self.left_out.iter_mut().zip(other.left_out) {
@@ -107,13 +134,14 @@ impl<'a> Report<'a> {
             format,
             output,
             printed: 0,
-            windows: 0,
             totals: BTreeMap::new(),
             refusals: BTreeMap::new(),
-            points: Vec::new(),
+            spans: Vec::new(),
             watch: ShiftWatch::new(nanos_of(arguments.shift) as f64, SHIFT_WINDOWS),
             shifts: Vec::new(),
-            rows: Vec::new(),
+            windows: Vec::new(),
+            windows_left_out: 0,
+            more: (String::new(), Value::Null),
         })
     }
 
@@ -125,84 +153,74 @@ impl<'a> Report<'a> {
         combined: Option<Combined>,
         stocks: &Stocks,
     ) -> anyhow::Result<()> {
+        let mut span = Span { window, combined, refused: 0, left_out: 0 };
         for row in rows {
-            self.totals.entry((row.stock, row.attribute)).or_default().add(&row.outcome);
-            if let Outcome::Refused(refused) = row.outcome {
-                *self.refusals.entry(reason(&refused)).or_default() += 1;
+            self.totals.entry((row.stock, row.attribute)).or_default().add(window, &row.outcome);
+            match row.outcome {
+                Outcome::Estimate(_) => {}
+                Outcome::Refused(refused) => {
+                    span.refused += 1;
+                    *self.refusals.entry(reason(&refused)).or_default() += 1;
+                }
+                Outcome::LeftOut(_) => span.left_out += 1,
             }
             match self.format {
                 RecordFormat::Text => {}
-                RecordFormat::Html => self.rows.push(row_record(window, row, stocks)),
-                RecordFormat::Csv | RecordFormat::Json => {
-                    self.output.result("", row_record(window, row, stocks))?;
+                RecordFormat::Csv => self.output.result("", row_record(window, row, stocks))?,
+                _ if self.windows.len() < MOST_WINDOWS => {
+                    self.windows.push(row_record(window, row, stocks));
                 }
+                _ => self.windows_left_out += 1,
             }
         }
-        let Some(combined) = combined else { return Ok(()) };
-        self.windows += 1;
-        self.points.push((window, combined));
-        let shift = self.watch.add(window.from_ns, combined);
-        if self.format == RecordFormat::Text {
+        if let Some(combined) = combined {
             if self.printed < self.arguments.rows {
                 self.printed += 1;
-                self.output.heading(&window_text(window, &combined, rows))?;
+                self.output.heading(&window_text(&span, &combined))?;
             }
+            let shift = self.watch.add(window.from_ns, combined);
             if let Some(shift) = shift {
                 self.output.heading(&shift_text(&shift))?;
             }
+            self.shifts.extend(shift);
         }
-        self.shifts.extend(shift);
+        if self.arguments.is_live() && self.format == RecordFormat::Json {
+            let mut record = span_record(&span);
+            record["kind"] = "delay-span".into();
+            self.output.passing("", &record)?;
+        }
+        self.spans.push(span);
         Ok(())
     }
 
-    /// Prints the end, and returns the status of both inputs.
-    pub(super) fn end(
-        mut self,
-        (first, second, stocks): (&mut Feed, &mut Feed, &Stocks),
-    ) -> anyhow::Result<Status> {
-        let points: Vec<_> =
-            self.points.iter().map(|(window, at)| (window.middle_ns(), at.delay_ns)).collect();
+    /// Adds lines to the text, and values to the record.
+    pub(super) fn extend(&mut self, text: String, values: Value) {
+        self.more = (text, values);
+    }
+
+    /// Prints the end, and returns the status of the command.
+    pub(super) fn end(mut self, summary: Summary<'_>) -> anyhow::Result<Status> {
+        let points: Vec<_> = self
+            .spans
+            .iter()
+            .filter_map(|span| Some((span.window.middle_ns(), span.combined?.delay_ns)))
+            .collect();
         let trend = trend(&points);
-        let by_stock = self.by(|(stock, _)| *stock);
-        let by_attribute = self.by(|(_, attribute)| *attribute);
         let all = self.by(|_| ()).remove(&()).unwrap_or_default();
-        let mut record = self.record(first, second, trend, &all);
-        let names = |stock: &usize| stocks.name(*stock);
-        record["by_stock"] =
-            by_stock.iter().map(|(stock, total)| total_record(&names(stock), total)).collect();
-        record["by_attribute"] = by_attribute
-            .iter()
-            .map(|(attribute, total)| total_record(attribute.name(), total))
-            .collect();
-        record["table"] = self
-            .totals
-            .iter()
-            .map(|((stock, attribute), total)| {
-                let mut record = total_record(&names(stock), total);
-                record["symbol"] = names(stock).into();
-                record["attribute"] = attribute.name().into();
-                record
-            })
-            .collect();
-        record["windows"] = std::mem::take(&mut self.rows).into();
-        let text = self.end_text(trend, &all, &by_stock, &by_attribute, names);
-        match self.format {
-            RecordFormat::Csv => {}
-            _ => self.output.result(&text, record)?,
+        let text = self.end_text(trend, &all, points.len() as u64, summary.stocks);
+        if self.format != RecordFormat::Csv {
+            let record = self.record(&summary, trend, &all);
+            self.output.result(&text, record)?;
         }
-        let (windows, has_shifted) = (self.windows, !self.shifts.is_empty());
-        let fails = self.arguments.fail_on_shift && has_shifted;
+        let fails = self.arguments.fail_on_shift && !self.shifts.is_empty();
         self.output.finish_with(|_| String::new())?;
-        let symbols = &self.arguments.symbols;
-        let statuses = [first.conclude(symbols)?, second.conclude(symbols)?];
-        let is_bad = fails || statuses.contains(&Status::Bad);
-        if windows == 0 {
+        if points.is_empty() {
             tell(
-                "no window had an estimate: try a longer --window, another --method, or --max-lag",
+                "no window has an estimate: try a longer --window, --pool, another --method, or a larger --max-lag",
             );
             return Ok(Status::Bad);
         }
-        Ok(if is_bad { Status::Bad } else { Status::Good })
+        Ok(if fails { Status::Bad } else { summary.status })
     }
 
     /// The totals, joined by a part of their key.
@@ -214,62 +232,75 @@ impl<'a> Report<'a> {
         joined
     }
 
-    fn record(&self, first: &Feed, second: &Feed, trend: Option<Trend>, all: &Total) -> Value {
-        let over_time: Vec<Value> =
-            self.points.iter().map(|(window, at)| combined_record(*window, at)).collect();
-        let shifts: Vec<Value> = self.shifts.iter().map(shift_record).collect();
-        let mut record = total_record("all", all);
-        let head = json!({
+    /// The record of docs/formats/lab-delay.md.
+    fn record(&mut self, summary: &Summary<'_>, trend: Option<Trend>, all: &Total) -> Value {
+        let [first, second] = summary.names;
+        let rows = self.totals.iter().map(|((stock, attribute), total)| {
+            let name = attribute.is_of_a_stock().then(|| summary.stocks.name(*stock));
+            let attribute = attribute.is_of_a_stock().then(|| attribute.name());
+            let slope = trend_of(total).map(|trend| trend.ns_per_s);
+            let left_out: u64 = total.left_out.iter().sum();
+            let mut row = json!({
+                "symbol": name,
+                "attribute": attribute,
+                "windows": total.windows(),
+                "estimates": total.estimates.len(),
+                "refused": total.refused,
+                "left_out": left_out,
+                "ns_per_s": slope,
+            });
+            put_combined(&mut row, combined_of(&total.estimates));
+            row
+        });
+        let rows: Vec<Value> = rows.collect();
+        let mut total = json!({});
+        put_combined(&mut total, combined_of(&all.estimates));
+        let mut record = json!({
             "format": "nanotape-lab",
             "version": 1,
             "kind": "delay",
-            "first": first.name,
-            "second": second.name,
+            "name": format!("{second} behind {first}"),
             "clock": clock_name(self.clock),
+            "first": first,
+            "second": second,
             "method": self.method,
-            "settings": {
-                "window_ns": nanos_of(self.arguments.window),
-                "every_ns": nanos_of(self.arguments.every.unwrap_or(self.arguments.window)),
-                "max_lag_ns": self.arguments.max_lag_ns(),
-                "bin_ns": nanos_of(self.arguments.bin),
-                "shift_ns": nanos_of(self.arguments.shift),
-                "confidence": CONFIDENCE,
-            },
-            "changes": [first.content.changes, second.content.changes],
-            "losses": [first.content.losses, second.content.losses],
+            "settings": self.arguments.settings(),
+            "confidence": CONFIDENCE,
+            "window_ns": nanos_of(self.arguments.window),
+            "changes": summary.changes,
+            "losses": summary.losses,
             "refusals": self.refusals,
-            "over_time": over_time,
-            "shifts": shifts,
+            "total": if all.estimates.is_empty() { Value::Null } else { total },
             "trend": trend.map(|trend| json!({
                 "ns_per_s": trend.ns_per_s,
                 "low_ns_per_s": trend.low_ns_per_s,
                 "high_ns_per_s": trend.high_ns_per_s,
             })),
+            "shifts": self.shifts.iter().map(shift_record).collect::<Vec<_>>(),
+            "over_time": joined(&self.spans).iter().map(span_record).collect::<Vec<_>>(),
+            "rows": rows,
+            "windows": std::mem::take(&mut self.windows),
+            "windows_left_out": self.windows_left_out,
+            "correlations": [],
+            "matrix": null,
         });
-        if let (Some(record), Value::Object(head)) = (record.as_object_mut(), head) {
-            record.extend(head);
+        if let (Some(record), Value::Object(more)) = (record.as_object_mut(), self.more.1.take()) {
+            record.extend(more);
         }
         record
     }
 
-    fn end_text(
-        &self,
-        trend: Option<Trend>,
-        all: &Total,
-        by_stock: &BTreeMap<usize, Total>,
-        by_attribute: &BTreeMap<Attribute, Total>,
-        names: impl Fn(&usize) -> String,
-    ) -> String {
+    fn end_text(&self, trend: Option<Trend>, all: &Total, windows: u64, stocks: &Stocks) -> String {
         let mut text = String::new();
-        let left = self.windows - self.printed;
         // Writing to a string cannot fail.
-        if left > 0 {
-            let _ = writeln!(text, "... and {} more (--rows)", counted_grouped(left, "window"));
+        if windows > self.printed {
+            let left = counted_grouped(windows - self.printed, "window");
+            let _ = writeln!(text, "... and {left} more (--rows)");
         }
         let _ = writeln!(
             text,
             "\n{} with an estimate; {}, {} refused, {} left out for a gap, {} for an unreliable book",
-            counted_grouped(self.windows, "window"),
+            counted_grouped(windows, "window"),
             counted_grouped(all.estimates.len() as u64, "estimate"),
             grouped(all.refused),
             grouped(all.left_out[Doubt::Gap as usize]),
@@ -278,44 +309,47 @@ impl<'a> Report<'a> {
         for (reason, count) in &self.refusals {
             let _ = writeln!(text, "  {:>12}  {reason}", grouped(*count));
         }
-        match trend {
-            Some(trend) => {
-                let _ = writeln!(
-                    text,
-                    "trend: {} a second ({} to {})",
-                    time_text(trend.ns_per_s),
-                    time_text(trend.low_ns_per_s),
-                    time_text(trend.high_ns_per_s),
-                );
-            }
-            None => text.push_str("trend: too few windows\n"),
-        }
+        let _ = match trend {
+            Some(trend) => writeln!(
+                text,
+                "trend: {} a second ({})",
+                time_text(trend.ns_per_s),
+                interval_text(trend.low_ns_per_s, trend.high_ns_per_s),
+            ),
+            None => writeln!(text, "trend: too few windows"),
+        };
         let _ = writeln!(text, "shifts: {}", self.shifts.len());
-        let mut stocks: Vec<_> = by_stock.iter().collect();
-        stocks.sort_by_key(|(stock, total)| (std::cmp::Reverse(total.estimates.len()), **stock));
-        table(
-            &mut text,
-            "by stock",
-            stocks.iter().take(MOST_STOCKS).map(|(stock, total)| (names(stock), *total)),
-        );
-        if stocks.len() > MOST_STOCKS {
-            let _ = writeln!(text, "... and {} more (json, csv)", stocks.len() - MOST_STOCKS);
+        text.push_str(&self.more.0);
+        if self.totals.keys().all(|(_, attribute)| !attribute.is_of_a_stock()) {
+            return text;
         }
-        table(
-            &mut text,
-            "by attribute",
-            by_attribute.iter().map(|(attribute, total)| (attribute.name().to_owned(), total)),
-        );
-        table(&mut text, "together", std::iter::once(("all".to_owned(), all)));
+        let by_stock = self.by(|(stock, _)| *stock);
+        let mut most: Vec<_> = by_stock.iter().collect();
+        most.sort_by_key(|(stock, total)| (Reverse(total.estimates.len()), **stock));
+        let names =
+            most.iter().take(MOST_STOCKS).map(|(stock, total)| (stocks.name(**stock), *total));
+        table(&mut text, "by stock", names);
+        if most.len() > MOST_STOCKS {
+            let _ = writeln!(text, "... and {} more (--format json)", most.len() - MOST_STOCKS);
+        }
+        let by_attribute = self.by(|(_, attribute)| *attribute);
+        if by_attribute.len() > 1 {
+            let rows =
+                by_attribute.iter().map(|(attribute, total)| (attribute.name().to_owned(), total));
+            table(&mut text, "by attribute", rows);
+            table(&mut text, "together", std::iter::once(("all".to_owned(), all)));
+        }
         text
     }
 }
 
 fn heading(arguments: &DelayArguments, method: &str, clock: FeedClock) -> String {
+    let first = arguments.first.as_deref().unwrap_or("line A");
+    let second = arguments.second.as_deref().unwrap_or("line B");
     format!(
-        "{} behind {}: {method}, windows of {}, delays up to {}, by {}\n{:<30}{:>8}{:>6}{:>9}{:>9}{:>12}  {:<24}{:>10}{:>10}\n",
-        arguments.second,
-        arguments.first,
+        "{} behind {}: {method}, windows of {}, delays up to {}, by {}\n{:<30}{:>6}{:>9}{:>9}{:>12}  {:<26}{:>10}{:>10}\n",
+        second,
+        first,
         time_text(nanos_of(arguments.window) as f64),
         time_text(arguments.max_lag_ns() as f64),
         match clock {
@@ -323,7 +357,6 @@ fn heading(arguments: &DelayArguments, method: &str, clock: FeedClock) -> String
             FeedClock::Receive => "receive time (ts_recv)",
         },
         "window",
-        "series",
         "used",
         "refused",
         "left out",
@@ -334,15 +367,13 @@ fn heading(arguments: &DelayArguments, method: &str, clock: FeedClock) -> String
     )
 }
 
-fn window_text(window: Window, combined: &Combined, rows: &[Row]) -> String {
-    let count = |is: fn(&Outcome) -> bool| rows.iter().filter(|row| is(&row.outcome)).count();
+fn window_text(span: &Span, combined: &Combined) -> String {
     format!(
-        "{:<30}{:>8}{:>6}{:>9}{:>9}{:>12}  {:<24}{:>10}{:>10}\n",
-        UtcNanos::of_unix_ns(window.from_ns.max(0) as u64).to_string(),
-        rows.len(),
+        "{:<30}{:>6}{:>9}{:>9}{:>12}  {:<26}{:>10}{:>10}\n",
+        UtcNanos::of_unix_ns(span.window.from_ns.max(0) as u64).to_string(),
         combined.estimates,
-        count(|outcome| matches!(outcome, Outcome::Refused(_))),
-        count(|outcome| matches!(outcome, Outcome::LeftOut(_))),
+        span.refused,
+        span.left_out,
         time_text(combined.delay_ns).to_string(),
         interval_text(combined.low_ns, combined.high_ns),
         time_text(combined.p05_ns).to_string(),
@@ -369,7 +400,6 @@ fn table<'t>(text: &mut String, what: &str, rows: impl Iterator<Item = (String, 
         "\n{what:<14}{:>10}{:>10}{:>9}{:>9}{:>12}{:>12}{:>12}  interval of one, median",
         "windows", "estimates", "refused", "left out", "delay", "p05", "p95",
     );
-    let mut combiner = Combiner::default();
     for (name, total) in rows {
         let _ = write!(
             text,
@@ -379,7 +409,7 @@ fn table<'t>(text: &mut String, what: &str, rows: impl Iterator<Item = (String, 
             grouped(total.refused),
             grouped(total.left_out.iter().sum()),
         );
-        if let Some(at) = combiner.combine(&total.estimates) {
+        if let Some(at) = combined_of(&total.estimates) {
             let _ = write!(
                 text,
                 "{:>12}{:>12}{:>12}  {}",
@@ -402,12 +432,12 @@ fn width(estimates: &[Estimate]) -> f64 {
 }
 
 fn row_record(window: Window, row: &Row, stocks: &Stocks) -> Value {
+    let is_of_a_stock = row.attribute.is_of_a_stock();
     let mut record = json!({
-        "kind": "delay-window",
         "from_ns": window.from_ns,
         "until_ns": window.until_ns,
-        "symbol": stocks.name(row.stock),
-        "attribute": row.attribute.name(),
+        "symbol": is_of_a_stock.then(|| stocks.name(row.stock)),
+        "attribute": is_of_a_stock.then(|| row.attribute.name()),
     });
     match row.outcome {
         Outcome::Estimate(estimate) => {
@@ -423,35 +453,62 @@ fn row_record(window: Window, row: &Row, stocks: &Stocks) -> Value {
     record
 }
 
-fn combined_record(window: Window, combined: &Combined) -> Value {
-    json!({
-        "from_ns": window.from_ns,
-        "until_ns": window.until_ns,
-        "delay_ns": combined.delay_ns,
-        "low_ns": combined.low_ns,
-        "high_ns": combined.high_ns,
-        "p05_ns": combined.p05_ns,
-        "p95_ns": combined.p95_ns,
-        "estimates": combined.estimates,
-    })
+fn span_record(span: &Span) -> Value {
+    let mut record = json!({
+        "from_ns": span.window.from_ns,
+        "until_ns": span.window.until_ns,
+        "refused": span.refused,
+        "left_out": span.left_out,
+    });
+    put_combined(&mut record, span.combined);
+    record
 }
 
-fn total_record(name: &str, total: &Total) -> Value {
-    let combined = Combiner::default().combine(&total.estimates);
-    json!({
-        "name": name,
-        "windows_total": total.windows(),
-        "estimates": total.estimates.len(),
-        "refused": total.refused,
-        "left_out_gap": total.left_out[Doubt::Gap as usize],
-        "left_out_taint": total.left_out[Doubt::Taint as usize],
-        "delay_ns": combined.map(|at| at.delay_ns),
-        "low_ns": combined.map(|at| at.low_ns),
-        "high_ns": combined.map(|at| at.high_ns),
-        "p05_ns": combined.map(|at| at.p05_ns),
-        "p95_ns": combined.map(|at| at.p95_ns),
-        "interval_width_ns": combined.map(|_| width(&total.estimates)),
-    })
+/// Adds the members of a combined delay; null without one.
+fn put_combined(record: &mut Value, combined: Option<Combined>) {
+    record["delay_ns"] = combined.map(|at| at.delay_ns).into();
+    record["low_ns"] = combined.map(|at| at.low_ns).into();
+    record["high_ns"] = combined.map(|at| at.high_ns).into();
+    record["p05_ns"] = combined.map(|at| at.p05_ns).into();
+    record["p95_ns"] = combined.map(|at| at.p95_ns).into();
+    record["estimates"] = combined.map_or(0, |at| at.estimates).into();
+}
+
+/// At most so many spans: successive windows are joined.
+fn joined(spans: &[Span]) -> Vec<Span> {
+    let together = spans.len().div_ceil(MOST_SPANS).max(1);
+    let joined = spans.chunks(together).map(|spans| {
+        let delays: Vec<Estimate> =
+            spans.iter().filter_map(|span| span.combined.map(of_combined)).collect();
+        let estimates = spans.iter().filter_map(|span| span.combined).map(|at| at.estimates).sum();
+        let combined = match spans {
+            [only] => only.combined,
+            _ => combined_of(&delays).map(|at| Combined { estimates, ..at }),
+        };
+        let window = Window {
+            from_ns: spans[0].window.from_ns,
+            until_ns: spans[spans.len() - 1].window.until_ns,
+        };
+        let (refused, left_out) =
+            spans.iter().fold((0, 0), |sums, span| (sums.0 + span.refused, sums.1 + span.left_out));
+        Span { window, combined, refused, left_out }
+    });
+    joined.collect()
+}
+
+fn of_combined(at: Combined) -> Estimate {
+    let Combined { delay_ns, low_ns, high_ns, estimates: support, .. } = at;
+    Estimate { delay_ns, low_ns, high_ns, support, quality: 1.0 }
+}
+
+fn combined_of(estimates: &[Estimate]) -> Option<Combined> {
+    Combiner::default().combine(estimates)
+}
+
+fn trend_of(total: &Total) -> Option<Trend> {
+    let delays = total.estimates.iter().map(|estimate| estimate.delay_ns);
+    let points: Vec<_> = total.times_ns.iter().copied().zip(delays).collect();
+    trend(&points)
 }
 
 fn shift_record(shift: &Shift) -> Value {
@@ -464,8 +521,8 @@ fn shift_record(shift: &Shift) -> Value {
 
 fn clock_name(clock: FeedClock) -> &'static str {
     match clock {
-        FeedClock::Event => "ts_event",
-        FeedClock::Receive => "ts_recv",
+        FeedClock::Event => "event",
+        FeedClock::Receive => "receive",
     }
 }
 
