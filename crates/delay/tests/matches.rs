@@ -39,7 +39,9 @@ fn feeds(seed: u64, is_noisy: bool) -> (Series, Series) {
     later.sort_unstable_by_key(|(time_ns, _)| *time_ns);
     let series = |updates: &[(i64, i64)]| {
         let mut series = Series::new();
-        updates.iter().for_each(|&(time_ns, value)| series.push(time_ns, value));
+        for &(time_ns, value) in updates {
+            series.push(time_ns, value);
+        }
         series
     };
     (series(&first), series(&later))
