@@ -20,6 +20,7 @@ mod match_value;
 mod median;
 mod series;
 mod window;
+mod xcorr;
 
 pub use combine::{Combined, Combiner};
 pub use drift::{Shift, ShiftWatch, Trend, trend};
@@ -28,3 +29,6 @@ pub use match_sequence::{Feed, MatchSequence, SequenceCounts, SequenceRing};
 pub use match_value::{MatchValue, MatchValueSettings};
 pub use series::{Changes, Series};
 pub use window::Window;
+pub use xcorr::{
+    PHAT_FLOOR, Padding, SettingsError, Signal, Weighting, XcorrSettings, fast_length,
+};
