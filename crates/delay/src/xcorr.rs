@@ -1,7 +1,181 @@
 //! Delay by cross-correlation with Fourier transforms.
+//!
+//! ```text
+//! changes --(sample)--> cells --(transform, spectrum)--> correlation by lag --(peak)--> lag
+//!    |                                                                                   |
+//!    +------------------------------------(refine)--------------------------------------+
+//!                                            |
+//!                                 delay with its interval
+//! ```
+//!
+//! The transforms find where the peak is among all lags. The changes near it then say where it is
+//! exactly, and how far that can be trusted.
 
+mod peak;
+mod refine;
+mod sample;
 mod settings;
+mod spectrum;
+mod transform;
 
+pub use peak::Peak;
 pub use settings::{
     PHAT_FLOOR, Padding, SettingsError, Signal, Weighting, XcorrSettings, fast_length,
 };
+pub use transform::Correlator;
+
+use crate::{Changes, Estimate, Estimator, NoEstimate, Window};
+use peak::offset_of_parabola;
+use refine::{Refined, Refiner, Side};
+use sample::Grid;
+
+/// Estimates by cross-correlation: `xcorr`, and `gcc-phat` with [`Weighting::Phat`].
+#[derive(Debug)]
+pub struct Xcorr {
+    correlator: Correlator,
+    first: Vec<f32>,
+    second: Vec<f32>,
+}
+
+impl Xcorr {
+    /// Plans the transforms and takes the memory.
+    ///
+    /// # Errors
+    ///
+    /// A setting that is out of its limits.
+    pub fn new(settings: XcorrSettings) -> Result<Self, SettingsError> {
+        let correlator = Correlator::new(settings)?;
+        let samples = settings.samples();
+        let widened = samples + 2 * settings.margin();
+        Ok(Self { correlator, first: vec![0.0; samples], second: vec![0.0; widened] })
+    }
+
+    /// The correlation of the last window by lag, from the largest advance of the second feed to its
+    /// largest delay, in steps of a cell. Its largest value is the peak; its unit is none.
+    pub fn correlation(&self) -> &[f32] {
+        self.correlator.correlation()
+    }
+
+    /// Samples both sides, and finds the peak among the lags.
+    fn peak(&mut self, first: (Changes<'_>, Grid), second: (Changes<'_>, Grid)) -> Peak {
+        let sample = match self.correlator.settings().signal {
+            Signal::Levels => sample::levels,
+            Signal::Differences => sample::differences,
+        };
+        sample(first.0, first.1, &mut self.first);
+        sample(second.0, second.1, &mut self.second);
+        self.correlator.correlate(&self.first, &self.second)
+    }
+}
+
+impl Estimator for Xcorr {
+    fn name(&self) -> &'static str {
+        match self.correlator.settings().weighting {
+            Weighting::None => "xcorr",
+            Weighting::Phat => "gcc-phat",
+        }
+    }
+
+    fn estimate(
+        &mut self,
+        first: Changes<'_>,
+        second: Changes<'_>,
+        window: Window,
+    ) -> Result<Estimate, NoEstimate> {
+        let settings = *self.correlator.settings();
+        let (cells, widened) = settings.grids(window);
+        let counts = [(first, cells), (second, widened)].map(|(of, grid)| grid.changes(of).len());
+        let support = counts[0].min(counts[1]);
+        if support < settings.least_changes || cells.cells == 0 {
+            let [first, second] = counts;
+            return Err(NoEstimate::FewChanges { first, second, least: settings.least_changes });
+        }
+        let peak = self.peak((first, cells), (second, widened));
+        let lag_ns = (peak.at as i64 - settings.lags() as i64) * settings.grid_ns;
+        let weak =
+            |correlation| NoEstimate::WeakPeak { correlation, least: settings.least_correlation };
+        if peak.value <= 0.0 || !peak.value.is_finite() {
+            return Err(weak(0.0));
+        }
+        let lags = self.correlation();
+        let Some(around) = lags.get(peak.at.wrapping_sub(1)..).and_then(|lags| lags.first_chunk())
+        else {
+            return Err(NoEstimate::AtTheEdge { lag_ns });
+        };
+        let ratio = f64::from(peak.value) / f64::from(peak.second.max(f32::MIN_POSITIVE));
+        if ratio < settings.least_ratio {
+            return Err(NoEstimate::AmbiguousPeak { ratio, least: settings.least_ratio });
+        }
+        let peak_ns = lag_ns as f64 + offset_of_parabola(*around) * settings.grid_ns as f64;
+        let window_ns = (cells.cells as i64 * settings.grid_ns) as f64;
+        let origin_ns = window.from_ns;
+        let refiner = Refiner {
+            first: Side::all(first, origin_ns).between(0.0, window_ns),
+            second: Side::all(second, origin_ns),
+            kernel_ns: settings.kernel_ns(),
+            grid_ns: settings.grid_ns as f64,
+            window_ns,
+        };
+        let refined = refiner.refine(peak_ns);
+        let correlation = match (settings.signal, refined) {
+            (Signal::Levels, _) => self.correlation_of_levels(peak.value),
+            (Signal::Differences, Some(refined)) => refined.correlation,
+            (Signal::Differences, None) => 0.0,
+        };
+        if correlation < settings.least_correlation {
+            return Err(weak(correlation));
+        }
+        let (delay_ns, half_width_ns) = settings.interval(peak_ns, refined);
+        Ok(Estimate {
+            delay_ns,
+            low_ns: delay_ns - half_width_ns,
+            high_ns: delay_ns + half_width_ns,
+            support,
+            quality: correlation,
+        })
+    }
+}
+
+impl Xcorr {
+    /// The correlation coefficient of levels, as they were sampled: below 1 even for equal feeds if
+    /// the second side is widened, since its whole energy counts.
+    fn correlation_of_levels(&self, peak: f32) -> f64 {
+        let energy = |samples: &[f32]| {
+            samples.iter().map(|&sample| f64::from(sample) * f64::from(sample)).sum::<f64>()
+        };
+        let points = (self.correlator.settings().transform_length() / 2) as f64;
+        let energies = energy(&self.first) * energy(&self.second);
+        (f64::from(peak) / points / energies.sqrt()).clamp(0.0, 1.0)
+    }
+}
+
+impl XcorrSettings {
+    /// The cells of a window, and those of the second feed.
+    fn grids(&self, window: Window) -> (Grid, Grid) {
+        let (cell_ns, most) = (self.grid_ns, self.samples() as i64);
+        let cells = (window.length_ns() / cell_ns).clamp(0, most) as usize;
+        let margin_ns = self.margin() as i64 * cell_ns;
+        let first = Grid { origin_ns: window.from_ns, cell_ns, cells };
+        let origin_ns = window.from_ns.wrapping_sub(margin_ns);
+        (first, Grid { origin_ns, cell_ns, cells: cells + 2 * self.margin() })
+    }
+
+    /// The delay and half of its interval, from the peak on the grid and from the changes near it.
+    ///
+    /// The delay of differences is that of the changes. The delay of levels is that of the grid: its
+    /// interval is that of the changes, widened to contain both, and by a cell of each side. Without
+    /// a maximum of the changes near the peak the interval has the reach of the kernel.
+    fn interval(&self, peak_ns: f64, refined: Option<Refined>) -> (f64, f64) {
+        match (self.signal, refined) {
+            (Signal::Differences, Some(refined)) => (refined.delay_ns, refined.half_width_ns),
+            (Signal::Levels, Some(refined)) => {
+                let apart_ns = (refined.delay_ns - peak_ns).abs();
+                (peak_ns, refined.half_width_ns + apart_ns + self.grid_ns as f64)
+            }
+            (_, None) => (peak_ns, self.neighbourhood() as f64 * self.grid_ns as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

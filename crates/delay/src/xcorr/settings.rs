@@ -21,7 +21,7 @@
 //! - The product of the spectra at `k` cycles in the transform is multiplied by
 //!   [`XcorrSettings::weight`], which smooths both sides at once.
 
-use std::f64::consts::PI;
+use std::f64::consts::{PI, SQRT_2};
 
 use thiserror::Error;
 
@@ -153,6 +153,14 @@ impl XcorrSettings {
         within("grid_ns", self.grid_ns, GRID_NS)?;
         let longest_ns = MOST_POINTS * self.grid_ns;
         within("window_ns", self.window_ns, [8 * self.grid_ns, longest_ns])?;
+        if self.padding == Padding::Circular && !self.samples().is_multiple_of(4) {
+            let expected = "a multiple of 4 cells".to_owned();
+            return Err(SettingsError {
+                field: "window_ns",
+                value: self.window_ns.to_string(),
+                expected,
+            });
+        }
         // A circular lag of more than half of the window is one of the other direction.
         let farthest_ns = match self.padding {
             Padding::Circular => (self.samples() as i64 - 1) / 2 * self.grid_ns,
@@ -190,6 +198,17 @@ impl XcorrSettings {
             Padding::Circular => self.samples(),
             Padding::Zero => fast_length(self.samples() + 2 * self.margin()),
         }
+    }
+
+    /// Deviation of the Gaussian by which pairs of changes are weighed where a peak is refined: that
+    /// of both sides. Without smoothing it is a cell of each side.
+    pub fn kernel_ns(&self) -> f64 {
+        self.smoothing_ns.max(self.grid_ns) as f64 * SQRT_2
+    }
+
+    /// Lags within which everything belongs to one peak: four deviations of the kernel.
+    pub fn neighbourhood(&self) -> usize {
+        (4.0 * self.kernel_ns() / self.grid_ns as f64).ceil() as usize
     }
 
     /// What the product of the spectra is multiplied by at so many cycles in a transform: the
@@ -262,6 +281,7 @@ mod tests {
                 "max_lag_ns",
                 XcorrSettings { padding: Padding::Circular, max_lag_ns: 32_768_000, ..good },
             ),
+            ("window_ns", XcorrSettings { window_ns: 1_002_000, ..XcorrSettings::published() }),
             ("smoothing_ns", XcorrSettings { smoothing_ns: -1, ..good }),
             ("smoothing_ns", XcorrSettings { smoothing_ns: 1_000_001, ..good }),
             ("least_changes", XcorrSettings { least_changes: 0, ..good }),

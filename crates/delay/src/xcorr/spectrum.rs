@@ -1,0 +1,258 @@
+//! The product of two spectra, in the packed form of real transforms.
+//!
+//! A real series of `n` points is transformed as `n / 2` complex ones, even points in the real part
+//! and odd points in the imaginary part. Usually each spectrum is then unpacked, both are
+//! multiplied, and the product is packed again for the inverse: four passes. Here they are one, in
+//! place, and the inverse gives the correlation with even lags in the real part and odd lags in the
+//! imaginary part.
+//!
+//! With `h = n / 2`, `P` and `R` the packed spectra of both sides at `k`, `Q` and `S` the conjugates
+//! of them at `h - k`, and `w = exp(2 pi i k / h)`, the product of an unweighted correlation is
+//! `conj(P) R - (1 + w) / 4 conj(P - Q) (R + S)`. It is enough to go over half of the cycles, since
+//! the second term at `h - k` is minus the conjugate of that at `k`.
+//!
+//! Four cycles are computed side by side in arrays, which the compiler keeps in vectors of the
+//! instructions that every x86-64 has.
+
+use std::{array, f64::consts::PI, iter::zip};
+
+use rustfft::num_complex::Complex32;
+
+use super::settings::{Weighting, XcorrSettings};
+
+const LANES: usize = 4;
+type Lanes = [f32; LANES];
+type Four = [Complex32; LANES];
+
+/// Weights below this become zero: a product with them would be slow, and is lost in rounding.
+const LEAST_WEIGHT: f64 = 1e-12;
+
+/// What the spectra are multiplied with beside each other.
+#[derive(Debug)]
+pub(super) enum Product {
+    /// Nothing.
+    Plain(Vec<PlainFactors>),
+    /// The smoothing, and the phase transform if wanted.
+    Weighted(Weights),
+}
+
+/// `(1 + w) / 4` of four cycles.
+#[derive(Debug)]
+pub(super) struct PlainFactors {
+    re: Lanes,
+    im: Lanes,
+}
+
+#[derive(Debug)]
+pub(super) struct Weights {
+    factors: Vec<WeightedFactors>,
+    is_phat: bool,
+    /// Weights at zero cycles, in the middle (`h / 2`) and at the end (`h`).
+    ends: [f32; 3],
+}
+
+/// `exp(-2 pi i k / n)` of four cycles `k`, and the weights at `k` and at `h - k`.
+#[derive(Debug)]
+pub(super) struct WeightedFactors {
+    re: Lanes,
+    im: Lanes,
+    low: Lanes,
+    high: Lanes,
+}
+
+impl Product {
+    /// For transforms of the settings' length.
+    pub(super) fn new(settings: &XcorrSettings) -> Self {
+        let half = settings.transform_length() / 2;
+        // Cycles from 1 to before `half / 2`, in fours; those of the last four may be too many.
+        let fours = || (1..half / 2).step_by(LANES);
+        let lanes = |first: usize, of: &dyn Fn(usize) -> f64| {
+            array::from_fn(|lane| of((first + lane).min(half)) as f32)
+        };
+        if settings.smoothing_ns == 0 && settings.weighting == Weighting::None {
+            let turn = |k: usize| 2.0 * PI * k as f64 / half as f64;
+            let factors = fours().map(|k| PlainFactors {
+                re: lanes(k, &|k| (1.0 + turn(k).cos()) / 4.0),
+                im: lanes(k, &|k| turn(k).sin() / 4.0),
+            });
+            return Self::Plain(factors.collect());
+        }
+        let turn = |k: usize| -PI * k as f64 / half as f64;
+        let weight = |k: usize| match settings.weight(k) {
+            weight if weight < LEAST_WEIGHT => 0.0,
+            weight => weight,
+        };
+        let factors = fours().map(|k| WeightedFactors {
+            re: lanes(k, &|k| turn(k).cos()),
+            im: lanes(k, &|k| turn(k).sin()),
+            low: lanes(k, &weight),
+            high: lanes(k, &|k| weight(half - k)),
+        });
+        let ends = [0, half / 2, half].map(|k| weight(k) as f32);
+        let is_phat = settings.weighting == Weighting::Phat;
+        Self::Weighted(Weights { factors: factors.collect(), is_phat, ends })
+    }
+
+    pub(super) fn is_phat(&self) -> bool {
+        matches!(self, Self::Weighted(Weights { is_phat: true, .. }))
+    }
+
+    /// Replaces the packed spectrum of the first side by the packed product. The floor is what the
+    /// phase transform adds to magnitudes.
+    pub(super) fn multiply(&self, first: &mut [Complex32], second: &[Complex32], floor: f32) {
+        match self {
+            Self::Plain(factors) => {
+                multiply_ends(first, second, [1.0; 3], |magnitude| magnitude);
+                over_pairs(first, second, factors, plain);
+            }
+            Self::Weighted(Weights { factors, is_phat: false, ends }) => {
+                multiply_ends(first, second, *ends, |value| value);
+                over_pairs(first, second, factors, |pair, factors| {
+                    weighted(pair, factors, |_, _| [1.0; LANES]);
+                });
+            }
+            Self::Weighted(Weights { factors, is_phat: true, ends }) => {
+                multiply_ends(first, second, *ends, |value| value / (value.abs() + floor));
+                let even = |re: Lanes, im: Lanes| {
+                    lanes(|i| 1.0 / ((re[i] * re[i] + im[i] * im[i]).sqrt() + floor))
+                };
+                over_pairs(first, second, factors, |pair, factors| weighted(pair, factors, even));
+            }
+        }
+    }
+}
+
+/// Zero cycles, where the packed value holds those of zero and of `h` cycles, and the middle, which
+/// is its own partner.
+fn multiply_ends(
+    first: &mut [Complex32],
+    second: &[Complex32],
+    [low, middle, high]: [f32; 3],
+    even: impl Fn(f32) -> f32,
+) {
+    let (p, r) = (first[0], second[0]);
+    let at_zero = low * even((p.re + p.im) * (r.re + r.im));
+    let at_half = high * even((p.re - p.im) * (r.re - r.im));
+    first[0] = Complex32::new((at_zero + at_half) / 2.0, (at_zero - at_half) / 2.0);
+    let at = first.len() / 2;
+    let product = first[at].conj() * second[at];
+    let magnitude = product.norm();
+    let factor = if magnitude > 0.0 { even(magnitude) / magnitude } else { 0.0 };
+    first[at] = product * (factor * middle);
+}
+
+/// Packed values at `k` and, reversed in memory, at `h - k`; of both sides.
+struct Pair<'a> {
+    first: &'a mut Four,
+    first_partner: &'a mut Four,
+    second: &'a Four,
+    second_partner: &'a Four,
+}
+
+/// Calls the kernel with every four pairs, and with the rest in copies.
+#[inline(always)]
+fn over_pairs<T>(
+    first: &mut [Complex32],
+    second: &[Complex32],
+    factors: &[T],
+    kernel: impl Fn(Pair<'_>, &T),
+) {
+    let middle = first.len() / 2;
+    let (low, high) = first.split_at_mut(middle);
+    let (fours, rest) = low[1..].as_chunks_mut::<LANES>();
+    let (partner_rest, partners) = high[1..].as_rchunks_mut::<LANES>();
+    let (seconds, second_rest) = second[1..middle].as_chunks::<LANES>();
+    let (second_partner_rest, second_partners) = second[middle + 1..].as_rchunks::<LANES>();
+    let firsts = zip(fours, partners.iter_mut().rev());
+    let seconds = zip(seconds, second_partners.iter().rev());
+    for (((first, first_partner), (second, second_partner)), factors) in
+        zip(zip(firsts, seconds), factors)
+    {
+        kernel(Pair { first, first_partner, second, second_partner }, factors);
+    }
+    let (left, Some(last)) = (rest.len(), factors.last()) else { return };
+    if left == 0 {
+        return;
+    }
+    let from = LANES - left;
+    let mut copies = [[Complex32::ZERO; LANES]; 4];
+    copies[0][..left].copy_from_slice(rest);
+    copies[1][from..].copy_from_slice(partner_rest);
+    copies[2][..left].copy_from_slice(second_rest);
+    copies[3][from..].copy_from_slice(second_partner_rest);
+    let [first, first_partner, second, second_partner] = &mut copies;
+    kernel(Pair { first, first_partner, second, second_partner }, last);
+    rest.copy_from_slice(&first[..left]);
+    partner_rest.copy_from_slice(&first_partner[from..]);
+}
+
+#[inline(always)]
+fn lanes(of: impl Fn(usize) -> f32) -> Lanes {
+    array::from_fn(of)
+}
+
+/// Real and imaginary parts.
+#[inline(always)]
+fn parts(of: &Four) -> (Lanes, Lanes) {
+    (lanes(|i| of[i].re), lanes(|i| of[i].im))
+}
+
+/// Real and imaginary parts of the conjugates, in reversed order.
+#[inline(always)]
+fn partner_parts(of: &Four) -> (Lanes, Lanes) {
+    (lanes(|i| of[LANES - 1 - i].re), lanes(|i| -of[LANES - 1 - i].im))
+}
+
+/// See the head of this file.
+#[inline(always)]
+fn plain(pair: Pair<'_>, factors: &PlainFactors) {
+    let ((pr, pi), (qr, qi)) = (parts(pair.first), partner_parts(pair.first_partner));
+    let ((rr, ri), (sr, si)) = (parts(pair.second), partner_parts(pair.second_partner));
+    let (dr, di) = (lanes(|i| pr[i] - qr[i]), lanes(|i| pi[i] - qi[i]));
+    let (er, ei) = (lanes(|i| rr[i] + sr[i]), lanes(|i| ri[i] + si[i]));
+    let tr = lanes(|i| dr[i] * er[i] + di[i] * ei[i]);
+    let ti = lanes(|i| dr[i] * ei[i] - di[i] * er[i]);
+    let ur = lanes(|i| factors.re[i] * tr[i] - factors.im[i] * ti[i]);
+    let ui = lanes(|i| factors.re[i] * ti[i] + factors.im[i] * tr[i]);
+    let yr = lanes(|i| pr[i] * rr[i] + pi[i] * ri[i] - ur[i]);
+    let yi = lanes(|i| pr[i] * ri[i] - pi[i] * rr[i] - ui[i]);
+    let zr = lanes(|i| qr[i] * sr[i] + qi[i] * si[i] + ur[i]);
+    let zi = lanes(|i| qi[i] * sr[i] - qr[i] * si[i] - ui[i]);
+    *pair.first = array::from_fn(|i| Complex32::new(yr[i], yi[i]));
+    *pair.first_partner = array::from_fn(|i| Complex32::new(zr[LANES - 1 - i], zi[LANES - 1 - i]));
+}
+
+/// Unpacks both sides at `k` and at `h - k`, multiplies, weighs, and packs.
+#[inline(always)]
+fn weighted(pair: Pair<'_>, factors: &WeightedFactors, even: impl Fn(Lanes, Lanes) -> Lanes) {
+    let WeightedFactors { re: cr, im: ci, low, high } = factors;
+    // Of each side its spectrum at `k`, and the conjugate of that at `h - k`.
+    let unpack = |(pr, pi): (Lanes, Lanes), (qr, qi): (Lanes, Lanes)| {
+        let (er, ei) = (lanes(|i| (pr[i] + qr[i]) / 2.0), lanes(|i| (pi[i] + qi[i]) / 2.0));
+        let (or, oi) = (lanes(|i| (pi[i] - qi[i]) / 2.0), lanes(|i| (qr[i] - pr[i]) / 2.0));
+        let ur = lanes(|i| cr[i] * or[i] - ci[i] * oi[i]);
+        let ui = lanes(|i| cr[i] * oi[i] + ci[i] * or[i]);
+        let at_low = (lanes(|i| er[i] + ur[i]), lanes(|i| ei[i] + ui[i]));
+        (at_low, (lanes(|i| er[i] - ur[i]), lanes(|i| ei[i] - ui[i])))
+    };
+    let multiply = |(ar, ai): (Lanes, Lanes), (br, bi): (Lanes, Lanes), weight: &Lanes| {
+        let (xr, xi) =
+            (lanes(|i| ar[i] * br[i] + ai[i] * bi[i]), lanes(|i| ar[i] * bi[i] - ai[i] * br[i]));
+        let even = even(xr, xi);
+        let factor = lanes(|i| even[i] * weight[i]);
+        (lanes(|i| xr[i] * factor[i]), lanes(|i| xi[i] * factor[i]))
+    };
+    let (a_low, a_high) = unpack(parts(pair.first), partner_parts(pair.first_partner));
+    let (b_low, b_high) = unpack(parts(pair.second), partner_parts(pair.second_partner));
+    let ((xr, xi), (vr, vi)) = (multiply(a_low, b_low, low), multiply(a_high, b_high, high));
+    // Spectra of the even and of the odd lags.
+    let (er, ei) = (lanes(|i| (xr[i] + vr[i]) / 2.0), lanes(|i| (xi[i] + vi[i]) / 2.0));
+    let (dr, di) = (lanes(|i| (xr[i] - vr[i]) / 2.0), lanes(|i| (xi[i] - vi[i]) / 2.0));
+    let or = lanes(|i| cr[i] * dr[i] + ci[i] * di[i]);
+    let oi = lanes(|i| cr[i] * di[i] - ci[i] * dr[i]);
+    *pair.first = array::from_fn(|i| Complex32::new(er[i] - oi[i], ei[i] + or[i]));
+    *pair.first_partner = array::from_fn(|lane| {
+        let i = LANES - 1 - lane;
+        Complex32::new(er[i] + oi[i], or[i] - ei[i])
+    });
+}
