@@ -12,6 +12,7 @@
 //!
 //! Signs: a delay is positive if the second feed is later.
 
+mod batch;
 mod combine;
 mod drift;
 mod estimate;
@@ -22,6 +23,7 @@ mod series;
 mod window;
 mod xcorr;
 
+pub use batch::{Job, estimate_all};
 pub use combine::{Combined, Combiner};
 pub use drift::{Shift, ShiftWatch, Trend, trend};
 pub use estimate::{CONFIDENCE, Estimate, Estimator, NoEstimate};

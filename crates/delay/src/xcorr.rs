@@ -50,8 +50,8 @@ impl Xcorr {
         Ok(Self { correlator, first: vec![0.0; samples], second: vec![0.0; widened] })
     }
 
-    /// The correlation of the last window by lag, from the largest advance of the second feed to its
-    /// largest delay, in steps of a cell. Its largest value is the peak; its unit is none.
+    /// The correlation of the last window by lag, from the largest advance of the second feed to
+    /// its largest delay, in steps of a cell. It has no unit: compare it with its largest value.
     pub fn correlation(&self) -> &[f32] {
         self.correlator.correlation()
     }
@@ -162,9 +162,9 @@ impl XcorrSettings {
 
     /// The delay and half of its interval, from the peak on the grid and from the changes near it.
     ///
-    /// The delay of differences is that of the changes. The delay of levels is that of the grid: its
-    /// interval is that of the changes, widened to contain both, and by a cell of each side. Without
-    /// a maximum of the changes near the peak the interval has the reach of the kernel.
+    /// The delay of differences is that of the changes. The delay of levels is that of the grid:
+    /// its interval is that of the changes, widened to contain both, and by a cell. Without a
+    /// maximum of the changes near the peak the interval has the reach of the kernel.
     fn interval(&self, peak_ns: f64, refined: Option<Refined>) -> (f64, f64) {
         match (self.signal, refined) {
             (Signal::Differences, Some(refined)) => (refined.delay_ns, refined.half_width_ns),

@@ -1,0 +1,119 @@
+//! Many estimates at once, over several cores.
+
+use std::{
+    num::NonZeroUsize,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
+};
+
+use crate::{Changes, Estimate, Estimator, NoEstimate, Window};
+
+/// Jobs that a thread takes at once: few enough that no thread waits long for another at the end,
+/// and enough that threads seldom meet at the counter.
+const CHUNK: usize = 16;
+
+/// One window of one attribute of one instrument.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// Changes of the first feed.
+    pub first: Changes<'a>,
+    /// Changes of the second feed.
+    pub second: Changes<'a>,
+    /// The window of the first feed.
+    pub window: Window,
+}
+
+/// Estimates every job, on so many threads, each with an estimator of its own. The answers are in
+/// the order of the jobs and do not depend on the number of threads, since an estimator answers
+/// from its input alone.
+pub fn estimate_all<E: Estimator>(
+    jobs: &[Job<'_>],
+    threads: NonZeroUsize,
+    make_estimator: impl Fn() -> E + Sync,
+) -> Vec<Result<Estimate, NoEstimate>> {
+    let threads = threads.get().min(jobs.len().div_ceil(CHUNK));
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut estimator = make_estimator();
+        let mut answers = Vec::new();
+        loop {
+            let from = next.fetch_add(CHUNK, Relaxed);
+            let Some(chunk) = jobs.get(from..jobs.len().min(from + CHUNK)) else { break };
+            if chunk.is_empty() {
+                break;
+            }
+            let answer = |job: &Job<'_>| estimator.estimate(job.first, job.second, job.window);
+            answers.push((from, chunk.iter().map(answer).collect::<Vec<_>>()));
+        }
+        answers
+    };
+    if threads <= 1 {
+        return work().into_iter().flat_map(|(_, answers)| answers).collect();
+    }
+    let mut chunks = thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let mut chunks = work();
+        for worker in workers {
+            match worker.join() {
+                Ok(answers) => chunks.extend(answers),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        chunks
+    });
+    chunks.sort_unstable_by_key(|&(from, _)| from);
+    chunks.into_iter().flat_map(|(_, answers)| answers).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use nanotape_harness::Random;
+
+    use super::*;
+    use crate::{Series, Xcorr, XcorrSettings};
+
+    /// Walks, and the same some time later.
+    fn pairs(count: u64) -> Vec<[Series; 2]> {
+        let pair = |seed| {
+            let mut random = Random::new(seed);
+            let (mut first, mut second, mut time_ns) = (Series::new(), Series::new(), 0);
+            // Some have too few changes for an estimate.
+            for _ in 0..random.below(60) {
+                time_ns += random.below(200_000) as i64;
+                let value = random.below(1_000) as i64;
+                first.push(time_ns, value);
+                second.push(time_ns + 10_000 * seed as i64, value);
+            }
+            [first, second]
+        };
+        (0..count).map(pair).collect()
+    }
+
+    #[test]
+    fn answers_do_not_depend_on_threads() {
+        let settings = XcorrSettings { window_ns: 8_192_000, ..XcorrSettings::default() };
+        let make = || Xcorr::new(settings).expect("good settings");
+        let window = Window::new(0, settings.window_ns);
+        for count in [0, 1, CHUNK as u64 - 1, 3 * CHUNK as u64 + 5] {
+            let pairs = pairs(count);
+            let jobs: Vec<Job<'_>> = pairs
+                .iter()
+                .map(|[first, second]| Job {
+                    first: first.changes(),
+                    second: second.changes(),
+                    window,
+                })
+                .collect();
+            let mut estimator = make();
+            let one_by_one: Vec<_> = jobs
+                .iter()
+                .map(|job| estimator.estimate(job.first, job.second, job.window))
+                .collect();
+            assert!(count < 9 || one_by_one.iter().any(Result::is_ok), "some have an estimate");
+            for threads in [1, 2, 7] {
+                let threads = NonZeroUsize::new(threads).expect("not zero");
+                assert_eq!(estimate_all(&jobs, threads, make), one_by_one);
+            }
+        }
+    }
+}
