@@ -94,7 +94,11 @@ const TABLE: &[Row] = &[
         outside: &["nix", "rustix", "serde_json", "thiserror"],
     },
     // docs/decisions/0051-delay-is-a-crate-of-values-and-times.md.
-    Row { package: "nanotape-delay", inside: &[], outside: &["rustfft", "thiserror"] },
+    Row {
+        package: "nanotape-delay",
+        inside: &[],
+        outside: &["rand_xoshiro", "rustfft", "thiserror"],
+    },
     Row {
         package: "nanotape-synth",
         inside: &["nanotape-types", "nanotape-wire", "nanotape-trace"],
