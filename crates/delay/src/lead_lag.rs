@@ -80,8 +80,8 @@ impl Default for LeadLagSettings {
             least_changes: 20,
             least_peak_ratio: 1.1,
             largest_p: 0.05,
-            blocks: 20,
-            resamples: 200,
+            blocks: 40,
+            resamples: 400,
             permutations: 999,
             seed: 1,
         }

@@ -49,15 +49,17 @@ impl Contributions {
     }
 
     /// How often chance gives as large a contrast at any lag of the first grid, and the contrast
-    /// that it exceeds with a probability of `share`.
+    /// that is needed for this to be at most `share`.
     ///
     /// The signs of the first instrument's moves are turned, all moves of a block together. If the
     /// instruments are unrelated, then the turned moves are as likely as the real ones, whatever
     /// the times of the ticks and the sizes of the moves are. These stay in place: clusters of
     /// ticks, also those that both instruments have at the same times, and moves that depend on
-    /// one another within a block. (Blocks of the second instrument in another order would pull
-    /// common clusters apart. Such a null finds relations wherever two instruments are busy at
-    /// the same times.)
+    /// one another within a block.
+    ///
+    /// Blocks of the second instrument in another order, or shifted, would pull common clusters
+    /// apart: for unrelated instruments that are busy in the same bursts, such a null gave p of at
+    /// most 0.05 on 25% of simulated days, and this one on 5% (see `tests/lead_lag/unrelated.rs`).
     ///
     /// The draws stop at [`ENOUGH_HITS`] that reach the contrast: J. Besag and P. Clifford,
     /// "Sequential Monte Carlo p-values", Biometrika 78 (1991). So only a strong relation costs
@@ -90,7 +92,10 @@ impl Contributions {
             (1 + hits) as f64 / (1 + self.drawn.len()) as f64
         };
         self.drawn.sort_unstable_by(f64::total_cmp);
-        (p_value, quantile(&self.drawn, 1.0 - share).unwrap_or(observed))
+        // As many draws, less one, may reach the contrast for a p of the share.
+        let reaching = ((1 + self.drawn.len()) as f64 * share) as usize;
+        let place = self.drawn.len().checked_sub(reaching.max(1));
+        (p_value, place.map_or(observed, |place| self.drawn[place]))
     }
 
     /// An interval of the lag of the largest contrast: blocks are drawn with replacement, and the
@@ -114,8 +119,11 @@ impl Contributions {
             self.drawn.push(lag_ns as f64);
         }
         self.drawn.sort_unstable_by(f64::total_cmp);
-        let beyond = (1.0 - confidence) / 2.0;
-        Some((quantile(&self.drawn, beyond)?, quantile(&self.drawn, 1.0 - beyond)?))
+        // Draws are between as many plus one equally likely spans.
+        let beyond = ((draws + 1) as f64 * (1.0 - confidence) / 2.0) as usize;
+        let beyond = beyond.saturating_sub(1);
+        let last = draws.checked_sub(1)?;
+        Some((self.drawn[beyond], self.drawn[last - beyond]))
     }
 
     /// The lag of the largest contrast of the weighted blocks, on any grid.
@@ -150,10 +158,4 @@ fn add_up(rows: &[f64], length: usize, weights: &[f64], sums: &mut Vec<f64>) {
 
 fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, value| if value.abs() > most { value.abs() } else { most })
-}
-
-/// The value of a sorted list that has a share of the values below it.
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    Some(sorted[(share * last as f64).round() as usize])
 }

@@ -32,6 +32,7 @@ fn p_values_of_unrelated_instruments_are_uniform() {
         }
         for share in [0.05, 0.2, 0.5, 0.8] {
             let below = p_values.iter().filter(|&&p_value| p_value <= share).count();
+
             let likely = likely_least(DAYS, share)..=likely_most(DAYS, share);
             assert!(likely.contains(&below), "{below} of {DAYS} at {share}");
         }
