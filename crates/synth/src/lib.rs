@@ -40,8 +40,11 @@ mod market;
 mod measure;
 mod order_flow;
 mod placement;
+mod quotes;
 mod rng;
+mod second_feed;
 mod session_events;
+mod spec;
 mod stock_book;
 mod tape;
 mod universe;
@@ -49,3 +52,8 @@ mod universe;
 pub use config::{MarketConfig, MarketError, ParseDateError, TradeDate};
 pub use market::Market;
 pub use measure::{Figure, MeasureError, Measurement};
+pub use quotes::{Quote, QuoteConfig, QuoteStream, QuoteUpdate};
+pub use second_feed::{
+    Delays, Fate, FeedShape, SecondFeed, SecondFeedSpec, ShownUpdate, Truth, TruthRow,
+};
+pub use spec::{Share, SpecError};

@@ -1,7 +1,7 @@
 //! Random numbers that are equal on every machine: one named generator and our own sampling.
 //!
 //! Library distributions may change between versions, and the platform's `ln` differs in the last
-//! bit. This module uses only integers, IEEE arithmetic and one logarithm in pure Rust.
+//! bit. This module uses only integers, IEEE arithmetic and a logarithm in pure Rust.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -56,6 +56,18 @@ impl Rng {
         -libm::log(1.0 - self.unit())
     }
 
+    /// Normally distributed with mean 0 and variance 1, by Marsaglia's polar method. IEEE
+    /// arithmetic defines every bit of the square root.
+    pub(super) fn normal(&mut self) -> f64 {
+        loop {
+            let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
+            let square = x * x + y * y;
+            if square > 0.0 && square < 1.0 {
+                return x * (-2.0 * libm::log(square) / square).sqrt();
+            }
+        }
+    }
+
     /// Between `low` and `high` (both at least 1), each octave as likely as the next.
     #[inline]
     pub(super) fn log_uniform(&mut self, low: u64, high: u64) -> u64 {
@@ -95,14 +107,17 @@ mod tests {
     #[test]
     fn samples_stay_in_range_and_have_their_mean() {
         let mut rng = Rng::new(1, 0);
-        let mut sum = 0.0;
+        let (mut sum, mut mean, mut square) = (0.0, 0.0, 0.0);
         for _ in 0..100_000 {
             assert!(rng.below(10) < 10);
             assert!((5..=6).contains(&rng.between(5, 6)));
             assert!((3..=1000).contains(&rng.log_uniform(3, 1000)));
             sum += rng.exponential();
+            let normal = rng.normal();
+            (mean, square) = (mean + normal, square + normal * normal);
         }
         assert!((sum / 100_000.0 - 1.0).abs() < 0.02);
+        assert!((mean / 100_000.0).abs() < 0.02 && (square / 100_000.0 - 1.0).abs() < 0.02);
     }
 
     #[test]

@@ -2,3 +2,4 @@
 
 mod market;
 mod market_rules;
+mod second_feed;
