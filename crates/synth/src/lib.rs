@@ -36,10 +36,12 @@ mod arrivals;
 mod calendar;
 mod census;
 mod config;
+mod leads;
 mod market;
 mod measure;
 mod order_flow;
 mod placement;
+mod quote_day;
 mod quotes;
 mod rng;
 mod second_feed;
@@ -48,12 +50,16 @@ mod spec;
 mod stock_book;
 mod tape;
 mod universe;
+mod waves;
 
 pub use config::{MarketConfig, MarketError, ParseDateError, TradeDate};
+pub use leads::{LeadPair, LeadSpec, LeadStream};
 pub use market::Market;
 pub use measure::{Figure, MeasureError, Measurement};
+pub use quote_day::{QuoteDay, UnknownSymbolError};
 pub use quotes::{Quote, QuoteConfig, QuoteStream, QuoteUpdate};
 pub use second_feed::{
     Delays, Fate, FeedShape, SecondFeed, SecondFeedSpec, ShownUpdate, Truth, TruthRow,
 };
 pub use spec::{Share, SpecError};
+pub use waves::{WaveShape, WaveSpec, WaveStream};

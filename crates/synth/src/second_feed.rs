@@ -11,6 +11,7 @@
 //!
 //! Bounds: memory for each stock, and for the foreign updates that are not yet due.
 
+mod copy;
 mod spec;
 mod truth;
 
@@ -104,14 +105,13 @@ struct Behind {
 }
 
 impl SecondFeed {
-    /// A second feed. At `start_ns`, in nanoseconds since midnight, its drift and swing begin, and
-    /// it shows nothing earlier.
+    /// A second feed. At `start_ns`, in nanoseconds since midnight, its drift and swing begin.
     pub fn new(spec: SecondFeedSpec, seed: u64, start_ns: u64) -> Self {
         let stream = |number: u64| Rng::new(seed, 0x5346_0000 + number);
         Self {
             spec,
             start_ns,
-            last_ns: start_ns,
+            last_ns: 0,
             stocks: Vec::new(),
             foreign: BinaryHeap::new(),
             foreign_count: 0,
@@ -121,6 +121,13 @@ impl SecondFeed {
             conflation: stream(2),
             venues: stream(3),
         }
+    }
+
+    /// The second feed shows nothing before a time: an earlier update waits for it.
+    #[must_use]
+    pub fn not_before(mut self, time_ns: u64) -> Self {
+        self.last_ns = self.last_ns.max(time_ns);
+        self
     }
 
     /// Its specification.
@@ -160,13 +167,6 @@ impl SecondFeed {
     /// Appends the foreign updates that are still to come.
     pub fn finish(&mut self, shown: &mut Vec<ShownUpdate>) {
         self.show_foreign(u64::MAX, shown);
-    }
-
-    /// When a line that only delays shows what the first feed shows at `time_ns`, none earlier than
-    /// the time before.
-    pub fn show_at(&mut self, time_ns: u64) -> u64 {
-        let delay_ns = self.delay_at(time_ns);
-        self.in_order(time_ns, delay_ns)
     }
 
     /// The delay without jitter that the specification gives to a time, in nanoseconds.

@@ -19,6 +19,16 @@ use super::{
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 
+/// The events of every day with their times.
+pub(super) const MILESTONES: [(u64, EventCode); 6] = [
+    (START_OF_MESSAGES, EventCode::StartOfMessages),
+    (START_OF_SYSTEM_HOURS, EventCode::StartOfSystemHours),
+    (OPEN, EventCode::StartOfMarketHours),
+    (CLOSE, EventCode::EndOfMarketHours),
+    (END_OF_SYSTEM_HOURS, EventCode::EndOfSystemHours),
+    (END_OF_MESSAGES, EventCode::EndOfMessages),
+];
+
 /// Maximum number of executions of one stock in one cross.
 const CROSS_EXECUTIONS_MAX: u64 = 10;
 
@@ -102,14 +112,7 @@ impl Programme<'_> {
     }
 
     fn milestones(&mut self) {
-        for (time, code) in [
-            (START_OF_MESSAGES, EventCode::StartOfMessages),
-            (START_OF_SYSTEM_HOURS, EventCode::StartOfSystemHours),
-            (OPEN, EventCode::StartOfMarketHours),
-            (CLOSE, EventCode::EndOfMarketHours),
-            (END_OF_SYSTEM_HOURS, EventCode::EndOfSystemHours),
-            (END_OF_MESSAGES, EventCode::EndOfMessages),
-        ] {
+        for (time, code) in MILESTONES {
             self.add(time, 0, Action::Event(code));
         }
     }

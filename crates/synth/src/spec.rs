@@ -1,6 +1,6 @@
 //! Text of the form `key=value,key=value`: its parts, the units in it, and what is wrong with it.
 
-use core::{fmt, str::FromStr};
+use core::{fmt, ops::RangeInclusive, str::FromStr};
 
 use thiserror::Error;
 
@@ -76,6 +76,12 @@ pub(super) fn nanos(text: &str) -> Option<i64> {
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let (_, scale) = UNITS.into_iter().find(|(unit, _)| *unit == &text[number.len()..])?;
     decimal(number, scale)
+}
+
+/// A whole number of a range.
+pub(super) fn count(text: &str, range: RangeInclusive<u16>) -> Option<u16> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_plain && range.contains(number))
 }
 
 /// A decimal number times `scale`, if that is a whole number.
@@ -174,7 +180,8 @@ mod tests {
             assert_eq!(nanos(text), Some(value), "{text}");
             assert_eq!(nanos(&Time(value).to_string()), Some(value), "{text}");
         }
-        for text in ["", "5", "us", "1.5ns", "--1s", "1e3s", "1.s5", "99999999999999999999s", "é"]
+        for text in
+            ["", "5", "us", "1.5ns", "--1s", "1e3s", "1.s5", "99999999999999999999s", "\u{e9}"]
         {
             assert_eq!(nanos(text), None, "{text}");
         }

@@ -1,5 +1,7 @@
 //! Tests of the synthetic market, one module per subject.
 
+mod leads;
 mod market;
 mod market_rules;
+mod quote_day;
 mod second_feed;

@@ -1,8 +1,8 @@
 //! A second feed shows what its specification says, and the truth about it is what it shows.
 
 use nanotape_synth::{
-    Delays, Fate, QuoteConfig, QuoteStream, QuoteUpdate, SecondFeed, SecondFeedSpec, ShownUpdate,
-    Truth,
+    Delays, Fate, LeadSpec, LeadStream, Market, MarketConfig, Quote, QuoteConfig, QuoteStream,
+    QuoteUpdate, SecondFeed, SecondFeedSpec, ShownUpdate, Truth,
 };
 
 const HOUR_NS: u64 = 3_600_000_000_000;
@@ -217,4 +217,45 @@ fn wrong_specifications_are_refused_with_the_key_and_what_is_expected() {
         let error = text.parse::<SecondFeedSpec>().unwrap_err().to_string();
         assert!(error.starts_with(expected) && !error.contains('\n'), "{text}: {error}");
     }
+}
+
+#[test]
+fn a_copy_has_the_same_messages_later() {
+    let config = MarketConfig { messages: 20_000, symbols: 50, ..MarketConfig::default() };
+    let mut day = Vec::new();
+    Market::new(config).unwrap().write_to(&mut day).unwrap();
+    for (text, is_noisy) in [("delay=350us,shape=copy", false), ("delay=-1s,jitter=1ms", true)] {
+        let mut feed = SecondFeed::new(text.parse().unwrap(), 1, 0);
+        let (mut copy, mut last_ns, mut count) = (day.clone(), 0, 0);
+        let is_whole = feed.delay_records(&mut copy, |_, time_ns, delay_ns| {
+            assert!(is_noisy || delay_ns == 350_000);
+            let at_ns = time_ns.checked_add_signed(delay_ns).unwrap();
+            assert!(at_ns >= last_ns);
+            (last_ns, count) = (at_ns, count + 1);
+        });
+        assert!(is_whole && count == 20_000 && copy.len() == day.len());
+        let differing = copy.iter().zip(&day).filter(|(own, first)| own != first).count();
+        assert!((20_000..=120_000).contains(&differing), "only the six bytes of each time");
+    }
+    let mut feed = SecondFeed::new(SecondFeedSpec::default(), 1, 0);
+    let end = day.len() - 1;
+    assert!(!feed.delay_records(&mut day[..end], |_, _, _| ()));
+    assert!(!feed.delay_records(&mut [0, 3, 1, 2, 3], |_, _, _| ()));
+}
+
+/// If this fails on one machine only, that machine computes differently.
+#[test]
+fn quotes_delays_and_leads_are_the_same_on_every_machine() {
+    let (shown, _) = second_feed(&quotes(5, 500.0, 1, 20_000), &NOISY.parse().unwrap(), 1);
+    let leads = LeadStream::new(&LeadSpec::default(), 1, 10 * HOUR_NS).take(20_000);
+    let all = shown.iter().map(|shown| shown.update).chain(leads);
+    let hash = all.fold(0xcbf2_9ce4_8422_2325, |hash: u64, update| {
+        let Quote { bid_price, bid_shares, offer_price, offer_shares } = update.quote;
+        [bid_price, bid_shares, offer_price, offer_shares, u32::from(update.stock)]
+            .into_iter()
+            .map(u64::from)
+            .chain([update.time_ns])
+            .fold(hash, |hash, value| (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3))
+    });
+    assert_eq!(hash, 14_471_155_916_942_616_957);
 }
