@@ -51,7 +51,7 @@ pub fn estimate_all<E: Estimator>(
         return work().into_iter().flat_map(|(_, answers)| answers).collect();
     }
     let mut chunks = thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut chunks = work();
         for worker in workers {
             match worker.join() {

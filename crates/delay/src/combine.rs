@@ -2,7 +2,7 @@
 
 use crate::{
     Estimate,
-    median::{LEAST, median_of},
+    median::{FREE, median_of},
 };
 
 /// Picoseconds, so that medians of integers keep the fractions of a nanosecond.
@@ -50,7 +50,7 @@ impl Combiner {
             p95_ns: self.quantile(estimates, 0.95, |estimate| estimate.delay_ns)?,
             estimates: estimates.len(),
         };
-        if estimates.len() >= LEAST {
+        if estimates.len() >= FREE {
             self.delays_ps.clear();
             let delays = estimates.iter().map(|estimate| (estimate.delay_ns * PS_A_NS) as i64);
             self.delays_ps.extend(delays);

@@ -5,10 +5,13 @@
 //! Bounds: the ring has a power of two of numbers. A copy that comes after as many others is late.
 //! Cost of a message: one slot of 16 bytes; no allocation.
 
-use crate::{Changes, Estimate, Estimator, NoEstimate, Window, median::median_of};
+use crate::{
+    Changes, Estimate, Estimator, NoEstimate, Window,
+    median::{LEAST, median_of},
+};
 
 /// Pairs that an estimate needs.
-const LEAST_PAIRS: usize = 8;
+const LEAST_PAIRS: usize = LEAST;
 
 /// Which of the two feeds showed something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -39,7 +39,7 @@ pub struct MatchValueSettings {
     pub max_lag_ns: i64,
     /// The width of a bin in ns: about the jitter of the delay.
     pub bin_ns: i64,
-    /// Matches that an estimate needs, at least 6.
+    /// Matches that an estimate needs, at least 4.
     pub least_matches: usize,
     /// The peak must be so many times the next one.
     pub least_ratio: f64,
@@ -52,7 +52,7 @@ impl Default for MatchValueSettings {
         Self {
             max_lag_ns: 2_000_000,
             bin_ns: 20_000,
-            least_matches: 8,
+            least_matches: 5,
             least_ratio: 1.2,
             max_pairs: 1 << 16,
         }

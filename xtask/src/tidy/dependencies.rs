@@ -232,6 +232,7 @@ const TABLE: &[Row] = &[
             "nanotape-trace",
             "nanotape-lab",
             "nanotape-machine",
+            "nanotape-delay",
             "nanotape-synth",
             "nanotape-exchange",
             "nanotape-plant",

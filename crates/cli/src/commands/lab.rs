@@ -3,6 +3,7 @@
 mod clock;
 mod compare;
 mod count;
+mod delay;
 mod doctor;
 mod jitter;
 mod prove;
@@ -33,6 +34,8 @@ enum LabCommand {
     Trend(trend::TrendCommand),
     /// Test on known differences whether comparisons on this machine are reliable
     Prove(prove::ProveCommand),
+    /// Compare estimators of delay with delays that are known
+    Delay(delay::DelayCommand),
     /// Measure round trips between two processors, and trace each interruption to its cause
     Jitter(Box<jitter::JitterCommand>),
     /// Check the settings of this machine, and try mends
@@ -52,6 +55,7 @@ pub(crate) fn run(arguments: &LabArguments) -> anyhow::Result<Status> {
         LabCommand::Count(command) => count::run(command),
         LabCommand::Trend(command) => trend::run(command),
         LabCommand::Prove(command) => prove::run(command),
+        LabCommand::Delay(command) => delay::run(command),
         LabCommand::Jitter(command) => jitter::run(command),
         LabCommand::Doctor(command) => doctor::run(command),
         LabCommand::Queue(command) => queue::run(command),
