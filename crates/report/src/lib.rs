@@ -13,4 +13,4 @@
 mod measurements;
 mod page;
 
-pub use measurements::{explain, jitter, queue, results, study, trend};
+pub use measurements::{delay, explain, jitter, queue, results, study, trend};

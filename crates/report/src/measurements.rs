@@ -1,8 +1,8 @@
 //! The pages of measurements: results of benchmarks and comparisons, their cost over time, jitter,
-//! studies of a machine, simulated queues, and slow messages.
+//! studies of a machine, simulated queues, slow messages, and delays between feeds.
 //!
-//! Reads records of docs/formats: lab-record.md, lab-machine.md, lab-queue.md and lab-explain.md. A
-//! record that cannot be drawn is listed on the page with the reason.
+//! Reads records of docs/formats: lab-record.md, lab-machine.md, lab-queue.md, lab-explain.md and
+//! lab-delay.md. A record that cannot be drawn is listed on the page with the reason.
 
 use serde_json::Value;
 
@@ -28,6 +28,7 @@ const TREND: Script = Script { name: "trend.js", text: include_str!("assets/tren
 const JITTER: Script = Script { name: "jitter.js", text: include_str!("assets/jitter.js") };
 const QUEUE: Script = Script { name: "queue.js", text: include_str!("assets/queue.js") };
 const EXPLAIN: Script = Script { name: "explain.js", text: include_str!("assets/explain.js") };
+const DELAY: Script = Script { name: "delay.js", text: include_str!("assets/delay.js") };
 const STUDY: Script = Script { name: "study.js", text: include_str!("assets/study.js") };
 
 /// The kinds of records of benchmarks.
@@ -78,6 +79,13 @@ pub fn queue(records: &[Value]) -> String {
 #[must_use]
 pub fn explain(records: &[Value]) -> String {
     page("Slow messages", records, &["explain", "slow-message"], &[EXPLAIN])
+}
+
+/// The page of `delay` records: the delay between two feeds over time, of single windows, and by
+/// stock and attribute; the correlation of a window; which instrument leads which.
+#[must_use]
+pub fn delay(records: &[Value]) -> String {
+    page("Delay between feeds", records, &["delay"], &[DELAY])
 }
 
 fn page(title: &str, records: &[Value], kinds: &[&str], scripts: &[Script]) -> String {

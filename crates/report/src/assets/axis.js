@@ -50,6 +50,25 @@
     return (ratio > 1 ? "+" : "\u2212") + Lab.plain(Math.abs(ratio - 1) * 100) + "%";
   }
 
+  // Times of day in seconds: ticks at whole seconds, minutes and hours.
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200];
+  function clockTicks(low, high, wanted) {
+    const raw = (high - low) / wanted;
+    const step = steps.find((size) => size >= raw);
+    if (raw < 1 || step === undefined) return linearTicks(low, high, wanted);
+    const ticks = [];
+    for (let at = Math.ceil(low / step) * step; at <= high; at += step) ticks.push(at);
+    return ticks;
+  }
+  Lab.clock = function (seconds, places) {
+    const text = new Date((((seconds % 86400) + 86400) % 86400) * 1000).toISOString();
+    return text.slice(11, places ? 20 + places : 19);
+  };
+  function clockLabel(seconds) {
+    if (seconds % 1 !== 0) return Lab.clock(seconds, 3);
+    return seconds % 60 === 0 ? Lab.clock(seconds).slice(0, 5) : Lab.clock(seconds);
+  }
+
   const ratio = { to: Math.log, from: Math.exp, ticks: ratioTicks, label: ratioLabel, pad: 0.06,
     empty: [-0.1, 0.1], spread: 0.01 };
 
@@ -65,6 +84,7 @@
       pad: 0.04, empty: [0, 3], spread: 0.05 },
     logCount: { to: Math.log10, from: (at) => 10 ** at, ticks: logTicks, label: Lab.plain,
       pad: 0.04, empty: [0, 3], spread: 0.05 },
+    clock: { to: same, from: same, ticks: clockTicks, label: clockLabel, pad: 0.02 },
     // Numbers of words: the words are those of the choice.
     words: { to: same, from: same, label: Lab.plain, pad: 0.12,
       ticks: (low, high, wanted) => linearTicks(low, high, Math.max(wanted, high - low))

@@ -7,8 +7,9 @@
 // Options: { height, sync, x, y, series, levels, uprights, marks }. `x` and `y` are { title, choices }, a
 // choice being { name, kind, key, fromZero, title }: what the switches above the plot offer, the
 // first to begin with; `key` is the field of a point that is drawn, and "time" is a kind of x.
-// A series is { name, look, path, points }, path "line", "stepped" or null; a point is { x, y, low,
-// high, hollow, mark, tip }. A level is the y of a horizontal line; a mark is { x, y, shape,
+// A series is { name, look, path, band, points }, path "line", "stepped" or null; a point is { x, y,
+// low, high, hollow, mark, tip }. A band fills from low to high; it and the line are interrupted at
+// a point without them. A level is the y of a horizontal line; a mark is { x, y, shape,
 // colour, text, tip }.
 "use strict";
 
@@ -83,9 +84,9 @@
     function table(series) {
       const rows = series.points
         .map((point) => [of(point, "x"), of(point, "y")])
-        .filter(([x, y]) => x !== null && y !== null)
-        .map(([x, y]) => [axes.x.to(x), axes.y.to(y)])
-        .filter(([x, y]) => isFinite(x) && isFinite(y))
+        .filter(([x, y]) => x !== null && (y !== null || series.band))
+        .map(([x, y]) => [axes.x.to(x), y === null ? null : axes.y.to(y)])
+        .filter(([x, y]) => isFinite(x) && (y === null || isFinite(y)))
         .sort((one, other) => one[0] - other[0]);
       const last = rows.filter((row, at) => at + 1 === rows.length || rows[at + 1][0] !== row[0]);
       return [last.map((row) => row[0]), last.map((row) => row[1])];
@@ -130,6 +131,32 @@
         ctx.fillText(text, at + (fits ? 5 : -5) * r, bbox.top + (14 + 15 * index) * r);
       });
     }
+    function drawBand(u, series) {
+      if (!series.band || choice("y").key) return;
+      const { ctx } = u;
+      ctx.fillStyle = Lab.colour(series.look.colour);
+      ctx.globalAlpha = series.band;
+      let run = [];
+      for (const point of [...series.points, {}]) {
+        const ends = [point.low, point.high].map((end) =>
+          Lab.num(end) === null || of(point, "x") === null ? null : place(u, of(point, "x"), end));
+        if (ends[0] && ends[1]) {
+          run.push(ends);
+          continue;
+        }
+        // A point between two without ends has a width too.
+        if (run.length === 1) {
+          const shifted = (by) => run[0].map(([x, y]) => [x + by * uPlot.pxRatio, y]);
+          run = [shifted(-2), shifted(2)];
+        }
+        ctx.beginPath();
+        run.forEach(([low]) => ctx.lineTo(...low));
+        run.reverse().forEach((ends) => ctx.lineTo(...ends[1]));
+        ctx.fill();
+        run = [];
+      }
+      ctx.globalAlpha = 1;
+    }
     function drawPoint(u, series, point) {
       const at = of(point, "x") === null || of(point, "y") === null
         ? null : place(u, of(point, "x"), of(point, "y"));
@@ -137,7 +164,7 @@
       const { ctx } = u;
       const colour = Lab.colour(series.look.colour);
       const r = uPlot.pxRatio;
-      if (!choice("y").key && Lab.num(point.low) !== null && Lab.num(point.high) !== null) {
+      if (!series.band && !choice("y").key && Lab.num(point.low) !== null && Lab.num(point.high) !== null) {
         const ends = [place(u, of(point, "x"), point.low), place(u, of(point, "x"), point.high)];
         if (ends[0] && ends[1]) {
           ctx.strokeStyle = colour;
@@ -183,6 +210,7 @@
       ctx.rect(bbox.left - more, bbox.top - more, bbox.width + 2 * more, bbox.height + 2 * more);
       ctx.clip();
       ctx.setLineDash([]);
+      for (const series of shownSeries()) drawBand(u, series);
       drawLevels(u);
       drawUprights(u);
       for (const series of shownSeries()) {

@@ -1,12 +1,13 @@
-//! The pages of jitter, of studies, of queues and of slow messages: their samples, and what a
-//! browser draws of them.
+//! The pages of jitter, of studies, of queues, of slow messages and of delays: their samples, and
+//! what a browser draws of them.
 
-use nanotape_report::{explain, jitter, queue, study};
+use nanotape_report::{delay, explain, jitter, queue, study};
 use serde_json::{Value, json};
 
 use crate::{
     HOSTILE, PRESS,
     browser::{Browser, count, errors},
+    delays::delays,
     samples::{Numbers, each_null, environment, quantiles_of},
     with_script,
 };
@@ -226,17 +227,18 @@ fn runs() -> Vec<Value> {
 }
 
 type Page = (&'static str, fn(&[Value]) -> String, fn() -> Vec<Value>);
-const PAGES: [Page; 4] = [
+const PAGES: [Page; 5] = [
     ("jitter", jitter, runs),
     ("study", study, || vec![answer("cold"), answer("pause")]),
     ("queue", queue, || vec![queues("monday.gz"), queues("tuesday.gz")]),
     ("explain", explain, || slow_messages("equities plant")),
+    ("delay", delay, delays),
 ];
 
 #[test]
 fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
     let Some(browser) = Browser::find("pages_of_the_machine") else { return };
-    let expected: [&[(&str, usize)]; 4] = [
+    let expected: [&[(&str, usize)]; 5] = [
         &[
             // Two histograms and two series; two for the processor.
             ("data-drawn=\"yes\"", 4 + 2),
@@ -282,6 +284,27 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("3 of 4,000,000 messages took more than", 1),
             ("77 stages in the middle are not shown", 1),
         ],
+        &[
+            // Over time, single windows and a correlation; the quiet record has no correlation.
+            ("data-drawn=\"yes\"", 3 + 2),
+            // A refused window has no quality to point at.
+            ("data-told=\"true\"", 3 + 1),
+            ("class=\"card delay\"", 2),
+            ("class=\"delays\"", 1),
+            ("class=\"pairs\"", 1),
+            ("class=\"cell\"", 4 * 4),
+            // Both directions of a found pair.
+            ("class=\"ahead\"", 2 * 3),
+            ("The second input is 366.1&nbsp;\u{b5}s later", 1),
+            ("No window has an estimate", 1),
+            ("Alarm: from 10:10:00.000 on the delay is", 1),
+            ("24.12&nbsp;\u{b5}s an hour", 1),
+            ("3 of 6 pairs found", 1),
+            ("ES, SPY</th><td class=\"\">ES</td>", 1),
+            ("NQ, SPY</th><td class=\"\">SPY</td>", 1),
+            ("ES, NQ</th><td class=\"\">not clear</td>", 1),
+            ("The last 12 windows are not in this page", 1),
+        ],
     ];
     for ((name, draw, records), expected) in PAGES.into_iter().zip(expected) {
         let page = with_script(&draw(&records()), PRESS);
@@ -309,7 +332,9 @@ fn pages_of_the_machine_draw_hostile_and_broken_records() {
         assert_eq!(count(&page, "could not be drawn"), 0, "{name}");
         assert_eq!(count(&page, "<img"), 0, "{name}");
         assert!(page.contains("Skipped, not drawn: 2"), "{name}");
-        assert!(count(&page, "data-drawn") > 0, "{name}");
+        // The page of slow messages has a timeline and no plots.
+        let drawn = count(&page, "data-drawn") + count(&page, "class=\"timeline\"");
+        assert!(drawn > 0, "{name}");
     }
 }
 

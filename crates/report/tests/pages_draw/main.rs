@@ -5,6 +5,7 @@
 //! hostile names, and with each field null in turn.
 
 mod browser;
+mod delays;
 mod machine;
 mod samples;
 
