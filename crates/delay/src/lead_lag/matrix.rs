@@ -20,6 +20,31 @@ use super::{Lead, LeadLag, LeadLagSettings, MOST_PERMUTATIONS};
 use crate::{Changes, Window};
 
 /// Examines many pairs of instruments.
+///
+/// ```
+/// use std::num::NonZeroUsize;
+///
+/// use nanotape_delay::{LeadLagSettings, Matrix, Series, Window};
+///
+/// // The second and the third repeat the first, 40 ms later and 30 ms earlier.
+/// let mut set = [Series::new(), Series::new(), Series::new()];
+/// let mut level = 0;
+/// for number in 0_i64..2_000 {
+///     level += if number * number % 7 < 3 { 1 } else { -1 };
+///     let time_ns = 1_000_000_000 + number * 100_000_000 + number * number % 97 * 1_000_000;
+///     for (series, later_ms) in set.iter_mut().zip([0, 40, -30]) {
+///         series.push(time_ns + later_ms * 1_000_000, level);
+///     }
+/// }
+/// let settings = LeadLagSettings::default();
+/// let threads = NonZeroUsize::new(2).unwrap();
+/// let matrix = Matrix { settings, false_discovery_rate: 0.05, threads };
+/// let set = [set[0].changes(), set[1].changes(), set[2].changes()];
+/// let pairs = matrix.all_pairs(&set, Window::new(0, 202_000_000_000));
+/// let found = pairs.iter().filter(|pair| pair.is_found);
+/// let leads: Vec<f64> = found.map(|pair| pair.lead.estimate.unwrap().delay_ns / 1e6).collect();
+/// assert_eq!(leads, [40.0, -30.0, -70.0]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Matrix {
     /// How to examine a pair. The permutations are raised to the number of pairs by the rate, up

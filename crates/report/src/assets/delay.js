@@ -38,7 +38,7 @@
   function floorOf(points) {
     const all = points.flatMap(({ y, low, high }) => [y, low, high]).map(Lab.num)
       .filter((value) => value !== null);
-    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const [low, high] = [Math.min, Math.max].map((pick) => all.reduce((a, b) => pick(a, b), all[0]));
     return all.length === 0 ? 0 : low - 0.12 * (high - low || Math.abs(high) || 1);
   }
   const marks = (name, look, points, floor) => points.length === 0 ? []
