@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::{
     day_file::{Book, COUNT, Feed, Plant, RecorderJob, Replay, Trace, count},
+    delay::Delay,
     engine::{
         Benchmark, WORKER,
         command::{TableArguments, run as table},
@@ -51,6 +52,7 @@ Examples:
   nanotape lab bench trace day.itch50         spans, off and on, and the flight recorder
   nanotape lab bench ring                     the rings between processes
   nanotape lab bench gaps                     the meter of interruptions, and round trips
+  nanotape lab bench delay                    correlations of two feeds, and their parts
   nanotape lab bench journal                  the journal, and the speed of the disk
   nanotape lab bench --record                 keep the results for `nanotape lab trend`
 
@@ -86,6 +88,8 @@ enum Table {
     Ring(TableArguments<Ring>),
     /// Measure the meter of interruptions, and round trips of eight bytes
     Gaps(TableArguments<Gaps>),
+    /// Measure estimates of the delay between two feeds, and the parts of a correlation
+    Delay(TableArguments<Delay>),
     /// Measure the journal, and the limits of this machine and its disk
     Journal(TableArguments<Journal>),
 }
@@ -124,6 +128,7 @@ impl Hook {
             RecorderJob::WORK => serde_json::from_value::<RecorderJob>(self.job)?.run(),
             Ring::NAME => work::<Ring>(self.job),
             Gaps::NAME => work::<Gaps>(self.job),
+            Delay::NAME => work::<Delay>(self.job),
             Journal::NAME => work::<Journal>(self.job),
             COUNT => count(self.job),
             RingJob::WORK => serde_json::from_value::<RingJob>(self.job)?.run(),
@@ -164,6 +169,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         Some(Table::Trace(arguments)) => return table(arguments),
         Some(Table::Ring(arguments)) => return table(arguments),
         Some(Table::Gaps(arguments)) => return table(arguments),
+        Some(Table::Delay(arguments)) => return table(arguments),
         Some(Table::Journal(arguments)) => return table(arguments),
         None => {}
     }

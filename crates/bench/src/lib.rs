@@ -11,6 +11,7 @@ mod command;
 mod day;
 mod day_file;
 mod decode;
+mod delay;
 pub mod delay_accuracy;
 mod engine;
 mod error;

@@ -92,7 +92,8 @@ mod tests {
     #[test]
     fn answers_do_not_depend_on_threads() {
         let settings = XcorrSettings { window_ns: 8_192_000, ..XcorrSettings::default() };
-        let make = || Xcorr::new(settings).expect("good settings");
+        let planned = Xcorr::new(settings).expect("good settings");
+        let make = || planned.clone();
         let window = Window::new(0, settings.window_ns);
         for count in [0, 1, CHUNK as u64 - 1, 3 * CHUNK as u64 + 5] {
             let pairs = pairs(count);

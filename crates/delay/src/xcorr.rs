@@ -29,8 +29,9 @@ use peak::offset_of_parabola;
 use refine::{Refined, Refiner, Side};
 use sample::Grid;
 
-/// Estimates by cross-correlation: `xcorr`, and `gcc-phat` with [`Weighting::Phat`].
-#[derive(Debug)]
+/// Estimates by cross-correlation: `xcorr`, and `gcc-phat` with [`Weighting::Phat`]. A clone shares
+/// the plans, so that each of many threads can have one.
+#[derive(Clone, Debug)]
 pub struct Xcorr {
     correlator: Correlator,
     first: Vec<f32>,
@@ -52,8 +53,8 @@ impl Xcorr {
 
     /// The correlation of the last window by lag, from the largest advance of the second feed to
     /// its largest delay, in steps of a cell. It has no unit: compare it with its largest value.
-    pub fn correlation(&self) -> &[f32] {
-        self.correlator.correlation()
+    pub fn correlation(&self) -> impl Iterator<Item = f32> {
+        self.correlator.correlation(0..2 * self.correlator.settings().lags() + 1)
     }
 
     /// Samples both sides, and finds the peak among the lags.
@@ -97,16 +98,17 @@ impl Estimator for Xcorr {
         if peak.value <= 0.0 || !peak.value.is_finite() {
             return Err(weak(0.0));
         }
-        let lags = self.correlation();
-        let Some(around) = lags.get(peak.at.wrapping_sub(1)..).and_then(|lags| lags.first_chunk())
-        else {
+        if peak.at == 0 || peak.at == 2 * settings.lags() {
             return Err(NoEstimate::AtTheEdge { lag_ns });
-        };
+        }
+        let mut around = [0.0; 3];
+        let lags = self.correlator.correlation(peak.at - 1..peak.at + 2);
+        around.iter_mut().zip(lags).for_each(|(value, lag)| *value = lag);
         let ratio = f64::from(peak.value) / f64::from(peak.second.max(f32::MIN_POSITIVE));
         if ratio < settings.least_ratio {
             return Err(NoEstimate::AmbiguousPeak { ratio, least: settings.least_ratio });
         }
-        let peak_ns = lag_ns as f64 + offset_of_parabola(*around) * settings.grid_ns as f64;
+        let peak_ns = lag_ns as f64 + offset_of_parabola(around) * settings.grid_ns as f64;
         let window_ns = (cells.cells as i64 * settings.grid_ns) as f64;
         let origin_ns = window.from_ns;
         let refiner = Refiner {

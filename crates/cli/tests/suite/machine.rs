@@ -154,6 +154,25 @@ fn an_ordinary_user_is_told_what_is_missing_and_nothing_fails() {
 }
 
 #[test]
+fn every_row_of_the_delay_table_has_the_documented_fields() {
+    let only = "whole/2048,smoothed/2048,transforms/2048,peak/2048,estimate/500,batch/both";
+    let arguments = ["lab", "bench", "delay", "--rounds", "1", "--format", "json", "--only", only];
+    let ran = nanotape(arguments);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let list: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(list.len(), 6);
+    let format = include_str!("../../../../docs/formats/lab-bench-delay.md");
+    for record in &list {
+        for field in record.as_object().unwrap().keys() {
+            let prefix = field.trim_end_matches("_low").trim_end_matches("_high");
+            assert!(format.contains(&format!("`{prefix}`")), "{field} is not documented");
+        }
+        assert!(record["by_round"][0].as_f64() > Some(0.0), "{record}");
+    }
+    assert_eq!(list[0]["ratio_to"], "transforms/2048");
+}
+
+#[test]
 fn every_row_of_the_gaps_table_has_the_documented_fields_and_its_goal() {
     let arguments = [
         "lab",

@@ -1,9 +1,14 @@
 //! The largest value of a correlation, and the largest elsewhere.
 
-/// Values of a block. The largest of each block is kept, so that one pass over the values is enough
-/// for both peaks.
-const BLOCK: usize = 128;
-const LANES: usize = 16;
+use std::{iter::zip, ops::Range};
+
+use rustfft::num_complex::Complex32;
+
+/// Points of a block, and values in them. The largest of each block is kept, so that one pass over
+/// the values is enough for both peaks.
+const POINTS: usize = 64;
+const BLOCK: usize = 2 * POINTS;
+const LANES: usize = 8;
 
 /// A peak of a correlation.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -16,64 +21,119 @@ pub struct Peak {
     pub second: f32,
 }
 
-/// A correlation by lag, from the smallest lag to the largest.
-#[derive(Debug)]
-pub(super) struct Lags {
-    pub(super) values: Vec<f32>,
+/// Values by lag in packed points, which the search does not move: even values are real parts, and
+/// odd values imaginary parts.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    /// The largest value of each whole block of points that has a lag.
     blocks: Vec<f32>,
+    /// Lags below zero that are at the end of the points, because those are circular.
+    wrapped: usize,
+    lags: usize,
 }
 
-impl Lags {
-    pub(super) fn new(count: usize) -> Self {
-        Self { values: vec![0.0; count], blocks: vec![0.0; count.div_ceil(BLOCK)] }
+impl Search {
+    /// Among so many lags, of which these are at the end.
+    pub(super) fn new(points: usize, lags: usize, wrapped: usize) -> Self {
+        Self { blocks: vec![f32::MIN; points / POINTS], wrapped, lags }
+    }
+
+    /// The values of some lags: at the end of the points, and at their beginning.
+    fn places(&self, points: &[Complex32], lags: Range<usize>) -> [Range<usize>; 2] {
+        let split = |at: usize| at.clamp(lags.start, lags.end);
+        let (low, high) = (lags.start..split(self.wrapped), split(self.wrapped)..lags.end);
+        let end = 2 * points.len() - self.wrapped;
+        let at_end = low.start + end..low.end + end;
+        [
+            at_end,
+            high.start.max(self.wrapped) - self.wrapped..high.end.max(self.wrapped) - self.wrapped,
+        ]
+    }
+
+    /// Values of lags in their order.
+    pub(super) fn values<'a>(
+        &'a self,
+        points: &'a [Complex32],
+        lags: Range<usize>,
+    ) -> impl Iterator<Item = f32> + 'a {
+        self.places(points, lags).into_iter().flatten().map(|at| value(points, at))
     }
 
     /// Finds the peak, and the next one that is more than so many lags away.
-    pub(super) fn peak(&mut self, neighbourhood: usize) -> Peak {
-        let mut best = (0, f32::MIN);
-        for (at, (block, values)) in
-            self.blocks.iter_mut().zip(self.values.chunks(BLOCK)).enumerate()
-        {
-            *block = largest(values);
-            if *block > best.1 {
-                best = (at, *block);
+    pub(super) fn peak(&mut self, points: &[Complex32], neighbourhood: usize) -> Peak {
+        let (chunks, _) = points.as_chunks::<POINTS>();
+        for places in self.places(points, 0..self.lags) {
+            let whole = places.start.div_ceil(BLOCK)..places.end / BLOCK;
+            if !whole.is_empty() {
+                for (block, chunk) in zip(&mut self.blocks[whole.clone()], &chunks[whole]) {
+                    *block = largest(chunk);
+                }
             }
         }
-        let (block, value) = best;
-        let from = block * BLOCK;
-        let within = self.values[from..].iter().position(|&other| other == value);
-        let at = from + within.unwrap_or(0);
-        let before = self.largest_within(0, at.saturating_sub(neighbourhood));
-        let after = self.largest_within(at + neighbourhood + 1, self.values.len());
+        let value = self.largest_of(points, 0..self.lags);
+        let at = self.find(points, value);
+        let before = self.largest_of(points, 0..at.saturating_sub(neighbourhood));
+        let after = self.largest_of(points, (at + neighbourhood + 1).min(self.lags)..self.lags);
         Peak { at, value, second: before.max(after) }
     }
 
-    /// The largest from an index to before another, whole blocks at once.
-    fn largest_within(&self, from: usize, until: usize) -> f32 {
-        if from >= until {
-            return f32::MIN;
+    /// The largest value of some lags, whole blocks at once.
+    fn largest_of(&self, points: &[Complex32], lags: Range<usize>) -> f32 {
+        let of = |places: Range<usize>| {
+            let single =
+                |places: Range<usize>| places.map(|at| value(points, at)).fold(f32::MIN, larger);
+            let whole = places.start.div_ceil(BLOCK)..places.end / BLOCK;
+            if whole.is_empty() {
+                return single(places);
+            }
+            let ends = [places.start..whole.start * BLOCK, whole.end * BLOCK..places.end];
+            let ends = ends.map(single).into_iter().fold(f32::MIN, larger);
+            self.blocks[whole].iter().copied().fold(ends, larger)
+        };
+        self.places(points, lags).map(of).into_iter().fold(f32::MIN, larger)
+    }
+
+    /// The first lag with a value that is there.
+    fn find(&self, points: &[Complex32], wanted: f32) -> usize {
+        let mut lag = 0;
+        for places in self.places(points, 0..self.lags) {
+            let mut at = places.start;
+            while at < places.end {
+                let block = at / BLOCK;
+                let is_whole = at.is_multiple_of(BLOCK) && at + BLOCK <= places.end;
+                if is_whole && self.blocks[block] != wanted {
+                    (at, lag) = (at + BLOCK, lag + BLOCK);
+                    continue;
+                }
+                if value(points, at) == wanted {
+                    return lag;
+                }
+                (at, lag) = (at + 1, lag + 1);
+            }
         }
-        let blocks = from.div_ceil(BLOCK)..until / BLOCK;
-        if blocks.is_empty() {
-            return largest(&self.values[from..until]);
-        }
-        let head = largest(&self.values[from..blocks.start * BLOCK]);
-        let tail = largest(&self.values[blocks.end * BLOCK..until]);
-        largest(&self.blocks[blocks]).max(head).max(tail)
+        0
     }
 }
 
-/// The largest value; the least `f32` if there is none. What is not a number is left out.
-fn largest(values: &[f32]) -> f32 {
-    let larger = |a: f32, b: f32| if b > a { b } else { a };
-    let (chunks, rest) = values.as_chunks::<LANES>();
-    let mut lanes = [f32::MIN; LANES];
-    for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane = larger(*lane, value);
+fn value(points: &[Complex32], at: usize) -> f32 {
+    let point = points[at / 2];
+    if at.is_multiple_of(2) { point.re } else { point.im }
+}
+
+/// The larger one; the first if the second is not a number.
+fn larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
+/// The largest part of any point.
+fn largest(points: &[Complex32; POINTS]) -> f32 {
+    let mut lanes = [f32::MIN; 2 * LANES];
+    for points in points.as_chunks::<LANES>().0 {
+        for (lanes, point) in zip(lanes.as_chunks_mut::<2>().0, points) {
+            *lanes = [larger(lanes[0], point.re), larger(lanes[1], point.im)];
         }
     }
-    lanes.iter().chain(rest).copied().fold(f32::MIN, larger)
+    lanes.into_iter().fold(f32::MIN, larger)
 }
 
 /// Where the parabola through three neighbouring values has its maximum, from -1/2 to 1/2 lags from
@@ -96,19 +156,31 @@ mod tests {
         #[test]
         fn peaks_are_those_of_a_search(
             values in prop::collection::vec(-9_i8..9, 1..700),
+            spare in 0_usize..300,
+            wrapped in 0_usize..700,
             neighbourhood in 0_usize..300,
         ) {
-            let mut lags = Lags::new(values.len());
-            for (lag, value) in lags.values.iter_mut().zip(&values) {
-                *lag = f32::from(*value);
+            let lags = values.len();
+            let wrapped = wrapped.min(lags);
+            // Lags below zero are at the end, and what is between is not searched.
+            let mut flat = vec![99.0; (lags + spare).next_multiple_of(2)];
+            let length = flat.len();
+            for (lag, value) in values.iter().enumerate() {
+                flat[(lag + length - wrapped) % length] = f32::from(*value);
             }
-            let peak = lags.peak(neighbourhood);
+            let points: Vec<Complex32> =
+                flat.as_chunks::<2>().0.iter().map(|&[re, im]| Complex32::new(re, im)).collect();
+            let mut search = Search::new(points.len(), lags, wrapped);
+            let peak = search.peak(&points, neighbourhood);
             let value = *values.iter().max().expect("not empty");
             let at = values.iter().position(|&other| other == value).expect("it is there");
             let far = |index: usize| index.abs_diff(at) > neighbourhood;
-            let others = (0..values.len()).filter(|&index| far(index)).map(|index| values[index]);
+            let others = (0..lags).filter(|&index| far(index)).map(|index| values[index]);
             let second = others.max().map_or(f32::MIN, f32::from);
             prop_assert_eq!(peak, Peak { at, value: f32::from(value), second });
+            let found: Vec<f32> = search.values(&points, 0..lags).collect();
+            let expected: Vec<f32> = values.iter().copied().map(f32::from).collect();
+            prop_assert_eq!(found, expected);
         }
     }
 

@@ -1,11 +1,11 @@
 //! The delay and its interval from the changes themselves, near a peak.
 //!
 //! With both sides smoothed by a Gaussian of deviation `s`, the correlation of the differences at
-//! the delay `x` is the contrast `C(x) = sum of a_i b_j K(t_j - t_i - x)` over changes `a_i` at `t_i`
-//! of the first feed and `b_j` at `t_j` of the second, where `K` is a Gaussian of deviation
+//! the delay `x` is the contrast `C(x) = sum of a_i b_j K(t_j - t_i - x)` over changes `a_i` of the
+//! first feed at `t_i` and `b_j` of the second at `t_j`, where `K` is a Gaussian of deviation
 //! `sqrt(2) s`. No grid is in it. The estimate solves `C'(x) = 0`, so it is an M-estimate, and its
-//! variance is that of the sum of independent parts of `C'`, by the square of `C''` (the sandwich of
-//! Huber, "The behavior of maximum likelihood estimates under nonstandard conditions", 1967).
+//! variance is that of the sum of independent parts of `C'`, by the square of `C''` (Huber, "The
+//! behavior of maximum likelihood estimates under nonstandard conditions", 1967).
 //!
 //! - The parts are blocks of time: changes that are close share partners, and are not independent.
 //! - Sizes of changes differ by orders, so few blocks may have most of the weight. The number of
@@ -26,7 +26,7 @@ use crate::Changes;
 const REACH: f64 = 5.0;
 /// Deviations of the kernel in a block of time.
 const BLOCK: f64 = 10.0;
-/// Half steps of the kernel by which a maximum of the contrast may be away from the peak on the grid.
+/// Half deviations of the kernel between the peak on the grid and the maximum of the contrast.
 const STEPS: usize = 4;
 /// Steps of the solution at most; it takes about four.
 const MOST_STEPS: usize = 60;

@@ -6,10 +6,10 @@
 //! place, and the inverse gives the correlation with even lags in the real part and odd lags in the
 //! imaginary part.
 //!
-//! With `h = n / 2`, `P` and `R` the packed spectra of both sides at `k`, `Q` and `S` the conjugates
-//! of them at `h - k`, and `w = exp(2 pi i k / h)`, the product of an unweighted correlation is
-//! `conj(P) R - (1 + w) / 4 conj(P - Q) (R + S)`. It is enough to go over half of the cycles, since
-//! the second term at `h - k` is minus the conjugate of that at `k`.
+//! With `h = n / 2`, `P` and `R` the packed spectra of both sides at `k`, `Q` and `S` conjugates of
+//! them at `h - k`, and `w = exp(2 pi i k / h)`, the product of an unweighted correlation is
+//! `conj(P) R - (1 + w) / 4 conj(P - Q) (R + S)`. Half of the cycles are enough, since the second
+//! term at `h - k` is minus the conjugate of that at `k`.
 //!
 //! Four cycles are computed side by side in arrays, which the compiler keeps in vectors of the
 //! instructions that every x86-64 has.

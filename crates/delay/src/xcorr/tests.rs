@@ -167,8 +167,8 @@ proptest! {
             let peak = xcorr.peak((first, cells), (second, widened));
             let tolerance = tolerance(&sides[0], &sides[1], &settings);
             let scale = settings.transform_length() as f64 / 2.0;
-            for (lag, (found, expected)) in xcorr.correlation().iter().zip(&expected).enumerate() {
-                let found = f64::from(*found) / scale;
+            for (lag, (found, expected)) in xcorr.correlation().zip(&expected).enumerate() {
+                let found = f64::from(found) / scale;
                 prop_assert!(
                     (found - expected).abs() <= tolerance,
                     "lag {lag}: {found} and not {expected} within {tolerance}: {settings:?}"

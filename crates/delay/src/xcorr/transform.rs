@@ -1,26 +1,27 @@
 //! The correlation of two series of samples through transforms. Plans and memory are kept.
 
-use std::{fmt, iter::zip, sync::Arc};
+use std::{fmt, iter::zip, ops::Range, sync::Arc};
 
 use rustfft::{Fft, FftPlanner, num_complex::Complex32};
 
 use super::{
-    peak::{Lags, Peak},
+    peak::{Peak, Search},
     settings::{PHAT_FLOOR, Padding, SettingsError, XcorrSettings},
     spectrum::Product,
 };
 
-/// Correlates samples at the lags of the settings.
+/// Correlates samples at the lags of the settings. A clone shares the plans.
+#[derive(Clone)]
 pub struct Correlator {
     settings: XcorrSettings,
     forward: Arc<dyn Fft<f32>>,
     inverse: Arc<dyn Fft<f32>>,
-    product: Product,
+    product: Arc<Product>,
     /// Each side as half as many complex points, then its spectrum, and at last the correlation.
     first: Vec<Complex32>,
     second: Vec<Complex32>,
     scratch: Vec<Complex32>,
-    lags: Lags,
+    search: Search,
 }
 
 impl fmt::Debug for Correlator {
@@ -44,13 +45,18 @@ impl Correlator {
         let mut planner = FftPlanner::new();
         let (forward, inverse) = (planner.plan_fft_forward(half), planner.plan_fft_inverse(half));
         let scratch = forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len());
+        let lags = 2 * settings.lags() + 1;
+        let wrapped = match settings.padding {
+            Padding::Circular => settings.lags(),
+            Padding::Zero => 0,
+        };
         let points = |count| vec![Complex32::ZERO; count];
         Ok(Self {
-            product: Product::new(&settings),
+            product: Arc::new(Product::new(&settings)),
             first: points(half),
             second: points(half),
             scratch: points(scratch),
-            lags: Lags::new(2 * settings.lags() + 1),
+            search: Search::new(half, lags, wrapped),
             settings,
             forward,
             inverse,
@@ -71,38 +77,34 @@ impl Correlator {
             true => PHAT_FLOOR * (energy(first) * energy(second)).sqrt().max(f32::MIN_POSITIVE),
             false => 0.0,
         };
-        self.transform(first, second, floor);
+        self.transform(first, second);
+        self.product.multiply(&mut self.first, &self.second, floor);
+        self.transform_back();
         self.peak()
     }
 
-    /// The transforms and the product alone, without a search of the result.
-    pub fn transform(&mut self, first: &[f32], second: &[f32], floor: f32) {
+    /// The first step of [`Correlator::correlate`] alone: the spectra of both sides.
+    pub fn transform(&mut self, first: &[f32], second: &[f32]) {
         pack(first, &mut self.first);
         self.forward.process_with_scratch(&mut self.first, &mut self.scratch);
         pack(second, &mut self.second);
         self.forward.process_with_scratch(&mut self.second, &mut self.scratch);
-        self.product.multiply(&mut self.first, &self.second, floor);
+    }
+
+    /// The step after the product of the spectra alone: back to lags.
+    pub fn transform_back(&mut self) {
         self.inverse.process_with_scratch(&mut self.first, &mut self.scratch);
     }
 
-    /// Finds the peak of what was transformed last.
+    /// The last step alone: the peak of what was transformed back.
     pub fn peak(&mut self) -> Peak {
-        let lags = self.settings.lags();
-        match self.settings.padding {
-            Padding::Zero => unpack(&self.first, 0, &mut self.lags.values),
-            Padding::Circular => {
-                let (below, above) = self.lags.values.split_at_mut(lags);
-                unpack(&self.first, self.settings.transform_length() - lags, below);
-                unpack(&self.first, 0, above);
-            }
-        }
-        self.lags.peak(self.settings.neighbourhood())
+        self.search.peak(&self.first, self.settings.neighbourhood())
     }
 
-    /// The last correlation by lag, from the largest advance of the second side to its largest
-    /// delay. Its unit is that of [`XcorrSettings::transform_length`] / 2 products of samples.
-    pub fn correlation(&self) -> &[f32] {
-        &self.lags.values
+    /// The last correlation at some lags, counted from the largest advance of the second side. Its
+    /// unit is that of [`XcorrSettings::transform_length`] / 2 products of samples.
+    pub fn correlation(&self, lags: Range<usize>) -> impl Iterator<Item = f32> {
+        self.search.values(&self.first, lags)
     }
 }
 
@@ -120,22 +122,5 @@ fn pack(samples: &[f32], points: &mut [Complex32]) {
     zeros.fill(Complex32::ZERO);
     if let (Some(point), Some(&even)) = (zeros.first_mut(), rest.first()) {
         point.re = even;
-    }
-}
-
-/// Takes complex points apart into samples, from an index of a sample.
-fn unpack(points: &[Complex32], from: usize, mut samples: &mut [f32]) {
-    if !from.is_multiple_of(2) {
-        let [sample, rest @ ..] = samples else { return };
-        *sample = points[from / 2].im;
-        samples = rest;
-    }
-    let points = &points[from.div_ceil(2)..];
-    let (pairs, rest) = samples.as_chunks_mut::<2>();
-    for (pair, point) in zip(&mut *pairs, points) {
-        *pair = [point.re, point.im];
-    }
-    if let Some(sample) = rest.first_mut() {
-        *sample = points[pairs.len()].re;
     }
 }

@@ -1,0 +1,151 @@
+//! `nanotape lab bench delay`: estimates of the delay between two feeds, and the parts of a
+//! correlation by transforms.
+
+mod rows;
+mod work;
+
+use std::time::Duration;
+
+use clap::Args;
+use nanotape_console::records::Columns;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use self::rows::{Part, ROWS, What};
+use crate::{
+    engine::{
+        Amount, Asked, AskedCpus, Base, Benchmark, Measured, Reading, Report, Row, Run, Worker,
+        table,
+    },
+    error::Error,
+};
+
+/// Estimates of the delay between two feeds, and the parts of a correlation.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[command(after_help = "\
+Examples:
+  nanotape lab bench delay                                   the table
+  nanotape lab bench delay --rounds 9 -o delay.json          more rounds, as one JSON list
+  nanotape lab bench delay --only whole,transforms           correlations and their transforms
+  nanotape lab bench delay --cpus 2,3 --realtime 20          on two quiet processors
+  nanotape lab bench delay --list                            the names
+
+`whole/N` correlates N samples of each side, circular: two transforms, the product, the transform
+back and the search of all lags. `transforms/N` has the three transforms alone, `peak/N` the search
+alone. `smoothed/N` also smooths, and searches an eighth of the lags. `estimate` begins with the
+changes of a window of 65 ms and ends with a delay and its interval; the name has the changes a
+second. `batch` has 500 such windows, on one processor and on both. Every answer is checked.
+
+Exit status: 0 success; 1 a wrong delay; 2 wrong usage, or a process that cannot be created.")]
+pub(crate) struct Delay {
+    /// Seconds of each reading
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
+    seconds: u32,
+
+    /// Run on these processors [default: the last two allowed ones]
+    #[arg(long, value_name = "FIRST,SECOND", value_parser = nanotape_console::values::two_cpus)]
+    cpus: Option<(u32, u32)>,
+
+    /// Use the real-time class SCHED_FIFO with this priority
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
+    realtime: Option<u8>,
+}
+
+impl Benchmark for Delay {
+    const NAME: &'static str = "delay";
+    const ROWS: &'static [Row<Self>] = ROWS;
+    const NAME_WIDTH: usize = 20;
+    const IS_PAIR: bool = false;
+    const COLUMNS: Columns = &[
+        ("name", "/name"),
+        ("section", "/section"),
+        ("p50_ns", "/latency/p50_ns"),
+        ("p99_ns", "/latency/p99_ns"),
+        ("ratio", "/ratio"),
+        ("ratio_to", "/ratio_to"),
+    ];
+
+    type Work = What;
+    type Pass = ();
+
+    fn asked(&self) -> Asked {
+        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    }
+
+    fn longest(&self, _: &Row<Self>) -> Duration {
+        Duration::from_secs(self.seconds.into())
+    }
+
+    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+        work::work(worker)
+    }
+
+    fn number(_: &Row<Self>, reading: &Reading) -> Option<f64> {
+        reading.p50_ns()
+    }
+
+    fn base(row: &Row<Self>) -> Option<Base> {
+        match row.work {
+            What::Part(Part::Transforms, _) => None,
+            What::Part(_, points) => rows::transforms(points).map(Base::whole),
+            What::Estimate(_) => None,
+            What::Batch { is_spread } => is_spread.then(|| Base::whole(rows::BATCH)),
+        }
+    }
+
+    fn heading(run: &Run<Self>) -> String {
+        format!(
+            "{} of {} s each; processors {} and {}",
+            table::rounds(run),
+            run.options.seconds,
+            run.cpus.writer,
+            run.cpus.readers[0]
+        )
+    }
+
+    /// Format: docs/formats/lab-bench-delay.md.
+    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
+        let mut latency = table::latency(measured, |reading| reading.times.as_ref());
+        if let Value::Object(latency) = &mut latency {
+            latency.remove("from_due_p50_ns");
+            latency.remove("from_due_p99_ns");
+        }
+        json!({
+            "seconds": run.options.seconds,
+            "cpus": [run.cpus.writer, run.cpus.readers[0]],
+            "latency": latency,
+        })
+    }
+}
+
+impl Delay {
+    fn amount(&self) -> Amount {
+        Amount::Seconds(self.seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{
+        Times,
+        test::{measured, run},
+    };
+
+    #[test]
+    fn parts_are_compared_with_the_transforms_of_their_length() {
+        let timed = |name: &str, p50_ns: u64| {
+            let times = Some(Times { count: 1, p50_ns, ..Times::default() });
+            measured::<Delay>(name, [Reading { times, ..Reading::default() }])
+        };
+        let all = run(vec![
+            timed("whole/2048", 300),
+            timed("transforms/2048", 200),
+            timed("transforms/16384", 999),
+            timed("batch/one", 100),
+            timed("batch/both", 60),
+        ]);
+        let ratio = |at: usize| all.measured[at].ratio(&all).map(|ratio| ratio.value);
+        assert_eq!([0, 1, 3, 4].map(ratio), [Some(1.5), None, None, Some(0.6)]);
+    }
+}

@@ -1,0 +1,84 @@
+//! The rows of `nanotape lab bench delay`, in the order of the table.
+
+use super::Delay;
+use crate::engine::{Column, Row, Section};
+
+pub(super) const BATCH: &str = "batch/one";
+
+/// Stocks of a batch.
+pub(super) const STOCKS: u64 = 500;
+
+pub(super) const ROWS: &[Row<Delay>] = &[
+    row("whole/2048", &PARTS, What::Part(Part::Whole, 2_048)),
+    row("transforms/2048", &PARTS, What::Part(Part::Transforms, 2_048)),
+    row("peak/2048", &PARTS, What::Part(Part::Peak, 2_048)),
+    row("smoothed/2048", &PARTS, What::Part(Part::Smoothed, 2_048)),
+    row("whole/16384", &PARTS, What::Part(Part::Whole, 16_384)),
+    row("transforms/16384", &PARTS, What::Part(Part::Transforms, 16_384)),
+    row("peak/16384", &PARTS, What::Part(Part::Peak, 16_384)),
+    row("smoothed/16384", &PARTS, What::Part(Part::Smoothed, 16_384)),
+    row("whole/65536", &PARTS, What::Part(Part::Whole, 65_536)),
+    row("transforms/65536", &PARTS, What::Part(Part::Transforms, 65_536)),
+    row("peak/65536", &PARTS, What::Part(Part::Peak, 65_536)),
+    row("smoothed/65536", &PARTS, What::Part(Part::Smoothed, 65_536)),
+    row("estimate/500", &ESTIMATES, What::Estimate(500)),
+    row("estimate/5000", &ESTIMATES, What::Estimate(5_000)),
+    row(BATCH, &BATCHES, What::Batch { is_spread: false }),
+    row("batch/both", &BATCHES, What::Batch { is_spread: true }),
+];
+
+/// The work of the process of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// A part of a correlation of so many points.
+    Part(Part, usize),
+    /// An estimate of changes, so many a second.
+    Estimate(u32),
+    /// Estimates of [`STOCKS`] stocks.
+    Batch {
+        /// Whether a second thread runs on the other processor.
+        is_spread: bool,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    Whole,
+    Transforms,
+    Peak,
+    Smoothed,
+}
+
+/// The row of the transforms alone.
+pub(super) fn transforms(points: usize) -> Option<&'static str> {
+    let is_meant = |row: &&Row<Delay>| row.work == What::Part(Part::Transforms, points);
+    ROWS.iter().find(is_meant).map(|row| row.name)
+}
+
+const COLUMNS: &[&[Column<Delay>]] =
+    &[&Column::QUANTILES, &Column::LONGEST, &[Column::OTHERS, Column::RATIO]];
+
+const PARTS: Section<Delay> = Section {
+    name: "parts",
+    is_timed: true,
+    title: |_| "A correlation of samples, and its parts: ns; ratio: to its transforms".to_owned(),
+    columns: COLUMNS,
+};
+
+const ESTIMATES: Section<Delay> = Section {
+    name: "estimates",
+    is_timed: true,
+    title: |_| "An estimate with its interval, from the changes of 65 ms: ns".to_owned(),
+    columns: COLUMNS,
+};
+
+const BATCHES: Section<Delay> = Section {
+    name: "batches",
+    is_timed: true,
+    title: |_| format!("Estimates of {STOCKS} stocks, 500 changes a second each: ns for all"),
+    columns: COLUMNS,
+};
+
+const fn row(name: &'static str, section: &'static Section<Delay>, work: What) -> Row<Delay> {
+    Row { name, section, work }
+}

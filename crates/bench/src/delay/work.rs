@@ -1,0 +1,223 @@
+//! The loops of each row. Every answer is checked.
+
+use core::{
+    num::NonZeroUsize,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use nanotape_delay::{
+    Correlator, Estimator as _, Job, Padding, Peak, Series, SettingsError, Signal, Window, Xcorr,
+    XcorrSettings, estimate_all,
+};
+
+use super::{
+    Delay,
+    rows::{Part, STOCKS, What},
+};
+use crate::{
+    engine::{Report, Worker, Written, run_on, sample::Rounds},
+    error::Error,
+};
+
+/// Lags by which the samples of the second side are later.
+const LATER: usize = 100;
+
+/// The delay of the second feed, without its jitter.
+const DELAY_NS: i64 = 350_000;
+
+/// The largest jitter: all are alike up to it.
+const JITTER_NS: u64 = 40_000;
+
+pub(super) fn work(worker: &mut Worker<Delay>) -> Result<Report, Error> {
+    match worker.row.work {
+        What::Part(part, points) => parts(worker, part, points),
+        What::Estimate(rate) => estimates(worker, rate),
+        What::Batch { is_spread } => batches(worker, is_spread),
+    }
+}
+
+/// Times an operation again and again. Its check is not timed.
+fn timed<T>(
+    worker: &mut Worker<Delay>,
+    mut operation: impl FnMut() -> T,
+    check: impl Fn(&T) -> Result<(), Error>,
+) -> Result<Report, Error> {
+    worker.begin(&[])?;
+    let clock = worker.clock;
+    let until = worker.until(worker.job.options.amount());
+    let mut rounds = Rounds::new(&until);
+    let mut done = 0;
+    while rounds.goes_on(done) {
+        let from = clock.stamp_start();
+        let answer = operation();
+        rounds.sample.add(&clock, from, clock.stamp());
+        check(&answer)?;
+        done += 1;
+    }
+    let times = rounds.sample.times(clock);
+    Ok(Report { times: Some(times), ..Written { messages: done, nanos: until.nanos() }.into() })
+}
+
+fn settings_error(error: SettingsError) -> Error {
+    Error::found("the settings", error.to_string())
+}
+
+/// Numbers from -1/2 to 1/2, the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        self.0 >> 33
+    }
+
+    fn sample(&mut self) -> f32 {
+        self.number() as f32 / (1_u64 << 31) as f32 - 0.5
+    }
+}
+
+fn parts(worker: &mut Worker<Delay>, part: Part, points: usize) -> Result<Report, Error> {
+    let grid_ns = 1_000;
+    let cells = points as i64;
+    let circular = XcorrSettings {
+        grid_ns,
+        window_ns: cells * grid_ns,
+        max_lag_ns: (cells / 2 - 1) * grid_ns,
+        signal: Signal::Levels,
+        smoothing_ns: 0,
+        padding: Padding::Circular,
+        ..XcorrSettings::default()
+    };
+    let smoothed = XcorrSettings {
+        grid_ns,
+        window_ns: (cells - cells / 8) * grid_ns,
+        max_lag_ns: cells / 16 * grid_ns,
+        ..XcorrSettings::default()
+    };
+    let settings = if part == Part::Smoothed { smoothed } else { circular };
+    let mut random = Random(points as u64);
+    let first: Vec<f32> = (0..settings.samples()).map(|_| random.sample()).collect();
+    let margin = settings.margin();
+    let second: Vec<f32> = (0..first.len() + 2 * margin)
+        .map(|at| {
+            let from = (at + 2 * first.len() - margin - LATER) % first.len();
+            first[from] + random.sample()
+        })
+        .collect();
+    let mut correlator = Correlator::new(settings).map_err(settings_error)?;
+    let expected = settings.lags() + LATER;
+    let check = |peak: &Peak| match peak.at {
+        at if at == expected => Ok(()),
+        at => Err(Error::found("a peak", format!("it is at lag {at}, expected {expected}"))),
+    };
+    let (first, second) = (first.as_slice(), second.as_slice());
+    match part {
+        Part::Whole => timed(worker, || correlator.correlate(first, second), check),
+        Part::Smoothed => {
+            // Smoothing moves the peak of noise by some cells.
+            let near = |peak: &Peak| match peak.at.abs_diff(expected) {
+                0..=10 => Ok(()),
+                _ => check(peak),
+            };
+            timed(worker, || correlator.correlate(first, second), near)
+        }
+        Part::Transforms => {
+            let transforms = || {
+                correlator.transform(first, second);
+                correlator.transform_back();
+            };
+            timed(worker, transforms, |()| Ok(()))
+        }
+        Part::Peak => {
+            correlator.correlate(first, second);
+            timed(worker, || correlator.peak(), check)
+        }
+    }
+}
+
+/// Two feeds of a window and its surroundings: every tenth change is missing in the second, and
+/// every fifth is followed by one that the first does not have.
+fn feeds(seed: u64, rate: u32, settings: &XcorrSettings) -> [Series; 2] {
+    let mut random = Random(seed);
+    let [mut first, mut second] = [Series::new(), Series::new()];
+    let mean_ns = 1_000_000_000 / u64::from(rate);
+    let mut time_ns = -settings.max_lag_ns;
+    while time_ns < settings.window_ns + settings.max_lag_ns {
+        time_ns += 1 + (random.number() % (2 * mean_ns)) as i64;
+        let value = 100 * (1 + random.number() % 20) as i64;
+        first.push(time_ns, value);
+        let later_ns = DELAY_NS + (random.number() % JITTER_NS) as i64;
+        if !random.number().is_multiple_of(10) {
+            second.push(time_ns + later_ns, value);
+        }
+        if random.number().is_multiple_of(5) {
+            second.push(time_ns + later_ns + 100_000, 100 * (1 + random.number() % 20) as i64);
+        }
+    }
+    [first, second]
+}
+
+/// Fails if a delay is not one of those of the feeds.
+fn check_delay(delay_ns: f64) -> Result<(), Error> {
+    let reach_ns = JITTER_NS as f64;
+    let least_ns = DELAY_NS as f64 - reach_ns / 2.0;
+    if (least_ns..least_ns + 2.0 * reach_ns).contains(&delay_ns) {
+        return Ok(());
+    }
+    let expected = format!("{delay_ns:.0} ns, expected about {DELAY_NS} ns");
+    Err(Error::found("a delay", expected))
+}
+
+fn estimates(worker: &mut Worker<Delay>, rate: u32) -> Result<Report, Error> {
+    let settings = XcorrSettings::default();
+    let mut xcorr = Xcorr::new(settings).map_err(settings_error)?;
+    let window = Window::new(0, settings.window_ns);
+    let stocks: Vec<[Series; 2]> = (0..16).map(|seed| feeds(seed, rate, &settings)).collect();
+    let mut next = stocks.iter().cycle();
+    let estimate = || {
+        let [first, second] = next.next()?;
+        Some(xcorr.estimate(first.changes(), second.changes(), window))
+    };
+    timed(worker, estimate, |answer| match answer {
+        Some(Ok(estimate)) => check_delay(estimate.delay_ns),
+        Some(Err(reason)) => Err(Error::found("a window without an estimate", reason.to_string())),
+        None => Err(Error::found("the stocks", "there are none".to_owned())),
+    })
+}
+
+fn batches(worker: &mut Worker<Delay>, is_spread: bool) -> Result<Report, Error> {
+    let settings = XcorrSettings::default();
+    let window = Window::new(0, settings.window_ns);
+    let stocks: Vec<_> = (0..STOCKS).map(|seed| feeds(seed, 500, &settings)).collect();
+    let jobs: Vec<Job<'_>> = stocks
+        .iter()
+        .map(|[first, second]| Job { first: first.changes(), second: second.changes(), window })
+        .collect();
+    let estimator = Xcorr::new(settings).map_err(settings_error)?;
+    let mut cpus: Vec<u32> = worker.job.cpu.into_iter().collect();
+    if is_spread {
+        cpus.extend(worker.other_cpus().last());
+    }
+    let threads = NonZeroUsize::new(cpus.len()).unwrap_or(NonZeroUsize::MIN);
+    let turn = AtomicUsize::new(0);
+    let make = || {
+        // Each thread makes its estimator first.
+        if let Some(cpu) = cpus.get(turn.fetch_add(1, Relaxed) % cpus.len().max(1)) {
+            run_on(&[*cpu]);
+        }
+        estimator.clone()
+    };
+    timed(
+        worker,
+        || estimate_all(&jobs, threads, make),
+        |answers| {
+            let found = answers.iter().flatten();
+            let good = found.filter(|estimate| check_delay(estimate.delay_ns).is_ok()).count();
+            // Some windows have no estimate, as in a market.
+            if good * 10 >= answers.len() * 9 {
+                return Ok(());
+            }
+            Err(Error::found("a batch", format!("{good} of {} delays are right", answers.len())))
+        },
+    )
+}
