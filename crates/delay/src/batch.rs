@@ -1,7 +1,6 @@
 //! Many estimates at once, over several cores.
 
 use std::{
-    num::NonZeroUsize,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     thread,
 };
@@ -23,18 +22,15 @@ pub struct Job<'a> {
     pub window: Window,
 }
 
-/// Estimates every job, on so many threads, each with an estimator of its own. The answers are in
-/// the order of the jobs and do not depend on the number of threads, since an estimator answers
-/// from its input alone.
+/// Estimates every job, with a thread for each estimator. The answers are in the order of the jobs
+/// and do not depend on the number of estimators, which must be alike: each answers from its input
+/// alone. Without an estimator there are no answers.
 pub fn estimate_all<E: Estimator>(
     jobs: &[Job<'_>],
-    threads: NonZeroUsize,
-    make_estimator: impl Fn() -> E + Sync,
+    estimators: &mut [E],
 ) -> Vec<Result<Estimate, NoEstimate>> {
-    let threads = threads.get().min(jobs.len().div_ceil(CHUNK));
     let next = AtomicUsize::new(0);
-    let work = || {
-        let mut estimator = make_estimator();
+    let work = |estimator: &mut E| {
         let mut answers = Vec::new();
         loop {
             let from = next.fetch_add(CHUNK, Relaxed);
@@ -47,12 +43,13 @@ pub fn estimate_all<E: Estimator>(
         }
         answers
     };
-    if threads <= 1 {
-        return work().into_iter().flat_map(|(_, answers)| answers).collect();
-    }
+    let threads = estimators.len().min(jobs.len().div_ceil(CHUNK));
+    let Some((own, others)) = estimators[..threads].split_first_mut() else { return Vec::new() };
     let mut chunks = thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut chunks = work();
+        let work = &work;
+        let workers: Vec<_> =
+            others.iter_mut().map(|estimator| scope.spawn(move || work(estimator))).collect();
+        let mut chunks = work(own);
         for worker in workers {
             match worker.join() {
                 Ok(answers) => chunks.extend(answers),
@@ -112,8 +109,8 @@ mod tests {
                 .collect();
             assert!(count < 9 || one_by_one.iter().any(Result::is_ok), "some have an estimate");
             for threads in [1, 2, 7] {
-                let threads = NonZeroUsize::new(threads).expect("not zero");
-                assert_eq!(estimate_all(&jobs, threads, make), one_by_one);
+                let mut estimators: Vec<_> = (0..threads).map(|_| make()).collect();
+                assert_eq!(estimate_all(&jobs, &mut estimators), one_by_one);
             }
         }
     }

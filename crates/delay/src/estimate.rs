@@ -90,4 +90,29 @@ pub trait Estimator: Debug + Send {
         second: Changes<'_>,
         window: Window,
     ) -> Result<Estimate, NoEstimate>;
+
+    /// How well each lag fits in the last window, for a picture: lags in ns, ascending, with a
+    /// value that is larger where the feeds agree more. A method without lags appends nothing.
+    fn curve(&mut self, points: &mut Vec<(f64, f64)>) {
+        let _ = points;
+    }
+}
+
+impl<E: Estimator + ?Sized> Estimator for Box<E> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn estimate(
+        &mut self,
+        first: Changes<'_>,
+        second: Changes<'_>,
+        window: Window,
+    ) -> Result<Estimate, NoEstimate> {
+        (**self).estimate(first, second, window)
+    }
+
+    fn curve(&mut self, points: &mut Vec<(f64, f64)>) {
+        (**self).curve(points);
+    }
 }

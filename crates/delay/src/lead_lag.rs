@@ -365,6 +365,10 @@ impl Estimator for LeadLag {
     ) -> Result<Estimate, NoEstimate> {
         self.examine(first, second, window).estimate
     }
+
+    fn curve(&mut self, points: &mut Vec<(f64, f64)>) {
+        points.extend(self.contrasts().map(|(lag_ns, value)| (lag_ns as f64, value)));
+    }
 }
 
 /// The lags within a step of one, at finer steps.

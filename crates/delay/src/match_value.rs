@@ -29,6 +29,8 @@ const MAX_LAG_NS: i64 = 1 << 40;
 const NUMBER_BITS: u32 = 20;
 /// The probability of a peak by chance that is accepted.
 const CHANCE: f64 = 1e-3;
+/// Points of a curve at most.
+const MOST_POINTS: i64 = 4_096;
 /// Bins to each side of the peak that belong to it, at most.
 const REACH: i64 = 50;
 
@@ -328,6 +330,21 @@ impl Estimator for MatchValue {
             support: matches,
             quality: matches as f64 / first.len() as f64,
         })
+    }
+
+    /// The weight of the candidates in each half of a bin.
+    fn curve(&mut self, points: &mut Vec<(f64, f64)>) {
+        let MatchValueSettings { max_lag_ns, bin_ns, .. } = self.settings;
+        let step_ns = (bin_ns / 2).max(2 * max_lag_ns / MOST_POINTS).max(1);
+        let steps = 2 * max_lag_ns / step_ns + 1;
+        let from = points.len();
+        points.extend((0..steps).map(|step| ((step * step_ns - max_lag_ns) as f64, 0.0)));
+        for candidate in 0..self.candidates.len() {
+            let step = (self.difference(candidate) + max_lag_ns + step_ns / 2) / step_ns;
+            if let Some(point) = points.get_mut(from + step as usize) {
+                point.1 += self.weight(candidate);
+            }
+        }
     }
 }
 

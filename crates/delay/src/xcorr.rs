@@ -136,6 +136,18 @@ impl Estimator for Xcorr {
             quality: correlation,
         })
     }
+
+    /// Values by the largest one.
+    fn curve(&mut self, points: &mut Vec<(f64, f64)>) {
+        let (grid_ns, lags) = {
+            let settings = self.correlator.settings();
+            (settings.grid_ns as f64, settings.lags())
+        };
+        let most = self.correlation().fold(f32::MIN_POSITIVE, f32::max);
+        let lag_ns = |index: usize| (index as f64 - lags as f64) * grid_ns;
+        let values = self.correlation().enumerate();
+        points.extend(values.map(|(index, value)| (lag_ns(index), f64::from(value / most))));
+    }
 }
 
 impl Xcorr {

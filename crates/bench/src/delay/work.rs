@@ -1,13 +1,10 @@
 //! The loops of each row. Every answer is checked.
 
-use core::{
-    num::NonZeroUsize,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-};
+use std::thread::{self, ThreadId};
 
 use nanotape_delay::{
-    Correlator, Estimator as _, Job, Padding, Peak, Series, SettingsError, Signal, Window, Xcorr,
-    XcorrSettings, estimate_all,
+    Changes, Correlator, Estimate, Estimator, Job, NoEstimate, Padding, Peak, Series,
+    SettingsError, Signal, Window, Xcorr, XcorrSettings, estimate_all,
 };
 
 use super::{
@@ -198,18 +195,11 @@ fn batches(worker: &mut Worker<Delay>, is_spread: bool) -> Result<Report, Error>
     if is_spread {
         cpus.extend(worker.other_cpus().last());
     }
-    let threads = NonZeroUsize::new(cpus.len()).unwrap_or(NonZeroUsize::MIN);
-    let turn = AtomicUsize::new(0);
-    let make = || {
-        // Each thread makes its estimator first.
-        if let Some(cpu) = cpus.get(turn.fetch_add(1, Relaxed) % cpus.len().max(1)) {
-            run_on(&[*cpu]);
-        }
-        estimator.clone()
-    };
+    let mut estimators: Vec<Placed> =
+        cpus.iter().map(|&cpu| Placed { estimator: estimator.clone(), cpu, moved: None }).collect();
     timed(
         worker,
-        || estimate_all(&jobs, threads, make),
+        || estimate_all(&jobs, &mut estimators),
         |answers| {
             let found = answers.iter().flatten();
             let good = found.filter(|estimate| check_delay(estimate.delay_ns).is_ok()).count();
@@ -220,4 +210,33 @@ fn batches(worker: &mut Worker<Delay>, is_spread: bool) -> Result<Report, Error>
             Err(Error::found("a batch", format!("{good} of {} delays are right", answers.len())))
         },
     )
+}
+
+/// An estimator that moves each thread that it works on to a processor first.
+#[derive(Debug)]
+struct Placed {
+    estimator: Xcorr,
+    cpu: u32,
+    /// The thread that was moved.
+    moved: Option<ThreadId>,
+}
+
+impl Estimator for Placed {
+    fn name(&self) -> &'static str {
+        self.estimator.name()
+    }
+
+    fn estimate(
+        &mut self,
+        first: Changes<'_>,
+        second: Changes<'_>,
+        window: Window,
+    ) -> Result<Estimate, NoEstimate> {
+        let thread = Some(thread::current().id());
+        if self.moved != thread {
+            self.moved = thread;
+            run_on(&[self.cpu]);
+        }
+        self.estimator.estimate(first, second, window)
+    }
 }

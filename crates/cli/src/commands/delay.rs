@@ -2,6 +2,8 @@
 
 mod feed;
 mod lines;
+mod matrix;
+mod method;
 mod report;
 mod windows;
 
@@ -13,22 +15,23 @@ use nanotape_console::{
     records::RecordArguments,
     values::{duration, nanos, nanos_text, period},
 };
-use nanotape_delay::{Estimator, MatchSequence, MatchValue, MatchValueSettings};
+use nanotape_delay::{Estimator, MatchSequence};
 use nanotape_plant::TradeDate;
 use nanotape_ring::Start;
 use nanotape_tape::ShutdownFlag;
 use nanotape_types::Symbol;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     commands::tap::{OpenInput, TapArguments},
     input::{GroupArguments, RunChoice},
     interrupt,
-    span::SpanArguments,
+    span::{Moment, SpanArguments},
     status::{Status, note},
 };
 use feed::{Feed, Wants};
 use lines::LineArguments;
+use method::{Method, MethodArguments};
 use report::{Report, Summary};
 use windows::Windows;
 
@@ -61,7 +64,7 @@ pub(crate) struct DelayArguments {
     first: Option<String>,
 
     /// The feed whose delay is estimated
-    #[arg(value_name = "SECOND", required_unless_present = "line_a")]
+    #[arg(value_name = "SECOND", required_unless_present_any = ["line_a", "matrix"])]
     second: Option<String>,
 
     #[command(flatten)]
@@ -71,9 +74,8 @@ pub(crate) struct DelayArguments {
     #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
     symbols: Vec<Symbol>,
 
-    /// How the delay is estimated
-    #[arg(long, value_name = "METHOD", value_enum, default_value_t)]
-    method: Method,
+    #[command(flatten)]
+    method: MethodArguments,
 
     /// What is compared [default: the prices and sizes of both sides]
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
@@ -83,25 +85,31 @@ pub(crate) struct DelayArguments {
     #[arg(long, conflicts_with = "attributes")]
     pool: bool,
 
-    /// Length of a window
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
-    window: Duration,
-
     /// Time between the beginnings of two windows [default: the length of a window]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     every: Option<Duration>,
 
-    /// The largest delay that is looked for, in both directions
-    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = duration)]
-    max_lag: Duration,
-
-    /// For match-value: width of a bin, about the jitter of the delay
-    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
-    bin: Duration,
-
     /// Report a shift of the delay by more than this that lasts for five windows
     #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
     shift: Duration,
+
+    /// Keep the correlation of the windows at this moment for the page [default: that of the window
+    /// with the most support]
+    #[arg(long, value_name = "T")]
+    show: Option<Moment>,
+
+    /// Threads that estimate [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = crate::values::count::<usize>(1..=1_024))]
+    threads: Option<usize>,
+
+    /// Which instrument leads which: all pairs of stocks of FIRST, or of FIRST and SECOND, over the
+    /// whole span, by the method lead-lag
+    #[arg(long, conflicts_with_all = ["pool", "follow", "line_a", "attributes"])]
+    matrix: bool,
+
+    /// For --matrix: the share of unrelated pairs that is accepted among those found
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
+    rate: f64,
 
     /// End with status 1 if the delay shifted
     #[arg(long)]
@@ -139,16 +147,6 @@ pub(crate) struct DelayArguments {
 
     #[command(flatten)]
     lines: LineArguments,
-}
-
-/// `--method`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-enum Method {
-    /// The densest difference of times between equal values
-    #[default]
-    MatchValue,
-    /// The difference of times between equal numbers of messages
-    MatchSequence,
 }
 
 /// The time of a record.
@@ -228,7 +226,9 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     // The handler turns access to a truncated ring into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
-    let estimator = arguments.estimator();
+    if arguments.matrix {
+        return matrix::run(arguments, &interrupt);
+    }
     let (Some(first_name), Some(second_name)) = (&arguments.first, &arguments.second) else {
         let report = Report::open(arguments, MatchSequence::NAME, FeedClock::Receive)?;
         return lines::run(arguments, &interrupt, report);
@@ -240,15 +240,18 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     let Some(second) = arguments.open(second_name, &interrupt)? else { return Ok(Status::Good) };
     let clock = arguments.clock.unwrap_or_else(|| feed::usual_clock(&first, &second));
     let wants = Wants {
-        numbers: arguments.is_by_number(),
+        numbers: arguments.method.is_by_number(),
         pools: arguments.pool,
         follows: arguments.follow,
     };
-    let mut report = Report::open(arguments, estimator.name(), clock)?;
+    let threads = arguments.threads();
+    let estimators: Vec<Box<dyn Estimator>> =
+        (0..threads).map(|_| arguments.method.estimator()).collect::<Result<_, _>>()?;
+    let mut report = Report::open(arguments, estimators[0].name(), clock)?;
     let feeds =
         (Feed::new(first_name, first, clock, wants), Feed::new(second_name, second, clock, wants));
     let attributes = arguments.chosen_attributes();
-    let mut windows = Windows::new(arguments, &interrupt, feeds, attributes, estimator);
+    let mut windows = Windows::new(arguments, &interrupt, feeds, attributes, estimators);
     windows.run(&mut report)?;
     let (first, second, stocks) = windows.feeds();
     let symbols = &arguments.symbols;
@@ -265,7 +268,7 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
 impl DelayArguments {
     fn open(&self, input: &str, interrupt: &ShutdownFlag) -> anyhow::Result<Option<OpenInput>> {
         let tap = TapArguments::of(input, self.span, &self.symbols, self.run, self.date)
-            .of_records(!self.is_by_number(), &self.groups);
+            .of_records(!self.method.is_by_number(), &self.groups);
         let start = if self.follow { Start::Newest } else { Start::Oldest };
         let open = tap.open(start, interrupt)?;
         if open.is_none() {
@@ -275,20 +278,27 @@ impl DelayArguments {
     }
 
     fn chosen_attributes(&self) -> Vec<Attribute> {
-        match (self.method, self.attributes.as_slice()) {
+        match (self.method.method, self.attributes.as_slice()) {
             (Method::MatchSequence, _) => vec![Attribute::Number],
             _ if self.pool => vec![Attribute::All],
+            // Moves of different instruments are compared, not their values.
+            (Method::LeadLag, []) => vec![Attribute::Mid],
             (_, []) => Attribute::USUAL.to_vec(),
             (_, chosen) => chosen.iter().map(|&attribute| attribute.into()).collect(),
         }
     }
 
-    fn is_by_number(&self) -> bool {
-        self.method == Method::MatchSequence
+    fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(cores)
     }
 
-    fn max_lag_ns(&self) -> i64 {
-        nanos_of(self.max_lag)
+    fn window_ns(&self) -> i64 {
+        nanos_of(self.method.window()).max(1)
+    }
+
+    fn every_ns(&self) -> i64 {
+        self.every.map_or_else(|| self.window_ns(), nanos_of).max(1)
     }
 
     /// Whether the inputs have no end of their own.
@@ -296,30 +306,21 @@ impl DelayArguments {
         self.follow || self.lines.are_given()
     }
 
+    /// The options, as they are typed.
     fn settings(&self) -> Value {
-        let every = self.every.unwrap_or(self.window);
-        let mut settings = json!({
-            "window": nanos_text(nanos(self.window)),
-            "every": nanos_text(nanos(every)),
-            "max-lag": nanos_text(nanos(self.max_lag)),
-            "shift": nanos_text(nanos(self.shift)),
-        });
-        if self.method == Method::MatchValue {
-            settings["bin"] = nanos_text(nanos(self.bin)).into();
+        let mut settings = self.method.settings();
+        settings["shift"] = nanos_text(nanos(self.shift)).into();
+        if let Some(every) = self.every {
+            settings["every"] = nanos_text(nanos(every)).into();
         }
         settings
     }
+}
 
-    fn estimator(&self) -> Box<dyn Estimator> {
-        match self.method {
-            Method::MatchSequence => Box::new(MatchSequence::new(self.max_lag_ns())),
-            Method::MatchValue => Box::new(MatchValue::new(MatchValueSettings {
-                max_lag_ns: self.max_lag_ns(),
-                bin_ns: nanos_of(self.bin),
-                ..MatchValueSettings::default()
-            })),
-        }
-    }
+/// A share of more than 0 and less than 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| 0.0 < *share && *share < 1.0);
+    share.ok_or_else(|| "expected a number between 0 and 1, as in 0.05".to_owned())
 }
 
 /// Nanoseconds as times have them.

@@ -138,6 +138,11 @@ impl Feed {
         self.has_ended
     }
 
+    /// The exchange's midnight of the run, if it is known.
+    pub(super) fn midnight_ns(&self) -> Option<u64> {
+        self.subscriber.midnight_ns()
+    }
+
     /// The time up to which it was read.
     pub(super) fn read_ns(&self) -> i64 {
         if self.has_ended { i64::MAX } else { self.content.read_ns }

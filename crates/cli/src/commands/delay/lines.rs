@@ -27,7 +27,6 @@ use serde_json::{Value, json};
 use super::{
     Attribute, DelayArguments,
     feed::Stocks,
-    nanos_of,
     report::{Report, Summary},
     windows::{Outcome, Row},
 };
@@ -163,7 +162,7 @@ impl<'a> Lines<'a> {
             deadline: Deadline::after(arguments.lasts.unwrap_or(Duration::MAX)),
             silence: Deadline::after(Duration::MAX),
             ring: SequenceRing::with_capacity(REMEMBERED),
-            estimator: MatchSequence::new(arguments.max_lag_ns()),
+            estimator: MatchSequence::new(arguments.method.max_lag_ns()),
             window: None,
             differences: Vec::new(),
             messages: 0,
@@ -211,7 +210,7 @@ impl<'a> Lines<'a> {
     fn reach(&mut self, time_ns: i64) {
         if self.window.is_none_or(|window| time_ns >= window.until_ns) {
             self.close();
-            let length_ns = nanos_of(self.arguments.window).max(1);
+            let length_ns = self.arguments.window_ns();
             let from_ns = time_ns.div_euclid(length_ns) * length_ns;
             self.window = Some(Window::new(from_ns, length_ns));
         }

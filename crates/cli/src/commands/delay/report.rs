@@ -10,7 +10,7 @@ use nanotape_console::{
 use nanotape_delay::{
     CONFIDENCE, Combined, Combiner, Estimate, NoEstimate, Shift, ShiftWatch, Trend, Window, trend,
 };
-use nanotape_lab::text::nanos as time_text;
+use nanotape_lab::{pages, text::nanos as time_text};
 use serde_json::{Value, json};
 
 use super::{
@@ -30,6 +30,9 @@ const MOST_STOCKS: usize = 20;
 const MOST_SPANS: usize = 2_000;
 /// Single windows in a record; more are counted.
 const MOST_WINDOWS: usize = 20_000;
+
+/// Correlations of windows in a record.
+const MOST_CURVES: usize = 8;
 
 /// The columns of CSV.
 const COLUMNS: Columns = &[
@@ -62,6 +65,7 @@ pub(super) struct Report<'a> {
     shifts: Vec<Shift>,
     windows: Vec<Value>,
     windows_left_out: u64,
+    curves: Vec<Value>,
     /// What a kind of input adds.
     more: (String, Value),
 }
@@ -141,6 +145,7 @@ impl<'a> Report<'a> {
             shifts: Vec::new(),
             windows: Vec::new(),
             windows_left_out: 0,
+            curves: Vec::new(),
             more: (String::new(), Value::Null),
         })
     }
@@ -193,6 +198,29 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
+    /// Whether the correlations of windows are part of the output.
+    pub(super) fn has_curves(&self) -> bool {
+        matches!(self.format, RecordFormat::Json | RecordFormat::Html)
+    }
+
+    /// The correlation of a window; the last ones are kept.
+    pub(super) fn curve(
+        &mut self,
+        window: Window,
+        row: &Row,
+        stocks: &Stocks,
+        points: &[(f64, f64)],
+    ) {
+        if self.curves.len() == MOST_CURVES {
+            self.curves.remove(0);
+        }
+        let mut record = row_record(window, row, stocks);
+        record["peak_ns"] = record["delay_ns"].take();
+        record["lags_ns"] = points.iter().map(|point| point.0).collect();
+        record["values"] = points.iter().map(|point| point.1).collect();
+        self.curves.push(record);
+    }
+
     /// Adds lines to the text, and values to the record.
     pub(super) fn extend(&mut self, text: String, values: Value) {
         self.more = (text, values);
@@ -213,7 +241,7 @@ impl<'a> Report<'a> {
             self.output.result(&text, record)?;
         }
         let fails = self.arguments.fail_on_shift && !self.shifts.is_empty();
-        self.output.finish_with(|_| String::new())?;
+        self.output.finish_with(pages::delay)?;
         if points.is_empty() {
             tell(
                 "no window has an estimate: try a longer --window, --pool, another --method, or a larger --max-lag",
@@ -266,7 +294,7 @@ impl<'a> Report<'a> {
             "method": self.method,
             "settings": self.arguments.settings(),
             "confidence": CONFIDENCE,
-            "window_ns": nanos_of(self.arguments.window),
+            "window_ns": self.arguments.window_ns(),
             "changes": summary.changes,
             "losses": summary.losses,
             "refusals": self.refusals,
@@ -281,7 +309,7 @@ impl<'a> Report<'a> {
             "rows": rows,
             "windows": std::mem::take(&mut self.windows),
             "windows_left_out": self.windows_left_out,
-            "correlations": [],
+            "correlations": std::mem::take(&mut self.curves),
             "matrix": null,
         });
         if let (Some(record), Value::Object(more)) = (record.as_object_mut(), self.more.1.take()) {
@@ -350,8 +378,8 @@ fn heading(arguments: &DelayArguments, method: &str, clock: FeedClock) -> String
         "{} behind {}: {method}, windows of {}, delays up to {}, by {}\n{:<30}{:>6}{:>9}{:>9}{:>12}  {:<26}{:>10}{:>10}\n",
         second,
         first,
-        time_text(nanos_of(arguments.window) as f64),
-        time_text(arguments.max_lag_ns() as f64),
+        time_text(arguments.window_ns() as f64),
+        time_text(arguments.method.max_lag_ns() as f64),
         match clock {
             FeedClock::Event => "the exchange's time (ts_event)",
             FeedClock::Receive => "receive time (ts_recv)",
@@ -519,7 +547,7 @@ fn shift_record(shift: &Shift) -> Value {
     })
 }
 
-fn clock_name(clock: FeedClock) -> &'static str {
+pub(super) fn clock_name(clock: FeedClock) -> &'static str {
     match clock {
         FeedClock::Event => "event",
         FeedClock::Receive => "receive",

@@ -5,13 +5,14 @@
 
 use std::time::Duration;
 
-use nanotape_delay::{Combined, Combiner, Estimate, Estimator, NoEstimate, Series, Window};
+use nanotape_delay::{
+    Combined, Combiner, Estimate, Estimator, Job, NoEstimate, Series, Window, estimate_all,
+};
 use nanotape_tape::{Deadline, ShutdownFlag};
 
 use super::{
     Attribute, DelayArguments,
     feed::{Doubt, Feed, Stocks},
-    nanos_of,
     report::Report,
 };
 
@@ -43,7 +44,8 @@ pub(super) struct Windows<'a> {
     second: Feed,
     stocks: Stocks,
     attributes: Vec<Attribute>,
-    estimator: Box<dyn Estimator>,
+    estimators: Vec<Box<dyn Estimator>>,
+    shown: Shown,
     /// The next window to be closed; `None` before the first change.
     next: Option<Window>,
     rows: Vec<Row>,
@@ -57,16 +59,17 @@ impl<'a> Windows<'a> {
         interrupt: &'a ShutdownFlag,
         (first, second): (Feed, Feed),
         attributes: Vec<Attribute>,
-        estimator: Box<dyn Estimator>,
+        estimators: Vec<Box<dyn Estimator>>,
     ) -> Self {
         Self {
             arguments,
             interrupt,
             first,
             second,
-            stocks: Stocks::new(arguments.pool || arguments.is_by_number()),
+            stocks: Stocks::new(arguments.pool || arguments.method.is_by_number()),
             attributes,
-            estimator,
+            estimators,
+            shown: Shown::default(),
             next: None,
             rows: Vec::new(),
             estimates: Vec::new(),
@@ -118,16 +121,16 @@ impl<'a> Windows<'a> {
             Some(window) => window,
             None => {
                 let begin_ns = first.first_ns?.max(second.first_ns?);
-                let every_ns = self.every_ns();
+                let every_ns = self.arguments.every_ns();
                 let from_ns = begin_ns.div_euclid(every_ns) * every_ns;
-                *self.next.insert(Window::new(from_ns, self.window_ns()))
+                *self.next.insert(Window::new(from_ns, self.arguments.window_ns()))
             }
         };
         // What lies after the last record of a feed says nothing.
         if window.from_ns > first.read_ns.min(second.read_ns) {
             return None;
         }
-        let needed_ns = window.until_ns.saturating_add(self.max_lag_ns());
+        let needed_ns = window.until_ns.saturating_add(self.arguments.method.max_lag_ns());
         let (first_ns, second_ns) = (self.first.read_ns(), self.second.read_ns());
         let is_passed = first_ns >= needed_ns && second_ns >= needed_ns;
         let is_overdue = self.arguments.follow
@@ -136,7 +139,11 @@ impl<'a> Windows<'a> {
     }
 
     fn close(&mut self, window: Window, report: &mut Report<'_>) -> anyhow::Result<()> {
-        self.estimate(window);
+        if let (None, Some(moment)) = (self.shown.at_ns, self.arguments.show) {
+            let at = moment.at(&self.first.name, self.first.midnight_ns())?;
+            self.shown.at_ns = Some(i64::try_from(at).unwrap_or(i64::MAX));
+        }
+        self.estimate(window, report);
         self.estimates.clear();
         self.estimates.extend(self.rows.iter().filter_map(|row| match row.outcome {
             Outcome::Estimate(estimate) => Some(estimate),
@@ -146,9 +153,12 @@ impl<'a> Windows<'a> {
         if !self.rows.is_empty() {
             report.window(window, &self.rows, combined, &self.stocks)?;
         }
-        let next = Window::new(window.from_ns.saturating_add(self.every_ns()), self.window_ns());
+        let next = Window::new(
+            window.from_ns.saturating_add(self.arguments.every_ns()),
+            self.arguments.window_ns(),
+        );
         self.next = Some(next);
-        let before_ns = next.from_ns.saturating_sub(self.max_lag_ns());
+        let before_ns = next.from_ns.saturating_sub(self.arguments.method.max_lag_ns());
         for content in [&mut self.first.content, &mut self.second.content] {
             content.forget(before_ns, next.from_ns);
         }
@@ -156,10 +166,11 @@ impl<'a> Windows<'a> {
     }
 
     /// Fills the rows of a window.
-    fn estimate(&mut self, window: Window) {
+    fn estimate(&mut self, window: Window, report: &mut Report<'_>) {
         let (first, second) = (&self.first.content, &self.second.content);
-        let needed = window.widened(self.arguments.max_lag_ns());
+        let needed = window.widened(self.arguments.method.max_lag_ns());
         self.rows.clear();
+        let (mut jobs, mut places) = (Vec::new(), Vec::new());
         for &stock in &first.active {
             let Some(other) = second.stocks.get(stock) else { continue };
             let doubt = first.doubt(stock, window).or_else(|| second.doubt(stock, needed));
@@ -169,28 +180,69 @@ impl<'a> Windows<'a> {
                 if one.changes().within(window).is_empty() || other.changes().is_empty() {
                     continue;
                 }
-                let outcome = match doubt {
-                    Some(doubt) => Outcome::LeftOut(doubt),
-                    None => match self.estimator.estimate(one.changes(), other.changes(), window) {
-                        Ok(estimate) => Outcome::Estimate(estimate),
-                        Err(refused) => Outcome::Refused(refused),
-                    },
-                };
-                self.rows.push(Row { stock, attribute, outcome });
+                match doubt {
+                    Some(doubt) => {
+                        let outcome = Outcome::LeftOut(doubt);
+                        self.rows.push(Row { stock, attribute, outcome });
+                    }
+                    None => {
+                        places.push((stock, attribute));
+                        jobs.push(Job { first: one.changes(), second: other.changes(), window });
+                    }
+                }
             }
         }
+        let answers = estimate_all(&jobs, &mut self.estimators);
+        let rows = places.iter().zip(answers).map(|(&(stock, attribute), answer)| {
+            let outcome = answer.map_or_else(Outcome::Refused, Outcome::Estimate);
+            Row { stock, attribute, outcome }
+        });
+        let from = self.rows.len();
+        self.rows.extend(rows);
+        if report.has_curves() {
+            self.shown.look(&jobs, &self.rows[from..], &mut self.estimators[0], |row, curve| {
+                report.curve(window, row, &self.stocks, curve);
+            });
+        }
     }
+}
 
-    fn window_ns(&self) -> i64 {
-        nanos_of(self.arguments.window).max(1)
-    }
+/// The windows whose correlation is kept for the page.
+#[derive(Default)]
+struct Shown {
+    /// The moment that was asked for, in ns.
+    at_ns: Option<i64>,
+    /// The largest support so far, without such a moment.
+    most: usize,
+    points: Vec<(f64, f64)>,
+}
 
-    fn every_ns(&self) -> i64 {
-        let every = self.arguments.every.unwrap_or(self.arguments.window);
-        nanos_of(every).max(1)
-    }
-
-    fn max_lag_ns(&self) -> i64 {
-        self.arguments.max_lag_ns()
+impl Shown {
+    fn look(
+        &mut self,
+        jobs: &[Job<'_>],
+        rows: &[Row],
+        estimator: &mut Box<dyn Estimator>,
+        mut keep: impl FnMut(&Row, &[(f64, f64)]),
+    ) {
+        for (job, row) in jobs.iter().zip(rows) {
+            let is_shown = match self.at_ns {
+                Some(at_ns) => (job.window.from_ns..job.window.until_ns).contains(&at_ns),
+                None => matches!(row.outcome, Outcome::Estimate(at) if at.support > self.most),
+            };
+            if !is_shown {
+                continue;
+            }
+            if let Outcome::Estimate(at) = row.outcome {
+                self.most = self.most.max(at.support);
+            }
+            // Other windows came after it on the same estimator.
+            let _ = estimator.estimate(job.first, job.second, job.window);
+            self.points.clear();
+            estimator.curve(&mut self.points);
+            if !self.points.is_empty() {
+                keep(row, &self.points);
+            }
+        }
     }
 }

@@ -1,0 +1,171 @@
+//! `--method` and its options: the estimator of a window.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use nanotape_console::values::{duration, nanos, nanos_text};
+use nanotape_delay::{
+    Estimator, LeadLag, LeadLagSettings, MatchSequence, MatchValue, MatchValueSettings, Padding,
+    Signal, Weighting, Xcorr, XcorrSettings,
+};
+use serde_json::{Value, json};
+
+use super::nanos_of;
+
+#[derive(Args, Debug)]
+pub(super) struct MethodArguments {
+    /// How the delay is estimated
+    #[arg(long, value_name = "METHOD", value_enum, default_value_t)]
+    pub(super) method: Method,
+
+    /// Length of a window [default: 1s; of xcorr and gcc-phat 64ms, of lead-lag 10m]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    window: Option<Duration>,
+
+    /// The largest delay that is looked for, in both directions [default: 5ms; of lead-lag 1s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    max_lag: Option<Duration>,
+
+    /// For match-value: width of a bin, about the jitter of the delay
+    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
+    bin: Duration,
+
+    /// For xcorr and gcc-phat: length of a cell, from 100ns to 1ms
+    #[arg(long, value_name = "TIME", default_value = "4us", value_parser = duration)]
+    grid: Duration,
+
+    /// For xcorr and gcc-phat: standard deviation of the smoothing of each side
+    #[arg(long, value_name = "TIME", default_value = "15us", value_parser = duration)]
+    smoothing: Duration,
+
+    /// For xcorr and gcc-phat: what is correlated
+    #[arg(long, value_name = "SIGNAL", value_enum, default_value_t)]
+    signal: SignalChoice,
+
+    /// For lead-lag: the seed of its draws
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(super) enum Method {
+    /// The densest difference of times between equal values
+    #[default]
+    MatchValue,
+    /// The difference of times between equal numbers of messages
+    MatchSequence,
+    /// The peak of the cross-correlation
+    Xcorr,
+    /// The same with all frequencies alike (phase transform)
+    GccPhat,
+    /// The lag at which the moves of one explain the other's: for two instruments
+    LeadLag,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum SignalChoice {
+    /// The changes of the value, each at its time
+    #[default]
+    Differences,
+    /// The value itself, over a circular window, as published for JayBeams
+    Levels,
+}
+
+impl MethodArguments {
+    pub(super) fn is_by_number(&self) -> bool {
+        self.method == Method::MatchSequence
+    }
+
+    pub(super) fn window(&self) -> Duration {
+        self.window.unwrap_or(match self.method {
+            Method::MatchValue | Method::MatchSequence => Duration::from_secs(1),
+            Method::Xcorr | Method::GccPhat => Duration::from_millis(64),
+            Method::LeadLag => Duration::from_secs(600),
+        })
+    }
+
+    pub(super) fn max_lag(&self) -> Duration {
+        self.max_lag.unwrap_or(match self.method {
+            Method::LeadLag => Duration::from_secs(1),
+            _ => Duration::from_millis(5),
+        })
+    }
+
+    pub(super) fn max_lag_ns(&self) -> i64 {
+        nanos_of(self.max_lag())
+    }
+
+    /// The options of the method, as they are typed.
+    pub(super) fn settings(&self) -> Value {
+        let text = |time: Duration| nanos_text(nanos(time));
+        let mut settings = json!({
+            "window": text(self.window()),
+            "max-lag": text(self.max_lag()),
+        });
+        match self.method {
+            Method::MatchSequence => {}
+            Method::MatchValue => settings["bin"] = text(self.bin).into(),
+            Method::Xcorr | Method::GccPhat => {
+                settings["grid"] = text(self.grid).into();
+                settings["smoothing"] = text(self.smoothing).into();
+                settings["signal"] = match self.signal {
+                    SignalChoice::Differences => "differences".into(),
+                    SignalChoice::Levels => "levels".into(),
+                };
+            }
+            Method::LeadLag => settings["seed"] = self.seed.into(),
+        }
+        settings
+    }
+
+    /// The settings of a search for leads.
+    pub(super) fn lead_lag(&self) -> LeadLagSettings {
+        LeadLagSettings {
+            max_lag_ns: self.max_lag_ns(),
+            seed: self.seed,
+            ..LeadLagSettings::default()
+        }
+    }
+
+    /// An estimator.
+    pub(super) fn estimator(&self) -> anyhow::Result<Box<dyn Estimator>> {
+        Ok(match self.method {
+            Method::MatchSequence => Box::new(MatchSequence::new(self.max_lag_ns())),
+            Method::MatchValue => Box::new(MatchValue::new(MatchValueSettings {
+                max_lag_ns: self.max_lag_ns(),
+                bin_ns: nanos_of(self.bin),
+                ..MatchValueSettings::default()
+            })),
+            Method::LeadLag => Box::new(LeadLag::new(self.lead_lag())),
+            Method::Xcorr | Method::GccPhat => {
+                let settings = XcorrSettings {
+                    grid_ns: nanos_of(self.grid),
+                    window_ns: nanos_of(self.window()),
+                    max_lag_ns: self.max_lag_ns(),
+                    ..self.correlated()
+                };
+                Box::new(Xcorr::new(settings).context("the settings of --method")?)
+            }
+        })
+    }
+
+    fn correlated(&self) -> XcorrSettings {
+        let weighting = match self.method {
+            Method::GccPhat => Weighting::Phat,
+            _ => Weighting::None,
+        };
+        let usual = XcorrSettings { weighting, ..XcorrSettings::default() };
+        match self.signal {
+            SignalChoice::Differences => {
+                XcorrSettings { smoothing_ns: nanos_of(self.smoothing), ..usual }
+            }
+            SignalChoice::Levels => XcorrSettings {
+                signal: Signal::Levels,
+                padding: Padding::Circular,
+                smoothing_ns: 0,
+                ..usual
+            },
+        }
+    }
+}
