@@ -2,7 +2,10 @@
 
 use core::{fmt, str::FromStr};
 
+use nanotape_types::Symbol;
 use thiserror::Error;
+
+use super::universe::Universe;
 
 /// Messages that every day has: six system events and the circuit breaker's levels.
 const MESSAGES_PER_DAY: u64 = 7;
@@ -27,6 +30,11 @@ impl MarketConfig {
     /// The fewest messages of a valid day of `symbols` stocks, without any orders.
     pub const fn minimum_messages(symbols: u16) -> u64 {
         MESSAGES_PER_DAY + MESSAGES_PER_STOCK * symbols as u64
+    }
+
+    /// The symbols of the stocks, in the order of their locates, from 1.
+    pub fn stock_symbols(&self) -> Vec<Symbol> {
+        Universe::new(self.symbols, self.seed).listings.iter().map(|stock| stock.symbol).collect()
     }
 
     /// Checks that a day can be made of this.

@@ -3,8 +3,9 @@
 //! non-synchronous data" (Bernoulli 19(2), 2013).
 //!
 //! A leader's mid price is a Brownian motion `X(t)`. Its follower's is `rho X(t - lead) +
-//! sqrt(1 - rho^2) W(t)`, `W` another. Each instrument is observed at the times of a Poisson process
-//! of its own, exactly: the path is drawn at the union of the times of both, so no grid is involved.
+//! sqrt(1 - rho^2) W(t)`, `W` another. Each instrument is observed at the times of a Poisson
+//! process of its own, exactly: the path is drawn at the union of the times of both, so no grid is
+//! involved.
 
 use core::{cmp::Reverse, fmt, str::FromStr};
 use std::collections::BinaryHeap;

@@ -7,14 +7,23 @@
 //! MarketConfig -> universe        stocks, and how much each trades
 //!              -> session_events  times of announcements
 //!              -> arrivals        arrival times of orders     --> order_flow --> tape --> bytes
+//!
+//! QuoteStream, WaveStream, LeadStream --> QuoteUpdate --> SecondFeed --> ShownUpdate, and Truth
+//!                                             |                              |
+//!                                             +--> QuoteDay --> bytes <------+
 //! ```
 //!
 //! A day has exactly the configured number of messages, follows every rule of a feed, and ends with
 //! all books empty. It has the statistics of a real day: mix of messages, distances from the
 //! inside, bursts, lifetimes. [`Measurement`] checks that from the bytes alone.
 //!
+//! The second row makes inputs of known truth for estimators of delays and leads: quotes with
+//! clustered arrivals, waves, and pairs of prices; a second feed of them, with the delay of each
+//! update; and days whose books show them.
+//!
 //! The same configuration gives the same bytes on every machine: one generator with our own
-//! sampling, integers and IEEE arithmetic only, and no random order of iteration.
+//! sampling, integers, IEEE arithmetic and two functions in pure Rust, and no random order of
+//! iteration.
 //!
 //! Bounds: memory follows the live orders, about 4 % of the messages at about 50 bytes each, plus a
 //! fixed programme of a few entries per stock. Time per message is constant.

@@ -1,8 +1,8 @@
 //! A whole valid day whose books show given quotes and nothing else.
 //!
 //! Each side of a stock has one order, which enters, is replaced, cancelled in part and deleted so
-//! that the inside is the quote. Stocks, locates and the events of the day are those of the synthetic
-//! market with the same configuration; trading is never halted.
+//! that the inside is the quote. Stocks, locates and the events of the day are those of the
+//! synthetic market with the same configuration; trading is never halted.
 
 use core::iter::Peekable;
 

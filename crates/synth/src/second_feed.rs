@@ -32,6 +32,8 @@ use super::{
 const LOST_AT_ONCE: f64 = 8.0;
 /// The first foreign update of a stock whose rate is unknown comes after this mean time.
 const FIRST_GAP: f64 = 1e6;
+/// No foreign update comes later than a minute after the one that it follows.
+const LONGEST_GAP: f64 = 6e10;
 /// One foreign update in so many is better by a tick, if the spread has room for it.
 const BETTER_ONE_IN: u64 = 4;
 
@@ -230,7 +232,7 @@ impl SecondFeed {
             1 => FIRST_GAP,
             updates => update.time_ns.saturating_sub(behind.first_ns) as f64 / (updates - 1) as f64,
         };
-        let gap = 1 + (self.venues.exponential() * mean) as u64;
+        let gap = 1 + (self.venues.exponential() * mean).min(LONGEST_GAP) as u64;
         self.foreign_count += 1;
         let at_ns = at_ns.saturating_add(gap);
         self.foreign.push(Reverse((at_ns, self.foreign_count, update.stock)));

@@ -50,6 +50,7 @@ mod stats;
 mod structures;
 mod study;
 mod support;
+mod synth;
 mod tap;
 mod terminals;
 mod time_travel;
