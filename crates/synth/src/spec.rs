@@ -98,7 +98,7 @@ pub(super) fn decimal(text: &str, scale: i64) -> Option<i64> {
     let parts = 10i128.pow(fraction.len() as u32);
     let number = whole.parse::<u64>().ok().map(i128::from)? * parts;
     let number = number + if fraction.is_empty() { 0 } else { fraction.parse::<i128>().ok()? };
-    let scaled = number * i128::from(scale);
+    let scaled = number.checked_mul(i128::from(scale))?;
     let value = i64::try_from(scaled / parts).ok().filter(|_| scaled % parts == 0)?;
     Some(if negative { -value } else { value })
 }

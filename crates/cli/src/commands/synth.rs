@@ -55,9 +55,9 @@ names, not in ITCH messages.
   symbols=ABC:XYZ      only these stocks
 The second day keeps its order: an update waits for the one before it.
 
---truth writes, for each window of the first day's time, quantiles of the delays with which the
-second day shows its updates, and counts of updates by what became of them. With --leads it writes
-the pairs.
+--truth writes a row for each window of the first day's time that has updates: quantiles of the delays
+with which the second day shows them, and how many it shows, conflates and loses. With --leads it
+writes the pairs.
 
 --wave gives the best bid of a stock the shares of a wave: a square of 1,600 and 100 shares, or a
 triangle from 100 to 1,700 in 16 steps. Also square:2ms,stocks=4. --leads gives pairs of instruments

@@ -190,7 +190,7 @@ fn waves_have_their_period_in_both_days() {
         let days =
             Days::new("synth-wave", "delay=350us", &["--wave", wave, "--hours", "10:00-10:00:02"]);
         let changes = |day: &str| -> usize { insides(day).values().map(Vec::len).sum() };
-        // Stocks begin a part of a period apart; offers enter once, and all orders leave at the end.
+        // Stocks begin a part of a period apart; offers enter once, and orders leave at the end.
         let count = changes(&days.first) as i64;
         assert!((count - 2 * per_second).abs() <= 40, "{wave}: {count}");
         assert_eq!(changes(&days.second) as i64, count);

@@ -56,8 +56,9 @@ pub struct SecondFeedSpec {
     /// more, `z` standard normal: lognormal, with the median 0 and a tail of late updates. Nine in
     /// ten are between -0.56 and 1.28 times the scale.
     pub jitter_ns: i64,
-    /// `conflate`: the share of updates that the second feed does not show by themselves, each
-    /// chosen independently. The next update of the stock stands for it.
+    /// `conflate`: the share of updates that the second feed does not show by themselves; the next
+    /// update of the stock stands for them. Each is chosen independently, so that the share is the
+    /// same at every rate and delay.
     pub conflate: Share,
     /// `foreign`: updates of other venues, as a share of the updates that are shown.
     pub foreign: Share,
@@ -170,5 +171,57 @@ impl fmt::Display for SecondFeedSpec {
             write!(f, "{}{symbol}", if index == 0 { ",symbols=" } else { ":" })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    fn any_spec(rng: &mut Rng) -> SecondFeedSpec {
+        let signed = |rng: &mut Rng, most: i64| {
+            let scale = 10u64.pow(rng.below(11) as u32).min(most as u64);
+            (rng.below(scale + 1) as i64) * if rng.below(2) == 0 { 1 } else { -1 }
+        };
+        let share = |rng: &mut Rng| Share::of_a_million(rng.below(400_000) as u32);
+        let swings = rng.below(2) == 0;
+        let symbols = (0..rng.below(3)).map(symbol).collect();
+        SecondFeedSpec {
+            delay_ns: signed(rng, LONGEST_NS),
+            drift_ns_per_h: signed(rng, STEEPEST_NS_PER_H),
+            swing_ns: if swings { signed(rng, LONGEST_NS) } else { 0 },
+            swing_period_ns: if swings { 2 + rng.below(1 << 40) as i64 } else { 0 },
+            jitter_ns: signed(rng, LONGEST_NS).abs(),
+            conflate: share(rng),
+            foreign: share(rng),
+            lost: share(rng),
+            shape: FeedShape::Inside,
+            symbols,
+        }
+    }
+
+    fn symbol(number: u64) -> Symbol {
+        Symbol::new([b'A' + number as u8, b'.', b'B', b' ', b' ', b' ', b' ', b' '])
+    }
+
+    #[test]
+    fn any_specification_is_that_of_its_text_and_no_text_panics() {
+        let mut rng = Rng::new(17, 0);
+        for _ in 0..2_000 {
+            let spec = any_spec(&mut rng);
+            let text = spec.to_string();
+            assert_eq!(text.parse(), Ok(spec), "{text}");
+            let mut bytes = text.into_bytes();
+            for _ in 0..rng.between(1, 4) {
+                let at = rng.below(bytes.len() as u64) as usize;
+                bytes[at] = b"0123456789.,=%/-:smunhdelay"[rng.below(27) as usize];
+            }
+            // A text with errors is refused, or is another specification.
+            if let Ok(other) = str::from_utf8(&bytes).unwrap_or_default().parse::<SecondFeedSpec>()
+            {
+                assert_eq!(other.to_string().parse(), Ok(other));
+            }
+        }
     }
 }

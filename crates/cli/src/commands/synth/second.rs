@@ -1,13 +1,19 @@
 //! The second day: what a feed of known delay shows of the first.
 
-use std::io::{self, Write as _};
+use std::{
+    io::{self, Write as _},
+    ops::ControlFlow,
+};
 
-use nanotape_book::{Books, DefaultBooks};
-use nanotape_feed::book_event;
-use nanotape_synth::{Fate, FeedShape, MarketConfig, Quote, QuoteDay, QuoteUpdate, SecondFeed};
-use nanotape_synth::{SecondFeedSpec, ShownUpdate};
-use nanotape_types::{Side, StockLocate};
-use nanotape_wire::itch50::Message;
+use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, Outcome, PriceLevels};
+use nanotape_feed::DaySource;
+use nanotape_market::{MarketEvent, Position};
+use nanotape_plant::{BookEngine, Observer};
+use nanotape_synth::{
+    Fate, FeedShape, MarketConfig, Quote, QuoteDay, QuoteUpdate, SecondFeed, SecondFeedSpec,
+    ShownUpdate,
+};
+use nanotape_types::Side;
 
 use super::truth::TruthRows;
 use crate::output::Output;
@@ -29,7 +35,7 @@ enum Shows {
 }
 
 struct Insides {
-    books: DefaultBooks,
+    engine: BookEngine<DefaultBooks>,
     day: QuoteDay,
     /// Reused.
     shown: Vec<ShownUpdate>,
@@ -50,8 +56,8 @@ impl Second {
             FeedShape::Copy => (feed, Shows::Copy),
             FeedShape::Inside => {
                 let day = QuoteDay::new(market, &spec.symbols)?;
-                let books = Books::with_capacity(0);
-                let insides = Insides { books, day, shown: Vec::new(), bytes: Vec::new() };
+                let engine = BookEngine::new(DefaultBooks::with_capacity(0));
+                let insides = Insides { engine, day, shown: Vec::new(), bytes: Vec::new() };
                 (feed.not_before(QuoteDay::OPENS_NS), Shows::Inside(Box::new(insides)))
             }
         };
@@ -59,27 +65,31 @@ impl Second {
     }
 
     /// Takes the next whole records of the first day, and may change them.
-    pub(super) fn add(&mut self, records: &mut [u8]) -> io::Result<()> {
+    pub(super) fn add(&mut self, records: &mut [u8]) -> anyhow::Result<()> {
         let Self { feed, shows, output, truth } = self;
-        let truth = &mut |time_ns, stock, fate| match truth {
-            Some(truth) => truth.add(time_ns, stock, fate),
-            None => Ok(()),
+        let Shows::Inside(insides) = shows else {
+            let mut result = Ok(());
+            feed.delay_records(records, |locate, time_ns, delay_ns| {
+                // Locate 0 is no stock.
+                if let (Ok(()), Some(stock), Some(truth)) =
+                    (&result, locate.checked_sub(1), truth.as_mut())
+                {
+                    let fate = Fate::Shown { delay_ns, foreign_follows: false };
+                    result = truth.add(time_ns, stock, fate);
+                }
+            });
+            result?;
+            return Ok(output.write_all(records)?);
         };
-        match shows {
-            Shows::Inside(insides) => insides.add(feed, records, output, truth),
-            Shows::Copy => {
-                let mut result = Ok(());
-                feed.delay_records(records, |locate, time_ns, delay_ns| {
-                    // Locate 0 is no stock.
-                    if let (Ok(()), Some(stock)) = (&result, locate.checked_sub(1)) {
-                        let fate = Fate::Shown { delay_ns, foreign_follows: false };
-                        result = truth(time_ns, stock, fate);
-                    }
-                });
-                result?;
-                output.write_all(records)
-            }
-        }
+        let Insides { engine, day, shown, bytes } = &mut **insides;
+        let mut showing = Showing { feed, day, shown, truth, result: Ok(()) };
+        let mut source = DaySource::memory("the first day", records.to_vec());
+        engine.run(&mut source, &mut showing, |_| ())?;
+        showing.result?;
+        day.drain(bytes);
+        output.write_all(bytes)?;
+        bytes.clear();
+        Ok(())
     }
 
     /// Completes the day and the truth.
@@ -97,52 +107,52 @@ impl Second {
     }
 }
 
-impl Insides {
-    fn add(
+/// Shows each inside that changes.
+struct Showing<'a> {
+    feed: &'a mut SecondFeed,
+    day: &'a mut QuoteDay,
+    shown: &'a mut Vec<ShownUpdate>,
+    truth: &'a mut Option<TruthRows>,
+    result: io::Result<()>,
+}
+
+impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Showing<'_> {
+    #[inline]
+    fn after(
         &mut self,
-        feed: &mut SecondFeed,
-        records: &[u8],
-        output: &mut Output,
-        truth: &mut impl FnMut(u64, u16, Fate) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut rest = records;
-        while let Some((length, after)) = rest.split_first_chunk() {
-            let length = usize::from(u16::from_be_bytes(*length)).min(after.len());
-            let (message, after) = after.split_at(length);
-            rest = after;
-            let Some(update) = self.changed(message) else { continue };
-            let fate = feed.push(&update, &mut self.shown);
-            truth(update.time_ns, update.stock, fate)?;
-            self.shown.drain(..).for_each(|shown| self.day.push(&shown.update));
-        }
-        self.day.drain(&mut self.bytes);
-        output.write_all(&self.bytes)?;
-        self.bytes.clear();
-        Ok(())
-    }
-
-    /// The inside after a message that changed it, of a stock that the second day has.
-    fn changed(&mut self, message: &[u8]) -> Option<QuoteUpdate> {
-        let message = Message::decode(message).ok()?;
-        let event = book_event(&message)?;
-        let outcome = self.books.apply(event);
-        let stock = outcome.stock_locate.get().checked_sub(1)?;
-        let is_wanted = outcome.inside_changed && self.day.symbol(stock).is_some();
-        let time_ns = message.timestamp().filter(|_| is_wanted)?.get();
-        Some(QuoteUpdate { time_ns, stock, quote: self.quote(outcome.stock_locate) })
-    }
-
-    fn quote(&self, locate: StockLocate) -> Quote {
-        let inside = self.books.book(locate).inside();
-        let side = |side| {
-            let quote = inside.side(side);
-            let shares = quote.map_or(0, |quote| quote.shares.get());
-            let price = quote.map_or(0, |quote| quote.price.get());
-            // A day file has no larger order.
-            (price, u32::try_from(shares).unwrap_or(u32::MAX))
+        engine: &BookEngine<Books<L, S>>,
+        _: Position,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
+    ) -> ControlFlow<()> {
+        let stock = event.instrument.get().checked_sub(1);
+        let stock = stock.filter(|&stock| self.day.symbol(stock).is_some());
+        let (Some(outcome), Some(stock), Some(time)) = (outcome, stock, event.time) else {
+            return ControlFlow::Continue(());
         };
-        let ((bid_price, bid_shares), (offer_price, offer_shares)) =
-            (side(Side::Buy), side(Side::Sell));
-        Quote { bid_price, bid_shares, offer_price, offer_shares }
+        if !outcome.inside_changed {
+            return ControlFlow::Continue(());
+        }
+        let quote = quote_of(engine.books().book(event.instrument).inside());
+        let update = QuoteUpdate { time_ns: time.get(), stock, quote };
+        let fate = self.feed.push(&update, self.shown);
+        self.shown.drain(..).for_each(|shown| self.day.push(&shown.update));
+        if let Some(truth) = self.truth {
+            self.result = truth.add(update.time_ns, stock, fate);
+        }
+        if self.result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
+}
+
+fn quote_of(inside: Inside) -> Quote {
+    let side = |side| {
+        let quote = inside.side(side);
+        let shares = quote.map_or(0, |quote| quote.shares.get());
+        // A day file has no larger order.
+        let shares = u32::try_from(shares).unwrap_or(u32::MAX);
+        (quote.map_or(0, |quote| quote.price.get()), shares)
+    };
+    let ((bid_price, bid_shares), (offer_price, offer_shares)) =
+        (side(Side::Buy), side(Side::Sell));
+    Quote { bid_price, bid_shares, offer_price, offer_shares }
 }
