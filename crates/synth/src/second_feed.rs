@@ -156,7 +156,7 @@ impl SecondFeed {
         }
         let at_ns = self.in_order(update.time_ns, delay_ns);
         self.show_foreign(at_ns, shown);
-        let delay_ns = at_ns as i64 - update.time_ns as i64;
+        let delay_ns = at_ns.wrapping_sub(update.time_ns) as i64;
         let own = QuoteUpdate { time_ns: at_ns, ..*update };
         shown.push(ShownUpdate { update: own, delay_ns: Some(delay_ns) });
         if update.quote.bid_shares > 0 || update.quote.offer_shares > 0 {

@@ -28,7 +28,7 @@ impl SecondFeed {
             let delay_ns = self.delay_at(time_ns);
             let at_ns = self.in_order(time_ns, delay_ns).min(NanosSinceMidnight::MAX.get());
             *time = NanosSinceMidnight::new(at_ns).unwrap_or_default().to_be_bytes();
-            each(u16::from_be_bytes([*high, *low]), time_ns, at_ns as i64 - time_ns as i64);
+            each(u16::from_be_bytes([*high, *low]), time_ns, at_ns.wrapping_sub(time_ns) as i64);
             start += 2 + length;
         }
         start == records.len()
