@@ -1,9 +1,10 @@
 //! The median of differences with an interval that holds for any distribution.
 //!
-//! From six differences on, the ends are order statistics: the ranks of a binomial distribution around the middle.
-//! Differences that follow each other often resemble each other, because a queue delays several
-//! messages together. The ranks are therefore those of fewer observations: the number is divided by
-//! the sum of the autocorrelations of the signs about the median (Bartlett's weights).
+//! From six differences on, the ends are order statistics: the ranks of a binomial distribution
+//! around the middle. Differences that follow each other often resemble each other, because a queue
+//! delays several messages together. The ranks are therefore those of fewer observations: the
+//! number is divided by the sum of the autocorrelations of the signs about the median (Bartlett's
+//! weights).
 
 use std::cmp::Ordering;
 
