@@ -113,11 +113,13 @@
       groups.get(name).push(one);
     }
     if (groups.size === 0) return null;
-    const names = [...groups.keys()];
+    const estimates = (name) => groups.get(name).filter((one) => Lab.num(one.delay_ns) !== null).length;
+    const names = [...groups.keys()].sort((one, two) => estimates(two) - estimates(one));
     const more = Lab.positive(record.windows_left_out);
     return [Lab.el("h4", {}, "Single windows"),
-      more === null ? null : Lab.el("p", { class: "missing" }, "The last " +
-        count(more, "window is", "windows are") + " not in this page, and count in all else."),
+      more === null ? null : Lab.el("p", { class: "missing" }, 
+        count(more, "window is", "windows are") + " not here, most of them with too few changes; " +
+        "they count in all else."),
       chosen("Windows of", names, (index) => {
         const points = groups.get(names[index]).map((one) => windowPoint(record, one));
         const mark = points.length <= 300;
@@ -293,7 +295,7 @@
       [name, String(value)]);
     return Lab.facts([["first input", Lab.text(record.first) || Lab.none],
       ["second input", Lab.text(record.second) || Lab.none],
-      ["times", record.clock === "received" ? "when packets were received"
+      ["times", record.clock === "receive" ? "when packets were received"
         : record.clock === "event" ? "the exchange's" : Lab.none],
       ["method", Lab.text(record.method) || Lab.none],
       ["window", Lab.ns(Lab.num(record.window_ns))],

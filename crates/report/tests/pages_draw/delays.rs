@@ -101,7 +101,7 @@ pub(crate) fn delays() -> Vec<Value> {
         .collect();
     let whole = json!({
         "format": "nanotape-lab", "version": 1, "kind": "delay", "name": "direct.pcap, slow.pcap",
-        "clock": "received", "first": "direct.pcap", "second": "slow.pcap",
+        "clock": "receive", "first": "direct.pcap", "second": "slow.pcap",
         "method": "match-value", "settings": {"max-lag": "2 ms", "bin": "20 us"},
         "window_ns": SPAN,
         "total": {"delay_ns": 366_100.5, "low_ns": 364_000.0, "high_ns": 368_000.0,

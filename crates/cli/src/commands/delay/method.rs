@@ -99,10 +99,7 @@ impl MethodArguments {
     /// The options of the method, as they are typed.
     pub(super) fn settings(&self) -> Value {
         let text = |time: Duration| nanos_text(nanos(time));
-        let mut settings = json!({
-            "window": text(self.window()),
-            "max-lag": text(self.max_lag()),
-        });
+        let mut settings = json!({ "max-lag": text(self.max_lag()) });
         match self.method {
             Method::MatchSequence => {}
             Method::MatchValue => settings["bin"] = text(self.bin).into(),

@@ -1,15 +1,16 @@
 //! What is printed: a line for each window, and at the end the trend, shifts, and tables.
 
+mod record;
+mod text;
+mod totals;
+
 use std::{cmp::Reverse, collections::BTreeMap, fmt::Write as _};
 
-use nanotape_clock::UtcNanos;
 use nanotape_console::{
     records::{Columns, RecordFormat, Records},
     values::{counted_grouped, grouped},
 };
-use nanotape_delay::{
-    CONFIDENCE, Combined, Combiner, Estimate, NoEstimate, Shift, ShiftWatch, Trend, Window, trend,
-};
+use nanotape_delay::{CONFIDENCE, Combined, Shift, ShiftWatch, Trend, Window, trend};
 use nanotape_lab::{pages, text::nanos as time_text};
 use serde_json::{Value, json};
 
@@ -19,6 +20,11 @@ use super::{
     nanos_of,
     windows::{Outcome, Row},
 };
+pub(super) use record::clock_name;
+use record::{put_combined, row_record, shift_record, span_record};
+use text::{heading, interval_text, shift_text, table, window_text};
+use totals::{Span, Total, combined_of, joined, reason, says_nothing, trend_of};
+
 use crate::status::{Status, tell};
 
 /// Windows in a row that a shift lasts for.
@@ -26,8 +32,6 @@ const SHIFT_WINDOWS: usize = 5;
 /// Stocks of the table as text.
 const MOST_STOCKS: usize = 20;
 
-/// Spans of the plot over time: more windows are joined.
-const MOST_SPANS: usize = 2_000;
 /// Single windows in a record; more are counted.
 const MOST_WINDOWS: usize = 20_000;
 
@@ -70,14 +74,6 @@ pub(super) struct Report<'a> {
     more: (String, Value),
 }
 
-/// All series of a window.
-struct Span {
-    window: Window,
-    combined: Option<Combined>,
-    refused: u64,
-    left_out: u64,
-}
-
 /// Both inputs after their end.
 pub(super) struct Summary<'a> {
     pub(super) names: [&'a str; 2],
@@ -85,41 +81,6 @@ pub(super) struct Summary<'a> {
     pub(super) losses: [u64; 2],
     pub(super) stocks: &'a Stocks,
     pub(super) status: Status,
-}
-
-/// The windows of an attribute of a stock.
-#[derive(Default)]
-struct Total {
-    times_ns: Vec<i64>,
-    estimates: Vec<Estimate>,
-    refused: u64,
-    left_out: [u64; 2],
-}
-
-impl Total {
-    fn add(&mut self, window: Window, outcome: &Outcome) {
-        match outcome {
-            Outcome::Estimate(estimate) => {
-                self.times_ns.push(window.middle_ns());
-                self.estimates.push(*estimate);
-            }
-            Outcome::Refused(_) => self.refused += 1,
-            Outcome::LeftOut(doubt) => self.left_out[*doubt as usize] += 1,
-        }
-    }
-
-    fn windows(&self) -> u64 {
-        self.estimates.len() as u64 + self.refused + self.left_out.iter().sum::<u64>()
-    }
-
-    fn join(&mut self, other: &Self) {
-        self.times_ns.extend_from_slice(&other.times_ns);
-        self.estimates.extend_from_slice(&other.estimates);
-        self.refused += other.refused;
-        for (own, other) in self.left_out.iter_mut().zip(other.left_out) {
-            *own += other;
-        }
-    }
 }
 
 impl<'a> Report<'a> {
@@ -172,10 +133,10 @@ impl<'a> Report<'a> {
             match self.format {
                 RecordFormat::Text => {}
                 RecordFormat::Csv => self.output.result("", row_record(window, row, stocks))?,
-                _ if self.windows.len() < MOST_WINDOWS => {
-                    self.windows.push(row_record(window, row, stocks));
+                _ if self.windows.len() == MOST_WINDOWS || says_nothing(&row.outcome) => {
+                    self.windows_left_out += 1;
                 }
-                _ => self.windows_left_out += 1,
+                _ => self.windows.push(row_record(window, row, stocks)),
             }
         }
         if let Some(combined) = combined {
@@ -368,208 +329,5 @@ impl<'a> Report<'a> {
             table(&mut text, "together", std::iter::once(("all".to_owned(), all)));
         }
         text
-    }
-}
-
-fn heading(arguments: &DelayArguments, method: &str, clock: FeedClock) -> String {
-    let first = arguments.first.as_deref().unwrap_or("line A");
-    let second = arguments.second.as_deref().unwrap_or("line B");
-    format!(
-        "{} behind {}: {method}, windows of {}, delays up to {}, by {}\n{:<30}{:>6}{:>9}{:>9}{:>12}  {:<26}{:>10}{:>10}\n",
-        second,
-        first,
-        time_text(arguments.window_ns() as f64),
-        time_text(arguments.method.max_lag_ns() as f64),
-        match clock {
-            FeedClock::Event => "the exchange's time (ts_event)",
-            FeedClock::Receive => "receive time (ts_recv)",
-        },
-        "window",
-        "used",
-        "refused",
-        "left out",
-        "delay",
-        "interval",
-        "p05",
-        "p95",
-    )
-}
-
-fn window_text(span: &Span, combined: &Combined) -> String {
-    format!(
-        "{:<30}{:>6}{:>9}{:>9}{:>12}  {:<26}{:>10}{:>10}\n",
-        UtcNanos::of_unix_ns(span.window.from_ns.max(0) as u64).to_string(),
-        combined.estimates,
-        span.refused,
-        span.left_out,
-        time_text(combined.delay_ns).to_string(),
-        interval_text(combined.low_ns, combined.high_ns),
-        time_text(combined.p05_ns).to_string(),
-        time_text(combined.p95_ns).to_string(),
-    )
-}
-
-fn interval_text(low_ns: f64, high_ns: f64) -> String {
-    format!("{} to {}", time_text(low_ns), time_text(high_ns))
-}
-
-fn shift_text(shift: &Shift) -> String {
-    format!(
-        "SHIFT from {} to {} since {}\n",
-        time_text(shift.before_ns),
-        time_text(shift.after_ns),
-        UtcNanos::of_unix_ns(shift.from_ns.max(0) as u64),
-    )
-}
-
-fn table<'t>(text: &mut String, what: &str, rows: impl Iterator<Item = (String, &'t Total)>) {
-    let _ = writeln!(
-        text,
-        "\n{what:<14}{:>10}{:>10}{:>9}{:>9}{:>12}{:>12}{:>12}  interval of one, median",
-        "windows", "estimates", "refused", "left out", "delay", "p05", "p95",
-    );
-    for (name, total) in rows {
-        let _ = write!(
-            text,
-            "{name:<14}{:>10}{:>10}{:>9}{:>9}",
-            grouped(total.windows()),
-            grouped(total.estimates.len() as u64),
-            grouped(total.refused),
-            grouped(total.left_out.iter().sum()),
-        );
-        if let Some(at) = combined_of(&total.estimates) {
-            let _ = write!(
-                text,
-                "{:>12}{:>12}{:>12}  {}",
-                time_text(at.delay_ns).to_string(),
-                time_text(at.p05_ns).to_string(),
-                time_text(at.p95_ns).to_string(),
-                time_text(width(&total.estimates)),
-            );
-        }
-        text.push('\n');
-    }
-}
-
-/// The median width of the intervals.
-fn width(estimates: &[Estimate]) -> f64 {
-    let mut widths: Vec<f64> =
-        estimates.iter().map(|estimate| estimate.high_ns - estimate.low_ns).collect();
-    widths.sort_by(f64::total_cmp);
-    widths.get(widths.len() / 2).copied().unwrap_or(0.0)
-}
-
-fn row_record(window: Window, row: &Row, stocks: &Stocks) -> Value {
-    let is_of_a_stock = row.attribute.is_of_a_stock();
-    let mut record = json!({
-        "from_ns": window.from_ns,
-        "until_ns": window.until_ns,
-        "symbol": is_of_a_stock.then(|| stocks.name(row.stock)),
-        "attribute": is_of_a_stock.then(|| row.attribute.name()),
-    });
-    match row.outcome {
-        Outcome::Estimate(estimate) => {
-            record["delay_ns"] = estimate.delay_ns.into();
-            record["low_ns"] = estimate.low_ns.into();
-            record["high_ns"] = estimate.high_ns.into();
-            record["support"] = estimate.support.into();
-            record["quality"] = estimate.quality.into();
-        }
-        Outcome::Refused(refused) => record["refused"] = refused.to_string().into(),
-        Outcome::LeftOut(doubt) => record["left_out"] = doubt_name(doubt).into(),
-    }
-    record
-}
-
-fn span_record(span: &Span) -> Value {
-    let mut record = json!({
-        "from_ns": span.window.from_ns,
-        "until_ns": span.window.until_ns,
-        "refused": span.refused,
-        "left_out": span.left_out,
-    });
-    put_combined(&mut record, span.combined);
-    record
-}
-
-/// Adds the members of a combined delay; null without one.
-fn put_combined(record: &mut Value, combined: Option<Combined>) {
-    record["delay_ns"] = combined.map(|at| at.delay_ns).into();
-    record["low_ns"] = combined.map(|at| at.low_ns).into();
-    record["high_ns"] = combined.map(|at| at.high_ns).into();
-    record["p05_ns"] = combined.map(|at| at.p05_ns).into();
-    record["p95_ns"] = combined.map(|at| at.p95_ns).into();
-    record["estimates"] = combined.map_or(0, |at| at.estimates).into();
-}
-
-/// At most so many spans: successive windows are joined.
-fn joined(spans: &[Span]) -> Vec<Span> {
-    let together = spans.len().div_ceil(MOST_SPANS).max(1);
-    let joined = spans.chunks(together).map(|spans| {
-        let delays: Vec<Estimate> =
-            spans.iter().filter_map(|span| span.combined.map(of_combined)).collect();
-        let estimates = spans.iter().filter_map(|span| span.combined).map(|at| at.estimates).sum();
-        let combined = match spans {
-            [only] => only.combined,
-            _ => combined_of(&delays).map(|at| Combined { estimates, ..at }),
-        };
-        let window = Window {
-            from_ns: spans[0].window.from_ns,
-            until_ns: spans[spans.len() - 1].window.until_ns,
-        };
-        let (refused, left_out) =
-            spans.iter().fold((0, 0), |sums, span| (sums.0 + span.refused, sums.1 + span.left_out));
-        Span { window, combined, refused, left_out }
-    });
-    joined.collect()
-}
-
-fn of_combined(at: Combined) -> Estimate {
-    let Combined { delay_ns, low_ns, high_ns, estimates: support, .. } = at;
-    Estimate { delay_ns, low_ns, high_ns, support, quality: 1.0 }
-}
-
-fn combined_of(estimates: &[Estimate]) -> Option<Combined> {
-    Combiner::default().combine(estimates)
-}
-
-fn trend_of(total: &Total) -> Option<Trend> {
-    let delays = total.estimates.iter().map(|estimate| estimate.delay_ns);
-    let points: Vec<_> = total.times_ns.iter().copied().zip(delays).collect();
-    trend(&points)
-}
-
-fn shift_record(shift: &Shift) -> Value {
-    json!({
-        "from_ns": shift.from_ns,
-        "before_ns": shift.before_ns,
-        "after_ns": shift.after_ns,
-    })
-}
-
-pub(super) fn clock_name(clock: FeedClock) -> &'static str {
-    match clock {
-        FeedClock::Event => "event",
-        FeedClock::Receive => "receive",
-    }
-}
-
-fn doubt_name(doubt: Doubt) -> &'static str {
-    match doubt {
-        Doubt::Gap => "gap",
-        Doubt::Taint => "taint",
-    }
-}
-
-/// The kind of a refusal.
-fn reason(refused: &NoEstimate) -> &'static str {
-    match refused {
-        NoEstimate::FewChanges { .. } => "too few changes",
-        NoEstimate::FewMatches { .. } => "too few matches",
-        NoEstimate::WeakPeak { .. } => "the feeds do not resemble each other at any lag",
-        NoEstimate::AmbiguousPeak { .. } => "another lag fits nearly as well",
-        NoEstimate::AtTheEdge { .. } => {
-            "the delay is at the end of the search or beyond (--max-lag)"
-        }
     }
 }
