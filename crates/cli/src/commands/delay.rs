@@ -102,15 +102,6 @@ pub(crate) struct DelayArguments {
     #[arg(long, value_name = "N", value_parser = crate::values::count::<usize>(1..=1_024))]
     threads: Option<usize>,
 
-    /// Which instrument leads which: all pairs of stocks of FIRST, or of FIRST and SECOND, over the
-    /// whole span, by the method lead-lag
-    #[arg(long, conflicts_with_all = ["pool", "follow", "line_a", "attributes"])]
-    matrix: bool,
-
-    /// For --matrix: the share of unrelated pairs that is accepted among those found
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
-    rate: f64,
-
     /// End with status 1 if the delay shifted
     #[arg(long)]
     fail_on_shift: bool,
@@ -226,7 +217,7 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     // The handler turns access to a truncated ring into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
-    if arguments.matrix {
+    if arguments.method.matrix {
         return matrix::run(arguments, &interrupt);
     }
     let (Some(first_name), Some(second_name)) = (&arguments.first, &arguments.second) else {
@@ -278,7 +269,7 @@ impl DelayArguments {
     }
 
     fn chosen_attributes(&self) -> Vec<Attribute> {
-        match (self.method.method, self.attributes.as_slice()) {
+        match (self.method.method(), self.attributes.as_slice()) {
             (Method::MatchSequence, _) => vec![Attribute::Number],
             _ if self.pool => vec![Attribute::All],
             // Moves of different instruments are compared, not their values.
@@ -315,12 +306,6 @@ impl DelayArguments {
         }
         settings
     }
-}
-
-/// A share of more than 0 and less than 1.
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| 0.0 < *share && *share < 1.0);
-    share.ok_or_else(|| "expected a number between 0 and 1, as in 0.05".to_owned())
 }
 
 /// Nanoseconds as times have them.

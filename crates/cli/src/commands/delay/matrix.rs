@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
                 "windows_left_out": 0,
                 "correlations": [],
                 "matrix": {
-                    "false_discovery_rate": arguments.rate,
+                    "false_discovery_rate": arguments.method.rate,
                     "from_ns": span.from_ns,
                     "until_ns": span.until_ns,
                     "max_lag_ns": arguments.method.lead_lag().max_lag_ns,
@@ -144,7 +144,7 @@ impl Pairs {
         };
         let matrix = Matrix {
             settings: arguments.method.lead_lag(),
-            false_discovery_rate: arguments.rate,
+            false_discovery_rate: arguments.method.rate,
             threads: NonZeroUsize::new(arguments.threads()).unwrap_or(NonZeroUsize::MIN),
         };
         let series = |feed, places: &[usize]| -> Vec<Changes<'_>> {
@@ -172,7 +172,7 @@ impl Pairs {
              {:<10}{:<10}{:>12}  {:<28}{:>10}{:>8}{:>12}{:>12}\n",
             grouped(self.pairs.len() as u64),
             grouped(found.len() as u64),
-            arguments.rate,
+            arguments.method.rate,
             "leader",
             "follower",
             "lead",
@@ -199,12 +199,13 @@ impl Pairs {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "{leader:<10}{follower:<10}{:>12}  {:<28}{:>10.3}{ratio:>8.2}{:>12.2e}{:>12.2e}",
+                "{leader:<10}{follower:<10}{:>12}  {:<28}{:>10.3}{ratio:>8.2}{:>12.2e}{:>12.2e}{}",
                 time_text(sign * lead.delay_ns).to_string(),
                 format!("{} to {}", time_text(low_ns), time_text(high_ns)),
                 evidence.contrast,
                 evidence.p_value,
                 pair.q_value.unwrap_or(1.0),
+                if low_ns <= 0.0 { "  direction not clear" } else { "" },
             );
         }
         if found.len() > rows {

@@ -17,7 +17,16 @@ use super::nanos_of;
 pub(super) struct MethodArguments {
     /// How the delay is estimated
     #[arg(long, value_name = "METHOD", value_enum, default_value_t)]
-    pub(super) method: Method,
+    method: Method,
+
+    /// Which instrument leads which: all pairs of stocks of FIRST, or of FIRST and SECOND, over the
+    /// whole span, by the method lead-lag
+    #[arg(long, conflicts_with_all = ["pool", "follow", "line_a", "attributes"])]
+    pub(super) matrix: bool,
+
+    /// For --matrix: the share of unrelated pairs that is accepted among those found
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
+    pub(super) rate: f64,
 
     /// Length of a window [default: 1s; of xcorr and gcc-phat 64ms, of lead-lag 10m]
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -73,12 +82,17 @@ enum SignalChoice {
 }
 
 impl MethodArguments {
+    /// The method; a matrix is of leads whatever is chosen.
+    pub(super) fn method(&self) -> Method {
+        if self.matrix { Method::LeadLag } else { self.method }
+    }
+
     pub(super) fn is_by_number(&self) -> bool {
-        self.method == Method::MatchSequence
+        self.method() == Method::MatchSequence
     }
 
     pub(super) fn window(&self) -> Duration {
-        self.window.unwrap_or(match self.method {
+        self.window.unwrap_or(match self.method() {
             Method::MatchValue | Method::MatchSequence => Duration::from_secs(1),
             Method::Xcorr | Method::GccPhat => Duration::from_millis(64),
             Method::LeadLag => Duration::from_secs(600),
@@ -86,7 +100,7 @@ impl MethodArguments {
     }
 
     pub(super) fn max_lag(&self) -> Duration {
-        self.max_lag.unwrap_or(match self.method {
+        self.max_lag.unwrap_or(match self.method() {
             Method::LeadLag => Duration::from_secs(1),
             _ => Duration::from_millis(5),
         })
@@ -100,7 +114,7 @@ impl MethodArguments {
     pub(super) fn settings(&self) -> Value {
         let text = |time: Duration| nanos_text(nanos(time));
         let mut settings = json!({ "max-lag": text(self.max_lag()) });
-        match self.method {
+        match self.method() {
             Method::MatchSequence => {}
             Method::MatchValue => settings["bin"] = text(self.bin).into(),
             Method::Xcorr | Method::GccPhat => {
@@ -127,7 +141,7 @@ impl MethodArguments {
 
     /// An estimator.
     pub(super) fn estimator(&self) -> anyhow::Result<Box<dyn Estimator>> {
-        Ok(match self.method {
+        Ok(match self.method() {
             Method::MatchSequence => Box::new(MatchSequence::new(self.max_lag_ns())),
             Method::MatchValue => Box::new(MatchValue::new(MatchValueSettings {
                 max_lag_ns: self.max_lag_ns(),
@@ -148,7 +162,7 @@ impl MethodArguments {
     }
 
     fn correlated(&self) -> XcorrSettings {
-        let weighting = match self.method {
+        let weighting = match self.method() {
             Method::GccPhat => Weighting::Phat,
             _ => Weighting::None,
         };
@@ -165,4 +179,10 @@ impl MethodArguments {
             },
         }
     }
+}
+
+/// A share of more than 0 and less than 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| 0.0 < *share && *share < 1.0);
+    share.ok_or_else(|| "expected a number between 0 and 1, as in 0.05".to_owned())
 }
