@@ -8,7 +8,8 @@ use rustfft::num_complex::Complex32;
 /// the values is enough for both peaks.
 const POINTS: usize = 64;
 const BLOCK: usize = 2 * POINTS;
-const LANES: usize = 8;
+/// Values that are compared side by side.
+const LANES: usize = 16;
 
 /// A peak of a correlation.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -88,27 +89,29 @@ impl Search {
             }
             let ends = [places.start..whole.start * BLOCK, whole.end * BLOCK..places.end];
             let ends = ends.map(single).into_iter().fold(f32::MIN, larger);
-            self.blocks[whole].iter().copied().fold(ends, larger)
+            larger(ends, largest_value(&self.blocks[whole]))
         };
         self.places(points, lags).map(of).into_iter().fold(f32::MIN, larger)
     }
 
-    /// The first lag with a value that is there.
+    /// The first lag with a value that is there. Only the block that has it is looked through.
     fn find(&self, points: &[Complex32], wanted: f32) -> usize {
         let mut lag = 0;
         for places in self.places(points, 0..self.lags) {
             let mut at = places.start;
             while at < places.end {
                 let block = at / BLOCK;
-                let is_whole = at.is_multiple_of(BLOCK) && at + BLOCK <= places.end;
-                if is_whole && self.blocks[block] != wanted {
-                    (at, lag) = (at + BLOCK, lag + BLOCK);
-                    continue;
+                let until = places.end.min((block + 1) * BLOCK);
+                let largest = match until - at {
+                    BLOCK => self.blocks[block],
+                    _ => largest_part(points, at..until),
+                };
+                if largest == wanted {
+                    let found = (at..until).find(|&at| value(points, at) == wanted);
+                    return lag + found.unwrap_or(at) - at;
                 }
-                if value(points, at) == wanted {
-                    return lag;
-                }
-                (at, lag) = (at + 1, lag + 1);
+                lag += until - at;
+                at = until;
             }
         }
         0
@@ -120,20 +123,57 @@ fn value(points: &[Complex32], at: usize) -> f32 {
     if at.is_multiple_of(2) { point.re } else { point.im }
 }
 
+/// The largest of some values.
+fn largest_part(points: &[Complex32], places: Range<usize>) -> f32 {
+    if places.is_empty() {
+        return f32::MIN;
+    }
+    let ends = larger(value(points, places.start), value(points, places.end - 1));
+    let whole = places.start.div_ceil(2)..places.end / 2;
+    if whole.is_empty() { ends } else { larger(ends, largest(&points[whole])) }
+}
+
 /// The larger one; the first if the second is not a number.
 fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
 }
 
 /// The largest part of any point.
-fn largest(points: &[Complex32; POINTS]) -> f32 {
-    let mut lanes = [f32::MIN; 2 * LANES];
-    for points in points.as_chunks::<LANES>().0 {
-        for (lanes, point) in zip(lanes.as_chunks_mut::<2>().0, points) {
-            *lanes = [larger(lanes[0], point.re), larger(lanes[1], point.im)];
+#[inline(always)]
+fn largest(points: &[Complex32]) -> f32 {
+    let (chunks, rest) = points.as_chunks::<{ LANES / 2 }>();
+    let mut lanes = [f32::MIN; LANES];
+    for chunk in chunks {
+        for at in 0..LANES / 2 {
+            lanes[2 * at] = larger(lanes[2 * at], chunk[at].re);
+            lanes[2 * at + 1] = larger(lanes[2 * at + 1], chunk[at].im);
         }
     }
-    lanes.into_iter().fold(f32::MIN, larger)
+    let rest = rest.iter().map(|point| larger(point.re, point.im)).fold(f32::MIN, larger);
+    larger(largest_lane(lanes), rest)
+}
+
+/// The largest value.
+fn largest_value(values: &[f32]) -> f32 {
+    let (chunks, rest) = values.as_chunks::<LANES>();
+    let mut lanes = [f32::MIN; LANES];
+    for chunk in chunks {
+        for at in 0..LANES {
+            lanes[at] = larger(lanes[at], chunk[at]);
+        }
+    }
+    larger(largest_lane(lanes), rest.iter().copied().fold(f32::MIN, larger))
+}
+
+/// Half with half, so that no comparison waits for fifteen others.
+#[inline(always)]
+fn largest_lane(mut lanes: [f32; LANES]) -> f32 {
+    for half in [8, 4, 2, 1] {
+        for at in 0..half {
+            lanes[at] = larger(lanes[at], lanes[at + half]);
+        }
+    }
+    lanes[0]
 }
 
 /// Where the parabola through three neighbouring values has its maximum, from -1/2 to 1/2 lags from

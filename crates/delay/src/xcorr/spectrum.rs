@@ -11,7 +11,7 @@
 //! `conj(P) R - (1 + w) / 4 conj(P - Q) (R + S)`. Half of the cycles are enough, since the second
 //! term at `h - k` is minus the conjugate of that at `k`.
 //!
-//! Four cycles are computed side by side in arrays, which the compiler keeps in vectors of the
+//! Eight cycles are computed side by side in arrays, which the compiler keeps in vectors of the
 //! instructions that every x86-64 has.
 
 use std::{array, f64::consts::PI, iter::zip};
@@ -20,9 +20,9 @@ use rustfft::num_complex::Complex32;
 
 use super::settings::{Weighting, XcorrSettings};
 
-const LANES: usize = 4;
+const LANES: usize = 8;
 type Lanes = [f32; LANES];
-type Four = [Complex32; LANES];
+type Points = [Complex32; LANES];
 
 /// Weights below this become zero: a product with them would be slow, and is lost in rounding.
 const LEAST_WEIGHT: f64 = 1e-12;
@@ -36,7 +36,7 @@ pub(super) enum Product {
     Weighted(Weights),
 }
 
-/// `(1 + w) / 4` of four cycles.
+/// `(1 + w) / 4` of eight cycles.
 #[derive(Debug)]
 pub(super) struct PlainFactors {
     re: Lanes,
@@ -51,7 +51,7 @@ pub(super) struct Weights {
     ends: [f32; 3],
 }
 
-/// `exp(-2 pi i k / n)` of four cycles `k`, and the weights at `k` and at `h - k`.
+/// `exp(-2 pi i k / n)` of eight cycles `k`, and the weights at `k` and at `h - k`.
 #[derive(Debug)]
 pub(super) struct WeightedFactors {
     re: Lanes,
@@ -64,14 +64,14 @@ impl Product {
     /// For transforms of the settings' length.
     pub(super) fn new(settings: &XcorrSettings) -> Self {
         let half = settings.transform_length() / 2;
-        // Cycles from 1 to before `half / 2`, in fours; those of the last four may be too many.
-        let fours = || (1..half / 2).step_by(LANES);
+        // Cycles from 1 to before `half / 2`, in eights; the last may be too many.
+        let eights = || (1..half / 2).step_by(LANES);
         let lanes = |first: usize, of: &dyn Fn(usize) -> f64| {
             array::from_fn(|lane| of((first + lane).min(half)) as f32)
         };
         if settings.smoothing_ns == 0 && settings.weighting == Weighting::None {
             let turn = |k: usize| 2.0 * PI * k as f64 / half as f64;
-            let factors = fours().map(|k| PlainFactors {
+            let factors = eights().map(|k| PlainFactors {
                 re: lanes(k, &|k| (1.0 + turn(k).cos()) / 4.0),
                 im: lanes(k, &|k| turn(k).sin() / 4.0),
             });
@@ -82,7 +82,7 @@ impl Product {
             weight if weight < LEAST_WEIGHT => 0.0,
             weight => weight,
         };
-        let factors = fours().map(|k| WeightedFactors {
+        let factors = eights().map(|k| WeightedFactors {
             re: lanes(k, &|k| turn(k).cos()),
             im: lanes(k, &|k| turn(k).sin()),
             low: lanes(k, &weight),
@@ -143,13 +143,13 @@ fn multiply_ends(
 
 /// Packed values at `k` and, reversed in memory, at `h - k`; of both sides.
 struct Pair<'a> {
-    first: &'a mut Four,
-    first_partner: &'a mut Four,
-    second: &'a Four,
-    second_partner: &'a Four,
+    first: &'a mut Points,
+    first_partner: &'a mut Points,
+    second: &'a Points,
+    second_partner: &'a Points,
 }
 
-/// Calls the kernel with every four pairs, and with the rest in copies.
+/// Calls the kernel with every eight pairs, and with the rest in copies.
 #[inline(always)]
 fn over_pairs<T>(
     first: &mut [Complex32],
@@ -159,11 +159,11 @@ fn over_pairs<T>(
 ) {
     let middle = first.len() / 2;
     let (low, high) = first.split_at_mut(middle);
-    let (fours, rest) = low[1..].as_chunks_mut::<LANES>();
+    let (eights, rest) = low[1..].as_chunks_mut::<LANES>();
     let (partner_rest, partners) = high[1..].as_rchunks_mut::<LANES>();
     let (seconds, second_rest) = second[1..middle].as_chunks::<LANES>();
     let (second_partner_rest, second_partners) = second[middle + 1..].as_rchunks::<LANES>();
-    let firsts = zip(fours, partners.iter_mut().rev());
+    let firsts = zip(eights, partners.iter_mut().rev());
     let seconds = zip(seconds, second_partners.iter().rev());
     for (((first, first_partner), (second, second_partner)), factors) in
         zip(zip(firsts, seconds), factors)
@@ -193,13 +193,13 @@ fn lanes(of: impl Fn(usize) -> f32) -> Lanes {
 
 /// Real and imaginary parts.
 #[inline(always)]
-fn parts(of: &Four) -> (Lanes, Lanes) {
+fn parts(of: &Points) -> (Lanes, Lanes) {
     (lanes(|i| of[i].re), lanes(|i| of[i].im))
 }
 
 /// Real and imaginary parts of the conjugates, in reversed order.
 #[inline(always)]
-fn partner_parts(of: &Four) -> (Lanes, Lanes) {
+fn partner_parts(of: &Points) -> (Lanes, Lanes) {
     (lanes(|i| of[LANES - 1 - i].re), lanes(|i| -of[LANES - 1 - i].im))
 }
 
@@ -208,18 +208,29 @@ fn partner_parts(of: &Four) -> (Lanes, Lanes) {
 fn plain(pair: Pair<'_>, factors: &PlainFactors) {
     let ((pr, pi), (qr, qi)) = (parts(pair.first), partner_parts(pair.first_partner));
     let ((rr, ri), (sr, si)) = (parts(pair.second), partner_parts(pair.second_partner));
-    let (dr, di) = (lanes(|i| pr[i] - qr[i]), lanes(|i| pi[i] - qi[i]));
-    let (er, ei) = (lanes(|i| rr[i] + sr[i]), lanes(|i| ri[i] + si[i]));
-    let tr = lanes(|i| dr[i] * er[i] + di[i] * ei[i]);
-    let ti = lanes(|i| dr[i] * ei[i] - di[i] * er[i]);
-    let ur = lanes(|i| factors.re[i] * tr[i] - factors.im[i] * ti[i]);
-    let ui = lanes(|i| factors.re[i] * ti[i] + factors.im[i] * tr[i]);
-    let yr = lanes(|i| pr[i] * rr[i] + pi[i] * ri[i] - ur[i]);
-    let yi = lanes(|i| pr[i] * ri[i] - pi[i] * rr[i] - ui[i]);
-    let zr = lanes(|i| qr[i] * sr[i] + qi[i] * si[i] + ur[i]);
-    let zi = lanes(|i| qi[i] * sr[i] - qr[i] * si[i] - ui[i]);
-    *pair.first = array::from_fn(|i| Complex32::new(yr[i], yi[i]));
-    *pair.first_partner = array::from_fn(|i| Complex32::new(zr[LANES - 1 - i], zi[LANES - 1 - i]));
+    let [mut yr, mut yi, mut zr, mut zi] = [[0.0; LANES]; 4];
+    for i in 0..LANES {
+        let (dr, di) = (pr[i] - qr[i], pi[i] - qi[i]);
+        let (er, ei) = (rr[i] + sr[i], ri[i] + si[i]);
+        let (tr, ti) = (dr * er + di * ei, dr * ei - di * er);
+        let (ur, ui) =
+            (factors.re[i] * tr - factors.im[i] * ti, factors.re[i] * ti + factors.im[i] * tr);
+        yr[i] = pr[i] * rr[i] + pi[i] * ri[i] - ur;
+        yi[i] = pr[i] * ri[i] - pi[i] * rr[i] - ui;
+        zr[i] = qr[i] * sr[i] + qi[i] * si[i] + ur;
+        zi[i] = qi[i] * sr[i] - qr[i] * si[i] - ui;
+    }
+    store(yr, yi, pair.first);
+    for i in 0..LANES {
+        pair.first_partner[LANES - 1 - i] = Complex32::new(zr[i], zi[i]);
+    }
+}
+
+#[inline(always)]
+fn store(re: Lanes, im: Lanes, into: &mut Points) {
+    for i in 0..LANES {
+        into[i] = Complex32::new(re[i], im[i]);
+    }
 }
 
 /// Unpacks both sides at `k` and at `h - k`, multiplies, weighs, and packs.

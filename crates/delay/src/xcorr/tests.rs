@@ -79,6 +79,7 @@ fn energy(samples: &[f64]) -> f64 {
 fn defined(first: &[f64], second: &[f64], settings: &XcorrSettings) -> Vec<f64> {
     let length = settings.transform_length();
     let floor = f64::from(PHAT_FLOOR) * (energy(first) * energy(second)).sqrt();
+    let floor = floor.max(f64::from(f32::MIN_POSITIVE));
     let (a, b) = (transformed(first, length), transformed(second, length));
     let product = |k: usize| {
         let (a, b) = (a[k], b[k]);

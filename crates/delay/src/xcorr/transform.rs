@@ -74,7 +74,7 @@ impl Correlator {
     pub fn correlate(&mut self, first: &[f32], second: &[f32]) -> Peak {
         let floor = match self.product.is_phat() {
             // Not zero, so that nothing is divided by it.
-            true => PHAT_FLOOR * (energy(first) * energy(second)).sqrt().max(f32::MIN_POSITIVE),
+            true => (PHAT_FLOOR * (energy(first) * energy(second)).sqrt()).max(f32::MIN_POSITIVE),
             false => 0.0,
         };
         self.transform(first, second);
