@@ -34,6 +34,6 @@ pub use match_value::{MatchValue, MatchValueSettings};
 pub use series::{Changes, Series};
 pub use window::Window;
 pub use xcorr::{
-    Correlator, PHAT_FLOOR, Padding, Peak, SettingsError, Signal, Weighting, Xcorr, XcorrSettings,
-    fast_length,
+    Correlator, PHAT_FLOOR, Padding, Peak, Samples, SettingsError, Signal, Weighting, Xcorr,
+    XcorrSettings, fast_length,
 };

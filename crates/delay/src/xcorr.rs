@@ -14,11 +14,13 @@
 mod peak;
 mod refine;
 mod sample;
+mod samples;
 mod settings;
 mod spectrum;
 mod transform;
 
 pub use peak::Peak;
+pub use samples::Samples;
 pub use settings::{
     PHAT_FLOOR, Padding, SettingsError, Signal, Weighting, XcorrSettings, fast_length,
 };
@@ -34,8 +36,8 @@ use sample::Grid;
 #[derive(Clone, Debug)]
 pub struct Xcorr {
     correlator: Correlator,
-    first: Vec<f32>,
-    second: Vec<f32>,
+    first: Samples,
+    second: Samples,
 }
 
 impl Xcorr {
@@ -46,9 +48,8 @@ impl Xcorr {
     /// A setting that is out of its limits.
     pub fn new(settings: XcorrSettings) -> Result<Self, SettingsError> {
         let correlator = Correlator::new(settings)?;
-        let samples = settings.samples();
-        let widened = samples + 2 * settings.margin();
-        Ok(Self { correlator, first: vec![0.0; samples], second: vec![0.0; widened] })
+        let (first, second) = (correlator.samples(), correlator.samples());
+        Ok(Self { correlator, first, second })
     }
 
     /// The correlation of the last window by lag, from the largest advance of the second feed to
@@ -154,11 +155,8 @@ impl Xcorr {
     /// The correlation coefficient of levels, as they were sampled: below 1 even for equal feeds if
     /// the second side is widened, since its whole energy counts.
     fn correlation_of_levels(&self, peak: f32) -> f64 {
-        let energy = |samples: &[f32]| {
-            samples.iter().map(|&sample| f64::from(sample) * f64::from(sample)).sum::<f64>()
-        };
         let points = (self.correlator.settings().transform_length() / 2) as f64;
-        let energies = energy(&self.first) * energy(&self.second);
+        let energies = self.first.energy() * self.second.energy();
         (f64::from(peak) / points / energies.sqrt()).clamp(0.0, 1.0)
     }
 }

@@ -107,7 +107,12 @@ fn parts(worker: &mut Worker<Delay>, part: Part, points: usize) -> Result<Report
         at if at == expected => Ok(()),
         at => Err(Error::found("a peak", format!("it is at lag {at}, expected {expected}"))),
     };
-    let (first, second) = (first.as_slice(), second.as_slice());
+    let samples = |values: &[f32]| {
+        let mut samples = correlator.samples();
+        values.iter().enumerate().for_each(|(cell, &value)| samples.add(cell, value));
+        samples
+    };
+    let (first, second) = (&samples(&first), &samples(&second));
     match part {
         Part::Whole => timed(worker, || correlator.correlate(first, second), check),
         Part::Smoothed => {

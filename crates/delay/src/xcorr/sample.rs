@@ -1,5 +1,6 @@
 //! Changes sampled on the grid, as defined in `settings`.
 
+use super::samples::Samples;
 use crate::Changes;
 
 /// Cells of one side.
@@ -34,21 +35,21 @@ impl Grid {
 }
 
 /// The changes of each cell, added; zero elsewhere.
-pub(super) fn differences(changes: Changes<'_>, grid: Grid, samples: &mut [f32]) {
-    samples.fill(0.0);
+pub(super) fn differences(changes: Changes<'_>, grid: Grid, samples: &mut Samples) {
+    samples.clear();
     let within = grid.changes(changes);
     let change = |at: usize| i128::from(changes.values[at]) - i128::from(changes.values[at - 1]);
     let counted = within.start.max(1)..within.end;
     let scale = scale(counted.clone().map(change));
     for at in counted {
-        samples[grid.cell(changes.times_ns[at])] += (change(at) as f64 * scale) as f32;
+        samples.add(grid.cell(changes.times_ns[at]), (change(at) as f64 * scale) as f32);
     }
 }
 
 /// The value at the beginning of each cell, less the mean.
-pub(super) fn levels(changes: Changes<'_>, grid: Grid, samples: &mut [f32]) {
+pub(super) fn levels(changes: Changes<'_>, grid: Grid, samples: &mut Samples) {
     let within = grid.changes(changes);
-    let cells = &mut samples[..grid.cells];
+    samples.clear();
     // Each value with the cells that it is in.
     let spans = |use_span: &mut dyn FnMut(i64, std::ops::Range<usize>)| {
         // The first value counts before its time.
@@ -72,8 +73,9 @@ pub(super) fn levels(changes: Changes<'_>, grid: Grid, samples: &mut [f32]) {
         }
     });
     let scale = scale(std::iter::once(most));
-    spans(&mut |value, span| cells[span].fill(((i128::from(value) - mean) as f64 * scale) as f32));
-    samples[grid.cells..].fill(0.0);
+    spans(&mut |value, span| {
+        samples.fill(span, ((i128::from(value) - mean) as f64 * scale) as f32);
+    });
 }
 
 /// The power of two that brings the largest to at least 1/2 and below 1.

@@ -1,11 +1,12 @@
 //! The correlation of two series of samples through transforms. Plans and memory are kept.
 
-use std::{fmt, iter::zip, ops::Range, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
 
 use rustfft::{Fft, FftPlanner, num_complex::Complex32};
 
 use super::{
     peak::{Peak, Search},
+    samples::Samples,
     settings::{PHAT_FLOOR, Padding, SettingsError, XcorrSettings},
     spectrum::Product,
 };
@@ -17,7 +18,7 @@ pub struct Correlator {
     forward: Arc<dyn Fft<f32>>,
     inverse: Arc<dyn Fft<f32>>,
     product: Arc<Product>,
-    /// Each side as half as many complex points, then its spectrum, and at last the correlation.
+    /// The spectrum of each side, and at last the correlation in the first.
     first: Vec<Complex32>,
     second: Vec<Complex32>,
     scratch: Vec<Complex32>,
@@ -44,7 +45,7 @@ impl Correlator {
         let half = settings.transform_length() / 2;
         let mut planner = FftPlanner::new();
         let (forward, inverse) = (planner.plan_fft_forward(half), planner.plan_fft_inverse(half));
-        let scratch = forward.get_inplace_scratch_len().max(inverse.get_inplace_scratch_len());
+        let scratch = forward.get_immutable_scratch_len().max(inverse.get_inplace_scratch_len());
         let lags = 2 * settings.lags() + 1;
         let wrapped = match settings.padding {
             Padding::Circular => settings.lags(),
@@ -68,13 +69,22 @@ impl Correlator {
         &self.settings
     }
 
-    /// Correlates samples and finds the peak. Samples that are missing at the end of a side are
-    /// zeros, and those beyond the length of the transform are left out. The first sample of the
-    /// second side is [`XcorrSettings::margin`] cells earlier than that of the first.
-    pub fn correlate(&mut self, first: &[f32], second: &[f32]) -> Peak {
+    /// Samples of one side, all zero.
+    pub fn samples(&self) -> Samples {
+        Samples { points: vec![Complex32::ZERO; self.first.len()] }
+    }
+
+    /// Correlates samples and finds the peak. The first sample of the second side is
+    /// [`XcorrSettings::margin`] cells earlier than that of the first.
+    ///
+    /// # Panics
+    ///
+    /// If the samples are those of a correlator with another length.
+    pub fn correlate(&mut self, first: &Samples, second: &Samples) -> Peak {
         let floor = match self.product.is_phat() {
             // Not zero, so that nothing is divided by it.
-            true => (PHAT_FLOOR * (energy(first) * energy(second)).sqrt()).max(f32::MIN_POSITIVE),
+            true => ((first.energy() * second.energy()).sqrt() as f32 * PHAT_FLOOR)
+                .max(f32::MIN_POSITIVE),
             false => 0.0,
         };
         self.transform(first, second);
@@ -84,11 +94,15 @@ impl Correlator {
     }
 
     /// The first step of [`Correlator::correlate`] alone: the spectra of both sides.
-    pub fn transform(&mut self, first: &[f32], second: &[f32]) {
-        pack(first, &mut self.first);
-        self.forward.process_with_scratch(&mut self.first, &mut self.scratch);
-        pack(second, &mut self.second);
-        self.forward.process_with_scratch(&mut self.second, &mut self.scratch);
+    ///
+    /// # Panics
+    ///
+    /// As above.
+    pub fn transform(&mut self, first: &Samples, second: &Samples) {
+        for (samples, spectrum) in [(first, &mut self.first), (second, &mut self.second)] {
+            let points = &samples.points;
+            self.forward.process_immutable_with_scratch(points, spectrum, &mut self.scratch);
+        }
     }
 
     /// The step after the product of the spectra alone: back to lags.
@@ -105,22 +119,5 @@ impl Correlator {
     /// unit is that of [`XcorrSettings::transform_length`] / 2 products of samples.
     pub fn correlation(&self, lags: Range<usize>) -> impl Iterator<Item = f32> {
         self.search.values(&self.first, lags)
-    }
-}
-
-fn energy(samples: &[f32]) -> f32 {
-    samples.iter().map(|sample| sample * sample).sum()
-}
-
-/// Takes samples in pairs as complex points, and fills up with zeros.
-fn pack(samples: &[f32], points: &mut [Complex32]) {
-    let (pairs, rest) = samples.as_chunks::<2>();
-    for (point, &[even, odd]) in zip(&mut *points, pairs) {
-        *point = Complex32::new(even, odd);
-    }
-    let Some(zeros) = points.get_mut(pairs.len()..) else { return };
-    zeros.fill(Complex32::ZERO);
-    if let (Some(point), Some(&even)) = (zeros.first_mut(), rest.first()) {
-        point.re = even;
     }
 }
