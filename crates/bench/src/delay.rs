@@ -34,7 +34,8 @@ Examples:
 back and the search of all lags. `transforms/N` has the three transforms alone, `peak/N` the search
 alone. `smoothed/N` also smooths, and searches an eighth of the lags. `estimate` begins with the
 changes of a window of 65 ms and ends with a delay and its interval; the name has the changes a
-second. `batch` has 500 such windows, on one processor and on both. Every answer is checked.
+second. `batch` has 500 such windows, on one processor and on both. `values` estimates 4 series of 500
+stocks by equal values, on one processor. `numbers` matches the messages of two lines. Every answer is checked.
 
 Exit status: 0 success; 1 a wrong delay; 2 wrong usage, or a process that cannot be created.")]
 pub(crate) struct Delay {
@@ -88,7 +89,7 @@ impl Benchmark for Delay {
         match row.work {
             What::Part(Part::Transforms, _) => None,
             What::Part(_, points) => rows::transforms(points).map(Base::whole),
-            What::Estimate(_) => None,
+            What::Estimate(_) | What::Values | What::Numbers => None,
             What::Batch { is_spread } => is_spread.then(|| Base::whole(rows::BATCH)),
         }
     }

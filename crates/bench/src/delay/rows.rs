@@ -8,6 +8,12 @@ pub(super) const BATCH: &str = "batch/one";
 /// Stocks of a batch.
 pub(super) const STOCKS: u64 = 500;
 
+/// Series of a stock: price and size of both sides.
+pub(super) const SERIES: u64 = 4;
+
+/// Messages whose numbers are matched together.
+pub(super) const MESSAGES: u64 = 1_000;
+
 pub(super) const ROWS: &[Row<Delay>] = &[
     row("whole/2048", &PARTS, What::Part(Part::Whole, 2_048)),
     row("transforms/2048", &PARTS, What::Part(Part::Transforms, 2_048)),
@@ -25,6 +31,8 @@ pub(super) const ROWS: &[Row<Delay>] = &[
     row("estimate/5000", &ESTIMATES, What::Estimate(5_000)),
     row(BATCH, &BATCHES, What::Batch { is_spread: false }),
     row("batch/both", &BATCHES, What::Batch { is_spread: true }),
+    row("values/500", &VALUES, What::Values),
+    row("numbers/1000", &NUMBERS, What::Numbers),
 ];
 
 /// The work of the process of a row.
@@ -39,6 +47,10 @@ pub(crate) enum What {
         /// Whether a second thread runs on the other processor.
         is_spread: bool,
     },
+    /// Estimates of [`SERIES`] series of [`STOCKS`] stocks by their values.
+    Values,
+    /// Numbers of [`MESSAGES`] messages of two lines.
+    Numbers,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +88,27 @@ const BATCHES: Section<Delay> = Section {
     name: "batches",
     is_timed: true,
     title: |_| format!("Estimates of {STOCKS} stocks, 500 changes a second each: ns for all"),
+    columns: COLUMNS,
+};
+
+const VALUES: Section<Delay> = Section {
+    name: "values",
+    is_timed: true,
+    title: |_| {
+        format!(
+            "Estimates by match-value of {SERIES} series of {STOCKS} stocks, 100 ms at 500 changes a \
+             second: ns for all (goal for ten a second in half a core: 50 ms)"
+        )
+    },
+    columns: COLUMNS,
+};
+
+const NUMBERS: Section<Delay> = Section {
+    name: "numbers",
+    is_timed: true,
+    title: |_| {
+        format!("{MESSAGES} messages of two lines by number: ns for all (goal: 10 ns a message)")
+    },
     columns: COLUMNS,
 };
 

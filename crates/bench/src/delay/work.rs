@@ -3,13 +3,14 @@
 use std::thread::{self, ThreadId};
 
 use nanotape_delay::{
-    Changes, Correlator, Estimate, Estimator, Job, NoEstimate, Padding, Peak, Series,
-    SettingsError, Signal, Window, Xcorr, XcorrSettings, estimate_all,
+    Changes, Correlator, Estimate, Estimator, Feed, Job, MatchValue, MatchValueSettings,
+    NoEstimate, Padding, Peak, SequenceRing, Series, SettingsError, Signal, Window, Xcorr,
+    XcorrSettings, estimate_all,
 };
 
 use super::{
     Delay,
-    rows::{Part, STOCKS, What},
+    rows::{MESSAGES, Part, SERIES, STOCKS, What},
 };
 use crate::{
     engine::{Report, Worker, Written, run_on, sample::Rounds},
@@ -30,6 +31,8 @@ pub(super) fn work(worker: &mut Worker<Delay>) -> Result<Report, Error> {
         What::Part(part, points) => parts(worker, part, points),
         What::Estimate(rate) => estimates(worker, rate),
         What::Batch { is_spread } => batches(worker, is_spread),
+        What::Values => values(worker),
+        What::Numbers => numbers(worker),
     }
 }
 
@@ -215,6 +218,50 @@ fn batches(worker: &mut Worker<Delay>, is_spread: bool) -> Result<Report, Error>
             Err(Error::found("a batch", format!("{good} of {} delays are right", answers.len())))
         },
     )
+}
+
+fn values(worker: &mut Worker<Delay>) -> Result<Report, Error> {
+    let span = XcorrSettings { window_ns: 100_000_000, ..XcorrSettings::default() };
+    let window = Window::new(0, span.window_ns);
+    let series: Vec<_> = (0..STOCKS * SERIES).map(|seed| feeds(seed, 500, &span)).collect();
+    let mut matcher = MatchValue::new(MatchValueSettings {
+        max_lag_ns: span.max_lag_ns,
+        ..MatchValueSettings::default()
+    });
+    let estimate_each = || {
+        let right = series.iter().filter(|[first, second]| {
+            let found = matcher.estimate(first.changes(), second.changes(), window);
+            found.is_ok_and(|found| check_delay(found.delay_ns).is_ok())
+        });
+        right.count()
+    };
+    timed(worker, estimate_each, |&right| match right * 10 >= series.len() * 9 {
+        true => Ok(()),
+        false => Err(Error::found("delays", format!("{right} of {} are right", series.len()))),
+    })
+}
+
+/// Both lines bring packets of five messages, in turns, one of them later.
+fn numbers(worker: &mut Worker<Delay>) -> Result<Report, Error> {
+    let mut ring = SequenceRing::with_capacity(1 << 16);
+    let mut next = 1;
+    let match_all = || {
+        let mut pairs = 0;
+        for _ in 0..MESSAGES / 5 {
+            for (feed, later_ns) in [(Feed::First, 0), (Feed::Second, DELAY_NS)] {
+                for number in next..next + 5 {
+                    let found = ring.note(feed, number, next as i64 + later_ns);
+                    pairs += u64::from(found == Some(DELAY_NS));
+                }
+            }
+            next += 5;
+        }
+        pairs
+    };
+    timed(worker, match_all, |&pairs| match pairs {
+        MESSAGES => Ok(()),
+        pairs => Err(Error::found("pairs", format!("{pairs} of {MESSAGES}"))),
+    })
 }
 
 /// An estimator that moves each thread that it works on to a processor first.
