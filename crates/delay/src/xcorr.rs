@@ -114,7 +114,8 @@ impl Estimator for Xcorr {
         let origin_ns = window.from_ns;
         let refiner = Refiner {
             first: Side::all(first, origin_ns).between(0.0, window_ns),
-            second: Side::all(second, origin_ns),
+            second: Side::all(second, origin_ns)
+                .between(-(settings.max_lag_ns as f64), window_ns + settings.max_lag_ns as f64),
             kernel_ns: settings.kernel_ns(),
             grid_ns: settings.grid_ns as f64,
             window_ns,

@@ -30,6 +30,9 @@ const BLOCK: f64 = 10.0;
 const STEPS: usize = 4;
 /// Steps of the solution at most; it takes about four.
 const MOST_STEPS: usize = 60;
+/// Pairs of changes that are looked at. Hostile feeds, or a grid that is far too coarse for them,
+/// have the square of their changes: those are not refined.
+const MOST_PAIRS: usize = 1 << 22;
 /// How exactly the delay is solved for, in nanoseconds.
 const TOLERANCE_NS: f64 = 1e-3;
 /// Quantile of the normal distribution for [`crate::CONFIDENCE`], two-sided.
@@ -76,7 +79,7 @@ pub(super) struct Refiner<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// All changes, none counted for its time.
+    /// All changes, whatever their times.
     pub(super) fn all(changes: Changes<'a>, origin_ns: i64) -> Self {
         Self { changes, counted: 1..changes.len().max(1), origin_ns }
     }
@@ -115,9 +118,35 @@ fn divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
+/// Pairs of changes that are so close at a delay.
+fn pairs(first: &Side<'_>, second: &Side<'_>, delay_ns: f64, reach_ns: f64) -> usize {
+    let (mut from, mut until, mut pairs) = (second.counted.start, second.counted.start, 0_usize);
+    for at in first.counted.clone() {
+        let middle_ns = first.time_ns(at) + delay_ns;
+        while from < second.counted.end && second.time_ns(from) < middle_ns - reach_ns {
+            from += 1;
+        }
+        until = until.max(from);
+        while until < second.counted.end && second.time_ns(until) <= middle_ns + reach_ns {
+            until += 1;
+        }
+        pairs = pairs.saturating_add(until - from);
+    }
+    pairs
+}
+
 impl Refiner<'_> {
     /// The delay nearest to that of a peak; `None` if the contrast has no maximum near it.
     pub(super) fn refine(&self, peak_ns: f64) -> Option<Refined> {
+        let reach_ns = (REACH + STEPS as f64) * self.kernel_ns;
+        let pairs = [
+            pairs(&self.first, &self.second, peak_ns, reach_ns),
+            pairs(&self.first, &self.first, 0.0, reach_ns),
+            pairs(&self.second, &self.second, 0.0, reach_ns),
+        ];
+        if pairs.iter().any(|&pairs| pairs > MOST_PAIRS) {
+            return None;
+        }
         let delay_ns = self.solve(peak_ns)?;
         let parts = self.parts(delay_ns);
         if parts.contrast.bend >= 0.0 || parts.contrast.value <= 0.0 {

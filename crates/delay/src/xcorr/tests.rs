@@ -233,6 +233,23 @@ fn published_settings_find_the_delay_of_waves() {
 }
 
 #[test]
+fn a_burst_of_changes_does_not_take_for_ever() {
+    // A pair for each change with each would be 10^10 pairs.
+    let mut burst = Series::new();
+    for at in 0..100_000 {
+        burst.push(5_000_000 + at % 2, at % 7);
+    }
+    let settings = XcorrSettings { least_correlation: 0.0, ..XcorrSettings::default() };
+    let mut xcorr = Xcorr::new(settings).expect("good settings");
+    let window = Window::new(0, settings.window_ns);
+    let found = xcorr.estimate(burst.changes(), burst.changes(), window).expect("a peak");
+    assert!(found.low_ns < 0.0 && 0.0 < found.high_ns && found.quality == 0.0, "{found:?}");
+    let mut strict = Xcorr::new(XcorrSettings::default()).expect("good settings");
+    let none = strict.estimate(burst.changes(), burst.changes(), window);
+    assert!(matches!(none, Err(NoEstimate::WeakPeak { .. })), "{none:?}");
+}
+
+#[test]
 fn every_reason_is_given() {
     let settings = XcorrSettings { window_ns: 16_000_000, ..XcorrSettings::default() };
     let mut xcorr = Xcorr::new(settings).expect("good settings");
