@@ -11,11 +11,13 @@
 //! ```
 //!
 //! Signs: a delay is positive if the second feed is later.
+#![deny(unsafe_code)]
 
 mod batch;
 mod combine;
 mod drift;
 mod estimate;
+mod gpu;
 mod lead_lag;
 mod match_sequence;
 mod match_value;
@@ -28,6 +30,10 @@ pub use batch::{Job, estimate_all};
 pub use combine::{Combined, Combiner};
 pub use drift::{Shift, ShiftWatch, Trend, trend};
 pub use estimate::{CONFIDENCE, Estimate, Estimator, NoEstimate};
+pub use gpu::{
+    Answer, BatchEstimator, Fallback, GpuDevice, GpuError, GpuLimits, GpuRow, GpuRows, GpuXcorr,
+    Shares, share,
+};
 pub use lead_lag::{Evidence, Lead, LeadLag, LeadLagSettings, Matrix, Pair};
 pub use match_sequence::{Feed, MatchSequence, SequenceCounts, SequenceRing};
 pub use match_value::{MatchValue, MatchValueSettings};

@@ -13,7 +13,7 @@
 
 mod peak;
 mod refine;
-mod sample;
+pub(crate) mod sample;
 mod samples;
 mod settings;
 mod spectrum;
@@ -30,6 +30,9 @@ use crate::{Changes, Estimate, Estimator, NoEstimate, Window};
 use peak::offset_of_parabola;
 use refine::{Refined, Refiner, Side};
 use sample::Grid;
+
+/// Blocks of time, counted by weight, that an estimate by differences needs.
+const LEAST_BLOCKS: f64 = 2.0;
 
 /// Estimates by cross-correlation: `xcorr`, and `gcc-phat` with [`Weighting::Phat`]. A clone shares
 /// the plans, so that each of many threads can have one.
@@ -85,58 +88,15 @@ impl Estimator for Xcorr {
         window: Window,
     ) -> Result<Estimate, NoEstimate> {
         let settings = *self.correlator.settings();
-        let (cells, widened) = settings.grids(window);
-        let counts = [(first, cells), (second, widened)].map(|(of, grid)| grid.changes(of).len());
-        let support = counts[0].min(counts[1]);
-        if support < settings.least_changes || cells.cells == 0 {
-            let [first, second] = counts;
-            return Err(NoEstimate::FewChanges { first, second, least: settings.least_changes });
-        }
-        let peak = self.peak((first, cells), (second, widened));
-        let lag_ns = (peak.at as i64 - settings.lags() as i64) * settings.grid_ns;
-        let weak =
-            |correlation| NoEstimate::WeakPeak { correlation, least: settings.least_correlation };
-        if peak.value <= 0.0 || !peak.value.is_finite() {
-            return Err(weak(0.0));
-        }
-        if peak.at == 0 || peak.at == 2 * settings.lags() {
-            return Err(NoEstimate::AtTheEdge { lag_ns });
-        }
-        let mut around = [0.0; 3];
-        let lags = self.correlator.correlation(peak.at - 1..peak.at + 2);
-        around.iter_mut().zip(lags).for_each(|(value, lag)| *value = lag);
-        let ratio = f64::from(peak.value) / f64::from(peak.second.max(f32::MIN_POSITIVE));
-        if ratio < settings.least_ratio {
-            return Err(NoEstimate::AmbiguousPeak { ratio, least: settings.least_ratio });
-        }
-        let peak_ns = lag_ns as f64 + offset_of_parabola(around) * settings.grid_ns as f64;
-        let window_ns = (cells.cells as i64 * settings.grid_ns) as f64;
-        let origin_ns = window.from_ns;
-        let refiner = Refiner {
-            first: Side::all(first, origin_ns).between(0.0, window_ns),
-            second: Side::all(second, origin_ns)
-                .between(-(settings.max_lag_ns as f64), window_ns + settings.max_lag_ns as f64),
-            kernel_ns: settings.kernel_ns(),
-            grid_ns: settings.grid_ns as f64,
-            window_ns,
+        let sides = settings.sides(first, second, window)?;
+        let peak = self.peak(sides.first, sides.second);
+        let around = || {
+            let mut around = [0.0; 3];
+            let lags = self.correlator.correlation(peak.at - 1..peak.at + 2);
+            around.iter_mut().zip(lags).for_each(|(value, lag)| *value = lag);
+            around
         };
-        let refined = refiner.refine(peak_ns);
-        let correlation = match (settings.signal, refined) {
-            (Signal::Levels, _) => self.correlation_of_levels(peak.value),
-            (Signal::Differences, Some(refined)) => refined.correlation,
-            (Signal::Differences, None) => 0.0,
-        };
-        if correlation < settings.least_correlation {
-            return Err(weak(correlation));
-        }
-        let (delay_ns, half_width_ns) = settings.interval(peak_ns, refined);
-        Ok(Estimate {
-            delay_ns,
-            low_ns: delay_ns - half_width_ns,
-            high_ns: delay_ns + half_width_ns,
-            support,
-            quality: correlation,
-        })
+        settings.judge(&sides, peak, around, || self.energies())
     }
 
     /// Values by the largest one.
@@ -153,16 +113,107 @@ impl Estimator for Xcorr {
 }
 
 impl Xcorr {
-    /// The correlation coefficient of levels, as they were sampled: below 1 even for equal feeds if
-    /// the second side is widened, since its whole energy counts.
-    fn correlation_of_levels(&self, peak: f32) -> f64 {
-        let points = (self.correlator.settings().transform_length() / 2) as f64;
-        let energies = self.first.energy() * self.second.energy();
-        (f64::from(peak) / points / energies.sqrt()).clamp(0.0, 1.0)
+    /// The product of the energies of both sides, as they were sampled.
+    fn energies(&self) -> f64 {
+        self.first.energy() * self.second.energy()
     }
 }
 
+/// A window in which both sides change often enough to be correlated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sides<'a> {
+    pub(crate) first: (Changes<'a>, Grid),
+    pub(crate) second: (Changes<'a>, Grid),
+    pub(crate) window: Window,
+    support: usize,
+}
+
 impl XcorrSettings {
+    /// Both sides with their cells. Every back end begins with this.
+    pub(crate) fn sides<'a>(
+        &self,
+        first: Changes<'a>,
+        second: Changes<'a>,
+        window: Window,
+    ) -> Result<Sides<'a>, NoEstimate> {
+        let (cells, widened) = self.grids(window);
+        let (first, second) = ((first, cells), (second, widened));
+        let counts = [first, second].map(|(of, grid)| grid.changes(of).len());
+        let support = counts[0].min(counts[1]);
+        if support < self.least_changes || cells.cells == 0 {
+            let [first, second] = counts;
+            return Err(NoEstimate::FewChanges { first, second, least: self.least_changes });
+        }
+        Ok(Sides { first, second, window, support })
+    }
+
+    /// Whether a peak is one, and where exactly. Every back end ends with this. `around` gives the
+    /// correlations before, at and after the peak. `energies` gives the product of the energies of
+    /// the samples of both sides, which levels need.
+    pub(crate) fn judge(
+        &self,
+        sides: &Sides<'_>,
+        peak: Peak,
+        around: impl FnOnce() -> [f32; 3],
+        energies: impl FnOnce() -> f64,
+    ) -> Result<Estimate, NoEstimate> {
+        let lag_ns = (peak.at as i64 - self.lags() as i64) * self.grid_ns;
+        let weak =
+            |correlation| NoEstimate::WeakPeak { correlation, least: self.least_correlation };
+        if peak.value <= 0.0 || !peak.value.is_finite() {
+            return Err(weak(0.0));
+        }
+        if peak.at == 0 || peak.at == 2 * self.lags() {
+            return Err(NoEstimate::AtTheEdge { lag_ns });
+        }
+        let ratio = f64::from(peak.value) / f64::from(peak.second.max(f32::MIN_POSITIVE));
+        if ratio < self.least_ratio {
+            return Err(NoEstimate::AmbiguousPeak { ratio, least: self.least_ratio });
+        }
+        let peak_ns = lag_ns as f64 + offset_of_parabola(around()) * self.grid_ns as f64;
+        let window_ns = (sides.first.1.cells as i64 * self.grid_ns) as f64;
+        let origin_ns = sides.window.from_ns;
+        let refiner = Refiner {
+            first: Side::all(sides.first.0, origin_ns).between(0.0, window_ns),
+            second: Side::all(sides.second.0, origin_ns)
+                .between(-(self.max_lag_ns as f64), window_ns + self.max_lag_ns as f64),
+            kernel_ns: self.kernel_ns(),
+            grid_ns: self.grid_ns as f64,
+            window_ns,
+        };
+        let refined = refiner.refine(peak_ns);
+        let correlation = match (self.signal, refined) {
+            (Signal::Levels, _) => self.correlation_of_levels(peak.value, energies()),
+            (Signal::Differences, Some(refined)) => refined.correlation,
+            (Signal::Differences, None) => 0.0,
+        };
+        if correlation < self.least_correlation {
+            return Err(weak(correlation));
+        }
+        // Changes of one block agree with themselves at some lag whatever the feeds are.
+        if let (Signal::Differences, Some(refined)) = (self.signal, refined)
+            && refined.blocks < LEAST_BLOCKS
+        {
+            let least = LEAST_BLOCKS.ceil() as usize;
+            return Err(NoEstimate::FewMatches { matches: refined.blocks as usize, least });
+        }
+        let (delay_ns, half_width_ns) = self.interval(peak_ns, refined);
+        Ok(Estimate {
+            delay_ns,
+            low_ns: delay_ns - half_width_ns,
+            high_ns: delay_ns + half_width_ns,
+            support: sides.support,
+            quality: correlation,
+        })
+    }
+
+    /// The correlation coefficient of levels, as they were sampled: below 1 even for equal feeds if
+    /// the second side is widened, since its whole energy counts.
+    fn correlation_of_levels(&self, peak: f32, energies: f64) -> f64 {
+        let points = (self.transform_length() / 2) as f64;
+        (f64::from(peak) / points / energies.sqrt()).clamp(0.0, 1.0)
+    }
+
     /// The cells of a window, and those of the second feed.
     fn grids(&self, window: Window) -> (Grid, Grid) {
         let (cell_ns, most) = (self.grid_ns, self.samples() as i64);

@@ -97,7 +97,7 @@ const TABLE: &[Row] = &[
     Row {
         package: "nanotape-delay",
         inside: &[],
-        outside: &["rand_xoshiro", "rustfft", "thiserror"],
+        outside: &["cudarc", "rand_xoshiro", "rustfft", "thiserror"],
     },
     Row {
         package: "nanotape-synth",

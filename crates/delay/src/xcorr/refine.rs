@@ -55,6 +55,8 @@ pub(super) struct Refined {
     pub(super) half_width_ns: f64,
     /// The correlation, from 0 to 1.
     pub(super) correlation: f64,
+    /// The blocks of time behind it, counted by weight.
+    pub(super) blocks: f64,
 }
 
 /// The contrast at a delay, with its first two derivatives.
@@ -158,6 +160,7 @@ impl Refiner<'_> {
             delay_ns,
             half_width_ns: half_width_ns.max(self.resolution_ns()),
             correlation: self.correlation(delay_ns, parts.contrast.value),
+            blocks: parts.count(),
         })
     }
 

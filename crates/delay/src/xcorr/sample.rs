@@ -5,17 +5,17 @@ use crate::Changes;
 
 /// Cells of one side.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     /// The beginning of the first cell. It wraps around where a window begins at the smallest time
     /// and the second feed is widened; differences from it are still right.
-    pub(super) origin_ns: i64,
-    pub(super) cell_ns: i64,
-    pub(super) cells: usize,
+    pub(crate) origin_ns: i64,
+    pub(crate) cell_ns: i64,
+    pub(crate) cells: usize,
 }
 
 impl Grid {
     /// The changes in the cells, as indices.
-    pub(super) fn changes(&self, of: Changes<'_>) -> std::ops::Range<usize> {
+    pub(crate) fn changes(&self, of: Changes<'_>) -> std::ops::Range<usize> {
         let span = (self.cells as u64).saturating_mul(self.cell_ns as u64);
         let until_ns = self.origin_ns.saturating_add_unsigned(span);
         let from = of.times_ns.partition_point(|&at| at < self.origin_ns);
@@ -24,18 +24,18 @@ impl Grid {
     }
 
     /// Cell of a time that is in one.
-    fn cell(&self, time_ns: i64) -> usize {
+    pub(crate) fn cell(&self, time_ns: i64) -> usize {
         (time_ns.abs_diff(self.origin_ns) / self.cell_ns as u64) as usize
     }
 
     /// The first cell that begins at or after a time that is in one.
-    fn cell_from(&self, time_ns: i64) -> usize {
+    pub(crate) fn cell_from(&self, time_ns: i64) -> usize {
         time_ns.abs_diff(self.origin_ns).div_ceil(self.cell_ns as u64) as usize
     }
 }
 
 /// The changes of each cell, added; zero elsewhere.
-pub(super) fn differences(changes: Changes<'_>, grid: Grid, samples: &mut Samples) {
+pub(crate) fn differences(changes: Changes<'_>, grid: Grid, samples: &mut Samples) {
     samples.clear();
     let within = grid.changes(changes);
     let change = |at: usize| i128::from(changes.values[at]) - i128::from(changes.values[at - 1]);
@@ -47,7 +47,7 @@ pub(super) fn differences(changes: Changes<'_>, grid: Grid, samples: &mut Sample
 }
 
 /// The value at the beginning of each cell, less the mean.
-pub(super) fn levels(changes: Changes<'_>, grid: Grid, samples: &mut Samples) {
+pub(crate) fn levels(changes: Changes<'_>, grid: Grid, samples: &mut Samples) {
     let within = grid.changes(changes);
     samples.clear();
     // Each value with the cells that it is in.
@@ -79,7 +79,7 @@ pub(super) fn levels(changes: Changes<'_>, grid: Grid, samples: &mut Samples) {
 }
 
 /// The power of two that brings the largest to at least 1/2 and below 1.
-fn scale(values: impl Iterator<Item = i128>) -> f64 {
+pub(crate) fn scale(values: impl Iterator<Item = i128>) -> f64 {
     let largest = values.map(i128::unsigned_abs).max().unwrap_or(0);
     let digits = (u128::BITS - largest.leading_zeros()) as i32;
     // Rounding to a double may reach the next power: then it is 1.

@@ -54,6 +54,11 @@ impl Samples {
             .sum()
     }
 
+    #[cfg(test)]
+    pub(crate) fn cells(&self) -> Vec<f32> {
+        self.points.iter().flat_map(|point| [point.re, point.im]).collect()
+    }
+
     fn cell(&mut self, cell: usize) -> &mut f32 {
         let point = &mut self.points[cell / 2];
         if cell.is_multiple_of(2) { &mut point.re } else { &mut point.im }
@@ -71,8 +76,7 @@ mod tests {
                 let mut samples = Samples { points: vec![Complex32::ZERO; 5] };
                 samples.fill(start..end, 2.0);
                 samples.add(3, 1.0);
-                let flat: Vec<f32> =
-                    samples.points.iter().flat_map(|point| [point.re, point.im]).collect();
+                let flat = samples.cells();
                 for (cell, value) in flat.iter().enumerate() {
                     let filled = if (start..end).contains(&cell) { 2.0 } else { 0.0 };
                     let added = if cell == 3 { 1.0 } else { 0.0 };
