@@ -25,6 +25,7 @@ use crate::{
         work,
     },
     gaps::Gaps,
+    gpu::{self, Gpu},
     hot,
     journal::Journal,
     prove::{JournalJob, RingJob},
@@ -53,6 +54,7 @@ Examples:
   nanotape lab bench ring                     the rings between processes
   nanotape lab bench gaps                     the meter of interruptions, and round trips
   nanotape lab bench delay                    correlations of two feeds, and their parts
+  nanotape lab bench gpu                      correlations on a GPU, if there is one
   nanotape lab bench journal                  the journal, and the speed of the disk
   nanotape lab bench --record                 keep the results for `nanotape lab trend`
 
@@ -90,6 +92,8 @@ enum Table {
     Gaps(TableArguments<Gaps>),
     /// Measure estimates of the delay between two feeds, and the parts of a correlation
     Delay(TableArguments<Delay>),
+    /// Measure correlations on a GPU, and its launches, copies and reductions
+    Gpu(Gpu),
     /// Measure the journal, and the limits of this machine and its disk
     Journal(TableArguments<Journal>),
 }
@@ -170,6 +174,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         Some(Table::Ring(arguments)) => return table(arguments),
         Some(Table::Gaps(arguments)) => return table(arguments),
         Some(Table::Delay(arguments)) => return table(arguments),
+        Some(Table::Gpu(arguments)) => return gpu::run(arguments),
         Some(Table::Journal(arguments)) => return table(arguments),
         None => {}
     }

@@ -16,6 +16,7 @@ pub mod delay_accuracy;
 mod engine;
 mod error;
 mod gaps;
+mod gpu;
 mod journal;
 pub mod paced;
 mod prove;

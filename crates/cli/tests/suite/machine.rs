@@ -173,6 +173,28 @@ fn every_row_of_the_delay_table_has_the_documented_fields() {
 }
 
 #[test]
+fn every_row_of_the_gpu_table_has_the_documented_fields_or_one_line_says_what_is_missing() {
+    let ran = nanotape(["lab", "bench", "gpu", "--millis", "1", "--format", "json"]);
+    if ran.status == 2 {
+        assert!(ran.stderr.starts_with("nanotape: no GPU: "), "{}", ran.stderr);
+        assert!(ran.stderr.lines().count() == 1 && ran.stdout.is_empty(), "{}", ran.stderr);
+        return skipped(ran.stderr.trim());
+    }
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let list: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    let format = include_str!("../../../../docs/formats/lab-bench-gpu.md");
+    for record in &list {
+        for field in record.as_object().unwrap().keys() {
+            assert!(format.contains(&format!("`{field}`")), "{field} is not documented");
+        }
+        let name = record["name"].as_str().unwrap();
+        let is_named = format.contains(&format!("`{name}`")) || name.starts_with("end-to-end/");
+        assert!(is_named && record["nanos"].as_f64() > Some(0.0), "{record}");
+    }
+    assert_eq!(list.len(), 11);
+}
+
+#[test]
 fn every_row_of_the_gaps_table_has_the_documented_fields_and_its_goal() {
     let arguments = [
         "lab",
