@@ -229,7 +229,8 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     }
     let Some(first) = arguments.open(first_name, &interrupt)? else { return Ok(Status::Good) };
     let Some(second) = arguments.open(second_name, &interrupt)? else { return Ok(Status::Good) };
-    let clock = arguments.clock.unwrap_or_else(|| feed::usual_clock(&first, &second));
+    let inputs = [(first_name.as_str(), &first), (second_name.as_str(), &second)];
+    let clock = feed::clock_of(arguments.clock, inputs)?;
     let wants = Wants {
         numbers: arguments.method.is_by_number(),
         pools: arguments.pool,

@@ -14,6 +14,7 @@ mod captures;
 mod commands;
 mod convert;
 mod damaged_days;
+mod delay;
 mod doctor;
 mod exchange;
 mod explain;

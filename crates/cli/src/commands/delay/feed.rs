@@ -3,12 +3,13 @@
 
 use std::{collections::HashMap, ops::ControlFlow};
 
+use anyhow::bail;
 use nanotape_clock::Clock;
 use nanotape_console::values::counted_grouped;
 use nanotape_delay::{Series, Window};
 use nanotape_plant::{
     Event, Step, SubscribeError, Subscriber, dbn,
-    records::{Notice, Record},
+    records::{Notice, Record, SuspectReason},
 };
 use nanotape_tape::WriterState;
 use nanotape_types::Symbol;
@@ -158,8 +159,9 @@ impl Feed {
             let now_ns = i64::try_from(clock.utc_ns()).unwrap_or(i64::MAX);
             let polled = subscriber.poll(|event| content.take(&event, stocks));
             let read = of_read(polled, content)?.unwrap_or(1);
-            // Everything that was received some time ago was published.
-            if read == 0 {
+            // Everything that was received some time ago was published. The exchange's time of a
+            // replay is not that of this clock.
+            if read == 0 && content.clock == FeedClock::Receive {
                 content.read_ns = content.read_ns.max(now_ns.saturating_sub(LIVE_LAG_NS));
             }
             return Ok(Some(read > 0));
@@ -190,7 +192,12 @@ impl Feed {
         };
         if self.content.losses > 0 {
             let losses = counted_grouped(self.content.losses, "gap");
-            tell(format_args!("{}: {losses}; the windows around them are left out", self.name));
+            let what = if self.content.wants.numbers {
+                "what is missing has no partner"
+            } else {
+                "the windows around them are left out"
+            };
+            tell(format_args!("{}: {losses}; {what}", self.name));
             status = Status::Bad;
         }
         if self.has_ended {
@@ -330,6 +337,8 @@ impl Content {
         let now_ns = self.read_ns;
         match notice {
             Notice::Gap(_) => self.lose(),
+            // A gap has a notice of its own, and each book that it changed becomes tainted.
+            Notice::Suspect(suspect) if suspect.reason == SuspectReason::Gap => {}
             Notice::Suspect(_) => {
                 self.losses += 1;
                 self.suspect_ns.get_or_insert(now_ns);
@@ -377,13 +386,19 @@ impl Content {
 
     /// Why a window of a stock is left out, if it is.
     pub(super) fn doubt(&self, stock: usize, window: Window) -> Option<Doubt> {
+        // A number says the same without those that are missing.
+        if self.wants.numbers {
+            return None;
+        }
         let overlaps = |mark: &Mark| {
             mark.window.from_ns < window.until_ns && window.from_ns < mark.window.until_ns
         };
-        let is_of = |mark: &&Mark| mark.stock.is_none_or(|marked| marked == stock);
+        // The series of all stocks does not have those that are tainted.
+        let is_marked = |marked: usize| !self.wants.pools && marked == stock;
+        let is_of = |mark: &&Mark| mark.stock.is_none_or(is_marked);
         let closed = self.marks.iter().filter(is_of).find(|mark| overlaps(mark));
         let is_open = |since: Option<i64>| since.is_some_and(|since| since < window.until_ns);
-        let tainted = self.tainted.iter().find(|(tainted, _)| *tainted == stock);
+        let tainted = self.tainted.iter().find(|(tainted, _)| is_marked(*tainted));
         if let Some(mark) = closed {
             Some(mark.doubt)
         } else if is_open(self.suspect_ns) || is_open(self.lost_ns) {
@@ -424,10 +439,18 @@ fn of_read<T>(read: Result<T, SubscribeError>, content: &mut Content) -> anyhow:
     }
 }
 
-/// The clock that says most, of what both inputs have.
-pub(super) fn usual_clock(first: &OpenInput, second: &OpenInput) -> FeedClock {
-    match (first.ts_recv, second.ts_recv) {
-        (TsRecv::Receive, TsRecv::Receive) => FeedClock::Receive,
-        _ => FeedClock::Event,
+/// The clock that was asked for, or that which says most of those that both inputs have.
+pub(super) fn clock_of(
+    asked: Option<FeedClock>,
+    inputs: [(&str, &OpenInput); 2],
+) -> anyhow::Result<FeedClock> {
+    let without = inputs.iter().find(|(_, open)| open.ts_recv == TsRecv::Event);
+    match (asked, without) {
+        (Some(FeedClock::Receive), Some((name, _))) => {
+            bail!("{name}: has no receive times: use --clock event")
+        }
+        (Some(clock), _) => Ok(clock),
+        (None, Some(_)) => Ok(FeedClock::Event),
+        (None, None) => Ok(FeedClock::Receive),
     }
 }

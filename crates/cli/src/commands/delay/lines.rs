@@ -52,23 +52,23 @@ pub(super) struct LineArguments {
     line_b: Option<SocketAddrV4>,
 
     /// Address of the interface on which groups are joined [default: the choice of the kernel]
-    #[arg(long, value_name = "IP", requires = "line_a")]
+    #[arg(long, value_name = "IP", requires = "line_a", conflicts_with = "first")]
     interface: Option<Ipv4Addr>,
 
     /// Only sender of line A's group that is received: source-specific multicast
-    #[arg(long, value_name = "IP", requires = "line_a")]
+    #[arg(long, value_name = "IP", requires = "line_a", conflicts_with = "first")]
     source_a: Option<Ipv4Addr>,
 
     /// Only sender of line B's group that is received
-    #[arg(long, value_name = "IP", requires = "line_b")]
+    #[arg(long, value_name = "IP", requires = "line_b", conflicts_with = "first")]
     source_b: Option<Ipv4Addr>,
 
-    /// End when no packet comes for this long [default: at the end of the session]
-    #[arg(long, value_name = "SECONDS", requires = "line_a", value_parser = period)]
+    /// End when no message comes for this long [default: at the end of the session]
+    #[arg(long, value_name = "SECONDS", requires = "line_a", conflicts_with = "first", value_parser = period)]
     silence: Option<Duration>,
 
     /// Poll the sockets without pause, for a processor of its own
-    #[arg(long, requires = "line_a")]
+    #[arg(long, requires = "line_a", conflicts_with = "first")]
     spin: bool,
 }
 
@@ -137,7 +137,7 @@ struct Lines<'a> {
     arguments: &'a DelayArguments,
     interrupt: &'a ShutdownFlag,
     deadline: Deadline,
-    /// Until when a packet must come.
+    /// Until when a message must come.
     silence: Deadline,
     ring: SequenceRing,
     estimator: MatchSequence,
@@ -160,7 +160,7 @@ impl<'a> Lines<'a> {
             arguments,
             interrupt,
             deadline: Deadline::after(arguments.lasts.unwrap_or(Duration::MAX)),
-            silence: Deadline::after(Duration::MAX),
+            silence: Deadline::after(arguments.lines.silence.unwrap_or(Duration::MAX)),
             ring: SequenceRing::with_capacity(REMEMBERED),
             estimator: MatchSequence::new(arguments.method.max_lag_ns()),
             window: None,

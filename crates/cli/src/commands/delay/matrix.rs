@@ -7,14 +7,15 @@ use nanotape_console::{
     records::{Columns, RecordFormat},
     values::grouped,
 };
-use nanotape_delay::{Changes, Matrix, Pair, Window};
+use nanotape_delay::{CONFIDENCE, Changes, Matrix, Pair, Window};
 use nanotape_lab::{pages, text::nanos as time_text};
 use nanotape_tape::ShutdownFlag;
 use serde_json::{Value, json};
 
 use super::{
     Attribute, DelayArguments,
-    feed::{Feed, Stocks, Wants, usual_clock},
+    feed::{Feed, Stocks, Wants, clock_of},
+    method::Method,
     report::clock_name,
 };
 use crate::status::{BadData, Status};
@@ -46,8 +47,9 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
             None => return Ok(Status::Good),
         },
     };
-    let other = second.as_ref().map_or(&first, |(_, open)| open);
-    let clock = arguments.clock.unwrap_or_else(|| usual_clock(&first, other));
+    let one = (first_name.as_str(), &first);
+    let other = second.as_ref().map_or(one, |(name, open)| (name.as_str(), open));
+    let clock = clock_of(arguments.clock, [one, other])?;
     let wants = Wants { numbers: false, pools: false, follows: false };
     let mut stocks = Stocks::new(false);
     let mut read = |name: &str, open| -> anyhow::Result<(Feed, Status)> {
@@ -65,8 +67,8 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
             Some(feed)
         }
     };
-    let span = span_of(&first, second.as_ref().unwrap_or(&first));
-    let Some(span) = span else {
+    let other = second.as_ref().unwrap_or(&first);
+    let Some(span) = span_of(&first, other) else {
         return Err(BadData("the inputs have no quotes at the same time".to_owned()).into());
     };
     let pairs = Pairs::examine(arguments, &first, second.as_ref(), &stocks, span);
@@ -89,8 +91,12 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
                 "first": first_name,
                 "second": second_name,
                 "method": "lead-lag",
-                "settings": arguments.settings(),
+                "settings": arguments.method.settings_of(Method::LeadLag),
+                "confidence": CONFIDENCE,
                 "window_ns": span.length_ns(),
+                "changes": [first.content.changes, other.content.changes],
+                "losses": [first.content.losses, other.content.losses],
+                "refusals": {},
                 "total": null,
                 "trend": null,
                 "shifts": [],
@@ -114,10 +120,19 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
     Ok(status)
 }
 
-/// The time that both feeds have quotes of.
+/// The time in which the prices of both feeds change.
 fn span_of(first: &Feed, second: &Feed) -> Option<Window> {
-    let from_ns = first.content.first_ns?.max(second.content.first_ns?);
-    let until_ns = first.content.read_ns.min(second.content.read_ns).saturating_add(1);
+    let ends = |feed: &Feed| {
+        let stocks = 0..feed.content.stocks.len();
+        let times = stocks.filter_map(|stock| {
+            let times_ns = mids(feed, stock).times_ns;
+            Some((*times_ns.first()?, *times_ns.last()?))
+        });
+        times.reduce(|(from, until), (first, last)| (from.min(first), until.max(last)))
+    };
+    let ((from_one, until_one), (from_other, until_other)) = (ends(first)?, ends(second)?);
+    let from_ns = from_one.max(from_other);
+    let until_ns = until_one.min(until_other).saturating_add(1);
     (from_ns < until_ns).then_some(Window { from_ns, until_ns })
 }
 

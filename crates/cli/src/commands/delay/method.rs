@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use nanotape_console::values::{duration, nanos, nanos_text};
 use nanotape_delay::{
     Estimator, LeadLag, LeadLagSettings, MatchSequence, MatchValue, MatchValueSettings, Padding,
-    Signal, Weighting, Xcorr, XcorrSettings,
+    SettingsError, Signal, Weighting, Xcorr, XcorrSettings,
 };
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ pub(super) struct MethodArguments {
     bin: Duration,
 
     /// For xcorr and gcc-phat: length of a cell, from 100ns to 1ms
-    #[arg(long, value_name = "TIME", default_value = "4us", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "4us", value_parser = cell)]
     grid: Duration,
 
     /// For xcorr and gcc-phat: standard deviation of the smoothing of each side
@@ -99,22 +99,27 @@ impl MethodArguments {
         })
     }
 
-    pub(super) fn max_lag(&self) -> Duration {
-        self.max_lag.unwrap_or(match self.method() {
+    fn max_lag(&self, method: Method) -> Duration {
+        self.max_lag.unwrap_or(match method {
             Method::LeadLag => Duration::from_secs(1),
             _ => Duration::from_millis(5),
         })
     }
 
     pub(super) fn max_lag_ns(&self) -> i64 {
-        nanos_of(self.max_lag())
+        nanos_of(self.max_lag(self.method()))
     }
 
     /// The options of the method, as they are typed.
     pub(super) fn settings(&self) -> Value {
+        self.settings_of(self.method())
+    }
+
+    /// The same for any method, without the window.
+    pub(super) fn settings_of(&self, method: Method) -> Value {
         let text = |time: Duration| nanos_text(nanos(time));
-        let mut settings = json!({ "max-lag": text(self.max_lag()) });
-        match self.method() {
+        let mut settings = json!({ "max-lag": text(self.max_lag(method)) });
+        match method {
             Method::MatchSequence => {}
             Method::MatchValue => settings["bin"] = text(self.bin).into(),
             Method::Xcorr | Method::GccPhat => {
@@ -133,7 +138,7 @@ impl MethodArguments {
     /// The settings of a search for leads.
     pub(super) fn lead_lag(&self) -> LeadLagSettings {
         LeadLagSettings {
-            max_lag_ns: self.max_lag_ns(),
+            max_lag_ns: nanos_of(self.max_lag(Method::LeadLag)),
             seed: self.seed,
             ..LeadLagSettings::default()
         }
@@ -156,7 +161,12 @@ impl MethodArguments {
                     max_lag_ns: self.max_lag_ns(),
                     ..self.correlated()
                 };
-                Box::new(Xcorr::new(settings).context("the settings of --method")?)
+                Box::new(Xcorr::new(settings).map_err(
+                    |SettingsError { field, value, expected }| {
+                        let option = field.trim_end_matches("_ns").replace('_', "-");
+                        anyhow!("--{option}: {value} ns: expected {expected}, in ns")
+                    },
+                )?)
             }
         })
     }
@@ -185,4 +195,14 @@ impl MethodArguments {
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| 0.0 < *share && *share < 1.0);
     share.ok_or_else(|| "expected a number between 0 and 1, as in 0.05".to_owned())
+}
+
+/// `--grid`.
+fn cell(text: &str) -> Result<Duration, String> {
+    let cell = duration(text)?;
+    if (Duration::from_nanos(100)..=Duration::from_millis(1)).contains(&cell) {
+        Ok(cell)
+    } else {
+        Err("expected a time from 100ns to 1ms".to_owned())
+    }
 }

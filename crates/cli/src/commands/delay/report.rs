@@ -177,6 +177,11 @@ impl<'a> Report<'a> {
         }
         let mut record = row_record(window, row, stocks);
         record["peak_ns"] = record["delay_ns"].take();
+        if let Some(record) = record.as_object_mut() {
+            for name in ["delay_ns", "support", "quality", "left_out"] {
+                record.remove(name);
+            }
+        }
         record["lags_ns"] = points.iter().map(|point| point.0).collect();
         record["values"] = points.iter().map(|point| point.1).collect();
         self.curves.push(record);

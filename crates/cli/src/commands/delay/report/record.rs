@@ -19,6 +19,13 @@ pub(super) fn row_record(window: Window, row: &Row, stocks: &Stocks) -> Value {
         "until_ns": window.until_ns,
         "symbol": is_of_a_stock.then(|| stocks.name(row.stock)),
         "attribute": is_of_a_stock.then(|| row.attribute.name()),
+        "delay_ns": null,
+        "low_ns": null,
+        "high_ns": null,
+        "support": null,
+        "quality": null,
+        "refused": null,
+        "left_out": null,
     });
     match row.outcome {
         Outcome::Estimate(estimate) => {
