@@ -6,6 +6,7 @@ mod matrix;
 mod method;
 mod report;
 mod windows;
+mod workers;
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use nanotape_console::{
     records::RecordArguments,
     values::{duration, nanos, nanos_text, period},
 };
-use nanotape_delay::{Estimator, MatchSequence};
+use nanotape_delay::MatchSequence;
 use nanotape_plant::TradeDate;
 use nanotape_ring::Start;
 use nanotape_tape::ShutdownFlag;
@@ -34,6 +35,7 @@ use lines::LineArguments;
 use method::{Method, MethodArguments};
 use report::{Report, Summary};
 use windows::Windows;
+use workers::Workers;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -236,14 +238,12 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
         pools: arguments.pool,
         follows: arguments.follow,
     };
-    let threads = arguments.threads();
-    let estimators: Vec<Box<dyn Estimator>> =
-        (0..threads).map(|_| arguments.method.estimator()).collect::<Result<_, _>>()?;
-    let mut report = Report::open(arguments, estimators[0].name(), clock)?;
+    let workers = Workers::new(&arguments.method, arguments.threads())?;
+    let mut report = Report::open(arguments, workers.name(), clock)?;
     let feeds =
         (Feed::new(first_name, first, clock, wants), Feed::new(second_name, second, clock, wants));
     let attributes = arguments.chosen_attributes();
-    let mut windows = Windows::new(arguments, &interrupt, feeds, attributes, estimators);
+    let mut windows = Windows::new(arguments, &interrupt, feeds, attributes, workers);
     windows.run(&mut report)?;
     let (first, second, stocks) = windows.feeds();
     let symbols = &arguments.symbols;

@@ -52,6 +52,11 @@ pub(super) struct MethodArguments {
     #[arg(long, value_name = "SIGNAL", value_enum, default_value_t)]
     signal: SignalChoice,
 
+    /// For xcorr and gcc-phat: share the windows with all NVIDIA GPUs. Without one, or if one fails:
+    /// an error, or with or-cpu the cores go on alone
+    #[arg(long, value_name = "USE", value_enum, num_args = 0..=1, default_missing_value = "required")]
+    pub(super) gpu: Option<GpuUse>,
+
     /// For lead-lag: the seed of its draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -70,6 +75,15 @@ pub(super) enum Method {
     GccPhat,
     /// The lag at which the moves of one explain the other's: for two instruments
     LeadLag,
+}
+
+/// `--gpu`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum GpuUse {
+    /// A GPU that is absent or fails is an error
+    Required,
+    /// The cores do the work of a GPU that is absent or fails
+    OrCpu,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -154,21 +168,18 @@ impl MethodArguments {
                 ..MatchValueSettings::default()
             })),
             Method::LeadLag => Box::new(LeadLag::new(self.lead_lag())),
-            Method::Xcorr | Method::GccPhat => {
-                let settings = XcorrSettings {
-                    grid_ns: nanos_of(self.grid),
-                    window_ns: nanos_of(self.window()),
-                    max_lag_ns: self.max_lag_ns(),
-                    ..self.correlated()
-                };
-                Box::new(Xcorr::new(settings).map_err(
-                    |SettingsError { field, value, expected }| {
-                        let option = field.trim_end_matches("_ns").replace('_', "-");
-                        anyhow!("--{option}: {value} ns: expected {expected}, in ns")
-                    },
-                )?)
-            }
+            Method::Xcorr | Method::GccPhat => Box::new(Xcorr::new(self.correlated()).map_err(
+                |SettingsError { field, value, expected }| {
+                    let option = field.trim_end_matches("_ns").replace('_', "-");
+                    anyhow!("--{option}: {value} ns: expected {expected}, in ns")
+                },
+            )?),
         })
+    }
+
+    /// The settings of a method of transforms; `None` for other methods.
+    pub(super) fn of_transforms(&self) -> Option<XcorrSettings> {
+        matches!(self.method(), Method::Xcorr | Method::GccPhat).then(|| self.correlated())
     }
 
     fn correlated(&self) -> XcorrSettings {
@@ -176,7 +187,13 @@ impl MethodArguments {
             Method::GccPhat => Weighting::Phat,
             _ => Weighting::None,
         };
-        let usual = XcorrSettings { weighting, ..XcorrSettings::default() };
+        let usual = XcorrSettings {
+            weighting,
+            grid_ns: nanos_of(self.grid),
+            window_ns: nanos_of(self.window()),
+            max_lag_ns: self.max_lag_ns(),
+            ..XcorrSettings::default()
+        };
         match self.signal {
             SignalChoice::Differences => {
                 XcorrSettings { smoothing_ns: nanos_of(self.smoothing), ..usual }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use nanotape_delay::{
-    Combined, Combiner, Estimate, Estimator, Job, NoEstimate, Series, Window, estimate_all,
+    Combined, Combiner, Estimate, Estimator, GpuError, Job, NoEstimate, Series, Window,
 };
 use nanotape_tape::{Deadline, ShutdownFlag};
 
@@ -14,6 +14,7 @@ use super::{
     Attribute, DelayArguments,
     feed::{Doubt, Feed, Stocks},
     report::Report,
+    workers::Workers,
 };
 
 /// A live window that one feed does not complete is closed when the other is so far ahead.
@@ -44,7 +45,7 @@ pub(super) struct Windows<'a> {
     second: Feed,
     stocks: Stocks,
     attributes: Vec<Attribute>,
-    estimators: Vec<Box<dyn Estimator>>,
+    workers: Workers,
     shown: Shown,
     /// The next window to be closed; `None` before the first change.
     next: Option<Window>,
@@ -59,7 +60,7 @@ impl<'a> Windows<'a> {
         interrupt: &'a ShutdownFlag,
         (first, second): (Feed, Feed),
         attributes: Vec<Attribute>,
-        estimators: Vec<Box<dyn Estimator>>,
+        workers: Workers,
     ) -> Self {
         Self {
             arguments,
@@ -68,7 +69,7 @@ impl<'a> Windows<'a> {
             second,
             stocks: Stocks::new(arguments.pool || arguments.method.is_by_number()),
             attributes,
-            estimators,
+            workers,
             shown: Shown::default(),
             next: None,
             rows: Vec::new(),
@@ -143,7 +144,7 @@ impl<'a> Windows<'a> {
             let at = moment.at(&self.first.name, self.first.midnight_ns())?;
             self.shown.at_ns = Some(i64::try_from(at).unwrap_or(i64::MAX));
         }
-        self.estimate(window, report);
+        self.estimate(window, report)?;
         self.estimates.clear();
         self.estimates.extend(self.rows.iter().filter_map(|row| match row.outcome {
             Outcome::Estimate(estimate) => Some(estimate),
@@ -166,7 +167,7 @@ impl<'a> Windows<'a> {
     }
 
     /// Fills the rows of a window.
-    fn estimate(&mut self, window: Window, report: &mut Report<'_>) {
+    fn estimate(&mut self, window: Window, report: &mut Report<'_>) -> Result<(), GpuError> {
         let (first, second) = (&self.first.content, &self.second.content);
         let needed = window.widened(self.arguments.method.max_lag_ns());
         self.rows.clear();
@@ -192,7 +193,7 @@ impl<'a> Windows<'a> {
                 }
             }
         }
-        let answers = estimate_all(&jobs, &mut self.estimators);
+        let answers = self.workers.estimate(&jobs)?;
         let rows = places.iter().zip(answers).map(|(&(stock, attribute), answer)| {
             let outcome = answer.map_or_else(Outcome::Refused, Outcome::Estimate);
             Row { stock, attribute, outcome }
@@ -200,10 +201,11 @@ impl<'a> Windows<'a> {
         let from = self.rows.len();
         self.rows.extend(rows);
         if report.has_curves() {
-            self.shown.look(&jobs, &self.rows[from..], &mut self.estimators[0], |row, curve| {
+            self.shown.look(&jobs, &self.rows[from..], self.workers.one(), |row, curve| {
                 report.curve(window, row, &self.stocks, curve);
             });
         }
+        Ok(())
     }
 }
 
@@ -222,7 +224,7 @@ impl Shown {
         &mut self,
         jobs: &[Job<'_>],
         rows: &[Row],
-        estimator: &mut Box<dyn Estimator>,
+        estimator: &mut dyn Estimator,
         mut keep: impl FnMut(&Row, &[(f64, f64)]),
     ) {
         for (job, row) in jobs.iter().zip(rows) {
