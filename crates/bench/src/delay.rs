@@ -56,7 +56,6 @@ impl Benchmark for Delay {
     const NAME: &'static str = "delay";
     const ROWS: &'static [Row<Self>] = ROWS;
     const NAME_WIDTH: usize = 20;
-    const IS_PAIR: bool = false;
     const COLUMNS: Columns = &[
         ("name", "/name"),
         ("section", "/section"),
