@@ -52,8 +52,8 @@ pub(super) struct MethodArguments {
     #[arg(long, value_name = "SIGNAL", value_enum, default_value_t)]
     signal: SignalChoice,
 
-    /// For xcorr and gcc-phat: share the windows with all NVIDIA GPUs. Without one, or if one fails:
-    /// an error, or with or-cpu the cores go on alone
+    /// For xcorr and gcc-phat: share the windows with all NVIDIA GPUs. Without one, or if one
+    /// fails: an error, or with or-cpu the cores go on alone
     #[arg(long, value_name = "USE", value_enum, num_args = 0..=1, default_missing_value = "required")]
     pub(super) gpu: Option<GpuUse>,
 
