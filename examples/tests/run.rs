@@ -32,7 +32,7 @@ fn the_examples_name_one_crate_of_nanotape() {
             count += 1;
         }
     }
-    assert_eq!(count, 12);
+    assert_eq!(count, 13);
 }
 
 /// The path of an example.
@@ -304,6 +304,28 @@ fn stages_are_timed_while_they_are_switched_on() {
 }
 
 #[test]
+fn a_second_feed_is_behind_by_the_delay_that_it_was_given() {
+    let text = output_of("12_how_far_behind", &[]).unwrap();
+    let rows = text.lines().filter(|line| line.contains(" us  "));
+    let microseconds = |row: &str| -> Vec<f64> {
+        let words = row.split(|letter: char| !letter.is_ascii_digit() && letter != '.');
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    let rows: Vec<Vec<f64>> = rows.map(microseconds).collect();
+    assert_eq!(rows.len(), 10, "{text}");
+    for row in &rows {
+        // The truth, and two estimates with their intervals.
+        let &[second, truth, by_value, low, high, by_lag, ..] = &row[..] else { panic!("{text}") };
+        // The delay in the middle of the second; jitter and the updates before it add to some.
+        assert!((0.0..10.0).contains(&(truth - (360.0 + 20.0 * second))), "{text}");
+        assert!(low <= by_value && by_value <= high, "{text}");
+        assert!([by_value, by_lag].iter().all(|found| (found - truth).abs() < 10.0), "{text}");
+    }
+    let grows = microseconds(line(&text, "it grows by "));
+    assert!(grows[1] <= 20.0 && 20.0 <= grows[2], "{text}");
+}
+
+#[test]
 fn every_example_is_short_and_says_what_you_will_see() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (name, most) in [
@@ -316,6 +338,7 @@ fn every_example_is_short_and_says_what_you_will_see() {
         ("09_join_late_and_lose_nothing.rs", 80),
         ("10_why_was_it_slow.rs", 60),
         ("11_where_the_time_went.rs", 110),
+        ("12_how_far_behind.rs", 100),
     ] {
         let source = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(source.starts_with("//!") && source.contains("you will see"), "{name}");
