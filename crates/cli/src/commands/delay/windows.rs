@@ -17,8 +17,8 @@ use super::{
     workers::Workers,
 };
 
-/// A live window that one feed does not complete is closed when the other is so far ahead.
-const PATIENCE_NS: i64 = 5_000_000_000;
+/// A live window that only one feed has passed is closed after this time.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long live feeds without records are left alone.
 const IDLE: Duration = Duration::from_micros(200);
@@ -49,6 +49,8 @@ pub(super) struct Windows<'a> {
     shown: Shown,
     /// The next window to be closed; `None` before the first change.
     next: Option<Window>,
+    /// Until when a feed is waited for that has not passed the next window.
+    waits: Option<Deadline>,
     rows: Vec<Row>,
     estimates: Vec<Estimate>,
     combiner: Combiner,
@@ -72,6 +74,7 @@ impl<'a> Windows<'a> {
             workers,
             shown: Shown::default(),
             next: None,
+            waits: None,
             rows: Vec::new(),
             estimates: Vec::new(),
             combiner: Combiner::default(),
@@ -134,8 +137,13 @@ impl<'a> Windows<'a> {
         let needed_ns = window.until_ns.saturating_add(self.arguments.method.max_lag_ns());
         let (first_ns, second_ns) = (self.first.read_ns(), self.second.read_ns());
         let is_passed = first_ns >= needed_ns && second_ns >= needed_ns;
+        // A feed that stands still is waited for once.
+        if is_passed {
+            self.waits = None;
+        }
         let is_overdue = self.arguments.follow
-            && first_ns.max(second_ns) >= needed_ns.saturating_add(PATIENCE_NS);
+            && first_ns.max(second_ns) >= needed_ns
+            && self.waits.get_or_insert_with(|| Deadline::after(PATIENCE)).is_over();
         (is_passed || is_overdue).then_some(window)
     }
 
