@@ -236,7 +236,18 @@ impl Content {
         let (header, sequence) = match &delivery.record {
             Record::Bbo(bbo) => (&bbo.hd, bbo.sequence),
             Record::Mbo(mbo) if self.wants.numbers => (&mbo.hd, mbo.sequence),
-            Record::Notice(notice) => return self.hear(notice),
+            Record::Notice(notice) => {
+                // Of a stock that has no quote yet, too.
+                let stock = delivery.symbol.map(|symbol| {
+                    let instrument = match notice {
+                        Notice::Taint(taint) => taint.instrument_id,
+                        Notice::Restored(restored) => restored.instrument_id,
+                        _ => 0,
+                    };
+                    self.stock_of(instrument, symbol, stocks)
+                });
+                return self.hear(notice, stock);
+            }
             _ => return,
         };
         let time = match self.clock {
@@ -333,7 +344,8 @@ impl Content {
         self.lost_ns.get_or_insert(self.read_ns);
     }
 
-    fn hear(&mut self, notice: &Notice) {
+    /// A notice; `stock`: the one that it is about, if any.
+    fn hear(&mut self, notice: &Notice, stock: Option<usize>) {
         let now_ns = self.read_ns;
         match notice {
             Notice::Gap(_) => self.lose(),
@@ -343,8 +355,7 @@ impl Content {
                 self.losses += 1;
                 self.suspect_ns.get_or_insert(now_ns);
             }
-            Notice::Taint(taint) => {
-                let stock = self.instruments.get(taint.instrument_id as usize).copied().flatten();
+            Notice::Taint(_) => {
                 if let Some(stock) = stock
                     && self.tainted.iter().all(|(tainted, _)| *tainted != stock)
                 {
@@ -356,9 +367,7 @@ impl Content {
                     self.mark(from_ns, now_ns, None, Doubt::Gap);
                 }
             }
-            Notice::Restored(restored) => {
-                let stock =
-                    self.instruments.get(restored.instrument_id as usize).copied().flatten();
+            Notice::Restored(_) => {
                 let place = self.tainted.iter().position(|(tainted, _)| Some(*tainted) == stock);
                 if let Some(place) = place {
                     let (stock, from_ns) = self.tainted.swap_remove(place);
