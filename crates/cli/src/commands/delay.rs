@@ -240,8 +240,9 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     };
     let workers = Workers::new(&arguments.method, arguments.threads())?;
     let mut report = Report::open(arguments, workers.name(), clock)?;
-    let feeds =
-        (Feed::new(first_name, first, clock, wants), Feed::new(second_name, second, clock, wants));
+    let mut first = Feed::new(first_name, first, clock, wants);
+    first.show_progress();
+    let feeds = (first, Feed::new(second_name, second, clock, wants));
     let attributes = arguments.chosen_attributes();
     let mut windows = Windows::new(arguments, &interrupt, feeds, attributes, workers);
     windows.run(&mut report)?;

@@ -67,9 +67,9 @@ fn a_forbidden_counter_is_not_read() {
         assert!(clock.cost_nanos() > 0.0);
         assert!(clock.resolution_nanos() >= 1.0);
     }
-    // A coarse clock may be one step short.
+    // A coarse clock is one step short at most, and more where the ticks of the machine come late.
     let step = chosen.resolution_nanos() as u64;
-    assert!(nanos + step >= 29_000_000, "{nanos} ns, steps of {step} ns");
+    assert!(nanos + 4 * step >= 29_000_000, "{nanos} ns, steps of {step} ns");
 }
 
 #[test]

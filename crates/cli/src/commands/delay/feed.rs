@@ -17,6 +17,7 @@ use nanotape_types::Symbol;
 use super::{Attribute, FeedClock};
 use crate::{
     commands::tap::{InputKind, OpenInput, TsRecv, conclude_day, of_subscription, require_symbols},
+    input::Progress,
     status::{Status, tell},
 };
 
@@ -90,10 +91,13 @@ pub(super) struct Wants {
 pub(super) struct Feed {
     pub(super) name: String,
     subscriber: Subscriber,
+    is_day: bool,
     pub(super) content: Content,
     has_ended: bool,
     /// For a live feed, whose quiet times pass too.
     live: Option<Clock>,
+    /// For a day file, which has an end.
+    progress: Option<Progress>,
 }
 
 /// What was read of a feed.
@@ -128,10 +132,18 @@ impl Feed {
         Self {
             name: name.to_owned(),
             subscriber: open.subscriber,
+            is_day: open.kind == InputKind::Day,
             content: Content::new(clock, wants),
             has_ended: false,
             live: is_live.then(Clock::monotonic),
+            progress: None,
         }
+    }
+
+    /// Shows how far the reading is, if the feed is a day file. A terminal has room for one bar.
+    pub(super) fn show_progress(&mut self) {
+        let total = self.subscriber.board().map(|board| board.input_bytes().1);
+        self.progress = total.filter(|_| self.is_day).map(Progress::with_total);
     }
 
     /// Whether all of it was read.
@@ -181,11 +193,15 @@ impl Feed {
             Some(Step::Complete) => self.has_ended = true,
             Some(Step::Read | Step::Stopped | Step::Idle | Step::Quiet) | None => {}
         }
+        if let (Some(progress), Some(board)) = (&self.progress, subscriber.board()) {
+            progress.set(board.input_bytes().0);
+        }
         Ok(Some(true))
     }
 
     /// Reports what the input lacks.
     pub(super) fn conclude(&mut self, symbols: &[Symbol]) -> anyhow::Result<Status> {
+        self.progress = None;
         let mut status = match self.subscriber.finish_day() {
             Some(ended) => conclude_day(&self.subscriber, ended)?,
             None => Status::Good,

@@ -20,6 +20,9 @@ use super::{
 };
 use crate::status::{BadData, Status};
 
+/// Pairs of a matrix: some minutes of work.
+const MOST_PAIRS: usize = 200_000;
+
 /// The columns of CSV.
 const COLUMNS: Columns = &[
     ("first", "/first"),
@@ -54,6 +57,7 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
     let mut stocks = Stocks::new(false);
     let mut read = |name: &str, open| -> anyhow::Result<(Feed, Status)> {
         let mut feed = Feed::new(name, open, clock, wants);
+        feed.show_progress();
         while !feed.has_ended() && feed.read(&mut stocks)?.is_some() {}
         let status = feed.conclude(&arguments.symbols)?;
         Ok((feed, status))
@@ -71,7 +75,7 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
     let Some(span) = span_of(&first, other) else {
         return Err(BadData("the inputs have no quotes at the same time".to_owned()).into());
     };
-    let pairs = Pairs::examine(arguments, &first, second.as_ref(), &stocks, span);
+    let pairs = Pairs::examine(arguments, &first, second.as_ref(), &stocks, span)?;
     let second_name = arguments.second.as_deref().unwrap_or(first_name);
     output.heading(&pairs.text(arguments, first_name, second_name))?;
     match format {
@@ -150,7 +154,7 @@ impl Pairs {
         second: Option<&Feed>,
         stocks: &Stocks,
         span: Window,
-    ) -> Self {
+    ) -> anyhow::Result<Self> {
         let set = |feed: &'_ Feed| -> (Vec<String>, Vec<usize>) {
             let places = 0..feed.content.stocks.len();
             let places: Vec<usize> =
@@ -168,12 +172,14 @@ impl Pairs {
         let (names, places) = set(first);
         let one = series(first, &places);
         let Some(second) = second else {
+            check_number(names.len() * names.len().saturating_sub(1) / 2)?;
             let pairs = matrix.all_pairs(&one, span);
-            return Self { first: names.clone(), second: names, pairs };
+            return Ok(Self { first: names.clone(), second: names, pairs });
         };
         let (others, places) = set(second);
+        check_number(names.len() * others.len())?;
         let pairs = matrix.between(&one, &series(second, &places), span);
-        Self { first: names, second: others, pairs }
+        Ok(Self { first: names, second: others, pairs })
     }
 
     fn text(&self, arguments: &DelayArguments, first: &str, second: &str) -> String {
@@ -246,6 +252,14 @@ impl Pairs {
             "refused": lead.err().map(|refused| refused.to_string()),
         })
     }
+}
+
+fn check_number(pairs: usize) -> anyhow::Result<()> {
+    if pairs > MOST_PAIRS {
+        let (pairs, most) = (grouped(pairs as u64), grouped(MOST_PAIRS as u64));
+        bail!("--matrix: {pairs} pairs, {most} at most: choose stocks with --symbols");
+    }
+    Ok(())
 }
 
 fn mids(feed: &Feed, stock: usize) -> Changes<'_> {

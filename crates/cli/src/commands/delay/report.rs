@@ -23,7 +23,7 @@ use super::{
 pub(super) use record::clock_name;
 use record::{put_combined, row_record, shift_record, span_record};
 use text::{heading, interval_text, shift_text, table, window_text};
-use totals::{Span, Total, combined_of, joined, reason, says_nothing, trend_of};
+use totals::{Span, Total, joined, push_span, reason, says_nothing};
 
 use crate::status::{Status, tell};
 
@@ -155,7 +155,7 @@ impl<'a> Report<'a> {
             record["kind"] = "delay-span".into();
             self.output.passing("", &record)?;
         }
-        self.spans.push(span);
+        push_span(&mut self.spans, span);
         Ok(())
     }
 
@@ -232,23 +232,23 @@ impl<'a> Report<'a> {
         let rows = self.totals.iter().map(|((stock, attribute), total)| {
             let name = attribute.is_of_a_stock().then(|| summary.stocks.name(*stock));
             let attribute = attribute.is_of_a_stock().then(|| attribute.name());
-            let slope = trend_of(total).map(|trend| trend.ns_per_s);
+            let slope = total.trend().map(|trend| trend.ns_per_s);
             let left_out: u64 = total.left_out.iter().sum();
             let mut row = json!({
                 "symbol": name,
                 "attribute": attribute,
                 "windows": total.windows(),
-                "estimates": total.estimates.len(),
+                "estimates": total.estimates,
                 "refused": total.refused,
                 "left_out": left_out,
                 "ns_per_s": slope,
             });
-            put_combined(&mut row, combined_of(&total.estimates));
+            put_combined(&mut row, total.combined());
             row
         });
         let rows: Vec<Value> = rows.collect();
         let mut total = json!({});
-        put_combined(&mut total, combined_of(&all.estimates));
+        put_combined(&mut total, all.combined());
         let mut record = json!({
             "format": "nanotape-lab",
             "version": 1,
@@ -264,7 +264,7 @@ impl<'a> Report<'a> {
             "changes": summary.changes,
             "losses": summary.losses,
             "refusals": self.refusals,
-            "total": if all.estimates.is_empty() { Value::Null } else { total },
+            "total": if all.estimates == 0 { Value::Null } else { total },
             "trend": trend.map(|trend| json!({
                 "ns_per_s": trend.ns_per_s,
                 "low_ns_per_s": trend.low_ns_per_s,
@@ -295,7 +295,7 @@ impl<'a> Report<'a> {
             text,
             "\n{} with an estimate; {}, {} refused, {} left out for a gap, {} for an unreliable book",
             counted_grouped(windows, "window"),
-            counted_grouped(all.estimates.len() as u64, "estimate"),
+            counted_grouped(all.estimates, "estimate"),
             grouped(all.refused),
             grouped(all.left_out[Doubt::Gap as usize]),
             grouped(all.left_out[Doubt::Taint as usize]),
@@ -319,7 +319,7 @@ impl<'a> Report<'a> {
         }
         let by_stock = self.by(|(stock, _)| *stock);
         let mut most: Vec<_> = by_stock.iter().collect();
-        most.sort_by_key(|(stock, total)| (Reverse(total.estimates.len()), **stock));
+        most.sort_by_key(|(stock, total)| (Reverse(total.estimates), **stock));
         let names =
             most.iter().take(MOST_STOCKS).map(|(stock, total)| (stocks.name(**stock), *total));
         table(&mut text, "by stock", names);

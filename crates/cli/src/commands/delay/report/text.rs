@@ -9,7 +9,7 @@ use nanotape_lab::text::nanos as time_text;
 
 use super::{
     super::{DelayArguments, FeedClock},
-    totals::{Span, Total, combined_of, width},
+    totals::{Span, Total},
 };
 
 pub(super) fn heading(arguments: &DelayArguments, method: &str, clock: FeedClock) -> String {
@@ -78,18 +78,18 @@ pub(super) fn table<'t>(
             text,
             "{name:<14}{:>10}{:>10}{:>9}{:>9}",
             grouped(total.windows()),
-            grouped(total.estimates.len() as u64),
+            grouped(total.estimates),
             grouped(total.refused),
             grouped(total.left_out.iter().sum()),
         );
-        if let Some(at) = combined_of(&total.estimates) {
+        if let Some(at) = total.combined() {
             let _ = write!(
                 text,
                 "{:>12}{:>12}{:>12}  {}",
                 time_text(at.delay_ns).to_string(),
                 time_text(at.p05_ns).to_string(),
                 time_text(at.p95_ns).to_string(),
-                time_text(width(&total.estimates)),
+                time_text(total.width()),
             );
         }
         text.push('\n');

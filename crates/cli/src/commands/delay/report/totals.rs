@@ -6,6 +6,10 @@ use super::super::windows::Outcome;
 
 /// Spans of the plot over time: more windows are joined.
 const MOST_SPANS: usize = 2_000;
+/// Spans in memory, about 40 MiB.
+const MOST_SPANS_KEPT: usize = 1 << 18;
+/// Estimates of a series in memory, about 100 KiB.
+const MOST_KEPT: usize = 2_048;
 
 /// All series of a window.
 pub(super) struct Span {
@@ -15,44 +19,104 @@ pub(super) struct Span {
     pub(super) left_out: u64,
 }
 
-/// The windows of an attribute of a stock.
-#[derive(Default)]
+/// The windows of an attribute of a stock. A run without an end has more estimates than memory:
+/// every second one, every fourth and so on is kept then, for the quantiles.
 pub(super) struct Total {
-    times_ns: Vec<i64>,
-    pub(super) estimates: Vec<Estimate>,
+    /// Times and estimates, each the first of `stride`.
+    kept: Vec<(i64, Estimate)>,
+    stride: u64,
+    pub(super) estimates: u64,
     pub(super) refused: u64,
     pub(super) left_out: [u64; 2],
+}
+
+impl Default for Total {
+    fn default() -> Self {
+        Self { kept: Vec::new(), stride: 1, estimates: 0, refused: 0, left_out: [0; 2] }
+    }
 }
 
 impl Total {
     pub(super) fn add(&mut self, window: Window, outcome: &Outcome) {
         match outcome {
             Outcome::Estimate(estimate) => {
-                self.times_ns.push(window.middle_ns());
-                self.estimates.push(*estimate);
+                if self.estimates.is_multiple_of(self.stride) {
+                    self.kept.push((window.middle_ns(), *estimate));
+                }
+                self.estimates += 1;
+                if self.kept.len() == MOST_KEPT {
+                    self.thin(2);
+                }
             }
             Outcome::Refused(_) => self.refused += 1,
             Outcome::LeftOut(doubt) => self.left_out[*doubt as usize] += 1,
         }
     }
 
-    pub(super) fn windows(&self) -> u64 {
-        self.estimates.len() as u64 + self.refused + self.left_out.iter().sum::<u64>()
+    /// Keeps one in so many.
+    fn thin(&mut self, by: u64) {
+        let mut place = 0;
+        self.kept.retain(|_| {
+            place += 1;
+            (place - 1_u64).is_multiple_of(by)
+        });
+        self.stride *= by;
     }
 
+    pub(super) fn windows(&self) -> u64 {
+        self.estimates + self.refused + self.left_out.iter().sum::<u64>()
+    }
+
+    /// Adds those of another series. Both count by their numbers: the strides become equal.
     pub(super) fn join(&mut self, other: &Self) {
-        self.times_ns.extend_from_slice(&other.times_ns);
-        self.estimates.extend_from_slice(&other.estimates);
+        if self.stride < other.stride {
+            self.thin(other.stride / self.stride);
+        }
+        let step = (self.stride / other.stride) as usize;
+        self.kept.extend(other.kept.iter().step_by(step));
+        self.estimates += other.estimates;
         self.refused += other.refused;
         for (own, other) in self.left_out.iter_mut().zip(other.left_out) {
             *own += other;
         }
     }
+
+    /// The median and the quantiles.
+    pub(super) fn combined(&self) -> Option<Combined> {
+        let kept: Vec<Estimate> = self.kept.iter().map(|(_, estimate)| *estimate).collect();
+        let combined = combined_of(&kept)?;
+        Some(Combined { estimates: self.estimates as usize, ..combined })
+    }
+
+    pub(super) fn trend(&self) -> Option<Trend> {
+        let points: Vec<_> =
+            self.kept.iter().map(|(time_ns, estimate)| (*time_ns, estimate.delay_ns)).collect();
+        trend(&points)
+    }
+
+    /// The median width of the intervals.
+    pub(super) fn width(&self) -> f64 {
+        let mut widths: Vec<f64> =
+            self.kept.iter().map(|(_, estimate)| estimate.high_ns - estimate.low_ns).collect();
+        widths.sort_by(f64::total_cmp);
+        widths.get(widths.len() / 2).copied().unwrap_or(0.0)
+    }
 }
 
-/// Successive windows joined into at most [`MOST_SPANS`] spans.
+/// Successive spans joined into at most [`MOST_SPANS`].
 pub(super) fn joined(spans: &[Span]) -> Vec<Span> {
-    let together = spans.len().div_ceil(MOST_SPANS).max(1);
+    join_spans(spans, spans.len().div_ceil(MOST_SPANS).max(1))
+}
+
+/// Adds a span; when there are very many, neighbours are joined.
+pub(super) fn push_span(spans: &mut Vec<Span>, span: Span) {
+    spans.push(span);
+    if spans.len() == MOST_SPANS_KEPT {
+        *spans = join_spans(spans, 2);
+    }
+}
+
+fn join_spans(spans: &[Span], together: usize) -> Vec<Span> {
     let joined = spans.chunks(together).map(|spans| {
         let delays: Vec<Estimate> =
             spans.iter().filter_map(|span| span.combined.map(of_combined)).collect();
@@ -72,27 +136,13 @@ pub(super) fn joined(spans: &[Span]) -> Vec<Span> {
     joined.collect()
 }
 
-pub(super) fn of_combined(at: Combined) -> Estimate {
+fn of_combined(at: Combined) -> Estimate {
     let Combined { delay_ns, low_ns, high_ns, estimates: support, .. } = at;
     Estimate { delay_ns, low_ns, high_ns, support, quality: 1.0 }
 }
 
-pub(super) fn combined_of(estimates: &[Estimate]) -> Option<Combined> {
+fn combined_of(estimates: &[Estimate]) -> Option<Combined> {
     Combiner::default().combine(estimates)
-}
-
-pub(super) fn trend_of(total: &Total) -> Option<Trend> {
-    let delays = total.estimates.iter().map(|estimate| estimate.delay_ns);
-    let points: Vec<_> = total.times_ns.iter().copied().zip(delays).collect();
-    trend(&points)
-}
-
-/// The median width of the intervals.
-pub(super) fn width(estimates: &[Estimate]) -> f64 {
-    let mut widths: Vec<f64> =
-        estimates.iter().map(|estimate| estimate.high_ns - estimate.low_ns).collect();
-    widths.sort_by(f64::total_cmp);
-    widths.get(widths.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// Whether a window has too few changes, as most windows of most stocks.
@@ -110,5 +160,55 @@ pub(super) fn reason(refused: &NoEstimate) -> &'static str {
         NoEstimate::AtTheEdge { .. } => {
             "the delay is at the end of the search or beyond (--max-lag)"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(delay_ns: f64) -> Outcome {
+        let (low_ns, high_ns) = (delay_ns - 1.0, delay_ns + 1.0);
+        Outcome::Estimate(Estimate { delay_ns, low_ns, high_ns, support: 9, quality: 1.0 })
+    }
+
+    #[test]
+    fn a_run_without_an_end_keeps_its_quantiles_in_bounded_memory() {
+        let (mut long, mut short) = (Total::default(), Total::default());
+        for window in 0..100_000_i64 {
+            let window_of = Window::new(window * 1_000, 1_000);
+            long.add(window_of, &outcome((window % 1_000) as f64));
+            if window < 100 {
+                short.add(window_of, &outcome(5_000.0));
+            }
+        }
+        assert!(long.kept.len() < MOST_KEPT, "{}", long.kept.len());
+        let combined = long.combined().unwrap();
+        assert_eq!(combined.estimates, 100_000);
+        assert!((combined.delay_ns - 500.0).abs() < 30.0, "{combined:?}");
+        // One in a thousand is of the short one.
+        long.join(&short);
+        let combined = long.combined().unwrap();
+        assert_eq!((combined.estimates, long.windows()), (100_100, 100_100));
+        assert!((combined.delay_ns - 500.0).abs() < 30.0 && combined.p95_ns < 1_000.0);
+    }
+
+    #[test]
+    fn spans_are_joined_when_there_are_too_many() {
+        let mut spans = Vec::new();
+        for at in 0..MOST_SPANS_KEPT as i64 + 10 {
+            let window = Window::new(at * 10, 10);
+            push_span(&mut spans, Span { window, combined: None, refused: 1, left_out: 2 });
+        }
+        assert_eq!(spans.len(), MOST_SPANS_KEPT / 2 + 10);
+        let shown = joined(&spans);
+        let counts = shown.iter().map(|span| (span.refused, span.left_out));
+        let (refused, left_out) = counts.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        assert!(shown.len() <= MOST_SPANS);
+        assert_eq!(
+            (refused, left_out),
+            (MOST_SPANS_KEPT as u64 + 10, 2 * (MOST_SPANS_KEPT as u64 + 10))
+        );
+        assert_eq!(shown.first().map(|span| span.window.from_ns), Some(0));
     }
 }
