@@ -29,37 +29,49 @@ pub fn estimate_all<E: Estimator>(
     jobs: &[Job<'_>],
     estimators: &mut [E],
 ) -> Vec<Result<Estimate, NoEstimate>> {
+    on_threads(jobs.len(), CHUNK, estimators, |estimator, index| {
+        let Job { first, second, window } = jobs[index];
+        estimator.estimate(first, second, window)
+    })
+}
+
+/// Does the work of each index below `count`, with a thread for each worker, which takes `chunk`
+/// indices at once. The results are in the order of the indices; without a worker there are none.
+pub(crate) fn on_threads<W: Send, R: Send>(
+    count: usize,
+    chunk: usize,
+    workers: &mut [W],
+    work: impl Fn(&mut W, usize) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let work = |estimator: &mut E| {
-        let mut answers = Vec::new();
+    let serve = |worker: &mut W| {
+        let mut done = Vec::new();
         loop {
-            let from = next.fetch_add(CHUNK, Relaxed);
-            let Some(chunk) = jobs.get(from..jobs.len().min(from + CHUNK)) else { break };
-            if chunk.is_empty() {
-                break;
+            let from = next.fetch_add(chunk, Relaxed);
+            if from >= count {
+                return done;
             }
-            let answer = |job: &Job<'_>| estimator.estimate(job.first, job.second, job.window);
-            answers.push((from, chunk.iter().map(answer).collect::<Vec<_>>()));
+            let indices = from..count.min(from + chunk);
+            done.push((from, indices.map(|index| work(worker, index)).collect::<Vec<_>>()));
         }
-        answers
     };
-    let threads = estimators.len().min(jobs.len().div_ceil(CHUNK));
-    let Some((own, others)) = estimators[..threads].split_first_mut() else { return Vec::new() };
+    let threads = workers.len().min(count.div_ceil(chunk));
+    let Some((own, others)) = workers[..threads].split_first_mut() else { return Vec::new() };
     let mut chunks = thread::scope(|scope| {
-        let work = &work;
-        let workers: Vec<_> =
-            others.iter_mut().map(|estimator| scope.spawn(move || work(estimator))).collect();
-        let mut chunks = work(own);
-        for worker in workers {
-            match worker.join() {
-                Ok(answers) => chunks.extend(answers),
+        let serve = &serve;
+        let others: Vec<_> =
+            others.iter_mut().map(|worker| scope.spawn(move || serve(worker))).collect();
+        let mut chunks = serve(own);
+        for other in others {
+            match other.join() {
+                Ok(results) => chunks.extend(results),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
         chunks
     });
     chunks.sort_unstable_by_key(|&(from, _)| from);
-    chunks.into_iter().flat_map(|(_, answers)| answers).collect()
+    chunks.into_iter().flat_map(|(_, results)| results).collect()
 }
 
 #[cfg(test)]

@@ -44,6 +44,8 @@ Examples:
   nanotape delay a.pcap b.pcap --method match-sequence       two lines of one feed
   nanotape delay direct consolidated --follow --for 60       the rings of two plants, live
   nanotape delay direct.pcap other.pcap --symbols AAPL,MSFT --window 64ms -o delay.html
+  nanotape delay --line-a 239.1.1.1:5001 --line-b 239.1.1.2:5002    two lines, message by message
+  nanotape delay day.itch50 --matrix --from 09:30 --until 12:00     which stock leads which
 
 An estimate is the delay of one attribute of one stock in one window, with an interval of 95 %. It is
 positive if the second INPUT is later. A window in which the feeds say too little, or nothing certain, has no
@@ -51,7 +53,8 @@ estimate; one with a gap or an unreliable (tainted) book is left out. Both are c
 is the median over stocks and attributes. At the end come the trend, lasting shifts, and a table by stock.
 
 match-value compares the times of equal values and needs nothing that the feeds share. match-sequence compares
-the numbers of messages, which only lines of one feed share.
+the numbers of messages, which only lines of one feed share. xcorr and gcc-phat find the peak of a correlation;
+lead-lag compares the moves of two instruments.
 
 Both INPUTs must have the time of one clock: the receive time of captures, journals, DBN files and rings of
 one machine, or the exchange's time if one INPUT is a day file (--clock). docs/delay.md compares the methods

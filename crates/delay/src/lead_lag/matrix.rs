@@ -10,14 +10,10 @@
 //! number of pairs, a factor of 9 for the pairs of 100 instruments, for a dependence that these
 //! pairs do not have.
 
-use std::{
-    num::NonZeroUsize,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
-};
+use std::num::NonZeroUsize;
 
 use super::{Lead, LeadLag, LeadLagSettings, MOST_PERMUTATIONS};
-use crate::{Changes, Window};
+use crate::{Changes, Window, batch::on_threads};
 
 /// Examines many pairs of instruments.
 ///
@@ -104,34 +100,18 @@ impl Matrix {
             largest_p: self.settings.largest_p.max(rate),
             ..self.settings
         };
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            let mut lead_lag = LeadLag::new(settings);
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&(one, two)) = pairs.get(index) else { return done };
-                // Each pair has draws of its own, whichever thread it is on.
-                lead_lag.settings.seed = settings.seed.wrapping_add(index as u64);
-                done.push((index, lead_lag.examine(first[one], second[two], window)));
-            }
-        };
         let threads = self.threads.get().min(pairs.len());
-        let mut leads = thread::scope(|scope| {
-            let threads: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut leads = work();
-            for thread in threads {
-                // A panic of a thread is a mistake of this crate, and goes on here.
-                leads
-                    .extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            leads
+        let mut workers: Vec<LeadLag> = (0..threads).map(|_| LeadLag::new(settings)).collect();
+        let leads = on_threads(pairs.len(), 1, &mut workers, |lead_lag, index| {
+            // Each pair has draws of its own, whichever thread it is on.
+            lead_lag.settings.seed = settings.seed.wrapping_add(index as u64);
+            let (one, two) = pairs[index];
+            lead_lag.examine(first[one], second[two], window)
         });
-        leads.sort_unstable_by_key(|&(index, _)| index);
         let p_values: Vec<Option<f64>> =
-            leads.iter().map(|(_, lead)| lead.evidence.map(|evidence| evidence.p_value)).collect();
+            leads.iter().map(|lead| lead.evidence.map(|evidence| evidence.p_value)).collect();
         let rows = pairs.iter().zip(leads).zip(q_values(&p_values));
-        rows.map(|((&(first, second), (_, lead)), q_value)| {
+        rows.map(|((&(first, second), lead), q_value)| {
             let is_found = lead.estimate.is_ok() && q_value.is_some_and(|q| q <= rate);
             Pair { first, second, lead, q_value, is_found }
         })

@@ -464,7 +464,7 @@ fn of_read<T>(read: Result<T, SubscribeError>, content: &mut Content) -> anyhow:
     }
 }
 
-/// The clock that was asked for, or that which says most of those that both inputs have.
+/// The requested clock, or that which says most of those that both inputs have.
 pub(super) fn clock_of(
     asked: Option<FeedClock>,
     inputs: [(&str, &OpenInput); 2],

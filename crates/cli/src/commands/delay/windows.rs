@@ -220,7 +220,7 @@ impl<'a> Windows<'a> {
 /// The windows whose correlation is kept for the page.
 #[derive(Default)]
 struct Shown {
-    /// The moment that was asked for, in ns.
+    /// The requested moment, in ns.
     at_ns: Option<i64>,
     /// The largest support so far, without such a moment.
     most: usize,
