@@ -18,7 +18,7 @@ mod snapshotter;
 mod stream;
 mod verify;
 
-pub use bisect::{Compared, Comparison, RunIn, bisect};
+pub use bisect::{Compared, Comparison, ComparisonEnd, MissingRecords, RunIn, bisect};
 pub use dbn_stream::{DBN_MAGIC, DbnError, DbnStream};
 pub use journal_run::{JournalRun, JournalRunError, RunSpan};
 pub use local_books::LocalBooks;

@@ -191,6 +191,18 @@ impl<D: Disk> Tailer<D> {
         (number, crate::segment::layout::position_bytes(self.place.at))
     }
 
+    /// The file of the current segment, and the position in bytes in its words; the folder before
+    /// the first segment. For messages about what is there.
+    pub fn place(&self) -> (std::path::PathBuf, u64) {
+        let (number, offset) = self.position();
+        let name = match &self.current {
+            None => return (self.disk.path(""), 0),
+            Some(Current { stored: Stored::Unpacked(_), .. }) => names::packed(number),
+            Some(_) => names::segment(number),
+        };
+        (self.disk.path(&name), offset)
+    }
+
     /// Makes the next read without an excerpt check whether the segment was removed, or recovered
     /// by an appender. Reads check this themselves, but rarely: a caller that sleeps between reads
     /// should call this periodically.

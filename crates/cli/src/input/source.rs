@@ -178,6 +178,7 @@ pub(crate) fn of_journal_run(error: JournalRunError) -> anyhow::Error {
 pub(crate) fn of_runs(error: RunsError) -> anyhow::Error {
     match error {
         RunsError::Journal(error) => of_journal(error),
+        error @ RunsError::Line { .. } => BadData(error.to_string()).into(),
         error => error.into(),
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_history::{Compared, Comparison, Run, RunIn, Runs};
+use nanotape_history::{Compared, Comparison, ComparisonEnd, MissingRecords, Run, RunIn, Runs};
 use nanotape_plant::{
     Delivery, Event,
     records::{Header, RecordBuffer},
@@ -13,7 +13,8 @@ use nanotape_types::StockLocate;
 
 use crate::{
     commands::tap::line_of,
-    input::{Progress, RunChoice, of_journal_run, of_runs},
+    input::{Progress, RunChoice, of_runs},
+    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -27,12 +28,12 @@ Examples:
   nanotape journal bisect days/equities days/equities --run-a 1 --run-b 2
   nanotape journal bisect monday tuesday --format json
 
-Compares the records of two runs in their order, without ts_recv, which differs from run to run.
-Starts and stops of plants are not compared. Snapshots in both journals at the same position with
-the same digests make the search short: everything before the last such pair is the same.
+Reads every record of both runs and compares them in their order, without ts_recv, which differs
+from run to run. Starts and stops of plants and the notices of a session are not compared. Records
+that one journal lacks end the comparison, with their file and offset.
 
-Exit status: 0 the runs are the same; 1 they differ, or a journal is damaged; 2 a journal cannot be
-read, or has no such run.")]
+Exit status: 0 every record was read on both sides, and the runs are the same; 1 they differ, or a
+journal lacks records or is damaged; 2 a journal cannot be read, or has no such run.")]
 pub(super) struct BisectCommand {
     /// Folder of the first journal
     #[arg(value_name = "A")]
@@ -56,7 +57,10 @@ pub(super) struct BisectCommand {
 
 pub(super) fn run(command: &BisectCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
-    let runs_of = |journal: &Path| Runs::of_journal(journal).map_err(of_runs);
+    let runs_of = |journal: &Path| {
+        // A damaged list might name another run as the last one.
+        Runs::read(journal).and_then(|_| Runs::of_journal(journal)).map_err(of_runs)
+    };
     let (first_runs, second_runs) = (runs_of(&command.first)?, runs_of(&command.second)?);
     let first = chosen(&command.first, &first_runs, command.run_a)?;
     let second = chosen(&command.second, &second_runs, command.run_b)?;
@@ -68,16 +72,19 @@ pub(super) fn run(command: &BisectCommand) -> anyhow::Result<Status> {
     let [left, right] = sides;
     let compared = nanotape_history::bisect(left, right, |done| progress.set_of(done, 0, ""));
     drop(progress);
-    let comparison = compared.map_err(of_journal_run)?;
+    let comparison = compared.map_err(of_journal)?;
     let mut output = command.output.open()?;
-    let lines = comparison
-        .difference
-        .as_ref()
-        .map(|[left, right]| [line(left.as_ref(), first), line(right.as_ref(), second)]);
-    record(&comparison, lines.as_ref())
-        .write(&mut output, format, true, || text(command, &comparison, lines.as_ref()))?;
+    let lines = match &comparison.end {
+        ComparisonEnd::Different([left, right]) => {
+            [line(left.as_ref(), first), line(right.as_ref(), second)]
+        }
+        _ => [None, None],
+    };
+    record(&comparison, &lines)
+        .write(&mut output, format, true, || text(command, &comparison, &lines))?;
     output.finish()?;
-    Ok(if comparison.difference.is_some() { Status::Bad } else { Status::Good })
+    let is_same = matches!(comparison.end, ComparisonEnd::Same { .. });
+    Ok(if is_same { Status::Good } else { Status::Bad })
 }
 
 fn chosen<'a>(
@@ -115,38 +122,56 @@ fn line(compared: Option<&Compared>, run: &Run) -> Option<String> {
     Some(line_of(&event))
 }
 
-fn record(comparison: &Comparison, lines: Option<&[Option<String>; 2]>) -> Record {
-    let sequence = |side: usize| {
-        let difference = comparison.difference.as_ref()?;
-        difference[side].as_ref().map(|compared| compared.sequence)
+fn record(comparison: &Comparison, lines: &[Option<String>; 2]) -> Record {
+    let sequence = |side: usize| match &comparison.end {
+        ComparisonEnd::Different(different) => different[side].as_ref().map(|it| it.sequence),
+        _ => None,
     };
-    let line = |side: usize| lines.and_then(|lines| lines[side].clone());
+    let missing = match &comparison.end {
+        ComparisonEnd::Missing(missing) => Some(missing),
+        _ => None,
+    };
+    let are_stopped = match comparison.end {
+        ComparisonEnd::Same { are_stopped } => Some(are_stopped),
+        _ => None,
+    };
     Record::default()
-        .with("is_same", comparison.difference.is_none())
-        .with("skipped_records", comparison.skipped)
+        .with("is_same", are_stopped.is_some())
+        .with("are_stopped", are_stopped)
         .with("same_records", comparison.same)
         .with("a_sequence", sequence(0))
         .with("b_sequence", sequence(1))
-        .with("a_record", line(0))
-        .with("b_record", line(1))
+        .with("a_record", lines[0].clone())
+        .with("b_record", lines[1].clone())
+        .with("missing_path", missing.map(|missing| missing.path.display().to_string()))
+        .with("missing_offset", missing.map(|missing| missing.offset))
+        .with("missing", missing.map(|missing| missing.what.clone()))
 }
 
-fn text(
-    command: &BisectCommand,
-    comparison: &Comparison,
-    lines: Option<&[Option<String>; 2]>,
-) -> String {
+fn text(command: &BisectCommand, comparison: &Comparison, lines: &[Option<String>; 2]) -> String {
     let same = counted(comparison.same, "record");
-    let skipped = counted(comparison.skipped, "record");
-    let (first, second) = (command.first.display(), command.second.display());
-    let Some([left, right]) = lines else {
-        return format!("the runs are the same: {same} compared, {skipped} with equal digests\n");
-    };
-    let line = |line: &Option<String>| line.clone().unwrap_or_else(|| "end of the run".to_owned());
-    format!(
-        "the runs differ after {same} compared and {skipped} with equal digests:\n{first}: {}\n\
-         {second}: {}\n",
-        line(left),
-        line(right)
-    )
+    match &comparison.end {
+        ComparisonEnd::Same { are_stopped: true } => {
+            format!("the runs are the same: {same} compared\n")
+        }
+        ComparisonEnd::Same { are_stopped: false } => format!(
+            "the runs are the same: {same} compared; neither run has a stop record, so both may lack \
+             the same end\n"
+        ),
+        ComparisonEnd::Missing(MissingRecords { path, offset, what, .. }) => format!(
+            "the runs cannot be compared after {same}, which are the same:\n{}: offset {offset}: \
+             {what}\n",
+            path.display()
+        ),
+        ComparisonEnd::Different(_) => {
+            let line = |line: &Option<String>| line.clone().unwrap_or("end of the run".to_owned());
+            let (first, second) = (command.first.display(), command.second.display());
+            let [left, right] = lines;
+            format!(
+                "the runs differ after {same}, which are the same:\n{first}: {}\n{second}: {}\n",
+                line(left),
+                line(right)
+            )
+        }
+    }
 }
