@@ -11,8 +11,14 @@
 //! case, since scripts end it so.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File},
+    hash::{BuildHasher as _, RandomState},
     io,
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{MetadataExt as _, OpenOptionsExt as _},
+    },
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
     thread,
@@ -21,12 +27,22 @@ use std::{
 use crate::screen;
 use anyhow::Context as _;
 use nanotape_tape::ShutdownFlag;
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with},
+    io::Errno,
+};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1},
     flag,
     iterator::{Handle, Signals},
     low_level::emulate_default_handler,
 };
+
+/// Random names to try for an unfinished file.
+const MOST_NAMES: usize = 100;
+
+/// Bytes of a file's name in that of its unfinished file.
+const LONGEST_NAME: usize = 200;
 
 /// What the thread that receives signals needs.
 struct State {
@@ -65,39 +81,111 @@ pub fn user_signal() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// A file under a temporary name. It is removed if the value is dropped, or if a signal ends the
-/// process, before [`Unfinished::finish`].
+/// A file under a temporary name, beside its final one. It is removed if the value is dropped, or
+/// if a signal ends the process, before [`Unfinished::finish`].
+///
+/// The name cannot be guessed and the file is always a new one, since other users can write to the
+/// folder: a link or a file that has the name already is not opened.
 #[derive(Debug)]
 pub struct Unfinished {
     temporary: PathBuf,
+    /// Device and number of the file.
+    identity: (u64, u64),
 }
 
 impl Unfinished {
-    /// Creates the file.
-    pub fn create(temporary: PathBuf) -> io::Result<(Self, File)> {
+    /// Creates the file beside `path`. `mode`: its permissions, before the umask.
+    pub fn create(path: &Path, mode: u32) -> io::Result<(Self, File)> {
         let mut state = state();
         state.receive([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&one| !is_ignored(one)))?;
-        let file = File::create(&temporary)?;
+        let (temporary, file) = create_new(path, mode)?;
         state.unfinished.push(temporary.clone());
-        Ok((Self { temporary }, file))
+        drop(state);
+        let mut unfinished = Self { temporary, identity: (0, 0) };
+        unfinished.identity = identity(&file.metadata()?);
+        Ok((unfinished, file))
     }
 
-    /// Gives the file its final name.
-    pub fn finish(self, path: &Path) -> io::Result<()> {
+    /// Gives the file its final name. `replace`: a file that has the name is replaced. Otherwise
+    /// that is an error, and the file keeps its temporary name, which the error has.
+    pub fn finish(self, path: &Path, replace: bool) -> io::Result<()> {
         // No signal removes the file between its renaming and the removal from the list.
-        let _state = state();
-        fs::rename(&self.temporary, path)
+        let mut state = state();
+        if identity(&fs::symlink_metadata(&self.temporary)?) != self.identity {
+            return Err(io::Error::other(format!(
+                "another process replaced the unfinished file {}",
+                self.temporary.display()
+            )));
+        }
+        let renamed = match replace {
+            true => fs::rename(&self.temporary, path),
+            false => rename_to_new(&self.temporary, path),
+        };
+        let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+        if renamed.as_ref().map_or_else(is_taken, |()| true) {
+            state.unfinished.retain(|path| *path != self.temporary);
+        }
+        renamed.map_err(|error| match is_taken(&error) {
+            true => io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                format!(
+                    "another process made a file of this name; the complete output is in {}",
+                    self.temporary.display()
+                ),
+            ),
+            false => error,
+        })
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
         let mut state = state();
-        state.unfinished.retain(|path| *path != self.temporary);
-        // A finished file has another name by now. An error is ignored: nothing else can be done
-        // about the leftover file.
-        let _ = fs::remove_file(&self.temporary);
+        if let Some(index) = state.unfinished.iter().position(|path| *path == self.temporary) {
+            state.unfinished.swap_remove(index);
+            // An error is ignored: nothing else can be done about the leftover file.
+            let _ = fs::remove_file(&self.temporary);
+        }
     }
+}
+
+/// A new file beside `path`: `.NAME.RANDOM.partial`.
+fn create_new(path: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.as_bytes();
+    // Leaves room for the rest, since the kernel limits names to 255 bytes.
+    let name = OsStr::from_bytes(&name[..name.len().min(LONGEST_NAME)]);
+    let mut taken = io::Error::from(io::ErrorKind::AlreadyExists);
+    for _ in 0..MOST_NAMES {
+        let random = RandomState::new().hash_one(path);
+        let mut temporary_name = OsStr::new(".").to_owned();
+        temporary_name.push(name);
+        temporary_name.push(format!(".{random:016x}.partial"));
+        let temporary = path.with_file_name(temporary_name);
+        // A new file is never one behind a link.
+        match File::options().write(true).create_new(true).mode(mode).open(&temporary) {
+            Ok(file) => return Ok((temporary, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(taken)
+}
+
+/// Renames a file unless the new name exists.
+fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system without this, such as NFS, can give the file a second name.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            fs::hard_link(from, to)?;
+            fs::remove_file(from)
+        }
+        renamed => Ok(renamed?),
+    }
+}
+
+/// What tells a file from every other that exists.
+fn identity(metadata: &fs::Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }
 
 impl State {

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod behind;
+mod destination;
 pub mod hexdump;
 pub mod interrupt;
 pub mod line;

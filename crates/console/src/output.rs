@@ -4,7 +4,7 @@
 use std::{
     ffi::OsStr,
     fmt,
-    fs::{self, File},
+    fs::File,
     io::{self, BufWriter, IsTerminal as _, Write},
     path::{Path, PathBuf},
 };
@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use flate2::write::GzEncoder;
 
-use crate::{behind::Behind, interrupt::Unfinished, progress};
+use crate::{behind::Behind, destination::Destination, interrupt::Unfinished, progress};
 
 /// `-o`, `--force` and `--format`.
 #[derive(Args, Debug)]
@@ -85,7 +85,7 @@ impl<F: FileFormat> OutputArguments<F> {
         let suffix = Path::new(inner).extension().and_then(OsStr::to_str);
         match suffix.and_then(F::of_suffix) {
             Some(format) => Ok(format),
-            None if !path.exists() || is_regular(path) => {
+            None if is_file(path) => {
                 bail!("{}: unknown suffix; use {}, or {}", path.display(), F::SUFFIXES, F::OPTION)
             }
             None => Ok(default),
@@ -157,6 +157,8 @@ enum Sink {
 struct Partial {
     file: Unfinished,
     path: PathBuf,
+    /// Whether a file that has the final name is replaced.
+    replace: bool,
 }
 
 impl Output {
@@ -164,24 +166,23 @@ impl Output {
     pub fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let cannot = || format!("cannot write {name}");
-        if path.exists() && !is_regular(path) {
-            // A device or a pipe is written directly.
-            let file = File::options().write(true).open(path).with_context(cannot)?;
-            let sink = Sink::Plain(Box::new(BufWriter::new(file)));
-            return Ok(Self { name, sink, partial: None });
-        }
-        if path.exists() && !force {
-            bail!("{} exists; use --force to overwrite it", path.display());
-        }
-        let Some(file_name) = path.file_name() else {
-            bail!("{}: not a file name", path.display())
+        let named = match Destination::of(path)? {
+            Destination::Direct(direct) => {
+                let file = direct.open().with_context(cannot)?;
+                let sink = Sink::Plain(Box::new(BufWriter::new(file)));
+                return Ok(Self { name, sink, partial: None });
+            }
+            Destination::Named(named) => named,
         };
-        let mut temporary_name = OsStr::new(".").to_owned();
-        temporary_name.push(file_name);
-        temporary_name.push(format!(".{}.partial", std::process::id()));
-        let temporary = path.with_file_name(temporary_name);
-        let (unfinished, file) = Unfinished::create(temporary).with_context(cannot)?;
-        let partial = Some(Partial { file: unfinished, path: path.to_owned() });
+        if named.path().file_name().is_none() {
+            bail!("{name}: not a file name");
+        }
+        if named.exists() && !force {
+            bail!("{} exists; use --force to overwrite it", named.path().display());
+        }
+        let (unfinished, file) = named.create().with_context(cannot)?;
+        let partial =
+            Some(Partial { file: unfinished, path: named.path().to_owned(), replace: force });
         let sink = match path.extension().and_then(OsStr::to_str) {
             Some("gz") => {
                 Sink::Gzip(GzEncoder::new(BufWriter::new(file), flate2::Compression::new(6)))
@@ -203,7 +204,7 @@ impl Output {
                 Sink::Zstd(encoder) => encoder.finish()?.flush()?,
             }
             match partial {
-                Some(Partial { file, path }) => file.finish(&path),
+                Some(Partial { file, path, replace }) => file.finish(&path, replace),
                 None => Ok(()),
             }
         };
@@ -241,6 +242,7 @@ fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write {name}: {error}"))
 }
 
-fn is_regular(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+/// Whether a path names a file or a new one, and not a device, a pipe or a file that is open.
+pub fn is_file(path: &Path) -> bool {
+    !matches!(Destination::of(path), Ok(Destination::Direct(_)))
 }

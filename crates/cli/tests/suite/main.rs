@@ -31,6 +31,7 @@ mod live_kept;
 mod live_recovery;
 mod lobster;
 mod machine;
+mod outputs;
 mod queue;
 mod queue_live;
 mod queue_validate;

@@ -19,7 +19,7 @@ use nanotape_types::{StockLocate, Symbol};
 
 use super::{TapArguments, rows::line_of};
 use crate::{
-    output::Output,
+    output::{Output, is_file},
     status::{note, tell},
     values::counted,
 };
@@ -57,10 +57,9 @@ impl DbnFiles {
         };
         let output_path = command.output.output.as_deref().filter(|path| *path != Path::new("-"));
         // A device or a pipe is written directly and has no next file.
-        let is_file = |path: &&Path| path.metadata().map_or(true, |metadata| metadata.is_file());
         Self {
             file,
-            path: output_path.filter(is_file).map(Path::to_owned),
+            path: output_path.filter(|path| is_file(path)).map(Path::to_owned),
             may_overwrite: command.output.force,
             number: 1,
             is_over: false,
