@@ -19,7 +19,9 @@ use crate::{
 pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
     match error.kind() {
         ErrorKind::Region(error) => of_region(error),
-        ErrorKind::Damaged { .. } | ErrorKind::Packed { .. } => BadData(error.to_string()).into(),
+        ErrorKind::Damaged { .. } | ErrorKind::Packed { .. } | ErrorKind::TailerLost(_) => {
+            BadData(error.to_string()).into()
+        }
         _ => anyhow::anyhow!("{error}"),
     }
 }

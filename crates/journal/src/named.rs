@@ -6,7 +6,10 @@
 //! process is killed while it handles an excerpt, its successor reads that excerpt again, but no
 //! other one.
 //! Failure: the position survives the process. A loss of power can move it back, unless
-//! [`sync`](NamedTailer::sync) was called. A damaged region is an error: its position is lost.
+//! [`sync`](NamedTailer::sync) was called. A damaged region is an error: its position is lost. The
+//! position has a checksum, so damage does not become another position.
+
+mod position;
 
 use std::{
     ffi::OsStr,
@@ -16,8 +19,8 @@ use std::{
 };
 
 use nanotape_shm::{
-    OwnedRegion, Owner, ReadWord, Refusal, RegionError, RegionOptions, RegionSpec, SharedRegion,
-    Word, as_read_only, inspect,
+    HEADER_BYTES, OwnedRegion, Owner, ReadWord, Refusal, RegionError, RegionInfo, RegionOptions,
+    RegionSpec, SharedRegion, Word, as_read_only, inspect,
 };
 
 use crate::{
@@ -25,40 +28,38 @@ use crate::{
     appender::prepare::now_ns,
     disk::{is_of_another_version, own_region},
     names::TAILERS,
+    segment::excerpt::MAX_SEQUENCE,
 };
+use position::{MOVED, POSITION, READ, SLOTS, StoredPosition, WORDS, WrongPosition};
 
 /// The kind of a named tailer's region.
 pub const TAILER_KIND: [u8; 8] = *b"TAILER  ";
 
 /// Changes whenever the meaning of any of its words changes.
-pub const TAILER_LAYOUT: u64 = u64::from_be_bytes(*b"tailer 2");
+pub const TAILER_LAYOUT: u64 = u64::from_be_bytes(*b"tailer 3");
 
-/// The layout in earlier versions of this crate: only the first three words.
-const EARLIER_LAYOUT: u64 = u64::from_be_bytes(*b"tailer 1");
+/// The layouts in earlier versions of this crate, without checksums: position, time and count; in
+/// the second one also the incarnation. With their number of words.
+const EARLIER: [(u64, usize); 2] =
+    [(u64::from_be_bytes(*b"tailer 1"), 3), (u64::from_be_bytes(*b"tailer 2"), 6)];
 
 /// Offset after the region's header, size and name of each of its words.
-pub const TAILER_FIELDS: [(usize, usize, &str); 6] = [
-    (NEXT * 8, 8, "next_sequence"),
+pub const TAILER_FIELDS: [(usize, usize, &str); 11] = [
+    (POSITION * 8, 8, "position"),
     (MOVED * 8, 8, "moved_ns"),
     (READ * 8, 8, "read"),
-    (JOURNAL * 8, 8, "journal"),
-    (INCARNATION * 8, 8, "incarnation"),
-    (FROM * 8, 8, "incarnation_from"),
+    (SLOTS * 8, 8, "journal_0"),
+    (SLOTS * 8 + 8, 8, "incarnation_0"),
+    (SLOTS * 8 + 16, 8, "incarnation_from_0"),
+    (SLOTS * 8 + 24, 8, "check_0"),
+    (SLOTS * 8 + 32, 8, "journal_1"),
+    (SLOTS * 8 + 40, 8, "incarnation_1"),
+    (SLOTS * 8 + 48, 8, "incarnation_from_1"),
+    (SLOTS * 8 + 56, 8, "check_1"),
 ];
-
-const NEXT: usize = 0;
-const MOVED: usize = 1;
-const READ: usize = 2;
-const JOURNAL: usize = 3;
-const INCARNATION: usize = 4;
-const FROM: usize = 5;
-const WORDS: usize = 6;
 
 const SPEC: RegionSpec =
     RegionSpec { kind: TAILER_KIND, layout: TAILER_LAYOUT, parameters: [0; 4], words: WORDS };
-
-/// The number of words in the earlier layout.
-const EARLIER_WORDS: usize = 3;
 
 /// Excerpts between two reads of the clock.
 const READS_PER_LOOK: u64 = 256;
@@ -72,8 +73,7 @@ pub struct NamedTailer {
     read: u64,
     /// Excerpts of the last read that are not counted yet, if its position is not stored yet.
     pending: Option<u64>,
-    /// The stored position, except for its sequence number.
-    stored: Bookmark,
+    position: StoredPosition,
 }
 
 impl NamedTailer {
@@ -85,17 +85,19 @@ impl NamedTailer {
         let mut tailer = Tailer::open(path, Start::Oldest)?;
         make_folder(&path.join(TAILERS))?;
         let region = own(&place)?;
-        let stored = bookmark(as_read_only(region.words()));
-        // A stored position of 0 is the beginning of a journal that had no excerpt yet.
-        let is_new = stored.next_sequence == 0 && value(&region, MOVED) == 0;
-        let resumed = if is_new {
-            tailer.seek(start)?;
-            Resumed::New
-        } else {
-            tailer.resume(&stored)?
+        let words = as_read_only(region.words());
+        let stored = position::load(words).map_err(|wrong| of_refusal(&place, wrong.refusal()))?;
+        let resumed = match &stored {
+            // A stored position of 0 is the beginning of a journal that had no excerpt yet.
+            Some(stored) => tailer.resume(stored)?,
+            None => {
+                tailer.seek(start)?;
+                Resumed::New
+            }
         };
-        let read = value(&region, READ);
-        let mut named = Self { tailer, region, read, pending: None, stored };
+        let read = words[READ].load();
+        let position = StoredPosition::after(words, stored);
+        let mut named = Self { tailer, region, read, pending: None, position };
         named.save();
         named.look_at_clock();
         if resumed == Resumed::New {
@@ -141,7 +143,7 @@ impl NamedTailer {
 
     /// The sequence number of the next unread excerpt: the next reader of this name begins there.
     pub fn next_sequence(&self) -> u64 {
-        value(&self.region, NEXT)
+        as_read_only(self.region.words())[POSITION].load() & MAX_SEQUENCE
     }
 
     /// The number of excerpts that were read under this name.
@@ -173,30 +175,7 @@ impl NamedTailer {
     fn save(&mut self) {
         let words: &[Word] = self.region.words();
         words[READ].store(self.read);
-        let place = self.tailer.bookmark();
-        if (place.journal, place.incarnation) == (self.stored.journal, self.stored.incarnation) {
-            words[NEXT].store(place.next_sequence);
-        } else {
-            self.save_all(place);
-        }
-    }
-
-    /// Stores a position in another incarnation. If the process is killed between two of these
-    /// stores, the next reader might read too much again, but never too little.
-    #[cold]
-    fn save_all(&mut self, place: Bookmark) {
-        let words = self.region.words();
-        let is_back = place.next_sequence < value(&self.region, NEXT);
-        if is_back {
-            words[NEXT].store(place.next_sequence);
-        }
-        words[FROM].store(place.incarnation_from);
-        words[INCARNATION].store(place.incarnation);
-        words[JOURNAL].store(place.journal);
-        if !is_back {
-            words[NEXT].store(place.next_sequence);
-        }
-        self.stored = place;
+        self.position.store(words, self.tailer.bookmark());
     }
 
     #[cold]
@@ -205,40 +184,35 @@ impl NamedTailer {
     }
 }
 
-fn value(region: &OwnedRegion, word: usize) -> u64 {
-    region.words()[word].as_read_only().load()
-}
-
-/// The position in a region. Words that an earlier layout does not have are unknown.
-fn bookmark(words: &[ReadWord]) -> Bookmark {
-    let value = |word: usize| words.get(word).map_or(0, ReadWord::load);
-    Bookmark {
-        journal: value(JOURNAL),
-        incarnation: value(INCARNATION),
-        incarnation_from: value(FROM),
-        next_sequence: value(NEXT),
-    }
-}
-
 /// Takes ownership of a tailer's region: a new one, one without an owner, or one of an earlier
 /// version.
 fn own(path: &Path) -> Result<OwnedRegion, JournalError> {
+    if has_lost_its_header(path) {
+        return Err(JournalError::new(path, ErrorKind::TailerLost(Refusal::HalfCreated)));
+    }
+    // Before a new owner is stored in it.
+    if let Ok(region) = SharedRegion::open(path, TAILER_KIND) {
+        position_of(&region).map_err(|refusal| of_refusal(path, refusal))?;
+    }
     let options = RegionOptions::default();
     let created = match OwnedRegion::create(path, SPEC, &options, |_| ()) {
         // Its first owner did not return from `open`, which syncs it, so it had no position.
         Err(error) if is_of_zeros(&error) => own_region(path, SPEC, &options),
-        Err(error) if matches!(error.refusal(), Refusal::Layout { found: EARLIER_LAYOUT, .. }) => {
-            from_earlier(path, &options)
-        }
+        Err(error) => match *error.refusal() {
+            Refusal::Layout { found, .. } => from_earlier(path, found, &options),
+            _ => Err(error),
+        },
         outcome => outcome.map(|(region, _)| region),
     };
-    created.map_err(|error| {
-        let refusal = *error.refusal();
-        if is_of_damage(&refusal) {
-            return JournalError::new(path, ErrorKind::TailerLost(refusal));
-        }
-        error.into()
-    })
+    created.map_err(|error| of_refusal(path, *error.refusal()))
+}
+
+/// The error of a named tailer whose region is refused.
+pub(crate) fn of_refusal(path: &Path, refusal: Refusal) -> JournalError {
+    if is_of_damage(&refusal) {
+        return JournalError::new(path, ErrorKind::TailerLost(refusal));
+    }
+    RegionError::new(path, refusal).into()
 }
 
 /// Whether a file contains only zeros, as after a loss of power before its first sync.
@@ -247,25 +221,87 @@ fn is_of_zeros(error: &RegionError) -> bool {
         && fs::read(error.path()).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
 }
 
+impl TailerInfo {
+    /// Whether the stored position is lost.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.refusal.as_ref().is_some_and(is_of_damage) || has_lost_its_header(&self.path)
+    }
+}
+
 /// Whether the file exists but is no longer a valid region of a tailer.
 fn is_of_damage(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::NotARegion { .. } | Refusal::Kind { .. })
+        || matches!(refusal, Refusal::Words { .. } | Refusal::Checksum { .. })
         || is_of_another_version(refusal)
 }
 
-/// Replaces a region of an earlier version by one of this version with the same position.
-fn from_earlier(path: &Path, options: &RegionOptions) -> Result<OwnedRegion, RegionError> {
-    let (earlier, _) = OwnedRegion::take_over(path, TAILER_KIND, EARLIER_LAYOUT, options)?;
-    if earlier.words().len() < EARLIER_WORDS {
-        let refusal = Refusal::Layout { found: EARLIER_LAYOUT, expected: TAILER_LAYOUT };
-        return Err(RegionError::new(path, refusal));
+/// Whether a file counts as one that its creator did not finish, but has a position. A new region
+/// has none before it is finished.
+fn has_lost_its_header(path: &Path) -> bool {
+    let is_half = |region: &RegionInfo| region.refusal == Some(Refusal::HalfCreated);
+    inspect(path).is_ok_and(|region| is_half(&region))
+        && fs::read(path).is_ok_and(|bytes| {
+            bytes.get(HEADER_BYTES..).is_some_and(|words| words.iter().any(|byte| *byte != 0))
+        })
+}
+
+/// Replaces a region of an earlier version by one of this version with the same position. The name
+/// always belongs to one of the two, so a process that is killed meanwhile loses no position.
+fn from_earlier(
+    path: &Path,
+    layout: u64,
+    options: &RegionOptions,
+) -> Result<OwnedRegion, RegionError> {
+    let refused = |refusal| RegionError::new(path, refusal);
+    let unknown = Refusal::Layout { found: layout, expected: TAILER_LAYOUT };
+    let of_layout = EARLIER.iter().find(|(earlier, _)| *earlier == layout);
+    let (_, expected) = *of_layout.ok_or(refused(unknown))?;
+    let (earlier, _) = OwnedRegion::take_over(path, TAILER_KIND, layout, options)?;
+    let words = as_read_only(earlier.words());
+    if words.len() != expected {
+        let (found, expected) = (words.len() as u64, expected as u64);
+        return Err(refused(Refusal::Words { found, expected }));
     }
-    let values: Vec<u64> = as_read_only(earlier.words()).iter().map(ReadWord::load).collect();
-    drop(earlier);
-    let initialise = |words: &[Word]| {
-        words.iter().zip(&values[..EARLIER_WORDS]).for_each(|(word, value)| word.store(*value));
+    let place = earlier_bookmark(words).map_err(|wrong| refused(wrong.refusal()))?;
+    let (moved, read) = (words[MOVED].load(), words[READ].load());
+    // Not the name of a tailer.
+    let temporary = path.with_file_name(format!(
+        ".{}.new",
+        path.file_name().and_then(OsStr::to_str).unwrap_or_default()
+    ));
+    let system = |operation| {
+        move |error: io::Error| {
+            let errno = rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO);
+            refused(Refusal::System { operation, errno })
+        }
     };
-    OwnedRegion::replace(path, SPEC, options, initialise).map(|(region, _)| region)
+    let initialise = |words: &[Word]| {
+        words[READ].store(read);
+        words[MOVED].store(moved);
+        position::store_first(words, &place);
+    };
+    let (made, _) = OwnedRegion::replace(&temporary, SPEC, options, initialise)?;
+    drop(made);
+    File::open(&temporary).and_then(|file| file.sync_all()).map_err(system("sync"))?;
+    fs::rename(&temporary, path).map_err(system("rename"))?;
+    drop(earlier);
+    OwnedRegion::create(path, SPEC, options, |_| ()).map(|(region, _)| region)
+}
+
+/// The position in a region of an earlier version. Words that it does not have are unknown.
+fn earlier_bookmark(words: &[ReadWord]) -> Result<Bookmark, WrongPosition> {
+    let value = |word: usize| words.get(word).map_or(0, ReadWord::load);
+    let [next_sequence, _, _, journal, incarnation, incarnation_from] = std::array::from_fn(value);
+    if next_sequence > MAX_SEQUENCE + 1 {
+        return Err(WrongPosition(next_sequence));
+    }
+    Ok(Bookmark { journal, incarnation, incarnation_from, next_sequence })
+}
+
+impl WrongPosition {
+    fn refusal(self) -> Refusal {
+        Refusal::Checksum { field: "position", found: self.0 }
+    }
 }
 
 /// The state of a named tailer.
@@ -320,16 +356,40 @@ fn info(name: String, path: PathBuf) -> TailerInfo {
     let known = inspect(&info.path).map(|region| (region.owner(), region.refusal));
     let opened = SharedRegion::open(&info.path, TAILER_KIND);
     match (known, opened) {
-        (Ok((owner, _)), Ok(region)) if region.words().len() >= EARLIER_WORDS => {
-            let words = region.words();
-            (info.owner, info.bookmark) = (owner, bookmark(words));
-            info.next_sequence = info.bookmark.next_sequence;
-            (info.moved_ns, info.read) = (words[MOVED].load(), words[READ].load());
+        (Ok((owner, _)), Ok(region)) => {
+            info.owner = owner;
+            match position_of(&region) {
+                Ok(bookmark) => {
+                    let words = region.words();
+                    (info.moved_ns, info.read) = (words[MOVED].load(), words[READ].load());
+                    (info.bookmark, info.next_sequence) = (bookmark, bookmark.next_sequence);
+                }
+                Err(refusal) => info.refusal = Some(refusal),
+            }
         }
         (Err(error), _) | (_, Err(error)) => info.refusal = Some(*error.refusal()),
-        (Ok((owner, refusal)), Ok(_)) => (info.owner, info.refusal) = (owner, refusal),
     }
     info
+}
+
+/// The position in the region of a tailer of any version; 0 if it has none yet.
+fn position_of(region: &SharedRegion) -> Result<Bookmark, Refusal> {
+    let (words, layout) = (region.words(), region.spec().layout);
+    let earlier = EARLIER.iter().find(|(earlier, _)| *earlier == layout);
+    let expected = match earlier {
+        Some((_, words)) => *words,
+        None if layout == TAILER_LAYOUT => WORDS,
+        None => return Err(Refusal::Layout { found: layout, expected: TAILER_LAYOUT }),
+    };
+    if words.len() != expected {
+        let (found, expected) = (words.len() as u64, expected as u64);
+        return Err(Refusal::Words { found, expected });
+    }
+    let found = match earlier {
+        Some(_) => earlier_bookmark(words),
+        None => position::load(words).map(Option::unwrap_or_default),
+    };
+    found.map_err(WrongPosition::refusal)
 }
 
 /// Removes a named tailer, so that the journal keeps nothing for it. It is an error while a process

@@ -13,13 +13,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_shm::{OwnerState, SharedRegion};
+use nanotape_shm::OwnerState;
 
 use crate::{
     JournalError, Start, Tailer,
     catalog::Catalog,
     disk::{Disk, Folder, WritableFile as _},
-    named::{self, TAILER_KIND},
+    named,
     names::{self, Kept},
     segment::layout::{at, position_bytes},
     upkeep,
@@ -74,9 +74,10 @@ pub struct PrunedSegment {
 pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError> {
     let (folder, _upkeep): (Folder, _) = upkeep::locked(path)?;
     let tailers = if options.is_forced { Vec::new() } else { named::tailers(path)? };
-    if let Some(unknown) = tailers.iter().find(|tailer| tailer.refusal.is_some()) {
+    let unknown = tailers.iter().find_map(|tailer| Some((tailer, tailer.refusal?)));
+    if let Some((tailer, refusal)) = unknown {
         // Its position is not known, so nothing is removed.
-        SharedRegion::open(&unknown.path, TAILER_KIND)?;
+        return Err(named::of_refusal(&tailer.path, refusal));
     }
     let reader = Tailer::open_on(folder.clone(), Start::Oldest)?;
     let needs: Result<_, JournalError> = tailers

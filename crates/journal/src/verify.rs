@@ -21,7 +21,7 @@ use crate::{
     Corruption, ErrorKind, JournalError,
     catalog::{Catalog, Listed},
     disk::{Disk, Folder},
-    named::list_folder,
+    named::{self, list_folder},
     names::{self, QUARANTINE},
     stored::{self, Stored},
 };
@@ -98,6 +98,12 @@ pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, J
     for path in list_folder(&path.join(QUARANTINE))? {
         let bytes = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
         verified.add(Finding { path, offset: 0, found: Found::Quarantined { bytes } });
+    }
+    for tailer in named::tailers(path)? {
+        if let Some(refusal) = tailer.refusal.filter(|_| tailer.is_lost()) {
+            let (path, found) = (tailer.path, Found::Tailer(refusal));
+            verified.add(Finding { path, offset: 0, found });
+        }
     }
     Ok(verified)
 }

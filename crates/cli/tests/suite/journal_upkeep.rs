@@ -257,3 +257,32 @@ fn every_command_has_examples() {
         assert!(ran.stdout.contains("Exit status:"));
     }
 }
+
+#[test]
+fn a_damaged_position_of_a_named_tailer_is_reported_and_keeps_what_it_had_not_read() {
+    let journal = Journal::new("damaged-position");
+    let tail = ["journal", "tail", journal.path(), "--name", "audit", "--count", "700"];
+    assert_eq!(nanotape(tail).status, 0);
+    let file = journal.0.join("tailers/audit");
+    let good = fs::read(&file).unwrap();
+    assert_eq!(journal.json("tailers", &[])[0]["problem"], Value::Null);
+    for at in [4096, 4101, 4103, 4096 + 56] {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        fs::write(&file, &bad).unwrap();
+        for (ran, text) in [
+            (nanotape(tail), "the stored position of this named tailer is lost"),
+            (journal.run("verify", &[]), "the position of this named tailer is lost"),
+            (journal.run("tailers", &[]), "audit  cannot be read: is damaged"),
+            (journal.run("prune", &["--keep", "1"]), "the stored position of this named tailer"),
+        ] {
+            let told = format!("{}{}", ran.stdout, ran.stderr);
+            assert_eq!(ran.status, 1, "{at}: {told}");
+            assert!(told.contains(text), "{at}: {told}");
+        }
+        let row = &objects(&journal.run("tailers", &["--format", "json"]).stdout)[0];
+        assert_eq!(row["next_sequence"], Value::Null);
+        assert!(fs::read(&file).unwrap() == bad, "it is left as it is");
+    }
+    assert_eq!(journal.excerpts(), EXCERPTS as usize);
+}

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use nanotape_shm::Refusal;
+
 use crate::{Cause, Corruption, Gap};
 
 /// One finding of a verification.
@@ -25,6 +27,7 @@ impl Finding {
             F::Corruption(_)
             | F::Unpackable(_)
             | F::Unreadable(_)
+            | F::Tailer(_)
             | F::Inactive
             | F::Skipped { .. } => Severity::Fault,
             F::WrongEntry | F::Time { .. } => Severity::Hint,
@@ -68,6 +71,12 @@ pub enum Found {
     /// A file that cannot be read.
     #[error("cannot read it: {0}")]
     Unreadable(Cause),
+    /// The stored position of a named tailer, which is lost.
+    #[error(
+        "the position of this named tailer is lost: {0}; remove the file to start again under this name, \
+         or restore a copy of it"
+    )]
+    Tailer(Refusal),
     /// A segment that never became active, before one that did.
     #[error("the segment is only prepared, but a later one is active")]
     Inactive,

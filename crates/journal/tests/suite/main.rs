@@ -9,6 +9,7 @@ mod appender;
 mod compress;
 mod conformance;
 mod damage;
+mod damaged_positions;
 mod format_document;
 mod merge;
 mod model;

@@ -133,6 +133,14 @@ pub enum Refusal {
         /// The value of the field.
         found: u64,
     },
+    /// A word that does not match its checksum.
+    #[error("is damaged: its {field} is {found:#018x}, which does not match its checksum")]
+    Checksum {
+        /// The word's name in the format document.
+        field: &'static str,
+        /// The value of the word.
+        found: u64,
+    },
     /// The file is shorter than its header requires.
     #[error(
         "the file has {file_bytes} bytes, but its region needs {region_bytes}: the file was truncated; \

@@ -135,8 +135,8 @@ fn of_segment(segment: &SegmentStat) -> Record {
 fn of_tailer(tailer: &TailerInfo, stat: &Stat) -> Record {
     Record::default()
         .with("tailer", tailer.name.as_str())
-        .with("next_sequence", tailer.next_sequence)
-        .with("behind", behind(tailer, stat))
+        .with("next_sequence", tailer.refusal.is_none().then_some(tailer.next_sequence))
+        .with("behind", behind(tailer, stat).filter(|_| tailer.refusal.is_none()))
         .with("moved_ns", tailer.moved_ns)
         .with("read", tailer.read)
         .with("state", tailer.owner.map(|owner| state_name(owner.state)))

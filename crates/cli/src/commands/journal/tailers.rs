@@ -30,8 +30,8 @@ The journal stores the positions of named tailers, and `nanotape journal prune` 
 have not read. Processes that read without a name are found by their mapped files, if this user
 may see them: the segment is known, the position in it is not.
 
-Exit status: 0 success; 2 the journal cannot be opened, or a tailer cannot be removed because it
-is alive.")]
+Exit status: 0 success; 1 a stored position is damaged; 2 the journal cannot be opened, or a tailer
+cannot be removed because it is alive.")]
 pub(super) struct TailersCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
@@ -74,7 +74,8 @@ pub(super) fn run(command: &TailersCommand) -> anyhow::Result<Status> {
             .with("read", None::<u64>)
             .with("moved_ns", None::<u64>)
             .with("segment", reader.segment)
-            .with("program", reader.program.clone());
+            .with("program", reader.program.clone())
+            .with("problem", None::<String>);
         row.write(&mut output, format, is_first, || {
             let unnamed::Reader { pid, segment, program } = reader;
             format!("  (no name)  pid {pid} ({program}), segment {segment}\n")
@@ -82,7 +83,8 @@ pub(super) fn run(command: &TailersCommand) -> anyhow::Result<Status> {
         is_first = false;
     }
     output.finish()?;
-    Ok(Status::Good)
+    let is_damaged = named.iter().any(|tailer| tailer.refusal.is_some());
+    Ok(if is_damaged { Status::Bad } else { Status::Good })
 }
 
 /// A tailer that does not exist is a mistake in its name.
@@ -100,16 +102,18 @@ fn of_removal(error: JournalError, command: &TailersCommand, name: &str) -> anyh
 }
 
 fn row(tailer: &TailerInfo, end: u64) -> Record {
+    let known = |value: u64| tailer.refusal.is_none().then_some(value);
     Record::default()
         .with("name", tailer.name.clone())
         .with("state", tailer.owner.map(|owner| state_name(owner.state)))
         .with("pid", tailer.owner.map(|owner| owner.pid))
-        .with("next_sequence", tailer.next_sequence)
-        .with("behind", end.saturating_sub(tailer.next_sequence.max(1)))
-        .with("read", tailer.read)
-        .with("moved_ns", tailer.moved_ns)
+        .with("next_sequence", known(tailer.next_sequence))
+        .with("behind", known(end.saturating_sub(tailer.next_sequence.max(1))))
+        .with("read", known(tailer.read))
+        .with("moved_ns", known(tailer.moved_ns))
         .with("segment", None::<u64>)
         .with("program", None::<String>)
+        .with("problem", tailer.refusal.map(|refusal| refusal.to_string()))
 }
 
 fn line(tailer: &TailerInfo, end: u64) -> String {
