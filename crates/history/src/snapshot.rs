@@ -10,9 +10,11 @@
 //! journal may give numbers to other excerpts; snapshots of the earlier ones are not used then.
 //! Cost: the orders of one stock are one read of the file.
 
+mod content;
 mod encode;
 mod file;
 mod layout;
+mod pack;
 mod records;
 mod store;
 
@@ -23,6 +25,7 @@ pub(crate) use encode::encoded;
 pub use file::{SnapshotFile, SnapshotOrder, StockEntry};
 pub(crate) use layout::ORDER_BYTES;
 pub use layout::{ENTRY_FIELDS, HEADER_FIELDS, LAYOUT, MAGIC, ORDER_FIELDS};
+pub use pack::PackedSnapshot;
 pub use records::SnapshotRecords;
 pub use store::{Listed, Snapshots};
 

@@ -4,7 +4,7 @@
 //! books of each snapshot are rebuilt and compared byte for byte.
 
 use std::{
-    fmt, fs,
+    fmt,
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
@@ -129,7 +129,8 @@ fn compare(
             };
             let due = expected.next_if(|listed| listed.sequence == message.sequence);
             if let (Some(listed), Some(state)) = (due, rebuild.state()) {
-                let bytes = fs::read(&listed.path).unwrap_or_default();
+                let bytes = SnapshotFile::open(&listed.path).and_then(|file| file.to_bytes());
+                let bytes = bytes.unwrap_or_default();
                 let ours = encoded(state, rebuild.mark());
                 if let Some(offset) = first_difference(&bytes, &ours) {
                     findings.push(HistoryFinding {

@@ -17,8 +17,8 @@ use nanotape_types::{NanosSinceMidnight, Symbol};
 use serde::{Deserialize, Deserializer, de};
 
 pub use journal::{
-    JournalConfig, parse_duration, parse_roll_cycle, parse_sync_policy, roll_cycle_text,
-    sync_policy_text,
+    Compression, JournalConfig, parse_duration, parse_roll_cycle, parse_sync_policy,
+    roll_cycle_text, sync_policy_text,
 };
 pub use live::{JoinChoice, LiveConfig};
 
@@ -300,8 +300,14 @@ mod tests {
         assert_eq!(example.journal, None);
         let default = JournalConfig::default();
         let dir = "days/equities".into();
-        let pinned = JournalConfig { cpu: Some(2), snapshot_cpu: Some(3), ..default };
-        assert_eq!(all.journal, Some(JournalConfig { dir, ..pinned }));
+        let optional = JournalConfig {
+            cpu: Some(2),
+            snapshot_cpu: Some(3),
+            keep: Some(500 << 30),
+            older_than: Some(Duration::from_secs(30 * 86_400)),
+            ..default
+        };
+        assert_eq!(all.journal, Some(JournalConfig { dir, ..optional }));
     }
 
     #[test]

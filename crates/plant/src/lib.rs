@@ -110,7 +110,7 @@ pub use recorder::{
 };
 #[doc(hidden)]
 pub use recorder::{RECORDER_FIELDS, RECORDER_KIND, RECORDER_LAYOUT};
-pub use recording::{RecorderProcess, RecordingError, RecordingSummary};
+pub use recording::{Companion, RecorderProcess, RecordingError, RecordingSummary};
 pub use report::{DamageLog, DayReport, RunReport};
 pub use run::{Ended, Finished, PlantRun, PlantSource, RunError, orders_of, trade_date_of};
 pub use statistics::{Activity, DayFigures, DayStatistics, LevelCounts, StockStatistics};

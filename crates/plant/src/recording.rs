@@ -31,7 +31,8 @@
 //!   plant ends it.
 //! - *Another recorder of the ring has another journal.* It records without the region, also while
 //!   the plant's recorder is dead. So the position is always that of this journal.
-//! - *Snapshots are written* by one more process, which reads the journal and nothing else.
+//! - *Snapshots are written* by one more process, which reads the journal and nothing else. Another
+//!   one compresses and prunes, and touches only segments that are closed.
 //! - *The disk is full.* The recorder waits for room, and the plant for the recorder.
 //! - *Ctrl-C* goes to all processes of a terminal's foreground group. The recorder is in a group of
 //!   its own, so only the plant gets it. A recorder that gets a SIGTERM of its own dies, and is
@@ -43,8 +44,8 @@
 //! Cost: one load of a word in shared memory once in [`LOOK_EVERY`](crate::LOOK_EVERY) messages.
 
 mod child;
+mod companion;
 mod process;
-mod snapshots;
 
 use std::{
     ffi::OsString,
@@ -58,8 +59,8 @@ use std::{
 use nanotape_shm::OwnerState;
 use nanotape_tape::ShutdownFlag;
 
+use companion::CompanionProcess;
 pub(crate) use process::Supervised;
-use snapshots::SnapshotProcess;
 
 use crate::{
     RecorderReader, RecorderStat, RecorderState,
@@ -77,14 +78,24 @@ pub struct RecorderProcess {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The arguments of the process that writes snapshots; empty for none.
-    pub snapshots: Vec<OsString>,
+    /// Processes that work on the journal while it is recorded.
+    pub companions: Vec<Companion>,
     /// The folder of the journal.
     pub journal: PathBuf,
     /// Whether the plant waits when the recorder is half a ring behind.
     pub waits: bool,
     /// Receives the lines that the recorder prints on standard error, and those about its restarts.
     pub report: fn(&str),
+}
+
+/// A process beside a recorder, of the same program: it is started again if it fails, and ends by
+/// itself when the recorder has closed the journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Companion {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
 }
 
 /// What was recorded of a plant's run.
@@ -157,7 +168,7 @@ pub(crate) struct Recording {
     waits: bool,
     supervised: Arc<Supervised>,
     thread: Option<JoinHandle<()>>,
-    snapshots: Option<SnapshotProcess>,
+    companions: Vec<CompanionProcess>,
     reader: RecorderReader,
     /// The counters before the first message of the plant.
     before: RecorderStat,
@@ -209,14 +220,14 @@ impl Recording {
             }
             if let Some((reader, before)) = ready(&ring, &journal) {
                 supervised.begin();
-                let (waits, snapshots) = (process.waits, SnapshotProcess::start(process)?);
+                let (waits, companions) = (process.waits, CompanionProcess::start_all(process)?);
                 return Ok(Self {
                     ring,
                     journal,
                     waits,
                     supervised,
                     thread,
-                    snapshots,
+                    companions,
                     reader,
                     before,
                 });
@@ -260,8 +271,8 @@ impl Recording {
             }
             thread::sleep(POLL);
         }
-        if let Some(snapshots) = self.snapshots.take() {
-            snapshots.finish(is_closed && !self.supervised.has_failed());
+        for companion in self.companions.drain(..) {
+            companion.finish(is_closed && !self.supervised.has_failed());
         }
         if let Some(thread) = self.thread.take() {
             // It panics only if a lock is poisoned, by a panic that was reported.

@@ -139,7 +139,7 @@ const TABLE: &[Row] = &[
             "nanotape-journal",
             "nanotape-records",
         ],
-        outside: &["dbn", "thiserror"],
+        outside: &["dbn", "thiserror", "zstd"],
     },
     Row {
         package: "nanotape-plant",

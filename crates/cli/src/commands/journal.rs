@@ -11,7 +11,8 @@ mod snapshot;
 mod stat;
 mod tail;
 mod tailers;
-pub(super) mod text;
+pub(crate) mod text;
+mod upkeep;
 mod verify;
 
 use anyhow::Context as _;
@@ -33,6 +34,7 @@ Examples:
   nanotape journal repair quotes --dry-run     list what a repair would do
   nanotape journal prune quotes --older-than 30d --keep 500GiB
   nanotape journal compress quotes --keep-plain 2
+  nanotape journal upkeep quotes --compress --keep 500GiB --follow    both, after each roll
 
 JOURNAL is the folder of a journal. Readers do not write to it, except for the stored positions of
 named tailers.")]
@@ -67,6 +69,8 @@ enum JournalCommand {
     Tail(tail::TailCommand),
     /// List the readers of a journal and how far each is behind the end
     Tailers(tailers::TailersCommand),
+    /// Compress and prune, once or while it is recorded
+    Upkeep(upkeep::UpkeepCommand),
     /// Check the whole contents of a journal
     Verify(verify::VerifyCommand),
 }
@@ -95,6 +99,7 @@ pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
         JournalCommand::Stat(command) => stat::run(command),
         JournalCommand::Tail(command) => tail::run(command),
         JournalCommand::Tailers(command) => tailers::run(command),
+        JournalCommand::Upkeep(command) => upkeep::run(command),
         JournalCommand::Verify(command) => verify::run(command),
     }
 }

@@ -13,7 +13,7 @@ use nanotape_clock::Clock;
 use nanotape_plant::{
     BoardReader, Ended, Finished, FollowerSummary, Pace, PlantConfig, PlantRun, PlantSource,
     RecordingError, RunError, ShutdownFlag, TradeDate, WaitForError,
-    config::EXAMPLE,
+    config::{Compression, EXAMPLE},
     records::{RecordKinds, StopReason},
 };
 use nanotape_types::{NanosSinceMidnight, Symbol};
@@ -59,7 +59,9 @@ plant is killed. The plant waits when the recorder is half a ring behind, so no 
 with --no-wait it never waits, and messages that the recorder is too late for are missing.
 --snapshots starts one more process, which reads the journal and writes snapshots of the books as
 `nanotape journal snapshot --follow` does. It is started again if it fails, and the plant never
-waits for it before its end.
+waits for it before its end. --journal-compress, --journal-keep and --journal-older-than start one
+that does `nanotape journal upkeep --follow`: a journal takes about four times the bytes of its day
+file, and about half of that compressed.
 
 A plant that reads a file is usually faster than a tap that writes to a disk, and never waits for
 one. With --wait-for N it waits, so that the output of each follower is complete: before its first
@@ -148,6 +150,18 @@ pub(crate) struct RunArguments {
     /// Write the snapshots on this processor only
     #[arg(long, value_name = "N")]
     snapshot_cpu: Option<u32>,
+
+    /// Compress while recording: never, or rolled (segments after their roll, and snapshots)
+    #[arg(long, value_name = "WHAT")]
+    journal_compress: Option<Compression>,
+
+    /// Remove the oldest segments of the journal until all files together have at most BYTES
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    journal_keep: Option<usize>,
+
+    /// Remove segments of the journal whose records are all older than AGE (30d)
+    #[arg(long, value_name = "AGE", value_parser = duration)]
+    journal_older_than: Option<Duration>,
 
     /// Never wait for the recorder
     #[arg(long)]
@@ -380,7 +394,16 @@ impl RunArguments {
             journal.wait &= !self.no_wait;
             journal.snapshots |= self.snapshots;
             journal.snapshot_cpu = self.snapshot_cpu.or(journal.snapshot_cpu);
+            journal.compress = self.journal_compress.unwrap_or(journal.compress);
+            journal.keep = self.journal_keep.map(|bytes| bytes as u64).or(journal.keep);
+            journal.older_than = self.journal_older_than.or(journal.older_than);
         }
+    }
+
+    fn has_upkeep(&self) -> bool {
+        self.journal_compress.is_some()
+            || self.journal_keep.is_some()
+            || self.journal_older_than.is_some()
     }
 
     fn require_enough(&self, config: &PlantConfig) -> anyhow::Result<()> {
@@ -402,6 +425,12 @@ impl RunArguments {
             }
             None if self.snapshots || self.snapshot_cpu.is_some() => {
                 bail!("--snapshots and --snapshot-cpu have no effect without --journal DIR");
+            }
+            None if self.has_upkeep() => {
+                bail!(
+                    "--journal-compress, --journal-keep and --journal-older-than have no effect \
+                     without --journal DIR"
+                );
             }
             _ => {}
         }

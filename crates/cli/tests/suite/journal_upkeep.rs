@@ -3,11 +3,14 @@
 
 use std::{fs, os::unix::fs::FileExt as _, process::Command};
 
-use nanotape_harness::Scratch;
+use nanotape_harness::{Scratch, eventually};
 use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer};
 use serde_json::Value;
 
-use crate::support::{Ran, nanotape, running::objects};
+use crate::support::{
+    Ran, nanotape,
+    running::{Running, objects},
+};
 
 /// A journal of one test, in memory if /dev/shm exists; removed at the end.
 struct Journal(Scratch);
@@ -285,4 +288,43 @@ fn a_damaged_position_of_a_named_tailer_is_reported_and_keeps_what_it_had_not_re
         assert!(fs::read(&file).unwrap() == bad, "it is left as it is");
     }
     assert_eq!(journal.excerpts(), EXCERPTS as usize);
+}
+
+#[test]
+fn upkeep_prunes_and_compresses_what_is_closed_and_the_excerpts_stay() {
+    let journal = Journal::new("upkeep");
+    let before = journal.good("dump", &["--from", "1000"]);
+    let rows = journal.json("upkeep", &["--compress", "--before-sequence", "1000"]);
+    let count = |done: &str| rows.iter().filter(|row| row["done"] == done).count();
+    assert!(count("removed") >= 1 && count("compressed") >= 1, "{rows:?}");
+    assert_eq!(journal.good("dump", &["--from", "1000"]), before);
+    let stat = journal.json("stat", &[]);
+    let plain = stat.iter().filter(|row| row["kept_as"] == "plain").count();
+    assert_eq!(plain, 1, "{stat:?}");
+    assert!(journal.json("upkeep", &["--compress=19"]).is_empty(), "all is done");
+    let ran = journal.run("upkeep", &[]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("--compress"), "{}", ran.stderr);
+}
+
+#[test]
+fn upkeep_that_follows_works_after_each_roll_until_the_journal_is_closed() {
+    let journal = Journal::new("upkeep-follow");
+    let mut appender = journal.appender();
+    let mut upkeep =
+        Running::start(&["journal", "upkeep", journal.path(), "--compress", "--follow"]);
+    let packed =
+        |journal: &Journal| journal.names().iter().filter(|name| name.ends_with(".zst")).count();
+    eventually("the closed segments are compressed", || packed(&journal) >= 1);
+    let first = packed(&journal);
+    for sequence in EXCERPTS + 1..=3 * EXCERPTS {
+        appender.append(1, time(sequence), &[7; 60]).unwrap();
+    }
+    eventually("the segments of later rolls are compressed", || packed(&journal) > first);
+    assert!(upkeep.is_running(), "it waits for the end of the appender");
+    appender.close().unwrap();
+    let (status, _, complained) = upkeep.end();
+    assert_eq!((status, complained.as_str()), (Some(0), ""));
+    let verified = journal.json("verify", &[]);
+    assert_eq!(verified.last().unwrap()["excerpts"], 3 * EXCERPTS);
 }

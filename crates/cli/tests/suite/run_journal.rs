@@ -121,6 +121,8 @@ fn a_day_at_full_speed_on_a_small_ring_is_recorded_whole() {
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     let [start, stop] = objects(&ran.stdout).try_into().unwrap();
     assert_eq!(start["journal"], recorded.journal);
+    let day_bytes = fs::metadata(&recorded.day).unwrap().len();
+    assert_eq!(start["journal_estimated_bytes"], day_bytes * 9 / 2);
     assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
     assert!(stop["recorder_wait_ns"].as_u64().unwrap() > 0, "{stop}");
     assert_eq!(recorded.look()["recorder_state"], "gone");
@@ -131,6 +133,8 @@ fn a_day_at_full_speed_on_a_small_ring_is_recorded_whole() {
     let mut arguments = recorded.arguments(&SMALL);
     arguments.retain(|argument| !["--format", "json"].contains(argument));
     let text = nanotape(arguments).stdout;
+    let about = format!("{}: about ", recorded.journal);
+    assert!(text.lines().nth(1).unwrap().starts_with(&about), "the size comes first: {text}");
     let line = text.lines().last().unwrap();
     let expected =
         format!("{}: {} messages recorded, 0 lost; waited ", recorded.journal, stop["records"]);

@@ -33,7 +33,7 @@ fn has_lock(journal: &str) -> bool {
 }
 
 struct Plant {
-    _folder: Folder,
+    folder: Folder,
     ring: Ring,
     day: String,
     journal: String,
@@ -43,7 +43,7 @@ impl Plant {
     fn new(name: &str, messages: u64) -> Self {
         let folder = Folder::new(name);
         let (day, journal) = (folder.day(messages, 20), folder.path("journal"));
-        Self { ring: Ring::new(name), day, journal, _folder: folder }
+        Self { ring: Ring::new(name), day, journal, folder }
     }
 
     fn start(&self, options: &[&str]) -> Running {
@@ -110,15 +110,19 @@ fn a_writer_of_snapshots_is_tried_again_while_an_earlier_one_has_the_lock() {
     assert!(ran.stderr.contains(locked), "{}", ran.stderr);
 
     let mut running = plant.start(&["--pace", "1x", "--pace-from", "12:00"]);
-    thread::sleep(Duration::from_millis(500));
+    let mut heard = String::new();
+    while !heard.contains("snapshots: exited with status 2; started again") {
+        let line = running.hear_line_of_stderr();
+        assert!(!line.is_empty(), "the plant ended: {heard}");
+        heard += &line;
+    }
+    assert!(heard.contains(locked), "{heard}");
     earlier.signal(Signal::KILL);
     earlier.end();
     eventually("the lock is held again", || has_lock(&plant.journal));
     running.signal(Signal::INT);
     let (status, _, complained) = running.end();
     assert_eq!(status, Some(0), "{complained}");
-    assert!(complained.contains(locked), "{complained}");
-    assert!(complained.contains("snapshots: exited with status 2; started again"), "{complained}");
     assert!(!complained.contains("the rest is missing"), "{complained}");
     assert_eq!(plant.snapshots().last(), Some(&(plant.ring.next_sequence() - 1)));
 }
@@ -138,4 +142,54 @@ fn a_stopped_writer_of_snapshots_does_not_slow_the_plant() {
     eventually("the writer has ended", || self::writer(&plant.journal).is_none());
     // What it wrote is right; a killed plant has no stop, and so no last snapshot.
     assert!(plant.snapshots().iter().all(|&sequence| sequence < plant.ring.next_sequence()));
+}
+
+/// Names in a folder that have this extension.
+fn count_of(folder: &str, extension: &str) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|other| other == extension)).count()
+}
+
+#[test]
+fn a_plant_compresses_its_journal_while_it_is_recorded_and_snapshots_serve_as_before() {
+    let plant = Plant::new("run-compress", 60_000);
+    let settings =
+        b"[journal]\ndir = \"unused\"\nsegment_bytes = \"1MiB\"\ncompress = \"rolled\"\n";
+    let config = plant.folder.write("plant.toml", settings);
+    let (status, _, complained) = plant.start(&["--config", &config]).end();
+    assert_eq!(status, Some(0), "{complained}");
+    assert!(count_of(&plant.journal, "zst") >= 3, "closed segments are compressed");
+    let snapshots = plant.snapshots();
+    let packed = count_of(&format!("{}/snapshots", plant.journal), "zst");
+    assert!(packed >= 1 && packed < snapshots.len(), "{packed} of {}", snapshots.len());
+    let listed = nanotape(["stats", &plant.day, "--format", "csv"]).stdout;
+    let busiest = listed.lines().nth(2).unwrap().split(',').next().unwrap();
+    let book = |input: &str| {
+        nanotape(["book", input, "--symbols", busiest, "--at", "12:00", "--format", "csv"]).stdout
+    };
+    let (book, day) = (book(&plant.journal), book(&plant.day));
+    assert!(book.lines().count() > 5 && book == day, "the books of a moment are those of the day");
+}
+
+#[test]
+fn a_plant_prunes_its_journal_while_it_is_recorded() {
+    let plant = Plant::new("run-keep", 60_000);
+    let settings = b"[journal]\ndir = \"unused\"\nsegment_bytes = \"1MiB\"\n";
+    let config = plant.folder.write("plant.toml", settings);
+    let (status, _, complained) =
+        plant.start(&["--config", &config, "--journal-keep", "4MiB"]).end();
+    assert_eq!(status, Some(0), "{complained}");
+    let stat = nanotape(["journal", "stat", &plant.journal, "--format", "json"]);
+    let stat = objects(&stat.stdout).swap_remove(0);
+    assert!(stat["first_sequence"].as_u64() > Some(1), "{stat}");
+    assert!(stat["file_bytes"].as_u64() <= Some(5 << 20), "{stat}");
+}
+
+#[test]
+fn options_of_upkeep_need_a_journal() {
+    for option in ["--journal-compress=rolled", "--journal-keep=1GiB", "--journal-older-than=30d"] {
+        let ran = nanotape(["run", "--input", "-", "--date", DATE, "--ring", "unused", option]);
+        assert_eq!(ran.status, 2, "{option}");
+        assert!(ran.stderr.contains("no effect without --journal"), "{option}: {}", ran.stderr);
+    }
 }

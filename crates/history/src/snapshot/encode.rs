@@ -1,12 +1,9 @@
 //! Writes a snapshot: header, directory of stocks, orders.
 //!
-//! Protocol: the file is written as `NAME.part`, synced, renamed, and its folder is synced. So a
-//! name in the folder is that of a complete file, also after a loss of power.
+//! Protocol: the file is [complete](store::complete) before it has its name.
 
 use std::{
-    fs::{self, File},
-    io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -48,21 +45,8 @@ impl RunState {
         fs::create_dir_all(&folder).map_err(SnapshotError::system("create", &folder))?;
         let path = folder.join(store::name(self.moment.sequence, self.moment.ts_event));
         let part = path.with_extension(store::PART);
-        let write = || {
-            let mut options = File::options();
-            let mut file =
-                options.write(true).create(true).truncate(true).mode(mode).open(&part)?;
-            file.write_all(&encoded.bytes)?;
-            file.sync_all()?;
-            fs::rename(&part, &path)?;
-            File::open(&folder)?.sync_all()
-        };
-        let written: std::io::Result<()> = write();
-        if written.is_err() {
-            // A part of a snapshot is of no use, and takes room on a full disk.
-            let _ = fs::remove_file(&part);
-        }
-        written.map_err(SnapshotError::system("write", &path))?;
+        store::complete(&part, &path, mode, &encoded.bytes)
+            .map_err(SnapshotError::system("write", &path))?;
         Ok(Written {
             bytes: encoded.bytes.len() as u64,
             sequence: self.moment.sequence,

@@ -1,20 +1,16 @@
 //! Reads a snapshot: its header and directory at once, the orders of a stock when they are needed.
+//! A compressed file is unpacked into memory.
 //!
 //! Failure: everything is checked before it is used. A file of other bytes is
 //! [`SnapshotError::Damaged`] with the offset.
 
-use std::{
-    fs::File,
-    io,
-    os::unix::fs::FileExt as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use nanotape_journal::{Start, Tail, Tailer, checksum_bytes};
 use nanotape_records::FIRST_TYPE_ID;
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-use super::{ExcerptMark, SnapshotError, layout};
+use super::{ExcerptMark, SnapshotError, content::Content, layout};
 use crate::{LocalBooks, Moment, RunState};
 
 /// The type of stop records.
@@ -24,14 +20,14 @@ const STOP: u16 = FIRST_TYPE_ID + 3;
 #[derive(Debug)]
 pub struct SnapshotFile {
     path: PathBuf,
-    file: File,
+    content: Content,
     moment: Moment,
     mark: ExcerptMark,
     digest: u64,
     /// By locate.
     entries: Vec<StockEntry>,
     orders: u64,
-    /// Bytes of the file.
+    /// Bytes of the snapshot, before compression.
     bytes: u64,
 }
 
@@ -66,39 +62,24 @@ pub struct SnapshotOrder {
 }
 
 impl SnapshotFile {
-    /// Opens a snapshot; reads and checks its header and its directory.
+    /// Opens a snapshot; reads and checks its header and its directory. A file that was compressed
+    /// meanwhile is read under its other name.
     pub fn open(path: &Path) -> Result<Self, SnapshotError> {
-        let file = File::open(path).map_err(SnapshotError::system("open", path))?;
-        let length = file.metadata().map_err(SnapshotError::system("read", path))?.len();
+        let (content, header) = Content::open(path)?;
+        let (path, length) = (content.path().to_owned(), content.length());
         let damaged = |offset: usize, what| SnapshotError::Damaged {
-            path: path.to_owned(),
+            path: path.clone(),
             offset: offset as u64,
             what,
         };
-        let mut header = [0; layout::HEADER_BYTES];
-        read_at(&file, path, &mut header, 0)?;
-        let word = |at: usize| word_at(&header, at);
-        if header[..layout::WORD] != layout::MAGIC {
-            return Err(damaged(0, "not a snapshot, expected nanosnap"));
-        }
-        if word(1) != layout::LAYOUT {
-            return Err(damaged(layout::WORD, "a layout of another version, expected snap   1"));
-        }
-        let at = layout::HEADER_CHECK * layout::WORD;
-        let check = u64::from(checksum_bytes(0, &header[..at])) | layout::HEAD << 32;
-        if word(layout::HEADER_CHECK) != check {
-            return Err(damaged(at, "the checksum of the header is wrong"));
-        }
+        let word = |at: usize| layout::word_at(&header, at);
         let (stocks, orders) = (word(layout::STOCKS), word(layout::ORDERS));
-        let directory_bytes = stocks.min(StockLocate::COUNT as u64) as usize * layout::ENTRY_BYTES;
-        let expected = orders
-            .checked_mul(layout::ORDER_BYTES as u64)
-            .and_then(|bytes| bytes.checked_add((layout::HEADER_BYTES + directory_bytes) as u64));
-        if stocks > StockLocate::COUNT as u64 || expected != Some(length) {
+        if layout::stated_bytes(stocks, orders) != Some(length) {
             return Err(damaged(length as usize, "the file is not as long as its header states"));
         }
+        let directory_bytes = stocks as usize * layout::ENTRY_BYTES;
         let mut directory = vec![0; directory_bytes];
-        read_at(&file, path, &mut directory, layout::HEADER_BYTES as u64)?;
+        content.read_at(&mut directory, layout::HEADER_BYTES as u64)?;
         if u64::from(checksum_bytes(0, &directory)) != word(layout::DIRECTORY_CHECK) {
             return Err(damaged(layout::HEADER_BYTES, "the checksum of the directory is wrong"));
         }
@@ -108,8 +89,7 @@ impl SnapshotFile {
             return Err(damaged(at, "the entry of a stock is out of order"));
         }
         Ok(Self {
-            path: path.to_owned(),
-            file,
+            content,
             moment: Moment {
                 sequence: word(layout::SEQUENCE),
                 ts_event: word(layout::TS_EVENT),
@@ -129,6 +109,7 @@ impl SnapshotFile {
             entries,
             orders,
             bytes: length,
+            path,
         })
     }
 
@@ -137,7 +118,7 @@ impl SnapshotFile {
         &self.path
     }
 
-    /// Bytes of its file.
+    /// Its bytes, before compression.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -186,21 +167,28 @@ impl SnapshotFile {
         let data = layout::HEADER_BYTES + self.entries.len() * layout::ENTRY_BYTES;
         let offset = data as u64 + entry.first_order * layout::ORDER_BYTES as u64;
         let mut bytes = vec![0; count * layout::ORDER_BYTES];
-        read_at(&self.file, &self.path, &mut bytes, offset)?;
+        self.content.read_at(&mut bytes, offset)?;
         if checksum_bytes(0, &bytes) != entry.check {
             let what = "the checksum of the orders of a stock is wrong";
             return Err(SnapshotError::Damaged { path: self.path.clone(), offset, what });
         }
         let order = |(index, words): (usize, &[u8])| {
-            let price_shares = word_at(words, 1);
+            let price_shares = layout::word_at(words, 1);
             SnapshotOrder {
-                reference: OrderReferenceNumber::new(word_at(words, 0)),
+                reference: OrderReferenceNumber::new(layout::word_at(words, 0)),
                 side: if index < entry.buys as usize { Side::Buy } else { Side::Sell },
                 price: Price4::new(price_shares as u32),
                 shares: Shares::new((price_shares >> 32) as u32),
             }
         };
         Ok(bytes.chunks(layout::ORDER_BYTES).enumerate().map(order).collect())
+    }
+
+    /// All of its bytes, before compression.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
+        let mut bytes = vec![0; self.bytes as usize];
+        self.content.read_at(&mut bytes, 0)?;
+        Ok(bytes)
     }
 
     /// The state of the run at the snapshot, with all books.
@@ -236,15 +224,15 @@ impl SnapshotFile {
 
 impl StockEntry {
     fn of(bytes: &[u8]) -> Self {
-        let counts = word_at(bytes, 2);
+        let counts = layout::word_at(bytes, 2);
         Self {
-            locate: StockLocate::new(word_at(bytes, 0) as u16),
-            first_order: word_at(bytes, 1),
+            locate: StockLocate::new(layout::word_at(bytes, 0) as u16),
+            first_order: layout::word_at(bytes, 1),
             buys: counts as u32,
             sells: (counts >> 32) as u32,
-            digest: word_at(bytes, 3),
-            tainted: word_at(bytes, 4),
-            check: word_at(bytes, 5) as u32,
+            digest: layout::word_at(bytes, 3),
+            tainted: layout::word_at(bytes, 4),
+            check: layout::word_at(bytes, 5) as u32,
         }
     }
 
@@ -264,20 +252,4 @@ fn first_bad_entry(entries: &[StockEntry], orders: u64) -> Option<usize> {
         next = (next.0 + entry.count(), Some(entry.locate));
     }
     (next.0 != orders).then_some(entries.len())
-}
-
-fn word_at(bytes: &[u8], word: usize) -> u64 {
-    let bytes = bytes.get(word * layout::WORD..).and_then(|rest| rest.first_chunk());
-    bytes.map_or(0, |&bytes| u64::from_le_bytes(bytes))
-}
-
-fn read_at(file: &File, path: &Path, bytes: &mut [u8], offset: u64) -> Result<(), SnapshotError> {
-    file.read_exact_at(bytes, offset).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => SnapshotError::Damaged {
-            path: path.to_owned(),
-            offset,
-            what: "the file ends too early",
-        },
-        _ => SnapshotError::System { operation: "read", path: path.to_owned(), error },
-    })
 }

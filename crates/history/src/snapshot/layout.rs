@@ -1,5 +1,7 @@
 //! The meaning of each word of a snapshot: 64-bit words, low byte first.
 
+use nanotape_types::StockLocate;
+
 /// The first eight bytes.
 pub const MAGIC: [u8; 8] = *b"nanosnap";
 
@@ -73,3 +75,15 @@ pub const ENTRY_FIELDS: [(usize, &str); ENTRY_WORDS] = [
 
 /// Offset and name of each word of an order.
 pub const ORDER_FIELDS: [(usize, &str); ORDER_WORDS] = [(0, "reference"), (WORD, "price_shares")];
+
+/// A word of these bytes; 0 beyond their end.
+pub(super) fn word_at(bytes: &[u8], word: usize) -> u64 {
+    let bytes = bytes.get(word * WORD..).and_then(|rest| rest.first_chunk());
+    bytes.map_or(0, |&bytes| u64::from_le_bytes(bytes))
+}
+
+/// Bytes of a snapshot with this many stocks and orders; `None` if there cannot be one.
+pub(super) fn stated_bytes(stocks: u64, orders: u64) -> Option<u64> {
+    let directory = (stocks <= StockLocate::COUNT as u64).then_some(stocks * ENTRY_BYTES as u64)?;
+    orders.checked_mul(ORDER_BYTES as u64)?.checked_add(HEADER_BYTES as u64 + directory)
+}

@@ -1,8 +1,10 @@
-//! The snapshots of a journal: found by sequence number or exchange time, and removed.
+//! The snapshots of a journal: named, found by sequence number or exchange time, and removed.
 
 use std::{
-    fs,
+    fs::{self, File, Permissions},
+    io::{self, Write as _},
     ops::Range,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -12,6 +14,9 @@ use super::{SnapshotError, SnapshotFile};
 
 const SUFFIX: &str = "snapshot";
 pub(super) const PART: &str = "part";
+
+/// After the name of a snapshot that is compressed.
+const PACKED: &str = ".zst";
 
 /// The names of the snapshots of a journal.
 #[derive(Clone, Debug)]
@@ -41,10 +46,48 @@ pub(super) fn name(sequence: u64, ts_event: u64) -> String {
 
 /// Sequence number and exchange time in a name that is spelled as this program writes it.
 fn parse(file_name: &str) -> Option<(u64, u64)> {
+    let file_name = file_name.strip_suffix(PACKED).unwrap_or(file_name);
     let (sequence, ts_event) =
         file_name.strip_suffix(SUFFIX)?.strip_suffix('.')?.split_once('-')?;
     let (sequence, ts_event) = (sequence.parse().ok()?, ts_event.parse().ok()?);
     (name(sequence, ts_event) == file_name).then_some((sequence, ts_event))
+}
+
+/// The name of the same snapshot in a compressed file.
+pub(super) fn packed_path(plain: &Path) -> PathBuf {
+    let mut name = plain.as_os_str().to_owned();
+    name.push(PACKED);
+    name.into()
+}
+
+pub(super) fn is_packed(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(PACKED.as_bytes())
+}
+
+/// Writes a file that is complete and on disk before it has its name. A name in the folder is that
+/// of a complete file, also after a loss of power. The permission bits are `mode`, whatever the
+/// umask.
+pub(super) fn complete(part: &Path, path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
+    let write = || {
+        let mut options = File::options();
+        let mut file = options.write(true).create(true).truncate(true).mode(mode).open(part)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(part, path)?;
+        sync_names(path)
+    };
+    let written: io::Result<()> = write();
+    if written.is_err() {
+        // A part of a snapshot is of no use, and takes room on a full disk.
+        let _ = fs::remove_file(part);
+    }
+    written
+}
+
+/// Syncs the folder of a file.
+pub(super) fn sync_names(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 impl Snapshots {
@@ -54,7 +97,7 @@ impl Snapshots {
         let mut listed = Vec::new();
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self { journal: journal.to_owned(), listed });
             }
             Err(error) => return Err(SnapshotError::system("list", folder)(error)),
@@ -68,13 +111,20 @@ impl Snapshots {
             let Ok(metadata) = entry.metadata() else { continue };
             listed.push(Listed { sequence, ts_event, path: entry.path(), bytes: metadata.len() });
         }
-        listed.sort_by_key(|listed| listed.sequence);
+        // A compression that was killed leaves both files of a snapshot; the plain one counts.
+        listed.sort_by(|a, b| (a.sequence, &a.path).cmp(&(b.sequence, &b.path)));
+        listed.dedup_by(|later, kept| packed_path(&kept.path) == later.path);
         Ok(Self { journal: journal.to_owned(), listed })
     }
 
     /// The snapshots, by sequence number.
     pub fn iter(&self) -> std::slice::Iter<'_, Listed> {
         self.listed.iter()
+    }
+
+    /// The same as a slice.
+    pub(super) fn as_slice(&self) -> &[Listed] {
+        &self.listed
     }
 
     /// How many there are.
@@ -120,9 +170,12 @@ impl Snapshots {
         let gone: Vec<_> =
             self.listed.iter().filter(|listed| listed.sequence < oldest).cloned().collect();
         for listed in gone.iter().filter(|_| !is_dry_run) {
-            match fs::remove_file(&listed.path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                removed => removed.map_err(SnapshotError::system("remove", &listed.path))?,
+            // A compression may have given it its other name meanwhile, or have left both.
+            for path in [&listed.path, &packed_path(&listed.path)] {
+                match fs::remove_file(path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    removed => removed.map_err(SnapshotError::system("remove", path))?,
+                }
             }
         }
         Ok(gone)
@@ -138,7 +191,15 @@ mod tests {
         let written = name(17, 1_577_716_200_000_000_001);
         assert_eq!(written, "000000000000017-01577716200000000001.snapshot");
         assert_eq!(parse(&written), Some((17, 1_577_716_200_000_000_001)));
-        for other in ["17-1.snapshot", "000000000000017-01577716200000000001.part", "x.snapshot"] {
+        assert_eq!(parse(&format!("{written}.zst")), parse(&written));
+        let others = [
+            "17-1.snapshot",
+            "000000000000017-01577716200000000001.part",
+            "000000000000017-01577716200000000001.snapshot.zst.part",
+            "x.snapshot",
+            "x.snapshot.zst",
+        ];
+        for other in others {
             assert_eq!(parse(other), None, "{other}");
         }
         assert_eq!(parse(&name(u64::MAX, u64::MAX)), Some((u64::MAX, u64::MAX)));

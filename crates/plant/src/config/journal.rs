@@ -1,6 +1,6 @@
 //! The journal of a plant, and the words for its settings.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use nanotape_journal::{RollCycle, SyncPolicy};
 use serde::{Deserialize, Deserializer, de};
@@ -36,9 +36,47 @@ pub struct JournalConfig {
     pub snapshots: bool,
     /// The processor to pin that process to.
     pub snapshot_cpu: Option<u32>,
+    /// What is compressed while the journal is recorded.
+    pub compress: Compression,
+    /// The oldest segments are removed until the files have at most this many bytes.
+    #[serde(deserialize_with = "some_size")]
+    pub keep: Option<u64>,
+    /// Segments are removed if all of their excerpts are older than this.
+    #[serde(deserialize_with = "some_duration")]
+    pub older_than: Option<Duration>,
     /// Whether the plant waits when the recorder is half a ring behind. Otherwise messages that are
     /// overwritten before they are recorded are lost to the journal.
     pub wait: bool,
+}
+
+/// What is compressed while a journal is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// Nothing.
+    #[default]
+    Never,
+    /// Each segment after the roll to the next one, and all snapshots but the newest.
+    Rolled,
+}
+
+impl FromStr for Compression {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "never" => Ok(Self::Never),
+            "rolled" => Ok(Self::Rolled),
+            _ => Err("expected never or rolled".to_owned()),
+        }
+    }
+}
+
+impl JournalConfig {
+    /// Whether a process compresses or prunes the journal while it is recorded.
+    pub fn needs_upkeep(&self) -> bool {
+        self.compress != Compression::Never || self.keep.is_some() || self.older_than.is_some()
+    }
 }
 
 impl Default for JournalConfig {
@@ -54,6 +92,9 @@ impl Default for JournalConfig {
             cpu: None,
             snapshots: false,
             snapshot_cpu: None,
+            compress: Compression::Never,
+            keep: None,
+            older_than: None,
             wait: true,
         }
     }
@@ -61,6 +102,14 @@ impl Default for JournalConfig {
 
 fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     parse_bytes(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+}
+
+fn some_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    size(deserializer).map(|bytes| Some(bytes as u64))
+}
+
+fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    parse_duration(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
 }
 
 fn roll<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RollCycle, D::Error> {
@@ -71,9 +120,10 @@ fn sync<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SyncPolicy, D::Err
     parse_sync_policy(&String::deserialize(deserializer)?).map_err(de::Error::custom)
 }
 
-/// A time with its unit: `250us`, `10ms`, `1.5s`, `2m`.
+/// A time with its unit: `250us`, `10ms`, `1.5s`, `2m`, `12h`, `30d`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let expected = || format!("expected a duration such as 250us, 10ms, 1.5s or 2m, not {text:?}");
+    let expected =
+        || format!("expected a duration such as 250us, 10ms, 1.5s, 2m or 12h, not {text:?}");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: f64 = digits.parse().map_err(|_| expected())?;
     let unit = match &text[digits.len()..] {
@@ -82,6 +132,8 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         "ms" => 1e-3,
         "s" => 1.0,
         "m" => 60.0,
+        "h" => 3_600.0,
+        "d" => 86_400.0,
         _ => return Err(expected()),
     };
     Duration::try_from_secs_f64(number * unit).map_err(|_| expected())

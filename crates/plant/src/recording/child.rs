@@ -1,6 +1,6 @@
 //! A process that a thread of the plant runs: started, read from, and killed if it is not needed.
 //!
-//! Where: the threads of the recorder and of the snapshots.
+//! Where: the threads of the recorder and of its companions.
 //! Protocol: [`ChildProcess::run`] returns when the process has ended, because its standard error
 //! closes then. Another thread can [abandon](ChildProcess::abandon) it at any moment.
 

@@ -43,7 +43,7 @@ impl RecorderJob {
         Ok(RecorderProcess {
             program: "env".into(),
             arguments: vec![variable.into(), program.path.into_os_string()],
-            snapshots: Vec::new(),
+            companions: Vec::new(),
             journal: self.journal.clone(),
             waits: true,
             report: |line| tell(line),

@@ -1,10 +1,14 @@
 //! `nanotape journal prune`: removes the oldest segments.
 
-use std::{io::Write as _, path::PathBuf, time::Duration};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 use nanotape_clock::UtcNanos;
-use nanotape_history::Snapshots;
+use nanotape_history::{Snapshots, snapshot::Listed};
 use nanotape_journal::{PruneOptions, Pruned, PrunedSegment};
 
 use super::text::{age, known_time_text, size_text};
@@ -37,7 +41,7 @@ pub(super) struct PruneCommand {
     path: PathBuf,
 
     #[command(flatten)]
-    limits: Limits,
+    limits: RequiredLimits,
 
     /// Also remove segments that named tailers have not read
     #[arg(long)]
@@ -53,8 +57,16 @@ pub(super) struct PruneCommand {
 
 /// The limits, at least one of them.
 #[derive(Args, Debug)]
-#[group(required = true, multiple = true)]
-struct Limits {
+#[group(required = true, multiple = true, id = "required_limits", args = ["older_than", "keep", "before_sequence"])]
+struct RequiredLimits {
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// What is to be removed. A segment is removed if any of them selects it.
+#[derive(Args, Debug)]
+#[group(id = "limits", multiple = true)]
+pub(super) struct Limits {
     /// Remove segments whose excerpts are all older than AGE
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
@@ -68,19 +80,45 @@ struct Limits {
     before_sequence: Option<u64>,
 }
 
+impl Limits {
+    /// Whether any is given.
+    pub(super) fn is_any(&self) -> bool {
+        self.older_than.is_some() || self.keep.is_some() || self.before_sequence.is_some()
+    }
+
+    /// What they select now.
+    pub(super) fn options(&self) -> PruneOptions {
+        PruneOptions {
+            before_ns: self.older_than.map(before),
+            keep_bytes: self.keep.map(|bytes| bytes as u64),
+            before_sequence: self.before_sequence,
+            ..PruneOptions::default()
+        }
+    }
+}
+
+/// Removes segments, and the snapshots before the oldest remaining excerpt.
+pub(super) fn remove(
+    journal: &Path,
+    options: &PruneOptions,
+) -> anyhow::Result<(Pruned, Vec<Listed>)> {
+    let pruned = nanotape_journal::prune(journal, options).map_err(of_journal)?;
+    let snapshots = match pruned.segments.last() {
+        Some(last) => Snapshots::list(journal)?.prune(last.next_sequence, options.is_dry_run)?,
+        None => Vec::new(),
+    };
+    Ok((pruned, snapshots))
+}
+
 pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
-    let Limits { older_than, keep, before_sequence } = command.limits;
     let options = PruneOptions {
-        before_ns: older_than.map(before),
-        keep_bytes: keep.map(|bytes| bytes as u64),
-        before_sequence,
         is_forced: command.force_unread,
         is_dry_run: command.dry_run,
+        ..command.limits.limits.options()
     };
     let mut output = command.output.open()?;
-    let pruned = nanotape_journal::prune(&command.path, &options);
-    let pruned = pruned.map_err(of_journal)?;
+    let (pruned, snapshots) = remove(&command.path, &options)?;
     for (number, segment) in pruned.segments.iter().enumerate() {
         let record = Record::default()
             .with("segment", segment.number)
@@ -91,10 +129,6 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
             .with("is_removed", !command.dry_run);
         record.write(&mut output, format, number == 0, || line(segment, command.dry_run))?;
     }
-    let snapshots = match pruned.segments.last() {
-        Some(last) => Snapshots::list(&command.path)?.prune(last.next_sequence, command.dry_run)?,
-        None => Vec::new(),
-    };
     if format == Format::Text {
         let bytes: u64 = pruned.segments.iter().map(|segment| segment.bytes).sum();
         let count = counted(pruned.segments.len() as u64, "segment");

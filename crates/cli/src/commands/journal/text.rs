@@ -33,7 +33,7 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
 }
 
 /// Human-readable size with three digits.
-pub(super) fn size_text(bytes: u64) -> String {
+pub(crate) fn size_text(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes as f64, 0);
     while value >= 1024.0 && unit + 1 < units.len() {

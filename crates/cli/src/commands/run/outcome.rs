@@ -1,15 +1,17 @@
 //! The output of `nanotape run` at the start and at the end of a plant.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, fs::File, io::Read as _};
 
+use nanotape_feed::source::Compression;
 use nanotape_plant::{
     BoardReader, Ended, Finished, FollowerState, FollowerSummary, FollowersSummary, LiveStat, Pace,
-    PlantRun, RecordingSummary, TradeDate, records::RecordKind,
+    PlantRun, PlantSource, RecordingSummary, TradeDate, records::RecordKind,
 };
 use nanotape_shm::Origin;
 use serde_json::{Value, json};
 
 use crate::{
+    commands::journal::text::size_text,
     output::{Format, Output},
     record::Record,
     regions::{came, state_name},
@@ -42,9 +44,32 @@ pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> an
             TradeDate::text_of(plant.start().date),
             Pace::of_milli(plant.start().pace_milli),
             plant.start().kinds,
-        )
+        ) + &journal_size(plant)
     })?;
     Ok(())
+}
+
+/// A line about the bytes that a journal of this day will take; empty without a journal, and if the
+/// size of the day is not known.
+fn journal_size(plant: &PlantRun) -> String {
+    let (Some(journal), Some(bytes)) = (plant.journal(), estimated_journal_bytes(plant)) else {
+        return String::new();
+    };
+    format!(
+        "{}: about {} for this day; with --journal-compress rolled, about half of that\n",
+        journal.display(),
+        size_text(bytes)
+    )
+}
+
+/// Bytes of a journal of all records of a plain day file. Measured on synthetic days of 5 and of 50
+/// million messages: 4.5 bytes for each byte of the day (docs/formats/journal.md).
+fn estimated_journal_bytes(plant: &PlantRun) -> Option<u64> {
+    let PlantSource::Day(source) = plant.source() else { return None };
+    let mut first = [0; Compression::MAGIC_BYTES];
+    File::open(source.name()).ok()?.read_exact(&mut first).ok()?;
+    let bytes = source.progress().total_bytes?;
+    (Compression::of(&first) == Compression::None).then(|| bytes.saturating_mul(9) / 2)
 }
 
 impl Outcome {
@@ -195,6 +220,7 @@ fn beginning(plant: &PlantRun) -> Record {
         .with("pace", Pace::of_milli(start.pace_milli).to_string())
         .with("kinds", start.kinds.to_string())
         .with("journal", plant.journal().map(|journal| journal.display().to_string()))
+        .with("journal_estimated_bytes", plant.journal().and(estimated_journal_bytes(plant)))
 }
 
 /// Records by kind, read from the plant's board; empty if the board was removed.

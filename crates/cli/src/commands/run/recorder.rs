@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 
 use nanotape_plant::{
-    RecorderProcess, RunError,
-    config::{JournalConfig, roll_cycle_text, sync_policy_text},
+    Companion, RecorderProcess, RunError,
+    config::{Compression, JournalConfig, roll_cycle_text, sync_policy_text},
 };
 
 use crate::status::tell;
@@ -12,8 +12,7 @@ use crate::status::tell;
 /// The process that records the ring of this name.
 pub(super) fn process(journal: &JournalConfig, ring: &str) -> Result<RecorderProcess, RunError> {
     let ring = nanotape_shm::named(ring)?;
-    let mut arguments: Vec<OsString> =
-        ["journal", "record", "--for-plant"].into_iter().map(OsString::from).collect();
+    let mut arguments = words(["journal", "record", "--for-plant"]);
     let mut option = |name: &str, value: String| {
         arguments.extend([OsString::from(name), OsString::from(value)]);
     };
@@ -28,24 +27,49 @@ pub(super) fn process(journal: &JournalConfig, ring: &str) -> Result<RecorderPro
     if journal.small_pages {
         arguments.push("--small-pages".into());
     }
-    let mut snapshots: Vec<OsString> = Vec::new();
-    if journal.snapshots {
-        let words = ["journal", "snapshot", "--follow", "--mode"];
-        snapshots.extend(words.into_iter().map(OsString::from));
-        snapshots.push(format!("{:o}", journal.mode).into());
-        if let Some(cpu) = journal.snapshot_cpu {
-            snapshots.extend([OsString::from("--cpu"), cpu.to_string().into()]);
-        }
-        snapshots.extend(["--".into(), journal.dir.clone().into()]);
-    }
     // After this, a path that begins with a dash is a path.
     arguments.extend(["--".into(), ring.into(), journal.dir.clone().into()]);
     Ok(RecorderProcess {
         program: std::env::current_exe().unwrap_or_else(|_| "nanotape".into()),
         arguments,
-        snapshots,
+        companions: companions(journal),
         journal: journal.dir.clone(),
         waits: journal.wait,
         report: |line| tell(line),
     })
+}
+
+/// The processes that work on the journal while it is recorded.
+fn companions(journal: &JournalConfig) -> Vec<Companion> {
+    let mut companions = Vec::new();
+    if journal.snapshots {
+        let mode = format!("{:o}", journal.mode);
+        let mut arguments = words(["journal", "snapshot", "--follow", "--mode", &mode]);
+        if let Some(cpu) = journal.snapshot_cpu {
+            arguments.extend(words(["--cpu", &cpu.to_string()]));
+        }
+        companions.push(Companion { name: "snapshots", arguments });
+    }
+    if journal.needs_upkeep() {
+        let mut arguments = words(["journal", "upkeep", "--follow"]);
+        if journal.compress == Compression::Rolled {
+            arguments.extend(words(["--compress"]));
+        }
+        if let Some(bytes) = journal.keep {
+            arguments.extend(words(["--keep", &bytes.to_string()]));
+        }
+        if let Some(age) = journal.older_than {
+            arguments.extend(words(["--older-than", &format!("{}ns", age.as_nanos())]));
+        }
+        companions.push(Companion { name: "upkeep", arguments });
+    }
+    for companion in &mut companions {
+        // After this, a path that begins with a dash is a path.
+        companion.arguments.extend(["--".into(), journal.dir.clone().into()]);
+    }
+    companions
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
+    words.into_iter().map(OsString::from).collect()
 }

@@ -14,7 +14,7 @@ fn process(folder: &Folder, program: &str, line: &str) -> RecorderProcess {
     RecorderProcess {
         program: program.into(),
         arguments: vec!["-c".into(), line.into()],
-        snapshots: Vec::new(),
+        companions: Vec::new(),
         journal: folder.path("journal"),
         waits: true,
         report: |_| (),

@@ -1,13 +1,15 @@
-//! The process that writes snapshots of a plant's journal while it is recorded.
+//! A process that works on a plant's journal while it is recorded: it writes snapshots, or
+//! compresses and prunes.
 //!
 //! Protocol: a thread starts the process when the recorder is ready, and reads its standard error.
-//! If the process fails or is killed, the thread starts it again; it continues after its last
-//! snapshot. It ends by itself when the recorder has closed the journal and everything was read.
+//! If the process fails or is killed, the thread starts it again; it continues where the last one
+//! stopped. It ends by itself when the recorder has closed the journal and all work is done.
 //! Failure: a line for each failure, up to [`FAILURES`] in a row. The plant never waits for the
 //! process, and records the same without it. After the end of the recorder, the process gets as
 //! many attempts.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -16,41 +18,46 @@ use std::{
 };
 
 use super::{
-    RecorderProcess, RecordingError,
+    Companion, RecorderProcess, RecordingError,
     child::{Backoff, ChildProcess, FAILURES},
 };
 
 /// The process, and the thread that runs it.
 #[derive(Debug)]
-pub(super) struct SnapshotProcess {
+pub(super) struct CompanionProcess {
     shared: Arc<Shared>,
     thread: JoinHandle<()>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    process: RecorderProcess,
+    program: PathBuf,
+    companion: Companion,
+    report: fn(&str),
     child: ChildProcess,
     /// Whether the recorder has ended.
     is_ending: AtomicBool,
 }
 
-impl SnapshotProcess {
-    /// Starts the process, if there is to be one.
-    pub(super) fn start(process: &RecorderProcess) -> Result<Option<Self>, RecordingError> {
-        if process.snapshots.is_empty() {
-            return Ok(None);
-        }
+impl CompanionProcess {
+    /// Starts the companions of a recorder.
+    pub(super) fn start_all(process: &RecorderProcess) -> Result<Vec<Self>, RecordingError> {
+        process.companions.iter().map(|companion| Self::start(process, companion)).collect()
+    }
+
+    fn start(process: &RecorderProcess, companion: &Companion) -> Result<Self, RecordingError> {
         let shared = Arc::new(Shared {
-            process: process.clone(),
+            program: process.program.clone(),
+            companion: companion.clone(),
+            report: process.report,
             child: ChildProcess::default(),
             is_ending: AtomicBool::new(false),
         });
-        let thread = thread::Builder::new().name("snapshots".to_owned()).spawn({
+        let thread = thread::Builder::new().name(companion.name.to_owned()).spawn({
             let shared = Arc::clone(&shared);
             move || shared.supervise()
         });
-        Ok(Some(Self { shared, thread: thread.map_err(RecordingError::Thread)? }))
+        Ok(Self { shared, thread: thread.map_err(RecordingError::Thread)? })
     }
 
     /// Waits for its end, after that of the recorder. If the recorder has not closed the journal,
@@ -69,8 +76,8 @@ impl Shared {
     fn supervise(&self) {
         let (mut failures, mut backoff, mut was_ending) = (0, Backoff::FIRST, false);
         loop {
-            let RecorderProcess { program, snapshots, .. } = &self.process;
-            let ended = self.child.run(program, snapshots, |line| self.report(line));
+            let Companion { name, arguments } = &self.companion;
+            let ended = self.child.run(&self.program, arguments, |line| self.report(line));
             if ended.is_success() || self.child.is_abandoned() {
                 return;
             }
@@ -80,16 +87,16 @@ impl Shared {
             }
             failures += 1;
             if is_ending && failures >= FAILURES {
-                return self.report(&format!("snapshots: {}; the rest is missing", ended.how()));
+                return self.report(&format!("{name}: {}; the rest is missing", ended.how()));
             }
             if failures <= FAILURES {
-                self.report(&format!("snapshots: {}; started again", ended.how()));
+                self.report(&format!("{name}: {}; started again", ended.how()));
             }
             backoff.wait();
         }
     }
 
     fn report(&self, line: &str) {
-        (self.process.report)(line);
+        (self.report)(line);
     }
 }
