@@ -6,8 +6,8 @@ use std::{
 };
 
 use clap::Args;
-use nanotape_journal::{AppenderOptions, ErrorKind, JournalError, Recovery, RollCycle, SyncPolicy};
-use nanotape_plant::config::{parse_roll_cycle, parse_sync_policy};
+use nanotape_journal::{AppenderOptions, ErrorKind, JournalError, Recovery, SyncPolicy};
+use nanotape_plant::config::{Roll, parse_sync_policy};
 
 use crate::{
     regions::of_region,
@@ -38,9 +38,9 @@ pub(crate) struct AppenderArguments {
     pub(crate) segment: usize,
 
     /// When to start a new segment although the last one is not full: size (never), minute, hour,
-    /// day, or a period (15m)
-    #[arg(long, value_name = "CYCLE", default_value = "day", value_parser = parse_roll_cycle)]
-    pub(crate) roll: RollCycle,
+    /// day, a period (15m), or the days of a time zone (day@America/New_York)
+    #[arg(long, value_name = "CYCLE", default_value = "day")]
+    pub(crate) roll: Roll,
 
     /// When to sync excerpts to disk: never, batch (after each one), after a number of them, or at
     /// an interval (10ms)
@@ -64,7 +64,8 @@ impl AppenderArguments {
     pub(crate) fn options(&self) -> AppenderOptions {
         AppenderOptions {
             segment_bytes: self.segment as u64,
-            roll_cycle: self.roll,
+            roll_cycle: self.roll.cycle(),
+            roll_times: self.roll.times(),
             sync: self.sync,
             ahead_bytes: self.ahead as u64,
             large_pages: !self.small_pages,

@@ -29,7 +29,7 @@ use pretoucher::Running;
 use sync::SyncFailure;
 
 use crate::{
-    AppenderOptions, ErrorKind, JournalError, Recovery, SyncPolicy,
+    AppenderOptions, ErrorKind, JournalError, Recovery, RollTimes, SyncPolicy,
     disk::{Disk, FileLock, Folder, Preallocation},
     names::{self, Files},
     recovery,
@@ -82,6 +82,7 @@ pub struct Appender<D: Disk = Folder> {
     incarnation: Incarnation,
     recovery: Recovery,
     disk: D,
+    roll_times: RollTimes,
     /// Dropped before the lock, so that the threads never work on a journal that another appender
     /// owns.
     running: Option<Running<D>>,
@@ -131,7 +132,9 @@ impl<D: Disk> Appender<D> {
             next_number += 1;
         }
         let exchange = Arc::new(Exchange::new(next_number, spares));
-        if let Some(writer) = &found.writer {
+        let mut writer = found.writer;
+        if let Some(writer) = &mut writer {
+            writer.end_cycle_at(options.roll_times.last_ns(writer.place().max_ts));
             exchange.lock().active = Some((writer.number(), Arc::clone(writer.file())));
             exchange.progress.set(writer.place().at);
         }
@@ -142,7 +145,8 @@ impl<D: Disk> Appender<D> {
                 Some(started.map_err(JournalError::system(&folder, "start the pretoucher of"))?);
         }
         Ok(Self {
-            writer: found.writer,
+            writer,
+            roll_times: options.roll_times.clone(),
             // The count of an earlier appender is not known: assume the most that the policy
             // allows.
             unsynced: match options.sync {

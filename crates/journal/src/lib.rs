@@ -55,7 +55,7 @@ pub use error::{Cause, Corruption, ErrorKind, JournalError, OptionsError};
 pub use merge::{Merge, Merged};
 pub use names::{QUARANTINE, RECORDED_FROM, RUNS, SNAPSHOTS, TAILERS};
 pub use nanotape_tape::{Gap, Reused, Start};
-pub use options::{AppenderOptions, RollCycle, SyncPolicy};
+pub use options::{AppenderOptions, RollCycle, RollTimes, SyncPolicy};
 pub use segment::{
     excerpt::{MAX_LENGTH, MAX_SEQUENCE},
     layout::{

@@ -1,6 +1,6 @@
 //! The options of an appender.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     OptionsError,
@@ -16,6 +16,9 @@ pub struct AppenderOptions {
     pub segment_bytes: u64,
     /// When a new segment begins before the last one is full.
     pub roll_cycle: RollCycle,
+    /// Further times at which a new segment begins. They are not stored: every appender of a
+    /// journal has to give them again.
+    pub roll_times: RollTimes,
     /// When excerpts are forced to the disk.
     pub sync: SyncPolicy,
     /// Bytes ahead of the appender that a thread brings into memory, so that appends take no page
@@ -39,6 +42,7 @@ impl Default for AppenderOptions {
         Self {
             segment_bytes: 64 << 20,
             roll_cycle: RollCycle::Day,
+            roll_times: RollTimes::default(),
             sync: SyncPolicy::Never,
             ahead_bytes: 8 << 20,
             large_pages: true,
@@ -100,6 +104,26 @@ impl RollCycle {
     }
 }
 
+/// Times at which a new segment begins, in ns since the UNIX epoch: for cycles of no fixed length,
+/// such as the days of a time zone that changes its clocks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RollTimes(Arc<[u64]>);
+
+impl RollTimes {
+    /// These times, in any order. After the last one, no segment begins because of its time.
+    pub fn new(times: impl IntoIterator<Item = u64>) -> Self {
+        let mut times: Vec<u64> = times.into_iter().collect();
+        times.sort_unstable();
+        Self(times.into())
+    }
+
+    /// The last time of the period that contains `ts_ns`.
+    pub(crate) fn last_ns(&self, ts_ns: u64) -> u64 {
+        let next = self.0.partition_point(|&begin| begin <= ts_ns);
+        self.0.get(next).map_or(u64::MAX, |&begin| begin - 1)
+    }
+}
+
 /// When excerpts are forced to the disk. If the appender is killed, no policy loses anything that
 /// was committed. The policies differ in what a loss of power can lose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -134,6 +158,16 @@ impl SyncPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_period_ends_before_the_next_time() {
+        let times = RollTimes::new([300, 100, 100]);
+        for (ts_ns, last_ns) in [(0, 99), (99, 99), (100, 299), (299, 299), (300, u64::MAX)] {
+            assert_eq!(times.last_ns(ts_ns), last_ns, "{ts_ns}");
+        }
+        assert_eq!(RollTimes::default().last_ns(7), u64::MAX);
+        assert_eq!(RollTimes::new([0]).last_ns(0), u64::MAX);
+    }
 
     #[test]
     fn what_cannot_be_is_refused_and_said_why() {

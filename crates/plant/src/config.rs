@@ -4,6 +4,7 @@
 
 mod journal;
 mod live;
+mod roll;
 
 use std::{
     fmt, fs,
@@ -17,10 +18,10 @@ use nanotape_types::{NanosSinceMidnight, Symbol};
 use serde::{Deserialize, Deserializer, de};
 
 pub use journal::{
-    Compression, JournalConfig, parse_duration, parse_roll_cycle, parse_sync_policy,
-    roll_cycle_text, sync_policy_text,
+    Compression, JournalConfig, parse_duration, parse_sync_policy, sync_policy_text,
 };
 pub use live::{JoinChoice, LiveConfig};
+pub use roll::Roll;
 
 use crate::{Pace, TradeDate, records::RecordKinds};
 

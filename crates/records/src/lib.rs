@@ -34,4 +34,4 @@ pub use notice::{
 };
 pub use pace::{Pace, ParsePaceError};
 pub use status::status;
-pub use trade_date::{ParseDateError, TradeDate};
+pub use trade_date::{ParseDateError, TradeDate, midnights};

@@ -118,6 +118,20 @@ impl FromStr for TradeDate {
     }
 }
 
+/// The midnights of a time zone from `before` days before a time until `after` days after it, in ns
+/// since the UNIX epoch. `None` if there is no such zone.
+pub fn midnights(zone: &str, unix_ns: u64, before: u32, after: u32) -> Option<Vec<u64>> {
+    let zone = TimeZone::get(zone).ok()?;
+    let now = zone.to_datetime(Timestamp::from_nanosecond(unix_ns.into()).ok()?).date();
+    let days = -i64::from(before)..=i64::from(after);
+    let midnight = |day: i64| {
+        let date = now.checked_add(jiff::Span::new().days(day)).ok()?;
+        let midnight = date.to_zoned(zone.clone()).ok()?.timestamp().as_nanosecond();
+        u64::try_from(midnight).ok()
+    };
+    Some(days.filter_map(midnight).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -131,7 +131,8 @@ impl<D: Disk> Appender<D> {
             cycle: header.cycle_of(max_ts.max(ts_ns)),
         };
         self.incarnation.store(&header, file.words());
-        let writer = SegmentWriter::activate(file, header, activation, self.boot);
+        let mut writer = SegmentWriter::activate(file, header, activation, self.boot);
+        writer.end_cycle_at(self.roll_times.last_ns(max_ts.max(ts_ns)));
         (self.sequence, self.max_ts) = (sequence, max_ts);
         let unattended = self.running.is_none();
         {

@@ -101,6 +101,11 @@ impl<F: WritableFile> SegmentWriter<F> {
         &self.place
     }
 
+    /// Ends the cycle after this time, if not before.
+    pub(crate) fn end_cycle_at(&mut self, last_ns: u64) {
+        self.last_ns = self.last_ns.min(last_ns);
+    }
+
     /// Whether excerpts of `words` words in total fit here, and the time is in this cycle.
     #[inline(always)]
     pub(crate) fn has_room(&self, words: usize, ts_ns: u64) -> bool {

@@ -2,10 +2,10 @@
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
-use nanotape_journal::{RollCycle, SyncPolicy};
+use nanotape_journal::SyncPolicy;
 use serde::{Deserialize, Deserializer, de};
 
-use super::{octal, parse_bytes};
+use super::{Roll, octal, parse_bytes};
 
 /// The journal that the plant's recorder writes: the options of `nanotape journal record`.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -18,7 +18,7 @@ pub struct JournalConfig {
     pub segment_bytes: usize,
     /// When a new segment begins before the last one is full.
     #[serde(deserialize_with = "roll")]
-    pub roll: RollCycle,
+    pub roll: Roll,
     /// When excerpts are synced to the disk.
     #[serde(deserialize_with = "sync")]
     pub sync: SyncPolicy,
@@ -84,7 +84,7 @@ impl Default for JournalConfig {
         Self {
             dir: PathBuf::new(),
             segment_bytes: 64 << 20,
-            roll: RollCycle::Day,
+            roll: Roll::default(),
             sync: SyncPolicy::Never,
             ahead_bytes: 8 << 20,
             small_pages: false,
@@ -112,8 +112,8 @@ fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Du
     parse_duration(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
 }
 
-fn roll<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RollCycle, D::Error> {
-    parse_roll_cycle(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+fn roll<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Roll, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
 }
 
 fn sync<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SyncPolicy, D::Error> {
@@ -139,20 +139,6 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * unit).map_err(|_| expected())
 }
 
-/// A roll cycle: a word, or a period.
-pub fn parse_roll_cycle(text: &str) -> Result<RollCycle, String> {
-    Ok(match text {
-        "size" => RollCycle::Size,
-        "minute" => RollCycle::Minute,
-        "hour" => RollCycle::Hour,
-        "day" => RollCycle::Day,
-        _ => match parse_duration(text).map(|time| u64::try_from(time.as_nanos())) {
-            Ok(Ok(nanos)) if nanos > 0 => RollCycle::EveryNs(nanos),
-            _ => return Err("expected size, minute, hour, day, or a period like 15m".to_owned()),
-        },
-    })
-}
-
 /// A sync policy: a word, a number of excerpts, or an interval.
 pub fn parse_sync_policy(text: &str) -> Result<SyncPolicy, String> {
     match (text, text.parse::<u64>()) {
@@ -163,17 +149,6 @@ pub fn parse_sync_policy(text: &str) -> Result<SyncPolicy, String> {
             Ok(time) if time >= Duration::from_millis(1) => Ok(SyncPolicy::Every(time)),
             _ => Err("expected never, batch, a number from 1, or an interval from 1ms".to_owned()),
         },
-    }
-}
-
-/// A roll cycle as [`parse_roll_cycle`] reads it.
-pub fn roll_cycle_text(cycle: RollCycle) -> String {
-    match cycle {
-        RollCycle::Size => "size".to_owned(),
-        RollCycle::Minute => "minute".to_owned(),
-        RollCycle::Hour => "hour".to_owned(),
-        RollCycle::Day => "day".to_owned(),
-        other => format!("{}ns", other.length_ns()),
     }
 }
 
@@ -190,25 +165,6 @@ pub fn sync_policy_text(policy: SyncPolicy) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_cycle_is_a_word_or_a_time() {
-        for (text, cycle) in [
-            ("size", RollCycle::Size),
-            ("minute", RollCycle::Minute),
-            ("hour", RollCycle::Hour),
-            ("day", RollCycle::Day),
-            ("100ms", RollCycle::EveryNs(100_000_000)),
-            ("15m", RollCycle::EveryNs(900_000_000_000)),
-            ("86399999999999ns", RollCycle::EveryNs(86_399_999_999_999)),
-        ] {
-            assert_eq!(parse_roll_cycle(text), Ok(cycle), "{text}");
-            assert_eq!(parse_roll_cycle(&roll_cycle_text(cycle)), Ok(cycle), "{text}");
-        }
-        for bad in ["", "0s", "week", "-1s"] {
-            assert!(parse_roll_cycle(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn a_sync_policy_is_a_word_a_number_or_a_time() {

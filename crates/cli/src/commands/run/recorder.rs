@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use nanotape_plant::{
     Companion, RecorderProcess, RunError,
-    config::{Compression, JournalConfig, roll_cycle_text, sync_policy_text},
+    config::{Compression, JournalConfig, sync_policy_text},
 };
 
 use crate::status::tell;
@@ -17,7 +17,7 @@ pub(super) fn process(journal: &JournalConfig, ring: &str) -> Result<RecorderPro
         arguments.extend([OsString::from(name), OsString::from(value)]);
     };
     option("--segment", journal.segment_bytes.to_string());
-    option("--roll", roll_cycle_text(journal.roll));
+    option("--roll", journal.roll.to_string());
     option("--sync", sync_policy_text(journal.sync));
     option("--ahead", journal.ahead_bytes.to_string());
     option("--mode", format!("{:o}", journal.mode));

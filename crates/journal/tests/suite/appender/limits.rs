@@ -2,7 +2,8 @@
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{
-    Appender, AppenderOptions, ErrorKind, MAX_LENGTH, RollCycle, Start, Tail, Tailer, excerpt_bytes,
+    Appender, AppenderOptions, ErrorKind, MAX_LENGTH, RollCycle, RollTimes, Start, Tail, Tailer,
+    excerpt_bytes,
 };
 
 fn options(roll_cycle: RollCycle) -> AppenderOptions {
@@ -48,6 +49,31 @@ fn payloads_of_2_to_the_28_bytes_are_refused_although_there_is_room() {
         let Tail::Excerpt(excerpt) = tailer.next().unwrap() else { panic!("{expected}") };
         assert_eq!(excerpt.sequence(), expected);
     }
+}
+
+/// The times of the excerpts of each segment.
+fn times_by_segment(place: &Scratch) -> Vec<Vec<u64>> {
+    let mut tailer = Tailer::open(place.path(), Start::Oldest).unwrap();
+    let mut times = std::collections::BTreeMap::<u64, Vec<u64>>::new();
+    while let Tail::Excerpt(excerpt) = tailer.next().unwrap() {
+        times.entry(excerpt.segment()).or_default().push(excerpt.ts_ns());
+    }
+    times.into_values().collect()
+}
+
+#[test]
+fn a_segment_begins_at_each_given_time_also_with_another_appender() {
+    let place = Scratch::new("roll-times");
+    let roll_times = RollTimes::new([300, 100, 125]);
+    let options = AppenderOptions { roll_times, ..options(RollCycle::Size) };
+    for times in [&[7, 99, 100][..], &[124, 125], &[130], &[299, 300, 900]] {
+        let mut appender = Appender::open(place.path(), &options).unwrap();
+        for &ts_ns in times {
+            appender.append(1, ts_ns, b"in its period").unwrap();
+        }
+    }
+    let expected = [&[7, 99][..], &[100, 124], &[125, 130, 299], &[300, 900]];
+    assert_eq!(times_by_segment(&place), expected);
 }
 
 #[test]
