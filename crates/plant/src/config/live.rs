@@ -15,32 +15,35 @@ use nanotape_feed::{
 use nanotape_types::Alpha;
 use serde::{Deserialize, Deserializer, de};
 
-use super::{parse_bytes, parse_duration, parsed, parsed_if_there};
+use super::{
+    addresses::{address_if_there, ip, ip_if_there},
+    parse_bytes, parse_duration, parsed,
+};
 
 /// A live session of MoldUDP64 packets.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LiveConfig {
     /// Line A: a multicast group, or an address of this machine.
-    #[serde(deserialize_with = "parsed_if_there")]
+    #[serde(deserialize_with = "address_if_there")]
     pub line_a: Option<SocketAddrV4>,
     /// Line B.
-    #[serde(deserialize_with = "parsed_if_there")]
+    #[serde(deserialize_with = "address_if_there")]
     pub line_b: Option<SocketAddrV4>,
     /// The address of the interface on which groups are joined.
-    #[serde(deserialize_with = "parsed")]
+    #[serde(deserialize_with = "ip")]
     pub interface: Ipv4Addr,
     /// The interface of line B, if it is another one.
-    #[serde(deserialize_with = "parsed_if_there")]
+    #[serde(deserialize_with = "ip_if_there")]
     pub interface_b: Option<Ipv4Addr>,
     /// The only sender of line A's group that is received (source-specific multicast).
-    #[serde(deserialize_with = "parsed_if_there")]
+    #[serde(deserialize_with = "ip_if_there")]
     pub source_a: Option<Ipv4Addr>,
     /// The same for line B.
-    #[serde(deserialize_with = "parsed_if_there")]
+    #[serde(deserialize_with = "ip_if_there")]
     pub source_b: Option<Ipv4Addr>,
     /// The re-request server.
-    #[serde(deserialize_with = "parsed_if_there")]
+    #[serde(deserialize_with = "address_if_there")]
     pub request_server: Option<SocketAddrV4>,
     /// How long an answer of the re-request server may take.
     #[serde(deserialize_with = "duration")]
@@ -48,7 +51,7 @@ pub struct LiveConfig {
     /// How often a request without an answer is repeated.
     pub request_retries: u32,
     /// The GLIMPSE server.
-    #[serde(deserialize_with = "parsed_if_there")]
+    #[serde(deserialize_with = "address_if_there")]
     pub snapshot_server: Option<SocketAddrV4>,
     /// The username at the GLIMPSE server, up to 6 characters.
     #[serde(deserialize_with = "short_text::<_, 6>")]

@@ -19,7 +19,10 @@ use nanotape_console::{
 use nanotape_delay::{Combined, Feed as Side, MatchSequence, SequenceCounts, SequenceRing, Window};
 use nanotape_lab::text::nanos as time_text;
 use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
-use nanotape_plant::{LiveSource, TradeDate, config::LiveConfig};
+use nanotape_plant::{
+    LiveSource, TradeDate,
+    config::{LiveConfig, parse_address, parse_ip},
+};
 use nanotape_tape::{Deadline, ShutdownFlag};
 use nanotape_trace::Histogram;
 use serde_json::{Value, json};
@@ -46,27 +49,33 @@ const QUANTILES: [(&str, f64); 5] =
 #[command(next_help_heading = "Live lines")]
 pub(super) struct LineArguments {
     /// Line A, instead of FIRST: a multicast group, or an address of this machine
-    #[arg(long, value_name = "IP:PORT", requires = "line_b", conflicts_with = "first")]
+    #[arg(long, value_name = "IP:PORT", requires = "line_b", conflicts_with = "first",
+        value_parser = parse_address)]
     line_a: Option<SocketAddrV4>,
 
     /// Line B, which carries the same messages, instead of SECOND
-    #[arg(long, value_name = "IP:PORT", requires = "line_a", conflicts_with = "second")]
+    #[arg(long, value_name = "IP:PORT", requires = "line_a", conflicts_with = "second",
+        value_parser = parse_address)]
     line_b: Option<SocketAddrV4>,
 
     /// Address of the interface on which groups are joined [default: the choice of the kernel]
-    #[arg(long, value_name = "IP", requires = "line_a", conflicts_with = "first")]
+    #[arg(long, value_name = "IP", requires = "line_a", conflicts_with = "first",
+        value_parser = parse_ip)]
     interface: Option<Ipv4Addr>,
 
     /// Only sender of line A's group that is received: source-specific multicast
-    #[arg(long, value_name = "IP", requires = "line_a", conflicts_with = "first")]
+    #[arg(long, value_name = "IP", requires = "line_a", conflicts_with = "first",
+        value_parser = parse_ip)]
     source_a: Option<Ipv4Addr>,
 
     /// Only sender of line B's group that is received
-    #[arg(long, value_name = "IP", requires = "line_b", conflicts_with = "first")]
+    #[arg(long, value_name = "IP", requires = "line_b", conflicts_with = "first",
+        value_parser = parse_ip)]
     source_b: Option<Ipv4Addr>,
 
     /// End when no message comes for this long [default: at the end of the session]
-    #[arg(long, value_name = "SECONDS", requires = "line_a", conflicts_with = "first", value_parser = period)]
+    #[arg(long, value_name = "SECONDS", requires = "line_a", conflicts_with = "first",
+        value_parser = period)]
     silence: Option<Duration>,
 
     /// Poll the sockets without pause, for a processor of its own

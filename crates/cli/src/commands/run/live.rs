@@ -9,7 +9,7 @@ use anyhow::bail;
 use clap::Args;
 use nanotape_plant::{
     PlantSource,
-    config::{InputConfig, JoinChoice},
+    config::{InputConfig, JoinChoice, parse_address, parse_ip},
 };
 
 use crate::{
@@ -25,31 +25,31 @@ pub(super) struct LiveArguments {
     live: bool,
 
     /// Line A: a multicast group, or an address of this machine
-    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    #[arg(long, value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
     line_a: Option<SocketAddrV4>,
 
     /// Line B, which carries the same messages
-    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    #[arg(long, value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
     line_b: Option<SocketAddrV4>,
 
     /// Address of the interface on which groups are joined [default: the choice of the kernel]
-    #[arg(long, value_name = "IP", requires = "live")]
+    #[arg(long, value_name = "IP", requires = "live", value_parser = parse_ip)]
     interface: Option<Ipv4Addr>,
 
     /// Only sender of line A's group that is received: source-specific multicast
-    #[arg(long, value_name = "IP", requires = "line_a")]
+    #[arg(long, value_name = "IP", requires = "line_a", value_parser = parse_ip)]
     source_a: Option<Ipv4Addr>,
 
     /// Only sender of line B's group that is received
-    #[arg(long, value_name = "IP", requires = "line_b")]
+    #[arg(long, value_name = "IP", requires = "line_b", value_parser = parse_ip)]
     source_b: Option<Ipv4Addr>,
 
     /// Re-request server that sends missing messages again
-    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    #[arg(long, value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
     request_server: Option<SocketAddrV4>,
 
     /// GLIMPSE server that sends a snapshot of the books if messages are lost
-    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    #[arg(long, value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
     snapshot_server: Option<SocketAddrV4>,
 
     /// Where to join a session that has begun before: here with the first packet, start with
