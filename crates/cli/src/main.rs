@@ -21,7 +21,7 @@ mod values;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
-pub(crate) use nanotape_console::{hexdump, interrupt, output, record, rows, status};
+pub(crate) use nanotape_console::{hexdump, interrupt, output, record, rows, status, verbosity};
 use nanotape_feed::SourceError;
 
 use crate::{

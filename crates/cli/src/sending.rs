@@ -14,23 +14,28 @@ use nanotape_exchange::{
     Faults,
     server::{ExchangeError, ExchangeOptions},
 };
-use nanotape_plant::Pace;
+use nanotape_plant::{
+    Pace,
+    config::{parse_address, parse_ip},
+};
 use nanotape_types::{Alpha, NanosSinceMidnight};
 pub(crate) use report::{Schedule, day_record, day_text, require_sent, tell_of_errors};
+
+use crate::status::note;
 
 /// The lines of a day: where they go, what they carry, and their faults.
 #[derive(Args, Debug)]
 pub(crate) struct LineArguments {
     /// Where line A goes: a multicast group or one receiver
-    #[arg(long, value_name = "IP:PORT", value_parser = line)]
+    #[arg(long, value_name = "IP:PORT", value_parser = parse_address)]
     pub(crate) line_a: Option<SocketAddrV4>,
 
     /// Where line B goes
-    #[arg(long, value_name = "IP:PORT", value_parser = line)]
+    #[arg(long, value_name = "IP:PORT", value_parser = parse_address)]
     pub(crate) line_b: Option<SocketAddrV4>,
 
     /// Interface that multicast packets leave by, by its address
-    #[arg(long, value_name = "IP", default_value_t = Ipv4Addr::LOCALHOST)]
+    #[arg(long, value_name = "IP", default_value_t = Ipv4Addr::LOCALHOST, value_parser = parse_ip)]
     pub(crate) interface: Ipv4Addr,
 
     /// TTL of multicast packets; 0 keeps them on this machine
@@ -92,6 +97,7 @@ impl LineArguments {
             seed: self.seed,
             from: self.from,
             until: self.until,
+            report: |line| note(line),
             ..ExchangeOptions::default()
         }
     }
@@ -158,12 +164,6 @@ where
     T: FromStr<Err: Display>,
 {
     text.parse().map_err(|error: T::Err| error.to_string())
-}
-
-fn line(text: &str) -> Result<SocketAddrV4, String> {
-    let address: Option<SocketAddrV4> = text.parse().ok();
-    let address = address.filter(|address| address.port() != 0);
-    address.ok_or_else(|| "expected an IPv4 address and a port, as in 239.1.1.1:5001".to_owned())
 }
 
 fn session(text: &str) -> Result<Alpha<10>, String> {

@@ -28,7 +28,8 @@ impl VerbosityArguments {
     }
 }
 
-pub(crate) fn is_quiet() -> bool {
+/// Whether `--quiet` is given.
+pub fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }
 

@@ -16,7 +16,7 @@ use nanotape_feed::{
     Damage, DaySource, SourceError,
     capture::{Destinations, Group, is_chosen},
 };
-use nanotape_tape::{Pacer, ShutdownFlag};
+use nanotape_tape::{LongWaits, Pacer, ShutdownFlag};
 use nanotape_types::NanosSinceMidnight;
 pub use nanotape_wire::capture::{CaptureDamage, SkipReason};
 use nanotape_wire::{
@@ -68,6 +68,8 @@ pub struct CaptureOptions {
     pub until: Option<NanosSinceMidnight>,
     /// The midnight of the day of a time, both in nanoseconds since the UNIX epoch.
     pub midnight_of: fn(u64) -> u64,
+    /// Receives lines for an operator: until when nothing is sent.
+    pub report: fn(&str),
 }
 
 /// The datagrams to one destination, or to several.
@@ -179,6 +181,7 @@ struct CaptureReplay<T> {
     stop: ShutdownFlag,
     clock: Clock,
     pacer: Option<Pacer>,
+    waits: LongWaits,
     /// The times that [`CaptureOptions::from`] and [`CaptureOptions::until`] have in this capture.
     span_ns: Option<(u64, u64)>,
     is_begun: bool,
@@ -199,6 +202,7 @@ impl<T: Transport> CaptureReplay<T> {
             stop,
             clock,
             pacer: Pacer::new(options.pace_milli, 0).filter(|_| T::IS_LIVE),
+            waits: LongWaits::default(),
             span_ns: None,
             is_begun: false,
             first_ns: 0,
@@ -285,8 +289,16 @@ impl<T: Transport> CaptureReplay<T> {
         self.last_ns = self.last_ns.max(ts_ns);
         let Some(pacer) = &mut self.pacer else { return ControlFlow::Continue(()) };
         pacer.begin_at(self.last_ns, &self.clock);
-        let idle = || ControlFlow::Continue(());
-        wait_until(pacer, &self.clock, self.last_ns, &self.stop, idle)
+        let CaptureOptions { midnight_of, report, .. } = self.options;
+        let (waits, clock, due_ns, mut is_begun) =
+            (&mut self.waits, &self.clock, self.last_ns, false);
+        wait_until(pacer, clock, due_ns, &self.stop, |early| {
+            if !std::mem::replace(&mut is_begun, true) && waits.begins(early, clock) {
+                let time_of_day_ns = due_ns.saturating_sub(midnight_of(due_ns));
+                report(&LongWaits::text(time_of_day_ns, "capture", early));
+            }
+            ControlFlow::Continue(())
+        })
     }
 
     fn send(

@@ -17,7 +17,7 @@ use std::{
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::{Damage, DaySource, DaySummary, MessageHandler, Position, read_day};
-use nanotape_tape::{Pacer, ShutdownFlag};
+use nanotape_tape::{LongWaits, Pacer, ShutdownFlag};
 use nanotape_types::NanosSinceMidnight;
 use nanotape_wire::itch50::Message;
 
@@ -141,6 +141,9 @@ pub(crate) struct Sender<T> {
     pub(crate) stop: ShutdownFlag,
     pub(crate) faithfulness: Faithfulness,
     pub(crate) outcome: Outcome,
+    /// Receives the lines for an operator, and what it got of them.
+    pub(crate) report: fn(&str),
+    pub(crate) waits: LongWaits,
 }
 
 /// What the sender found besides the lines.
@@ -315,10 +318,13 @@ impl<T: Transport> Sender<T> {
     /// Waits until the pace allows this time of the exchange. `Break` if a shutdown was requested.
     fn wait_until(&mut self, due_ns: u64) -> ControlFlow<()> {
         let Some(pacer) = self.pacer else { return ControlFlow::Continue(()) };
-        let (clock, stop, mut is_published) = (self.clock, self.stop.clone(), false);
-        wait_until(&pacer, &clock, due_ns, &stop, || {
-            if !is_published {
-                is_published = true;
+        let (clock, stop, mut is_begun) = (self.clock, self.stop.clone(), false);
+        wait_until(&pacer, &clock, due_ns, &stop, |early| {
+            if !is_begun {
+                is_begun = true;
+                if self.waits.begins(early, &clock) {
+                    (self.report)(&LongWaits::text(due_ns, "exchange", early));
+                }
                 if let Err(error) = self.publish() {
                     self.outcome.error = Some(error.into());
                     return ControlFlow::Break(());
@@ -420,14 +426,14 @@ impl<T: Transport> Sender<T> {
     }
 }
 
-/// Waits until the pace allows a recorded time. Calls `idle` before each sleep. `Break` if a
-/// shutdown was requested, or if `idle` ends the wait.
+/// Waits until the pace allows a recorded time. Calls `idle` with the time that is left before each
+/// sleep. `Break` if a shutdown was requested, or if `idle` ends the wait.
 pub(crate) fn wait_until(
     pacer: &Pacer,
     clock: &Clock,
     due_ns: u64,
     stop: &ShutdownFlag,
-    mut idle: impl FnMut() -> ControlFlow<()>,
+    mut idle: impl FnMut(Duration) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     while let Some(early) = pacer.early(due_ns, clock) {
         if stop.is_requested() {
@@ -437,7 +443,7 @@ pub(crate) fn wait_until(
             core::hint::spin_loop();
             continue;
         }
-        idle()?;
+        idle(early)?;
         thread::sleep((early - Pacer::SPIN).min(TURN));
     }
     ControlFlow::Continue(())

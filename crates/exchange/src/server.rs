@@ -20,7 +20,7 @@ use std::{
 pub use error::ExchangeError;
 use nanotape_clock::Clock;
 use nanotape_feed::{Damage, DaySource, DaySummary};
-use nanotape_tape::{Pacer, ShutdownFlag};
+use nanotape_tape::{LongWaits, Pacer, ShutdownFlag};
 use nanotape_types::{Alpha, NanosSinceMidnight};
 pub use rerequests::ServedRequests;
 
@@ -90,6 +90,8 @@ pub struct ExchangeOptions {
     pub wait: Duration,
     /// Time of ends of session, and of the servers, after the last message.
     pub linger: Duration,
+    /// Receives lines for an operator: until when nothing is sent.
+    pub report: fn(&str),
 }
 
 impl Default for ExchangeOptions {
@@ -114,6 +116,7 @@ impl Default for ExchangeOptions {
             until: None,
             wait: Duration::ZERO,
             linger: Duration::from_secs(3),
+            report: |_| (),
         }
     }
 }
@@ -316,6 +319,8 @@ pub(crate) fn sender<T: Transport>(
         stop,
         faithfulness: Faithfulness::default(),
         outcome: Outcome::default(),
+        report: options.report,
+        waits: LongWaits::default(),
     }
 }
 

@@ -63,7 +63,16 @@ const CHECK: Duration = Duration::from_millis(20);
 pub const MOST_FOLLOWERS: usize = 64;
 
 /// Receives the lines that a plant reports to its operator.
-pub type Report = fn(&str);
+pub type Report = fn(Reported<'_>);
+
+/// A line that a plant reports to its operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reported<'a> {
+    /// What the plant waits for, and who joined.
+    Note(&'a str),
+    /// Something is wrong: a follower or the recorder failed.
+    Problem(&'a str),
+}
 
 /// The ring of a plant that waits for followers.
 #[derive(Clone, Debug)]

@@ -94,7 +94,7 @@ pub use engine::{BookEngine, Live, Observer, RestoredStock};
 pub use followers::{FOLLOWER_FIELDS, FOLLOWER_KIND, FOLLOWER_LAYOUT};
 pub use followers::{
     FollowerError, FollowerReader, FollowerStat, FollowerState, FollowerSummary, FollowersSummary,
-    MOST_FOLLOWERS, Report, WaitForError, follower_names, follower_path,
+    MOST_FOLLOWERS, Report, Reported, WaitForError, follower_names, follower_path,
 };
 pub use live::{KeptSource, LineStat, LiveError, LiveSource, LiveStat};
 pub use nanotape_history::LocalBooks;

@@ -31,7 +31,7 @@ use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_market::{Damage, MarketEvent, Position, SessionChange, What};
 use nanotape_ring::{Publish, PublishError};
 use nanotape_shm::RegionError;
-use nanotape_tape::Pacer;
+use nanotape_tape::{LongWaits, Pacer};
 use nanotape_trace::spans::{Switches, Tracer};
 use nanotape_types::{BookEvent, LocateTable, NanosSinceMidnight, StockLocate, Symbol};
 
@@ -119,8 +119,8 @@ pub struct Publisher<W> {
     gate: Option<Box<Gate>>,
     /// Receives the lines for the operator.
     report: Report,
-    /// When the last wait for a message was reported.
-    reported: Option<Stamp>,
+    /// The waits for messages that were reported.
+    reported: LongWaits,
     reason: Option<StopReason>,
     refused: Option<PublishError>,
     damaged: u64,
@@ -176,7 +176,7 @@ impl<W: Publish> Publisher<W> {
             watch: parts.watch,
             gate: parts.gate.map(Box::new),
             report: parts.report,
-            reported: None,
+            reported: LongWaits::default(),
             reason: None,
             refused: None,
             damaged: 0,

@@ -64,6 +64,7 @@ pub(crate) use process::Supervised;
 
 use crate::{
     RecorderReader, RecorderStat, RecorderState,
+    followers::Report,
     gate::{MIN_CAPACITY_BYTES, RecorderHold, reopen},
     recorder::check_replaced,
 };
@@ -85,7 +86,7 @@ pub struct RecorderProcess {
     /// Whether the plant waits when the recorder is half a ring behind.
     pub waits: bool,
     /// Receives the lines that the recorder prints on standard error, and those about its restarts.
-    pub report: fn(&str),
+    pub report: Report,
 }
 
 /// A process beside a recorder, of the same program: it is started again if it fails, and ends by

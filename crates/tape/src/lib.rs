@@ -15,7 +15,7 @@
 //! | [`Follow`] | reads to the end of a stream that is still being written: waits, checks the writer, drains |
 //! | [`Waiter`] | what to do between two polls: spin, yield, sleep |
 //! | [`Deadline`] | how long to wait for a stream that does not exist yet |
-//! | [`Pacer`] | when something of a recorded time is due |
+//! | [`Pacer`], [`LongWaits`] | when something of a recorded time is due, and which waits for it are reported |
 //! | [`ShutdownFlag`] | a request to end, from a signal handler or another thread |
 //!
 //! Rings and journals also have their own readers, which show messages in place and cost less.
@@ -36,7 +36,7 @@ mod wait;
 pub use deadline::Deadline;
 pub use follow::{Follow, Step};
 pub use item::{Gap, Item, Message, Reused};
-pub use pacer::Pacer;
+pub use pacer::{LongWaits, Pacer};
 pub use shutdown::ShutdownFlag;
 pub use source::{Progress, Sink, Source, Tape, Writer, WriterState};
 pub use start::{ParseStartError, Start};

@@ -68,11 +68,66 @@ impl Pacer {
     }
 }
 
+/// Decides which waits for a recorded time are reported to an operator: the long ones, and not many
+/// of them.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct LongWaits {
+    reported: Option<Stamp>,
+}
+
+impl LongWaits {
+    /// The shortest wait that is reported.
+    const REPORTED: Duration = Duration::from_secs(5);
+
+    /// The least time between two reports.
+    const BETWEEN_NS: u64 = 60_000_000_000;
+
+    /// Whether a wait that begins now, and ends after `early`, is to be reported.
+    pub fn begins(&mut self, early: Duration, clock: &Clock) -> bool {
+        let now = clock.stamp();
+        let is_recent = |then| clock.nanos_between(then, now) < Self::BETWEEN_NS;
+        let is_due = early >= Self::REPORTED && !self.reported.is_some_and(is_recent);
+        if is_due {
+            self.reported = Some(now);
+        }
+        is_due
+    }
+
+    /// The words for the operator: `waiting until 04:00:00 (exchange time), in 59 min 58 s`. The
+    /// time of day in nanoseconds is one of the clock that `of` names.
+    pub fn text(time_of_day_ns: u64, of: &str, early: Duration) -> String {
+        let seconds = time_of_day_ns / 1_000_000_000;
+        let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+        let left = time_left(early);
+        format!("waiting until {hours:02}:{minutes:02}:{:02} ({of} time), in {left}", seconds % 60)
+    }
+}
+
+/// `1 h 0 min`, `59 min 58 s` or `7 s`.
+fn time_left(left: Duration) -> String {
+    let seconds = left.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn long_waits_are_reported_and_not_many_of_them() {
+        let (clock, mut waits) = (Clock::monotonic(), LongWaits::default());
+        let seconds = Duration::from_secs;
+        assert!(!waits.begins(seconds(4), &clock));
+        assert!(waits.begins(seconds(360), &clock) && !waits.begins(seconds(360), &clock));
+        let text = LongWaits::text(14_400 * SECOND + 1, "exchange", seconds(359));
+        assert_eq!(text, "waiting until 04:00:00 (exchange time), in 5 min 59 s");
+    }
 
     #[test]
     fn a_message_is_due_when_as_much_time_has_passed_as_was_recorded() {

@@ -219,6 +219,7 @@ impl ReplayArguments {
                 lines: options.lines,
                 from: options.from,
                 until: options.until,
+                report: options.report,
                 midnight_of: |ns| TradeDate::of_time(ns).map_or(ns, TradeDate::midnight_ns),
             };
             let mut damage = (Vec::new(), 0);

@@ -12,7 +12,7 @@ use clap::Args;
 use nanotape_clock::Clock;
 use nanotape_plant::{
     BoardReader, Ended, Finished, FollowerSummary, Pace, PlantConfig, PlantRun, PlantSource,
-    RecordingError, RunError, ShutdownFlag, TradeDate, WaitForError,
+    RecordingError, Reported, RunError, ShutdownFlag, TradeDate, WaitForError,
     config::{Compression, EXAMPLE},
     records::{RecordKinds, StopReason},
 };
@@ -25,7 +25,7 @@ use crate::{
     output::{Format, OutputArguments},
     placement::pin,
     regions::{complain, of_region, of_ring},
-    status::{BadData, Status, tell},
+    status::{BadData, Status, note, tell},
     symbols::SymbolFilter,
     values::{bytes, count, duration, mode},
 };
@@ -300,7 +300,15 @@ fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<PlantRun, RunError> 
     };
     let kept = config.input.live.as_ref().and_then(|live| live.keep.as_deref());
     kept.into_iter().for_each(make_parents);
-    PlantRun::open_with(config, stop, process.as_ref(), |line| tell(line))
+    PlantRun::open_with(config, stop, process.as_ref(), report)
+}
+
+/// Prints what a plant reports.
+fn report(line: Reported<'_>) {
+    match line {
+        Reported::Note(line) => note(line),
+        Reported::Problem(line) => tell(line),
+    }
 }
 
 /// Prints the damage of the day, and returns the exit status for it.

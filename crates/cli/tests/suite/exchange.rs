@@ -206,6 +206,24 @@ fn faults_on_both_lines_are_counted_and_re_requests_make_the_day_whole() {
     assert!(count(&summary, "rerequest_dropped") > 0);
 }
 
+/// A paced day waits from 03:00 to 04:00 of the exchange: half a minute and then five minutes at 10x.
+#[test]
+fn a_long_wait_for_the_next_packet_is_reported() {
+    let folder = Folder::new("exchange-wait");
+    let day = folder.day(5_000, 5);
+    for command in ["exchange", "replay"] {
+        let arguments = [command, &day, "--line-a", "127.0.0.1:9", "--pace", "10x"];
+        let mut sender = Running::start(&arguments);
+        let line = sender.hear_line_of_stderr();
+        let (until, left) = line.trim_end().split_once(" (exchange time), in ").unwrap();
+        assert!(until.starts_with("nanotape: waiting until 0"), "{line}");
+        assert!(left.ends_with(" s"), "{line}");
+        sender.signal(Signal::INT);
+        let (status, _, complained) = sender.end();
+        assert_eq!(status, Some(0), "{command}: {complained}");
+    }
+}
+
 #[test]
 fn soup_bin_tcp_and_glimpse_serve_what_was_not_sent_on_the_lines() {
     let folder = Folder::new("exchange");

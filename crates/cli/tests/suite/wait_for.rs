@@ -115,6 +115,33 @@ fn check_tap(tap: &mut Running) {
     assert!(complained.contains("the digest of the records is that of the plant"), "{complained}");
 }
 
+/// With `-q`, what a plant waits for and who joined is not printed; that a follower failed is.
+#[test]
+fn a_quiet_plant_reports_problems_only() {
+    let held = Held::new("wait-for-quiet", 100_000);
+    for is_killed in [false, true] {
+        let mut plant = held.plant(&["--wait-for", "1", "--replace", "--quiet"]);
+        held.until_waiting("followers");
+        let name = if is_killed { "killed" } else { "to-disk" };
+        let mut tap = held.tap(name, &[]);
+        if is_killed {
+            held.until_joined(name);
+            tap.signal(Signal::STOP);
+            held.until_waiting("follower");
+            tap.signal(Signal::KILL);
+        }
+        let (status, _, complained) = plant.end();
+        tap.end();
+        let lines: Vec<&str> = complained.lines().collect();
+        if is_killed {
+            assert_eq!((status, lines.len()), (Some(1), 2), "{complained}");
+            assert!(lines[0].contains(" was killed or crashed before message "), "{complained}");
+        } else {
+            assert_eq!((status, complained.as_str()), (Some(0), ""));
+        }
+    }
+}
+
 #[test]
 fn a_tap_that_writes_to_a_disk_is_complete_whoever_starts_first() {
     let held = Held::new("wait-for-disk", 100_000);

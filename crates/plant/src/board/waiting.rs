@@ -3,7 +3,10 @@
 //! A paced day begins at 03:00 with messages about the market, and goes on at 04:00: for an hour
 //! nothing is published. This tells an operator that the plant is not stuck.
 
+use std::time::Duration;
+
 use nanotape_shm::Word;
+use nanotape_tape::LongWaits;
 use nanotape_types::NanosSinceMidnight;
 
 use super::layout::{WAITING, WAITING_DUE_NS, WAITING_EVENT_NS, WAITING_JOINED};
@@ -55,10 +58,8 @@ impl Waiting {
     pub fn text(self, midnight_ns: u64, now_ns: u64) -> String {
         match (self, self.until(midnight_ns)) {
             (Self::Message { due_ns, .. }, Some(until)) => {
-                let until = until.to_string();
-                let (seconds, _) = until.split_once('.').unwrap_or((&until, ""));
-                let left = time_left(due_ns.saturating_sub(now_ns));
-                format!("waiting until {seconds} (exchange time), in {left}")
+                let left = Duration::from_nanos(due_ns.saturating_sub(now_ns));
+                LongWaits::text(until.get(), "exchange", left)
             }
             (Self::Message { .. }, None) => "waiting for the time of the next message".to_owned(),
             (Self::Followers { joined }, _) => {
@@ -67,16 +68,6 @@ impl Waiting {
             (Self::Recorder, _) => "waiting for the recorder, half a ring behind".to_owned(),
             (Self::Follower, _) => "waiting for a named follower, half a ring behind".to_owned(),
         }
-    }
-}
-
-/// `1 h 0 min`, `59 min 58 s` or `7 s`.
-fn time_left(nanos: u64) -> String {
-    let seconds = nanos / 1_000_000_000;
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
 }
 

@@ -6,7 +6,7 @@ use nanotape_shm::OwnerState;
 
 use super::{
     FollowerReader, FollowerStat, FollowerState, FollowerSummary, HeldRing, MOST_FOLLOWERS, Report,
-    Shared, follower_names,
+    Reported, Shared, follower_names,
     named::{follower_path, is_of_the_rings_user},
 };
 
@@ -86,10 +86,10 @@ impl Roster {
                 How::Truncated => "has a truncated region: it stopped counting",
             };
             let pid = held.reader.look().owner.pid;
-            (self.report)(&format!(
+            (self.report)(Reported::Problem(&format!(
                 "follower {} (process {pid}) {how} before message {}; the plant goes on without it",
                 held.name, exit.next_sequence
-            ));
+            )));
         }
         self.checks += 1;
         let joined = self.checks.is_multiple_of(CHECKS_PER_SEARCH) && self.search(false);
@@ -127,13 +127,13 @@ impl Roster {
             let began = first.max(self.ring.first_sequence);
             let Some(place) = known else {
                 if !is_promised {
-                    (self.report)(&format!("follower {name} joined at message {first}"));
+                    self.note(&format!("follower {name} joined at message {first}"));
                 }
                 let (exit, was_promised, skipped) = (None, is_promised, 0);
                 self.followers.push(Held { name, reader, exit, was_promised, began, skipped });
                 continue;
             };
-            (self.report)(&format!("follower {name} joined again at message {first}"));
+            self.note(&format!("follower {name} joined again at message {first}"));
             let held = &mut self.followers[place];
             let ended_at = held.exit.take().map_or(0, |exit| exit.next_sequence);
             held.skipped += began.saturating_sub(ended_at.max(held.began));
@@ -141,6 +141,10 @@ impl Roster {
             held.reader = reader;
         }
         is_changed
+    }
+
+    fn note(&self, line: &str) {
+        (self.report)(Reported::Note(line));
     }
 
     /// Opens the region of a living follower of this plant.

@@ -16,8 +16,12 @@ thread_local! {
     static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-fn keep(line: &str) {
-    LINES.with_borrow_mut(|lines| lines.push(line.to_owned()));
+fn keep(reported: Reported<'_>) {
+    let line = match reported {
+        Reported::Note(line) => line.to_owned(),
+        Reported::Problem(line) => format!("problem: {line}"),
+    };
+    LINES.with_borrow_mut(|lines| lines.push(line));
 }
 
 /// The lines since the last call.
@@ -166,8 +170,9 @@ fn a_follower_that_ends_or_joins_is_reported_once() {
     check(&mut roster);
     check(&mut roster);
     let pid = std::process::id();
-    let expected =
-        format!("follower a (process {pid}) ended before message 15; the plant goes on without it");
+    let expected = format!(
+        "problem: follower a (process {pid}) ended before message 15; the plant goes on without it"
+    );
     assert_eq!(lines(), [expected]);
     let seen = only(&roster, 20);
     assert_eq!((seen.state, seen.read, seen.missing), (FollowerState::Ended, 5, 5));

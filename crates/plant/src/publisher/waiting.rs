@@ -11,7 +11,7 @@ use nanotape_tape::{Pacer, WaitStrategy, Waiter};
 use nanotape_types::NanosSinceMidnight;
 
 use super::{ANCHOR_OFTEN_NS, Publisher, seams::Seam};
-use crate::{board::Waiting, gate::Gate};
+use crate::{board::Waiting, followers::Reported, gate::Gate};
 
 /// Time between two checks of a recorder or follower that is too far behind.
 const READER_POLL: Duration = Duration::from_micros(50);
@@ -21,10 +21,6 @@ const MARK: Duration = Duration::from_micros(10);
 
 /// A wait for a message that is shown on the board.
 const SHOWN: Duration = Duration::from_secs(1);
-
-/// A wait for a message that is reported to the operator, and the least time between two reports.
-const REPORTED: Duration = Duration::from_secs(5);
-const BETWEEN_REPORTS_NS: u64 = 60_000_000_000;
 
 impl<W: Publish> Publisher<W> {
     /// Waits until a message is due.
@@ -84,11 +80,8 @@ impl<W: Publish> Publisher<W> {
         let waiting = Waiting::Message { ts_event: self.midnight_ns + time.get(), due_ns };
         self.board.show(&self.counts, now_ns);
         self.board.show_waiting(Some(waiting));
-        let now = self.clock().stamp();
-        let is_recent = |then| self.clock().nanos_between(then, now) < BETWEEN_REPORTS_NS;
-        if early >= REPORTED && !self.reported.is_some_and(is_recent) {
-            self.reported = Some(now);
-            (self.report)(&waiting.text(self.midnight_ns, now_ns));
+        if self.reported.begins(early, self.timeline.clock()) {
+            (self.report)(Reported::Note(&waiting.text(self.midnight_ns, now_ns)));
         }
     }
 

@@ -21,6 +21,7 @@ use super::{
     Companion, RecorderProcess, RecordingError,
     child::{Backoff, ChildProcess, FAILURES},
 };
+use crate::followers::{Report, Reported};
 
 /// The process, and the thread that runs it.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub(super) struct CompanionProcess {
 struct Shared {
     program: PathBuf,
     companion: Companion,
-    report: fn(&str),
+    report: Report,
     child: ChildProcess,
     /// Whether the recorder has ended.
     is_ending: AtomicBool,
@@ -97,6 +98,6 @@ impl Shared {
     }
 
     fn report(&self, line: &str) {
-        (self.report)(line);
+        (self.report)(Reported::Problem(line));
     }
 }

@@ -15,7 +15,7 @@ use super::{
     RecorderProcess,
     child::{Backoff, ChildProcess, Ended, FAILURES, lock},
 };
-use crate::RecorderReader;
+use crate::{RecorderReader, followers::Reported};
 
 /// How long a line of a recorder that is not ready is kept.
 const MOMENT: Duration = Duration::from_millis(250);
@@ -124,7 +124,7 @@ impl Supervised {
         }
         let mut held = lock(&self.held);
         if self.has_begun.load(Ordering::Relaxed) {
-            (self.process.report)(&line);
+            (self.process.report)(Reported::Problem(&line));
         } else {
             held.push((Deadline::after(MOMENT), line));
         }
@@ -134,12 +134,12 @@ impl Supervised {
     pub(super) fn report_held(&self) {
         let mut held = lock(&self.held);
         let due = held.iter().take_while(|(until, _)| until.is_over()).count();
-        held.drain(..due).for_each(|(_, line)| (self.process.report)(&line));
+        held.drain(..due).for_each(|(_, line)| (self.process.report)(Reported::Problem(&line)));
     }
 
     /// Reports the lines that were kept.
     fn flush(&self, held: &mut Vec<(Deadline, String)>) {
-        held.drain(..).for_each(|(_, line)| (self.process.report)(&line));
+        held.drain(..).for_each(|(_, line)| (self.process.report)(Reported::Problem(&line)));
     }
 
     /// The recorder has failed for good.

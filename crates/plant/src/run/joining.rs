@@ -5,7 +5,7 @@ use std::{thread, time::Duration};
 use super::{PlantRun, RunError};
 use crate::{
     PlantConfig,
-    followers::{MOST_FOLLOWERS, WaitForError},
+    followers::{MOST_FOLLOWERS, Reported, WaitForError},
     gate::MIN_CAPACITY_BYTES,
     records::StopReason,
 };
@@ -41,11 +41,11 @@ impl PlantRun {
         let mut names = followers.look_for_joined();
         if names.len() < wanted {
             let ring = &config.ring.name;
-            report(&format!(
+            report(Reported::Note(&format!(
                 "waiting for {wanted} named follower{}, as in nanotape tap {ring} --name NAME; joined: {}",
                 if wanted == 1 { "" } else { "s" },
                 names.len()
-            ));
+            )));
         }
         while names.len() < wanted {
             let is_stopped = self.stop.is_requested();
@@ -60,7 +60,7 @@ impl PlantRun {
             thread::sleep(JOIN_POLL);
             names = followers.look_for_joined();
         }
-        report(&format!("followers: {}", names.join(", ")));
+        report(Reported::Note(&format!("followers: {}", names.join(", "))));
         followers.begin().map_err(WaitForError::Thread)?;
         self.publisher.joined();
         Ok(())

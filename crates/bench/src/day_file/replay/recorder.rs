@@ -6,10 +6,12 @@
 
 use std::path::PathBuf;
 
-use nanotape_console::status::tell;
+use nanotape_console::status::{note, tell};
 use nanotape_journal::AppenderOptions;
 use nanotape_lab::{Pin, Placement, PlacementRequest};
-use nanotape_plant::{Recorder, RecorderEvent, RecorderOptions, RecorderProcess, open_when_free};
+use nanotape_plant::{
+    Recorder, RecorderEvent, RecorderOptions, RecorderProcess, Reported, open_when_free,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -46,7 +48,10 @@ impl RecorderJob {
             companions: Vec::new(),
             journal: self.journal.clone(),
             waits: true,
-            report: |line| tell(line),
+            report: |line| match line {
+                Reported::Note(line) => note(line),
+                Reported::Problem(line) => tell(line),
+            },
         })
     }
 

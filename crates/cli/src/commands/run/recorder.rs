@@ -7,12 +7,15 @@ use nanotape_plant::{
     config::{Compression, JournalConfig, sync_policy_text},
 };
 
-use crate::status::tell;
+use crate::verbosity::is_quiet;
 
 /// The process that records the ring of this name.
 pub(super) fn process(journal: &JournalConfig, ring: &str) -> Result<RecorderProcess, RunError> {
     let ring = nanotape_shm::named(ring)?;
     let mut arguments = words(["journal", "record", "--for-plant"]);
+    if is_quiet() {
+        arguments.push("--quiet".into());
+    }
     let mut option = |name: &str, value: String| {
         arguments.extend([OsString::from(name), OsString::from(value)]);
     };
@@ -35,7 +38,7 @@ pub(super) fn process(journal: &JournalConfig, ring: &str) -> Result<RecorderPro
         companions: companions(journal),
         journal: journal.dir.clone(),
         waits: journal.wait,
-        report: |line| tell(line),
+        report: super::report,
     })
 }
 
@@ -64,6 +67,9 @@ fn companions(journal: &JournalConfig) -> Vec<Companion> {
         companions.push(Companion { name: "upkeep", arguments });
     }
     for companion in &mut companions {
+        if is_quiet() {
+            companion.arguments.push("--quiet".into());
+        }
         // After this, a path that begins with a dash is a path.
         companion.arguments.extend(["--".into(), journal.dir.clone().into()]);
     }
