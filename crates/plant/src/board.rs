@@ -140,7 +140,11 @@ impl Board {
             Damage::Type { actual_bytes, .. } => (1, u64::from(actual_bytes)),
             Damage::Hidden { bytes, .. } | Damage::Lost { bytes, .. } => (2, bytes),
             Damage::Message { actual_bytes, .. } => (1, u64::from(actual_bytes)),
-            Damage::Packet { .. } | Damage::Missing { .. } => (2, 0),
+            Damage::Packet { .. } => (2, 0),
+            Damage::Missing { first, next } => {
+                self.add(layout::LOST_MESSAGES, next.saturating_sub(first));
+                (2, 0)
+            }
         };
         self.add(layout::DAMAGES + kind, 1);
         self.add(layout::LOST_BYTES, lost);

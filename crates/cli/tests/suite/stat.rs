@@ -49,6 +49,33 @@ fn ended(day: &str, ring: &Ring) -> Value {
     objects(&ran.stdout).pop().unwrap()
 }
 
+/// Missing messages are not "0 bytes lost".
+#[test]
+fn messages_that_no_line_brought_are_counted() {
+    let folder = Folder::new("stat-lost");
+    let (day, ring) = (folder.day(20_000, 20), Ring::new("stat-lost"));
+    let capture = folder.path("day.pcap");
+    let faults = ["--faults-both", "burst=0.02%x20", "--seed", "7", "--date", DATE];
+    let lines = ["--line-a", "239.1.1.1:5001", "--line-b", "239.1.1.2:5001"];
+    let ran = nanotape([&["replay", &day, "-o", &capture], &lines[..], &faults[..]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    ended(&capture, &ring);
+    let listed = nanotape(["inside", &capture, "-o", "/dev/null", "--format", "csv"]).stderr;
+    let missing = listed
+        .lines()
+        .filter_map(|line| line.strip_suffix(" missing")?.rsplit(' ').next()?.parse::<u64>().ok());
+    let lost: u64 = missing.sum();
+    assert!((20..1_000).contains(&lost) && !listed.contains(" more damaged places"), "{listed}");
+    let seen = look(&ring);
+    assert_eq!((&seen["lost_messages"], &seen["lost_bytes"]), (&lost.into(), &0.into()));
+    let places = &seen["damage_lost"];
+    let text = nanotape(["stat", ring.path(), "--interval", "0"]).stdout;
+    let line = format!("\ndamage          lost {places}; {lost} messages lost\n");
+    assert!(text.contains(&line), "{text}");
+    let exposition = nanotape(["stat", ring.path(), "--format", "openmetrics"]).stdout;
+    assert!(exposition.contains("\nnanotape_plant_lost_messages_total{"), "{exposition}");
+}
+
 #[test]
 fn a_plant_is_running_until_it_is_killed() {
     let folder = Folder::new("stat-running");

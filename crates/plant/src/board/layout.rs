@@ -105,6 +105,8 @@ pub(super) const WRITER_EPOCH: usize = 22;
 /// Damaged parts of the input: length, type, lost.
 pub(super) const DAMAGES: usize = 24;
 pub(super) const LOST_BYTES: usize = 28;
+/// Messages of a session that no line brought.
+pub(super) const LOST_MESSAGES: usize = 29;
 pub(super) const TAINTED_STOCKS: usize = 31;
 /// Messages that did not fit, by kind, in the order of [`Anomaly::ALL`].
 pub(super) const ANOMALIES: usize = 32;
@@ -119,7 +121,7 @@ pub(super) const LIVE: usize = TAINTS + StockLocate::COUNT;
 pub(super) const WORDS: usize = LIVE + live::WORDS;
 
 /// Offset and size in bytes and the name of each word or table, as in `docs/formats/board.md`.
-pub const FIELDS: [(usize, usize, &str); 24] = [
+pub const FIELDS: [(usize, usize, &str); 25] = [
     field(STATE, 1, "state"),
     field(UPDATED_NS, 1, "updated_ns"),
     field(MESSAGES, 1, "messages"),
@@ -138,6 +140,7 @@ pub const FIELDS: [(usize, usize, &str); 24] = [
     field(WRITER_EPOCH, 1, "writer_epoch"),
     field(DAMAGES, 3, "damages"),
     field(LOST_BYTES, 1, "lost_bytes"),
+    field(LOST_MESSAGES, 1, "lost_messages"),
     field(TAINTED_STOCKS, 1, "tainted_stocks"),
     field(ANOMALIES, Anomaly::ALL.len(), "anomalies"),
     field(STAGES, stages::BUCKETS * stages::Stage::ALL.len(), "stages"),

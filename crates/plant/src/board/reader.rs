@@ -60,6 +60,8 @@ pub struct PlantStat {
     pub damages: [u64; 3],
     /// Bytes of input that were skipped.
     pub lost_bytes: u64,
+    /// Messages of a session that no line brought.
+    pub lost_messages: u64,
     /// Messages that did not fit their book, in the order of [`Anomaly::ALL`].
     pub anomalies: [u64; Anomaly::ALL.len()],
     /// Stocks whose book is unreliable.
@@ -195,6 +197,7 @@ impl BoardReader {
             wait_for: self.wait_for(),
             damages: core::array::from_fn(|kind| self.word(layout::DAMAGES + kind)),
             lost_bytes: self.word(layout::LOST_BYTES),
+            lost_messages: self.word(layout::LOST_MESSAGES),
             anomalies: core::array::from_fn(|kind| self.word(layout::ANOMALIES + kind)),
             tainted_stocks: self.word(layout::TAINTED_STOCKS),
             stages: Stage::ALL.into_iter().map(|stage| self.times(stage)).collect(),

@@ -99,6 +99,8 @@ fn about_trouble(text: &mut Exposition, look: &PlantHealth) {
     text.counters("nanotape_plant_damages", "Damaged places in the input.", damages);
     let help = "Bytes of the input that were skipped.";
     text.counter("nanotape_plant_lost_bytes", "bytes", help, plant.lost_bytes);
+    let help = "Messages of a session that no line brought.";
+    text.counter("nanotape_plant_lost_messages", "", help, plant.lost_messages);
     let anomalies = Anomaly::ALL.into_iter().map(Anomaly::name).zip(plant.anomalies);
     let help = "Messages that could not be applied to their book.";
     text.counters("nanotape_plant_anomalies", help, anomalies);

@@ -80,9 +80,10 @@ impl Report<'_> {
         let record = damages
             .fold(record, |record, (kind, count)| record.with(format!("damage_{kind}"), count));
         let anomalies = Anomaly::ALL.into_iter().zip(plant.anomalies);
-        let record = anomalies.fold(record.with("lost_bytes", plant.lost_bytes), {
-            |record, (kind, count)| record.with(format!("anomaly_{kind}"), count)
-        });
+        let record = anomalies.fold(
+            record.with("lost_bytes", plant.lost_bytes).with("lost_messages", plant.lost_messages),
+            |record, (kind, count)| record.with(format!("anomaly_{kind}"), count),
+        );
         let record = record.with("tainted_stocks", plant.tainted_stocks);
         if !self.arguments.tainted {
             return record;

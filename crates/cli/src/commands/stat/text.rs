@@ -171,7 +171,12 @@ impl Report<'_> {
         if kinds.is_empty() {
             return "none".to_owned();
         }
-        format!("{kinds}; {} bytes lost", plant.lost_bytes)
+        let (bytes, messages) = (plant.lost_bytes, plant.lost_messages);
+        match (bytes, messages) {
+            (_, 0) => format!("{kinds}; {bytes} bytes lost"),
+            (0, _) => format!("{kinds}; {messages} messages lost"),
+            _ => format!("{kinds}; {bytes} bytes and {messages} messages lost"),
+        }
     }
 
     fn anomalies_text(&self) -> String {
