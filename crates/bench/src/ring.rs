@@ -21,6 +21,7 @@ use anyhow::ensure;
 use clap::Args;
 use nanotape_console::{records::Columns, values::grouped};
 use nanotape_plant::config::parse_bytes;
+use nanotape_ring::RingError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -95,10 +96,14 @@ pub(crate) struct Ring {
 
 /// Parses a size that is a power of two.
 fn capacity(text: &str) -> Result<usize, String> {
-    parse_bytes(text)
-        .ok()
-        .filter(|bytes| bytes.is_power_of_two() && (4_096..=1 << 36).contains(bytes))
-        .ok_or_else(|| "expected a power of two bytes, from 4KiB to 64GiB".to_owned())
+    let capacity_bytes = parse_bytes(text)?;
+    match capacity_bytes {
+        _ if !capacity_bytes.is_power_of_two() => {
+            Err(RingError::Capacity { capacity_bytes }.to_string())
+        }
+        4_096..=0x10_0000_0000 => Ok(capacity_bytes),
+        _ => Err("expected a power of two bytes, from 4KiB to 64GiB".to_owned()),
+    }
 }
 
 impl Ring {

@@ -96,6 +96,11 @@ impl<C: Cells> BookRows<C> {
         Self { filter, rows, cells, times, grid }
     }
 
+    /// Returns the error that stopped the rows, if there is one.
+    pub(crate) fn require_written(&mut self) -> io::Result<()> {
+        self.rows.require_written()
+    }
+
     /// Writes the rows after the last message, up to the end of the span if the input goes on after
     /// it, and completes the output.
     pub(crate) fn finish<L: PriceLevels, S: OrderStore>(

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use nanotape_ring::{ReadError, RingError, StartError};
 use nanotape_shm::{Origin, OwnerState, PageLock, Refusal, RegionError, RegionPages, Residency};
 use nanotape_tape::WriterState;
+use nanotape_types::nearest;
 
 use crate::{
     status::{BadData, note, tell},
@@ -85,11 +86,33 @@ fn reason(path: &Path, refusal: &Refusal) -> Option<String> {
                  or start with an empty one with --replace"
             ))
         }
+        Refusal::NotFound => {
+            let hint = hint_for(path)?;
+            Some(format!("does not exist; its writer creates it at its start{hint}"))
+        }
         Refusal::Kind { found, expected } => {
             Some(format!("is {}, expected {}", kind_phrase(*found), kind_phrase(*expected)))
         }
         _ => None,
     }
+}
+
+/// What to do about the name of a ring that does not exist; None for a path.
+pub(crate) fn hint_for(path: &Path) -> Option<String> {
+    let file = path.strip_prefix(FOLDER).ok()?.to_str()?;
+    let name = file.strip_prefix(PREFIX)?;
+    let is_ring = |path: &Path| {
+        let kind = nanotape_shm::inspect(path).ok().and_then(|info| info.header);
+        kind.is_some_and(|header| {
+            [nanotape_ring::stream::KIND, nanotape_ring::slots::KIND].contains(&header.spec.kind)
+        })
+    };
+    let there = in_folder().unwrap_or_default();
+    let there = there.iter().filter(|(_, path)| is_ring(path)).map(|(name, _)| name.as_str());
+    Some(match nearest(name, there) {
+        Some(near) => format!("; did you mean {near}?"),
+        None => "; nanotape ring list prints the rings that exist".to_owned(),
+    })
 }
 
 /// The kind of a region with its article.

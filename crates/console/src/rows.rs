@@ -230,6 +230,12 @@ impl Rows {
         if self.error.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
+    /// Returns the error that stopped [`Rows::end_row_or_stop`], if there is one. What follows from
+    /// the input is unknown then: it was not read to its end.
+    pub fn require_written(&mut self) -> io::Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+
     /// Writes the buffered rows and completes the output.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some(error) = self.error {

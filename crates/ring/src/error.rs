@@ -8,9 +8,10 @@ use crate::{ReadError, StartError, slots, stream};
 pub enum RingError {
     /// Invalid size of a stream ring.
     #[error(
-        "invalid ring capacity {capacity_bytes}: use a power of two from {} to {}",
+        "invalid ring capacity {capacity_bytes}: use a power of two from {} to {}{}",
         stream::MIN_CAPACITY_BYTES,
-        stream::MAX_CAPACITY_BYTES
+        stream::MAX_CAPACITY_BYTES,
+        such_as(*capacity_bytes, stream::MIN_CAPACITY_BYTES, stream::MAX_CAPACITY_BYTES, bytes)
     )]
     Capacity {
         /// The requested size, or that of a region's header.
@@ -18,10 +19,11 @@ pub enum RingError {
     },
     /// Invalid sizes of a slot ring.
     #[error(
-        "invalid slots, {slots} of {max_length} bytes: use a power of two from {} to {}, \
+        "invalid slots, {slots} of {max_length} bytes: use a power of two from {} to {}{}, \
          of at most {} bytes each",
         slots::MIN_SLOTS,
         slots::MAX_SLOTS,
+        such_as(*slots, slots::MIN_SLOTS, slots::MAX_SLOTS, |slots| slots.to_string()),
         slots::MAX_SLOT_BYTES
     )]
     Slots {
@@ -63,6 +65,25 @@ pub enum RingError {
     Read(#[from] ReadError),
 }
 
+/// The nearest powers of two within the limits, as the end of an advice; nothing for a number that
+/// is one of them.
+fn such_as(value: usize, least: usize, most: usize, text: fn(usize) -> String) -> String {
+    let near = value.clamp(least, most);
+    let (below, above) = (1 << near.ilog2(), near.next_power_of_two());
+    match value {
+        _ if value == below => String::new(),
+        _ if below == above => format!(", such as {}", text(above)),
+        _ => format!(", such as {} or {}", text(below), text(above)),
+    }
+}
+
+/// A power of two of bytes, as the command line reads it: `64MiB`.
+fn bytes(bytes: usize) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = units.iter().find(|(shift, _)| bytes >= 1 << shift);
+    unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+}
+
 #[cfg(not(nanotape_loom))]
 impl RingError {
     /// Whether the writer may be about to create the ring, so that a retry might succeed.
@@ -94,4 +115,28 @@ pub enum PublishError {
 /// A layout as text: eight letters, unless damaged.
 fn known_as(layout: u64) -> String {
     layout.to_be_bytes().escape_ascii().to_string()
+}
+
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invalid_size_is_refused_with_the_nearest_ones() {
+        for (capacity_bytes, near) in [
+            (104_857_600, ", such as 64MiB or 128MiB"),
+            (4_097, ", such as 4KiB or 8KiB"),
+            (1, ", such as 4KiB"),
+            (usize::MAX, ", such as 1TiB"),
+        ] {
+            let text = RingError::Capacity { capacity_bytes }.to_string();
+            let limits = "use a power of two from 4096 to 1099511627776";
+            assert_eq!(text, format!("invalid ring capacity {capacity_bytes}: {limits}{near}"));
+        }
+        let text = RingError::Slots { slots: 100, max_length: 32 }.to_string();
+        assert!(text.contains(" from 8 to 4294967296, such as 64 or 128, of at most "), "{text}");
+        // The size is valid, and the length is not.
+        let text = RingError::Slots { slots: 64, max_length: 1 << 30 }.to_string();
+        assert!(text.contains(" from 8 to 4294967296, of at most 1048576 bytes each"), "{text}");
+    }
 }

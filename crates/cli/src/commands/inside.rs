@@ -89,6 +89,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let filter = SymbolFilter::new(symbols);
     let mut rows = BookRows::new(rows, InsideCells, filter, times, *every);
     let session = Session::run_open(opening, books, &mut rows)?;
+    rows.require_written()?;
     let status = session.conclude(&mut rows.filter)?;
     rows.finish(&session, bounds)?;
     Ok(status)

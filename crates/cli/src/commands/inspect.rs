@@ -10,13 +10,13 @@ use nanotape_feed::{Damage, MessageHandler, Position, hidden_in, market_event, r
 use nanotape_market::StockDirectory;
 use nanotape_plant::{DamageLog, DayReport, trade_date_of};
 use nanotape_types::{NanosSinceMidnight, Symbol};
-use nanotape_wire::itch50::Message;
+use nanotape_wire::itch50::{Message, TAGS};
 
 use crate::{
     input::{DayArguments, Progress, conclude, require_symbols},
     output::{Format, OutputArguments},
     span::{Span, SpanArguments},
-    status::Status,
+    status::{BadData, Status, note, tell},
     symbols::SymbolFilter,
     values::count,
 };
@@ -31,7 +31,8 @@ Examples:
   nanotape inspect day.gz --offset 71       the message whose record starts at offset 71
 
 Every line starts with the message's number in the file, from 1, and the offset of its record.
-Unknown message types are printed as bytes.
+Unknown message types are printed as bytes. A selected type that no message has is reported; one that
+ITCH 5.0 does not have either is an error.
 
 CSV has a column for each field of the selected types, under its name in the specification; ts_ns is
 the timestamp. symbol is that of the message's stock locate, also for messages without a stock. JSON
@@ -84,6 +85,8 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
         printer,
         line: String::new(),
         printed: 0,
+        seen: [false; 256],
+        is_past: false,
         last_offset: 0,
         damage: DamageLog::default(),
         last_time: NanosSinceMidnight::default(),
@@ -95,6 +98,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
         _ => Some(read_day(&mut source, &mut inspection, |source| progress.update(source))?),
     };
     drop(progress);
+    let (ended_early, missing) = (inspection.is_past, inspection.missing_types());
     let Inspection { printer, filter, directory, damage, error, printed, last_offset, .. } =
         inspection;
     if let Some(error) = error {
@@ -119,6 +123,12 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
     if printed == 0 && !stopped {
         require_symbols(source.name(), &filter, &directory)?;
     }
+    if arguments.offset.is_none() && (!stopped || ended_early) {
+        require_types(source.name(), &missing)?;
+        if printed == 0 && missing.is_empty() {
+            note(format_args!("{}: no message is selected by all options", source.name()));
+        }
+    }
     Ok(status)
 }
 
@@ -137,6 +147,26 @@ fn wanted_types(types: &[char]) -> anyhow::Result<[bool; 256]> {
     Ok(wanted)
 }
 
+/// Reports selected types that no message of the span has; an error if one is no type of ITCH 5.0.
+fn require_types(name: &str, missing: &[u8]) -> anyhow::Result<()> {
+    let list = |tags: &[u8]| {
+        let letters: Vec<_> = tags.iter().map(|tag| char::from(*tag).to_string()).collect();
+        letters.join(", ")
+    };
+    let unknown: Vec<_> = missing.iter().copied().filter(|tag| !TAGS.contains(tag)).collect();
+    if !unknown.is_empty() {
+        let (unknown, known) = (list(&unknown), list(TAGS));
+        let line = format!(
+            "{name}: no message of type {unknown}, which ITCH 5.0 does not have: its types are {known}"
+        );
+        return Err(BadData(line).into());
+    }
+    if !missing.is_empty() {
+        tell(format_args!("{name}: no message of type {} in the selected time", list(missing)));
+    }
+    Ok(())
+}
+
 enum Printer {
     Csv(Table),
     Lines { output: io::BufWriter<crate::output::Output>, format: Format },
@@ -152,6 +182,10 @@ struct Inspection<'a> {
     printer: Printer,
     line: String,
     printed: u64,
+    /// Whether a message of the span has this type.
+    seen: [bool; 256],
+    /// Whether a message after the span ended the reading.
+    is_past: bool,
     /// Offset of the last record that starts before the requested one.
     last_offset: u64,
     damage: DamageLog,
@@ -161,6 +195,12 @@ struct Inspection<'a> {
 }
 
 impl Inspection<'_> {
+    /// The types that `--type` selects, and that no message has.
+    fn missing_types(&self) -> Vec<u8> {
+        let selected = self.arguments.types.iter().filter_map(|&letter| u8::try_from(letter).ok());
+        selected.filter(|&tag| !self.seen[usize::from(tag)]).collect()
+    }
+
     /// Records the damage if a message with missing bytes hides a whole record in its body.
     fn look_inside(&mut self, position: Position, message: &Message<'_>) {
         const TEN_MINUTES_NS: u64 = 600_000_000_000;
@@ -188,12 +228,14 @@ impl MessageHandler for Inspection<'_> {
         if let Some(time) = message.timestamp() {
             let (from, until) = self.bounds;
             if time.get() >= until {
+                self.is_past = true;
                 return ControlFlow::Break(());
             }
             if time.get() < from {
                 return ControlFlow::Continue(());
             }
         }
+        self.seen[usize::from(message.tag())] = true;
         let wanted = self.types[usize::from(message.tag())]
             && asked.offset.is_none_or(|offset| position.offset == offset)
             && (asked.symbols.is_empty() || self.about_wanted_stock(&message));

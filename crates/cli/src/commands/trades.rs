@@ -108,6 +108,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
         reduced: None,
     };
     let session = Session::run_open(opening, books, &mut trades)?;
+    trades.rows.require_written()?;
     let status = session.conclude(&mut trades.filter)?;
     trades.rows.finish()?;
     if trades.is_of_records {

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fs};
 
+use nanotape_wire::framing::binary_file::Records;
+
 use crate::support::{Folder, nanotape, nanotape_fed};
 
 #[test]
@@ -257,7 +259,7 @@ fn wrong_usage_and_missing_things_are_told_apart() {
         (vec!["frobnicate"], 2, "unrecognized subcommand"),
         (vec!["inside"], 2, "<INPUT>"),
         (vec!["inside", "no/such/file"], 2, "cannot open no/such/file"),
-        (vec!["inside", "."], 2, ".: no journal"),
+        (vec!["inside", "."], 2, ".: no journal: the folder has no segments; give the folder that"),
         (vec!["book", &day], 2, "--symbols"),
         (
             vec!["book", &day, "--symbols", "A", "--at", "9am"],
@@ -302,6 +304,75 @@ fn wrong_usage_and_missing_things_are_told_apart() {
         let help = nanotape([command, "--help"]);
         assert_eq!(help.status, 0);
         assert!(help.stdout.contains("Examples:\n  nanotape"), "{command}");
+    }
+}
+
+/// A type that no message has is not an empty answer without a word.
+#[test]
+fn a_selected_type_that_no_message_has_is_reported() {
+    let folder = Folder::new("no-type");
+    let day = folder.day(2_000, 5);
+    let unknown = format!(
+        "nanotape: {day}: no message of type Z, which ITCH 5.0 does not have: its types are S, R, H,"
+    );
+    for (options, status, expected) in [
+        (&["--type", "Z"][..], 1, unknown.as_str()),
+        (&["--type", "A,Z"], 1, &unknown),
+        (&["--type", "B"], 0, "no message of type B in the selected time"),
+        (&["--type", "D", "--until", "03:30"], 0, "no message of type D in the selected time"),
+        (&["--type", "A", "--from", "23:00"], 0, "no message of type A in the selected time"),
+        (&["--from", "23:00"], 0, "no message is selected by all options"),
+        // These find messages, or stop before the end of the day.
+        (&["--type", "A"], 0, ""),
+        (&["--type", "A,Z", "--count", "1"], 0, ""),
+    ] {
+        let ran = nanotape([&["inspect", &day], options].concat());
+        assert_eq!(ran.status, status, "{options:?}: {}", ran.stderr);
+        let lines = usize::from(!expected.is_empty());
+        assert_eq!(ran.stderr.lines().count(), lines, "{options:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{options:?}: {}", ran.stderr);
+    }
+}
+
+/// The reader of the output ended: what the rest of the input names is unknown.
+#[test]
+fn a_closed_pipe_is_no_reason_to_miss_a_symbol() {
+    let folder = Folder::new("closed-pipe");
+    let day = folder.day(200_000, 2);
+    let listed = nanotape(["inspect", &day, "--type", "R", "--format", "csv"]).stdout;
+    let rows: Vec<Vec<&str>> = listed.lines().map(|row| row.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|other| *other == name).unwrap();
+    let (early, late) = (rows[1][column("symbol")], rows[2][column("symbol")]);
+    let locate: u16 = rows[2][column("stock_locate")].parse().unwrap();
+    // The only message about the second stock is the last one of the day.
+    let bytes = std::fs::read(&day).unwrap();
+    let (mut others, mut of_late) = (Vec::new(), Vec::new());
+    for record in Records::new(&bytes, 0) {
+        let is_late = record.bytes[1..3] == locate.to_be_bytes();
+        let is_entry = is_late && record.bytes[0] == b'R';
+        let target = if is_entry { &mut of_late } else { &mut others };
+        if is_entry || !is_late {
+            target.extend((record.bytes.len() as u16).to_be_bytes());
+            target.extend_from_slice(record.bytes);
+        }
+    }
+    let day = folder.write("moved.itch50", &[others, of_late].concat());
+    let symbols = format!("{early},{late}");
+    for command in ["inside", "depth", "trades"] {
+        let options: &[&str] = if command == "trades" { &["--format", "json"] } else { &[] };
+        let arguments = [&[command, &day, "--symbols", &symbols], options].concat();
+        let whole = nanotape(&arguments);
+        assert_eq!((whole.status, whole.stderr.as_str()), (0, ""), "{command}");
+        let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_nanotape"))
+            .args(&arguments)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(process.stdout.take());
+        let output = process.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{command}");
     }
 }
 

@@ -359,7 +359,7 @@ fn what_cannot_be_is_one_line_that_says_what_to_do() {
     let path = journal(&folder, 2);
     for (arguments, status, said) in [
         (vec!["tail", &none], 2, ": no journal; create one with"),
-        (vec!["tail", &other], 2, ": no journal; create one with"),
+        (vec!["tail", &other], 2, ": no journal: the folder has no segments; give the folder"),
         (vec!["tailers", &none], 2, ": no journal; create one with"),
         (vec!["append", &other], 2, "the folder has files but no journal"),
         (vec!["dump", &path, "--from", "9"], 2, "excerpt 9 does not exist yet: the next one is 3"),

@@ -8,7 +8,7 @@ use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer
 use serde_json::Value;
 
 use crate::support::{
-    Ran, nanotape,
+    Ran, nanotape, nanotape_fed,
     running::{Running, objects},
 };
 
@@ -245,10 +245,23 @@ fn what_is_no_journal_is_one_line_and_status_two() {
             let ran = nanotape(["journal", verb, path]);
             assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{verb}");
             assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
-            assert!(ran.stderr.contains(": no journal; create one with"), "{}", ran.stderr);
+            let expected = match path == empty.text() {
+                true => ": no journal: the folder has no segments; give the folder",
+                false => ": no journal; create one with",
+            };
+            assert!(ran.stderr.contains(expected), "{}", ran.stderr);
         }
     }
     assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0, "nothing is made");
+    // The folder above a journal.
+    let inner = empty.path().join("quotes");
+    let inner = inner.display().to_string();
+    assert_eq!(nanotape_fed(["journal", "append", &inner], b"one\n").status, 0);
+    for command in [vec!["journal", "stat", empty.text()], vec!["inside", empty.text()]] {
+        let ran = nanotape(&command);
+        let expected = format!("the folder has no segments; did you mean {inner}?");
+        assert!(ran.status == 2 && ran.stderr.contains(&expected), "{command:?}: {}", ran.stderr);
+    }
 }
 
 #[test]

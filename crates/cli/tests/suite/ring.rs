@@ -352,14 +352,36 @@ fn a_ring_of_another_size_or_kind_is_refused_in_words() {
     }
 }
 
+/// A name that no ring has is answered with the rings that exist.
+#[test]
+fn a_ring_that_does_not_exist_is_named_with_the_nearest_one() {
+    let name = format!("nearest-{}", std::process::id());
+    let ring = Ring(format!("/dev/shm/nanotape-{name}").into());
+    assert_eq!(nanotape(["ring", "publish", &name, "--capacity", "64KiB"]).status, 0);
+    let near = format!("{name}s");
+    for command in [&["ring", "remove"][..], &["ring", "stat"], &["ring", "verify"], &["stat"]] {
+        for (wrong, hint) in [
+            (near.as_str(), format!("; did you mean {name}?\n")),
+            ("of-no-plant-at-all", "; nanotape ring list prints the rings that exist\n".to_owned()),
+        ] {
+            let ran = nanotape([command, &[wrong]].concat());
+            assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{command:?}");
+            assert!(ran.stderr.ends_with(&hint), "{command:?}: {}", ran.stderr);
+            let is_of_remove = ran.stderr.contains(": no such ring, nothing to remove;");
+            assert_eq!(is_of_remove, command == ["ring", "remove"], "{}", ran.stderr);
+        }
+    }
+    assert!(ring.0.exists());
+}
+
 #[test]
 fn wrong_usage_is_one_line_and_status_2() {
     let ring = Ring::new("ring-usage");
     let path = ring.path();
     for (arguments, status, expected) in [
-        (vec!["publish", path, "--capacity", "5000"], 2, "invalid ring capacity 5000"),
+        (vec!["publish", path, "--capacity", "5000"], 2, ", such as 4KiB or 8KiB"),
         (vec!["publish", path, "--capacity", "1 MB"], 2, "expected bytes such as"),
-        (vec!["publish", path, "--slots", "9"], 2, "use a power of two from"),
+        (vec!["publish", path, "--slots", "9"], 2, "4294967296, such as 8 or 16, of at most"),
         (vec!["publish", path, "--every", "soon"], 2, "expected a duration such as"),
         (vec!["publish", path, "no/such/file"], 2, "cannot open no/such/file"),
         (vec!["publish", path, "--mode", "0444"], 2, "permission bits in octal"),

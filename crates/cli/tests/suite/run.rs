@@ -333,7 +333,7 @@ fn wrong_usage_is_one_line_and_status_2() {
         (vec!["run", "--config", &wrong], text.as_str()),
         (vec!["run", "--config", &absent], unread.as_str()),
         (vec!["run", "--input", &day, "--date", DATE, "--ring", "a b"], "a b"),
-        (with(&["--capacity", "5000"]), "invalid ring capacity 5000"),
+        (with(&["--capacity", "100MB"]), "1099511627776, such as 64MiB or 128MiB"),
         (with(&["--pace-from", "09:30"]), "--pace-from has no effect at full speed"),
     ] {
         let ran = nanotape(&arguments);
@@ -353,6 +353,24 @@ fn wrong_usage_is_one_line_and_status_2() {
         let ran = nanotape(with(options));
         assert_eq!(ran.status, 2, "{options:?}: {}", ran.stderr);
     }
+    let port =
+        "expected an IPv4 address and a port, as in 239.1.1.1:5001, not 239.1.1.1 without a port";
+    let ip = "expected an IPv4 address, as in 10.0.0.5, not \"eth0\"";
+    for (option, value, expected) in [
+        ("--line-a", "239.1.1.1", port),
+        ("--line-b", "239.1.1.1", port),
+        ("--line-a", "239.1.1.1:0", "expected an IPv4 address and a port"),
+        ("--request-server", "239.1.1.1", port),
+        ("--snapshot-server", "239.1.1.1", port),
+        ("--interface", "eth0", ip),
+        ("--source-a", "eth0", ip),
+    ] {
+        let ran = nanotape(["run", "--live", "--ring", ring, option, value]);
+        let found = ran.stderr.lines().next().unwrap();
+        assert!(ran.status == 2 && found.contains(expected), "{option} {value}: {found}");
+    }
+    let ran = nanotape(["delay", "--line-a", "239.1.1.1", "--line-b", "239.1.1.2:5001"]);
+    assert!(ran.status == 2 && ran.stderr.contains(port), "{}", ran.stderr);
     let help = nanotape(["run", "--help"]).stdout;
     for expected in
         ["Examples:\n  nanotape run ", "nanotape tap equities", "nanotape stat equities"]

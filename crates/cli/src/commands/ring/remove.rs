@@ -13,7 +13,7 @@ use nanotape_trace::spans::spans_path;
 use crate::{
     output::{Format, OutputArguments},
     record::Record,
-    regions::{ended, kind_name, of_region, place, state_name},
+    regions::{ended, hint_for, kind_name, of_region, place, state_name},
     status::{Status, tell},
     values::bytes_text,
 };
@@ -40,7 +40,13 @@ pub(super) struct RemoveCommand {
 pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
-    let info = nanotape_shm::inspect(&path).map_err(|error| of_region(&error))?;
+    let info = nanotape_shm::inspect(&path).map_err(|error| match error.refusal() {
+        Refusal::NotFound => {
+            let hint = hint_for(&path).unwrap_or_default();
+            anyhow::anyhow!("{}: no such ring, nothing to remove{hint}", path.display())
+        }
+        _ => of_region(&error),
+    })?;
     let kind = info.header.map(|header| header.spec.kind);
     // A damaged or half-created region has no kind; it can be removed, since no process can use it.
     if let Some(kind) = kind.filter(|kind| ![stream::KIND, slots::KIND].contains(kind)) {
