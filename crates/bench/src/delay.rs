@@ -40,7 +40,7 @@ stocks by equal values, on one processor. `numbers` matches the messages of two 
 Exit status: 0 success; 1 a wrong delay; 2 wrong usage, or a process that cannot be created.")]
 pub(crate) struct Delay {
     /// Seconds of each reading
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = nanotape_console::values::whole::<u32>(1_000_000_000, 1..=3_600))]
     seconds: u32,
 
     /// Run on these processors [default: the last two allowed ones]

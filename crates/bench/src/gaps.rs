@@ -40,7 +40,7 @@ Exit status: 0 success; 1 a wrong or missing message; 2 wrong usage, or a ring o
 cannot be created.")]
 pub(crate) struct Gaps {
     /// Seconds of each reading
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = nanotape_console::values::whole::<u32>(1_000_000_000, 1..=3_600))]
     seconds: u32,
 
     /// Run on these processors [default: the last two allowed ones]

@@ -78,7 +78,7 @@ pub(crate) struct Journal {
     messages: u64,
 
     /// Most seconds of a reading with a schedule, which ends after --messages at the latest
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = nanotape_console::values::whole::<u32>(1_000_000_000, 1..=3_600))]
     seconds: u32,
 
     /// Number of syncs of a reading that waits for the disk

@@ -66,7 +66,7 @@ Exit status: 0 success; 1 a wrong, missing or torn message; 2 wrong usage, or a 
 that cannot be created.")]
 pub(crate) struct Ring {
     /// Seconds of each reading [default: 1]
-    #[arg(long, value_name = "N", conflicts_with = "messages", value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "messages", value_parser = nanotape_console::values::whole::<u32>(1_000_000_000, 1..=3_600))]
     seconds: Option<u32>,
 
     /// Messages of each reading, instead of --seconds

@@ -2,4 +2,5 @@
 
 pub(crate) use nanotape_console::values::{
     bytes, bytes_text, count, counted, duration, grouped, mode, nanos, nanos_text, seconds,
+    seconds_in, whole,
 };

@@ -1,7 +1,7 @@
 //! Sizes, durations and modes, as typed and printed.
 
 use std::{
-    ops::{Bound, RangeBounds},
+    ops::{Bound, RangeBounds, RangeInclusive},
     time::Duration,
 };
 
@@ -11,6 +11,7 @@ use nanotape_plant::config::without_separators;
 pub use nanotape_plant::config::{
     parse_bytes as bytes, parse_duration as duration, parse_mode as mode,
 };
+use nanotape_types::units;
 
 /// A parser of numbers of things in this range: `5000000`, `5_000_000`, `5M`. K, M and G are powers
 /// of 1,000, in letters of either case.
@@ -46,11 +47,34 @@ pub fn count<N: TryFrom<u64>>(
     }
 }
 
-/// Parses seconds without a unit, from zero to one day.
+/// Parses a duration, or a number of seconds, up to one day.
 pub fn seconds(text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("expected a number of seconds from 0 to 86400".to_owned()),
+    let time = units::duration_or_seconds(text).ok();
+    time.filter(|time| *time <= Duration::from_secs(86_400)).ok_or_else(|| {
+        format!("expected seconds such as 60, or a duration such as 500ms or 1h, not {text:?}")
+    })
+}
+
+/// A parser of the same within limits in seconds.
+pub fn seconds_in(range: RangeInclusive<f64>) -> impl Fn(&str) -> Result<f64, String> + Clone {
+    move |text| {
+        let seconds = seconds(text)?.as_secs_f64();
+        range.contains(&seconds).then_some(seconds).ok_or_else(|| {
+            format!("expected a time from {} to {} seconds", range.start(), range.end())
+        })
+    }
+}
+
+/// A parser of durations in whole units of `unit_ns`; a number without a unit is one of them.
+pub fn whole<N: TryFrom<u64>>(
+    unit_ns: u64,
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<N, String> + Clone {
+    let count = count::<N>(range);
+    move |text| match units::duration(text).map(nanos) {
+        Ok(ns) if ns > 0 && ns.is_multiple_of(unit_ns) => count(&(ns / unit_ns).to_string()),
+        Ok(ns @ 1..) => Err(format!("{ns} ns is not a multiple of {unit_ns} ns")),
+        _ => count(text),
     }
 }
 
@@ -170,12 +194,26 @@ mod tests {
         assert_eq!(count::<u32>(1..=9)("10"), Err("10 is not in 1..=9".to_owned()));
     }
 
+    const HOUR: Duration = Duration::from_secs(3_600);
+
     #[test]
     fn times_and_modes_read_as_they_are_meant() {
         assert_eq!(duration("250us"), Ok(Duration::from_micros(250)));
         assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        for text in ["", "5", "s", "-1s", "1h", "1e300s", "nans"] {
+        assert_eq!((duration("1h"), seconds("1h")), (Ok(HOUR), Ok(HOUR)));
+        assert_eq!((seconds("0.5"), seconds("500ms")), (period("0.5"), period("500ms")));
+        for text in ["-1", "25h", "86401", "five"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+        let whole = whole::<u32>(1_000_000, 1..=60_000);
+        assert_eq!((whole("800"), whole("1.5s"), whole("1m")), (Ok(800), Ok(1_500), Ok(60_000)));
+        for text in ["0", "0s", "1us", "2m", "s"] {
+            assert!(whole(text).is_err(), "{text}");
+        }
+        assert_eq!(seconds_in(0.05..=60.0)("1m"), Ok(60.0));
+        assert!(seconds_in(0.05..=60.0)("1h").unwrap_err().contains("from 0.05 to 60 seconds"));
+        for text in ["", "5", "s", "-1s", "1e300s", "nans"] {
             assert!(duration(text).is_err(), "{text}");
         }
         assert_eq!((mode("0644"), mode("600")), (Ok(0o644), Ok(0o600)));

@@ -1,7 +1,9 @@
-//! Text of the form `key=value,key=value`: its parts, the units in it, and what is wrong with it.
+//! Text of the form `key=value,key=value`: its parts, and what is wrong with it.
 
 use core::{fmt, ops::RangeInclusive, str::FromStr};
 
+use nanotape_types::units::decimal;
+pub(super) use nanotape_types::units::{NanosText as Time, nanos};
 use thiserror::Error;
 
 /// Why a text is no specification.
@@ -64,55 +66,10 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Units of time with their nanoseconds, the largest first.
-const UNITS: [(&str, i64); 5] =
-    [("h", 3_600_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
-
-/// Nanoseconds of a time such as `350us`, `1.5ms` or `-2s`. The unit is needed, except for `0`.
-pub(super) fn nanos(text: &str) -> Option<i64> {
-    if text == "0" {
-        return Some(0);
-    }
-    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let (_, scale) = UNITS.into_iter().find(|(unit, _)| *unit == &text[number.len()..])?;
-    decimal(number, scale)
-}
-
 /// A whole number of a range.
 pub(super) fn count(text: &str, range: RangeInclusive<u16>) -> Option<u16> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| is_plain && range.contains(number))
-}
-
-/// A decimal number times `scale`, if that is a whole number.
-pub(super) fn decimal(text: &str, scale: i64) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text),
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || fraction.len() > 12 || !all_digits(whole) || !all_digits(fraction) {
-        return None;
-    }
-    let parts = 10i128.pow(fraction.len() as u32);
-    let number = whole.parse::<u64>().ok().map(i128::from)? * parts;
-    let number = number + if fraction.is_empty() { 0 } else { fraction.parse::<i128>().ok()? };
-    let scaled = number.checked_mul(i128::from(scale))?;
-    let value = i64::try_from(scaled / parts).ok().filter(|_| scaled % parts == 0)?;
-    Some(if negative { -value } else { value })
-}
-
-/// A time as [`nanos`] reads it, in the largest unit that gives a whole number.
-pub(super) struct Time(pub(super) i64);
-
-impl fmt::Display for Time {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match UNITS.into_iter().find(|(_, scale)| self.0 % scale == 0) {
-            Some((unit, scale)) if self.0 != 0 => write!(f, "{}{unit}", self.0 / scale),
-            _ => f.write_str("0"),
-        }
-    }
 }
 
 /// A share of things, such as `12.5%`, in millionths.
@@ -167,24 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_shares_print_and_parse() {
-        for (text, value) in [
-            ("350us", 350_000),
-            ("1.5ms", 1_500_000),
-            ("-2s", -2_000_000_000),
-            ("0", 0),
-            ("0.25us", 250),
-            ("7ns", 7),
-            ("2h", 7_200_000_000_000),
-        ] {
-            assert_eq!(nanos(text), Some(value), "{text}");
-            assert_eq!(nanos(&Time(value).to_string()), Some(value), "{text}");
-        }
-        for text in
-            ["", "5", "us", "1.5ns", "--1s", "1e3s", "1.s5", "99999999999999999999s", "\u{e9}"]
-        {
-            assert_eq!(nanos(text), None, "{text}");
-        }
+    fn shares_print_and_parse() {
         for text in ["0%", "10%", "0.5%", "12.0345%", "90%"] {
             assert_eq!(text.parse::<Share>().unwrap().to_string(), text);
         }

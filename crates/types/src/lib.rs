@@ -20,6 +20,7 @@ mod quantity;
 mod side;
 mod text;
 mod time;
+pub mod units;
 mod wire_value;
 
 pub use book_event::BookEvent;

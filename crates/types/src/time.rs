@@ -88,7 +88,7 @@ impl fmt::Display for ParseTimeError {
 
 impl core::error::Error for ParseTimeError {}
 
-/// Accepts `HH:MM`, `HH:MM:SS` and `HH:MM:SS.f` with one to nine decimals, up to `24:00`. A later
+/// Accepts `H:MM`, `HH:MM`, `HH:MM:SS` and `HH:MM:SS.f` with one to nine decimals, up to `24:00`. A later
 /// time is a typing error: no message of a day has one.
 impl FromStr for NanosSinceMidnight {
     type Err = ParseTimeError;
@@ -96,18 +96,18 @@ impl FromStr for NanosSinceMidnight {
     fn from_str(text: &str) -> Result<Self, ParseTimeError> {
         let (clock, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let mut parts = clock.split(':');
-        let mut next = |limit: u32| -> Result<Option<u32>, ParseTimeError> {
+        let mut next = |least: usize, limit: u32| -> Result<Option<u32>, ParseTimeError> {
             let Some(part) = parts.next() else { return Ok(None) };
-            if part.len() != 2 || !part.bytes().all(|b| b.is_ascii_digit()) {
+            if !(least..=2).contains(&part.len()) || !part.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(ParseTimeError);
             }
             let value = part.parse().map_err(|_| ParseTimeError)?;
             if value < limit { Ok(Some(value)) } else { Err(ParseTimeError) }
         };
-        let hour = next(25)?.ok_or(ParseTimeError)?;
-        let minute = next(60)?.ok_or(ParseTimeError)?;
-        let second = next(60)?;
-        if next(0)?.is_some() || (second.is_none() && text.contains('.')) {
+        let hour = next(1, 25)?.ok_or(ParseTimeError)?;
+        let minute = next(2, 60)?.ok_or(ParseTimeError)?;
+        let second = next(2, 60)?;
+        if next(2, 0)?.is_some() || (second.is_none() && text.contains('.')) {
             return Err(ParseTimeError);
         }
         let whole_digits = fraction.bytes().all(|b| b.is_ascii_digit());
@@ -137,6 +137,7 @@ mod tests {
             assert_eq!(text.parse(), Ok(time));
         }
         assert_eq!("09:30".parse(), Ok(NanosSinceMidnight::from_hms(9, 30, 0)));
+        assert_eq!("9:30".parse(), Ok(NanosSinceMidnight::from_hms(9, 30, 0)));
         assert_eq!("24:00".parse(), Ok(NanosSinceMidnight::from_hms(24, 0, 0)));
         assert_eq!(
             "09:30:00.5".parse(),
@@ -148,7 +149,9 @@ mod tests {
     fn text_that_is_no_time_is_refused() {
         for text in [
             "",
-            "9:30",
+            "9:3",
+            "009:30",
+            ":30",
             "09",
             "09:60",
             "09:30:61",

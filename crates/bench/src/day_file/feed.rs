@@ -76,7 +76,7 @@ pub(crate) struct Feed {
     rate: u32,
 
     /// Seconds of a reading in `wire` rows, unless the day has fewer packets
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = nanotape_console::values::count::<u32>(1..=3_600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = nanotape_console::values::whole::<u32>(1_000_000_000, 1..=3_600))]
     seconds: u32,
 
     /// Most packets of a reading in `drops`

@@ -2,12 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
-use nanotape_types::NanosSinceMidnight;
+use nanotape_types::{
+    NanosSinceMidnight,
+    units::{self, NanosText},
+};
 
 use super::{Chance, Faults, FaultsProblem, ParseFaultsError, Silence};
-
-const UNITS: [(&str, u64); 5] =
-    [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000)];
 
 impl FromStr for Faults {
     type Err = ParseFaultsError;
@@ -126,12 +126,9 @@ fn time_of(text: &str, form: &'static str) -> Result<NanosSinceMidnight, FaultsP
     text.parse().map_err(|_| FaultsProblem::Form(form))
 }
 
-/// A duration in whole units: `250us`, `50ms`, `2s`.
+/// A duration: `250us`, `50ms`, `1.5s`.
 pub(crate) fn nanos(text: &str) -> Option<u64> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let &(_, scale) = UNITS.iter().find(|(name, _)| *name == unit)?;
-    number.parse::<u64>().ok()?.checked_mul(scale)
+    units::nanos(text).and_then(|nanos| u64::try_from(nanos).ok())
 }
 
 /// Prints a duration in the largest unit that gives a whole number.
@@ -139,10 +136,7 @@ pub(crate) struct Nanos(pub(crate) u64);
 
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_whole = |scale: u64| self.0.is_multiple_of(scale);
-        let unit = UNITS.iter().rev().find(|(_, scale)| is_whole(*scale));
-        let &(name, scale) = unit.unwrap_or(&UNITS[0]);
-        write!(f, "{}{name}", self.0 / scale)
+        NanosText(i64::try_from(self.0).unwrap_or(i64::MAX)).fmt(f)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use nanotape_journal::SyncPolicy;
+use nanotape_types::units;
 use serde::{Deserialize, Deserializer, de};
 
 use super::{Roll, octal, parse_bytes};
@@ -120,23 +121,9 @@ fn sync<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SyncPolicy, D::Err
     parse_sync_policy(&String::deserialize(deserializer)?).map_err(de::Error::custom)
 }
 
-/// A time with its unit: `250us`, `10ms`, `1.5s`, `2m`, `12h`, `30d`.
+/// A duration with its unit: `250us`, `10ms`, `1.5s`, `2m`, `12h`, `30d`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let expected =
-        || format!("expected a duration such as 250us, 10ms, 1.5s, 2m or 12h, not {text:?}");
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let number: f64 = digits.parse().map_err(|_| expected())?;
-    let unit = match &text[digits.len()..] {
-        "ns" => 1e-9,
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3_600.0,
-        "d" => 86_400.0,
-        _ => return Err(expected()),
-    };
-    Duration::try_from_secs_f64(number * unit).map_err(|_| expected())
+    units::duration(text).map_err(|error| format!("{error}, not {text:?}"))
 }
 
 /// A sync policy: a word, a number of excerpts, or an interval.

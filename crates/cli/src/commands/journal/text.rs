@@ -23,12 +23,6 @@ fn utc_text(ts_ns: u64) -> Option<String> {
 /// Parses an age: `30d`, `12h`, or any duration.
 pub(super) fn age(text: &str) -> Result<Duration, String> {
     let expected = || format!("expected an age such as 30d, 12h, 90m or 10s, not {text:?}");
-    for (unit, seconds) in [("d", 86_400), ("h", 3600)] {
-        if let Some(number) = text.strip_suffix(unit) {
-            let number: u64 = number.parse().map_err(|_| expected())?;
-            return number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(expected);
-        }
-    }
     duration(text).map_err(|_| expected())
 }
 

@@ -10,7 +10,10 @@ use nanotape_clock::{
 };
 use serde_json::{Value, json};
 
-use crate::status::{BadData, Status};
+use crate::{
+    status::{BadData, Status},
+    values::seconds_in,
+};
 use nanotape_console::records::{Columns, RecordArguments};
 
 #[derive(Args, Debug)]
@@ -33,10 +36,7 @@ pub(super) struct ClockCommand {
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.01..=86_400.0).contains(&seconds) => Ok(seconds),
-        _ => Err("expected a number of seconds from 0.01 to 86400".to_owned()),
-    }
+    seconds_in(0.01..=86_400.0)(text)
 }
 
 const COLUMNS: Columns = &[

@@ -18,7 +18,10 @@ use nanotape_machine::doctor::{
 };
 use serde_json::{Value, json};
 
-use crate::status::{BadData, Status, note};
+use crate::{
+    status::{BadData, Status, note},
+    values::{seconds_in, whole},
+};
 
 #[derive(Args, Debug)]
 #[command(
@@ -81,7 +84,7 @@ struct ExamineArguments {
     seconds: f64,
 
     /// The longest interruption that is good, in microseconds
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20, value_parser = nanotape_console::values::count::<u32>(1..=1_000_000))]
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20, value_parser = whole::<u32>(1_000, 1..=1_000_000))]
     target: u32,
 
     /// Test in the real-time class SCHED_FIFO with this priority
@@ -109,10 +112,7 @@ fn cpu_list(text: &str) -> Result<CpuList, String> {
 }
 
 fn test_seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.01..=3_600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("expected a number of seconds from 0.01 to 3600".to_owned()),
-    }
+    seconds_in(0.01..=3_600.0)(text)
 }
 
 const COLUMNS: Columns = &[

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use nanotape_clock::Clock;
 use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat, Records},
-    values::{count, two_cpus},
+    values::{count, seconds_in, two_cpus, whole},
 };
 use nanotape_lab::{
     NoiseWatch, Pin, Placement, PlacementRequest, pages,
@@ -89,7 +89,7 @@ pub(crate) struct JitterCommand {
     pages: Vec<Pages>,
 
     /// Milliseconds of a turn
-    #[arg(long, value_name = "MILLISECONDS", default_value_t = 800, value_parser = count::<u32>(1..=60_000))]
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 800, value_parser = whole::<u32>(1_000_000, 1..=60_000))]
     turn: u32,
 
     /// Turns of each variant; 0 leaves the round trips out
@@ -101,7 +101,7 @@ pub(crate) struct JitterCommand {
     alone: f64,
 
     /// Shorter interruptions are not kept; in round trips, those below 1,000 ns never are
-    #[arg(long, value_name = "NANOSECONDS", default_value_t = 300, value_parser = count::<u64>(100..=1_000_000_000))]
+    #[arg(long, value_name = "NANOSECONDS", default_value_t = 300, value_parser = whole::<u64>(1, 100..=1_000_000_000))]
     threshold: u64,
 
     /// Do not record the events of the kernel, which needs root
@@ -164,10 +164,7 @@ enum Pages {
 }
 
 fn alone_seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=3_600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("expected a number of seconds from 0 to 3600".to_owned()),
-    }
+    seconds_in(0.0..=3_600.0)(text)
 }
 
 /// A poll of a line that the other processor has takes some hundred nanoseconds, and is no

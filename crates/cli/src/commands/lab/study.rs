@@ -9,7 +9,7 @@ use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
 use nanotape_lab::{pages, record::append, text};
 use serde_json::json;
 
-use crate::{input::Progress, status::Status};
+use crate::{input::Progress, status::Status, values::seconds_in};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -60,10 +60,7 @@ pub(crate) struct StudyCommand {
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.05..=3_600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("expected a number of seconds from 0.05 to 3600".to_owned()),
-    }
+    seconds_in(0.05..=3_600.0)(text)
 }
 
 fn memory(text: &str) -> Result<u64, String> {
