@@ -5,7 +5,7 @@
 
 use std::{io, ops::ControlFlow, time::Duration};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use nanotape_book::{Book, Books, OrderStore, Outcome, PriceLevels};
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::{BookEngine, Observer};
@@ -21,10 +21,37 @@ use crate::{
 
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct EveryArguments {
-    /// Print a row for each stock and each multiple of PERIOD since midnight (100ms, 1s, 5m),
+    /// Print a row for each stock and each multiple of PERIOD since midnight (100ms, 1s, 5m, 1h),
     /// instead of one for each change: the state after the last message up to that time
     #[arg(long, value_name = "PERIOD", value_parser = period)]
     every: Option<Duration>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WithArguments {
+    /// Add columns
+    #[arg(long, value_name = "COLUMNS", value_enum, value_delimiter = ',')]
+    with: Vec<More>,
+}
+
+/// Columns that are added on request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum More {
+    /// The number of the message, for joins with the rows of other commands
+    #[value(alias = "sequence")]
+    Message,
+    /// The number of orders at each price
+    Orders,
+}
+
+impl WithArguments {
+    pub(crate) fn has_message(&self) -> bool {
+        self.with.contains(&More::Message)
+    }
+
+    pub(crate) fn has_orders(&self) -> bool {
+        self.with.contains(&More::Orders)
+    }
 }
 
 /// Parses a period that is not shorter than a microsecond.

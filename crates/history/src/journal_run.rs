@@ -112,9 +112,10 @@ impl JournalRun {
     }
 }
 
-/// The stock locates of these symbols; `None` if all stocks are needed, or one is not known.
+/// The stock locates of these symbols; `None` if all stocks are needed, or one is a pattern or not
+/// known.
 fn locates(run: &Run, symbols: &[Symbol]) -> Option<LocateTable<bool>> {
-    if symbols.is_empty() {
+    if symbols.is_empty() || symbols.iter().any(|symbol| symbol.is_pattern()) {
         return None;
     }
     let directory = run.directory();

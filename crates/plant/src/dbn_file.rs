@@ -180,7 +180,7 @@ impl<W: Write> DbnFile<W> {
     }
 
     fn is_wanted(&self, symbol: Symbol) -> bool {
-        self.wanted.is_empty() || self.wanted.contains(&symbol)
+        self.wanted.is_empty() || self.wanted.iter().any(|wanted| wanted.selects(symbol))
     }
 
     /// Creates the file after this one, with the same symbols. It continues the same run of a plant

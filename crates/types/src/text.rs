@@ -80,6 +80,20 @@ impl Symbol {
         Self(u64::from_be_bytes(bytes))
     }
 
+    /// Whether it is a pattern in a selection: it has a `*`, which stands for any characters.
+    pub fn is_pattern(self) -> bool {
+        self.as_bytes().contains(&b'*')
+    }
+
+    /// Whether a selection by this symbol or pattern has the other symbol.
+    pub fn selects(self, other: Self) -> bool {
+        if self == other || !self.is_pattern() {
+            return self == other;
+        }
+        let (pattern, other) = (self.as_bytes(), other.as_bytes());
+        matches(without_padding(&pattern), without_padding(&other))
+    }
+
     /// The eight bytes, padding included.
     #[inline]
     pub const fn as_bytes(self) -> [u8; 8] {
@@ -149,6 +163,17 @@ impl FromStr for Symbol {
     }
 }
 
+/// Whether the pieces of a pattern between its `*` are in a text in this order.
+fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    match (pattern.split_first(), text.split_first()) {
+        (None, rest) => rest.is_none(),
+        (Some((b'*', after)), None) => matches(after, text),
+        (Some((b'*', after)), Some((_, rest))) => matches(after, text) || matches(pattern, rest),
+        (Some((wanted, after)), Some((found, rest))) => wanted == found && matches(after, rest),
+        (Some(_), None) => false,
+    }
+}
+
 /// Only spaces are padding: a trailing newline is part of the text.
 fn without_padding(bytes: &[u8]) -> &[u8] {
     let length = bytes.iter().rposition(|&b| b != b' ').map_or(0, |last| last + 1);
@@ -177,6 +202,24 @@ mod tests {
         assert_eq!(symbol.as_bytes(), *b"AAPL    ");
         assert_eq!(symbol.to_string(), "AAPL");
         assert_eq!(format!("{symbol:<6}|"), "AAPL  |");
+    }
+
+    #[test]
+    fn a_pattern_selects_what_its_pieces_are_in() {
+        let symbol = |text: &str| text.parse::<Symbol>().unwrap();
+        for (pattern, yes, no) in [
+            ("A*", "AAPL", "BA"),
+            ("A*", "A", "a"),
+            ("*", "ZVZZT", ""),
+            ("BRK.*", "BRK.A", "BRKA"),
+            ("*.U", "ABCDEF.U", "ABC.UV"),
+            ("A*L*X", "AALQX", "AALQXY"),
+            ("AAPL", "AAPL", "AAPLW"),
+        ] {
+            assert!(symbol(pattern).selects(symbol(yes)), "{pattern} {yes}");
+            let other = if no.is_empty() { Symbol::ABSENT } else { symbol(no) };
+            assert!(pattern == "*" || !symbol(pattern).selects(other), "{pattern} {no}");
+        }
     }
 
     #[test]

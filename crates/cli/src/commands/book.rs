@@ -11,11 +11,12 @@ use crate::{
     span::{Moment, Span},
     status::Status,
     structures::StructureArguments,
-    symbols::SymbolFilter,
+    symbols::{SymbolArguments, SymbolFilter, expanded, has_several},
     values::count,
 };
 
 #[derive(Args, Debug)]
+#[command(mut_arg("symbols", |symbols| symbols.required(true)))]
 #[command(after_help = "\
 Examples:
   nanotape book day.gz --symbols AAPL --at 09:45:00.123456789 --levels 5
@@ -31,9 +32,8 @@ pub(crate) struct BookArguments {
     #[command(flatten)]
     input: InputArguments,
 
-    /// Only these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true, alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     /// The moment, after its messages (inclusive): a time of day (HH:MM[:SS[.nnnnnnnnn]],
     /// exchange-local), an RFC 3339 time, or @ and nanoseconds since 1970 [default: the end]
@@ -68,18 +68,18 @@ fn run_with<L: PriceLevels, S: OrderStore>(
 ) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
     let output = arguments.output.open()?;
-    let (span, symbols) = (Span::up_to(arguments.at), &arguments.symbols);
+    let (span, symbols) = (Span::up_to(arguments.at), &arguments.symbols.list());
     let session = Session::run(&arguments.input, span, symbols, books, &mut ())?;
     let status = session.conclude(&mut SymbolFilter::new(symbols))?;
     let engine = &session.engine;
     let levels = arguments.levels.unwrap_or(usize::MAX);
-    let has_symbol = symbols.len() > 1;
+    let has_symbol = has_several(symbols);
     let mut columns = if arguments.orders { order_columns() } else { level_columns() };
     if has_symbol {
         columns.insert(0, Column::word("symbol", 8));
     }
     let mut rows = Rows::new(output, format, columns);
-    for &symbol in symbols {
+    for symbol in expanded(symbols, engine.directory()) {
         let Some(locate) = engine.directory().locate(symbol) else { continue };
         let symbol = has_symbol.then_some(symbol);
         if arguments.orders {

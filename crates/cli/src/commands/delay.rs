@@ -20,7 +20,6 @@ use nanotape_delay::MatchSequence;
 use nanotape_plant::TradeDate;
 use nanotape_ring::Start;
 use nanotape_tape::ShutdownFlag;
-use nanotape_types::Symbol;
 use serde_json::Value;
 
 use crate::{
@@ -29,6 +28,7 @@ use crate::{
     interrupt,
     span::{Moment, SpanArguments},
     status::{Status, note},
+    symbols::SymbolArguments,
 };
 use feed::{Feed, Wants};
 use lines::LineArguments;
@@ -75,9 +75,8 @@ pub(crate) struct DelayArguments {
     #[command(flatten)]
     span: SpanArguments,
 
-    /// Only these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     #[command(flatten)]
     method: MethodArguments,
@@ -250,7 +249,7 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     let mut windows = Windows::new(arguments, &interrupt, feeds, attributes, workers);
     windows.run(&mut report)?;
     let (first, second, stocks) = windows.feeds();
-    let symbols = &arguments.symbols;
+    let symbols = &arguments.symbols.list();
     let statuses = [first.conclude(symbols)?, second.conclude(symbols)?];
     report.end(Summary {
         names: [first_name, second_name],
@@ -263,7 +262,7 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
 
 impl DelayArguments {
     fn open(&self, input: &str, interrupt: &ShutdownFlag) -> anyhow::Result<Option<OpenInput>> {
-        let tap = TapArguments::of(input, self.span, &self.symbols, self.run, self.date)
+        let tap = TapArguments::of(input, self.span, &self.symbols.list(), self.run, self.date)
             .of_records(!self.method.is_by_number(), &self.groups);
         let start = if self.follow { Start::Newest } else { Start::Oldest };
         let open = tap.open(start, interrupt)?;

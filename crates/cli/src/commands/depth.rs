@@ -6,22 +6,23 @@ use std::path::PathBuf;
 
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
-use nanotape_types::{Side, Symbol};
+use nanotape_types::Side;
 
 use crate::{
-    book_rows::{BookRow, BookRows, Cells, EveryArguments},
+    book_rows::{BookRow, BookRows, Cells, EveryArguments, WithArguments},
     input::{self, InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
     span::SpanArguments,
     status::Status,
     structures::StructureArguments,
-    symbols::SymbolFilter,
+    symbols::{SymbolArguments, SymbolFilter, has_several},
     times::TimeArguments,
     values::count,
 };
 
 #[derive(Args, Debug)]
+#[command(mut_arg("symbols", |symbols| symbols.required(true)))]
 #[command(after_help = "\
 Examples:
   nanotape depth day.gz --symbols AAPL --levels 10 -o aapl.csv
@@ -34,7 +35,8 @@ Examples:
 Prints one row for each message of the stocks' books (types A F E C X D U), even if the levels shown
 do not change. message is the message's number in the file; it counts every message from 1. With
 several stocks, a column has the symbol. Columns run level by level, ask before bid, as in LOBSTER's
-order book files. The fields of an absent level are empty. In records, a message has the number that
+order book files. --with orders adds the number of orders of each level. The fields of an absent level
+are empty. In records, a message has the number that
 the exchange's message had.
 
 With --every, a stock has a row at each multiple of the period, whether or not anything changed,
@@ -54,9 +56,8 @@ pub(crate) struct DepthArguments {
     #[command(flatten)]
     span: SpanArguments,
 
-    /// Only these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true, alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     /// Levels to show on each side
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<u32>(1..=1_000))]
@@ -66,10 +67,13 @@ pub(crate) struct DepthArguments {
     every: EveryArguments,
 
     #[command(flatten)]
+    with: WithArguments,
+
+    #[command(flatten)]
     time: TimeArguments,
 
     /// Write LOBSTER's pair of files for each stock into this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "format", "every", "time"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "format", "every", "time", "with"])]
     lobster: Option<PathBuf>,
 
     #[command(flatten)]
@@ -90,14 +94,19 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     arguments: &DepthArguments,
     books: Books<L, S>,
 ) -> anyhow::Result<Status> {
-    let DepthArguments { input, span, symbols, every, time, output, .. } = arguments;
+    let DepthArguments { input, span, symbols, every, with, time, output, .. } = arguments;
+    let symbols = &symbols.list();
     let opening = input::open(input, (*span).into(), symbols)?;
     if let Some(folder) = &arguments.lobster {
         return lobster::run(arguments, folder, opening, books);
     }
     let format = output.row_format()?;
     let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
-    let cells = DepthCells { levels: arguments.levels, has_symbol: symbols.len() > 1 };
+    let cells = DepthCells {
+        levels: arguments.levels,
+        has_symbol: has_several(symbols),
+        has_orders: with.has_orders(),
+    };
     let mut columns = vec![Column::number("message", 9), times.column()];
     if cells.has_symbol {
         columns.push(Column::word("symbol", 8));
@@ -106,6 +115,9 @@ fn run_with<L: PriceLevels, S: OrderStore>(
         for side in ["ask", "bid"] {
             columns.push(Column::number(format!("{side}_price_{level}"), 11));
             columns.push(Column::number(format!("{side}_size_{level}"), 8));
+            if cells.has_orders {
+                columns.push(Column::number(format!("{side}_orders_{level}"), 6));
+            }
         }
     }
     let rows = Rows::new(output.open()?, format, columns);
@@ -121,6 +133,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
 struct DepthCells {
     levels: u32,
     has_symbol: bool,
+    has_orders: bool,
 }
 
 impl Cells for DepthCells {
@@ -140,6 +153,9 @@ impl Cells for DepthCells {
         for _ in 0..self.levels {
             for level in [asks.next(), bids.next()] {
                 rows.level(level.map(|level| (level.price, level.shares.get())));
+                if self.has_orders {
+                    rows.integer_or_absent(level.map(|level| level.orders.get().into()));
+                }
             }
         }
     }

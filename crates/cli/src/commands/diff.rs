@@ -13,10 +13,11 @@ use crate::{
     rows::{Column, Rows},
     span::{Moment, Span},
     status::Status,
-    symbols::SymbolFilter,
+    symbols::{SymbolArguments, SymbolFilter},
 };
 
 #[derive(Args, Debug)]
+#[command(mut_arg("symbols", |symbols| symbols.required(true)))]
 #[command(after_help = "\
 Examples:
   nanotape diff day.gz --symbols AAPL 09:30 09:30:01
@@ -43,9 +44,8 @@ pub(crate) struct DiffArguments {
     #[arg(value_name = "T2")]
     second: Moment,
 
-    /// Only these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true, alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     /// List orders instead of price levels
     #[arg(long)]
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &DiffArguments) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
     let output = arguments.output.open()?;
     let books = DefaultBooks::with_capacity(arguments.input.orders());
-    let symbols = &arguments.symbols;
+    let symbols = &arguments.symbols.list_without_patterns("diff")?;
     let mut first = First { symbols, books: None };
     let span = Span::between(arguments.first, arguments.second);
     let session = Session::run(&arguments.input, span, symbols, books, &mut first)?;

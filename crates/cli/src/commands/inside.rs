@@ -3,17 +3,17 @@
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, Outcome, PriceLevels};
 use nanotape_console::line::{Line, PlainSymbol};
-use nanotape_types::{Side, Symbol};
+use nanotape_types::Side;
 
 use crate::{
-    book_rows::{BookRow, BookRows, Cells, EveryArguments},
+    book_rows::{BookRow, BookRows, Cells, EveryArguments, WithArguments},
     input::{self, InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
     span::SpanArguments,
     status::Status,
     structures::StructureArguments,
-    symbols::SymbolFilter,
+    symbols::{SymbolArguments, SymbolFilter},
     times::TimeArguments,
 };
 
@@ -25,11 +25,15 @@ Examples:
   nanotape inside xnas-itch.mbo.dbn.zst --from 09:30 --until 10:00 --strict
   nanotape inside day.gz --symbols AAPL --from 09:30 --until 16:00 --every 1s --time utc
   nanotape inside day.gz -o inside.csv.zst
+  nanotape inside day.gz --symbols 'BRK*' --with message,orders
   zcat day.gz | nanotape inside - --format json | head
 
 Prints a row when a message changes the price or the size of the best bid or best offer. The inside
 is compared once per message, after the whole message, so a replace is at most one change. The
 fields of an empty side are empty.
+
+--with message adds the number of the message, the column `message` of depth, trades and inspect: rows
+of these tables about one message have the same number. --with orders adds bid_orders and ask_orders.
 
 With --every, a stock has a row at each multiple of the period, whether or not anything changed,
 from its first order on. The row has the inside after the last message not later than its time. The
@@ -45,12 +49,14 @@ pub(crate) struct InsideArguments {
     #[command(flatten)]
     span: SpanArguments,
 
-    /// Only these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     #[command(flatten)]
     every: EveryArguments,
+
+    #[command(flatten)]
+    with: WithArguments,
 
     #[command(flatten)]
     time: TimeArguments,
@@ -73,21 +79,24 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     arguments: &InsideArguments,
     books: Books<L, S>,
 ) -> anyhow::Result<Status> {
-    let InsideArguments { input, span, symbols, every, time, output, .. } = arguments;
-    let format = output.row_format()?;
+    let InsideArguments { input, span, symbols, every, with, time, output, .. } = arguments;
+    let (format, symbols) = (output.row_format()?, &symbols.list());
+    let cells = InsideCells { has_message: with.has_message(), has_orders: with.has_orders() };
     let opening = input::open(input, (*span).into(), symbols)?;
     let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
-    let columns = vec![
-        times.column(),
-        Column::word("symbol", 8),
-        Column::number("bid_price", 11),
-        Column::number("bid_size", 8),
-        Column::number("ask_price", 11),
-        Column::number("ask_size", 8),
-    ];
+    let message = cells.has_message.then(|| Column::number("message", 9));
+    let mut columns: Vec<_> = message.into_iter().collect();
+    columns.extend([times.column(), Column::word("symbol", 8)]);
+    for side in ["bid", "ask"] {
+        columns.push(Column::number(format!("{side}_price"), 11));
+        columns.push(Column::number(format!("{side}_size"), 8));
+        if cells.has_orders {
+            columns.push(Column::number(format!("{side}_orders"), 6));
+        }
+    }
     let rows = Rows::new(output.open()?, format, columns);
     let filter = SymbolFilter::new(symbols);
-    let mut rows = BookRows::new(rows, InsideCells, filter, times, *every);
+    let mut rows = BookRows::new(rows, cells, filter, times, *every);
     let session = Session::run_open(opening, books, &mut rows)?;
     rows.require_written()?;
     let status = session.conclude(&mut rows.filter)?;
@@ -95,7 +104,10 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     Ok(status)
 }
 
-struct InsideCells;
+struct InsideCells {
+    has_message: bool,
+    has_orders: bool,
+}
 
 impl Cells for InsideCells {
     #[inline]
@@ -106,6 +118,9 @@ impl Cells for InsideCells {
     #[inline]
     fn write<L: PriceLevels>(&self, rows: &mut Rows, row: &BookRow<'_, L>) {
         let inside = row.book.inside();
+        if self.has_message || self.has_orders {
+            return self.write_all(rows, row);
+        }
         if let (true, Some(nanos), Some(symbol)) =
             (row.times.is_a_number(), row.nanos, row.stock.plain())
             && rows.line(|line| write_line(line, nanos, symbol, inside))
@@ -116,6 +131,23 @@ impl Cells for InsideCells {
         rows.text(row.stock);
         for side in Side::BOTH {
             rows.level(inside.side(side).map(|quote| (quote.price, quote.shares.get())));
+        }
+    }
+}
+
+impl InsideCells {
+    fn write_all<L: PriceLevels>(&self, rows: &mut Rows, row: &BookRow<'_, L>) {
+        if self.has_message {
+            rows.integer_or_absent(row.message);
+        }
+        row.times.write(rows, row.nanos);
+        rows.text(row.stock);
+        for side in Side::BOTH {
+            let level = row.book.depth(side).next();
+            rows.level(level.map(|level| (level.price, level.shares.get())));
+            if self.has_orders {
+                rows.integer_or_absent(level.map(|level| level.orders.get().into()));
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     output::{Format, OutputArguments},
     span::{Span, SpanArguments},
     status::{BadData, Status, note, tell},
-    symbols::SymbolFilter,
+    symbols::{SymbolArguments, SymbolFilter},
     values::count,
 };
 use table::Table;
@@ -45,9 +45,8 @@ pub(crate) struct InspectArguments {
     #[arg(long = "type", value_name = "A,U", value_delimiter = ',')]
     types: Vec<char>,
 
-    /// Only messages about these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     #[command(flatten)]
     span: SpanArguments,
@@ -76,11 +75,13 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
         Format::Csv => Printer::Csv(Table::new(output, &types)),
         _ => Printer::Lines { output: io::BufWriter::with_capacity(64 << 10, output), format },
     };
+    let symbols = arguments.symbols.list();
     let mut inspection = Inspection {
         arguments,
         bounds,
         types,
-        filter: SymbolFilter::new(&arguments.symbols),
+        filter: SymbolFilter::new(&symbols),
+        symbols,
         directory: StockDirectory::default(),
         printer,
         line: String::new(),
@@ -177,6 +178,7 @@ struct Inspection<'a> {
     /// The first nanosecond since midnight of the span, and the first one after it.
     bounds: (u64, u64),
     types: [bool; 256],
+    symbols: Vec<Symbol>,
     filter: SymbolFilter,
     directory: StockDirectory,
     printer: Printer,
@@ -238,7 +240,7 @@ impl MessageHandler for Inspection<'_> {
         self.seen[usize::from(message.tag())] = true;
         let wanted = self.types[usize::from(message.tag())]
             && asked.offset.is_none_or(|offset| position.offset == offset)
-            && (asked.symbols.is_empty() || self.about_wanted_stock(&message));
+            && (self.symbols.is_empty() || self.about_wanted_stock(&message));
         if !wanted {
             return ControlFlow::Continue(());
         }
@@ -261,7 +263,9 @@ impl MessageHandler for Inspection<'_> {
 
 impl Inspection<'_> {
     fn about_wanted_stock(&mut self, message: &Message<'_>) -> bool {
-        let by_name = message.stock().is_some_and(|stock| self.arguments.symbols.contains(&stock));
+        let by_name = message
+            .stock()
+            .is_some_and(|stock| self.symbols.iter().any(|wanted| wanted.selects(stock)));
         by_name
             || message.stock_locate().is_some_and(|locate| {
                 locate.get() != 0 && self.filter.accepts(locate, &self.directory)

@@ -16,7 +16,7 @@ use nanotape_plant::{
     config::{Compression, EXAMPLE},
     records::{RecordKinds, StopReason},
 };
-use nanotape_types::{NanosSinceMidnight, Symbol};
+use nanotape_types::NanosSinceMidnight;
 
 use crate::{
     input::{GroupArguments, Progress, conclude, require_symbols, warn_of_taint},
@@ -26,7 +26,7 @@ use crate::{
     placement::pin,
     regions::{complain, of_region, of_ring},
     status::{BadData, Status, note, tell},
-    symbols::SymbolFilter,
+    symbols::{SymbolArguments, SymbolFilter},
     values::{bytes, count, duration, mode},
 };
 use outcome::Outcome;
@@ -111,9 +111,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "A,B")]
     records: Option<RecordKinds>,
 
-    /// Only these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     /// Size of the ring, a power of two [default: that of the existing ring, or 32MiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
@@ -349,8 +348,9 @@ impl RunArguments {
         if let Some(records) = self.records {
             config.publish.records = records;
         }
-        if !self.symbols.is_empty() {
-            config.publish.symbols.clone_from(&self.symbols);
+        let symbols = self.symbols.list();
+        if !symbols.is_empty() {
+            config.publish.symbols = symbols;
         }
         self.override_journal(&mut config);
         config.trace.spans = self.trace_spans.unwrap_or(config.trace.spans);

@@ -5,7 +5,7 @@ use nanotape_book::{Anomaly, AnomalyCounts, Books, DefaultBooks, OrderStore, Pri
 use nanotape_clock::Clock;
 use nanotape_plant::{DayFigures, DayStatistics, StockStatistics};
 use nanotape_trace::Histogram;
-use nanotape_types::{Side, Symbol};
+use nanotape_types::Side;
 
 use crate::{
     input::{InputArguments, Session},
@@ -14,7 +14,7 @@ use crate::{
     span::SpanArguments,
     status::Status,
     structures::StructureArguments,
-    symbols::{SymbolFilter, symbol_or_locate},
+    symbols::{SymbolArguments, SymbolFilter, symbol_or_locate},
 };
 
 #[derive(Args, Debug)]
@@ -51,9 +51,8 @@ pub(crate) struct StatsArguments {
     #[command(flatten)]
     span: SpanArguments,
 
-    /// Only these stocks (and the total)
-    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     /// Only the N busiest stocks [default: 20 in text, all otherwise]
     #[arg(long, value_name = "N", value_parser = crate::values::count::<usize>(..))]
@@ -88,7 +87,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let session = Session::run(&arguments.input, span, &[], books, &mut statistics)?;
     let statistics = statistics.finish();
 
-    let mut filter = SymbolFilter::new(&arguments.symbols);
+    let mut filter = SymbolFilter::new(&arguments.symbols.list());
     let (books, directory) = (session.engine.books(), session.engine.directory());
     let mut stocks: Vec<_> =
         statistics.stocks().filter(|(locate, _)| filter.accepts(*locate, directory)).collect();

@@ -33,6 +33,7 @@ use crate::{
     output::{FileFormat, OutputArguments},
     span::{Moment, SpanArguments},
     status::{Status, note},
+    symbols::SymbolArguments,
     values::seconds,
 };
 use follow::Tap;
@@ -129,9 +130,8 @@ pub(crate) struct TapArguments {
     #[arg(value_name = "INPUT")]
     input: String,
 
-    /// Only these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     /// Only these kinds: mbo, bbo, trades, status, definitions, imbalances, or all
     #[arg(long, value_name = "A,B", default_value = "all")]
@@ -307,7 +307,7 @@ impl TapArguments {
         let (from, until) = span.moments();
         Self {
             input: input.to_owned(),
-            symbols: symbols.to_vec(),
+            symbols: SymbolArguments::of(symbols),
             records: RecordKinds::ALL,
             from: from.map(TapStart::Moment),
             until,

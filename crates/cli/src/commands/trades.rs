@@ -12,7 +12,7 @@ use nanotape_market::{
     TradeKind, What,
 };
 use nanotape_plant::{BookEngine, Observer};
-use nanotape_types::{MatchNumber, Price4, Symbol};
+use nanotape_types::{MatchNumber, Price4};
 
 use crate::{
     input::{self, InputArguments, InputKind, Progress, Session},
@@ -21,7 +21,7 @@ use crate::{
     span::SpanArguments,
     status::{Status, note, tell},
     structures::StructureArguments,
-    symbols::{SymbolFilter, symbol_or_locate},
+    symbols::{SymbolArguments, SymbolFilter, symbol_or_locate},
     times::{TimeArguments, Times},
     values::counted,
 };
@@ -57,9 +57,8 @@ pub(crate) struct TradesArguments {
     #[command(flatten)]
     span: SpanArguments,
 
-    /// Only these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     #[command(flatten)]
     time: TimeArguments,
@@ -83,7 +82,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     books: Books<L, S>,
 ) -> anyhow::Result<Status> {
     let TradesArguments { input, span, symbols, time, output, .. } = arguments;
-    let format = output.row_format()?;
+    let (format, symbols) = (output.row_format()?, &symbols.list());
     let opening = input::open(input, (*span).into(), symbols)?;
     let kind = opening.kind();
     let times = time.times(input.name(), opening.midnight_ns)?;

@@ -10,7 +10,7 @@ use nanotape_types::StockLocate;
 use super::{Recorded, Report, Session, tell_of_unread};
 use crate::{
     status::{BadData, Status, note, tell},
-    symbols::{SymbolFilter, symbol_or_locate},
+    symbols::{SymbolFilter, symbol_or_locate, with_suggestions},
     values::counted,
 };
 
@@ -180,10 +180,12 @@ pub(crate) fn require_symbols(
     filter: &SymbolFilter,
     directory: &StockDirectory,
 ) -> anyhow::Result<()> {
-    let missing: Vec<_> = filter.missing(directory).iter().map(ToString::to_string).collect();
+    let missing = filter.missing(directory);
     if missing.is_empty() {
         return Ok(());
     }
-    let message = format!("{name}: symbols not found: {}", missing.join(", "));
+    let known: Vec<_> = directory.iter().map(|(_, symbol)| symbol).collect();
+    let missing = with_suggestions(&missing, &known);
+    let message = format!("{name}: symbols not found: {missing}");
     Err(BadData(message).into())
 }

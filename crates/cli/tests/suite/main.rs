@@ -60,4 +60,5 @@ mod trace;
 mod trace_collect;
 mod trace_readers;
 mod trades;
+mod values;
 mod wait_for;

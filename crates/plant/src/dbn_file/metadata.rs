@@ -43,6 +43,10 @@ impl Contents<'_> {
         let named = || self.names.iter().filter(|(_, name)| **name != Symbol::ABSENT);
         let symbols = match self.wanted {
             [] => named().map(|(_, symbol)| text_of(*symbol)).collect(),
+            // A pattern is no symbol: the stocks that it selects have their names.
+            wanted if wanted.iter().any(|symbol| symbol.is_pattern()) => {
+                named().map(|(_, symbol)| text_of(*symbol)).collect()
+            }
             wanted => wanted.iter().copied().map(text_of).collect(),
         };
         let (first, last) = self.times();

@@ -92,7 +92,8 @@ impl<W: Publish> Publisher<W> {
             };
         };
         self.board.name(locate, symbol);
-        let is_wanted = self.symbols.is_empty() || self.symbols.contains(&symbol);
+        let is_wanted =
+            self.symbols.is_empty() || self.symbols.iter().any(|wanted| wanted.selects(symbol));
         let stock = match known {
             Stock::Tainted => Stock::Tainted,
             _ if is_wanted && self.unreliable.is_some() => Stock::Suspect,

@@ -79,7 +79,8 @@ impl SymbolTable {
     #[cold]
     fn decide(&mut self, locate: StockLocate, sequence: u64) -> Wanted {
         let Some(symbol) = self.symbol(locate, sequence) else { return Wanted::Undecided };
-        let wanted = if self.wanted.contains(&symbol) { Wanted::Yes } else { Wanted::No };
+        let is_wanted = self.wanted.iter().any(|wanted| wanted.selects(symbol));
+        let wanted = if is_wanted { Wanted::Yes } else { Wanted::No };
         self.decided[locate] = wanted;
         wanted
     }

@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
         let mut feed = Feed::new(name, open, clock, wants);
         feed.show_progress();
         while !feed.has_ended() && feed.read(&mut stocks)?.is_some() {}
-        let status = feed.conclude(&arguments.symbols)?;
+        let status = feed.conclude(&arguments.symbols.list())?;
         Ok((feed, status))
     };
     let (first, mut status) = read(first_name, first)?;

@@ -46,6 +46,7 @@ pub(super) fn run<L: PriceLevels, S: OrderStore>(
              --date 2019-12-30"
         )
     })?;
+    let symbols = arguments.symbols.list_without_patterns("depth --lobster")?;
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let (from, to) = opening.bounds;
     let (from_ms, to_ms) = (from / NS_PER_MS, to.min(NS_PER_DAY) / NS_PER_MS);
@@ -61,8 +62,8 @@ pub(super) fn run<L: PriceLevels, S: OrderStore>(
         anyhow::Ok(Pair { symbol: *symbol, messages, books, last_row: Vec::new(), halt: None })
     };
     let mut lobster = Lobster {
-        filter: SymbolFilter::new(&arguments.symbols),
-        pairs: arguments.symbols.iter().map(create).collect::<Result<_, _>>()?,
+        filter: SymbolFilter::new(&symbols),
+        pairs: symbols.iter().map(create).collect::<Result<_, _>>()?,
         levels: levels as usize,
         reduced: None,
         entered: None,

@@ -5,7 +5,6 @@ use anyhow::bail;
 use clap::Args;
 use nanotape_plant::{TradeDate, records::RecordKinds};
 use nanotape_tape::ShutdownFlag;
-use nanotape_types::Symbol;
 
 use super::{TapArguments, TapFormat, TsRecv, source::TapInput};
 use crate::{
@@ -13,6 +12,7 @@ use crate::{
     output::OutputArguments,
     span::SpanArguments,
     status::Status,
+    symbols::SymbolArguments,
 };
 
 #[derive(Args, Debug)]
@@ -48,9 +48,8 @@ pub(crate) struct ConvertArguments {
     #[command(flatten)]
     span: SpanArguments,
 
-    /// Only these stocks
-    #[arg(long, value_name = "A,B", value_delimiter = ',', alias = "symbol")]
-    symbols: Vec<Symbol>,
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     /// Only these kinds: mbo, bbo, trades, status, definitions, imbalances, or all
     #[arg(long, value_name = "A,B", default_value = "all")]
@@ -113,7 +112,7 @@ impl ConvertArguments {
                 force: self.output.force,
                 format: self.output.format,
             },
-            ..TapArguments::of(&self.input, self.span, &self.symbols, self.run, self.date)
+            ..TapArguments::of(&self.input, self.span, &self.symbols.list(), self.run, self.date)
         }
     }
 }

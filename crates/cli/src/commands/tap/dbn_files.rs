@@ -52,8 +52,8 @@ impl DbnFiles {
     ) -> Self {
         let output = buffered(output);
         let file = match command.only_kind() {
-            Some(kind) => DbnFile::of_kind(output, &command.symbols, kind, names),
-            None => DbnFile::new(output, &command.symbols),
+            Some(kind) => DbnFile::of_kind(output, &command.symbols.list(), kind, names),
+            None => DbnFile::new(output, &command.symbols.list()),
         };
         let output_path = command.output.output.as_deref().filter(|path| *path != Path::new("-"));
         // A device or a pipe is written directly and has no next file.

@@ -19,6 +19,7 @@ use crate::{
     input::{Progress, conclude, warn_of_taint},
     regions::{of_region, state_sentence},
     status::{BadData, Status, is_broken_pipe, note, tell},
+    symbols::with_suggestions,
 };
 
 /// The shortest wait for a message that is reported, and the least time between two reports.
@@ -29,8 +30,8 @@ const BETWEEN_WAITS: Duration = Duration::from_secs(60);
 const BAD_LINES: u64 = 10;
 
 /// A subscription whose records are printed.
-pub(super) struct Tap<'a> {
-    symbols: &'a [Symbol],
+pub(super) struct Tap {
+    symbols: Vec<Symbol>,
     kind: InputKind,
     through_restarts: bool,
     fails_on_loss: bool,
@@ -95,9 +96,9 @@ enum End {
     Refused,
 }
 
-impl<'a> Tap<'a> {
+impl Tap {
     pub(super) fn new(
-        command: &'a TapArguments,
+        command: &TapArguments,
         kind: InputKind,
         format: TapFormat,
         subscriber: Subscriber,
@@ -124,7 +125,7 @@ impl<'a> Tap<'a> {
         let waits = (kind == InputKind::Ring && format == TapFormat::Text)
             .then(|| Waits { clock: Clock::monotonic(), next: Deadline::after(Duration::ZERO) });
         Self {
-            symbols,
+            symbols: symbols.list(),
             kind,
             through_restarts,
             fails_on_loss,
@@ -178,7 +179,7 @@ impl<'a> Tap<'a> {
             }
         }
         if matches!(end, End::Stopped | End::Gone(_)) {
-            require_symbols(symbols, &subscriber)?;
+            require_symbols(&symbols, &subscriber)?;
         }
         let is_opening_bad = subscriber.opening().is_some_and(|opening| opening.losses > 0);
         let is_loss_bad = fails_on_loss && (counts.gaps > 0 || is_opening_bad);
@@ -445,11 +446,12 @@ pub(in crate::commands) fn require_symbols(
         return Ok(());
     }
     let known = subscriber.symbols();
-    let is_missing = |symbol: &&Symbol| !known.iter().any(|(_, name)| name == *symbol);
-    let missing: Vec<_> = symbols.iter().filter(is_missing).map(ToString::to_string).collect();
+    let known: Vec<_> = known.iter().map(|(_, name)| *name).collect();
+    let is_missing = |symbol: &&Symbol| !known.iter().any(|name| symbol.selects(*name));
+    let missing: Vec<_> = symbols.iter().filter(is_missing).copied().collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let ring = subscriber.ring().display();
-    Err(BadData(format!("{ring}: symbols not found: {}", missing.join(", "))).into())
+    let (ring, missing) = (subscriber.ring().display(), with_suggestions(&missing, &known));
+    Err(BadData(format!("{ring}: symbols not found: {missing}")).into())
 }

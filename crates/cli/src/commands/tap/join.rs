@@ -32,7 +32,7 @@ pub(super) fn join(
     interrupt: &ShutdownFlag,
 ) -> anyhow::Result<Option<Subscriber>> {
     let mut subscription = Subscription::to(&command.input)
-        .symbols(command.symbols.iter().copied())
+        .symbols(command.symbols.list())
         .records(command.records.iter())
         .rejoin(command.rejoin.unwrap_or_default().into())
         .wait(command.wait)
