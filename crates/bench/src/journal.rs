@@ -54,7 +54,7 @@ Examples:
   nanotape lab bench journal --only append/73,limit/73             one length, and its limits
   nanotape lab bench journal --only tail,limit/line --seconds 10   from appender to tailer, longer
   nanotape lab bench journal --only sync,limit/fdatasync --disk /data --syncs 10000
-  nanotape lab bench journal --segment-bytes 1MiB                  many more rolls
+  nanotape lab bench journal --segment 1MiB                  many more rolls
   nanotape lab bench journal --list                                the names
 
 Measures excerpts of 73 and of 256 bytes, with their checksums. The appender is a process on one
@@ -94,11 +94,11 @@ pub(crate) struct Journal {
     disk: Option<PathBuf>,
 
     /// Length of a segment, a multiple of 4096
-    #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = segment_bytes)]
+    #[arg(long = "segment", alias = "segment-bytes", value_name = "BYTES", default_value = "16MiB", value_parser = segment_bytes)]
     segment_bytes: u64,
 
     /// Bytes ahead of the appender to bring into memory [default: that of the journal]
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(long = "ahead", alias = "ahead-bytes", value_name = "BYTES", value_parser = parse_bytes)]
     ahead_bytes: Option<usize>,
 
     /// Do not use huge pages for segments in memory

@@ -44,18 +44,18 @@ pub(crate) struct InputArguments {
 
     /// Run of a plant in a journal or DBN file: a number from 1, or last [default: last]. In a DBN
     /// file of another writer, each trade date is a run
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = "Input", long, value_name = "N")]
     run: Option<RunChoice>,
 
     /// Trade date of a day file whose name has none, as in 2019-12-30
-    #[arg(long, value_name = "DATE")]
+    #[arg(help_heading = "Input", long, value_name = "DATE")]
     date: Option<TradeDate>,
 
     #[command(flatten)]
     groups: GroupArguments,
 
     /// If a part of the input is missing, or a book is unreliable: status 1, and no output file
-    #[arg(long)]
+    #[arg(help_heading = "Input", long)]
     strict: bool,
 }
 

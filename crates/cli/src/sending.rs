@@ -21,7 +21,10 @@ use nanotape_plant::{
 use nanotape_types::{Alpha, NanosSinceMidnight};
 pub(crate) use report::{Schedule, day_record, day_text, require_sent, tell_of_errors};
 
-use crate::status::note;
+use crate::{
+    span::{Moment, MomentOf as _},
+    status::note,
+};
 
 /// The lines of a day: where they go, what they carry, and their faults.
 #[derive(Args, Debug)]
@@ -46,13 +49,19 @@ pub(crate) struct LineArguments {
     #[arg(long, value_name = "NAME", default_value = DEFAULT_SESSION, value_parser = session)]
     pub(crate) session: Alpha<10>,
 
-    /// Send the lines from this time of day on; servers have the messages before it at once
-    #[arg(long, value_name = "HH:MM")]
-    pub(crate) from: Option<NanosSinceMidnight>,
+    /// Only from this moment on (inclusive): a time of day (HH:MM[:SS[.nnnnnnnnn]],
+    /// exchange-local), an RFC 3339 time, or @ and nanoseconds since 1970; servers have the
+    /// messages before it at once
+    #[arg(long, value_name = "T")]
+    pub(crate) from: Option<Moment>,
 
-    /// End the lines before the first message of this time of day or later
-    #[arg(long, value_name = "HH:MM")]
-    pub(crate) until: Option<NanosSinceMidnight>,
+    /// Only before this moment (exclusive); the lines end there
+    #[arg(long, value_name = "T", alias = "to")]
+    pub(crate) until: Option<Moment>,
+
+    /// Send what is before this moment at full speed
+    #[arg(long, value_name = "T")]
+    pub(crate) pace_from: Option<Moment>,
 
     /// Faults of line A
     #[arg(long, value_name = "FAULTS", value_parser = parsed::<Faults>)]
@@ -84,8 +93,33 @@ impl LineArguments {
         self.line_a.or(self.line_b).is_some()
     }
 
-    pub(crate) fn options(&self, pace: Pace) -> ExchangeOptions {
-        ExchangeOptions {
+    /// The options of a day or a capture. `midnight_of` gives the midnight before a moment.
+    pub(crate) fn options(
+        &self,
+        pace: Pace,
+        name: &str,
+        midnight_of: impl Fn(u64) -> Option<u64>,
+    ) -> anyhow::Result<ExchangeOptions> {
+        let of_day = |moment: Option<Moment>| {
+            let Some(moment) = moment else { return Ok(None) };
+            let midnight_ns = match moment {
+                Moment::Clock(_) => None,
+                Moment::Unix(nanos) => midnight_of(nanos),
+            };
+            let nanos = moment.since(name, midnight_ns)?;
+            anyhow::Ok(Some(NanosSinceMidnight::new(nanos).unwrap_or(NanosSinceMidnight::MAX)))
+        };
+        let [from, until, pace_from] =
+            [of_day(self.from)?, of_day(self.until)?, of_day(self.pace_from)?];
+        if let (Some(from), Some(until)) = (from, until)
+            && from >= until
+        {
+            bail!("--from {from} is not before --until {until}");
+        }
+        if pace_from.is_some() && pace == Pace::Max {
+            bail!("--pace-from has no effect at full speed: choose a pace, as in --pace 1x");
+        }
+        Ok(ExchangeOptions {
             session: self.session,
             pace_milli: pace.milli(),
             lines: self.targets(),
@@ -95,11 +129,18 @@ impl LineArguments {
             interface: self.interface,
             ttl: self.ttl.into(),
             seed: self.seed,
-            from: self.from,
-            until: self.until,
+            from,
+            until,
+            pace_from,
             report: |line| note(line),
             ..ExchangeOptions::default()
-        }
+        })
+    }
+
+    /// Whether a moment needs the date of the input.
+    pub(crate) fn needs_date(&self) -> bool {
+        let moments = [self.from, self.until, self.pace_from];
+        moments.iter().flatten().any(|moment| matches!(moment, Moment::Unix(_)))
     }
 
     /// Returns an error if options of lines to these targets contradict each other.
@@ -122,11 +163,6 @@ impl LineArguments {
                 "--faults-both: {fault} cannot hit both lines at once; use --faults-a and \
                  --faults-b, or drop, burst, start, silence or session=@"
             );
-        }
-        if let (Some(from), Some(until)) = (self.from, self.until)
-            && from >= until
-        {
-            bail!("--from {from} is not before --until {until}");
         }
         Ok(())
     }

@@ -1,53 +1,27 @@
 //! `--from`, `--until` and `--at`: a span of the exchange's time, and the observer that keeps a
 //! command within it.
 
-use std::{collections::BTreeMap, fmt, ops::ControlFlow, str::FromStr};
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 use anyhow::bail;
 use clap::Args;
 use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
-use nanotape_clock::UtcNanos;
 use nanotape_market::{Damage, MarketEvent, Position};
+pub(crate) use nanotape_plant::Moment;
 use nanotape_plant::{BookEngine, Observer};
-use nanotape_types::{NanosSinceMidnight, StockLocate};
+use nanotape_types::StockLocate;
 
-/// A moment of the exchange's time, as a user gives it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Moment {
-    /// A time of day.
-    Clock(NanosSinceMidnight),
-    /// Ns since the UNIX epoch.
-    Unix(u64),
-}
-
-impl FromStr for Moment {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let unix = match text.strip_prefix('@') {
-            Some(nanos) => nanos.parse().ok(),
-            None => text.parse::<UtcNanos>().ok().and_then(|utc| u64::try_from(utc.get()).ok()),
-        };
-        let clock = || text.parse().map(Self::Clock);
-        unix.map(Self::Unix).map_or_else(clock, Ok).map_err(|_| {
-            "expected a time of day from 00:00 to 24:00 such as 09:45 or 09:45:00.123456789, a \
-             time such as 2019-12-30T14:45:00Z, or @ and nanoseconds since 1970"
-        })
-    }
-}
-
-impl fmt::Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Clock(time) => time.fmt(f),
-            Self::Unix(nanos) => write!(f, "@{nanos}"),
-        }
-    }
-}
-
-impl Moment {
+/// A moment in an input, which may have no date.
+pub(crate) trait MomentOf: Sized {
     /// Nanoseconds since the UNIX epoch, if the input has a date.
-    pub(crate) fn at(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64> {
+    fn at(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64>;
+
+    /// Nanoseconds since the midnight of an input, if the input has a date.
+    fn since(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64>;
+}
+
+impl MomentOf for Moment {
+    fn at(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64> {
         match (self, midnight_ns) {
             (Self::Unix(nanos), _) => Ok(nanos),
             (Self::Clock(time), Some(midnight_ns)) => Ok(midnight_ns.saturating_add(time.get())),
@@ -59,8 +33,7 @@ impl Moment {
         }
     }
 
-    /// Nanoseconds since the midnight of an input, if the input has a date.
-    pub(crate) fn since(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64> {
+    fn since(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64> {
         match (self, midnight_ns) {
             (Self::Clock(time), _) => Ok(time.get()),
             // A moment before the date is before every message.

@@ -66,6 +66,8 @@ pub struct CaptureOptions {
     pub from: Option<NanosSinceMidnight>,
     /// The sending ends before the first packet of this time or later.
     pub until: Option<NanosSinceMidnight>,
+    /// Packets before this time of the first packet's day are not paced.
+    pub pace_from: Option<NanosSinceMidnight>,
     /// The midnight of the day of a time, both in nanoseconds since the UNIX epoch.
     pub midnight_of: fn(u64) -> u64,
     /// Receives lines for an operator: until when nothing is sent.
@@ -182,6 +184,8 @@ struct CaptureReplay<T> {
     clock: Clock,
     pacer: Option<Pacer>,
     waits: LongWaits,
+    /// The time that [`CaptureOptions::pace_from`] has in this capture.
+    pace_from_ns: Option<u64>,
     /// The times that [`CaptureOptions::from`] and [`CaptureOptions::until`] have in this capture.
     span_ns: Option<(u64, u64)>,
     is_begun: bool,
@@ -203,6 +207,7 @@ impl<T: Transport> CaptureReplay<T> {
             clock,
             pacer: Pacer::new(options.pace_milli, 0).filter(|_| T::IS_LIVE),
             waits: LongWaits::default(),
+            pace_from_ns: None,
             span_ns: None,
             is_begun: false,
             first_ns: 0,
@@ -287,9 +292,14 @@ impl<T: Transport> CaptureReplay<T> {
         }
         self.summary.out_of_order += u64::from(ts_ns < self.last_ns);
         self.last_ns = self.last_ns.max(ts_ns);
+        let CaptureOptions { midnight_of, pace_from, report, .. } = self.options;
         let Some(pacer) = &mut self.pacer else { return ControlFlow::Continue(()) };
-        pacer.begin_at(self.last_ns, &self.clock);
-        let CaptureOptions { midnight_of, report, .. } = self.options;
+        let pace_from_ns = *self.pace_from_ns.get_or_insert_with(|| {
+            pace_from.map_or(0, |from| midnight_of(ts_ns).saturating_add(from.get()))
+        });
+        if self.last_ns >= pace_from_ns {
+            pacer.begin_at(self.last_ns, &self.clock);
+        }
         let (waits, clock, due_ns, mut is_begun) =
             (&mut self.waits, &self.clock, self.last_ns, false);
         wait_until(pacer, clock, due_ns, &self.stop, |early| {

@@ -86,6 +86,8 @@ pub struct ExchangeOptions {
     pub from: Option<NanosSinceMidnight>,
     /// The session ends before the first message of this time or later.
     pub until: Option<NanosSinceMidnight>,
+    /// Messages before this time are not paced.
+    pub pace_from: Option<NanosSinceMidnight>,
     /// Time of heartbeats before the first message.
     pub wait: Duration,
     /// Time of ends of session, and of the servers, after the last message.
@@ -114,6 +116,7 @@ impl Default for ExchangeOptions {
             cut: Cut::default(),
             from: None,
             until: None,
+            pace_from: None,
             wait: Duration::ZERO,
             linger: Duration::from_secs(3),
             report: |_| (),
@@ -313,7 +316,10 @@ pub(crate) fn sender<T: Transport>(
         midnight_ns: 0,
         history: None,
         clock,
-        pacer: Pacer::new(options.pace_milli, options.from.unwrap_or_default().get()),
+        pacer: Pacer::new(
+            options.pace_milli,
+            options.from.max(options.pace_from).unwrap_or_default().get(),
+        ),
         from: options.from,
         until: options.until,
         stop,

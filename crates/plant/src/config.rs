@@ -15,7 +15,7 @@ use std::{
 };
 
 use nanotape_feed::Group;
-use nanotape_types::{NanosSinceMidnight, Symbol, nearest};
+use nanotape_types::{Symbol, nearest};
 use serde::{Deserialize, Deserializer, de};
 
 pub use addresses::{parse_address, parse_ip};
@@ -25,7 +25,7 @@ pub use journal::{
 pub use live::{JoinChoice, LiveConfig};
 pub use roll::Roll;
 
-use crate::{Pace, TradeDate, records::RecordKinds};
+use crate::{Moment, Pace, TradeDate, records::RecordKinds};
 
 /// A complete configuration file with comments, printed by `nanotape run --example-config`.
 pub const EXAMPLE: &str = include_str!("config/example.toml");
@@ -63,12 +63,12 @@ pub struct InputConfig {
     /// The speed.
     #[serde(deserialize_with = "parsed")]
     pub pace: Pace,
-    /// Messages before this time of day are not paced.
+    /// Messages before this moment are not paced.
     #[serde(deserialize_with = "parsed_if_there")]
-    pub pace_from: Option<NanosSinceMidnight>,
-    /// The end: the first message at or after this time of day is not read.
+    pub pace_from: Option<Moment>,
+    /// The end: the first message at or after this moment is not read.
     #[serde(deserialize_with = "parsed_if_there")]
-    pub until: Option<NanosSinceMidnight>,
+    pub until: Option<Moment>,
     /// A live session; `None`: the plant reads the file.
     pub live: Option<LiveConfig>,
 }
@@ -81,7 +81,7 @@ pub struct RingConfig {
     pub name: String,
     /// Bytes, a power of two; by default the size of the existing ring, or
     /// [`DEFAULT_CAPACITY_BYTES`].
-    #[serde(deserialize_with = "size_if_there")]
+    #[serde(deserialize_with = "size_if_there", rename = "capacity", alias = "capacity_bytes")]
     pub capacity_bytes: Option<usize>,
     /// Permission bits of the files.
     #[serde(deserialize_with = "octal")]
@@ -351,6 +351,43 @@ mod tests {
         assert!(checked > 40, "{checked}");
     }
 
+    /// Keys of an earlier version are those of today.
+    #[test]
+    fn earlier_names_of_keys_work() {
+        let mut checked = 0;
+        for (section, keys) in [
+            (
+                "[input.live]\nline_a = \"239.1.1.1:5001\"\n",
+                &[
+                    ("rerequest", "request_server", "\"10.0.0.9:17777\""),
+                    ("rerequest_timeout", "request_timeout", "\"7ms\""),
+                    ("rerequest_retries", "request_retries", "9"),
+                    ("glimpse", "snapshot_server", "\"10.0.0.9:17778\""),
+                    ("glimpse_username", "snapshot_username", "\"user\""),
+                    ("glimpse_password", "snapshot_password", "\"secret\""),
+                    ("glimpse_timeout", "snapshot_timeout", "\"1m\""),
+                    ("glimpse_attempts", "snapshot_attempts", "9"),
+                    ("glimpse_retry_after", "snapshot_retry_after", "\"1h\""),
+                    ("buffer", "buffer_bytes", "\"1MiB\""),
+                ][..],
+            ),
+            ("[ring]\n", &[("capacity", "capacity_bytes", "\"1MiB\"")]),
+            (
+                "[journal]\n",
+                &[("segment", "segment_bytes", "\"1MiB\""), ("ahead", "ahead_bytes", "\"1MiB\"")],
+            ),
+        ] {
+            let plain = PlantConfig::parse(section).unwrap();
+            for (name, earlier, value) in keys {
+                let of = |key| PlantConfig::parse(&format!("{section}{key} = {value}\n")).unwrap();
+                assert_eq!(of(name), of(earlier), "{name}");
+                assert_ne!(of(name), plain, "{name}");
+                checked += 1;
+            }
+        }
+        assert_eq!(checked, 13);
+    }
+
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         for (text, line, what) in [
@@ -362,7 +399,7 @@ mod tests {
             ("\n[input]\npace = \"fast\"\n", 3, "expected max, or a multiple"),
             ("[input]\ngroups = [\"233.54\"]\n", 2, "expected an IPv4 address"),
             ("[publish]\nrecords = [\"mbo\", \"quotes\"]\n", 2, "\"quotes\" is not a record kind"),
-            ("[ring]\ncapacity_bytes = \"7 apples\"\n", 2, "expected bytes such as 4096"),
+            ("[ring]\ncapacity = \"7 apples\"\n", 2, "expected bytes such as 4096"),
             ("[ring]\nmode = \"0444\"\n", 2, "permission bits in octal"),
             ("[journal]\nroll = \"week\"\n", 2, "expected size, minute, hour, day"),
             ("[journal]\nsync = \"always\"\n", 2, "expected never, batch"),

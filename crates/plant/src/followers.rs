@@ -68,7 +68,7 @@ pub type Report = fn(Reported<'_>);
 /// A line that a plant reports to its operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reported<'a> {
-    /// What the plant waits for, and who joined.
+    /// What the plant waits for, and the followers that joined.
     Note(&'a str),
     /// Something is wrong: a follower or the recorder failed.
     Problem(&'a str),

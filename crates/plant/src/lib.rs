@@ -75,6 +75,7 @@ mod followers;
 mod gate;
 pub mod health;
 mod live;
+mod moment;
 mod publisher;
 mod recorder;
 mod recording;
@@ -97,6 +98,7 @@ pub use followers::{
     MOST_FOLLOWERS, Report, Reported, WaitForError, follower_names, follower_path,
 };
 pub use live::{KeptSource, LineStat, LiveError, LiveSource, LiveStat};
+pub use moment::Moment;
 pub use nanotape_history::LocalBooks;
 /// The crate that defines the records, so that callers get its names in the same version.
 pub use nanotape_records::dbn;

@@ -93,7 +93,7 @@ impl LiveSource {
         let lines = config.lines();
         let lines = lines.iter().map(|line| UdpSocket::open(line, &options));
         let lines = lines.collect::<Result<Vec<_>, _>>()?;
-        let requests = match config.request_server {
+        let requests = match config.rerequest {
             Some(server) => {
                 let here =
                     UdpAddress { address: UNSPECIFIED, interface: *server.ip(), sender: None };
@@ -107,7 +107,7 @@ impl LiveSource {
             None => None,
         };
         let snapshots = config
-            .snapshot_server
+            .glimpse
             .map(|server| Snapshots::new(server.into(), config.snapshot_login(), keeper.is_some()));
         let names: Vec<String> = lines.iter().map(|line| line.address().to_string()).collect();
         let stats = lines.iter().map(|line| LineStat::of(line.address())).collect();

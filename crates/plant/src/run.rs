@@ -35,7 +35,7 @@ use nanotape_tape::Pacer;
 use nanotape_trace::spans::{Switches, Tracer};
 
 use crate::{
-    BoardReader, BookEngine, DayReport, Live, Observer, PlantConfig, Publisher, RunReport,
+    BoardReader, BookEngine, DayReport, Live, Moment, Observer, PlantConfig, Publisher, RunReport,
     ShutdownFlag, TradeDate,
     board::{Board, BoardSpec},
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
@@ -241,6 +241,7 @@ impl PlantRun {
     ) -> Self {
         let OpenRing { writer, board, watch, tracer, gate, clock, report } = ring;
         let InputConfig { pace, pace_from, until, .. } = config.input;
+        let of_day = |moment: Moment| moment.after(start.midnight_ns);
         let first_sequence = writer.next_sequence();
         let input = source.progress();
         board.show_input(input.done_bytes, input.total_bytes);
@@ -251,8 +252,8 @@ impl PlantRun {
             kinds: config.publish.records,
             symbols: config.publish.symbols.clone(),
             midnight_ns: start.midnight_ns,
-            pacer: Pacer::new(pace.milli(), pace_from.unwrap_or_default().get()),
-            until,
+            pacer: Pacer::new(pace.milli(), pace_from.map(of_day).unwrap_or_default().get()),
+            until: until.map(of_day),
             stop: stop.clone(),
             watch,
             tracer,

@@ -88,8 +88,8 @@ impl fmt::Display for ParseTimeError {
 
 impl core::error::Error for ParseTimeError {}
 
-/// Accepts `H:MM`, `HH:MM`, `HH:MM:SS` and `HH:MM:SS.f` with one to nine decimals, up to `24:00`. A later
-/// time is a typing error: no message of a day has one.
+/// Accepts `H:MM`, `HH:MM`, `HH:MM:SS` and `HH:MM:SS.f` with one to nine decimals, up to `24:00`. A
+/// later time is a typing error: no message of a day has one.
 impl FromStr for NanosSinceMidnight {
     type Err = ParseTimeError;
 

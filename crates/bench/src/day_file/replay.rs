@@ -90,7 +90,7 @@ pub(crate) struct Replay {
     folder: Option<PathBuf>,
 
     /// Length of a segment of a journal, a multiple of 4096
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = segment_bytes)]
+    #[arg(long = "segment", alias = "segment-bytes", value_name = "BYTES", default_value = "64MiB", value_parser = segment_bytes)]
     segment_bytes: u64,
 
     /// Run the plant and its tap or recorder on these processors [default: the last two allowed

@@ -54,14 +54,14 @@ pub(crate) struct DepthArguments {
     input: InputArguments,
 
     #[command(flatten)]
-    span: SpanArguments,
-
-    #[command(flatten)]
     symbols: SymbolArguments,
 
     /// Levels to show on each side
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<u32>(1..=1_000))]
     levels: u32,
+
+    #[command(flatten)]
+    span: SpanArguments,
 
     #[command(flatten)]
     every: EveryArguments,

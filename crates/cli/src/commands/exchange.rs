@@ -2,7 +2,7 @@
 
 mod outcome;
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::Path, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
@@ -10,7 +10,7 @@ use nanotape_exchange::{
     ServerFaults,
     server::{ExchangeOptions, SimulatedExchange, history_of},
 };
-use nanotape_plant::{DamageLog, DayReport, Pace};
+use nanotape_plant::{DamageLog, DayReport, Pace, TradeDate, trade_date_of};
 
 use crate::{
     input::{DayArguments, Progress, conclude},
@@ -99,8 +99,13 @@ pub(crate) fn run(arguments: &ExchangeArguments) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let folder = std::env::temp_dir();
     let history = history_of(arguments.lines.session, arguments.input.path(), &folder)?;
-    let exchange =
-        SimulatedExchange::open(arguments.options(), history, interrupt).map_err(of_exchange)?;
+    let date = match arguments.lines.needs_date() {
+        true => trade_date_of(&mut source, Path::new(arguments.input.name()))?,
+        false => None,
+    };
+    let midnight_ns = date.map(TradeDate::midnight_ns);
+    let options = arguments.options(midnight_ns)?;
+    let exchange = SimulatedExchange::open(options, history, interrupt).map_err(of_exchange)?;
     let mut output = arguments.output.open()?;
     let ready = outcome::ready(arguments, exchange.addresses());
     outcome::write_ready(&ready, format, &mut output)?;
@@ -120,8 +125,9 @@ pub(crate) fn run(arguments: &ExchangeArguments) -> anyhow::Result<Status> {
 }
 
 impl ExchangeArguments {
-    fn options(&self) -> ExchangeOptions {
-        ExchangeOptions {
+    fn options(&self, midnight_ns: Option<u64>) -> anyhow::Result<ExchangeOptions> {
+        let lines = self.lines.options(self.pace, self.input.name(), |_| midnight_ns)?;
+        Ok(ExchangeOptions {
             rerequests: self.rerequest,
             rerequest_faults: self.rerequest_faults.unwrap_or_default(),
             soup: self.soup,
@@ -130,8 +136,8 @@ impl ExchangeArguments {
             glimpse_faults: self.glimpse_faults.unwrap_or_default(),
             wait: self.wait,
             linger: self.linger,
-            ..self.lines.options(self.pace)
-        }
+            ..lines
+        })
     }
 
     fn require_consistent(&self) -> anyhow::Result<()> {

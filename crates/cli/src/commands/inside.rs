@@ -47,10 +47,10 @@ pub(crate) struct InsideArguments {
     input: InputArguments,
 
     #[command(flatten)]
-    span: SpanArguments,
+    symbols: SymbolArguments,
 
     #[command(flatten)]
-    symbols: SymbolArguments,
+    span: SpanArguments,
 
     #[command(flatten)]
     every: EveryArguments,

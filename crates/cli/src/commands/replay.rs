@@ -17,7 +17,7 @@ use nanotape_exchange::{
     transport::{CaptureFormat, CaptureTransport, SocketTransport, Transport},
 };
 use nanotape_feed::DaySource;
-use nanotape_plant::{DamageLog, Pace, TradeDate};
+use nanotape_plant::{DamageLog, Pace, TradeDate, trade_date_of};
 use outcome::{Replayed, ReplayedCapture};
 
 use crate::{
@@ -134,7 +134,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> anyhow::Result<Status> {
     let output = arguments.capture_output()?;
     let mut source = arguments.input.open_on_thread()?;
     let is_capture = source.is_capture()?;
-    let options = arguments.options(is_capture)?;
+    let options = arguments.options(is_capture, &mut source)?;
     let Some((output, format)) = output else {
         let transport = SocketTransport::open(options.interface, options.ttl);
         let transport = transport.map_err(of_exchange)?;
@@ -173,8 +173,17 @@ impl ReplayArguments {
     }
 
     /// The lines, with the default line of a capture.
-    fn options(&self, is_capture: bool) -> anyhow::Result<ExchangeOptions> {
-        let mut options = self.lines.options(self.pace);
+    fn options(&self, is_capture: bool, source: &mut DaySource) -> anyhow::Result<ExchangeOptions> {
+        let name = self.input.name();
+        let mut date = self.date;
+        if date.is_none() && !is_capture && self.lines.needs_date() {
+            date = trade_date_of(source, Path::new(name))?;
+        }
+        let midnight_of = |nanos| match is_capture {
+            true => TradeDate::of_time(nanos).map(TradeDate::midnight_ns),
+            false => date.map(TradeDate::midnight_ns),
+        };
+        let mut options = self.lines.options(self.pace, name, midnight_of)?;
         options.linger = Duration::ZERO;
         if is_capture {
             self.lines.require_no_packets_of_own(self.input.name())?;
@@ -219,6 +228,7 @@ impl ReplayArguments {
                 lines: options.lines,
                 from: options.from,
                 until: options.until,
+                pace_from: options.pace_from,
                 report: options.report,
                 midnight_of: |ns| TradeDate::of_time(ns).map_or(ns, TradeDate::midnight_ns),
             };

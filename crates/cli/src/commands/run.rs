@@ -16,7 +16,6 @@ use nanotape_plant::{
     config::{Compression, EXAMPLE},
     records::{RecordKinds, StopReason},
 };
-use nanotape_types::NanosSinceMidnight;
 
 use crate::{
     input::{GroupArguments, Progress, conclude, require_symbols, warn_of_taint},
@@ -25,6 +24,7 @@ use crate::{
     output::{Format, OutputArguments},
     placement::pin,
     regions::{complain, of_region, of_ring},
+    span::Moment,
     status::{BadData, Status, note, tell},
     symbols::{SymbolArguments, SymbolFilter},
     values::{bytes, count, duration, mode},
@@ -42,7 +42,7 @@ Examples:
   nanotape run --config plant.toml --journal days/equities --snapshots
   nanotape run --input day.gz --date 2019-12-30 --ring equities --wait-for 1
   nanotape run --live --line-a 233.54.12.111:26477 --line-b 233.86.230.111:26477 \\
-      --interface 10.0.0.5 --request-server 10.0.0.9:17777 --ring equities
+      --interface 10.0.0.5 --rerequest 10.0.0.9:17777 --ring equities
 In other terminals:
   nanotape tap equities --symbols AAPL --records bbo    its best prices as they change
   nanotape stat equities                                progress and problems
@@ -80,12 +80,6 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
 
-    #[command(flatten)]
-    groups: GroupArguments,
-
-    #[command(flatten)]
-    live: live::LiveArguments,
-
     /// Name or path of the ring to publish on
     #[arg(long, value_name = "NAME")]
     ring: Option<String>,
@@ -98,95 +92,39 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pace: Option<Pace>,
 
-    /// Publish messages before this time of day at full speed
-    #[arg(long, value_name = "HH:MM")]
-    pace_from: Option<NanosSinceMidnight>,
+    /// Publish messages before this moment at full speed: a time of day (HH:MM[:SS[.nnnnnnnnn]],
+    /// exchange-local), an RFC 3339 time, or @ and nanoseconds since 1970
+    #[arg(long, value_name = "T")]
+    pace_from: Option<Moment>,
 
-    /// Stop at the first message of this time of day or later
-    #[arg(long, value_name = "HH:MM")]
-    until: Option<NanosSinceMidnight>,
+    /// Only before this moment (exclusive): the plant stops there
+    #[arg(long, value_name = "T", alias = "to")]
+    until: Option<Moment>,
+
+    #[command(flatten)]
+    symbols: SymbolArguments,
 
     /// Kinds of records: mbo, bbo, trades, status, definitions, imbalances or all [default: all but
     /// imbalances]
     #[arg(long, value_name = "A,B")]
     records: Option<RecordKinds>,
 
-    #[command(flatten)]
-    symbols: SymbolArguments,
-
-    /// Size of the ring, a power of two [default: that of the existing ring, or 32MiB]
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    capacity: Option<usize>,
-
-    /// Permissions of the ring: 0600 is this user only, 0644 lets all users read [default: 0600]
-    #[arg(long, value_name = "OCTAL", value_parser = mode)]
-    mode: Option<u32>,
-
-    /// Lock the ring in memory
-    #[arg(long)]
-    lock: bool,
-
-    /// Use huge pages if available
-    #[arg(long)]
-    huge_pages: bool,
-
-    /// Replace an existing ring with an empty one, unless its writer is alive
-    #[arg(long)]
-    replace: bool,
-
     /// Record everything in the journal in this folder
     #[arg(long, value_name = "DIR")]
     journal: Option<PathBuf>,
-
-    /// Run the recorder on this processor only
-    #[arg(long, value_name = "N")]
-    journal_cpu: Option<u32>,
 
     /// Also write snapshots of the books beside the journal, in one more process
     #[arg(long)]
     snapshots: bool,
 
-    /// Write the snapshots on this processor only
-    #[arg(long, value_name = "N")]
-    snapshot_cpu: Option<u32>,
-
-    /// Compress while recording: never, or rolled (segments after their roll, and snapshots)
-    #[arg(long, value_name = "WHAT")]
-    journal_compress: Option<Compression>,
-
-    /// Remove the oldest segments of the journal until all files together have at most BYTES
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    journal_keep: Option<usize>,
-
-    /// Remove segments of the journal whose records are all older than AGE (30d)
-    #[arg(long, value_name = "AGE", value_parser = duration)]
-    journal_older_than: Option<Duration>,
-
-    /// Never wait for the recorder
-    #[arg(long)]
-    no_wait: bool,
-
-    /// Run on this processor only
-    #[arg(long, value_name = "N")]
-    cpu: Option<u32>,
-
-    /// Live orders to allocate memory for at the start [default: from the size of the file]
-    #[arg(long, value_name = "N", alias = "orders", value_parser = count::<usize>(..))]
-    live_orders: Option<usize>,
-
-    /// Spans to keep in memory for `nanotape trace`, a power of two; 0: none [default: 65536]
-    #[arg(long, value_name = "N", value_parser = count::<usize>(..))]
-    trace_spans: Option<usize>,
-
-    /// Ask the kernel for the cause of each message that takes longer, while the sites kernel.* are
-    /// on [default: 5us]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    trace_ask_above: Option<Duration>,
-
     /// Wait for N named followers (nanotape tap --name NAME, nanotape journal record --name NAME)
     /// before the first record, and whenever one of them is half a ring behind
     #[arg(long, value_name = "N")]
     wait_for: Option<usize>,
+
+    /// Never wait for the recorder
+    #[arg(long)]
+    no_wait: bool,
 
     /// Read the configuration from FILE
     #[arg(long, value_name = "FILE")]
@@ -198,6 +136,70 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     output: OutputArguments,
+
+    #[command(flatten)]
+    groups: GroupArguments,
+
+    /// Compress while recording: never, or rolled (segments after their roll, and snapshots)
+    #[arg(help_heading = "Journal", long, value_name = "WHAT")]
+    journal_compress: Option<Compression>,
+
+    /// Remove the oldest segments of the journal until all files together have at most BYTES
+    #[arg(help_heading = "Journal", long, value_name = "BYTES", value_parser = bytes)]
+    journal_keep: Option<usize>,
+
+    /// Remove segments of the journal whose records are all older than AGE (30d)
+    #[arg(help_heading = "Journal", long, value_name = "AGE", value_parser = duration)]
+    journal_older_than: Option<Duration>,
+
+    /// Size of the ring, a power of two [default: that of the existing ring, or 32MiB]
+    #[arg(help_heading = "Ring", long, value_name = "BYTES", value_parser = bytes)]
+    capacity: Option<usize>,
+
+    /// Permissions of the ring: 0600 is this user only, 0644 lets all users read [default: 0600]
+    #[arg(help_heading = "Ring", long, value_name = "OCTAL", value_parser = mode)]
+    mode: Option<u32>,
+
+    /// Lock the ring in memory
+    #[arg(help_heading = "Ring", long)]
+    lock: bool,
+
+    /// Use huge pages if available
+    #[arg(help_heading = "Ring", long)]
+    huge_pages: bool,
+
+    /// Replace an existing ring with an empty one, unless its writer is alive
+    #[arg(help_heading = "Ring", long)]
+    replace: bool,
+
+    /// Run on this processor only
+    #[arg(help_heading = "Processors and memory", long, value_name = "N")]
+    cpu: Option<u32>,
+
+    /// Run the recorder on this processor only
+    #[arg(help_heading = "Processors and memory", long, value_name = "N")]
+    journal_cpu: Option<u32>,
+
+    /// Write the snapshots on this processor only
+    #[arg(help_heading = "Processors and memory", long, value_name = "N")]
+    snapshot_cpu: Option<u32>,
+
+    /// Live orders to allocate memory for at the start [default: from the size of the file]
+    #[arg(help_heading = "Processors and memory",
+        long, value_name = "N", alias = "orders", value_parser = count::<usize>(..))]
+    live_orders: Option<usize>,
+
+    /// Spans to keep in memory for `nanotape trace`, a power of two; 0: none [default: 65536]
+    #[arg(help_heading = "Spans", long, value_name = "N", value_parser = count::<usize>(..))]
+    trace_spans: Option<usize>,
+
+    /// Ask the kernel for the cause of each message that takes longer, while the sites kernel.* are
+    /// on [default: 5us]
+    #[arg(help_heading = "Spans", long, value_name = "TIME", value_parser = duration)]
+    trace_ask_above: Option<Duration>,
+
+    #[command(flatten)]
+    live: live::LiveArguments,
 }
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {

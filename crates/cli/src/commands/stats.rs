@@ -49,10 +49,10 @@ pub(crate) struct StatsArguments {
     input: InputArguments,
 
     #[command(flatten)]
-    span: SpanArguments,
+    symbols: SymbolArguments,
 
     #[command(flatten)]
-    symbols: SymbolArguments,
+    span: SpanArguments,
 
     /// Only the N busiest stocks [default: 20 in text, all otherwise]
     #[arg(long, value_name = "N", value_parser = crate::values::count::<usize>(..))]

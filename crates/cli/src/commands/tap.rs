@@ -148,74 +148,76 @@ pub(crate) struct TapArguments {
     #[arg(long, value_name = "T", alias = "to")]
     until: Option<Moment>,
 
-    /// Run of a plant in a journal or DBN file: a number from 1, or last [default: last]
-    #[arg(long, value_name = "N")]
-    run: Option<RunChoice>,
-
-    /// Trade date of a day file whose name has none, as in 2019-12-30
-    #[arg(long, value_name = "DATE")]
-    date: Option<TradeDate>,
-
-    #[command(flatten)]
-    groups: GroupArguments,
-
-    /// Where to continue after a loss [default: halfway]
-    #[arg(long, value_enum)]
-    rejoin: Option<WhereToRejoin>,
-
-    /// Read what was overwritten from the journal in this folder, which records the ring
-    #[arg(long, value_name = "JOURNAL")]
-    heal: Option<PathBuf>,
-
-    /// Wait up to SECONDS for a recorder that is behind or was killed
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds,
-        requires = "heal")]
-    heal_wait: Duration,
-
-    /// Start with the books of the run: the last snapshot in the journal, and all records since
-    #[arg(long)]
-    whole: bool,
-
-    /// Name under which a plant with --wait-for waits for this tap: 1 to 100 letters, digits, dots,
-    /// dashes or underscores
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["heal", "whole"])]
-    name: Option<String>,
+    /// Stop after N records
+    #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(1..))]
+    count: Option<u64>,
 
     /// Wait up to SECONDS for the plant to start
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     wait: Duration,
 
-    /// Stop after N records
-    #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(1..))]
-    count: Option<u64>,
+    #[command(flatten)]
+    output: OutputArguments<TapFormat>,
+
+    /// Read what was overwritten from the journal in this folder, which records the ring
+    #[arg(help_heading = "Losses and restarts", long, value_name = "JOURNAL")]
+    heal: Option<PathBuf>,
+
+    /// Wait up to SECONDS for a recorder that is behind or was killed
+    #[arg(help_heading = "Losses and restarts",
+        long, value_name = "SECONDS", default_value = "10", value_parser = seconds,
+        requires = "heal")]
+    heal_wait: Duration,
+
+    /// Start with the books of the run: the last snapshot in the journal, and all records since
+    #[arg(help_heading = "Losses and restarts", long)]
+    whole: bool,
+
+    /// Name under which a plant with --wait-for waits for this tap: 1 to 100 letters, digits, dots,
+    /// dashes or underscores
+    #[arg(help_heading = "Losses and restarts",
+        long, value_name = "NAME", conflicts_with_all = ["heal", "whole"])]
+    name: Option<String>,
+
+    /// Where to continue after a loss [default: halfway]
+    #[arg(help_heading = "Losses and restarts", long, value_enum)]
+    rejoin: Option<WhereToRejoin>,
 
     /// When the plant ends, continue with the next plant on this ring
-    #[arg(long)]
+    #[arg(help_heading = "Losses and restarts", long)]
     through_restarts: bool,
 
     /// End with status 1 if a record was lost
-    #[arg(long)]
+    #[arg(help_heading = "Losses and restarts", long)]
     fail_on_loss: bool,
 
     /// End with status 1 at the first record that was lost, or book of a selected stock that is
     /// unreliable (tainted), and leave no output file
-    #[arg(long, conflicts_with = "fail_on_loss")]
+    #[arg(help_heading = "Losses and restarts", long, conflicts_with = "fail_on_loss")]
     strict: bool,
 
     /// Compare the digest of everything that was read with that of the plant at its stop
-    #[arg(long)]
+    #[arg(help_heading = "Losses and restarts", long)]
     check_digest: bool,
 
     /// The receive time of records: that of the plant, or the exchange's time, for replays
-    #[arg(long, value_name = "TIME", value_enum, default_value_t)]
+    #[arg(help_heading = "DBN files", long, value_name = "TIME", value_enum, default_value_t)]
     ts_recv: TsRecv,
 
     /// In a DBN file of one kind of record, write losses and notices too: then it has no schema
-    #[arg(long)]
+    #[arg(help_heading = "DBN files", long)]
     notices: bool,
 
+    /// Run of a plant in a journal or DBN file: a number from 1, or last [default: last]
+    #[arg(help_heading = "Input", long, value_name = "N")]
+    run: Option<RunChoice>,
+
+    /// Trade date of a day file whose name has none, as in 2019-12-30
+    #[arg(help_heading = "Input", long, value_name = "DATE")]
+    date: Option<TradeDate>,
+
     #[command(flatten)]
-    output: OutputArguments<TapFormat>,
+    groups: GroupArguments,
 }
 
 /// `--ts-recv`.

@@ -55,10 +55,10 @@ pub(crate) struct TradesArguments {
     input: InputArguments,
 
     #[command(flatten)]
-    span: SpanArguments,
+    symbols: SymbolArguments,
 
     #[command(flatten)]
-    symbols: SymbolArguments,
+    span: SpanArguments,
 
     #[command(flatten)]
     time: TimeArguments,

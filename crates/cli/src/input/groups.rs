@@ -9,7 +9,7 @@ use nanotape_feed::{DaySource, Group};
 pub(crate) struct GroupArguments {
     /// Read only datagrams of a capture to this destination, with or without a port; can be
     /// repeated [default: the destinations of the first MoldUDP64 session]
-    #[arg(long = "group", value_name = "IP[:PORT]")]
+    #[arg(help_heading = "Input", long = "group", value_name = "IP[:PORT]")]
     pub(crate) groups: Vec<Group>,
 }
 

@@ -18,7 +18,7 @@ const TINY: [&str; 10] = [
     "5000",
     "--syncs",
     "20",
-    "--segment-bytes",
+    "--segment",
     "64KiB",
     "--format",
     "json",
@@ -183,7 +183,7 @@ fn journals_go_where_they_are_told_and_are_removed() {
 fn what_makes_no_sense_is_a_usage_error_with_a_reason() {
     for (arguments, said) in [
         (&["--only", "append/74"][..], "no row is named append/74 or starts with it"),
-        (&["--segment-bytes", "65537"], "expected a multiple of 4096 bytes"),
+        (&["--segment", "65537"], "expected a multiple of 4096 bytes"),
         (&["--cpus", "0"], "two processors, like 2,3"),
         (&["--cpus", "0,100000"], "processor 100000 is not among those allowed"),
         (&["--folder", "/nowhere/at/all"], "/nowhere/at/all"),

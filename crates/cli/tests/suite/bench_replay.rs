@@ -164,7 +164,7 @@ fn wrong_usage_and_damaged_files_are_refused() {
     for (arguments, said) in [
         (vec!["--only", "backbone"], "no row is named backbone; use one of plant, plant-tap, "),
         (vec!["--moments", "0"], "--moments"),
-        (vec!["--segment-bytes", "4097"], "a multiple of 4096 bytes"),
+        (vec!["--segment", "4097"], "a multiple of 4096 bytes"),
         (vec!["--folder", &missing], "missing"),
         (vec!["--folder", &day], "not a folder"),
         (vec!["--cpus", "0,9999"], "processor 9999 is not among those allowed"),

@@ -307,7 +307,7 @@ fn wrong_usage_and_missing_things_are_told_apart() {
     }
 }
 
-/// A type that no message has is not an empty answer without a word.
+/// A type that no message has is reported, and not answered with nothing.
 #[test]
 fn a_selected_type_that_no_message_has_is_reported() {
     let folder = Folder::new("no-type");

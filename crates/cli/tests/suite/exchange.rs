@@ -206,7 +206,7 @@ fn faults_on_both_lines_are_counted_and_re_requests_make_the_day_whole() {
     assert!(count(&summary, "rerequest_dropped") > 0);
 }
 
-/// A paced day waits from 03:00 to 04:00 of the exchange: half a minute and then five minutes at 10x.
+/// A paced day waits from 03:00 to 04:00 of the exchange: half a minute, then five, at 10x.
 #[test]
 fn a_long_wait_for_the_next_packet_is_reported() {
     let folder = Folder::new("exchange-wait");

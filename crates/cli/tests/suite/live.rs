@@ -56,7 +56,7 @@ fn a_plant_of_two_faulty_lines_publishes_what_a_plant_of_the_day_publishes() {
 const BOTH: &str = r#"
 program=$1 ring=$2 day=$3 folder=$4
 "$program" run --live --line-a 239.77.2.1:5001 --line-b 232.77.2.2:5001 --interface 127.0.0.1 \
-    --source-b 127.0.0.1 --request-server 127.0.0.1:5003 --join start --date 2019-12-30 --capacity 64MiB \
+    --source-b 127.0.0.1 --rerequest 127.0.0.1:5003 --join start --date 2019-12-30 --capacity 64MiB \
     --ring "$ring" --format json >"$folder/plant.json" 2>"$folder/plant.log" &
 plant=$!
 tries=0

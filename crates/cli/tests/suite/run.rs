@@ -360,8 +360,8 @@ fn wrong_usage_is_one_line_and_status_2() {
         ("--line-a", "239.1.1.1", port),
         ("--line-b", "239.1.1.1", port),
         ("--line-a", "239.1.1.1:0", "expected an IPv4 address and a port"),
-        ("--request-server", "239.1.1.1", port),
-        ("--snapshot-server", "239.1.1.1", port),
+        ("--rerequest", "239.1.1.1", port),
+        ("--glimpse", "239.1.1.1", port),
         ("--interface", "eth0", ip),
         ("--source-a", "eth0", ip),
     ] {

@@ -115,7 +115,7 @@ fn check_tap(tap: &mut Running) {
     assert!(complained.contains("the digest of the records is that of the plant"), "{complained}");
 }
 
-/// With `-q`, what a plant waits for and who joined is not printed; that a follower failed is.
+/// With `-q`, what a plant waits for is not printed; the failure of a follower is.
 #[test]
 fn a_quiet_plant_reports_problems_only() {
     let held = Held::new("wait-for-quiet", 100_000);

@@ -15,7 +15,7 @@ pub struct JournalConfig {
     /// The folder; created if missing.
     pub dir: PathBuf,
     /// Bytes of a segment.
-    #[serde(deserialize_with = "size")]
+    #[serde(deserialize_with = "size", rename = "segment", alias = "segment_bytes")]
     pub segment_bytes: usize,
     /// When a new segment begins before the last one is full.
     #[serde(deserialize_with = "roll")]
@@ -24,7 +24,7 @@ pub struct JournalConfig {
     #[serde(deserialize_with = "sync")]
     pub sync: SyncPolicy,
     /// Bytes ahead of the appender to bring into memory.
-    #[serde(deserialize_with = "size")]
+    #[serde(deserialize_with = "size", rename = "ahead", alias = "ahead_bytes")]
     pub ahead_bytes: usize,
     /// Whether segments in /dev/shm are in small pages.
     pub small_pages: bool,

@@ -43,30 +43,32 @@ pub struct LiveConfig {
     #[serde(deserialize_with = "ip_if_there")]
     pub source_b: Option<Ipv4Addr>,
     /// The re-request server.
-    #[serde(deserialize_with = "address_if_there")]
-    pub request_server: Option<SocketAddrV4>,
+    #[serde(deserialize_with = "address_if_there", alias = "request_server")]
+    pub rerequest: Option<SocketAddrV4>,
     /// How long an answer of the re-request server may take.
-    #[serde(deserialize_with = "duration")]
-    pub request_timeout: Duration,
+    #[serde(deserialize_with = "duration", alias = "request_timeout")]
+    pub rerequest_timeout: Duration,
     /// How often a request without an answer is repeated.
-    pub request_retries: u32,
+    #[serde(alias = "request_retries")]
+    pub rerequest_retries: u32,
     /// The GLIMPSE server.
-    #[serde(deserialize_with = "address_if_there")]
-    pub snapshot_server: Option<SocketAddrV4>,
+    #[serde(deserialize_with = "address_if_there", alias = "snapshot_server")]
+    pub glimpse: Option<SocketAddrV4>,
     /// The username at the GLIMPSE server, up to 6 characters.
-    #[serde(deserialize_with = "short_text::<_, 6>")]
-    pub snapshot_username: Alpha<6>,
+    #[serde(deserialize_with = "short_text::<_, 6>", alias = "snapshot_username")]
+    pub glimpse_username: Alpha<6>,
     /// The password at the GLIMPSE server, up to 10 characters.
-    #[serde(deserialize_with = "short_text::<_, 10>")]
-    pub snapshot_password: Alpha<10>,
+    #[serde(deserialize_with = "short_text::<_, 10>", alias = "snapshot_password")]
+    pub glimpse_password: Alpha<10>,
     /// How long a snapshot may take.
-    #[serde(deserialize_with = "duration")]
-    pub snapshot_timeout: Duration,
+    #[serde(deserialize_with = "duration", alias = "snapshot_timeout")]
+    pub glimpse_timeout: Duration,
     /// How often a snapshot is tried before the loss is accepted.
-    pub snapshot_attempts: u32,
+    #[serde(alias = "snapshot_attempts")]
+    pub glimpse_attempts: u32,
     /// After an accepted loss, the time until the next try.
-    #[serde(deserialize_with = "duration")]
-    pub snapshot_retry_after: Duration,
+    #[serde(deserialize_with = "duration", alias = "snapshot_retry_after")]
+    pub glimpse_retry_after: Duration,
     /// Where the session is joined if it has begun before.
     #[serde(deserialize_with = "parsed")]
     pub join: JoinChoice,
@@ -74,7 +76,7 @@ pub struct LiveConfig {
     #[serde(deserialize_with = "duration")]
     pub hold: Duration,
     /// The size of the kernel's receive buffer of each line to request.
-    #[serde(deserialize_with = "size")]
+    #[serde(deserialize_with = "size", rename = "buffer", alias = "buffer_bytes")]
     pub buffer_bytes: usize,
     /// Whether to poll the sockets without pause, which takes a processor of its own.
     pub spin: bool,
@@ -102,15 +104,15 @@ impl Default for LiveConfig {
             interface_b: None,
             source_a: None,
             source_b: None,
-            request_server: None,
-            request_timeout: Duration::from_nanos(RequestSettings::default().timeout_ns),
-            request_retries: RequestSettings::default().retries,
-            snapshot_server: None,
-            snapshot_username: Alpha::new([b' '; 6]),
-            snapshot_password: Alpha::new([b' '; 10]),
-            snapshot_timeout: Duration::from_nanos(SnapshotSettings::default().timeout_ns),
-            snapshot_attempts: SnapshotSettings::default().attempts,
-            snapshot_retry_after: Duration::from_nanos(SnapshotSettings::default().retry_after_ns),
+            rerequest: None,
+            rerequest_timeout: Duration::from_nanos(RequestSettings::default().timeout_ns),
+            rerequest_retries: RequestSettings::default().retries,
+            glimpse: None,
+            glimpse_username: Alpha::new([b' '; 6]),
+            glimpse_password: Alpha::new([b' '; 10]),
+            glimpse_timeout: Duration::from_nanos(SnapshotSettings::default().timeout_ns),
+            glimpse_attempts: SnapshotSettings::default().attempts,
+            glimpse_retry_after: Duration::from_nanos(SnapshotSettings::default().retry_after_ns),
             join: JoinChoice::Here,
             hold: Duration::from_millis(2),
             buffer_bytes: 32 << 20,
@@ -135,28 +137,28 @@ impl LiveConfig {
     /// The settings of the session: a recovery without a server is left out.
     pub(crate) fn settings(&self) -> SessionSettings {
         let requests = RequestSettings {
-            timeout_ns: nanos(self.request_timeout),
-            retries: self.request_retries,
+            timeout_ns: nanos(self.rerequest_timeout),
+            retries: self.rerequest_retries,
             ..RequestSettings::default()
         };
         let snapshots = SnapshotSettings {
-            timeout_ns: nanos(self.snapshot_timeout),
-            attempts: self.snapshot_attempts,
-            retry_after_ns: nanos(self.snapshot_retry_after),
+            timeout_ns: nanos(self.glimpse_timeout),
+            attempts: self.glimpse_attempts,
+            retry_after_ns: nanos(self.glimpse_retry_after),
         };
         SessionSettings {
             lines: self.lines().len(),
             join: self.join.into(),
             hold_ns: nanos(self.hold),
-            requests: self.request_server.map(|_| requests),
-            snapshots: self.snapshot_server.map(|_| snapshots),
+            requests: self.rerequest.map(|_| requests),
+            snapshots: self.glimpse.map(|_| snapshots),
             ..SessionSettings::default()
         }
     }
 
     /// The login at the GLIMPSE server.
     pub(crate) fn snapshot_login(&self) -> ClientOptions {
-        let (username, password) = (self.snapshot_username, self.snapshot_password);
+        let (username, password) = (self.glimpse_username, self.glimpse_password);
         ClientOptions { username, password, ..ClientOptions::default() }
     }
 }

@@ -16,6 +16,7 @@ use super::{
     report::Report,
     workers::Workers,
 };
+use crate::span::MomentOf as _;
 
 /// A live window that only one feed has passed is closed after this time.
 const PATIENCE: Duration = Duration::from_secs(5);

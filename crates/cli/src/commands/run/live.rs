@@ -45,12 +45,12 @@ pub(super) struct LiveArguments {
     source_b: Option<Ipv4Addr>,
 
     /// Re-request server that sends missing messages again
-    #[arg(long, value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
-    request_server: Option<SocketAddrV4>,
+    #[arg(long, alias = "request-server", value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
+    rerequest: Option<SocketAddrV4>,
 
     /// GLIMPSE server that sends a snapshot of the books if messages are lost
-    #[arg(long, value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
-    snapshot_server: Option<SocketAddrV4>,
+    #[arg(long, alias = "snapshot-server", value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
+    glimpse: Option<SocketAddrV4>,
 
     /// Where to join a session that has begun before: here with the first packet, start with
     /// message 1 from the re-request server, snapshot with a GLIMPSE snapshot [default: here]
@@ -81,8 +81,8 @@ impl LiveArguments {
         live.interface = self.interface.unwrap_or(live.interface);
         live.source_a = self.source_a.or(live.source_a);
         live.source_b = self.source_b.or(live.source_b);
-        live.request_server = self.request_server.or(live.request_server);
-        live.snapshot_server = self.snapshot_server.or(live.snapshot_server);
+        live.rerequest = self.rerequest.or(live.rerequest);
+        live.glimpse = self.glimpse.or(live.glimpse);
         live.join = self.join.unwrap_or(live.join);
         live.spin |= self.spin;
         if let Some(folder) = &self.keep {
@@ -97,13 +97,11 @@ pub(super) fn require_line(input: &InputConfig) -> anyhow::Result<()> {
         Some(live) if live.lines().is_empty() => {
             bail!("no line given: use --line-a IP:PORT, or line_a in [input.live]")
         }
-        Some(live) if live.join == JoinChoice::Snapshot && live.snapshot_server.is_none() => {
-            bail!(
-                "--join snapshot needs --snapshot-server IP:PORT, or snapshot_server in [input.live]"
-            )
+        Some(live) if live.join == JoinChoice::Snapshot && live.glimpse.is_none() => {
+            bail!("--join snapshot needs --glimpse IP:PORT, or glimpse in [input.live]")
         }
-        Some(live) if live.join == JoinChoice::Start && live.request_server.is_none() => {
-            bail!("--join start needs --request-server IP:PORT, or request_server in [input.live]")
+        Some(live) if live.join == JoinChoice::Start && live.rerequest.is_none() => {
+            bail!("--join start needs --rerequest IP:PORT, or rerequest in [input.live]")
         }
         _ => Ok(()),
     }

@@ -46,37 +46,37 @@ pub(crate) struct ConvertArguments {
     input: String,
 
     #[command(flatten)]
-    span: SpanArguments,
-
-    #[command(flatten)]
     symbols: SymbolArguments,
 
     /// Only these kinds: mbo, bbo, trades, status, definitions, imbalances, or all
     #[arg(long, value_name = "A,B", default_value = "all")]
     records: RecordKinds,
 
+    #[command(flatten)]
+    span: SpanArguments,
+
+    #[command(flatten)]
+    output: OutputArguments<TapFormat>,
+
     /// Run of a plant in a journal or DBN file: a number from 1, or last [default: last]
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = "Input", long, value_name = "N")]
     run: Option<RunChoice>,
 
     /// Trade date of a day file whose name has none, as in 2019-12-30
-    #[arg(long, value_name = "DATE")]
+    #[arg(help_heading = "Input", long, value_name = "DATE")]
     date: Option<TradeDate>,
 
     #[command(flatten)]
     groups: GroupArguments,
 
-    /// The receive time of records [default: event for a day file, otherwise receive]
-    #[arg(long, value_name = "TIME", value_enum)]
-    ts_recv: Option<TsRecv>,
-
     /// If a part of the input is missing, or a book of a selected stock is unreliable: status 1,
     /// and no output file
-    #[arg(long)]
+    #[arg(help_heading = "Input", long)]
     strict: bool,
 
-    #[command(flatten)]
-    output: OutputArguments<TapFormat>,
+    /// The receive time of records [default: event for a day file, otherwise receive]
+    #[arg(help_heading = "Input", long, value_name = "TIME", value_enum)]
+    ts_recv: Option<TsRecv>,
 }
 
 pub(crate) fn run(arguments: &ConvertArguments) -> anyhow::Result<Status> {

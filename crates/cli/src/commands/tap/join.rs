@@ -17,7 +17,7 @@ use crate::{
     input::of_dbn,
     journals::of_journal,
     regions::{of_read, of_region, of_ring, within},
-    span::Moment,
+    span::{Moment, MomentOf as _},
     status::{BadData, tell},
 };
 use nanotape_tape::ShutdownFlag;

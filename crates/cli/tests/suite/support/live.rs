@@ -47,13 +47,13 @@ impl Plant {
         arguments.extend(["--capacity", "64MiB"]);
         arguments.extend(options);
         if options.contains(&"start") {
-            arguments.extend(["--request-server", &server]);
+            arguments.extend(["--rerequest", &server]);
         }
         let glimpse = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let glimpse = glimpse.local_addr().unwrap().to_string();
         if options.contains(&SNAPSHOTS) {
             arguments.retain(|option| *option != SNAPSHOTS);
-            arguments.extend(["--snapshot-server", &glimpse]);
+            arguments.extend(["--glimpse", &glimpse]);
         }
         let running = Running::start(&arguments);
         Self { running, ring, lines: [a, b], server, glimpse }
