@@ -144,7 +144,7 @@ fn what_makes_no_sense_is_a_usage_error_with_a_reason() {
     for (arguments, said) in [
         (&["--only", "stream,slots/none"][..], "no row is named slots/none or starts with it"),
         (&["--seconds", "1", "--messages", "1000"], "--messages"),
-        (&["--capacity", "3MiB"], "expected a power of two bytes"),
+        (&["--capacity", "3MiB"], ", such as 2MiB or 4MiB"),
         (
             &["--capacity", "4KiB"],
             "holds 32 messages of 73 bytes; a measurement needs at least 256",
