@@ -14,7 +14,7 @@ use nanotape_delay::{
     GpuXcorr, Job, NoEstimate, Padding, Series, Signal, Weighting, Window, Xcorr, XcorrSettings,
     share,
 };
-use nanotape_harness::{Random, Scratch, skipped};
+use nanotape_harness::{Bounded as _, Random, Scratch, skipped};
 
 /// Set in the processes with an emulated device.
 const EMULATED: &str = "NANOTAPE_EMULATED_GPU";
@@ -215,7 +215,7 @@ fn with_emulated(folder: &Scratch, tests: &[&str], variables: &[(&str, &str)]) -
         .env("NANOTAPE_REQUIRE_GPU", "1")
         .env(EMULATED, "1")
         .envs(variables.iter().copied())
-        .output()
+        .bounded_output()
         .expect("it runs again");
     let text = [&ran.stdout, &ran.stderr].map(|text| String::from_utf8_lossy(text));
     assert!(ran.status.success(), "{}\n{}", text[0], text[1]);
@@ -233,7 +233,7 @@ fn the_same_holds_on_an_emulated_device() {
     let library = folder.path().join("libcuda.so.1");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/emulated/device.cpp");
     let options = ["-std=c++17", "-O2", "-shared", "-fPIC", "-o"];
-    let compiled = Command::new("c++").args(options).arg(&library).arg(source).output();
+    let compiled = Command::new("c++").args(options).arg(&library).arg(source).bounded_output();
     let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) => return skipped(format_args!("no C++ compiler: {error}")),

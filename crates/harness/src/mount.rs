@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use crate::{Scratch, skipped};
+use crate::{Bounded as _, Scratch, skipped};
 
 /// A mounted file system. Dropping the value unmounts it.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ impl Mount {
         let scratch = Scratch::folder(kind);
         let mut mount = Command::new("mount");
         mount.args(["-t", kind, "-o", options, "none"]).arg(scratch.path());
-        match mount.output() {
+        match mount.bounded_output() {
             Ok(output) if output.status.success() => Some(Self(scratch)),
             outcome => {
                 skipped(format!("{kind} with {options} cannot be mounted here: {outcome:?}"));
@@ -32,6 +32,6 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.path()).status();
+        let _ = Command::new("umount").arg(self.path()).bounded_status();
     }
 }

@@ -8,15 +8,16 @@
 //! ```
 
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
-    os::unix::process::ExitStatusExt as _,
+    fs::Permissions,
+    io::{BufReader, Write as _},
+    os::unix::{fs::PermissionsExt as _, process::ExitStatusExt as _},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
 };
 
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 
-use crate::{Scratch, eventually};
+use crate::{Bounded as _, BoundedChild as _, Scratch, eventually, line_of};
 
 const ROLE: &str = "NANOTAPE_TEST_ROLE";
 const PATH: &str = "NANOTAPE_TEST_PATH";
@@ -95,14 +96,17 @@ impl Task {
 /// process that another thread starts meanwhile would inherit the open file.
 pub fn copy_for_all_users(program: &Path) -> Scratch {
     let copy = Scratch::new("program").open_to_all_users();
-    let copied = Command::new("cp").arg(program).arg(copy.path()).status();
+    let copied = Command::new("cp").arg(program).arg(copy.path()).bounded_status();
     assert!(copied.expect("cp can be started").success());
+    // The umask may be strict.
+    let all = Permissions::from_mode(0o755);
+    std::fs::set_permissions(copy.path(), all).expect("the copy is this user's");
     copy
 }
 
 /// Runs a process to its end. False if SIGKILL ended it; any other failure panics.
 pub fn survives(mut command: Command) -> bool {
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
+    let status = command.stdout(Stdio::null()).bounded_status();
     let status = status.expect("the process can be started");
     if status.success() {
         return true;
@@ -142,8 +146,9 @@ impl Peer {
     /// Waits for its next message; `None` if it ended.
     pub fn hear_or_end(&mut self) -> Option<String> {
         loop {
-            let mut line = String::new();
-            if self.output.read_line(&mut line).expect("its output is text") == 0 {
+            let what = "the next message of a process";
+            let line = line_of(&mut self.output, what).expect("its output is text");
+            if line.is_empty() {
                 return None;
             }
             if let Some((_, said)) = line.split_once(SAYS) {
@@ -181,7 +186,7 @@ impl Peer {
     /// Closes its input and waits for its end.
     pub fn end(&mut self) -> ExitStatus {
         self.input = None;
-        self.process.wait().expect("it is a child of this process")
+        self.process.bounded_wait("a process with a role")
     }
 
     /// Kills it at any point of its work.

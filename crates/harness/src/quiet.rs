@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::{Task, skipped};
+use crate::{Bounded as _, Task, skipped};
 
 /// The system's allocator with a counter per thread. A test program that counts installs it:
 ///
@@ -68,7 +68,7 @@ pub fn check_without_system_calls(test: &str, prepare: impl Fn(&mut Command)) {
     let end_of = |role: &str| -> Output {
         let mut command = Task { role: role.to_owned(), ..Task::default() }.command(test);
         prepare(&mut command);
-        command.output().expect("the process can be started")
+        command.bounded_output().expect("the process can be started")
     };
     let good = end_of("good");
     let said = String::from_utf8_lossy(&good.stdout);

@@ -8,6 +8,9 @@ use std::{
 
 use tempfile::{Builder, TempDir};
 
+/// What the tests that run at the same time need of `/dev/shm`.
+const LARGE_BYTES: u64 = 1 << 30;
+
 /// A unique path. Dropping the value removes it and everything beside it.
 #[derive(Debug)]
 pub struct Scratch {
@@ -17,18 +20,18 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A path with this last part, at which nothing exists: in memory if the machine has
-    /// `/dev/shm`, else among temporary files.
+    /// A path with this last part, at which nothing exists, in the [`memory_folder`].
     pub fn new(name: &str) -> Self {
-        let memory = Path::new("/dev/shm");
-        let temporary = std::env::temp_dir();
-        Self::below(if memory.is_dir() { memory } else { &temporary }, name)
+        Self::below(&memory_folder(), name)
     }
 
-    /// [`Scratch::new`] on the disk of the build, for behaviour that memory does not have.
+    /// [`Scratch::new`] on the disk of the build, for behaviour that memory does not have. If only
+    /// another user can write there, on the disk of `/var/tmp`.
     pub fn on_disk(name: &str) -> Self {
         let program = std::env::current_exe().expect("a test program has a path");
-        Self::below(program.parent().expect("a program is in a folder"), name)
+        let folder = program.parent().expect("a program is in a folder");
+        let is_writable = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();
+        Self::below(if is_writable { folder } else { Path::new("/var/tmp") }, name)
     }
 
     /// An empty folder with this name, among temporary files.
@@ -73,6 +76,15 @@ impl Scratch {
         let _ = std::fs::remove_file(&self.path);
         let _ = std::fs::remove_dir_all(&self.path);
     }
+}
+
+/// `/dev/shm`, or the folder of temporary files if the machine has none or a small one. Containers
+/// have one of 64 MB.
+pub fn memory_folder() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let is_large = rustix::fs::statvfs(memory)
+        .is_ok_and(|memory| memory.f_blocks * memory.f_frsize >= LARGE_BYTES);
+    if is_large { memory.to_owned() } else { std::env::temp_dir() }
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ mod tests {
     fn every_event_is_opened_or_absent_with_a_reason() {
         let counters = match Counters::open() {
             Ok(counters) => counters,
-            Err(reason) => return eprintln!("SKIPPED: {reason}"),
+            Err(reason) => return nanotape_harness::skipped(reason),
         };
         let opened: usize = counters.bundles.iter().map(Bundle::len).sum();
         assert_eq!(opened + counters.absent.len(), Event::ALL.len());
@@ -159,7 +159,7 @@ mod tests {
         let mut counters = Counters { bundles: vec![], absent: vec![], before: vec![] };
         counters.add(&[Event::PageFaults, Event::Slots, Event::PageFaults]);
         if counters.bundles.is_empty() {
-            return eprintln!("SKIPPED: {:?}", counters.absent);
+            return nanotape_harness::skipped(format_args!("{:?}", counters.absent));
         }
         assert_eq!(counters.bundles.iter().map(Bundle::len).sum::<usize>(), 2);
         assert!(matches!(counters.absent[..], [(Event::Slots, _)]));

@@ -285,7 +285,7 @@ mod tests {
             PlacementRequest { pin: Pin::Last, real_time_priority: Some(10), lock_memory: false };
         let placement = Placement::apply(&request);
         if let [refusal, ..] = placement.refused() {
-            eprintln!("SKIPPED: {refusal}");
+            nanotape_harness::skipped(refusal);
             return;
         }
         let placed = Class::RealTime {

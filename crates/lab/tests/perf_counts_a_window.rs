@@ -4,7 +4,7 @@
 
 use std::{fs, hint::black_box};
 
-use nanotape_harness::Scratch;
+use nanotape_harness::{Scratch, skipped};
 use nanotape_lab::perf_program::{Findings, Mode, PerfProgram, PerfUnavailable};
 
 const PAGE: usize = 4096;
@@ -32,10 +32,10 @@ fn count_of(text: &str, event: &str) -> Option<f64> {
     line.split_whitespace().next()?.replace(',', "").parse().ok()
 }
 
-fn skipped(error: &PerfUnavailable) -> bool {
+fn cannot_run(error: &PerfUnavailable) -> bool {
     let skip = matches!(error, PerfUnavailable::Missing | PerfUnavailable::Refused { .. });
     if skip {
-        eprintln!("SKIPPED: {error}");
+        skipped(error);
     }
     skip
 }
@@ -44,7 +44,7 @@ fn skipped(error: &PerfUnavailable) -> bool {
 fn only_the_enabled_window_is_counted_and_sampled() {
     let mut perf = match PerfProgram::attach(Mode::Stat, &["task-clock", "page-faults"]) {
         Ok(perf) => perf,
-        Err(error) if skipped(&error) => return,
+        Err(error) if cannot_run(&error) => return,
         Err(error) => panic!("{error}"),
     };
     let mut kept = vec![touch(8_000)];
@@ -79,7 +79,7 @@ fn only_the_enabled_window_is_counted_and_sampled() {
 #[test]
 fn an_event_that_does_not_exist_is_refused_in_the_words_of_perf() {
     match PerfProgram::attach(Mode::Stat, &["no-such-event"]) {
-        Err(PerfUnavailable::Missing) => eprintln!("SKIPPED: no perf"),
+        Err(PerfUnavailable::Missing) => skipped("no perf"),
         Err(PerfUnavailable::Refused { said, .. }) => assert_ne!(said, "nothing"),
         other => panic!("not refused: {other:?}"),
     }

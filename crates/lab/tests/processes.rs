@@ -8,7 +8,7 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
-use nanotape_harness::Scratch;
+use nanotape_harness::{Bounded as _, BoundedChild as _, Scratch};
 use nanotape_lab::{
     Fixture, Suite,
     compare::{
@@ -61,7 +61,7 @@ impl Fixture for Deadly {
     type Answer = ();
     fn run(&mut self) {
         let own = std::process::id().to_string();
-        let _ = Command::new("kill").args(["-9", &own]).status();
+        let _ = Command::new("kill").args(["-9", &own]).bounded_status();
     }
     fn expected(&self) {}
 }
@@ -155,7 +155,7 @@ fn no_worker_outlives_whoever_started_it() {
     let mut commands = worker.stdin.take().unwrap();
     commands.write_all(b"open - - - truth/base\ncalibrate 1000\nturn 5 10 10\n").unwrap();
     drop(commands);
-    let output = worker.wait_with_output().unwrap();
+    let output = worker.bounded_wait_with_output("the worker");
     assert!(output.status.success(), "{output:?}");
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 4);
 }
@@ -169,7 +169,8 @@ fn revisions_are_built() {
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     let git = |words: &[&str]| {
         let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
-        let output = Command::new("git").args(identity).args(words).current_dir(folder).output();
+        let output =
+            Command::new("git").args(identity).args(words).current_dir(folder).bounded_output();
         let output = output.unwrap();
         assert!(output.status.success(), "{words:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
@@ -200,7 +201,7 @@ fn revisions_are_built() {
     let said = |revision: &str| {
         let built = repository.build(revision, &mut |_| ()).unwrap();
         assert_eq!(built.revision, revision);
-        String::from_utf8(Command::new(built.program).output().unwrap().stdout).unwrap()
+        String::from_utf8(Command::new(built.program).bounded_output().unwrap().stdout).unwrap()
     };
     assert_eq!(said(&head), "one\n");
     assert_eq!(said(&tree), "two\n");

@@ -32,10 +32,12 @@ const FORBIDDEN_IN: [&str; 21] = [
 ];
 
 /// Every file with unsafe code, and how often it contains the word.
-const INVENTORY: [(&str, usize); 13] = [
+const INVENTORY: [(&str, usize); 15] = [
     ("crates/clock/src/tsc.rs", 2),
     ("crates/delay/src/gpu/launch.rs", 18),
     ("crates/harness/src/quiet.rs", 11),
+    ("crates/harness/src/signals.rs", 8),
+    ("crates/harness/src/wait.rs", 1),
     ("crates/journal/src/checksum.rs", 2),
     ("crates/shm/src/bus_guard.rs", 11),
     ("crates/shm/src/compare.rs", 1),

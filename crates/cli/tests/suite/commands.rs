@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
+use nanotape_harness::Bounded as _;
 use nanotape_wire::framing::binary_file::Records;
 
 use crate::support::{Folder, nanotape, nanotape_fed};
@@ -394,7 +395,7 @@ fn help_is_wrapped_once() {
             .args(&command)
             .arg("--help")
             .env("COLUMNS", WIDTH.to_string())
-            .output()
+            .bounded_output()
             .unwrap();
         let help = String::from_utf8(output.stdout).unwrap();
         let (_, after) = help.split_once("\nExamples:\n").unwrap();

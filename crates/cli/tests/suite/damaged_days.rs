@@ -2,6 +2,8 @@
 
 use std::{fs, process::Command};
 
+use nanotape_harness::{Bounded as _, skipped};
+
 use crate::support::{Folder, nanotape, nanotape_fed};
 
 /// Offset of the record with this number, as printed by the program.
@@ -220,17 +222,18 @@ fn a_bit_of_a_length_that_leads_to_a_later_record_costs_nothing() {
 #[test]
 fn a_damaged_compressed_day_gives_what_its_own_program_gets() {
     for program in ["gzip", "zstd"] {
-        if Command::new(program).arg("--version").output().is_err() {
-            println!("SKIPPED: there is no program {program}");
+        if Command::new(program).arg("--version").bounded_output().is_err() {
+            skipped(format_args!("there is no program {program}"));
             continue;
         }
         let folder = Folder::new(&format!("damaged-{program}"));
         let (good, _) = day_of_20_000(&folder);
         let unpack = |file: &str| {
             let input = fs::File::open(file).unwrap();
-            Command::new(program).arg("-dc").stdin(input).output().unwrap().stdout
+            Command::new(program).arg("-dc").bounded_output_fed(input.into()).unwrap().stdout
         };
-        let packed = Command::new(program).args(["-c", &folder.path("day.itch50")]).output();
+        let packed =
+            Command::new(program).args(["-c", &folder.path("day.itch50")]).bounded_output();
         let packed = packed.unwrap().stdout;
         for part in [1, 3, 5, 7] {
             let mut bytes = packed.clone();
@@ -262,8 +265,8 @@ fn a_checksum_is_checked_behind_an_end_of_session() {
     let (good, _) = day_of_20_000(&folder);
     let ended = folder.write("ended.itch50", &[&good[..], &[0; 3_000_000]].concat());
     for (program, from_end) in [("gzip", 6), ("zstd", 2)] {
-        let Ok(packed) = Command::new(program).args(["-c", &ended]).output() else {
-            println!("SKIPPED: there is no program {program}");
+        let Ok(packed) = Command::new(program).args(["-c", &ended]).bounded_output() else {
+            skipped(format_args!("there is no program {program}"));
             continue;
         };
         let mut bytes = packed.stdout;

@@ -6,7 +6,9 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use nanotape_harness::{Signal, copy_for_all_users, eventually, skipped};
+use nanotape_harness::{
+    Bounded as _, BoundedChild as _, Signal, copy_for_all_users, eventually, skipped,
+};
 use rustix::process::{Pid, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
@@ -97,7 +99,7 @@ fn an_ordinary_user_gets_the_report_and_cannot_try() {
         let mut command = Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
         command.arg("--inh-caps=-all").arg("--bounding-set=-all").arg(program.path());
-        command.args(["lab", "doctor"]).args(arguments).output()
+        command.args(["lab", "doctor"]).args(arguments).bounded_output()
     };
     let output = match as_user(&["--no-test", "--format", "json"]) {
         Ok(output) if output.status.code() != Some(127) => output,
@@ -179,7 +181,7 @@ fn a_trial_restores_at_its_end_after_a_signal_and_when_it_is_killed() {
         let mut trial = start(&state);
         eventually("the mend is applied", || value() != before);
         kill_process(Pid::from_child(&trial), signal).unwrap();
-        trial.wait().unwrap();
+        trial.bounded_wait("the trial");
         eventually("the value of before is restored", is_restored);
     }
 
@@ -191,11 +193,9 @@ fn a_trial_restores_at_its_end_after_a_signal_and_when_it_is_killed() {
     eventually("the guardian is gone", || {
         test_kill_process(guardian).is_err() || is_zombie(guardian)
     });
-    while value() == before {
-        std::thread::yield_now();
-    }
+    eventually("the next mend is applied", || value() != before);
     trial.kill().unwrap();
-    trial.wait().unwrap();
+    trial.bounded_wait("the trial");
     assert!(Path::new(&state).exists());
     let ran = nanotape([&["lab", "doctor", "--state", &state], &READ_ONLY[..]].concat());
     assert!(ran.stderr.contains(&format!("a trial of {CHECK} was killed")), "{}", ran.stderr);

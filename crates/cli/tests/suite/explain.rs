@@ -10,7 +10,7 @@ use std::{
 };
 
 use nanotape_clock::UtcNanos;
-use nanotape_harness::{copy_for_all_users, eventually, skipped};
+use nanotape_harness::{Bounded as _, copy_for_all_users, eventually, skipped};
 use nanotape_lab::{Pin, Placement, PlacementRequest, placement::allowed_cpus};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -181,7 +181,7 @@ fn now_ns() -> u64 {
 }
 
 fn inject_into(plant: &Running, cpu: u32, program: &str, pid: u32) -> Vec<Injected> {
-    let mut pager = Command::new("python3").arg("--version").output().is_ok().then(|| {
+    let mut pager = Command::new("python3").arg("--version").bounded_output().is_ok().then(|| {
         let mut command = Command::new("python3");
         command.args(["-c", PAGE_OUT, program, &pid.to_string()]).stdin(Stdio::piped());
         Running::of(command)

@@ -2,7 +2,7 @@
 
 use std::{thread, time::Duration};
 
-use nanotape_harness::skipped;
+use nanotape_harness::{BoundedChild as _, skipped};
 use rustix::process::Signal;
 
 use crate::support::{
@@ -182,7 +182,7 @@ fn a_second_appender_is_refused_and_a_killed_one_is_followed_at_once() {
     assert_eq!(second.status, 2);
     assert!(second.stderr.contains(&first.process.id().to_string()), "{}", second.stderr);
     first.signal(Signal::KILL);
-    first.process.wait().unwrap();
+    first.process.bounded_wait("the first");
     let third = nanotape_fed(["journal", "append", &path], b"two\n");
     assert_eq!((third.status, third.stdout.as_str()), (0, "appended 1 excerpts, 2 to 2\n"));
     tail = nanotape(["journal", "tail", &path, "--format", "json"]).stdout;
@@ -213,7 +213,7 @@ fn a_ring_is_recorded_under_its_own_numbers_and_goes_on_after_a_kill() {
     let tail = || nanotape(["journal", "tail", &path, "-n", "100", "--format", "json"]).stdout;
     loop_until(tail, |said| said.lines().count() == 5);
     recorder.signal(Signal::KILL);
-    recorder.process.wait().unwrap();
+    recorder.process.bounded_wait("the recorder");
     for number in 6..=9 {
         writer.say(&format!("message {number}"));
     }

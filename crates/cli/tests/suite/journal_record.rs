@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use nanotape_harness::eventually;
+use nanotape_harness::{BoundedChild as _, eventually};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ fn a_ring_that_is_removed_or_replaced_ends_its_recording_and_is_not_mixed_with_t
         let mut recorder = recording.recorder(&["--through-restarts"]);
         recording.wait_for_excerpts(3);
         first.signal(Signal::KILL);
-        first.process.wait().unwrap();
+        first.process.bounded_wait("the first");
         fs::remove_file(&recording.ring).unwrap();
         let _second = is_replaced.then(|| recording.writer("second", 9));
         let (status, said, complained) = recorder.end();

@@ -3,7 +3,7 @@
 
 use std::{fs, os::unix::fs::FileExt as _, process::Command};
 
-use nanotape_harness::{Scratch, eventually};
+use nanotape_harness::{BoundedChild as _, Scratch, eventually};
 use nanotape_journal::{Appender, AppenderOptions, RollCycle, Start, Tail, Tailer};
 use serde_json::Value;
 
@@ -229,7 +229,7 @@ fn a_repair_that_is_killed_is_done_by_the_next_one() {
             .unwrap();
         std::thread::sleep(std::time::Duration::from_micros(delay_us));
         repair.kill().unwrap();
-        repair.wait().unwrap();
+        repair.bounded_wait("the repair");
         journal.good("repair", &[]);
         let verified = journal.json("verify", &[]);
         assert_eq!(verified.last().unwrap()["is_clean"], true);

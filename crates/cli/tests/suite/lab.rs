@@ -6,13 +6,17 @@ use std::{
     process::{Command, Output},
 };
 
-use nanotape_harness::skipped;
+use nanotape_harness::{Bounded as _, skipped};
 use serde_json::Value;
 
 use crate::support::Folder;
 
 fn lab(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_nanotape")).arg("lab").args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_nanotape"))
+        .arg("lab")
+        .args(arguments)
+        .bounded_output()
+        .unwrap()
 }
 
 fn status(output: &Output) -> i32 {
@@ -163,7 +167,7 @@ fn the_clock_says_what_it_is() {
 
 #[test]
 fn accepted_counts_are_met_until_they_move() {
-    if Command::new("valgrind").arg("--version").output().is_err() {
+    if Command::new("valgrind").arg("--version").bounded_output().is_err() {
         skipped("valgrind is not here, so that instructions are not counted");
         return;
     }

@@ -1,7 +1,7 @@
 //! A live session through the program: a simulated exchange with faults, and a plant that receives
 //! it over real sockets. Its records are those of the day file.
 
-use nanotape_harness::Signal;
+use nanotape_harness::{Bounded as _, Signal};
 use serde_json::Value;
 
 use crate::support::{
@@ -79,7 +79,7 @@ fn multicast_lines_are_received_in_a_namespace_of_their_own() {
     let program = env!("CARGO_BIN_EXE_nanotape");
     let place = folder.path("");
     let both = command.args(["-c", BOTH, "sh", program, ring.path(), &day, &place]);
-    let status = both.status().unwrap();
+    let status = both.bounded_status().unwrap();
     let log = std::fs::read_to_string(folder.path("plant.log")).unwrap();
     assert!(status.success(), "{status}: {log}");
     assert!(

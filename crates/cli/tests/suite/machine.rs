@@ -3,7 +3,7 @@
 
 use std::{fs, process::Command};
 
-use nanotape_harness::{copy_for_all_users, skipped};
+use nanotape_harness::{Bounded as _, copy_for_all_users, skipped};
 use serde_json::Value;
 
 use crate::support::{Folder, Ran, nanotape};
@@ -139,7 +139,7 @@ fn an_ordinary_user_is_told_what_is_missing_and_nothing_fails() {
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
     command.arg("--inh-caps=-all").arg("--bounding-set=-all").arg(program.path());
     command.args(["lab", "jitter"]).args(TINY).args(["--class", "normal,fifo"]);
-    let output = match command.output() {
+    let output = match command.bounded_output() {
         Ok(output) if output.status.code() != Some(127) => output,
         outcome => return skipped(format!("cannot become another user: {outcome:?}")),
     };

@@ -7,10 +7,10 @@ use std::{
     io::Write as _,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, lchown, symlink},
     path::Path,
-    process::{Command, Stdio},
+    process::Command,
 };
 
-use nanotape_harness::{eventually, skipped};
+use nanotape_harness::{Bounded as _, BoundedChild as _, eventually, skipped};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::support::{Folder, Ran, nanotape, running::Running};
@@ -25,8 +25,7 @@ fn shell(script: &str, arguments: &[&str]) -> Ran {
     let output = Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_nanotape")])
         .args(arguments)
-        .stdin(Stdio::null())
-        .output()
+        .bounded_output()
         .unwrap();
     Ran {
         status: output.status.code().unwrap(),
@@ -109,7 +108,7 @@ fn names_of_unfinished_files_differ_each_time() {
         assert!(name.starts_with(".rows.csv."), "{name}");
         assert!(!name.contains(&waiting.process.id().to_string()), "{name}");
         waiting.signal(rustix::process::Signal::KILL);
-        waiting.process.wait().unwrap();
+        waiting.process.bounded_wait("the writer");
         fs::remove_file(folder.path(name)).unwrap();
     }
     assert_ne!(seen[0], seen[1]);

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fs, process::Command};
 
-use nanotape_harness::skipped;
+use nanotape_harness::{Bounded as _, skipped};
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,7 +21,7 @@ fn queue(arguments: &[&str]) -> Value {
 
 /// Whether Python can simulate the queue again; if not, with a notice.
 fn has_python() -> bool {
-    let has_python = Command::new("python3").arg("--version").output().is_ok();
+    let has_python = Command::new("python3").arg("--version").bounded_output().is_ok();
     if !has_python {
         skipped(format_args!("no python3, which simulates the queue again"));
     }
@@ -39,7 +39,7 @@ fn in_python(day: &str, services: &[u64], limit_ns: u64) -> Option<Value> {
 /// The output of the script with these arguments.
 fn of_script(arguments: &[&str]) -> Value {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/queue.py");
-    let ran = Command::new("python3").arg(script).args(arguments).output().unwrap();
+    let ran = Command::new("python3").arg(script).args(arguments).bounded_output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     serde_json::from_slice(&ran.stdout).unwrap()
 }

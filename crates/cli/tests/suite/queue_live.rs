@@ -1,5 +1,6 @@
 //! `nanotape lab queue --live` beside a plant.
 
+use nanotape_harness::Patience;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -19,7 +20,9 @@ fn a_running_plant_has_a_table_that_grows_until_it_ends() {
     // Of those that came since it joined.
     for _ in 0..2 {
         let before = messages(&last);
+        let patience = Patience::new("a table with more messages");
         while messages(&last) == before {
+            patience.check();
             last = following.hear_json();
         }
         assert!(messages(&last) > before, "{last}");

@@ -8,6 +8,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use nanotape_harness::Bounded as _;
+
 use nanotape_wire::{
     capture::{
         CaptureDecoder, CaptureFormat, CaptureItem, CaptureWriter, FrameWriter, LinkType, datagram,
@@ -363,7 +365,7 @@ fn a_capture_goes_to_standard_output_and_comes_from_standard_input() {
                 "--capture-format",
                 "pcapng",
             ])
-            .output()
+            .bounded_output()
             .unwrap()
     };
     let piped = run(&day);

@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-use nanotape_harness::{copy_for_all_users, skipped};
+use nanotape_harness::{Bounded as _, copy_for_all_users, skipped};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -325,7 +325,7 @@ fn another_user_reads_what_the_mode_allows() {
             .uid(NOBODY)
             .gid(NOBODY)
             .current_dir("/")
-            .output()
+            .bounded_output()
             .unwrap();
         let complained = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(status), "{complained}");

@@ -1,15 +1,9 @@
 //! `nanotape run --journal` with real processes: the recorder is killed, the plant is killed, the
 //! disk is full, and nothing is lost.
 
-use std::{
-    fs,
-    io::{BufRead as _, BufReader},
-    path::Path,
-    thread,
-    time::Duration,
-};
+use std::{fs, path::Path, thread, time::Duration};
 
-use nanotape_harness::{Mount, Random, eventually};
+use nanotape_harness::{BoundedChild as _, Mount, Random, eventually};
 use nanotape_journal::{Start, Tail, Tailer};
 use nanotape_plant::records::StopReason;
 use rustix::process::{Pid, Signal, getpgid, kill_process};
@@ -247,13 +241,12 @@ fn a_plant_that_waits_for_its_journal_says_so_and_ends_on_request() {
         nanotape(stat).stdout.contains("\"appender_state\":\"alive\"")
     });
     let mut plant = Running::start(&recorded.arguments(&[]));
-    let mut line = String::new();
-    BufReader::new(plant.process.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let line = plant.hear_line_of_stderr();
     let expected = format!("its owner is alive: process {}", appender.process.id());
     assert!(line.contains(&expected) && line.ends_with("; waiting\n"), "{line}");
     assert_eq!(recorded.ring.next_sequence(), 1, "nothing is published");
     plant.signal(Signal::INT);
-    assert_eq!(plant.process.wait().unwrap().code(), Some(0));
+    assert_eq!(plant.process.bounded_wait("the plant").code(), Some(0));
     assert!(!recorded.ring.0.exists());
 }
 
@@ -377,15 +370,13 @@ fn a_plant_waits_while_the_disk_has_no_room_for_a_name() {
     fs::remove_file(&recorded.day).unwrap();
     recorded.folder.day(6_000, 900);
     let mut plant = recorded.start(&["--config", &config, "--capacity", "32MiB"]);
-    let mut said = BufReader::new(plant.process.stderr.take().unwrap());
-    let mut line = String::new();
-    said.read_line(&mut line).unwrap();
+    let line = plant.hear_line_of_stderr();
     assert!(line.contains("/runs: No space left on device"), "{line}");
     assert!(line.ends_with("; waiting\n"), "{line}");
     fs::remove_file(&filler).unwrap();
     let stop = plant.hear_json();
     assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
-    assert_eq!(plant.process.wait().unwrap().code(), Some(0));
+    assert_eq!(plant.process.bounded_wait("the plant").code(), Some(0));
     recorded.check_journal();
 }
 

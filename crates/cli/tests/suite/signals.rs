@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use nanotape_harness::eventually;
+use nanotape_harness::{BoundedChild as _, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
@@ -50,7 +50,7 @@ impl Waiting {
     /// could finish before it receives the signal.
     fn end(&mut self) -> (Option<i32>, Option<i32>) {
         let input = self.0.stdin.take();
-        let status = self.0.wait().unwrap();
+        let status = self.0.bounded_wait("the command");
         drop(input);
         (status.code(), status.signal())
     }

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, process::Command};
 
-use nanotape_harness::skipped;
+use nanotape_harness::{Bounded as _, skipped};
 
 use crate::support::{Folder, nanotape, real_data};
 
@@ -167,7 +167,7 @@ fn text_and_help_give_the_precision() {
 fn every_figure_is_that_of_a_naive_count_in_python() {
     let script =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/day-proof/stages/count_stats.py");
-    if Command::new("python3").arg("--version").output().is_err() {
+    if Command::new("python3").arg("--version").bounded_output().is_err() {
         return skipped(format_args!("no python3, which counts the figures of stats again"));
     }
     let folder = Folder::new("stats_python");
@@ -176,7 +176,7 @@ fn every_figure_is_that_of_a_naive_count_in_python() {
     for day in days.into_iter().flatten() {
         let rows = folder.path("stats.csv");
         assert_eq!(nanotape(["stats", &day, "-o", &rows, "--force"]).status, 0);
-        let counted = Command::new("python3").args([script, &day, &rows]).output().unwrap();
+        let counted = Command::new("python3").args([script, &day, &rows]).bounded_output().unwrap();
         let said = String::from_utf8_lossy(&counted.stdout);
         assert!(counted.status.success(), "{said}{}", String::from_utf8_lossy(&counted.stderr));
         assert!(said.ends_with(" cells, 0 wrong\n"), "{said}");

@@ -16,7 +16,7 @@ use std::{
 };
 
 use nanotape_book::{LevelStructure, OrderStructure};
-use nanotape_harness::{Scratch, skipped};
+use nanotape_harness::{BoundedChild as _, Scratch, skipped};
 
 /// The result of a run of the program.
 #[derive(Debug)]
@@ -36,18 +36,15 @@ pub(crate) fn nanotape_fed<I: AsRef<str>>(
     arguments: impl IntoIterator<Item = I>,
     input: &[u8],
 ) -> Ran {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_nanotape"))
-        .args(arguments.into_iter().map(|a| a.as_ref().to_owned()))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nanotape"));
+    command.args(arguments.into_iter().map(|a| a.as_ref().to_owned()));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
     // A command may stop reading before the end.
     let feeding = std::thread::spawn(move || drop(stdin.write_all(&input)));
-    let output = child.wait_with_output().unwrap();
+    let output = child.bounded_wait_with_output(&command);
     feeding.join().unwrap();
     Ran {
         status: output.status.code().expect("ended by itself, not by a signal"),

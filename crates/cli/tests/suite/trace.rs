@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use nanotape_harness::{Scratch, eventually, skipped};
+use nanotape_harness::{Bounded as _, Scratch, eventually, skipped};
 use nanotape_plant::{PLANT_THREAD, trace_path};
 use nanotape_trace::spans::spans_path;
 use rustix::process::Signal;
@@ -206,11 +206,11 @@ fn a_plant_of_another_build_or_user_is_refused_in_one_line() {
     let copied = std::process::Command::new("sh")
         .args(["-c", "cp \"$0\" \"$1\" && printf x >>\"$1\"", env!("CARGO_BIN_EXE_nanotape")])
         .arg(scratch.path())
-        .status();
+        .bounded_status();
     assert!(copied.unwrap().success());
     let other = std::process::Command::new(scratch.path())
         .args(["trace", "on", ring.path()])
-        .output()
+        .bounded_output()
         .unwrap();
     assert_eq!(other.status.code(), Some(2));
     let said = String::from_utf8(other.stderr).unwrap();

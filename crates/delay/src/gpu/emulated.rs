@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nanotape_harness::{Random, Scratch, skipped};
+use nanotape_harness::{Bounded as _, BoundedChild as _, Random, Scratch, skipped};
 
 use super::{
     cells::{Sampler, of_cpu},
@@ -37,7 +37,7 @@ fn emulator(program: &Path) -> Result<(), String> {
         ])
         .arg(program)
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/emulated/kernels.cpp"))
-        .output();
+        .bounded_output();
     let ran = ran.map_err(|error| format!("no C++ compiler: {error}"))?;
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     Ok(())
@@ -81,7 +81,7 @@ fn emulate(
         .spawn()
         .expect("the emulator starts");
     child.stdin.take().expect("it is piped").write_all(&all).expect("it reads all");
-    let ran = child.wait_with_output().expect("it ends");
+    let ran = child.bounded_wait_with_output("the emulator");
     assert!(ran.status.success(), "the emulator: {}", ran.status);
     let (out, _) = ran.stdout.as_chunks::<4>();
     let out: Vec<u32> = out.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
@@ -294,7 +294,7 @@ fn the_compiled_kernels_are_those_of_the_source() {
 fn the_compiler_writes_the_same_kernels_again() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/gpu/kernels");
     for argument in ["--check", "--architectures"] {
-        let ran = match Command::new("python3").args([script, argument]).output() {
+        let ran = match Command::new("python3").args([script, argument]).bounded_output() {
             Ok(ran) => ran,
             Err(error) => return skipped(format_args!("no python3: {error}")),
         };

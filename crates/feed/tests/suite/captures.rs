@@ -8,7 +8,7 @@ use std::{
 };
 
 use nanotape_feed::{DayEnd, DaySource, DaySummary};
-use nanotape_harness::Random;
+use nanotape_harness::{Random, skipped};
 use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
 use nanotape_types::{
     Alpha, Coming, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, StockLocate, Symbol,
@@ -284,7 +284,7 @@ fn a_real_capture_has_269_messages_and_no_gap() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/totalview_20230822_100packets.pcap");
     if !path.exists() {
-        let _ = writeln!(std::io::stderr(), "SKIPPED: no {}", path.display());
+        skipped(format_args!("no {} (real market data)", path.display()));
         return;
     }
     let mut source = DaySource::open(&path).unwrap();

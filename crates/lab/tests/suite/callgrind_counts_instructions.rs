@@ -9,6 +9,8 @@ use nanotape_lab::callgrind::{
     CallgrindError, Request, count_instructions, counted_region, valgrind_version,
 };
 
+use nanotape_harness::skipped;
+
 /// The kind and the amount of work: `once 1000`.
 const SUBJECT: &str = "NANOTAPE_LAB_CALLGRIND_SUBJECT";
 
@@ -74,7 +76,7 @@ fn count(kind: &str, size: u64) -> u64 {
 fn is_missing() -> bool {
     let missing = matches!(valgrind_version(), Err(CallgrindError::Missing));
     if missing {
-        eprintln!("SKIPPED: {}", CallgrindError::Missing);
+        skipped(CallgrindError::Missing);
     }
     missing
 }

@@ -7,6 +7,8 @@ use nanotape_lab::{
     environment::{BuildInfo, Environment, NoiseWatch, to_json},
     placement::{Pin, Placement, PlacementRequest},
 };
+
+use nanotape_harness::skipped;
 use serde_json::json;
 
 /// Spins for this long, so that there is activity to observe.
@@ -48,14 +50,14 @@ fn another_program_on_the_same_processor_is_foreign() {
     thread::spawn(move || {
         let placement = Placement::apply(&request);
         if placement.cpu().is_none() {
-            eprintln!("SKIPPED: {:?}", placement.refused());
+            skipped(format_args!("{:?}", placement.refused()));
             return;
         }
         // It inherits the placement of this thread.
         let mut rival =
             match std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn() {
                 Ok(rival) => rival,
-                Err(error) => return eprintln!("SKIPPED: no sh to be noisy with: {error}"),
+                Err(error) => return skipped(format_args!("no sh to be noisy with: {error}")),
             };
         let watch = NoiseWatch::start(clock, placement.cpu());
         work(&clock, 1_000_000_000);

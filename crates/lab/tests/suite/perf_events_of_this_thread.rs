@@ -2,6 +2,8 @@
 
 use std::hint::black_box;
 
+use nanotape_harness::skipped;
+
 use nanotape_lab::counters::{Counters, CountersUnavailable, Event};
 
 const PAGE: usize = 4096;
@@ -10,7 +12,7 @@ fn open() -> Option<Counters> {
     match Counters::open() {
         Ok(counters) => Some(counters),
         Err(reason) => {
-            eprintln!("SKIPPED: {reason}");
+            skipped(&reason);
             None
         }
     }
@@ -58,7 +60,7 @@ fn hardware_is_there_or_the_reason_is() {
     let Some(mut counters) = open() else { return };
     match counters.hardware() {
         Err(reason) => {
-            eprintln!("SKIPPED: {reason}");
+            skipped(reason);
             assert_ne!(*reason, CountersUnavailable::NoTopdown);
         }
         Ok(()) => {
@@ -82,6 +84,6 @@ fn a_thread_that_sleeps_is_switched() {
     let rates = counters.per_operation(20).expect("read");
     match rates.get(Event::ContextSwitches) {
         Some(switches) => assert!(switches >= 1.0, "{switches} for one sleep"),
-        None => eprintln!("SKIPPED: {:?}", rates.absent),
+        None => skipped(format_args!("{:?}", rates.absent)),
     }
 }

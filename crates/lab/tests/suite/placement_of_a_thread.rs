@@ -2,6 +2,8 @@
 
 use std::{fs, thread};
 
+use nanotape_harness::skipped;
+
 use nanotape_clock::Clock;
 use nanotape_lab::placement::{Burst, Pin, Placement, PlacementRequest};
 
@@ -76,7 +78,7 @@ fn memory_is_locked_or_the_reason_is_given() {
             assert_eq!(placement.memory_locked(), "all, also what is still to come");
         }
         [refusal] => {
-            eprintln!("SKIPPED: {refusal}");
+            skipped(refusal);
             assert_eq!(placement.memory_locked(), refusal);
         }
         more => panic!("one request was refused more than once: {more:?}"),

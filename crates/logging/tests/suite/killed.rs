@@ -1,12 +1,12 @@
 //! The log of a killed program has every call that returned.
 
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufReader, Write as _},
     path::Path,
     process::{Command, Stdio},
 };
 
-use nanotape_harness::Scratch;
+use nanotape_harness::{Scratch, line_of};
 use nanotape_logging::{Formatter, Logger};
 use tracing::info;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -35,13 +35,12 @@ fn the_log_of_a_killed_program_ends_with_its_last_event() {
             .spawn()
             .unwrap();
         let mut told = None;
-        for line in BufReader::new(child.stdout.as_mut().unwrap()).lines() {
-            let line = line.unwrap();
+        let mut output = BufReader::new(child.stdout.as_mut().unwrap());
+        while told < Some(1_000 * (kill + 1)) {
+            let line = line_of(&mut output, "the number of an event").unwrap();
+            assert!(!line.is_empty(), "it ended by itself");
             let Some(number) = line.strip_prefix("logged ") else { continue };
-            told = Some(number.parse::<u64>().unwrap());
-            if told >= Some(1_000 * (kill + 1)) {
-                break;
-            }
+            told = Some(number.trim_end().parse::<u64>().unwrap());
         }
         child.kill().unwrap();
         child.wait().unwrap();

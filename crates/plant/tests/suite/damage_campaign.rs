@@ -18,7 +18,7 @@ use std::{fs, path::Path};
 use compressed::Packing;
 use day::Day;
 use kinds::Kind;
-use nanotape_harness::{Random, Scratch};
+use nanotape_harness::{Random, Scratch, skipped};
 use nanotape_plant::records::GapKind;
 
 /// Damages of each kind, times `NANOTAPE_CAMPAIGN`.
@@ -137,7 +137,7 @@ fn run(days: &[Day], each: u64, name: &str) {
         if let Kind::Stored(packing, _) = kind
             && !packing.is_there()
         {
-            println!("SKIPPED: {} needs the program {packing:?}", kind.name());
+            skipped(format_args!("{} needs the program {packing:?}", kind.name()));
             continue;
         }
         let mut tally = Tally::default();
@@ -175,7 +175,7 @@ fn the_same_of_a_real_day() {
     let name = "aapl_20190130_open10k.itch50";
     match Day::real(name) {
         Some(day) => run(&[day], 2 * campaign(), "real"),
-        None => println!("SKIPPED: no ../shared/data/{name} beside the repository"),
+        None => skipped(format_args!("no {name} in ../shared/data (real market data)")),
     }
 }
 
@@ -214,7 +214,7 @@ fn a_plant_publishes_a_gap_where_its_input_fails_between_two_messages() {
     let folder = folder("members");
     fs::write(folder.path().join("plain"), &day.bytes).unwrap();
     if !Packing::Gzip.is_there() {
-        println!("SKIPPED: there is no program gzip");
+        skipped("there is no program gzip");
         return;
     }
     let packed = [Packing::Gzip.pack(&folder.path().join("plain")), vec![0x1f; 40]].concat();

@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use nanotape_harness::skipped;
+
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 /// Polls of 50 ms until a browser that hangs is killed.
@@ -28,7 +30,7 @@ impl Browser {
         let Some(program) = named.or_else(on_path) else {
             let required = env::var_os("NANOTAPE_REQUIRE_BROWSER").is_some_and(|is| is == "1");
             assert!(!required, "no browser, and NANOTAPE_REQUIRE_BROWSER is 1");
-            eprintln!("SKIPPED {test}: no browser (tried {})", NAMES.join(", "));
+            skipped(format_args!("no browser (tried {})", NAMES.join(", ")));
             return None;
         };
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);

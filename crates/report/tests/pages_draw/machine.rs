@@ -303,7 +303,7 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("ES, SPY</th><td class=\"\">ES</td>", 1),
             ("NQ, SPY</th><td class=\"\">SPY</td>", 1),
             ("ES, NQ</th><td class=\"\">not clear</td>", 1),
-            ("The last 12 windows are not in this page", 1),
+            ("12 windows are not here, most of them with too few changes", 1),
         ],
     ];
     for ((name, draw, records), expected) in PAGES.into_iter().zip(expected) {

@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use nanotape_harness::mixed;
+use nanotape_harness::{Patience, mixed};
 use nanotape_ring::{Publish, Read, Rejoin, Start, Subscribe, slots, stream};
 
 /// Messages of each run.
@@ -44,6 +44,7 @@ enum How {
 fn read_all(mut reader: impl Subscribe, how: How) -> (u64, u64) {
     let (mut next, mut read, mut lost) = (1, 0, 0);
     let mut buffer = vec![0; 4096];
+    let mut patience = Patience::new("a message");
     while next <= MESSAGES {
         let answer = match how {
             How::Singly => match reader.try_read(&mut buffer).unwrap() {
@@ -82,6 +83,7 @@ fn read_all(mut reader: impl Subscribe, how: How) -> (u64, u64) {
         };
         match answer {
             Read::Message(count) => {
+                patience.renew();
                 next += count;
                 read += count;
             }
@@ -90,7 +92,7 @@ fn read_all(mut reader: impl Subscribe, how: How) -> (u64, u64) {
                 next = lapped.to + 1;
                 lost += lapped.count();
             }
-            Read::Empty => thread::yield_now(),
+            Read::Empty => patience.pause(),
         }
         assert_eq!(reader.next_sequence(), next);
     }

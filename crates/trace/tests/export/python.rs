@@ -6,7 +6,7 @@ use std::{
     sync::OnceLock,
 };
 
-use nanotape_harness::skipped;
+use nanotape_harness::{Bounded as _, skipped};
 use nanotape_trace::export::Format;
 
 /// Packages with Perfetto's published definitions.
@@ -46,7 +46,7 @@ fn with_perfetto() -> Result<PathBuf, String> {
 }
 
 fn runs(python: &Path, arguments: &[&str]) -> Result<(), String> {
-    let ran = Command::new(python).args(arguments).output();
+    let ran = Command::new(python).args(arguments).bounded_output();
     let ran = ran.map_err(|error| format!("{} cannot be started: {error}", python.display()))?;
     let error = String::from_utf8_lossy(&ran.stderr);
     let last = error.lines().last().unwrap_or_default();
@@ -60,7 +60,8 @@ fn runs(python: &Path, arguments: &[&str]) -> Result<(), String> {
 /// The lines of each file.
 pub(crate) fn read(python: &Path, format: Format, files: &[PathBuf]) -> Vec<Vec<String>> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/export/read_traces.py");
-    let ran = Command::new(python).args([script, format.name()]).args(files).output().unwrap();
+    let ran =
+        Command::new(python).args([script, format.name()]).args(files).bounded_output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let text = String::from_utf8(ran.stdout).unwrap();
     let mut found: Vec<Vec<String>> = Vec::new();

@@ -5,10 +5,12 @@ mod naive;
 mod others;
 
 use std::{
-    io::{Read as _, Write as _},
+    io::Read as _,
     net::{Ipv4Addr, SocketAddrV4},
     path::Path,
 };
+
+use nanotape_harness::skipped;
 
 use nanotape_wire::{
     capture::{
@@ -144,8 +146,7 @@ fn the_vectors_are_read_and_written_byte_for_byte() {
 fn real_capture(name: &str) -> Option<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     let Ok(bytes) = std::fs::read(path) else {
-        // Printing macros are captured when a test passes; this is not.
-        let _ = writeln!(std::io::stderr(), "SKIPPED: no {name} in ../shared/data");
+        skipped(format_args!("no {name} in ../shared/data (real market data)"));
         return None;
     };
     if !name.ends_with(".gz") {

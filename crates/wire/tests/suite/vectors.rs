@@ -5,7 +5,7 @@
 //! generator would show here. The file is outside the repository: without it, these tests print
 //! `SKIPPED` and pass, and the golden files of `testdata/` remain.
 
-use std::{fs, io::Write as _, path::Path};
+use std::{fs, path::Path};
 
 use nanotape_types::Alpha;
 use nanotape_wire::{
@@ -21,12 +21,13 @@ use nanotape_wire::{
     soupbintcp,
 };
 
+use nanotape_harness::skipped;
+
 /// The text under the heading `name`, or `None` if the file does not exist.
 fn section(name: &str) -> Option<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/specs/vectors.md");
     let Ok(text) = fs::read_to_string(Path::new(path)) else {
-        // Printing macros are captured when a test passes; this is not.
-        let _ = writeln!(std::io::stderr(), "SKIPPED: no ../shared/specs/vectors.md ({name})");
+        skipped(format_args!("no vectors.md in ../shared/specs ({name})"));
         return None;
     };
     let start = text.find(&format!("# {name}\n")).expect("the heading is there");

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use nanotape_harness::{BoundedChild as _, eventually};
+
 use rustix::process::Signal;
 
 use super::{start, stat};
@@ -12,7 +14,7 @@ fn publish_ends_in_good_order_when_it_is_interrupted() {
     let ring = Ring::new("interrupted");
     let mut writer = Running::publishing(&ring, &[]);
     writer.signal(Signal::INT);
-    let ended = writer.process.wait().unwrap();
+    let ended = writer.process.bounded_wait("the writer");
     assert_eq!(ended.code(), Some(0));
     assert_eq!(stat(&ring)["writer_state"], "closed");
 }
@@ -76,10 +78,10 @@ fn dump_that_is_interrupted_keeps_what_it_wrote() {
         let files = fs::read_dir(folder.path("")).unwrap();
         files.map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>() > 60
     };
-    while !partial() {
+    eventually("rows in the unfinished file", || {
         assert!(reader.process.try_wait().unwrap().is_none(), "it ended before it wrote");
-        std::thread::yield_now();
-    }
+        partial()
+    });
     reader.signal(Signal::INT);
     assert_eq!(reader.end().0, Some(0));
     let written = fs::read_to_string(&csv).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nanotape_harness::skipped;
+use nanotape_harness::{eventually, skipped};
 use rustix::process::Signal;
 
 use super::{json, start};
@@ -52,10 +52,10 @@ fn prove_that_is_interrupted_leaves_nothing_behind() {
         skipped("there is no /dev/shm here");
         return;
     }
-    while !Path::new(&region).exists() {
+    eventually("the region of the proof", || {
         assert!(prove.process.try_wait().unwrap().is_none(), "it ended before it began");
-        std::thread::yield_now();
-    }
+        Path::new(&region).exists()
+    });
     prove.signal(Signal::INT);
     let (status, said, complained) = prove.end();
     assert_eq!((status, complained.as_str()), (Some(0), ""), "{said}");

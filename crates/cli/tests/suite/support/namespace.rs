@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nanotape_harness::skipped;
+use nanotape_harness::{Bounded as _, skipped};
 
 /// Turns the loopback interface on and routes multicast to it.
 const PREPARE: &str = "ip link set lo up && ip route add 224.0.0.0/4 dev lo";
@@ -31,7 +31,7 @@ fn unshare() -> Option<Vec<&'static str>> {
             .args(arguments)
             .args(["sh", "-c", PREPARE])
             .stderr(Stdio::null())
-            .status();
+            .bounded_status();
         status.is_ok_and(|status| status.success())
     })
 }

@@ -1,10 +1,8 @@
 //! Plants as processes of their own, and the rings that they publish on.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
+use nanotape_harness::memory_folder;
 use nanotape_plant::{
     Event, Subscription,
     board::board_path,
@@ -26,9 +24,7 @@ pub(crate) struct Ring(pub PathBuf);
 
 impl Ring {
     pub(crate) fn new(name: &str) -> Self {
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        Self(folder.join(format!("nanotape-plant-{}-{name}", std::process::id())))
+        Self(memory_folder().join(format!("nanotape-plant-{}-{name}", std::process::id())))
     }
 
     pub(crate) fn path(&self) -> &str {

@@ -1,10 +1,12 @@
 //! A command that keeps running while a test interacts with it.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{BufReader, Write as _},
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
     thread,
 };
+
+use nanotape_harness::{BoundedChild as _, Patience, line_of, rest_of};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -55,16 +57,12 @@ impl Running {
     }
 
     pub(crate) fn hear(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        line
+        line_of(&mut self.output, "a line of the command").unwrap()
     }
 
     /// The next line on standard error.
     pub(crate) fn hear_line_of_stderr(&mut self) -> String {
-        let mut line = String::new();
-        self.complaints().read_line(&mut line).unwrap();
-        line
+        line_of(self.complaints(), "a line on standard error").unwrap()
     }
 
     fn complaints(&mut self) -> &mut BufReader<ChildStderr> {
@@ -75,15 +73,16 @@ impl Running {
     pub(crate) fn hear_json(&mut self) -> Value {
         let line = self.hear();
         serde_json::from_str(&line).unwrap_or_else(|error| {
-            let mut complained = String::new();
-            let _ = self.complaints().read_to_string(&mut complained);
-            panic!("{error}: {line:?} {complained}")
+            let complained = rest_of(self.complaints(), "the end after a line that is not JSON");
+            panic!("{error}: {line:?} {complained:?}")
         })
     }
 
     /// The next row about this kind of record.
     pub(crate) fn hear_up_to(&mut self, record: &str) -> Value {
+        let patience = Patience::new("a row of this kind");
         loop {
+            patience.check();
             let row = self.hear_json();
             if row["record"] == record {
                 return row;
@@ -102,16 +101,15 @@ impl Running {
     /// Closes its input and waits; returns exit status, rest of the output, and standard error.
     pub(crate) fn end(&mut self) -> (Option<i32>, String, String) {
         self.input = None;
-        let (mut said, mut complained) = (String::new(), String::new());
         self.complaints();
         let Self { output, complaints, .. } = self;
         // Both at once: the process waits while one of the two pipes is full.
-        thread::scope(|scope| {
+        let (said, complained) = thread::scope(|scope| {
             let stderr = complaints.as_mut().unwrap();
-            scope.spawn(|| stderr.read_to_string(&mut complained).unwrap());
-            output.read_to_string(&mut said).unwrap();
+            let complained = scope.spawn(|| rest_of(stderr, "the end of standard error").unwrap());
+            (rest_of(output, "the end of the output").unwrap(), complained.join().unwrap())
         });
-        (self.process.wait().unwrap().code(), said, complained)
+        (self.process.bounded_wait("a command at its end").code(), said, complained)
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use nanotape_harness::{eventually, until_stopped};
+use nanotape_harness::{BoundedChild as _, eventually, until_stopped};
 use rustix::{
     process::{Pid, Signal, kill_process},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
@@ -83,7 +83,7 @@ impl OnTerminal {
 
     /// Waits for the end: the exit status, the signal that ended it, and everything written.
     pub(crate) fn end(&mut self) -> (Option<i32>, Option<i32>, String) {
-        let status = self.process.wait().unwrap();
+        let status = self.process.bounded_wait("the program on the terminal");
         if let Some(reading) = self.reading.take() {
             reading.join().unwrap();
         }

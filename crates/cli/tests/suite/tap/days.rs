@@ -11,6 +11,8 @@ use nanotape_plant::{
     },
 };
 
+use nanotape_harness::Bounded as _;
+
 use crate::{
     support::{Ran, nanotape},
     tap::plants::{Market, numbers, run},
@@ -161,7 +163,7 @@ fn a_dbn_stream_on_standard_output_ends_in_front_of_another_date() {
         env!("CARGO_BIN_EXE_nanotape"),
         market.ring()
     );
-    let shell = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    let shell = std::process::Command::new("sh").args(["-c", &command]).bounded_output().unwrap();
     let said = fs::read_to_string(said).unwrap();
     assert_eq!(String::from_utf8(shell.stdout).unwrap(), "2\n", "{said}");
     assert!(said.contains("trade date 2019-12-31") && said.contains("-o FILE.dbn"), "{said}");

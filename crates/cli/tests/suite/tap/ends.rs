@@ -5,6 +5,8 @@ use std::{
     io::{Seek as _, SeekFrom, Write as _},
 };
 
+use nanotape_harness::{BoundedChild as _, eventually};
+
 use nanotape_plant::{
     PLANT_THREAD,
     dbn::{
@@ -62,7 +64,7 @@ fn a_plant_that_is_given_up_says_so_and_one_that_dies_cannot() {
     let mut tap = market.tap(&["--from", "3", "--format", "json"]);
     assert_eq!(tap.hear_json()["record"], "start");
     child.kill().unwrap();
-    child.wait().unwrap();
+    child.bounded_wait("the plant");
     let (status, rest, complained) = tap.end();
     assert_eq!((status, rest.as_str()), (Some(1), ""));
     assert!(complained.contains("writer exited without closing the ring"), "{complained}");
@@ -76,7 +78,7 @@ fn a_tap_goes_through_restarts_and_misses_nothing() {
     let mut tap = market.tap(&[&JSON[..], &["--through-restarts"]].concat());
     assert_eq!(tap.hear_json()["detail"].as_str().unwrap().matches("previous plant").count(), 0);
     child.kill().unwrap();
-    child.wait().unwrap();
+    child.bounded_wait("the plant");
     let mut rows = 1;
     for predecessor in ["the previous plant died", "the previous plant stopped cleanly"] {
         let ended = market.run();
@@ -109,10 +111,10 @@ fn a_tap_that_is_interrupted_completes_its_file() {
                 |file: &fs::DirEntry| file.file_name().to_string_lossy().ends_with(".partial");
             files.filter(is_partial).any(|file| file.metadata().unwrap().len() > 10_000)
         };
-        while !is_writing() {
+        eventually("rows in the unfinished file", || {
             assert!(tap.is_running(), "it ended before it wrote");
-            std::thread::yield_now();
-        }
+            is_writing()
+        });
         tap.signal(Signal::INT);
         let (status, _, complained) = tap.end();
         assert_eq!(status, Some(0), "{complained}");

@@ -2,10 +2,12 @@
 
 use std::{
     env, fs,
-    io::{BufRead as _, BufReader, Read as _},
+    io::{BufReader, Read as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
+
+use nanotape_harness::line_of;
 
 use nanotape_plant::{Ended, PlantConfig, PlantRun, ShutdownFlag};
 
@@ -66,8 +68,8 @@ impl Market {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.map_while(Result::ok).any(|line| line.ends_with("begun")));
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        while !line_of(&mut output, "the start of the plant").unwrap().ends_with("begun\n") {}
         child
     }
 

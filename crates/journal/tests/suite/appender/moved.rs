@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::FileExt as _, path::Path};
 
-use nanotape_harness::Scratch;
+use nanotape_harness::{Scratch, eventually};
 use nanotape_journal::{Appender, AppenderOptions, FIELDS, RollCycle, SyncPolicy};
 
 fn options() -> AppenderOptions {
@@ -27,9 +27,8 @@ fn is_sealed(path: &Path, number: u64) -> bool {
 /// Appends across some rolls; each append returns when its excerpt is on disk.
 fn check(mut appender: Appender, go_away: impl FnOnce(), now_at: &Path, was_at: &Path) {
     appender.append(1, 1, b"first").unwrap();
-    while !was_at.join("0000000002.segment").exists() {
-        std::thread::yield_now();
-    }
+    let second = was_at.join("0000000002.segment");
+    eventually("the second segment is prepared", || second.exists());
     go_away();
     for number in 1..=4 {
         appender.append(1, 2, b"in the segment that is closed then").unwrap();

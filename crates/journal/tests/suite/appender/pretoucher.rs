@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nanotape_harness::Scratch;
+use nanotape_harness::{Patience, Scratch, eventually};
 use nanotape_journal::{
     Appender, AppenderOptions, Disk, JournalError, RollCycle, Start, SyncPolicy, Tail, Tailer,
 };
@@ -24,12 +24,13 @@ fn options() -> AppenderOptions {
 fn wait_until_on_disk(place: &Scratch, sequence: u64) {
     let mut tailer = Tailer::open(place.path(), Start::Oldest).unwrap();
     tailer.set_durable(true);
+    let mut patience = Patience::new("the excerpt is on the disk");
     loop {
         match tailer.next().unwrap() {
             Tail::Excerpt(excerpt) if excerpt.sequence() == sequence => return,
             Tail::Nothing => {
                 tailer.ask();
-                std::thread::yield_now();
+                patience.pause();
             }
             _ => {}
         }
@@ -54,9 +55,7 @@ fn a_segment_that_is_long_in_the_making_keeps_no_excerpt_from_the_disk() {
     // Into the prepared segment; the pretoucher creates the next one.
     let asked = disk.asked();
     appender.append(1, 1, b"first").unwrap();
-    while disk.asked() == asked {
-        std::thread::yield_now();
-    }
+    eventually("the pretoucher creates the next segment", || disk.asked() != asked);
     let sequence = appender.append(1, 1, b"second").unwrap();
     wait_until_on_disk(&place, sequence);
     disk.set_making(Making::Passes);
@@ -72,9 +71,7 @@ fn a_pretoucher_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it()
     // Into the prepared segment; the pretoucher creates the next one.
     let asked = disk.asked();
     appender.append(1, 1, b"first").unwrap();
-    while disk.asked() == asked {
-        std::thread::yield_now();
-    }
+    eventually("the pretoucher creates the next segment", || disk.asked() != asked);
     let error = append_until_refused(&mut appender);
     assert!(error.to_string().contains("thread"), "{error}");
     disk.set_making(Making::Passes);

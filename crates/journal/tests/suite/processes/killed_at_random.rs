@@ -6,7 +6,7 @@
 
 use std::{path::Path, time::Duration};
 
-use nanotape_harness::{Peer, Scratch, mixed, say};
+use nanotape_harness::{Patience, Peer, Scratch, mixed, say};
 use nanotape_journal::{
     Appender, AppenderOptions, ErrorKind, RollCycle, Start, SyncPolicy, Tail, Tailer, excerpt_bytes,
 };
@@ -134,10 +134,12 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
     for kill in 1..=kills {
         let chance = mixed(seed ^ kill << 8);
         // Wait for this much progress, even on a busy machine; then kill at any moment.
+        let patience = Patience::new("the appender commits");
         while let Some(from) = opened
             && read_word(&path.join(COMMITTED)) < from + chance % 300
         {
             assert!(appender.is_alive(), "an appender ended by itself");
+            patience.check();
             std::thread::sleep(Duration::from_micros(50));
         }
         std::thread::sleep(Duration::from_micros(chance >> 8 & 1023));

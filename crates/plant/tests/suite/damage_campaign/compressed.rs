@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nanotape_harness::Random;
+use nanotape_harness::{Bounded as _, Random};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Packing {
@@ -33,7 +33,8 @@ impl Packing {
     }
 
     pub(crate) fn is_there(self) -> bool {
-        let version = Command::new(self.program()).arg("--version").stdout(Stdio::null()).status();
+        let version =
+            Command::new(self.program()).arg("--version").stdout(Stdio::null()).bounded_status();
         version.is_ok_and(|status| status.success())
     }
 
@@ -50,8 +51,8 @@ impl Packing {
     fn run(self, arguments: &[&str], input: &Path) -> Vec<u8> {
         let input = File::open(input).unwrap();
         let mut command = Command::new(self.program());
-        command.args(arguments).stdin(input).stderr(Stdio::null());
-        command.output().unwrap().stdout
+        command.args(arguments);
+        command.bounded_output_fed(input.into()).unwrap().stdout
     }
 }
 
