@@ -7,13 +7,13 @@ use std::{
     process::{Command, Output},
 };
 
-use nanotape_harness::skipped;
+use nanotape_harness::{Bounded as _, skipped};
 
 use crate::support::{Folder, nanotape};
 
 /// Whether a program is installed; a notice if not.
 fn has(program: &str) -> bool {
-    let has = Command::new(program).arg("--version").output().is_ok();
+    let has = Command::new(program).arg("--version").bounded_output().is_ok();
     if !has {
         skipped(format_args!("no {program} on this machine"));
     }
@@ -36,7 +36,7 @@ fn the_version_has_the_commit() {
         return;
     }
     let show = ["show", "--no-patch", "--abbrev=7", "--format=%h %cs", "HEAD"];
-    let output = Command::new("git").args(show).current_dir(root).output().unwrap();
+    let output = Command::new("git").args(show).current_dir(root).bounded_output().unwrap();
     let head = stdout(&output);
     let (hash, date) = head.trim().split_once(' ').unwrap();
     assert_eq!(rest.replace("-dirty", ""), format!(" ({hash} {date})"));
@@ -51,7 +51,7 @@ fn built_in(script: &str, root: &str) -> (String, Vec<String>) {
         .env("CARGO_PKG_VERSION", "1.2.3")
         // A hook of another repository builds.
         .env("GIT_DIR", "/no/such/repository")
-        .output()
+        .bounded_output()
         .unwrap();
     let lines: Vec<String> = stdout(&output).lines().map(str::to_owned).collect();
     let of = |key: &str| lines.iter().filter_map(|line| line.strip_prefix(key)).collect::<Vec<_>>();
@@ -71,7 +71,7 @@ fn clones_worktrees_and_archives_have_the_version_that_they_can_have() {
     let (script, source) =
         (folder.path("script"), concat!(env!("CARGO_MANIFEST_DIR"), "/build.rs"));
     let rustc = ["--edition=2024", "--crate-name=build", "-Dwarnings", "-o", &script, source];
-    let output = Command::new("rustc").args(rustc).output().unwrap();
+    let output = Command::new("rustc").args(rustc).bounded_output().unwrap();
     assert_eq!(stdout(&output), "");
 
     let repository = folder.path("repository");
@@ -79,7 +79,7 @@ fn clones_worktrees_and_archives_have_the_version_that_they_can_have() {
         let named = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
         let mut command = Command::new("git");
         command.env("GIT_COMMITTER_DATE", "2026-11-23T10:00:00Z").current_dir(folder);
-        stdout(&command.args(named).args(arguments).output().unwrap())
+        stdout(&command.args(named).args(arguments).bounded_output().unwrap())
     };
     let write = |root: &str, name: &str| {
         let path = Path::new(root).join(name);
@@ -132,6 +132,36 @@ fn clones_worktrees_and_archives_have_the_version_that_they_can_have() {
     assert_eq!(version(&inner), "1.2.3");
 }
 
+/// The names of the packages of a workspace, each with those of its targets.
+fn packages(root: &Path) -> BTreeSet<(String, Vec<String>)> {
+    let metadata = ["metadata", "--locked", "--offline", "--no-deps", "--format-version=1"];
+    let output = Command::new("cargo").args(metadata).current_dir(root).bounded_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |value: &serde_json::Value| value["name"].as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    packages
+        .map(|package| (name(package), package["targets"].as_array().unwrap().iter().map(name)))
+        .map(|(package, targets)| (package, targets.collect()))
+        .collect()
+}
+
+#[test]
+fn the_layer_of_dependencies_of_the_container_is_of_the_whole_workspace() {
+    if !has("cargo") {
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = Folder::new("manifests");
+    let manifests = root.join("contrib/manifests");
+    let layer = folder.path("layer");
+    let output = Command::new(manifests).arg(&root).arg(&layer).bounded_output().unwrap();
+    assert_eq!(stdout(&output), "", "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(packages(layer.as_ref()), packages(&root));
+    let source = fs::read_to_string(folder.path("layer/crates/cli/src/main.rs")).unwrap();
+    assert_eq!(source, "fn main() {}\n", "a change of a source leaves the layer as it is");
+}
+
 /// What bash offers after these words, the last of which is not complete.
 fn completed(script: &str, words: &[&str]) -> BTreeSet<String> {
     let [.., before, last] = words else { panic!("two words at least") };
@@ -139,7 +169,7 @@ fn completed(script: &str, words: &[&str]) -> BTreeSet<String> {
         COMPREPLY=(); _nanotape nanotape "$last" "$before"; printf '%s\n' "${COMPREPLY[@]}""#;
     let mut bash = Command::new("bash");
     bash.args(["--norc", "-c", run, "bash", script, last, before]).args(words);
-    stdout(&bash.output().unwrap()).lines().map(str::to_owned).collect()
+    stdout(&bash.bounded_output().unwrap()).lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -149,7 +179,7 @@ fn bash_completes_commands_options_and_values() {
     if !has("bash") {
         return;
     }
-    let checked = Command::new("bash").args(["-n", &script]).output().unwrap();
+    let checked = Command::new("bash").args(["-n", &script]).bounded_output().unwrap();
     assert_eq!(stdout(&checked), "");
     for (words, expected) in [
         (["nanotape", "jour"].as_slice(), ["journal"].as_slice()),
@@ -182,7 +212,7 @@ fn zsh_and_fish_accept_their_scripts() {
         assert!(!ran.stdout.contains("for-plant"), "hidden options stay hidden");
         let script = folder.write(shell, ran.stdout.as_bytes());
         if has(shell) {
-            let checked = Command::new(shell).args([check, &script]).output().unwrap();
+            let checked = Command::new(shell).args([check, &script]).bounded_output().unwrap();
             assert_eq!(stdout(&checked), "", "{shell}");
         }
     }
@@ -224,7 +254,7 @@ fn every_command_has_a_manual_page_that_the_formatter_accepts() {
         let output = Command::new("groff")
             .args(["-man", "-Tutf8", "-ww", "-P-cbou"])
             .arg(&page)
-            .output()
+            .bounded_output()
             .unwrap();
         let text = stdout(&output);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{name}");
