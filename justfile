@@ -30,6 +30,18 @@ loom:
 miri:
     cargo xtask miri
 
+# Every check that .ci/run does not run, each with a bound; appends to bench/record/nightly.jsonl
+nightly *ROWS:
+    cargo xtask nightly {{ROWS}}
+
+# The tests in environments of users: strict umask, few files, small /dev/shm, no HOME, another user, ...
+environments *ARGUMENTS:
+    scripts/hostile-environments {{ARGUMENTS}}
+
+# The commands of the README and of docs/first-day.md, compared with their printed output
+pages *ARGUMENTS:
+    scripts/pages {{ARGUMENTS}}
+
 # The whole plant through a day as processes of their own, killed and held, every output compared
 day-proof *ARGUMENTS:
     scripts/day-proof/prove {{ARGUMENTS}}

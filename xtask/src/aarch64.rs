@@ -19,7 +19,8 @@ const TARGET: &str = "aarch64-unknown-linux-gnu";
 /// `gcc-`.
 const LINKER: &str = "aarch64-linux-gnu-gcc";
 
-const EMULATOR: &str = "qemu-aarch64-static";
+/// Of Debian's packages `qemu-user` and `qemu-user-static`.
+const EMULATORS: [&str; 2] = ["qemu-aarch64", "qemu-aarch64-static"];
 
 /// Crates that need no C compiler.
 const CRATES: [&str; 3] = ["nanotape-shm", "nanotape-clock", "nanotape-ring"];
@@ -54,10 +55,10 @@ pub(crate) fn run(root: &Path, runs_tests: bool) -> Result<ExitCode> {
     let packages = crates.iter().map(|name| format!("--package={name}"));
     let mut is_good =
         cargo(root, "check", packages.chain(["--all-targets", "--locked"].map(str::to_owned)))?;
-    if runs_tests && has_compiler && is_there(EMULATOR, &["--version"]) {
+    if runs_tests && has_compiler && emulator().is_some() {
         is_good &= cargo(root, "test", TESTS.map(str::to_owned))?;
     } else if runs_tests {
-        eprintln!("SKIPPED: tests need {EMULATOR} and {LINKER}, but one is missing");
+        eprintln!("SKIPPED: tests need {} and {LINKER}, but one is missing", EMULATORS[0]);
     }
     Ok(ExitCode::from(if !is_good {
         1
@@ -66,6 +67,10 @@ pub(crate) fn run(root: &Path, runs_tests: bool) -> Result<ExitCode> {
     } else {
         2
     }))
+}
+
+fn emulator() -> Option<&'static str> {
+    EMULATORS.into_iter().find(|emulator| is_there(emulator, &["--version"]))
 }
 
 fn is_there(program: &str, words: &[&str]) -> bool {
@@ -83,7 +88,7 @@ fn cargo(root: &Path, word: &str, words: impl IntoIterator<Item = String>) -> Re
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER)
         .env(
             "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
-            format!("{EMULATOR} -L /usr/aarch64-linux-gnu"),
+            format!("{} -L /usr/aarch64-linux-gnu", emulator().unwrap_or(EMULATORS[0])),
         )
         .env("CARGO_TARGET_DIR", root.join("target/cross"))
         .current_dir(root)

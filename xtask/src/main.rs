@@ -7,6 +7,7 @@ mod gate;
 mod r#gen;
 mod loom;
 mod miri;
+mod nightly;
 mod tidy;
 
 use std::{
@@ -31,6 +32,8 @@ usage: cargo xtask <command>
   aarch64 run    the same, and run tests under QEMU
   loom           run the models of the memory orders; exit status 1 on an unexpected outcome
   miri           run tests of shared memory in Miri; exit status 1 after a failure, 2 without Miri
+  nightly [ROW]  run every check of docs/TESTING.md that .ci/run does not, or the named ones, each with
+                 a bound, and append the outcomes to bench/record/nightly.jsonl; --list lists them
 ";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -50,6 +53,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["aarch64", "run"] => aarch64::run(&root(), true),
         ["loom"] => loom::run(&root()),
         ["miri"] => miri::run(&root()),
+        ["nightly", "--list"] => Ok(nightly::list()),
+        ["nightly", rows @ ..] => nightly::run(&root(), rows),
         ["--help" | "-h" | "help"] => {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)

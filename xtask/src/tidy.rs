@@ -14,7 +14,9 @@ mod prose;
 mod protocols;
 mod repository;
 mod source;
+mod testing;
 mod unsafe_code;
+mod waits;
 
 use std::{fmt, path::Path, process::ExitCode};
 
@@ -82,6 +84,8 @@ fn problems(repository: &Repository) -> Result<Vec<Problem>> {
     all.extend(locks::check(repository));
     all.extend(prose::check(repository));
     all.extend(protocols::check(repository));
+    all.extend(testing::check(repository));
+    all.extend(waits::check(repository));
     all.sort();
     Ok(all)
 }

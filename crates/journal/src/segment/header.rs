@@ -264,29 +264,32 @@ mod tests {
     #[test]
     fn a_header_reads_as_it_was_written_and_not_with_any_bit_changed() {
         let (header, words) = example();
-        assert_eq!(Header::load(as_read_only(&words)), Ok(header));
+        let readable = as_read_only(&words);
+        assert_eq!(Header::load(readable), Ok(header));
         for word in 0..=at::CHECK {
-            for bit in 0..64 {
-                let before = words[word].as_read_only().load();
+            // Miri checks accesses, and they are the same for every bit.
+            for bit in (0..64).step_by(if cfg!(miri) { 63 } else { 1 }) {
+                let before = readable[word].load();
                 words[word].store(before ^ 1 << bit);
-                assert!(Header::load(as_read_only(&words)).is_err(), "bit {bit} of word {word}");
+                assert!(Header::load(readable).is_err(), "bit {bit} of word {word}");
                 words[word].store(before);
             }
         }
-        assert_eq!(Header::load(&as_read_only(&words)[..at::INDEX - 1]), Err(Corruption::Short));
+        assert_eq!(Header::load(&readable[..at::INDEX - 1]), Err(Corruption::Short));
     }
 
     #[test]
     fn an_incarnation_with_any_word_missing_is_unknown() {
         let (header, words) = example();
-        assert_eq!(Incarnation::load(as_read_only(&words)), None);
+        let readable = as_read_only(&words);
+        assert_eq!(Incarnation::load(readable), None);
         let incarnation = Incarnation { id: 7, from: 120 };
         incarnation.store(&header, &words);
-        assert_eq!(Incarnation::load(as_read_only(&words)), Some(incarnation));
+        assert_eq!(Incarnation::load(readable), Some(incarnation));
         for word in at::INCARNATION..=at::INCARNATION_CHECK {
-            let before = words[word].as_read_only().load();
+            let before = readable[word].load();
             words[word].store(0);
-            assert_eq!(Incarnation::load(as_read_only(&words)), None);
+            assert_eq!(Incarnation::load(readable), None);
             words[word].store(before);
         }
     }
@@ -294,16 +297,17 @@ mod tests {
     #[test]
     fn a_segment_is_active_from_the_last_store_on() {
         let (header, words) = example();
-        assert_eq!(Activation::load(as_read_only(&words)), Ok(None));
+        let readable = as_read_only(&words);
+        assert_eq!(Activation::load(readable), Ok(None));
         let activation = Activation { first_sequence: 9, max_ts_before: 120, cycle: 2 };
         activation.store(&words);
-        assert_eq!(Activation::load(as_read_only(&words)), Ok(Some(activation)));
+        assert_eq!(Activation::load(readable), Ok(Some(activation)));
         assert_eq!(header.last_ns(&activation), 179_999_999_999);
         assert_eq!(header.cycle_of(179_999_999_999), 2);
         for word in at::FIRST_SEQUENCE..=at::ACTIVATION {
-            let before = words[word].as_read_only().load();
+            let before = readable[word].load();
             words[word].store(before ^ 4);
-            assert_eq!(Activation::load(as_read_only(&words)), Err(Corruption::Activation));
+            assert_eq!(Activation::load(readable), Err(Corruption::Activation));
             words[word].store(before);
         }
     }
