@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, nanotape};
+use crate::support::{Folder, Ran, has_memory_for_benchmarks, nanotape};
 
 fn bench_feed(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "feed"], arguments].concat())
@@ -101,6 +101,9 @@ fn check_drops(record: &Value) {
 
 #[test]
 fn the_table_has_sizes_and_goals_after_the_rows() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("bench-feed-table");
     let day = folder.day(10_000, 10);
     let arguments = [&day, "--rounds", "1", "--only", "message,packet,lines"];

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, nanotape};
+use crate::support::{Folder, Ran, has_memory_for_benchmarks, nanotape};
 
 fn bench_replay(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "replay"], arguments].concat())
@@ -31,6 +31,9 @@ fn journals(folder: &Folder) -> String {
 
 #[test]
 fn every_row_is_in_one_list_and_every_book_is_that_of_the_file() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("bench-replay");
     // Long enough for snapshots within the day.
     let (day, journals) = (folder.day(100_000, 20), journals(&folder));

@@ -16,7 +16,7 @@ use std::{
 };
 
 use nanotape_book::{LevelStructure, OrderStructure};
-use nanotape_harness::{BoundedChild as _, Scratch, skipped};
+use nanotape_harness::{BoundedChild as _, Scratch, memory_folder, skipped};
 
 /// The result of a run of the program.
 #[derive(Debug)]
@@ -78,6 +78,15 @@ impl Folder {
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
         path
     }
+}
+
+/// Whether `/dev/shm` has room for a benchmark, which has its rings there; a notice if not.
+pub(crate) fn has_memory_for_benchmarks() -> bool {
+    let is_large = memory_folder().starts_with("/dev/shm");
+    if !is_large {
+        skipped("/dev/shm has less than 1 GiB: benchmarks have their rings there");
+    }
+    is_large
 }
 
 /// The options that choose structures, as in every command: none, each structure of levels, each of
