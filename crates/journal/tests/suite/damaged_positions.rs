@@ -103,7 +103,7 @@ fn several_changed_bytes_of_a_position_are_an_error_or_change_nothing() {
             bad.truncate(random.index(bad.len()));
         }
         let what = format!("seed {SEED}, trial {trial}: {} bytes at {start}", bytes.len());
-        // A file without bytes is one that was never finished, and of zeros that of a loss of power.
+        // A file without bytes was never finished, and one of zeros is that of a loss of power.
         if bad.iter().any(|&byte| byte != 0) && bad.len() > 24 {
             noticed += u32::from(check(place.path(), &bad, &what));
         }
