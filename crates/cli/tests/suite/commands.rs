@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use nanotape_harness::Bounded as _;
+use nanotape_harness::{Bounded as _, BoundedChild as _};
 use nanotape_wire::framing::binary_file::Records;
 
 use crate::support::{Folder, nanotape, nanotape_fed};
@@ -371,7 +371,7 @@ fn a_closed_pipe_is_no_reason_to_miss_a_symbol() {
             .spawn()
             .unwrap();
         drop(process.stdout.take());
-        let output = process.wait_with_output().unwrap();
+        let output = process.bounded_wait_with_output(&arguments);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{command}");
     }
