@@ -21,7 +21,9 @@ mod values;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
-pub(crate) use nanotape_console::{hexdump, interrupt, output, record, rows, status, verbosity};
+pub(crate) use nanotape_console::{
+    hexdump, interrupt, output, record, rows, status, taken, verbosity,
+};
 use nanotape_feed::SourceError;
 
 use crate::{

@@ -10,6 +10,7 @@
 //!   the records.
 //! - [`progress`], [`interrupt`], [`status`]: the bar, signals and the exit status.
 //! - [`screen`]: a report that is refreshed in place on a terminal.
+//! - [`taken`]: whether the reader of a pipe keeps up.
 //! - [`verbosity`]: `--quiet` and `--no-progress`.
 //! - [`values`], [`hexdump`]: sizes, times and bytes, as typed and printed.
 #![forbid(unsafe_code)]
@@ -26,5 +27,6 @@ pub mod records;
 pub mod rows;
 pub mod screen;
 pub mod status;
+pub mod taken;
 pub mod values;
 pub mod verbosity;

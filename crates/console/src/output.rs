@@ -193,6 +193,11 @@ impl Output {
         Ok(Self { name, sink, partial })
     }
 
+    /// Whether this is a file that gets its name at the end.
+    pub fn is_partial(&self) -> bool {
+        self.partial.is_some()
+    }
+
     /// Writes the buffered data and renames the file to its final name.
     pub fn finish(self) -> io::Result<()> {
         let Self { name, sink, partial } = self;

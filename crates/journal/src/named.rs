@@ -2,9 +2,9 @@
 //!
 //! Layout: the region `tailers/NAME` of kind `TAILER `, see `docs/formats/journal.md`. One process
 //! at a time owns the name; the name of a dead process can be taken over at once.
-//! Meaning: an excerpt counts as read at the next read, or at [`done`](NamedTailer::done). If a
-//! process is killed while it handles an excerpt, its successor reads that excerpt again, but no
-//! other one.
+//! Meaning: at least once. Reading moves no stored position; [`done`](NamedTailer::done) stores that
+//! everything returned so far is handled. The next reader of the name begins after the last `done`:
+//! it reads again what a killed process, or a dropped tailer, had read since then.
 //! Failure: the position survives the process. A loss of power can move it back, unless
 //! [`sync`](NamedTailer::sync) was called. A damaged region is an error: its position is lost. The
 //! position has a checksum, so damage does not become another position.
@@ -61,18 +61,38 @@ pub const TAILER_FIELDS: [(usize, usize, &str); 11] = [
 const SPEC: RegionSpec =
     RegionSpec { kind: TAILER_KIND, layout: TAILER_LAYOUT, parameters: [0; 4], words: WORDS };
 
-/// Excerpts between two reads of the clock.
+/// Handled excerpts between two reads of the clock.
 const READS_PER_LOOK: u64 = 256;
 
-/// A tailer whose position is stored in the journal.
+/// A tailer whose position is stored in the journal, for delivery at least once.
+///
+/// [`next`](Self::next) reads, and [`done`](Self::done) stores the position. Call `done` after the
+/// excerpts were handled: written and flushed, or stored elsewhere. One call covers everything that
+/// was read before it, so a batch needs one call. Dropping the tailer stores nothing: excerpts that
+/// were read after the last `done` are read again by the next reader of the name, and pruning keeps
+/// them until then.
+///
+/// ```no_run
+/// # fn handle(_: &nanotape_journal::Excerpt<'_>) -> std::io::Result<()> { Ok(()) }
+/// # fn read() -> Result<(), Box<dyn std::error::Error>> {
+/// use nanotape_journal::{NamedTailer, Start, Tail};
+///
+/// let (mut tailer, _) = NamedTailer::open("quotes".as_ref(), "audit", Start::Oldest)?;
+/// while let Tail::Excerpt(excerpt) = tailer.next()? {
+///     handle(&excerpt)?;
+///     tailer.done();
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct NamedTailer {
     tailer: Tailer,
     region: OwnedRegion,
-    /// Excerpts read under this name, by all of its processes.
+    /// Excerpts handled under this name, by all of its processes.
     read: u64,
-    /// Excerpts of the last read that are not counted yet, if its position is not stored yet.
-    pending: Option<u64>,
+    /// Excerpts that were read after the last call of `done`.
+    pending: u64,
     position: StoredPosition,
 }
 
@@ -97,7 +117,7 @@ impl NamedTailer {
         };
         let read = words[READ].load();
         let position = StoredPosition::after(words, stored);
-        let mut named = Self { tailer, region, read, pending: None, position };
+        let mut named = Self { tailer, region, read, pending: 0, position };
         named.save();
         named.look_at_clock();
         if resumed == Resumed::New {
@@ -106,47 +126,47 @@ impl NamedTailer {
         Ok((named, resumed))
     }
 
-    /// As [`Tailer::next`]; also marks the previous result as read.
+    /// As [`Tailer::next`]. The stored position stays where it is until [`done`](Self::done).
     #[expect(clippy::should_implement_trait, reason = "an excerpt borrows its tailer")]
     #[inline]
     pub fn next(&mut self) -> Result<Tail<'_>, JournalError> {
-        self.done();
         let tail = self.tailer.next()?;
-        self.pending = match tail {
-            Tail::Excerpt(_) => Some(1),
-            Tail::Gap(_) | Tail::Reused(_) => Some(0),
-            Tail::Nothing => None,
-        };
+        self.pending += u64::from(matches!(tail, Tail::Excerpt(_)));
         Ok(tail)
     }
 
-    /// Marks the last result as read, without reading more.
+    /// Stores that everything returned so far is handled: the next reader of this name begins after
+    /// it.
     #[inline]
     pub fn done(&mut self) {
-        if let Some(read) = self.pending.take() {
-            self.read += read;
-            self.save();
-            if self.read.is_multiple_of(READS_PER_LOOK) {
-                self.look_at_clock();
-            }
+        let before = self.read;
+        self.read += std::mem::take(&mut self.pending);
+        self.save();
+        if before / READS_PER_LOOK != self.read / READS_PER_LOOK {
+            self.look_at_clock();
         }
     }
 
-    /// Moves to another position, under the same name.
+    /// Moves to another position, under the same name. An earlier one is stored at once, so that
+    /// pruning keeps it; a later one is stored by [`done`](Self::done), because what is between is
+    /// not handled before.
     pub fn seek(&mut self, start: Start) -> Result<(), JournalError> {
-        self.pending = None;
+        self.pending = 0;
         self.tailer.seek(start)?;
-        self.save();
+        if self.tailer.next_sequence() < self.next_sequence() {
+            self.save();
+        }
         self.look_at_clock();
         Ok(())
     }
 
-    /// The sequence number of the next unread excerpt: the next reader of this name begins there.
+    /// The stored sequence number: the next reader of this name begins there.
     pub fn next_sequence(&self) -> u64 {
         as_read_only(self.region.words())[POSITION].load() & MAX_SEQUENCE
     }
 
-    /// The number of excerpts that were read under this name.
+    /// The number of excerpts that were handled under this name. One that was handled twice counts
+    /// twice.
     pub fn read(&self) -> u64 {
         self.read
     }

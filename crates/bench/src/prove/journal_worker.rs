@@ -153,6 +153,8 @@ impl JournalJob {
             _ => 1,
         };
         while !is_over {
+            // The excerpt before was checked.
+            tailer.done();
             match tailer.next().map_err(failed)? {
                 Tail::Excerpt(excerpt) => {
                     let (sequence, type_id) = (excerpt.sequence(), excerpt.type_id());

@@ -12,6 +12,7 @@ use super::journal::text::time_text;
 use crate::{
     hexdump::hexdump,
     output::{Format, Output, OutputArguments},
+    taken::wait_for_reader,
 };
 
 /// The kind of the messages, and the form of their payloads in text.
@@ -31,8 +32,13 @@ pub(super) struct Printer {
     shown: Shown,
     /// Names of the journals, if there are several.
     names: Vec<String>,
+    /// The last row, which is written before the next one or by `flush`.
     line: String,
     bytes: Vec<u8>,
+    /// Bytes of rows since the last flush.
+    unflushed: usize,
+    /// Whether a file gets its name at the end.
+    is_file: bool,
 }
 
 impl Printer {
@@ -44,8 +50,9 @@ impl Printer {
         let format = arguments.format_or(Format::Text)?;
         let output = BufWriter::with_capacity(64 << 10, arguments.open()?);
         let names = if names.len() > 1 { names } else { Vec::new() };
-        let mut printer =
-            Self { output, format, shown, names, line: String::new(), bytes: Vec::new() };
+        let (line, bytes, unflushed) = (String::new(), Vec::new(), 0);
+        let is_file = output.get_ref().is_partial();
+        let mut printer = Self { output, format, shown, names, line, bytes, unflushed, is_file };
         if format == Format::Csv {
             let journal = if printer.names.is_empty() { "" } else { "journal," };
             let columns = match shown {
@@ -79,7 +86,7 @@ impl Printer {
         ts_ns: Option<u64>,
         payload: &[u8],
     ) -> io::Result<()> {
-        self.begin(source);
+        self.begin(source)?;
         let (line, length) = (&mut self.line, payload.len());
         // Writing to a string cannot fail.
         let _ = match self.format {
@@ -115,20 +122,22 @@ impl Printer {
                 line.push_str("\"}\n");
             }
         }
-        self.output.write_all(self.line.as_bytes())
+        Ok(())
     }
 
     /// Prints a line that a formatter made from an excerpt.
     pub(super) fn line(&mut self, source: usize, text: &str) -> io::Result<()> {
+        self.write_row()?;
         if let Some(name) = self.names.get(source) {
-            write!(self.output, "{name}  ")?;
+            self.line.extend([name.as_str(), "  "]);
         }
-        writeln!(self.output, "{text}")
+        self.line.extend([text, "\n"]);
+        Ok(())
     }
 
     pub(super) fn gap(&mut self, source: usize, gap: Gap) -> io::Result<()> {
         let Gap { from, to } = gap;
-        self.begin(source);
+        self.begin(source)?;
         let line = &mut self.line;
         let is_ring = self.shown == Shown::Ring;
         let _ = match self.format {
@@ -142,12 +151,12 @@ impl Printer {
                 writeln!(line, "\"{name}\":{{\"from\":{from},\"to\":{to}}}}}")
             }
         };
-        self.output.write_all(self.line.as_bytes())
+        Ok(())
     }
 
     pub(super) fn reused(&mut self, source: usize, reused: Reused) -> io::Result<()> {
         let Reused { from, to } = reused;
-        self.begin(source);
+        self.begin(source)?;
         let line = &mut self.line;
         let _ = match self.format {
             Format::Text => {
@@ -156,23 +165,56 @@ impl Printer {
             Format::Csv => writeln!(line, ",,,,,,,,{from},{to}"),
             Format::Json => writeln!(line, "\"reused\":{{\"from\":{from},\"to\":{to}}}}}"),
         };
-        self.output.write_all(self.line.as_bytes())
+        Ok(())
     }
 
     /// Makes the output so far visible to its readers.
     pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.write_row()?;
+        self.unflushed = 0;
         self.output.flush()
     }
 
-    pub(super) fn finish(self) -> anyhow::Result<()> {
+    /// [`flush`](Self::flush) that fails if the reader of standard output has exited and left a
+    /// part unread, as far as that can be known: the last row is written when the rows before it
+    /// were read.
+    pub(super) fn deliver(&mut self) -> io::Result<()> {
+        self.output.flush()?;
+        if !self.is_file {
+            wait_for_reader();
+        }
+        self.flush()
+    }
+
+    /// Bytes of rows since the last flush.
+    pub(super) fn unflushed(&self) -> usize {
+        self.unflushed
+    }
+
+    /// Whether the output is a file that gets its name at the end: an interrupted command leaves
+    /// none.
+    pub(super) fn is_file(&self) -> bool {
+        self.is_file
+    }
+
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        self.write_row()?;
         let output = self.output.into_inner().map_err(io::IntoInnerError::into_error)?;
         output.finish()?;
         Ok(())
     }
 
-    /// Begins a row with the name of its journal.
-    fn begin(&mut self, source: usize) {
+    /// Writes the row that is held.
+    fn write_row(&mut self) -> io::Result<()> {
+        self.unflushed += self.line.len();
+        let written = self.output.write_all(self.line.as_bytes());
         self.line.clear();
+        written
+    }
+
+    /// Begins a row with the name of its journal.
+    fn begin(&mut self, source: usize) -> io::Result<()> {
+        self.write_row()?;
         let line = &mut self.line;
         let name = self.names.get(source);
         let _ = match (self.format, name) {
@@ -184,6 +226,7 @@ impl Printer {
             (Format::Text, Some(name)) => write!(line, "{name}  "),
             (_, None) => Ok(()),
         };
+        Ok(())
     }
 }
 

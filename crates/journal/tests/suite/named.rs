@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nanotape_harness::Scratch;
+use nanotape_harness::{Random, Scratch};
 use nanotape_journal::{
     Appender, AppenderOptions, ErrorKind, FIELDS, NamedTailer, Resumed, Start, TAILER_KIND, Tail,
     remove_tailer, tailers,
@@ -22,7 +22,9 @@ fn journal_of(place: &Scratch, count: u64) -> Appender {
     appender
 }
 
+/// Reads the next excerpt after declaring the one before as handled.
 fn next(tailer: &mut NamedTailer) -> Option<u64> {
+    tailer.done();
     match tailer.next().unwrap() {
         Tail::Excerpt(excerpt) => Some(excerpt.sequence()),
         Tail::Gap(gap) => panic!("{gap:?}"),
@@ -56,6 +58,58 @@ fn a_place_survives_and_what_was_not_done_is_read_again() {
     tailer.seek(Start::Oldest).unwrap();
     assert_eq!(tailer.next_sequence(), 1);
     tailer.sync().unwrap();
+}
+
+/// For any number of reads, calls of `done` and ends of the tailer: the next reader begins after
+/// the last excerpt that was declared as handled, and pruning keeps everything from there on.
+#[test]
+fn reading_moves_no_position_and_nothing_is_lost_whenever_a_tailer_ends() {
+    let place = Scratch::new("at-least-once");
+    let count = 20_000;
+    let _appender = journal_of(&place, count);
+    for seed in 1..=20 {
+        let mut random = Random::new(seed);
+        let name = format!("books-{seed}");
+        let (mut handled, mut ends) = (0, 0);
+        while handled < count {
+            let (mut tailer, _) = NamedTailer::open(place.path(), &name, Start::Oldest).unwrap();
+            let mut read = handled;
+            for _ in 0..random.between(1, 4) {
+                for _ in 0..random.between(0, 3_000) {
+                    if let Tail::Excerpt(excerpt) = tailer.next().unwrap() {
+                        read += 1;
+                        assert_eq!(excerpt.sequence(), read, "seed {seed}");
+                    }
+                }
+                assert_eq!(tailer.next_sequence(), handled + 1, "seed {seed}");
+                if random.below(2) == 0 {
+                    tailer.done();
+                    handled = read;
+                }
+            }
+            drop(tailer);
+            ends += 1;
+            let seen = tailers(place.path()).unwrap();
+            let seen = seen.iter().find(|tailer| tailer.name == name).unwrap();
+            assert_eq!((seen.next_sequence, seen.read), (handled + 1, handled), "seed {seed}");
+        }
+        assert!(ends > 1, "seed {seed}");
+        remove_tailer(place.path(), &name).unwrap();
+    }
+}
+
+#[test]
+fn a_later_position_is_stored_when_it_is_done_and_an_earlier_one_at_once() {
+    let place = Scratch::new("moved");
+    let _appender = journal_of(&place, 9);
+    let (mut tailer, _) = NamedTailer::open(place.path(), "books", Start::Sequence(4)).unwrap();
+    tailer.seek(Start::Sequence(8)).unwrap();
+    assert_eq!(tailer.next_sequence(), 4);
+    tailer.seek(Start::Sequence(2)).unwrap();
+    assert_eq!(tailer.next_sequence(), 2);
+    tailer.seek(Start::Sequence(8)).unwrap();
+    tailer.done();
+    assert_eq!((tailer.next_sequence(), tailer.read()), (8, 0));
 }
 
 #[test]

@@ -31,7 +31,11 @@ Examples:
   nanotape journal tail log --text --follow   the log of a program, as lines
 
 With --name the journal stores the position: the next reader of that name resumes where this one
-stopped. Several journals are merged: the earliest excerpt comes first. With --follow an excerpt
+stopped. Every excerpt is delivered at least once. The position moves when the output was written:
+in batches of 256 KiB, when there is nothing more to read, and at the end. With -o FILE it moves when
+the file is complete. After a kill, a closed pipe or a full disk, the next reader begins with the
+last batch again, and journal prune keeps it. A program behind a pipe that takes rows and ignores
+them, such as head, has them nevertheless: use --count. Several journals are merged: the earliest excerpt comes first. With --follow an excerpt
 is held back for a while, in which the other journals may deliver an earlier one.
 
 Exit status: 0 success; 1 a journal is damaged; 2 it cannot be opened.")]
@@ -76,18 +80,28 @@ pub(super) struct TailCommand {
     output: OutputArguments,
 }
 
+/// Bytes of rows between two stores of a named position: more than a pipe holds, so that a reader
+/// that exits early ends the command before the position moves.
+const BATCH_BYTES: usize = 256 << 10;
+
 pub(super) fn run(command: &TailCommand) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let mut formatters = Formatters::new(command);
     let source = Source::open(command, &mut formatters)?;
     let names = command.journals.iter().map(|path| path.display().to_string()).collect();
     let printer = Printer::new(&command.output, Shown::Line, names)?;
-    let mut following =
-        Following { command, printer, formatters, left: command.count.unwrap_or(u64::MAX) };
-    let outcome = following.run(Follow::new(source).shutdown(&interrupt));
-    following.printer.finish()?;
+    let left = command.count.unwrap_or(u64::MAX);
+    let mut following = Following { command, printer, formatters, left, damage: None };
+    let mut follow = Follow::new(source).shutdown(&interrupt);
+    let outcome = following.run(&mut follow);
+    let damage = following.damage.take();
+    let finished = following.printer.finish();
     outcome?;
-    Ok(Status::Good)
+    finished?;
+    if let Source::Named(named) = follow.tape_mut() {
+        named.done();
+    }
+    damage.map_or(Ok(Status::Good), Err)
 }
 
 /// The source of the excerpts.
@@ -231,10 +245,12 @@ struct Following<'a> {
     printer: Printer,
     formatters: Formatters,
     left: u64,
+    /// Why the journal cannot be read further.
+    damage: Option<anyhow::Error>,
 }
 
 impl Following<'_> {
-    fn run(&mut self, mut follow: Follow<Source>) -> anyhow::Result<()> {
+    fn run(&mut self, follow: &mut Follow<Source>) -> anyhow::Result<()> {
         let mut timeline = Timeline::recalibrating(Clock::monotonic());
         let slack_ns = nanos(self.command.slack);
         while self.left > 0 {
@@ -246,14 +262,20 @@ impl Following<'_> {
                 self.read(source, settled_ns)
             });
             match step? {
-                Step::Idle if self.command.follow => self.printer.flush()?,
-                Step::Idle | Step::Shutdown => break,
-                _ => {}
+                Step::Idle if self.command.follow => self.deliver(follow.tape_mut())?,
+                Step::Idle | Step::Stopped | Step::Shutdown => break,
+                _ if self.printer.unflushed() < BATCH_BYTES || self.printer.is_file() => {}
+                _ => self.deliver(follow.tape_mut())?,
             }
         }
-        if let Source::Named(named) = follow.tape_mut() {
-            // The excerpts were printed: the next reader with this name continues after them.
-            self.printer.flush()?;
+        self.deliver(follow.tape_mut())
+    }
+
+    /// Writes all rows. A named position moves after that; a file has its rows when it is complete.
+    fn deliver(&mut self, source: &mut Source) -> anyhow::Result<()> {
+        let Source::Named(named) = source else { return Ok(self.printer.flush()?) };
+        self.printer.deliver()?;
+        if !self.printer.is_file() {
             named.done();
         }
         Ok(())
@@ -261,11 +283,15 @@ impl Following<'_> {
 
     fn read(&mut self, source: &mut Source, settled_ns: u64) -> anyhow::Result<Progress> {
         match source {
-            Source::Named(named) => match named.next().map_err(of_journal)? {
-                Tail::Excerpt(excerpt) => self.excerpt(0, &excerpt)?,
-                Tail::Gap(gap) => self.printer.gap(0, gap)?,
-                Tail::Reused(reused) => self.printer.reused(0, reused)?,
-                Tail::Nothing => return Ok(Progress::Nothing),
+            Source::Named(named) => match named.next() {
+                Ok(Tail::Excerpt(excerpt)) => self.excerpt(0, &excerpt)?,
+                Ok(Tail::Gap(gap)) => self.printer.gap(0, gap)?,
+                Ok(Tail::Reused(reused)) => self.printer.reused(0, reused)?,
+                Ok(Tail::Nothing) => return Ok(Progress::Nothing),
+                Err(error) => {
+                    self.damage = Some(of_journal(error));
+                    return Ok(Progress::Stopped);
+                }
             },
             Source::Several(merge) => match merge.next(settled_ns).map_err(of_journal)? {
                 Merged::Excerpt { source, excerpt } => self.excerpt(source, &excerpt)?,
