@@ -36,6 +36,7 @@ mod event;
 mod feed;
 mod filter;
 mod join;
+mod oldest;
 mod polling;
 mod stored_names;
 mod symbols;
@@ -148,6 +149,8 @@ impl Subscription {
 
     /// Sets where to begin. If the ring no longer has its first records, the first poll reports it,
     /// also for [`Start::Oldest`]: an [`Event::Lost`] from record 1 to the one before the oldest.
+    /// With a journal, the loss begins with the first record of the run of the oldest record that
+    /// the journal or the ring has: earlier runs, which were pruned, are not reported.
     #[must_use]
     pub fn from(mut self, start: Start) -> Self {
         self.start = Some(start);

@@ -6,6 +6,7 @@ mod details;
 mod event_times;
 mod follow;
 mod join;
+mod missing_end;
 mod printer;
 mod row;
 mod rows;
@@ -81,7 +82,9 @@ span. A record without a time, such as a gap in the input, has that of the recor
 With --heal, records that were overwritten before they could be read come from the journal, and the
 ring continues at the exact number: nothing twice, nothing missing. A row (healed) reports each
 return to the ring, with the first and the last number that came from the journal. --from may then
-be before the oldest record of the ring. If the recorder is behind, dead or out of room, the tap
+be before the oldest record of the ring. --from oldest begins with the run of the oldest record that
+the ring or the journal has; what both lack of that run is a row (lost), as it is for a journal
+alone. If the recorder is behind, dead or out of room, the tap
 waits up to --heal-wait seconds, and then reports the loss. --whole starts with the last snapshot
 of the run: for each stock a clear (action R), then its live orders (flag 32), then all records
 since.
@@ -114,6 +117,9 @@ after N records;
 with --through-restarts only on Ctrl-C or after N records. The last line on standard error counts
 messages read, records written and messages lost: read plus lost is what was published meanwhile.
 
+If a journal has no stop record after its last record, the end of the run is missing: a line on
+standard error, and status 1 with --fail-on-loss or --strict.
+
 --whole prints a line on standard error if records were lost, or a selected book was marked
 unreliable (tainted), before the snapshot. --strict ends the tap at the first loss, gap in the
 input, or unreliable book of a selected stock, also before that snapshot.
@@ -122,8 +128,9 @@ input, or unreliable book of a selected stock, also before that snapshot.
 that in the plant's stop record. It needs all of them: --from the start of the run, or --whole.
 
 Exit status: 0 success; 1 the digests differ or could not be compared, the plant died, the ring is damaged, or was truncated, removed or
-replaced while it was read, or no message named a requested stock, or records were lost and
---fail-on-loss was given, or --strict refused the records; 2 there is no plant, or the output cannot be written.")]
+replaced while it was read, or no message named a requested stock, or records or the end of a run
+were lost and --fail-on-loss was given, or --strict refused the records; 2 there is no plant, or the
+output cannot be written.")]
 pub(crate) struct TapArguments {
     /// Name or path of a plant's ring, folder of its journal, day file, DBN file, or - for a day or
     /// DBN file on standard input

@@ -9,4 +9,5 @@ mod formats;
 mod inputs;
 mod journals;
 mod losses;
+mod missing;
 mod plants;

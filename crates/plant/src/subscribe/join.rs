@@ -21,6 +21,7 @@ use super::{
     dbn::DbnFeed,
     feed::Feed,
     filter::{CheckedDigests, SubscriptionFilter},
+    oldest::first_of_oldest,
     polling::Polling,
     symbols::SymbolTable,
 };
@@ -58,7 +59,8 @@ impl Subscription {
         };
         recorder::check_origin(&journal, &path, reader.region().created_ns())
             .map_err(|error| SubscribeError::Origin(Box::new(error)))?;
-        let (snapshot, next) = self.begin(&journal, Some(&board), reader.next_sequence())?;
+        let (snapshot, next) =
+            self.begin(&journal, Some((&reader, &board)), reader.next_sequence())?;
         let completed = Completed::new(RingSource::new(reader), &journal, patience, next)
             .map_err(|error| error.on(&path))?;
         let feed = Feed::completed(completed);
@@ -244,12 +246,12 @@ impl Subscription {
     fn begin(
         &self,
         journal: &Path,
-        board: Option<&BoardReader>,
+        ring: Option<(&stream::Reader, &BoardReader)>,
         newest: u64,
     ) -> Result<(Option<SnapshotFile>, u64), SubscribeError> {
         if let Some(end) = self.whole_before {
             let runs = Runs::read_good(journal).unwrap_or_default();
-            let of_board = board.map(BoardReader::first_sequence);
+            let of_board = ring.map(|(_, board)| board.first_sequence());
             let first = of_board.or(runs.iter().last().map(|run| run.first_sequence)).unwrap_or(1);
             let snapshots = Snapshots::list(journal).map_err(SubscribeError::Snapshot)?;
             let last = snapshots.last_in(first..end.max(first));
@@ -258,6 +260,7 @@ impl Subscription {
         }
         let start = match self.start.unwrap_or(Start::Newest) {
             Start::Newest => return Ok((None, newest)),
+            Start::Oldest => return Ok((None, first_of_oldest(journal, ring)?.unwrap_or(newest))),
             Start::Sequence(first) => {
                 let next = self.skipped_to(journal, first)?;
                 return Ok((None, next.unwrap_or(first)));

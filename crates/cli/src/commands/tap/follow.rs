@@ -6,13 +6,18 @@ use nanotape_clock::Clock;
 use nanotape_plant::{
     Ended, Event, RunError, Step, SubscribeError, Subscriber,
     board::Waiting,
-    records::{Notice, Record},
+    records::{Notice, Record, StopReason},
 };
 use nanotape_tape::{Deadline, WriterState};
 use nanotape_types::Symbol;
 
 use super::{
-    TapArguments, TapFormat, join::of_subscription, line_of, printer::Printer, source::InputKind,
+    TapArguments, TapFormat,
+    join::of_subscription,
+    line_of,
+    missing_end::{begins_run, lacks_stop, no_stop, region_lost},
+    printer::Printer,
+    source::InputKind,
 };
 use crate::{
     commands::run::of_run,
@@ -36,6 +41,8 @@ pub(super) struct Tap {
     through_restarts: bool,
     fails_on_loss: bool,
     checks_digest: bool,
+    /// Whether the span has an end before that of the run.
+    has_until: bool,
     /// `None`: what the plant waits for is not reported. Else when it is reported again.
     waits: Option<Waits>,
     subscriber: Subscriber,
@@ -59,6 +66,8 @@ struct Reading {
     run_first: u64,
     /// Whether the last notice of the plant was its stop.
     is_stopped: bool,
+    /// Whether the plant stopped because its ring or board was lost.
+    is_region_lost: bool,
     counts: Counts,
     bad_records: u64,
     /// Whether the digest of the last stop was that of the plant; `None` if not compared.
@@ -111,6 +120,7 @@ impl Tap {
             ends_with_stop: !command.through_restarts,
             run_first: subscriber.run_first(),
             is_stopped: false,
+            is_region_lost: false,
             counts: Counts { first, last: first - 1, written: 0, lost: 0, gaps: 0, healed: 0 },
             bad_records: 0,
             is_digest_same: None,
@@ -120,7 +130,7 @@ impl Tap {
         };
         let TapArguments { symbols, through_restarts, fail_on_loss, check_digest, .. } = command;
         let (through_restarts, fails_on_loss) = (*through_restarts, *fail_on_loss);
-        let checks_digest = *check_digest;
+        let (checks_digest, has_until) = (*check_digest, command.until.is_some());
         // Only people read text; a program reads the rows.
         let waits = (kind == InputKind::Ring && format == TapFormat::Text)
             .then(|| Waits { clock: Clock::monotonic(), next: Deadline::after(Duration::ZERO) });
@@ -130,6 +140,7 @@ impl Tap {
             through_restarts,
             fails_on_loss,
             checks_digest,
+            has_until,
             waits,
             subscriber,
             reading,
@@ -138,7 +149,13 @@ impl Tap {
 
     /// Reads to the end and completes the output, also after damage.
     pub(super) fn run(mut self) -> anyhow::Result<Status> {
-        let end = self.follow();
+        let mut end = self.follow();
+        let missing = end.as_ref().ok().and_then(|end| self.missing(*end));
+        if missing.is_some() && self.reading.is_strict {
+            tell(missing.as_deref().unwrap_or_default());
+            end = Ok(End::Refused);
+        }
+        let is_region_lost = self.reading.is_region_lost;
         let Self { symbols, kind, fails_on_loss, checks_digest, mut subscriber, reading, .. } =
             self;
         let Reading { printer, counts, bad_records, is_digest_same, .. } = reading;
@@ -197,10 +214,14 @@ impl Tap {
                 }
             ));
         }
+        if let Some(line) = &missing {
+            tell(line);
+        }
+        let is_missing_bad = missing.is_some() && (fails_on_loss || is_region_lost);
         let is_digest_bad = checks_digest && !tell_digest(&ring.to_string(), is_digest_same);
         let is_dead = end == End::Gone(WriterState::Dead);
         let is_bad = is_dead || is_day_bad || bad_records > 0 || is_loss_bad || is_digest_bad;
-        let is_bad = is_bad || left_out > 0;
+        let is_bad = is_bad || left_out > 0 || is_missing_bad;
         Ok(if is_bad { Status::Bad } else { Status::Good })
     }
 
@@ -244,6 +265,19 @@ impl Tap {
                 _ => {}
             }
         }
+    }
+
+    /// The line about an input that ended before its run did.
+    fn missing(&self, end: End) -> Option<String> {
+        let (path, next) = (self.subscriber.ring(), self.subscriber.next_sequence());
+        let is_over = match end {
+            End::Stopped if self.reading.is_region_lost => return Some(region_lost(path)),
+            End::Gone(_) => true,
+            End::Complete => !self.has_until || begins_run(path, next),
+            _ => false,
+        };
+        let is_missing = self.kind == InputKind::Journal && is_over && lacks_stop(path, next);
+        is_missing.then(|| no_stop(path, next - 1))
     }
 
     /// A bar for a day file, which has an end.
@@ -354,8 +388,9 @@ impl Reading {
     fn hear(&mut self, notice: &Notice, sequence: u64) {
         match notice {
             Notice::Start(_) => self.is_stopped = false,
-            Notice::Stop(_) => {
+            Notice::Stop(stop) => {
                 self.is_stopped = true;
+                self.is_region_lost = stop.reason == StopReason::RegionLost;
                 if self.ends_with_stop && sequence >= self.run_first {
                     self.end = Some(End::Stopped);
                 }

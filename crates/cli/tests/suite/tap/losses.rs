@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Checks that every gap in the rows has a row; returns rows, lost messages and gaps.
-fn add_up(rows: &[serde_json::Value], mut next: u64) -> (u64, u64, u64) {
+pub(super) fn add_up(rows: &[serde_json::Value], mut next: u64) -> (u64, u64, u64) {
     let (mut written, mut lost, mut gaps) = (0, 0, 0);
     for row in rows {
         if row["record"] == "lost" {
