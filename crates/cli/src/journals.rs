@@ -22,9 +22,10 @@ pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
     match error.kind() {
         ErrorKind::Region(error) => of_region(error),
         ErrorKind::NotFound if error.path().is_dir() => no_journal(error.path()),
-        ErrorKind::Damaged { .. } | ErrorKind::Packed { .. } | ErrorKind::TailerLost(_) => {
-            BadData(error.to_string()).into()
-        }
+        ErrorKind::Damaged { .. }
+        | ErrorKind::Packed { .. }
+        | ErrorKind::TailerLost(_)
+        | ErrorKind::Gone => BadData(error.to_string()).into(),
         _ => anyhow::anyhow!("{error}"),
     }
 }

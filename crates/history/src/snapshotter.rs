@@ -12,6 +12,7 @@
 use std::{
     fs::{self, File, TryLockError},
     ops::ControlFlow,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -25,6 +26,9 @@ use crate::{
     rebuild::Rebuild,
     snapshot::{ORDER_BYTES, SnapshotError, Snapshots, Written},
 };
+
+/// The file in the folder of the snapshots that their writer locks.
+const LOCK: &str = "lock";
 
 /// Options of a snapshotter.
 #[derive(Clone, Debug)]
@@ -63,7 +67,6 @@ pub struct Snapshotter {
     keeper: Keeper,
     buffer: RecordBuffer,
     options: SnapshotterOptions,
-    _lock: File,
 }
 
 /// Why snapshots cannot be written.
@@ -87,6 +90,15 @@ pub enum SnapshotterError {
         /// The problem.
         error: BadRecord,
     },
+    /// The journal is no longer in the folder in which this process has locked the snapshots.
+    #[error(
+        "{}: the journal was removed, replaced or renamed while snapshots of it were written",
+        journal.display()
+    )]
+    Moved {
+        /// The journal.
+        journal: PathBuf,
+    },
     /// Another process writes snapshots of the journal.
     #[error(
         "{}: another process is writing snapshots of this journal; wait for its end, or end it",
@@ -102,6 +114,7 @@ pub enum SnapshotterError {
 #[derive(Debug)]
 struct Keeper {
     journal: PathBuf,
+    lock: File,
     rebuild: Rebuild,
     share_percent: u64,
     mode: u32,
@@ -131,6 +144,7 @@ impl Snapshotter {
         let snapshots = Snapshots::list(journal)?;
         let mut keeper = Keeper {
             journal: journal.to_owned(),
+            lock,
             rebuild: Rebuild::new(journal),
             share_percent: u64::from(options.share_percent.clamp(1, 100)),
             mode: options.mode,
@@ -147,7 +161,7 @@ impl Snapshotter {
         }
         let follow = Follow::new(TailerSource::new(tailer)).shutdown(&options.shutdown);
         let buffer = RecordBuffer::default();
-        Ok(Self { follow, keeper, buffer, options: options.clone(), _lock: lock })
+        Ok(Self { follow, keeper, buffer, options: options.clone() })
     }
 
     /// The sequence number of the next record.
@@ -232,11 +246,25 @@ impl Keeper {
     #[cold]
     fn write(&mut self, report: &mut impl FnMut(&Written)) -> Result<(), SnapshotterError> {
         if let Some(state) = self.rebuild.state() {
+            self.check_place()?;
             let written = state.write_snapshot(&self.journal, self.rebuild.mark(), self.mode)?;
             report(&written);
             self.written(written.bytes);
         }
         Ok(())
+    }
+
+    /// Checks that the folder at the path of the journal is the one that this process has locked.
+    fn check_place(&self) -> Result<(), SnapshotterError> {
+        let named = fs::metadata(self.journal.join(SNAPSHOTS).join(LOCK));
+        let is_same = named.and_then(|named| {
+            let own = self.lock.metadata()?;
+            Ok((named.dev(), named.ino()) == (own.dev(), own.ino()))
+        });
+        match is_same {
+            Ok(true) => Ok(()),
+            _ => Err(SnapshotterError::Moved { journal: self.journal.clone() }),
+        }
     }
 
     /// Whether the journal has grown enough for a snapshot of the live orders.
@@ -283,7 +311,7 @@ fn number_of(record: &Record<'_>) -> Option<u32> {
 fn lock(journal: &Path) -> Result<File, SnapshotterError> {
     let folder = journal.join(SNAPSHOTS);
     fs::create_dir_all(&folder).map_err(SnapshotError::system("create", &folder))?;
-    let path = folder.join("lock");
+    let path = folder.join(LOCK);
     let file = File::options().write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(SnapshotError::system("open", &path))?;
     match file.try_lock() {

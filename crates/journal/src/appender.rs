@@ -4,7 +4,8 @@
 //! is full or its cycle is over, the next segment, which the pretoucher has prepared, becomes
 //! active.
 //! Failure: if there is no room for a segment, the append returns an error and changes nothing, and
-//! the next append retries. An appender that is dropped, killed or panics keeps what it committed.
+//! the next append retries. If the segment or the folder was removed, every append returns an error
+//! soon after. An appender that is dropped, killed or panics keeps what it committed.
 //! Cost: an append makes no system call, allocates nothing and locks nothing, unless the policy
 //! syncs with it; a roll takes one lock that is rarely contended.
 
@@ -288,6 +289,30 @@ impl<D: Disk> Appender<D> {
         self.disk.path("")
     }
 
+    /// Returns the error of a journal that was removed while it was written, or of a thread that
+    /// ended, as every append does. For callers that append rarely: one load.
+    #[inline]
+    pub fn check(&self) -> Result<(), JournalError> {
+        match self.exchange.has_alarm() {
+            true => self.exchange.failure().map_or(Ok(()), Err),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks at once, with system calls, that the journal still has its files and its path. The
+    /// pretoucher does that ten times a second.
+    pub fn check_place(&self) -> Result<(), JournalError> {
+        self.exchange.watch_place(&self.disk);
+        self.check()
+    }
+
+    /// The path that the folder has now, if it was renamed while this appender had it open. Appends
+    /// still reach the journal there. One load.
+    #[inline]
+    pub fn moved_to(&self) -> Option<std::path::PathBuf> {
+        self.exchange.moved_to()
+    }
+
     /// Waits until every committed excerpt is on disk.
     pub fn sync(&mut self) -> Result<(), JournalError> {
         let (number, next) = match &self.writer {
@@ -353,6 +378,7 @@ impl<D: Disk> Appender<D> {
 
     fn finish(&mut self) -> Result<(), JournalError> {
         self.running = None;
+        self.exchange.watch_place(&self.disk);
         // The excerpts of an earlier appender count too: this one might have appended nothing.
         let is_done = |writer: &SegmentWriter<_>| {
             self.exchange.lock_syncer().is_done(writer.number(), writer.place().at)

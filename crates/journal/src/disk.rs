@@ -124,6 +124,23 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
 
     /// A number that is different after each start of the kernel.
     fn boot(&self) -> u64;
+
+    /// Where other processes find the folder, and in it the file of this name. On a disk with one
+    /// process no other one moves them.
+    fn whereabouts(&self, _name: &str, _file: &Self::Writable) -> Whereabouts {
+        Whereabouts::InPlace
+    }
+}
+
+/// Where other processes find an open file of the journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Whereabouts {
+    /// Under its name in the folder, which is at its path. Also if that cannot be found out.
+    InPlace,
+    /// Under its name in the folder, which has this path now.
+    Moved(PathBuf),
+    /// Nowhere: the name is gone, or belongs to another file.
+    Gone,
 }
 
 /// An entry of the folder.

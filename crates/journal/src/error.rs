@@ -136,6 +136,12 @@ pub enum ErrorKind {
         /// The time waited.
         waited: std::time::Duration,
     },
+    /// The active segment, or its folder, was removed or replaced while the appender had it open.
+    #[error(
+        "the segment was removed or replaced while it was written, so its excerpts are lost; close the \
+         appender and open the journal again to continue"
+    )]
+    Gone,
     /// An operation on the file failed.
     #[error("cannot {operation} it: {cause}")]
     System {

@@ -50,7 +50,9 @@ mod upkeep;
 mod verify;
 
 pub use checksum::{checksum, checksum_bytes};
-pub use disk::{Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, WritableFile};
+pub use disk::{
+    Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, Whereabouts, WritableFile,
+};
 pub use error::{Cause, Corruption, ErrorKind, JournalError, OptionsError};
 pub use merge::{Merge, Merged};
 pub use names::{QUARANTINE, RECORDED_FROM, RUNS, SNAPSHOTS, TAILERS};

@@ -7,10 +7,12 @@
 //! [Its region](RecorderReader) shows how far it is. It reads the clock once a poll, so all
 //! excerpts of a poll have one time.
 //! Failure: if a ring is removed, replaced or truncated, the recording ends after its last
-//! messages. If the disk is full, the recorder waits for room; meanwhile the ring keeps as many
+//! messages. If the journal is removed, replaced or renamed, the recording ends, and what is not in
+//! it any more counts as lost. If the disk is full, the recorder waits for room; meanwhile the ring keeps as many
 //! messages as fit.
 
 mod error;
+mod lost_journal;
 mod names;
 mod origin;
 mod progress;
@@ -30,7 +32,8 @@ use nanotape_journal::{Appender, JournalError};
 use nanotape_ring::{Rejoin, RingError, RingSource, Start, StartError, Subscribe as _};
 use nanotape_shm::Refusal;
 use nanotape_tape::{
-    Deadline, Follow, Gap, Item, Message, ShutdownFlag, Source as _, Step, Tape as _, WriterState,
+    Deadline, Follow, Gap, Item, Message, Progress, ShutdownFlag, Source as _, Step, Tape as _,
+    WriterState,
 };
 use origin::Origin;
 pub(crate) use origin::{check_origin, check_replaced};
@@ -229,7 +232,12 @@ impl Recorder {
     }
 
     /// Records until the writer exits, or a shutdown is requested. Events go to `report`.
-    pub fn run(&mut self, mut report: impl FnMut(RecorderEvent<'_>)) -> Result<(), RecorderError> {
+    pub fn run(&mut self, report: impl FnMut(RecorderEvent<'_>)) -> Result<(), RecorderError> {
+        let outcome = self.record(report);
+        self.account_for_journal(outcome)
+    }
+
+    fn record(&mut self, mut report: impl FnMut(RecorderEvent<'_>)) -> Result<(), RecorderError> {
         match &self.progress {
             Ok(_) | Err(NotShown::Follower) => {}
             Err(error) => report(RecorderEvent::NotShown(error)),
@@ -283,6 +291,10 @@ impl Recorder {
         let mut kept = Ok(());
         let step = follow.step_by(|source| {
             spans.iter_mut().for_each(|spans| spans.begin_poll(source.reader().region()));
+            kept = keeper.check_journal();
+            if kept.is_err() {
+                return Ok(Progress::Stopped);
+            }
             source.poll(|item| {
                 spans.iter_mut().for_each(|spans| spans.read(&item));
                 kept = keeper.keep(item, &mut shown);

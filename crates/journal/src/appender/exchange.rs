@@ -19,7 +19,12 @@ use super::{
     prepare::{Plan, Prepared, prepare},
     sync::Syncer,
 };
-use crate::{ErrorKind, JournalError, disk::Disk, names, progress::Progress};
+use crate::{
+    ErrorKind, JournalError,
+    disk::{Disk, Whereabouts},
+    names,
+    progress::Progress,
+};
 
 /// The state that the appender shares with its threads.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ pub(crate) struct Exchange<D: Disk> {
     ahead: Line,
     /// Not 0: the next append returns an error of a thread. Stored with the state locked.
     alarm: Line,
+    /// Not 0: the folder of the journal has another path. Stored with the state locked.
+    moved: Line,
     /// Not 0: the threads must end.
     stop: Word,
 }
@@ -64,6 +71,8 @@ pub(crate) struct State<D: Disk> {
     failure: Option<JournalError>,
     /// Errors of threads; each is returned by one append.
     warnings: VecDeque<JournalError>,
+    /// The path that the folder of the journal has now, if it was renamed.
+    moved_to: Option<PathBuf>,
 }
 
 /// A segment that has just been closed.
@@ -95,6 +104,7 @@ impl<D: Disk> Exchange<D> {
             retired: VecDeque::with_capacity(64),
             failure: None,
             warnings: VecDeque::new(),
+            moved_to: None,
         };
         let line = || Line(Word::new(0));
         Self {
@@ -104,6 +114,7 @@ impl<D: Disk> Exchange<D> {
             progress: Progress::new(),
             ahead: line(),
             alarm: line(),
+            moved: line(),
             stop: Word::new(0),
         }
     }
@@ -251,6 +262,34 @@ impl<D: Disk> Exchange<D> {
         let mut state = self.lock();
         state.failure.get_or_insert(error);
         self.alarm.0.store(1);
+    }
+
+    /// Checks that the active segment still has its name and the folder its path. Makes system
+    /// calls, so threads call it rarely.
+    pub(crate) fn watch_place(&self, disk: &D) {
+        let Some((number, file)) = self.lock().active.clone() else { return };
+        let name = names::segment(number);
+        match disk.whereabouts(&name, &file) {
+            Whereabouts::InPlace => {}
+            Whereabouts::Moved(path) => {
+                self.lock().moved_to = Some(path);
+                self.moved.0.store(1);
+            }
+            // A segment that was closed meanwhile may be pruned: before that, it is not the active
+            // one any more.
+            Whereabouts::Gone if self.active_number() != Some(number) => {}
+            Whereabouts::Gone => self.fail(JournalError::new(disk.path(&name), ErrorKind::Gone)),
+        }
+    }
+
+    fn active_number(&self) -> Option<u64> {
+        self.lock().active.as_ref().map(|(number, _)| *number)
+    }
+
+    /// The path that the folder of the journal has now, if it was renamed.
+    pub(crate) fn moved_to(&self) -> Option<PathBuf> {
+        let is_moved = self.moved.0.as_read_only().load() != 0;
+        if is_moved { self.lock().moved_to.clone() } else { None }
     }
 
     /// Ends the creation of a segment, whether it succeeded or failed.

@@ -1,7 +1,9 @@
 //! The appender's threads, which keep its slow work off the path of an append.
 //!
 //! The pretoucher prepares the next segment, brings pages ahead of the appender into memory, and
-//! frees the unused end of closed segments. With `SyncPolicy::Every` another thread syncs, so that
+//! frees the unused end of closed segments. Ten times a second it checks that the active segment
+//! still has its name, and the folder its path: a removed journal is an error of the next append.
+//! With `SyncPolicy::Every` another thread syncs, so that
 //! a disk that is slow to create a segment does not delay a sync.
 //!
 //! Failure: if a thread panics, every later append returns an error.
@@ -32,6 +34,9 @@ const LEAST: Duration = Duration::from_micros(50);
 
 /// Short sleeps without progress after which the pretoucher sleeps long.
 const PATIENCE: u32 = 100;
+
+/// The time between two checks that the journal is still in its place.
+const PLACE_NS: u64 = 100_000_000;
 
 /// Long sleeps between two attempts to create a segment after a failure.
 const RETRY: u32 = 5;
@@ -99,7 +104,14 @@ impl<D: Disk> Drop for Running<D> {
 impl<D: Disk> Pretoucher<D> {
     fn run(mut self) {
         let (mut seen, mut idle) = (usize::MAX, 0);
+        let clock = Clock::monotonic();
+        let mut watched = clock.stamp();
         while !self.exchange.is_stopped() {
+            let round = clock.stamp();
+            if clock.nanos_between(watched, round) >= PLACE_NS {
+                watched = round;
+                self.exchange.watch_place(&self.disk);
+            }
             let is_behind = self.keep_prepared();
             self.touch_ahead();
             self.exchange.give_back_ends(&self.disk);

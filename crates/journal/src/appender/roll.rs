@@ -131,6 +131,8 @@ impl<D: Disk> Appender<D> {
             cycle: header.cycle_of(max_ts.max(ts_ns)),
         };
         self.incarnation.store(&header, file.words());
+        // From the activation on, the old segment may be pruned: no thread looks for its name.
+        self.exchange.lock().active = None;
         let mut writer = SegmentWriter::activate(file, header, activation, self.boot);
         writer.end_cycle_at(self.roll_times.last_ns(max_ts.max(ts_ns)));
         (self.sequence, self.max_ts) = (sequence, max_ts);
@@ -148,6 +150,7 @@ impl<D: Disk> Appender<D> {
         self.segment_lock = lock;
         if unattended {
             self.exchange.give_back_ends(&self.disk);
+            self.exchange.watch_place(&self.disk);
         }
         Ok(())
     }

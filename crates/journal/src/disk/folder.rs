@@ -7,7 +7,7 @@ use std::{
     io::{self, Read as _, Write as _},
     ops::Range,
     os::{
-        fd::{AsFd as _, BorrowedFd},
+        fd::{AsFd as _, AsRawFd as _, BorrowedFd},
         unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     },
     path::{Path, PathBuf},
@@ -27,7 +27,10 @@ use rustix::{
     io::{Errno, retry_on_intr},
 };
 
-use super::{APPENDER, Disk, FileLock, Listed, Preallocation, ReadableFile, UPKEEP, WritableFile};
+use super::{
+    APPENDER, Disk, FileLock, Listed, Preallocation, ReadableFile, UPKEEP, Whereabouts,
+    WritableFile,
+};
 use crate::{checksum::checksum_bytes, names::QUARANTINE};
 
 /// The kind of the region that states which process appends.
@@ -130,11 +133,7 @@ impl Folder {
 
     /// Whether the name belongs to this file.
     fn is_named(&self, file: &File, name: &str) -> bool {
-        let same = |there: Stat| {
-            let own = fstat(file)?;
-            io::Result::Ok((there.st_dev, there.st_ino) == (own.st_dev, own.st_ino))
-        };
-        self.stat(name, AtFlags::empty()).and_then(same).unwrap_or(false)
+        self.stat(name, AtFlags::empty()).is_ok_and(|there| is_same(&there, file))
     }
 
     fn open_folder(&self, name: &str) -> io::Result<File> {
@@ -389,6 +388,31 @@ impl Disk for Folder {
         let half = |seed| u64::from(checksum_bytes(seed, &id));
         if id.is_empty() { 0 } else { (half(0) << 32 | half(1)).max(1) }
     }
+
+    fn whereabouts(&self, name: &str, file: &Self::Writable) -> Whereabouts {
+        let Some(folder) = self.opened.get() else { return Whereabouts::InPlace };
+        match self.stat(name, AtFlags::empty()) {
+            Ok(there) if is_same(&there, &file.file) => {}
+            Ok(_) => return Whereabouts::Gone,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Whereabouts::Gone,
+            Err(_) => return Whereabouts::InPlace,
+        }
+        let there = statat(CWD, &self.absolute, AtFlags::empty());
+        let is_moved = match &there {
+            Ok(there) => !is_same(there, folder),
+            Err(errno) => matches!(*errno, Errno::NOENT | Errno::NOTDIR),
+        };
+        if !is_moved {
+            return Whereabouts::InPlace;
+        }
+        let now_at = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        Whereabouts::Moved(now_at.unwrap_or_default())
+    }
+}
+
+/// Whether an open file is the one that was found.
+fn is_same(there: &Stat, file: &File) -> bool {
+    fstat(file).is_ok_and(|own| (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino))
 }
 
 /// Takes ownership of a region without data that must survive a loss of power: a region damaged by

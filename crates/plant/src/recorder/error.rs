@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use nanotape_clock::UtcNanos;
 use nanotape_history::RunsError;
-use nanotape_journal::JournalError;
+use nanotape_journal::{ErrorKind, JournalError};
 use nanotape_ring::RingError;
 use nanotape_shm::{Refusal, RegionError};
 
@@ -47,6 +47,21 @@ pub enum RecorderError {
     /// The runs and names beside the journal cannot be read or stored.
     #[error(transparent)]
     Runs(#[from] RunsError),
+    /// The folder of the journal was renamed while it was recorded.
+    #[error(
+        "{}: the folder of the journal was renamed to {} while it was recorded; everything up to message \
+         {last} is there; move it back, or record into another journal",
+        journal.display(),
+        now_at.display()
+    )]
+    Moved {
+        /// The path at which it was opened.
+        journal: PathBuf,
+        /// Its path now.
+        now_at: PathBuf,
+        /// The last message that was recorded.
+        last: u64,
+    },
     /// The journal has messages of another ring.
     #[error(
         "{}: not the ring that {} was recorded from: {why}; record it into a new journal",
@@ -178,6 +193,16 @@ pub enum OriginMismatch {
 }
 
 impl RecorderError {
+    /// Whether the journal was removed, replaced or renamed while it was recorded: a recorder that
+    /// is started again would begin another journal.
+    pub fn is_of_lost_journal(&self) -> bool {
+        match self {
+            Self::Journal(error) => *error.kind() == ErrorKind::Gone,
+            Self::Moved { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the disk of the journal is full: a later attempt might succeed.
     pub fn is_full(&self) -> bool {
         let kind = match self {

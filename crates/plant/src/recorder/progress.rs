@@ -124,6 +124,19 @@ impl RecorderProgress {
         self.store_counts();
     }
 
+    /// Shows that of the messages before `next_sequence` the last `lost` are not in the journal any
+    /// more; `u64::MAX` for all.
+    pub(super) fn unrecorded(&mut self, next_sequence: u64, lost: u64) {
+        let unshown = next_sequence.saturating_sub(self.counts.next_sequence);
+        self.counts.recorded = self.counts.recorded.saturating_add(unshown);
+        self.counts.next_sequence = self.counts.next_sequence.max(next_sequence);
+        let lost = lost.min(self.counts.recorded);
+        self.counts.recorded -= lost;
+        self.counts.lost = self.counts.lost.saturating_add(lost);
+        self.counts.gaps += u64::from(lost > 0);
+        self.store_counts();
+    }
+
     /// Counts a gap; the next poll shows it.
     pub(super) fn lost(&mut self, lost: u64) {
         self.counts.lost = self.counts.lost.saturating_add(lost);
@@ -135,6 +148,7 @@ impl RecorderProgress {
         self.region.words()[layout::STATE].store(match state {
             RecorderState::Recording => layout::RECORDING,
             RecorderState::WaitingForRoom => layout::WAITING_FOR_ROOM,
+            RecorderState::JournalGone => layout::JOURNAL_GONE,
             RecorderState::Starting | RecorderState::Gone | RecorderState::Dead => layout::STARTING,
         });
     }

@@ -15,7 +15,7 @@ use super::{
     RecorderProcess,
     child::{Backoff, ChildProcess, Ended, FAILURES, lock},
 };
-use crate::{RecorderReader, followers::Reported};
+use crate::{RecorderReader, RecorderState, followers::Reported};
 
 /// How long a line of a recorder that is not ready is kept.
 const MOMENT: Duration = Duration::from_millis(250);
@@ -79,12 +79,15 @@ impl Supervised {
                 (failures, backoff) = (0, Backoff::FIRST);
                 self.is_quiet.store(false, Ordering::Relaxed);
             }
+            if end.was_ready && self.has_lost_journal() {
+                return self.fail(end.said.clone().unwrap_or_else(|| end.ended.how()));
+            }
             failures += 1;
             let has_begun = self.has_begun.load(Ordering::Acquire);
             let is_fatal = !has_begun && !is_killed && !is_success;
             let is_limited = self.process.waits || self.is_ending.load(Ordering::Relaxed);
             if is_fatal || failures >= FAILURES && (is_limited || !has_begun) {
-                return self.fail(&end, failures);
+                return self.fail(self.failed(&end, failures));
             }
             let what = if failures < FAILURES { "started again" } else { "tried once a second" };
             self.hear(format!("recorder: {}; {what}", end.ended.how()));
@@ -142,20 +145,32 @@ impl Supervised {
         held.drain(..).for_each(|(_, line)| (self.process.report)(Reported::Problem(&line)));
     }
 
-    /// The recorder has failed for good.
-    fn fail(&self, end: &End, failures: u32) {
+    /// Whether the last recorder ended because its journal was removed, replaced or renamed. The
+    /// next one would begin another journal.
+    fn has_lost_journal(&self) -> bool {
+        RecorderReader::open(&self.ring)
+            .is_ok_and(|reader| reader.look().state == RecorderState::JournalGone)
+    }
+
+    /// The failure of a recorder that is not started again.
+    fn failed(&self, end: &End, failures: u32) -> String {
         let said = end.said.clone().unwrap_or_else(|| end.ended.how());
-        let failure = if self.has_begun.load(Ordering::Relaxed) {
-            format!("the recorder failed {failures} times in a row without progress: {said}")
-        } else {
-            let mut held = lock(&self.held);
-            // The last line is the error itself.
-            if end.said.is_some() {
-                held.pop();
-            }
-            self.flush(&mut held);
-            said
-        };
+        if self.has_begun.load(Ordering::Relaxed) {
+            return format!(
+                "the recorder failed {failures} times in a row without progress: {said}"
+            );
+        }
+        let mut held = lock(&self.held);
+        // The last line is the error itself.
+        if end.said.is_some() {
+            held.pop();
+        }
+        self.flush(&mut held);
+        said
+    }
+
+    /// The recorder has failed for good.
+    fn fail(&self, failure: String) {
         // Stored by this thread only.
         let _ = self.failure.set(failure);
         if self.process.waits && self.has_begun.load(Ordering::Relaxed) {

@@ -239,7 +239,7 @@ fn of_record(error: RecorderError, command: &RecordCommand) -> anyhow::Error {
         RecorderError::Journal(error) => of_journal(error),
         RecorderError::Region(error) => of_region(&error),
         RecorderError::Ring { ring, error } => of_ring(&ring, &error),
-        RecorderError::Mark { .. } | RecorderError::Lost { .. } => {
+        RecorderError::Mark { .. } | RecorderError::Lost { .. } | RecorderError::Moved { .. } => {
             BadData(error.to_string()).into()
         }
         RecorderError::NoRing { ring } => anyhow::anyhow!(

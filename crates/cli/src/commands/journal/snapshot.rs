@@ -165,7 +165,9 @@ fn line(written: &Written) -> String {
 pub(super) fn of_snapshotter(error: SnapshotterError) -> anyhow::Error {
     match error {
         SnapshotterError::Journal(error) => of_journal(error),
-        SnapshotterError::Record { .. } => BadData(error.to_string()).into(),
+        SnapshotterError::Record { .. } | SnapshotterError::Moved { .. } => {
+            BadData(error.to_string()).into()
+        }
         error => anyhow::anyhow!("{error}"),
     }
 }

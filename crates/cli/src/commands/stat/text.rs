@@ -236,6 +236,9 @@ fn recorder_text(recorder: &RecorderHealth) -> String {
     let what = match state {
         RecorderState::WaitingForRoom => "waiting for room: the disk of the journal is full",
         RecorderState::Dead => "dead: exited without an end (crashed or killed)",
+        RecorderState::JournalGone => {
+            "ended: the journal was removed, replaced or renamed while it was recorded"
+        }
         state => state.name(),
     };
     format!("{what}; process {}, started {}", owner.pid, owner.started)
@@ -261,7 +264,10 @@ fn follower_lag_text(follower: &FollowerHealth) -> String {
 }
 
 fn lag_text(recorder: &RecorderHealth) -> String {
+    let RecorderStat { lost, state, .. } = recorder.stat;
     match (recorder.lag, recorder.lag_ns) {
+        _ if state == RecorderState::JournalGone => "messages are not recorded any more".to_owned(),
+        (0, _) if lost > 0 => format!("none, but {lost} earlier messages are lost"),
         (0, _) => "none, every message is recorded".to_owned(),
         (lag, Some(lag_ns)) => format!("{lag} messages, {}", nanos_text(lag_ns)),
         (lag, None) => format!("{lag} messages"),

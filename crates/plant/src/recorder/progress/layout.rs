@@ -15,6 +15,7 @@ pub(super) const STATE: usize = 0;
 pub(super) const STARTING: u64 = 0;
 pub(super) const RECORDING: u64 = 1;
 pub(super) const WAITING_FOR_ROOM: u64 = 2;
+pub(super) const JOURNAL_GONE: u64 = 3;
 
 /// Time of the last update.
 pub(super) const UPDATED_NS: usize = 1;

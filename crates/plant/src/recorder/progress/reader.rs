@@ -58,6 +58,8 @@ pub enum RecorderState {
     Gone,
     /// Its process exited without an end: it was killed, or it crashed.
     Dead,
+    /// It ended because its journal was removed, replaced or renamed while it recorded.
+    JournalGone,
 }
 
 impl RecorderReader {
@@ -96,6 +98,7 @@ impl RecorderReader {
         RecorderStat {
             owner,
             state: match (owner.state, word(layout::STATE)) {
+                (_, layout::JOURNAL_GONE) => RecorderState::JournalGone,
                 (OwnerState::Closed, _) => RecorderState::Gone,
                 (OwnerState::Dead, _) => RecorderState::Dead,
                 (OwnerState::Alive, layout::RECORDING) => RecorderState::Recording,
@@ -131,9 +134,11 @@ impl RecorderState {
             Self::WaitingForRoom => "waiting for room",
             Self::Gone => "gone",
             Self::Dead => "dead",
+            Self::JournalGone => "journal gone",
         }
     }
 
     /// All names.
-    pub const NAMES: [&str; 5] = ["starting", "recording", "waiting for room", "gone", "dead"];
+    pub const NAMES: [&str; 6] =
+        ["starting", "recording", "waiting for room", "gone", "dead", "journal gone"];
 }
