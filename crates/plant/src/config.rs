@@ -95,6 +95,9 @@ pub struct RingConfig {
     /// Named followers that must have joined before the first record, and that the plant waits for
     /// when they are half a ring behind. 0: the plant waits for none. Not for live sessions.
     pub wait_for: usize,
+    /// How long the plant waits for them to join; zero: without a limit.
+    #[serde(deserialize_with = "live::duration")]
+    pub wait_for_limit: Duration,
 }
 
 /// Bytes of a ring whose size is not configured.
@@ -110,6 +113,7 @@ impl Default for RingConfig {
             huge_pages: false,
             replace: false,
             wait_for: 0,
+            wait_for_limit: Duration::from_secs(600),
         }
     }
 }
@@ -309,6 +313,7 @@ mod tests {
         );
         assert_eq!(all.input.groups.len(), 2);
         assert!(all.ring.capacity_bytes.is_some() && all.machine.cpu.is_some());
+        assert_eq!(example.ring.wait_for_limit, default.ring.wait_for_limit);
         assert!(all.machine.orders.is_some() && !all.publish.symbols.is_empty());
         assert_eq!(example.journal, None);
         let default = JournalConfig::default();

@@ -171,6 +171,22 @@ pub enum WaitForError {
         /// Bytes of the ring.
         capacity_bytes: u64,
     },
+    /// Not all followers have joined in time.
+    #[error(
+        "{joined} of {wanted} named followers joined within {} s; start each one first, as in nanotape tap \
+         {ring} --name NAME --wait 60, or raise --wait-for-limit (0s: no limit)",
+        limit.as_secs_f64()
+    )]
+    NotJoined {
+        /// The name of the ring.
+        ring: String,
+        /// How many had joined.
+        joined: usize,
+        /// How many are waited for.
+        wanted: usize,
+        /// How long the plant waited.
+        limit: Duration,
+    },
     /// The thread that checks the followers cannot be started.
     #[error("cannot start the thread that checks the followers: {0}")]
     Thread(io::Error),

@@ -14,6 +14,8 @@ use std::{
 };
 
 use nanotape_clock::{Clock, Stamp};
+use nanotape_history::Snapshots;
+use nanotape_journal::SNAPSHOTS;
 use nanotape_ring::{Capacity, Rejoin, RingError, RingMonitor, Start, Stat};
 use nanotape_shm::{OwnerState, Refusal, RegionError};
 use nanotape_tape::{Deadline, ShutdownFlag};
@@ -71,6 +73,20 @@ pub struct RecorderHealth {
     pub lag: u64,
     /// Time from the first message that is not recorded to the last; 0 if all are recorded.
     pub lag_ns: Option<u64>,
+    /// The snapshots beside the journal; `None` without a folder for them, or if it cannot be read.
+    pub snapshots: Option<SnapshotsHealth>,
+}
+
+/// The snapshots of a journal at one moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SnapshotsHealth {
+    /// How many there are.
+    pub count: u64,
+    /// The last record that the last one includes; 0 without one.
+    pub last_sequence: u64,
+    /// Recorded messages after it.
+    pub behind: u64,
 }
 
 /// A named follower of a ring at one moment.
@@ -181,7 +197,8 @@ impl PlantMonitor {
             _ => time_from(&self.path, Start::Sequence(stat.next_sequence.max(1)))
                 .and_then(|first_ns| ring.ts_publish_ns.checked_sub(first_ns)),
         };
-        Ok(Some(RecorderHealth { stat, lag, lag_ns }))
+        let snapshots = snapshots_of(&stat);
+        Ok(Some(RecorderHealth { stat, lag, lag_ns, snapshots }))
     }
 
     /// Opens the board and the ring again if their files were replaced.
@@ -219,6 +236,17 @@ fn of_board(path: &Path, error: RegionError) -> HealthError {
         }
         _ => HealthError::Region(error),
     }
+}
+
+/// The snapshots of the journal of a recorder.
+fn snapshots_of(recorder: &RecorderStat) -> Option<SnapshotsHealth> {
+    let snapshots = Snapshots::list(&recorder.journal).ok()?;
+    if snapshots.is_empty() && !recorder.journal.join(SNAPSHOTS).is_dir() {
+        return None;
+    }
+    let last_sequence = snapshots.iter().last().map_or(0, |last| last.sequence);
+    let behind = recorder.next_sequence.saturating_sub(last_sequence.saturating_add(1));
+    Some(SnapshotsHealth { count: snapshots.len() as u64, last_sequence, behind })
 }
 
 /// The time at which the plant read the first record from `start` on, from a separate reader.

@@ -111,6 +111,8 @@ pub struct RecordingSummary {
     pub lost: u64,
     /// How long the plant waited for the recorder.
     pub waited_ns: u64,
+    /// Whether snapshots were to be written, and the last ones are missing.
+    pub lacks_snapshots: bool,
 }
 
 /// Why a plant is not recorded, or not to its end.
@@ -134,6 +136,10 @@ pub enum RecordingError {
     /// The recorder failed, or cannot record: the last line that it printed, or the cause.
     #[error("{0}")]
     Failed(String),
+    /// The journal was removed, replaced or renamed while it was recorded: the last line that the
+    /// recorder printed.
+    #[error("{0}; nothing is recorded since")]
+    JournalGone(String),
     /// A stop was requested before the recorder was ready.
     #[error("stopped on request before the recorder was ready")]
     Stopped,
@@ -272,15 +278,19 @@ impl Recording {
             }
             thread::sleep(POLL);
         }
-        for companion in self.companions.drain(..) {
-            companion.finish(is_closed && !self.supervised.has_failed());
-        }
+        let is_closed = is_closed && !self.supervised.has_failed();
+        let finish = |companion: CompanionProcess| companion.finish(is_closed);
+        let lacks_snapshots =
+            self.companions.drain(..).map(finish).fold(false, |lacks, end| lacks | end);
         if let Some(thread) = self.thread.take() {
             // It panics only if a lock is poisoned, by a panic that was reported.
             let _ = thread.join();
         }
         if let Some(said) = self.supervised.failure() {
-            return Err(RecordingError::Failed(said));
+            return Err(match self.supervised.has_lost_journal() {
+                true => RecordingError::JournalGone(said),
+                false => RecordingError::Failed(said),
+            });
         }
         let seen = self.look();
         if seen.next_sequence < end {
@@ -292,6 +302,7 @@ impl Recording {
             recorded: seen.recorded.saturating_sub(self.before.recorded),
             lost: seen.lost.saturating_sub(self.before.lost),
             waited_ns,
+            lacks_snapshots,
         })
     }
 

@@ -1,6 +1,7 @@
 //! `nanotape run`: a plant. It reads a day and publishes normalised records on a ring, until the
 //! day ends or the run is stopped.
 
+mod journal;
 mod live;
 mod outcome;
 mod recorder;
@@ -13,7 +14,7 @@ use nanotape_clock::Clock;
 use nanotape_plant::{
     BoardReader, Ended, Finished, FollowerSummary, Pace, PlantConfig, PlantRun, PlantSource,
     RecordingError, Reported, RunError, ShutdownFlag, TradeDate, WaitForError,
-    config::{Compression, EXAMPLE},
+    config::EXAMPLE,
     records::{RecordKinds, StopReason},
 };
 
@@ -59,21 +60,24 @@ plant is killed. The plant waits when the recorder is half a ring behind, so no 
 with --no-wait it never waits, and messages that the recorder is too late for are missing.
 --snapshots starts one more process, which reads the journal and writes snapshots of the books as
 `nanotape journal snapshot --follow` does. It is started again if it fails, and the plant never
-waits for it before its end. --journal-compress, --journal-keep and --journal-older-than start one
-that does `nanotape journal upkeep --follow`: a journal takes about four times the bytes of its day
-file, and about half of that compressed.
+waits for it before its end; snapshots that are missing then, as on a full disk, are status 1. If
+the journal is removed, replaced or renamed, the recorder ends; the plant ends too, with status 1,
+or goes on without it with --no-wait. --journal-compress, --journal-keep and --journal-older-than
+start one that does `nanotape journal upkeep --follow`: a journal takes about four times the bytes of
+its day file, and about half of that compressed.
 
 A plant that reads a file is usually faster than a tap that writes to a disk, and never waits for
 one. With --wait-for N it waits, so that the output of each follower is complete: before its first
 record until N named followers have joined, then whenever the slowest is half a ring behind, and
 at its end until all have read the last record. A follower is a tap or a recorder with --name; it
-can start first, with --wait. If one is killed or ends early, the plant reports it and goes on
+can start first, with --wait. The plant gives up, with status 2, when they have not joined within
+--wait-for-limit, and prints each minute what is missing. If one is killed or ends early, the plant reports it and goes on
 without it, and ends with status 1. One of the same name can join again. A live session waits for
 no one.
 
 Exit status: 0 the whole day was published, or Ctrl-C; 1 the day is damaged, truncated or lacks
 the symbols, the ring or board was removed, replaced or truncated, messages are missing in the
-journal, or a named follower did not read all; 2 wrong usage, an input, a ring or a journal that cannot be opened, or the recorder
+journal or snapshots are, or a named follower did not read all; 2 wrong usage, an input, a ring or a journal that cannot be opened, or the recorder
 failed.")]
 pub(crate) struct RunArguments {
     /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
@@ -109,22 +113,17 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "A,B")]
     records: Option<RecordKinds>,
 
-    /// Record everything in the journal in this folder
-    #[arg(long, value_name = "DIR")]
-    journal: Option<PathBuf>,
-
-    /// Also write snapshots of the books beside the journal, in one more process
-    #[arg(long)]
-    snapshots: bool,
+    #[command(flatten)]
+    journal: journal::JournalArguments,
 
     /// Wait for N named followers (nanotape tap --name NAME, nanotape journal record --name NAME)
     /// before the first record, and whenever one of them is half a ring behind
     #[arg(long, value_name = "N")]
     wait_for: Option<usize>,
 
-    /// Never wait for the recorder
-    #[arg(long)]
-    no_wait: bool,
+    /// How long --wait-for waits for followers to join; 0s: without a limit [default: 10m]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    wait_for_limit: Option<Duration>,
 
     /// Read the configuration from FILE
     #[arg(long, value_name = "FILE")]
@@ -139,18 +138,6 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     groups: GroupArguments,
-
-    /// Compress while recording: never, or rolled (segments after their roll, and snapshots)
-    #[arg(help_heading = "Journal", long, value_name = "WHAT")]
-    journal_compress: Option<Compression>,
-
-    /// Remove the oldest segments of the journal until all files together have at most BYTES
-    #[arg(help_heading = "Journal", long, value_name = "BYTES", value_parser = bytes)]
-    journal_keep: Option<usize>,
-
-    /// Remove segments of the journal whose records are all older than AGE (30d)
-    #[arg(help_heading = "Journal", long, value_name = "AGE", value_parser = duration)]
-    journal_older_than: Option<Duration>,
 
     /// Size of the ring, a power of two [default: that of the existing ring, or 32MiB]
     #[arg(help_heading = "Ring", long, value_name = "BYTES", value_parser = bytes)]
@@ -175,14 +162,6 @@ pub(crate) struct RunArguments {
     /// Run on this processor only
     #[arg(help_heading = "Processors and memory", long, value_name = "N")]
     cpu: Option<u32>,
-
-    /// Run the recorder on this processor only
-    #[arg(help_heading = "Processors and memory", long, value_name = "N")]
-    journal_cpu: Option<u32>,
-
-    /// Write the snapshots on this processor only
-    #[arg(help_heading = "Processors and memory", long, value_name = "N")]
-    snapshot_cpu: Option<u32>,
 
     /// Live orders to allocate memory for at the start [default: from the size of the file]
     #[arg(help_heading = "Processors and memory",
@@ -267,12 +246,7 @@ fn conclude_finished(finished: Finished) -> anyhow::Result<Status> {
             status = Status::Bad;
         }
     }
-    if let Some(recording) = finished.recording?.filter(|recording| recording.lost > 0) {
-        let (journal, lost) = (recording.journal.display(), recording.lost);
-        tell(format_args!("{journal}: messages lost to the journal: {lost}"));
-        status = Status::Bad;
-    }
-    Ok(status)
+    Ok(if journal::is_whole(finished.recording)? { status } else { Status::Bad })
 }
 
 /// A bar with the bytes of the input, or at a recorded pace with the exchange's time of day.
@@ -354,7 +328,7 @@ impl RunArguments {
         if !symbols.is_empty() {
             config.publish.symbols = symbols;
         }
-        self.override_journal(&mut config);
+        self.journal.override_journal(&mut config.journal);
         config.trace.spans = self.trace_spans.unwrap_or(config.trace.spans);
         config.trace.ask_above = self.trace_ask_above.unwrap_or(config.trace.ask_above);
         config.machine.cpu = self.cpu.or(config.machine.cpu);
@@ -393,27 +367,7 @@ impl RunArguments {
         ring.huge_pages |= self.huge_pages;
         ring.replace |= self.replace;
         ring.wait_for = self.wait_for.unwrap_or(ring.wait_for);
-    }
-
-    fn override_journal(&self, config: &mut PlantConfig) {
-        if let Some(dir) = &self.journal {
-            config.journal.get_or_insert_default().dir.clone_from(dir);
-        }
-        if let Some(journal) = &mut config.journal {
-            journal.cpu = self.journal_cpu.or(journal.cpu);
-            journal.wait &= !self.no_wait;
-            journal.snapshots |= self.snapshots;
-            journal.snapshot_cpu = self.snapshot_cpu.or(journal.snapshot_cpu);
-            journal.compress = self.journal_compress.unwrap_or(journal.compress);
-            journal.keep = self.journal_keep.map(|bytes| bytes as u64).or(journal.keep);
-            journal.older_than = self.journal_older_than.or(journal.older_than);
-        }
-    }
-
-    fn has_upkeep(&self) -> bool {
-        self.journal_compress.is_some()
-            || self.journal_keep.is_some()
-            || self.journal_older_than.is_some()
+        ring.wait_for_limit = self.wait_for_limit.unwrap_or(ring.wait_for_limit);
     }
 
     fn require_enough(&self, config: &PlantConfig) -> anyhow::Result<()> {
@@ -426,24 +380,7 @@ impl RunArguments {
         if config.ring.name.is_empty() {
             bail!("no ring given: use --ring NAME, as in --ring equities");
         }
-        match &config.journal {
-            Some(journal) if journal.dir.as_os_str().is_empty() => {
-                bail!("no folder given for the journal: use --journal DIR, or dir in [journal]");
-            }
-            None if self.no_wait || self.journal_cpu.is_some() => {
-                bail!("--no-wait and --journal-cpu have no effect without --journal DIR");
-            }
-            None if self.snapshots || self.snapshot_cpu.is_some() => {
-                bail!("--snapshots and --snapshot-cpu have no effect without --journal DIR");
-            }
-            None if self.has_upkeep() => {
-                bail!(
-                    "--journal-compress, --journal-keep and --journal-older-than have no effect \
-                     without --journal DIR"
-                );
-            }
-            _ => {}
-        }
+        self.journal.require_folder(config.journal.as_ref())?;
         if config.input.live.is_some() && !config.input.groups.is_empty() {
             bail!("--group applies to captures: a live session has --line-a and --line-b");
         }

@@ -171,3 +171,19 @@ fn a_plant_whose_journal_is_lost_says_so_and_so_does_stat() {
         assert!(objects(&said).iter().all(|row| row["lost"] != 0), "{loss:?}: {said}");
     }
 }
+
+#[test]
+fn stat_does_not_say_that_every_message_is_recorded_beside_a_loss() {
+    let folder = Folder::new("stat-beside-loss");
+    let (day, journal) = (folder.day(20_000, 20), folder.path("journal"));
+    let ring = Ring::new("stat-beside-loss");
+    let run =
+        ["run", "--input", &day, "--date", DATE, "--ring", ring.path(), "--capacity", "64KiB"];
+    assert_eq!(nanotape(run).status, 0);
+    let recorded = nanotape(["journal", "record", ring.path(), &journal]);
+    assert_eq!(recorded.status, 0, "{}", recorded.stderr);
+    let text = nanotape(["stat", ring.path(), "--interval", "0", "--format", "text"]).stdout;
+    assert!(text.contains(" lost in 1 gaps"), "{text}");
+    assert!(text.contains("earlier messages are lost"), "{text}");
+    assert!(!text.contains("every message is recorded"), "{text}");
+}

@@ -1,7 +1,9 @@
 //! `nanotape run --journal` with real processes: the recorder is killed, the plant is killed, the
 //! disk is full, and nothing is lost.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{
+    fs, os::unix::fs::PermissionsExt as _, path::Path, thread, time::Duration,
+};
 
 use nanotape_harness::{BoundedChild as _, Mount, Random, eventually};
 use nanotape_journal::{Start, Tail, Tailer};
@@ -462,9 +464,9 @@ fn the_journal_can_be_configured() {
     recorded.check_journal();
 
     for (options, expected) in [
-        (&["--no-wait"][..], "have no effect without --journal DIR"),
-        (&["--journal-cpu", "0"], "have no effect without --journal DIR"),
-        (&["--snapshots"], "have no effect without --journal DIR"),
+        (&["--no-wait"][..], "has no effect without --journal DIR"),
+        (&["--journal-cpu", "0"], "has no effect without --journal DIR"),
+        (&["--snapshots"], "has no effect without --journal DIR"),
     ] {
         let run = ["run", "--input", &recorded.day, "--date", DATE, "--ring", recorded.ring.path()];
         let ran = nanotape([&run, options].concat());
@@ -475,4 +477,24 @@ fn the_journal_can_be_configured() {
     let ran = nanotape(["run", "--config", &wrong, "--input", "x", "--ring", "y"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("no folder given for the journal"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_settings_of_the_journal_are_options_of_the_plant() {
+    let recorded = Recorded::new("run-journal-options", 5_000);
+    let options =
+        ["--journal-segment", "64KiB", "--journal-roll", "size", "--journal-sync", "10ms"];
+    let ran = recorded.run(&[&options[..], &["--journal-mode", "0644"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let segment = format!("{}/0000000002.segment", recorded.journal);
+    let metadata = fs::metadata(segment).unwrap();
+    assert_eq!((metadata.len() <= 64 << 10, metadata.permissions().mode() & 0o777), (true, 0o644));
+    recorded.check_journal();
+    for option in ["--journal-segment", "--journal-roll", "--journal-sync", "--journal-mode"] {
+        let value = if option == "--journal-mode" { "0644" } else { "1m" };
+        let arguments = ["run", "--input", &recorded.day, "--ring", "x", option, value];
+        let ran = nanotape(arguments);
+        let refusal = format!("{option} has no effect without --journal DIR");
+        assert_eq!((ran.status, ran.stderr.contains(&refusal)), (2, true), "{}", ran.stderr);
+    }
 }

@@ -1,15 +1,20 @@
 //! `nanotape run --journal DIR --snapshots` with real processes: the one that writes snapshots is
 //! killed, and ends with the journal.
 
-use std::{fs, os::unix::fs::MetadataExt as _, thread, time::Duration};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, symlink},
+    thread,
+    time::Duration,
+};
 
-use nanotape_harness::eventually;
+use nanotape_harness::{Mount, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
     Folder, nanotape,
     plants::{DATE, Ring},
-    running::{Running, objects},
+    running::{Running, json, objects},
 };
 
 /// The process that writes snapshots of a journal.
@@ -192,4 +197,32 @@ fn options_of_upkeep_need_a_journal() {
         assert_eq!(ran.status, 2, "{option}");
         assert!(ran.stderr.contains("no effect without --journal"), "{option}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn snapshots_without_room_are_status_1_and_stat_shows_how_far_they_are_behind() {
+    let Some(full) = Mount::new("tmpfs", "size=16k") else { return };
+    fs::write(full.path().join("filler"), [1; 12 << 10]).unwrap();
+    let plant = Plant::new("run-snapshots-full", 20_000);
+    let run = ["run", "--input", &plant.day, "--date", DATE, "--ring", plant.ring.path()];
+    let journal = ["--journal", &plant.journal];
+    let first = nanotape([&run[..], &journal].concat());
+    assert_eq!(first.status, 0, "{}", first.stderr);
+    symlink(full.path(), format!("{}/snapshots", plant.journal)).unwrap();
+    let (status, said, complained) = plant.start(&[]).end();
+    assert_eq!(status, Some(1), "{complained}");
+    assert!(complained.contains("No space left"), "{complained}");
+    assert!(complained.contains("the rest is missing"), "{complained}");
+    assert!(
+        complained.contains("snapshots are missing; nanotape journal snapshot"),
+        "{complained}"
+    );
+    let stop = objects(&said).pop().unwrap();
+    assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
+    let stat = ["stat", plant.ring.path(), "--interval", "0", "--format"];
+    let seen = json(&nanotape([&stat[..], &["json"]].concat()).stdout);
+    // The first run may have had room for one, the second one has not.
+    assert!(seen["snapshots_behind"].as_u64() >= stop["records"].as_u64(), "{seen}");
+    let text = nanotape([&stat[..], &["text"]].concat()).stdout;
+    assert!(text.contains("  snapshots") && text.contains(" messages"), "{text}");
 }

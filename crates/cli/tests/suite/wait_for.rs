@@ -504,3 +504,16 @@ fn a_paced_plant_says_until_when_it_waits() {
     assert!(!said.contains("waiting") && complained.lines().count() == 1, "{said} {complained}");
     assert_eq!(held.look()["waiting_for"], Value::Null, "a plant that has ended");
 }
+
+#[test]
+fn a_plant_whose_followers_do_not_join_says_what_is_missing_and_gives_up() {
+    let held = Held::new("wait-for-limit", 1_000);
+    let mut plant = held.plant(&["--wait-for", "1", "--wait-for-limit", "400ms"]);
+    let (status, said, complained) = plant.end();
+    assert_eq!(status, Some(2), "{said}{complained}");
+    let missing = "still waiting for 1 of 1 named followers; joined: none; start a missing one";
+    assert!(complained.matches(missing).count() >= 2, "{complained}");
+    let end = complained.lines().last().unwrap();
+    let refusal = "0 of 1 named followers joined within 0.4 s; start each one first";
+    assert!(end.contains(refusal) && end.contains("--wait-for-limit"), "{complained}");
+}

@@ -159,7 +159,7 @@ fn about_the_ring(text: &mut Exposition, look: &PlantHealth) {
 }
 
 fn about_the_recorder(text: &mut Exposition, recorder: &RecorderHealth) {
-    let RecorderHealth { stat, lag, lag_ns } = recorder;
+    let RecorderHealth { stat, lag, lag_ns, .. } = recorder;
     text.family("nanotape_recorder", "info", "", "The recorder of the ring.");
     let (journal, pid) = (stat.journal.display().to_string(), stat.owner.pid.to_string());
     text.sample("nanotape_recorder_info", &[("journal", &journal), ("pid", &pid)], 1);

@@ -6,7 +6,7 @@
 //! stopped. It ends by itself when the recorder has closed the journal and all work is done.
 //! Failure: a line for each failure, up to [`FAILURES`] in a row. The plant never waits for the
 //! process, and records the same without it. After the end of the recorder, the process gets as
-//! many attempts.
+//! many attempts; if all fail, the plant reports at its end that snapshots are missing.
 
 use std::{
     path::PathBuf,
@@ -23,11 +23,14 @@ use super::{
 };
 use crate::followers::{Report, Reported};
 
+/// The name of the process that writes snapshots.
+const SNAPSHOTS: &str = "snapshots";
+
 /// The process, and the thread that runs it.
 #[derive(Debug)]
 pub(super) struct CompanionProcess {
     shared: Arc<Shared>,
-    thread: JoinHandle<()>,
+    thread: JoinHandle<bool>,
 }
 
 #[derive(Debug)]
@@ -62,25 +65,27 @@ impl CompanionProcess {
     }
 
     /// Waits for its end, after that of the recorder. If the recorder has not closed the journal,
-    /// the process would wait for the next one, and is ended.
-    pub(super) fn finish(self, is_closed: bool) {
+    /// the process would wait for the next one, and is ended. Returns whether snapshots are missing.
+    pub(super) fn finish(self, is_closed: bool) -> bool {
         self.shared.is_ending.store(true, Ordering::Relaxed);
         if !is_closed {
             self.shared.child.abandon();
         }
         // It panics only if a lock is poisoned, by a panic that was reported.
-        let _ = self.thread.join();
+        self.thread.join().unwrap_or(true)
     }
 }
 
 impl Shared {
-    fn supervise(&self) {
+    /// Runs the process to its last end. Returns whether it left snapshots missing; false if it was
+    /// abandoned, because nothing is known to be missing then.
+    fn supervise(&self) -> bool {
         let (mut failures, mut backoff, mut was_ending) = (0, Backoff::FIRST, false);
         loop {
             let Companion { name, arguments } = &self.companion;
             let ended = self.child.run(&self.program, arguments, |line| self.report(line));
             if ended.is_success() || self.child.is_abandoned() {
-                return;
+                return false;
             }
             let is_ending = self.is_ending.load(Ordering::Relaxed);
             if is_ending && !std::mem::replace(&mut was_ending, true) {
@@ -88,7 +93,8 @@ impl Shared {
             }
             failures += 1;
             if is_ending && failures >= FAILURES {
-                return self.report(&format!("{name}: {}; the rest is missing", ended.how()));
+                self.report(&format!("{name}: {}; the rest is missing", ended.how()));
+                return *name == SNAPSHOTS;
             }
             if failures <= FAILURES {
                 self.report(&format!("{name}: {}; started again", ended.how()));

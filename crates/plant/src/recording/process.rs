@@ -147,7 +147,7 @@ impl Supervised {
 
     /// Whether the last recorder ended because its journal was removed, replaced or renamed. The
     /// next one would begin another journal.
-    fn has_lost_journal(&self) -> bool {
+    pub(super) fn has_lost_journal(&self) -> bool {
         RecorderReader::open(&self.ring)
             .is_ok_and(|reader| reader.look().state == RecorderState::JournalGone)
     }

@@ -2,6 +2,8 @@
 
 use std::{thread, time::Duration};
 
+use nanotape_tape::Deadline;
+
 use super::{PlantRun, RunError};
 use crate::{
     PlantConfig,
@@ -12,6 +14,9 @@ use crate::{
 
 /// Time between two searches for followers before the first record.
 const JOIN_POLL: Duration = Duration::from_millis(5);
+
+/// Time between two lines about what is missing. A quarter of a shorter limit.
+const BETWEEN_LINES: Duration = Duration::from_secs(60);
 
 /// Checks, before anything is opened, that a plant can wait for named followers.
 pub(super) fn check_wait_for(config: &PlantConfig) -> Result<(), WaitForError> {
@@ -33,10 +38,24 @@ pub(super) fn check_size(config: &PlantConfig, capacity_bytes: u64) -> Result<()
     Ok(())
 }
 
+/// The line about followers that have not joined.
+fn missing(ring: &str, names: &[String], wanted: usize) -> String {
+    let joined = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    format!(
+        "still waiting for {} of {wanted} named followers; joined: {joined}; start a missing one with \
+         nanotape tap {ring} --name NAME",
+        wanted - names.len()
+    )
+}
+
 impl PlantRun {
-    /// Waits until as many named followers have joined as configured.
+    /// Waits until as many named followers have joined as configured, or the limit is over.
     pub(super) fn wait_for_followers(&mut self, config: &PlantConfig) -> Result<(), RunError> {
         let (wanted, report) = (config.ring.wait_for, self.publisher.report());
+        let limit = config.ring.wait_for_limit;
+        let deadline = Deadline::after(limit);
+        let between = if limit.is_zero() { BETWEEN_LINES } else { BETWEEN_LINES.min(limit / 4) };
+        let mut next_line = Deadline::after(between);
         let Some(followers) = &mut self.followers else { return Ok(()) };
         let mut names = followers.look_for_joined();
         if names.len() < wanted {
@@ -49,12 +68,21 @@ impl PlantRun {
         }
         while names.len() < wanted {
             let is_stopped = self.stop.is_requested();
-            if is_stopped || self.publisher.loss().is_some() {
+            let is_late = !limit.is_zero() && deadline.is_over();
+            if is_stopped || is_late || self.publisher.loss().is_some() {
                 // Those that have joined read a run without messages.
                 self.publisher.begin(self.start);
                 self.say_the_end(StopReason::Asked, None);
                 self.loss_error()?;
-                return Err(WaitForError::Stopped { joined: names.len(), wanted }.into());
+                let (joined, ring) = (names.len(), config.ring.name.clone());
+                return Err(match is_late {
+                    true => WaitForError::NotJoined { ring, joined, wanted, limit }.into(),
+                    false => WaitForError::Stopped { joined, wanted }.into(),
+                });
+            }
+            if next_line.is_over() {
+                next_line = Deadline::after(between);
+                report(Reported::Problem(&missing(&config.ring.name, &names, wanted)));
             }
             self.publisher.show_joining(names.len() as u64);
             thread::sleep(JOIN_POLL);

@@ -143,6 +143,7 @@ impl Report<'_> {
     fn recorder_part(&self, record: Record) -> Record {
         let recorder = self.now.recorder.as_ref();
         let stat = recorder.map(|recorder| &recorder.stat);
+        let snapshots = recorder.and_then(|recorder| recorder.snapshots);
         record
             .with("recorder_state", stat.map(|stat| stat.state.name()))
             .with("recorder_pid", stat.map(|stat| stat.owner.pid))
@@ -153,6 +154,8 @@ impl Report<'_> {
             .with("recorder_recorded", stat.map(|stat| stat.recorded))
             .with("recorder_lost", stat.map(|stat| stat.lost))
             .with("recorder_gaps", stat.map(|stat| stat.gaps))
+            .with("snapshots", snapshots.map(|snapshots| snapshots.count))
+            .with("snapshots_behind", snapshots.map(|snapshots| snapshots.behind))
             .with("recorder_age_ns", stat.and_then(|stat| self.age_ns(stat.updated_ns)))
     }
 }

@@ -6,7 +6,7 @@ use nanotape_book::Anomaly;
 use nanotape_plant::{
     Pace, RecorderStat, RecorderState, TradeDate,
     board::{DAMAGES, StageTimes},
-    health::{FollowerHealth, Life, PlantHealth, RecorderHealth},
+    health::{FollowerHealth, Life, PlantHealth, RecorderHealth, SnapshotsHealth},
     records::{RecordKind, StopReason},
 };
 use nanotape_shm::{OwnerState, Started};
@@ -66,6 +66,9 @@ impl Report<'_> {
             put("  journal", journal.escape_debug().to_string());
             put("  lag", lag_text(recorder));
             put("  recorded", recorded_text(recorder));
+            if let Some(snapshots) = &recorder.snapshots {
+                put("  snapshots", snapshots_text(snapshots));
+            }
             put("  progress", self.age_text(recorder.stat.updated_ns));
         }
         for follower in &self.now.followers {
@@ -279,6 +282,18 @@ fn recorded_text(recorder: &RecorderHealth) -> String {
     match lost {
         0 => format!("{recorded} messages, none lost"),
         _ => format!("{recorded} messages, {lost} lost in {gaps} gaps"),
+    }
+}
+
+fn snapshots_text(snapshots: &SnapshotsHealth) -> String {
+    let SnapshotsHealth { count, last_sequence, behind, .. } = *snapshots;
+    match (count, behind) {
+        (0, 0) => "none".to_owned(),
+        (0, _) => format!("none of {behind} recorded messages"),
+        (_, 0) => format!("{count}, the last one is of the last message"),
+        _ => {
+            format!("{count}, the last one is of message {last_sequence}, {behind} messages behind")
+        }
     }
 }
 

@@ -188,7 +188,10 @@ impl Tap {
         let ring = subscriber.ring().display();
         if let End::Gone(state) = end {
             let is_silent = kind == InputKind::Dbn && state == WriterState::Closed;
-            let line = format!("{ring}: {}", writer_sentence(kind, state));
+            // It came after the end of the plant.
+            let is_late = kind == InputKind::Ring && counts.last < counts.first;
+            let hint = if is_late { "; --wait SECONDS waits for the next plant" } else { "" };
+            let line = format!("{ring}: {}{hint}", writer_sentence(kind, state));
             match state {
                 _ if is_silent => {}
                 WriterState::Dead => tell(line),

@@ -46,7 +46,8 @@ fn a_tap_that_waits_misses_nothing() {
     // Without --wait, the tap does not wait for a plant.
     let ran = nanotape(["tap", market.ring()]);
     assert_eq!((ran.status, ran.stdout.lines().count()), (0, 1));
-    assert!(ran.stderr.contains("writer closed the ring"), "{}", ran.stderr);
+    let line = "writer closed the ring; --wait SECONDS waits for the next plant";
+    assert!(ran.stderr.contains(line), "{}", ran.stderr);
 }
 
 #[test]
