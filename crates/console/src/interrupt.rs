@@ -99,6 +99,8 @@ impl Unfinished {
         let mut state = state();
         state.receive([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&one| !is_ignored(one)))?;
         let (temporary, file) = create_new(path, mode)?;
+        // Shows that its process is alive; see `leftover`. A file system may have no locks.
+        let _ = file.try_lock();
         state.unfinished.push(temporary.clone());
         drop(state);
         let mut unfinished = Self { temporary, identity: (0, 0) };

@@ -19,6 +19,7 @@ mod behind;
 mod destination;
 pub mod hexdump;
 pub mod interrupt;
+mod leftover;
 pub mod line;
 pub mod output;
 pub mod progress;

@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use flate2::write::GzEncoder;
 
-use crate::{behind::Behind, destination::Destination, interrupt::Unfinished, progress};
+use crate::{behind::Behind, destination::Destination, interrupt::Unfinished, leftover, progress};
 
 /// `-o`, `--force` and `--format`.
 #[derive(Args, Debug)]
@@ -102,7 +102,7 @@ impl<F: FileFormat> OutputArguments<F> {
                     true => Sink::Terminal(stdout),
                     false => Sink::Plain(Box::new(stdout)),
                 };
-                Ok(Output { name: "standard output".to_owned(), sink, partial: None })
+                Ok(Output { name: "standard output".to_owned(), sink, partial: None, written: 0 })
             }
             Some(path) => Output::create(path, self.force),
         }
@@ -137,6 +137,8 @@ pub struct Output {
     name: String,
     sink: Sink,
     partial: Option<Partial>,
+    /// Bytes that were written, before compression.
+    written: u64,
 }
 
 impl fmt::Debug for Output {
@@ -170,7 +172,7 @@ impl Output {
             Destination::Direct(direct) => {
                 let file = direct.open().with_context(cannot)?;
                 let sink = Sink::Plain(Box::new(BufWriter::new(file)));
-                return Ok(Self { name, sink, partial: None });
+                return Ok(Self { name, sink, partial: None, written: 0 });
             }
             Destination::Named(named) => named,
         };
@@ -180,6 +182,7 @@ impl Output {
         if named.exists() && !force {
             bail!("{} exists; use --force to overwrite it", named.path().display());
         }
+        leftover::report(named.path());
         let (unfinished, file) = named.create().with_context(cannot)?;
         let partial =
             Some(Partial { file: unfinished, path: named.path().to_owned(), replace: force });
@@ -190,7 +193,12 @@ impl Output {
             Some("zst") => Sink::Zstd(zstd::stream::write::Encoder::new(BufWriter::new(file), 3)?),
             _ => Sink::Plain(Box::new(Behind::new(file))),
         };
-        Ok(Self { name, sink, partial })
+        Ok(Self { name, sink, partial, written: 0 })
+    }
+
+    /// Bytes that were written, before compression.
+    pub fn written(&self) -> u64 {
+        self.written
     }
 
     /// Whether this is a file that gets its name at the end.
@@ -200,7 +208,7 @@ impl Output {
 
     /// Writes the buffered data and renames the file to its final name.
     pub fn finish(self) -> io::Result<()> {
-        let Self { name, sink, partial } = self;
+        let Self { name, sink, partial, .. } = self;
         let complete = || -> io::Result<()> {
             match sink {
                 Sink::Terminal(mut stdout) => stdout.flush()?,
@@ -228,7 +236,9 @@ impl Write for Output {
             Sink::Gzip(writer) => writer.write(bytes),
             Sink::Zstd(writer) => writer.write(bytes),
         };
-        written.map_err(|error| named(&self.name, &error))
+        let written = written.map_err(|error| named(&self.name, &error))?;
+        self.written += written as u64;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

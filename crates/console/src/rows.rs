@@ -82,6 +82,11 @@ impl Rows {
         (self.next, self.is_begun) = (0, false);
     }
 
+    /// Bytes of the table so far.
+    pub fn written(&self) -> u64 {
+        self.output.written() + self.buffer.len() as u64
+    }
+
     /// Appends a whole number.
     pub fn integer(&mut self, value: u64) {
         self.cell(itoa::Buffer::new().format(value).as_bytes(), false);

@@ -172,6 +172,11 @@ impl<W: Write> DbnFile<W> {
         self.late_names
     }
 
+    /// The output.
+    pub fn output(&self) -> &W {
+        &self.output
+    }
+
     /// Whether an event has a place in the file. A file of one kind has none for losses and
     /// notices.
     pub fn has_room_for(&self, event: &Event<'_>) -> bool {

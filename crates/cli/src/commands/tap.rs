@@ -7,7 +7,9 @@ mod event_times;
 mod follow;
 mod join;
 mod missing_end;
+mod numbered;
 mod printer;
+mod rolling;
 mod row;
 mod rows;
 mod source;
@@ -41,6 +43,7 @@ use follow::Tap;
 pub(super) use follow::{conclude_day, require_symbols};
 pub(super) use join::of_subscription;
 use printer::Printer;
+use rolling::Roll;
 pub(super) use rows::line_of;
 pub(super) use source::InputKind;
 use source::{TapInput, TapStart};
@@ -53,6 +56,7 @@ Examples:
   nanotape tap equities --from oldest --wait 10 -o day.dbn.zst
   nanotape tap equities --records trades --format json --count 20
   nanotape tap equities --through-restarts -o equities.csv
+  nanotape tap equities --through-restarts -o equities.csv --roll 15m   readable while it runs
   nanotape tap equities --from oldest --fail-on-loss -o day.dbn && echo complete
   nanotape tap equities --name to-disk --wait 60 -o day.dbn.zst   with run --wait-for 1: complete
   nanotape tap equities --heal days/equities --fail-on-loss   lost records come from the journal
@@ -110,6 +114,11 @@ trade date: with --through-restarts the next date goes to FILE.2.dbn. So does a 
 the same instrument numbers to other stocks. A DBN stream on standard output ends there, with
 status 2.
 
+With -o FILE, rows are written to a hidden file beside it, .FILE.RANDOM.partial, which gets its name
+when the tap ends: FILE is always complete. With --roll it gets its name earlier, and the tap
+continues in FILE.2, FILE.3 and so on (day.2.csv for day.csv). A killed tap leaves the .partial
+file; the next command that writes FILE names it.
+
 Format: text on a terminal, CSV otherwise.
 
 The command ends when the plant stops, dies or closes the ring, at the end of a file, on Ctrl-C, or
@@ -165,6 +174,11 @@ pub(crate) struct TapArguments {
 
     #[command(flatten)]
     output: OutputArguments<TapFormat>,
+
+    /// Complete the file of -o and continue in FILE.2, so that the rows so far can be read: date
+    /// (with each trade date), a time (30s, 15m, 1h), or bytes (100MiB)
+    #[arg(long, value_name = "RULE", requires = "output")]
+    roll: Option<Roll>,
 
     /// Read what was overwritten from the journal in this folder, which records the ring
     #[arg(help_heading = "Losses and restarts", long, value_name = "JOURNAL")]
@@ -336,6 +350,7 @@ impl TapArguments {
             check_digest: false,
             ts_recv: TsRecv::default(),
             notices: false,
+            roll: None,
             output: OutputArguments { output: None, force: false, format: None },
         }
     }
@@ -386,6 +401,9 @@ impl TapArguments {
         let kind = input.kind();
         let is_of_one_kind = format == TapFormat::Dbn && self.only_kind().is_some();
         let names = if is_of_one_kind { input.names_ahead(self)? } else { Vec::new() };
+        if self.roll.is_some() && numbered::NumberedFiles::of(&self.output).is_none() {
+            bail!("--roll needs a file: -o names a device, a pipe or standard output");
+        }
         // An output that cannot be opened is reported before the wait for the plant.
         let output = self.output.open()?;
         let Some(subscriber) = join::join(self, input, interrupt)? else {

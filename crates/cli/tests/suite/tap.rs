@@ -11,3 +11,4 @@ mod journals;
 mod losses;
 mod missing;
 mod plants;
+mod rolls;

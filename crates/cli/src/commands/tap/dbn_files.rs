@@ -2,14 +2,9 @@
 //! symbols of the previous file. A tap of one kind of record writes files with a schema, which have
 //! no place for losses and notices: those are lines on standard error.
 //!
-//! Failure: an existing file is not overwritten without --force; the next free number is used. A
-//! stream has no next file and ends with an error.
+//! Failure: a stream has no next file and ends with an error.
 
-use std::{
-    ffi::OsStr,
-    io::{self, BufWriter},
-    path::{Path, PathBuf},
-};
+use std::io::{self, BufWriter};
 
 use nanotape_plant::{
     DbnFile, Event, NextFile, Subscriber,
@@ -17,9 +12,9 @@ use nanotape_plant::{
 };
 use nanotape_types::{StockLocate, Symbol};
 
-use super::{TapArguments, rows::line_of};
+use super::{TapArguments, numbered::NumberedFiles, rows::line_of};
 use crate::{
-    output::{Output, is_file},
+    output::Output,
     status::{note, tell},
     values::counted,
 };
@@ -32,11 +27,8 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 pub(super) struct DbnFiles {
     file: DbnFile<BufWriter<Output>>,
-    /// Path of the first file; None for a stream.
-    path: Option<PathBuf>,
-    may_overwrite: bool,
-    /// Number of the current file, from 1.
-    number: u32,
+    /// `None` for a stream.
+    files: Option<NumberedFiles>,
     /// Whether a next file was needed and cannot exist.
     is_over: bool,
     /// Losses that have no place in the file.
@@ -55,16 +47,20 @@ impl DbnFiles {
             Some(kind) => DbnFile::of_kind(output, &command.symbols.list(), kind, names),
             None => DbnFile::new(output, &command.symbols.list()),
         };
-        let output_path = command.output.output.as_deref().filter(|path| *path != Path::new("-"));
-        // A device or a pipe is written directly and has no next file.
-        Self {
-            file,
-            path: output_path.filter(|path| is_file(path)).map(Path::to_owned),
-            may_overwrite: command.output.force,
-            number: 1,
-            is_over: false,
-            left_out: 0,
-        }
+        Self { file, files: NumberedFiles::of(&command.output), is_over: false, left_out: 0 }
+    }
+
+    /// Bytes of the current file.
+    pub(super) fn written(&self) -> u64 {
+        self.file.output().get_ref().written() + self.file.output().buffer().len() as u64
+    }
+
+    /// Completes the file and begins the next one, between two polls.
+    pub(super) fn roll(&mut self, subscriber: &Subscriber) -> io::Result<()> {
+        let Some(files) = &mut self.files else { return Ok(()) };
+        let (_, output) = files.next()?;
+        let following = self.file.following(buffered(output));
+        complete(core::mem::replace(&mut self.file, following).finish(subscriber)?)
     }
 
     /// Adds an event, and returns whether the file has a place for it.
@@ -108,19 +104,14 @@ impl DbnFiles {
     /// Completes the file and begins the next one with this event.
     #[cold]
     fn begin_next(&mut self, next: NextFile, event: &Event<'_>) -> io::Result<()> {
-        let Some(first) = &self.path else {
+        let Some(files) = &mut self.files else {
             self.is_over = true;
             return Err(io::Error::other(format!(
                 "the instrument numbers change, so the DBN stream ended before {next}; use -o FILE.dbn \
                  to continue in FILE.2.dbn"
             )));
         };
-        let mut path = first.clone();
-        while self.number == 1 || path.exists() && !self.may_overwrite {
-            self.number += 1;
-            path = numbered(first, self.number);
-        }
-        let output = Output::create(&path, self.may_overwrite).map_err(io::Error::other)?;
+        let (path, output) = files.next()?;
         let following = self.file.following(buffered(output));
         let file = core::mem::replace(&mut self.file, following);
         complete(file.close()?)?;
@@ -155,37 +146,4 @@ fn buffered(output: Output) -> BufWriter<Output> {
 
 fn complete(output: BufWriter<Output>) -> io::Result<()> {
     output.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
-}
-
-/// The name of a later file: `day.2.dbn.zst` for `day.dbn.zst` and 2.
-fn numbered(first: &Path, number: u32) -> PathBuf {
-    let name = first.file_name().unwrap_or_default();
-    let (inner, packed) = match first.extension().and_then(OsStr::to_str) {
-        Some(suffix @ ("gz" | "zst")) => (Path::new(name).with_extension(""), Some(suffix)),
-        _ => (PathBuf::from(name), None),
-    };
-    let mut next = inner.file_stem().unwrap_or_default().to_owned();
-    next.push(format!(".{number}"));
-    for suffix in [inner.extension(), packed.map(OsStr::new)].into_iter().flatten() {
-        next.push(".");
-        next.push(suffix);
-    }
-    first.with_file_name(next)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_stands_in_front_of_the_suffixes() {
-        for (first, next) in [
-            ("day.dbn", "day.2.dbn"),
-            ("a/day.dbn.zst", "a/day.2.dbn.zst"),
-            ("2019.12.30.dbn.gz", "2019.12.30.2.dbn.gz"),
-            ("day", "day.2"),
-        ] {
-            assert_eq!(numbered(Path::new(first), 2), Path::new(next));
-        }
-    }
 }

@@ -10,6 +10,7 @@ use nanotape_shm::{Refusal, RegionError};
 
 use super::{
     TapArguments,
+    rolling::Roll,
     source::{InputKind, TapInput, TapStart},
 };
 use crate::{
@@ -43,6 +44,10 @@ pub(super) fn join(
     if input.kind() == InputKind::Ring {
         // Then it reports what the plant waits for.
         subscription = subscription.quiet_after(QUIET).traced();
+    }
+    if let Some(Roll::Every(time)) = command.roll {
+        // A file is over by time although no record comes.
+        subscription = subscription.quiet_after(time);
     }
     if command.through_restarts {
         subscription = subscription.through_restarts();

@@ -8,6 +8,7 @@ use nanotape_types::{NanosSinceMidnight, Price4};
 
 use super::{
     details,
+    numbered::NumberedFiles,
     row::{Cell, Column, Row},
 };
 use crate::{
@@ -33,6 +34,13 @@ impl Table {
         let columns = names.iter().map(|name| rows::Column::number(*name, 0)).collect();
         let rows = Rows::new(output, format, columns);
         Self { rows, format, price: Vec::new(), detail: String::new() }
+    }
+
+    /// Completes the file and begins the next one.
+    pub(super) fn roll(&mut self, files: &mut NumberedFiles) -> io::Result<()> {
+        let (_, output) = files.next()?;
+        let next = Self::new(output, self.format);
+        std::mem::replace(self, next).rows.finish()
     }
 
     /// Prints a record, or a loss.
