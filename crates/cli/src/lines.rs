@@ -1,9 +1,9 @@
-//! Lines of a file or of standard input. A thread reads them, so that a caller with a timeout does
+//! Lines or other payloads of a file or of standard input. A thread reads them, so that a caller with a timeout does
 //! not block while no line arrives.
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader},
+    io::{self, BufReader},
     path::Path,
     sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
     thread,
@@ -11,6 +11,8 @@ use std::{
 };
 
 use anyhow::Context as _;
+
+use crate::framing::Framing;
 
 /// Most lines to read ahead.
 const LINES_AHEAD: usize = 1024;
@@ -31,7 +33,7 @@ pub(crate) enum Line {
 
 impl Lines {
     /// Starts to read; - is standard input.
-    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn read(path: &Path, framing: Framing) -> anyhow::Result<Self> {
         let is_stdin = path.as_os_str() == "-";
         let input: Box<dyn io::Read + Send> = match is_stdin {
             true => Box::new(io::stdin()),
@@ -41,9 +43,11 @@ impl Lines {
         };
         let (sender, receiver) = sync_channel(LINES_AHEAD);
         thread::spawn(move || {
-            for line in BufReader::new(input).split(b'\n') {
+            let mut input = BufReader::new(input);
+            while let Some(line) = framing.read(&mut input).transpose() {
+                let is_bad = line.is_err();
                 // The receiver is gone: the command has ended.
-                if sender.send(line).is_err() {
+                if sender.send(line).is_err() || is_bad {
                     return;
                 }
             }

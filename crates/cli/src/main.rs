@@ -4,6 +4,7 @@
 mod arguments;
 mod book_rows;
 mod commands;
+mod framing;
 mod help;
 mod input;
 mod journals;

@@ -402,3 +402,43 @@ fn a_damaged_journal_is_bad_data_and_what_is_in_front_of_it_is_printed() {
     let told = format!("{segment}: damaged at offset {}: {what}", at - 24);
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
 }
+
+/// Payloads of any bytes leave a journal and come into another one unchanged.
+#[test]
+fn payloads_leave_a_journal_as_they_are_and_come_back() {
+    let folder = Folder::new("journal-payloads");
+    let (path, copy) = (folder.path("journal"), folder.path("copy"));
+    let payloads: [&[u8]; 4] = [b"two\nlines", b"", b"a\0b", b"last\n"];
+    let framed: Vec<u8> = payloads
+        .iter()
+        .flat_map(|payload| [&(payload.len() as u32).to_le_bytes()[..], payload].concat())
+        .collect();
+    let file = folder.write("framed", &framed);
+    let ran = nanotape(["journal", "append", &path, &file, "--framing", "length"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "appended 4 excerpts, 1 to 4\n"));
+    let dump = |framing: &str| {
+        let output = folder.path(&format!("{framing}.bin"));
+        let ran = nanotape(["journal", "dump", &path, "--payloads", framing, "--format", "text"]);
+        assert_eq!(ran.status, 2, "a format is one of rows");
+        let ran = nanotape(["journal", "dump", &path, "--payloads", framing, "-o", &output]);
+        (ran.status, std::fs::read(output).unwrap(), ran.stderr)
+    };
+    assert_eq!(dump("length"), (0, framed, String::new()));
+    assert_eq!(dump("raw"), (0, payloads.concat(), String::new()));
+    let (status, bytes, complained) = dump("lines");
+    assert_eq!((status, bytes), (1, b"two\nlines\n\na\0b\nlast\n\n".to_vec()));
+    assert!(complained.contains("2 payloads would read back as several"), "{complained}");
+    let length = folder.path("length.bin");
+    let ran = nanotape(["journal", "append", &copy, &length, "--framing", "length"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let rows = |path: &str| {
+        let ran = nanotape(["journal", "dump", path, "--format", "json"]);
+        let rows = objects(&ran.stdout).into_iter().map(|row| row["payload"].clone());
+        rows.collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&copy), rows(&path));
+    let cut = folder.write("cut", &[9, 0, 0, 0, 1]);
+    let ran = nanotape(["journal", "append", &copy, &cut, "--framing", "length"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("cannot read"), "{}", ran.stderr);
+}

@@ -146,3 +146,28 @@ fn a_name_continues_after_a_file_that_was_completed() {
     assert_eq!((delivered.len(), position(&path)), (2_000, 2_001));
     assert_eq!(lost(&path, delivered, 3_000), 0);
 }
+
+#[test]
+fn a_position_is_set_forwards_and_back_under_a_new_name_and_an_old_one() {
+    let folder = Folder::new("named-set");
+    let path = folder.path("journal");
+    append(&path, 1..=2_000);
+    let set =
+        |name: &str, to: &str| nanotape(["journal", "tailers", &path, "--set", name, "--to", to]);
+    for (to, next) in [("700", 700), ("1", 1), ("newest", 2_001), ("oldest", 1), ("1999", 1_999)] {
+        let ran = set("audit", to);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{to}");
+        assert_eq!(position(&path), next, "{to}");
+    }
+    let rest = nanotape(["journal", "tail", &path, "--name", "audit", "--format", "text"]);
+    assert_eq!(numbers(&rest.stdout).collect::<Vec<_>>(), [1_999, 2_000]);
+    let refused = set("audit", "2002");
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("excerpt 2002 does not exist yet"), "{}", refused.stderr);
+    assert_eq!(position(&path), 2_001, "a refusal changes nothing");
+    // A refused position leaves no new name either.
+    assert_eq!(set("other", "2002").status, 2);
+    let listed = nanotape(["journal", "tailers", &path, "--format", "json"]).stdout;
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+    assert_eq!(nanotape(["journal", "tailers", &path, "--set", "audit"]).status, 2);
+}

@@ -1,4 +1,4 @@
-//! `nanotape journal append`: appends lines of text as excerpts.
+//! `nanotape journal append`: appends lines of text, or other payloads, as excerpts.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -8,6 +8,7 @@ use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, ErrorKind, JournalError};
 
 use crate::{
+    framing::Framing,
     interrupt,
     journals::{AppenderArguments, make_parents, of_journal, tell_recovery},
     lines::{Line, Lines},
@@ -22,9 +23,10 @@ use nanotape_tape::ShutdownFlag;
 Examples:
   seq 1000 | nanotape journal append quotes
   nanotape journal append quotes trades.txt --roll hour --sync batch
+  nanotape journal dump quotes --payloads length | nanotape journal append copy --framing length
   journalctl -f | nanotape journal append log --segment 16MiB --sync 100ms
 
-Each line, without its line ending, becomes an excerpt with the time at which it was read. If the
+Each line, without its line ending, or each payload of another --framing becomes an excerpt with the time at which it was read. If the
 disk is full, the command reports it and retries until there is space; with --fail-when-full it
 ends.
 
@@ -37,6 +39,10 @@ pub(super) struct AppendCommand {
     /// Lines to append; - is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
+
+    /// What ends a payload: those with line feeds need nul or length
+    #[arg(long, value_enum, default_value_t = Framing::Lines)]
+    framing: Framing,
 
     /// Type number of the excerpts
     #[arg(long = "type", value_name = "N", default_value_t = 1)]
@@ -56,7 +62,7 @@ const RETRY: Duration = Duration::from_millis(500);
 pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let interrupt = interrupt::install()?;
-    let mut lines = Lines::read(&command.file)?;
+    let mut lines = Lines::read(&command.file, command.framing)?;
     let options = command.appender.options();
     make_parents(&command.appender.journal);
     let mut appender = Appender::open(&command.appender.journal, &options).map_err(of_journal)?;

@@ -1,18 +1,25 @@
 //! `nanotape journal dump`: the contents of a journal, byte by byte.
 
-use std::path::PathBuf;
+mod payloads;
+
+use std::{
+    io::{self, BufWriter},
+    path::PathBuf,
+};
 
 use clap::Args;
-use nanotape_journal::{ErrorKind, JournalError, Start, Tail, Tailer};
+use nanotape_journal::{ErrorKind, Excerpt, Start, Tail, Tailer};
+use nanotape_tape::{Gap, Reused, ShutdownFlag};
 
 use crate::{
     commands::messages::{Printer, Shown},
+    framing::Framing,
     interrupt,
     journals::of_journal,
     output::OutputArguments,
     status::Status,
 };
-use nanotape_tape::ShutdownFlag;
+use payloads::Payloads;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -21,9 +28,15 @@ Examples:
   nanotape journal dump quotes --from 1000 --count 20 --format json
   nanotape journal dump quotes --from 2026-11-20T14:30:00Z -o half-past-two.csv.zst
   nanotape journal dump quotes --from newest --backwards --count 5
+  nanotape journal dump quotes --payloads lines            what journal append read
+  nanotape journal dump quotes --payloads raw --count 1 > first.bin
 
 Missing excerpts are one row with the first and the last missing sequence number. The command ends
 at the current end of the journal; `nanotape journal tail --follow` waits for more.
+
+--payloads writes the bytes of the payloads and nothing else. Missing excerpts, and payloads that
+would read back as several (line feeds with lines, zero bytes with nul), are lines on standard error
+and status 1; length keeps any payload.
 
 Exit status: 0 success; 1 the journal is damaged; 2 it cannot be opened.")]
 pub(super) struct DumpCommand {
@@ -42,6 +55,10 @@ pub(super) struct DumpCommand {
     /// Read backwards, towards the beginning
     #[arg(long)]
     backwards: bool,
+
+    /// Write only the payloads, unchanged, with this framing
+    #[arg(long, value_enum, value_name = "FRAMING", conflicts_with = "format")]
+    payloads: Option<Framing>,
 
     /// Only excerpts that are known to be on disk
     #[arg(long)]
@@ -62,6 +79,14 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
         Err(error) if matches!(error.kind(), ErrorKind::Damaged { .. }) => u64::MAX,
         Err(error) => return Err(of_journal(error)),
     };
+    if let Some(framing) = command.payloads {
+        let output = BufWriter::with_capacity(64 << 10, command.output.open()?);
+        let mut payloads = Payloads::new(&command.journal, framing, output);
+        let outcome = dump(command, &mut tailer, &mut payloads, end, &interrupt);
+        let is_whole = payloads.finish()?;
+        outcome?;
+        return Ok(if is_whole { Status::Good } else { Status::Bad });
+    }
     let mut printer = Printer::new(&command.output, Shown::Bytes, Vec::new())?;
     let outcome = dump(command, &mut tailer, &mut printer, end, &interrupt);
     // Rows before damage stay printed.
@@ -70,10 +95,31 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     Ok(Status::Good)
 }
 
+/// Takes what a dump reads.
+trait Dumped {
+    fn excerpt(&mut self, excerpt: &Excerpt<'_>) -> io::Result<()>;
+    fn gap(&mut self, gap: Gap) -> io::Result<()>;
+    fn reused(&mut self, reused: Reused) -> io::Result<()>;
+}
+
+impl Dumped for Printer {
+    fn excerpt(&mut self, excerpt: &Excerpt<'_>) -> io::Result<()> {
+        self.excerpt(0, excerpt)
+    }
+
+    fn gap(&mut self, gap: Gap) -> io::Result<()> {
+        self.gap(0, gap)
+    }
+
+    fn reused(&mut self, reused: Reused) -> io::Result<()> {
+        self.reused(0, reused)
+    }
+}
+
 fn dump(
     command: &DumpCommand,
     tailer: &mut Tailer,
-    printer: &mut Printer,
+    dumped: &mut impl Dumped,
     end: u64,
     interrupt: &ShutdownFlag,
 ) -> anyhow::Result<()> {
@@ -82,16 +128,13 @@ fn dump(
         if !command.backwards && tailer.next_sequence() >= end {
             break;
         }
-        let step = |tailer: &mut Tailer, printer: &mut Printer| -> Result<_, JournalError> {
-            let tail = if command.backwards { tailer.previous()? } else { tailer.next()? };
-            Ok(match tail {
-                Tail::Excerpt(excerpt) => Some((printer.excerpt(0, &excerpt), 1)),
-                Tail::Gap(gap) => Some((printer.gap(0, gap), 0)),
-                Tail::Reused(reused) => Some((printer.reused(0, reused), 0)),
-                Tail::Nothing => None,
-            })
+        let tail = if command.backwards { tailer.previous() } else { tailer.next() };
+        let (printed, count) = match tail.map_err(of_journal)? {
+            Tail::Excerpt(excerpt) => (dumped.excerpt(&excerpt), 1),
+            Tail::Gap(gap) => (dumped.gap(gap), 0),
+            Tail::Reused(reused) => (dumped.reused(reused), 0),
+            Tail::Nothing => break,
         };
-        let Some((printed, count)) = step(tailer, printer).map_err(of_journal)? else { break };
         printed?;
         left -= count;
     }

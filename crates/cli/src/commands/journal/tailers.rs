@@ -6,7 +6,7 @@ use std::{io::Write as _, path::PathBuf};
 
 use clap::Args;
 use nanotape_journal::{
-    ErrorKind, JournalError, Start, Tailer, TailerInfo, remove_tailer, tailers,
+    ErrorKind, JournalError, NamedTailer, Start, Tailer, TailerInfo, remove_tailer, tailers,
 };
 use nanotape_shm::Refusal;
 
@@ -24,14 +24,19 @@ use crate::{
 Examples:
   nanotape journal tailers quotes
   nanotape journal tailers quotes --format json
-  nanotape journal tailers quotes --remove audit   forget its position
+  nanotape journal tailers quotes --remove audit            forget its position
+  nanotape journal tailers quotes --set audit --to 1000     its next reader begins with excerpt 1000
+  nanotape journal tailers quotes --set audit --to newest   it has everything up to now
 
 The journal stores the positions of named tailers, and `nanotape journal prune` keeps what they
 have not read. Processes that read without a name are found by their mapped files, if this user
 may see them: the segment is known, the position in it is not.
 
-Exit status: 0 success; 1 a stored position is damaged; 2 the journal cannot be opened, or a tailer
-cannot be removed because it is alive.")]
+--set stores a position, forwards or back, under a name that exists or a new one. Excerpts before it
+count as handled, so that pruning may remove them.
+
+Exit status: 0 success; 1 a stored position is damaged; 2 the journal cannot be opened, a tailer
+cannot be removed or set because it is alive, or there is no such position.")]
 pub(super) struct TailersCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
@@ -41,6 +46,14 @@ pub(super) struct TailersCommand {
     #[arg(long, value_name = "NAME")]
     remove: Option<String>,
 
+    /// Store the position --to under this name instead of listing
+    #[arg(long, value_name = "NAME", requires = "to", conflicts_with = "remove")]
+    set: Option<String>,
+
+    /// The position of --set: oldest (or beginning), newest (or end), a sequence number, or a time
+    #[arg(long, value_name = "START", requires = "set")]
+    to: Option<Start>,
+
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -48,6 +61,15 @@ pub(super) struct TailersCommand {
 pub(super) fn run(command: &TailersCommand) -> anyhow::Result<Status> {
     if let Some(name) = &command.remove {
         remove_tailer(&command.journal, name).map_err(|error| of_removal(error, command, name))?;
+        return Ok(Status::Good);
+    }
+    if let (Some(name), Some(start)) = (&command.set, command.to) {
+        // Before anything is stored under a new name.
+        Tailer::open(&command.journal, start).map_err(of_journal)?;
+        let (mut tailer, _) =
+            NamedTailer::open(&command.journal, name, start).map_err(of_journal)?;
+        tailer.seek(start).map_err(of_journal)?;
+        tailer.done();
         return Ok(Status::Good);
     }
     let format = command.output.format_or(Format::Text)?;

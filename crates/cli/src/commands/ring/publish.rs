@@ -13,6 +13,7 @@ use nanotape_ring::{Publish, PublishError, slots, stream};
 use nanotape_shm::{Origin, RegionOptions};
 
 use crate::{
+    framing::Framing,
     interrupt,
     lines::{Line, Lines},
     output::{Format, OutputArguments},
@@ -97,7 +98,7 @@ pub(super) fn run(command: &PublishCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
     let interrupt = interrupt::install()?;
-    let lines = Lines::read(&command.file)?;
+    let lines = Lines::read(&command.file, Framing::Lines)?;
     let options =
         RegionOptions { mode: command.mode, lock: command.lock, huge_pages: command.huge_pages };
     let publishing = Publishing { command, path: &path, format, interrupt };
