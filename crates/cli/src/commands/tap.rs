@@ -96,7 +96,9 @@ since.
 With --name the tap shows its position to the plant. A plant that reads a file and runs with
 --wait-for waits for it, so that nothing is lost; any other plant waits for no one. The tap begins
 with the first record of the plant's run, unless --from says otherwise, and ends with the plant. A
-plant that has ended is not joined: --wait waits for the next one.
+plant that has ended is not joined: --wait waits for the next one. With --heal as well, a tap that
+joins in the middle of a run has its records from the beginning, and the plant waits for it as soon
+as it has joined.
 
 Every record is one row: records of the selected kinds, and the notices of the plant (start, stop,
 gap, taint). Records that were overwritten before they could be read are one row (lost) with the
@@ -197,7 +199,7 @@ pub(crate) struct TapArguments {
     /// Name under which a plant with --wait-for waits for this tap: 1 to 100 letters, digits, dots,
     /// dashes or underscores
     #[arg(help_heading = "Losses and restarts",
-        long, value_name = "NAME", conflicts_with_all = ["heal", "whole"])]
+        long, value_name = "NAME", conflicts_with = "whole")]
     name: Option<String>,
 
     /// Where to continue after a loss [default: halfway]

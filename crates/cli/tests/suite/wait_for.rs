@@ -428,8 +428,8 @@ fn what_cannot_be_waited_for_is_refused() {
     refused(&["tap", ring, "--name", "a", "--wait", "0"], "no plant started");
     let journal = held.folder.path("journal");
     refused(&["journal", "record", ring, &journal, "--name", "-"], "invalid follower name");
-    let healed = ["tap", ring, "--name", "a", "--heal", &journal];
-    let ran = nanotape(healed);
+    let whole = ["tap", ring, "--name", "a", "--heal", &journal, "--whole"];
+    let ran = nanotape(whole);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("cannot be used with"), "{}", ran.stderr);
 }
@@ -516,4 +516,33 @@ fn a_plant_whose_followers_do_not_join_says_what_is_missing_and_gives_up() {
     let end = complained.lines().last().unwrap();
     let refusal = "0 of 1 named followers joined within 0.4 s; start each one first";
     assert!(end.contains(refusal) && end.contains("--wait-for-limit"), "{complained}");
+}
+
+#[test]
+fn a_named_tap_that_joins_late_has_the_begin_of_the_run_from_the_journal() {
+    let held = Held::new("wait-for-healed", 60_000);
+    let journal = held.folder.path("journal");
+    let mut first = held.tap("first", &[]);
+    let mut plant = held.plant(&["--wait-for", "1", "--journal", &journal]);
+    held.until_joined("first");
+    // The ring holds some hundred records.
+    eventually("the ring has wrapped", || held.ring.next_sequence() > 10_000);
+    first.signal(Signal::STOP);
+    held.until_waiting("follower");
+    let mut late = held.tap("late", &["--heal", &journal, "--strict"]);
+    held.until_joined("late");
+    first.signal(Signal::CONT);
+    check_tap(&mut first);
+    let (status, _, complained) = late.end();
+    assert_eq!(status, Some(0), "{complained}");
+    assert!(complained.contains(" 0 lost in 0 gaps"), "{complained}");
+    assert!(complained.contains(" messages came from the journal"), "{complained}");
+    assert!(complained.contains("the digest of the records is that of the plant"), "{complained}");
+    let (status, said, complained) = plant.end();
+    assert_eq!(status, Some(0), "{complained}");
+    let stop = stop(&said);
+    let finished = stop["followers"].as_array().unwrap().iter();
+    assert!(
+        finished.clone().count() == 2 && finished.clone().all(|one| one["state"] == "finished")
+    );
 }

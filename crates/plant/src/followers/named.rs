@@ -80,12 +80,6 @@ pub enum FollowerError {
         /// The input.
         path: PathBuf,
     },
-    /// A named follower reads the ring alone.
-    #[error("{}: a named follower reads the ring alone, and not also a journal", ring.display())]
-    Healed {
-        /// The ring.
-        ring: PathBuf,
-    },
     /// The region cannot be created.
     #[error(transparent)]
     Region(RegionError),

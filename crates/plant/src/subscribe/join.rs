@@ -36,6 +36,30 @@ use crate::{
 /// Limit of attempts to join, while other processes keep replacing the ring.
 const ATTEMPTS: u32 = 16;
 
+/// The ring that was joined, and its writer.
+#[derive(Clone, Copy)]
+struct Joined {
+    created_ns: u64,
+    epoch: u64,
+}
+
+impl Joined {
+    fn of(reader: &stream::Reader) -> Self {
+        Self { created_ns: reader.region().created_ns(), epoch: reader.region().epoch() }
+    }
+}
+
+impl Subscriber {
+    /// Shows its position under a name; `epoch` is that of the only writer it follows.
+    fn follow_as(&mut self, named: Option<NamedFollower>, run_first: u64, epoch: Option<u64>) {
+        if named.is_none() {
+            return;
+        }
+        (self.polling.named, self.run_first) = (named, run_first);
+        epoch.into_iter().for_each(|epoch| self.follow.set_only_writer(epoch));
+    }
+}
+
 impl Subscription {
     /// Joins the ring, or opens a journal if the name is that of a folder and not of a ring.
     pub fn open(self) -> Result<Subscriber, SubscribeError> {
@@ -52,7 +76,7 @@ impl Subscription {
             _ => false,
         };
         let joined = deadline.open(&self.shutdown, is_pending, || self.join(&path))?;
-        let (reader, board) = joined.ok_or(SubscribeError::Shutdown)?;
+        let (mut reader, board) = joined.ok_or(SubscribeError::Shutdown)?;
         let rejoin = (self.is_from_oldest() && self.heal.is_none()).then_some(self.rejoin);
         let Some((journal, patience)) = self.heal.clone() else {
             return self.open_ring(path, reader, board, rejoin, deadline);
@@ -61,14 +85,22 @@ impl Subscription {
             .map_err(|error| SubscribeError::Origin(Box::new(error)))?;
         let (snapshot, next) =
             self.begin(&journal, Some((&reader, &board)), reader.next_sequence())?;
+        // What comes from the journal holds no place in the ring.
+        reader.seek(Start::Newest).map_err(|error| Failed::Ring(error).on(&path))?;
+        let (joined, run_first) = (Joined::of(&reader), board.first_sequence());
         let completed = Completed::new(RingSource::new(reader), &journal, patience, next)
             .map_err(|error| error.on(&path))?;
+        let position_bytes = completed.ring.reader().position_bytes();
+        let named = self.follower(&path, joined, completed.next_sequence(), position_bytes)?;
         let feed = Feed::completed(completed);
         let symbols = SymbolTable::new(&path, Some(board), self.symbols.clone());
         let symbols = symbols.completed_from(&journal);
         let spans = self.spans(&path);
+        let follows_one = !self.through_restarts;
+        let deadline = if named.is_some() { Deadline::after(Duration::ZERO) } else { deadline };
         let mut subscriber = self.subscriber(feed, path, symbols, snapshot, rejoin, deadline);
         subscriber.polling.spans = spans;
+        subscriber.follow_as(named, run_first, follows_one.then_some(joined.epoch));
         Ok(subscriber)
     }
 
@@ -81,34 +113,40 @@ impl Subscription {
         rejoin: Option<Rejoin>,
         deadline: Deadline,
     ) -> Result<Subscriber, SubscribeError> {
-        let (region, run_first) = (reader.region(), board.first_sequence());
-        let epoch = region.epoch();
-        let named = self.name.as_deref().map(|name| {
-            let start = FollowerStart {
-                ring: &path,
-                ring_created_ns: region.created_ns(),
-                writer_epoch: (!self.through_restarts).then_some(epoch),
-                next_sequence: reader.next_sequence(),
-                position_bytes: reader.position_bytes(),
-            };
-            NamedFollower::begin(name, &start)
-        });
-        let named = named.transpose()?;
+        let (joined, run_first) = (Joined::of(&reader), board.first_sequence());
+        let (next, position_bytes) = (reader.next_sequence(), reader.position_bytes());
+        let named = self.follower(&path, joined, next, position_bytes)?;
         let symbols = SymbolTable::new(&path, Some(board), self.symbols.clone());
         let feed = Feed::ring(RingSource::new(reader));
-        let (is_named, follows_one) = (named.is_some(), !self.through_restarts);
+        let follows_one = !self.through_restarts;
         // A named follower has joined a living plant, and does not wait for the next one.
-        let deadline = if is_named { Deadline::after(Duration::ZERO) } else { deadline };
+        let deadline = if named.is_some() { Deadline::after(Duration::ZERO) } else { deadline };
         let spans = self.spans(&path);
         let mut subscriber = self.subscriber(feed, path, symbols, None, rejoin, deadline);
         subscriber.polling.spans = spans;
-        if is_named {
-            (subscriber.polling.named, subscriber.run_first) = (named, run_first);
-            if follows_one {
-                subscriber.follow.set_only_writer(epoch);
-            }
-        }
+        subscriber.follow_as(named, run_first, follows_one.then_some(joined.epoch));
         Ok(subscriber)
+    }
+
+    /// The region of a named follower, if the subscriber is one.
+    fn follower(
+        &self,
+        ring: &Path,
+        joined: Joined,
+        next_sequence: u64,
+        position_bytes: u64,
+    ) -> Result<Option<NamedFollower>, FollowerError> {
+        let begin = |name: &str| {
+            let start = FollowerStart {
+                ring,
+                ring_created_ns: joined.created_ns,
+                writer_epoch: (!self.through_restarts).then_some(joined.epoch),
+                next_sequence,
+                position_bytes,
+            };
+            NamedFollower::begin(name, &start)
+        };
+        self.name.as_deref().map(begin).transpose()
     }
 
     /// The spans of the subscriber of this ring, if it is to have any.
@@ -118,12 +156,7 @@ impl Subscription {
 
     /// Checks a name before anything is waited for.
     fn check_name(&self, path: &Path) -> Result<(), FollowerError> {
-        let Some(name) = &self.name else { return Ok(()) };
-        follower_path(path, name)?;
-        if self.heal.is_some() {
-            return Err(FollowerError::Healed { ring: path.to_owned() });
-        }
-        Ok(())
+        self.name.iter().try_for_each(|name| follower_path(path, name).map(drop))
     }
 
     /// Whether to read what the ring still has of the requested records, and to report the rest.

@@ -92,10 +92,12 @@ impl Polling {
         {
             reader.set_rejoin(rejoin.take().unwrap_or_default());
         }
-        if let Some(named) = named
-            && let Some(reader) = feed.reader_mut()
-        {
-            named.show(reader.next_sequence(), reader.position_bytes());
+        if let Some(named) = named {
+            // While records come from the journal, the position in the ring stays.
+            let next = feed.next_sequence();
+            if let Some(reader) = feed.reader_mut() {
+                named.show(next, reader.position_bytes());
+            }
         }
         if let Some(error) = bad {
             // Good records after it were delivered too: the next poll continues without a gap.
