@@ -1,5 +1,5 @@
-//! Lines or other payloads of a file or of standard input. A thread reads them, so that a caller with a timeout does
-//! not block while no line arrives.
+//! Lines or other payloads of a file or of standard input. A thread reads them, so that a caller
+//! with a timeout does not block while no line arrives.
 
 use std::{
     fs::File,

@@ -2,9 +2,9 @@
 //!
 //! Layout: the region `tailers/NAME` of kind `TAILER `, see `docs/formats/journal.md`. One process
 //! at a time owns the name; the name of a dead process can be taken over at once.
-//! Meaning: at least once. Reading moves no stored position; [`done`](NamedTailer::done) stores that
-//! everything returned so far is handled. The next reader of the name begins after the last `done`:
-//! it reads again what a killed process, or a dropped tailer, had read since then.
+//! Meaning: at least once. Reading moves no stored position; [`done`](NamedTailer::done) stores
+//! that everything returned so far is handled. The next reader of the name begins after the last
+//! `done`: it reads again what a killed process, or a dropped tailer, had read since then.
 //! Failure: the position survives the process. A loss of power can move it back, unless
 //! [`sync`](NamedTailer::sync) was called. A damaged region is an error: its position is lost. The
 //! position has a checksum, so damage does not become another position.

@@ -8,8 +8,8 @@
 //! excerpts of a poll have one time.
 //! Failure: if a ring is removed, replaced or truncated, the recording ends after its last
 //! messages. If the journal is removed, replaced or renamed, the recording ends, and what is not in
-//! it any more counts as lost. If the disk is full, the recorder waits for room; meanwhile the ring keeps as many
-//! messages as fit.
+//! it any more counts as lost. If the disk is full, the recorder waits for room; meanwhile the ring
+//! keeps as many messages as fit.
 
 mod error;
 mod lost_journal;

@@ -198,8 +198,12 @@ pub(crate) struct TapArguments {
 
     /// Name under which a plant with --wait-for waits for this tap: 1 to 100 letters, digits, dots,
     /// dashes or underscores
-    #[arg(help_heading = "Losses and restarts",
-        long, value_name = "NAME", conflicts_with = "whole")]
+    #[arg(
+        help_heading = "Losses and restarts",
+        long,
+        value_name = "NAME",
+        conflicts_with = "whole"
+    )]
     name: Option<String>,
 
     /// Where to continue after a loss [default: halfway]

@@ -1,5 +1,5 @@
-//! A journal that is removed, replaced or renamed while it is recorded: the recorder says so, its
-//! totals are what the journal has, and no new folder gets the old name.
+//! A journal that is removed, replaced or renamed while it is recorded: the recorder reports
+//! it, its totals are what the journal has, and no new folder gets the old name.
 
 use std::{fs, path::Path};
 

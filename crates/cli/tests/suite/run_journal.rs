@@ -1,9 +1,7 @@
 //! `nanotape run --journal` with real processes: the recorder is killed, the plant is killed, the
 //! disk is full, and nothing is lost.
 
-use std::{
-    fs, os::unix::fs::PermissionsExt as _, path::Path, thread, time::Duration,
-};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, thread, time::Duration};
 
 use nanotape_harness::{BoundedChild as _, Mount, Random, eventually};
 use nanotape_journal::{Start, Tail, Tailer};

@@ -65,7 +65,8 @@ impl CompanionProcess {
     }
 
     /// Waits for its end, after that of the recorder. If the recorder has not closed the journal,
-    /// the process would wait for the next one, and is ended. Returns whether snapshots are missing.
+    /// the process would wait for the next one, and is ended. Returns whether snapshots are
+    /// missing.
     pub(super) fn finish(self, is_closed: bool) -> bool {
         self.shared.is_ending.store(true, Ordering::Relaxed);
         if !is_closed {
