@@ -176,6 +176,11 @@ impl SharedRegion {
         self.memory.check()
     }
 
+    /// The user of its file; `None` on the heap, or if the kernel does not report it.
+    pub fn user(&self) -> Option<u32> {
+        self.memory.user()
+    }
+
     /// Whether a part of it was truncated and reads as zeros now; needs
     /// [`guard_against_truncation`](crate::guard_against_truncation). One load.
     #[inline]

@@ -33,6 +33,7 @@ mod live_kept;
 mod live_recovery;
 mod lobster;
 mod machine;
+mod other_users;
 mod outputs;
 mod queue;
 mod queue_live;

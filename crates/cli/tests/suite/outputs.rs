@@ -7,32 +7,18 @@ use std::{
     io::Write as _,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, lchown, symlink},
     path::Path,
-    process::Command,
 };
 
-use nanotape_harness::{Bounded as _, BoundedChild as _, eventually, skipped};
+use nanotape_harness::{BoundedChild as _, eventually};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::support::{Folder, Ran, nanotape, running::Running};
-
-/// Another user: it owns what a test gives it.
-const OTHER: u32 = 65_534;
+use crate::support::{
+    Folder, nanotape,
+    running::Running,
+    users::{OTHER, can_give_files, shell},
+};
 
 const ROWS: &str = "ts_ns,symbol,";
-
-/// Runs a script of the shell, in which "$0" is the program and "$1" and so on the arguments.
-fn shell(script: &str, arguments: &[&str]) -> Ran {
-    let output = Command::new("sh")
-        .args(["-c", script, env!("CARGO_BIN_EXE_nanotape")])
-        .args(arguments)
-        .bounded_output()
-        .unwrap();
-    Ran {
-        status: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
 
 fn mode(path: &str) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
@@ -67,15 +53,6 @@ fn unfinished(folder: &Folder, input: &[u8]) -> Running {
         !names(&folder.path("")).is_empty()
     });
     waiting
-}
-
-/// Whether files can be given to another user; prints a notice if not.
-fn can_give_files() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root {
-        skipped("only root can give a file to another user");
-    }
-    is_root
 }
 
 /// Symptom: a link with the name of the unfinished file, in a folder that others write to, chose

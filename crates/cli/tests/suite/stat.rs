@@ -406,8 +406,10 @@ fn wrong_usage_is_one_line_and_status_2() {
     assert_eq!((other.status, other.stderr.lines().count()), (2, 1));
     assert!(other.stderr.contains("is not a region"), "{}", other.stderr);
     // A file that is not a board is not removed.
-    assert_eq!(nanotape(["ring", "remove", ring.path()]).status, 0);
-    assert!(ring.board().exists());
+    let removed = nanotape(["ring", "remove", ring.path()]);
+    assert_eq!(removed.status, 1);
+    assert!(removed.stderr.contains("board not removed: "), "{}", removed.stderr);
+    assert!(ring.board().exists() && !ring.0.exists());
     let help = nanotape(["stat", "--help"]).stdout;
     assert!(help.contains("Examples:\n  nanotape stat "), "{help}");
 }

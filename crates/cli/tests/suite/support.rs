@@ -7,6 +7,7 @@ pub(crate) mod namespace;
 pub(crate) mod plants;
 pub(crate) mod running;
 pub(crate) mod terminal;
+pub(crate) mod users;
 
 use std::{
     fs,

@@ -1,9 +1,9 @@
 //! Reads a board from another process.
 
-use std::path::Path;
+use std::{os::unix::fs::MetadataExt as _, path::Path};
 
 use nanotape_book::Anomaly;
-use nanotape_shm::{Owner, OwnerState, RegionError, SharedRegion};
+use nanotape_shm::{Owner, OwnerState, Refusal, RegionError, SharedRegion};
 use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
 
 use super::{
@@ -86,8 +86,16 @@ pub enum PlantState {
 impl BoardReader {
     /// Opens the board next to `ring`. Needs only permission to read the file.
     pub fn open(ring: &Path) -> Result<Self, RegionError> {
-        let region = SharedRegion::open_as(&board_path(ring), KIND, LAYOUT, WORDS)?;
-        Ok(Self::of(region))
+        let path = board_path(ring);
+        let region = SharedRegion::open_as(&path, KIND, LAYOUT, WORDS)?;
+        // The ring can be gone before its board. Another user cannot give symbols to a ring.
+        let of_ring = std::fs::symlink_metadata(ring).ok().map(|ring| ring.uid());
+        match region.user().zip(of_ring) {
+            Some((owner, expected)) if owner != expected => {
+                Err(RegionError::new(&path, Refusal::BesideOfAnotherUser { owner, expected }))
+            }
+            _ => Ok(Self::of(region)),
+        }
     }
 
     pub(super) fn of(region: SharedRegion) -> Self {

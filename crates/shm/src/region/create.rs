@@ -69,8 +69,8 @@ enum Existing {
 }
 
 impl OwnedRegion {
-    /// Creates a region, or takes over one of the same spec whose owner exited. `initialise` gets
-    /// the words of a new region, all zero, before any reader.
+    /// Creates a region, or takes over one of the same spec and user whose owner exited.
+    /// `initialise` gets the words of a new region, all zero, before any reader.
     pub fn create(
         path: &Path,
         spec: RegionSpec,
@@ -106,7 +106,7 @@ impl OwnedRegion {
         create(path, spec, options, Existing::ReplaceZeros, initialise)
     }
 
-    /// Takes over an existing region whose owner exited, whatever its parameters.
+    /// Takes over an existing region of this user whose owner exited, whatever its parameters.
     pub fn take_over(
         path: &Path,
         kind: [u8; 8],
@@ -115,6 +115,7 @@ impl OwnedRegion {
     ) -> Result<(Self, Origin), RegionError> {
         for _ in 0..ATTEMPTS {
             let file = RegionFile::open(path, Access::Write)?;
+            file.require_own(options.mode)?;
             file.take_lock()?;
             if file.is_at_its_path()? {
                 let header = file.header()?.map_err(|refusal| file.refuse(refusal))?;
@@ -144,6 +145,9 @@ fn create(
             Err(error) => return Err(error),
         };
         if let Some(file) = &there {
+            if existing != Existing::Replace {
+                file.require_own(options.mode)?;
+            }
             file.take_lock().map_err(|error| match existing {
                 // Another process is replacing it too.
                 Existing::ReplaceZeros if is_zeros(error.refusal()) => {
@@ -331,25 +335,12 @@ fn no_space(file: &File, asked_bytes: u64) -> impl Fn(Errno) -> Refusal {
     }
 }
 
-/// Whether the file belongs to this user, and so gets the requested mode. The file of another user
-/// keeps its mode. If that differs it is refused, since it could admit more users than requested.
-fn may_have_mode(file: &RegionFile, options: &RegionOptions) -> Result<bool, RegionError> {
-    let there = file.metadata()?;
-    let (owner, mode, asked) = (there.uid(), there.mode() & 0o7777, options.mode & 0o777);
-    let user = rustix::process::geteuid().as_raw();
-    if owner != user && mode != asked {
-        return Err(file.refuse(Refusal::OfAnotherUser { user, owner, mode, asked }));
-    }
-    Ok(owner == user)
-}
-
 /// Makes this process the owner of a region that it has locked.
 fn take(
     file: RegionFile,
     header: Header,
     options: &RegionOptions,
 ) -> Result<(OwnedRegion, Origin), RegionError> {
-    let is_own = may_have_mode(&file, options)?;
     let spec = header.spec;
     let region_bytes = spec.region_bytes().unwrap_or(u64::MAX);
     // A copied file may have holes where there were zeros.
@@ -357,7 +348,7 @@ fn take(
     filled.map_err(|refusal| file.refuse(refusal))?;
     let mapped = Mapping::new(file.file(), region_bytes, Access::Write, options);
     let (mapping, residency) = mapped.map_err(|refusal| file.refuse(refusal))?;
-    if is_own {
+    if file.metadata()?.mode() & 0o7777 != options.mode & 0o777 {
         let set = set_mode(file.file(), options);
         set.map_err(|e| file.refuse(Refusal::system("set the mode of")(e)))?;
     }

@@ -36,10 +36,11 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf, RegionError> {
 }
 
 impl RegionFile {
-    /// Opens the file at a path. Children do not inherit it, a pipe does not block it.
+    /// Opens the file at a path, which is not a link: another user could have made it. Children do
+    /// not inherit the file, a pipe does not block it.
     pub(crate) fn open(path: &Path, access: Access) -> Result<Self, RegionError> {
         let path = absolute(path)?;
-        let flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let flags = OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
         let how = match access {
             Access::Read => OFlags::RDONLY,
             Access::Write => OFlags::RDWR,
@@ -109,11 +110,33 @@ impl RegionFile {
     /// was taken has a separate lock, which does not protect the path.
     pub(crate) fn is_at_its_path(&self) -> Result<bool, RegionError> {
         let own = self.metadata()?;
-        match std::fs::metadata(&self.path) {
+        match std::fs::symlink_metadata(&self.path) {
             Ok(there) => Ok((there.dev(), there.ino()) == (own.dev(), own.ino())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(self.refuse(Refusal::io("inspect")(error))),
         }
+    }
+
+    /// Refuses the file of another user, which could keep it open and write to it. The user of the
+    /// folder is trusted with the files in it, which root may own for that user; such a file has
+    /// to have the requested mode, since it could admit more users.
+    pub(crate) fn require_own(&self, mode: u32) -> Result<(), RegionError> {
+        let own = self.metadata()?;
+        let folder = self.path.parent().and_then(|folder| std::fs::metadata(folder).ok());
+        let is_of_folder = folder.is_some_and(|folder| folder.uid() == own.uid());
+        if is_of_folder && own.mode() & 0o7777 == mode & 0o777 {
+            return Ok(());
+        }
+        self.refuse_foreign(&own)
+    }
+
+    /// Refuses the file of another user.
+    fn refuse_foreign(&self, own: &Metadata) -> Result<(), RegionError> {
+        let (user, owner) = (rustix::process::geteuid().as_raw(), own.uid());
+        if owner == user {
+            return Ok(());
+        }
+        Err(self.refuse(Refusal::OfAnotherUser { user, owner }))
     }
 
     /// Reads the header without a mapping; the inner error is a problem of its contents.
@@ -156,6 +179,11 @@ impl RegionFile {
     pub(crate) fn unlink(&self) -> Result<(), RegionError> {
         match rustix::fs::unlink(&self.path) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno @ (Errno::PERM | Errno::ACCESS)) => {
+                // In a folder with the sticky bit only the owner of a file removes it.
+                self.refuse_foreign(&self.metadata()?)?;
+                Err(self.refuse(Refusal::system("remove")(errno)))
+            }
             Err(errno) => Err(self.refuse(Refusal::system("remove")(errno))),
         }
     }
@@ -163,11 +191,16 @@ impl RegionFile {
 
 /// The error for a file that could not be opened.
 fn refused_open(path: &Path, access: Access, errno: Errno) -> RegionError {
+    let there = std::fs::symlink_metadata(path);
     let refusal = match errno {
+        Errno::LOOP => match there {
+            Ok(link) if link.is_symlink() => Refusal::Link { owner: link.uid() },
+            _ => Refusal::System { operation: "open", errno },
+        },
         Errno::NOENT => Refusal::NotFound,
         Errno::ISDIR => Refusal::NotAFile { what: "a directory" },
         Errno::NXIO => Refusal::NotAFile { what: "a socket or a device" },
-        Errno::ACCESS | Errno::PERM => match std::fs::metadata(path) {
+        Errno::ACCESS | Errno::PERM => match there {
             Ok(there) => Refusal::Permission {
                 operation: if access == Access::Read { "read" } else { "write" },
                 user: rustix::process::geteuid().as_raw(),

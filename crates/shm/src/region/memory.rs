@@ -106,6 +106,13 @@ impl Memory {
         false
     }
 
+    pub(crate) fn user(&self) -> Option<u32> {
+        #[cfg(not(nanotape_loom))]
+        return self.file().and_then(MappedFile::user);
+        #[cfg(nanotape_loom)]
+        None
+    }
+
     #[cfg(not(nanotape_loom))]
     fn file(&self) -> Option<&MappedFile> {
         match &self.keep {

@@ -65,6 +65,11 @@ impl RegionFile {
 }
 
 impl MappedFile {
+    /// The user of the file.
+    pub(crate) fn user(&self) -> Option<u32> {
+        self.file.metadata().ok().map(|metadata| metadata.uid())
+    }
+
     /// Checks that the file has its full length, and that its path still names it.
     pub(crate) fn check(&self) -> Result<(), RegionError> {
         let own = self.file.metadata()?;
@@ -72,7 +77,7 @@ impl MappedFile {
         if file_bytes < region_bytes || self.mapping.is_lost() {
             return Err(self.file.refuse(Refusal::Truncated { file_bytes, region_bytes }));
         }
-        match std::fs::metadata(&self.file.path) {
+        match std::fs::symlink_metadata(&self.file.path) {
             Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => Ok(()),
             Ok(_) => Err(self.file.refuse(Refusal::Replaced)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

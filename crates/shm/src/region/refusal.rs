@@ -194,20 +194,33 @@ pub enum Refusal {
         /// The file's permission bits.
         mode: u32,
     },
-    /// A take-over of another user's file with another mode than requested.
+    /// A file of another user, where this process would write: that user could write to it too.
     #[error(
-        "cannot be taken over: it belongs to user {owner} and has mode {mode:04o}, but user {user} \
-         requested mode {asked:04o}; remove it first, request mode {mode:04o}, or use another name"
+        "belongs to user {owner}, and this process is of user {user}: use another name, or let user \
+         {owner} or root remove it"
     )]
     OfAnotherUser {
         /// The user of this process.
         user: u32,
         /// The user of the file.
         owner: u32,
-        /// The file's permission bits.
-        mode: u32,
-        /// The requested permission bits.
-        asked: u32,
+    },
+    /// A file of another user beside a region, which readers would take for a part of it.
+    #[error(
+        "belongs to user {owner}, but the region beside which it is to user {expected}: it is not of \
+         the same plant; let user {owner} or root remove it"
+    )]
+    BesideOfAnotherUser {
+        /// The user of the file.
+        owner: u32,
+        /// The user of the region.
+        expected: u32,
+    },
+    /// A link: the user that made it chooses the file behind it.
+    #[error("is a link of user {owner}, expected a regular file; use the path that it leads to")]
+    Link {
+        /// The user of the link.
+        owner: u32,
     },
     /// The file system is full.
     #[error(

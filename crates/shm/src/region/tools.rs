@@ -39,6 +39,11 @@ pub struct RegionInfo {
 }
 
 impl RegionInfo {
+    /// The user of the file, if this process is of another one: that user decides what is in it.
+    pub fn other_user(&self) -> Option<u32> {
+        (self.user != rustix::process::geteuid().as_raw()).then_some(self.user)
+    }
+
     /// Its latest owner, if the header is readable.
     pub fn owner(&self) -> Option<Owner> {
         let header = self.header?;

@@ -27,7 +27,8 @@ Does not remove a ring whose writer is alive, or a file that is not a ring. Read
 open can read on. The board of a plant, its spans, the progress of a recorder, and the positions of
 named followers are removed with the ring, unless their process is alive.
 
-Exit status: 0 the ring is removed; 2 it is not.")]
+Exit status: 0 the ring is removed; 1 it is removed, but a part cannot be, such as one of another
+user; 2 it is not removed.")]
 pub(super) struct RemoveCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
@@ -54,17 +55,18 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     }
     let mut output = command.output.open()?;
     let removed = nanotape_shm::remove(&path).map_err(|error| of_region(&error))?;
-    let board = remove_beside(board_path(&path), "board", BOARD);
-    let recorder = remove_beside(recorder_path(&path), "progress of the recorder", RECORDER);
+    let mut beside = Beside::default();
+    let board = beside.remove(board_path(&path), "board", BOARD);
+    let recorder = beside.remove(recorder_path(&path), "progress of the recorder", RECORDER);
     let followers = follower_names(&path).into_iter().filter_map(|name| {
         let path = follower_path(&path, &name).ok()?;
-        remove_beside(path, "position of a follower", FOLLOWER)
+        beside.remove(path, "position of a follower", FOLLOWER)
     });
     let followers: Vec<_> = followers.map(|path| path.display().to_string()).collect();
     let traces = trace_names(&path).into_iter().flat_map(|name| {
         let thread = trace_path(&path, &name);
-        let spans = remove_beside(spans_path(&thread), "spans", SLOTS);
-        [remove_beside(thread, "sites of a thread", TRACED), spans]
+        let spans = beside.remove(spans_path(&thread), "spans", SLOTS);
+        [beside.remove(thread, "sites of a thread", TRACED), spans]
     });
     let traces: Vec<_> = traces.flatten().map(|path| path.display().to_string()).collect();
     let kind = kind.map(kind_name);
@@ -78,7 +80,8 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         .with("board", board.as_ref().map(|board| board.display().to_string()))
         .with("recorder", recorder.as_ref().map(|recorder| recorder.display().to_string()))
         .with("followers", followers.clone())
-        .with("traces", traces.clone());
+        .with("traces", traces.clone())
+        .with("left", beside.left.clone());
     record.write(&mut output, format, true, || {
         let what = kind.unwrap_or("damaged".to_owned());
         let size = bytes_text(removed.file_bytes);
@@ -104,27 +107,39 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         text
     })?;
     output.finish()?;
-    Ok(Status::Good)
+    Ok(if beside.left.is_empty() { Status::Good } else { Status::Bad })
 }
 
-/// Removes a region of this kind beside a ring, if it exists and its owner is gone. A region that
-/// cannot be removed is reported; the command still succeeds, because the ring is removed.
-fn remove_beside(path: PathBuf, what: &str, kind: &str) -> Option<PathBuf> {
-    let is_expected = match nanotape_shm::inspect(&path) {
-        // A damaged or half-created region has no kind, as with rings.
-        Ok(info) => info.header.is_none_or(|header| kind_name(header.spec.kind) == kind),
-        Err(error) if *error.refusal() == Refusal::NotFound => return None,
-        Err(_) => false,
-    };
-    if !is_expected {
-        return None;
-    }
-    match nanotape_shm::remove(&path) {
-        Ok(_) => Some(path),
-        Err(error) => {
-            tell(format_args!("{what} not removed: {error}"));
-            None
-        }
+/// The regions beside a ring that is removed.
+#[derive(Default)]
+struct Beside {
+    /// The paths of those that could not be removed, although no process uses them.
+    left: Vec<String>,
+}
+
+impl Beside {
+    /// Removes a region of this kind, if it exists and its owner is gone. A region that cannot be
+    /// removed is reported.
+    fn remove(&mut self, path: PathBuf, what: &str, kind: &str) -> Option<PathBuf> {
+        let error = match nanotape_shm::inspect(&path) {
+            // A damaged or half-created region has no kind, as with rings.
+            Ok(info) => match info.header.map(|header| kind_name(header.spec.kind)) {
+                Some(found) if found != kind => format!("a region of kind {found}, not {kind}"),
+                _ => match nanotape_shm::remove(&path) {
+                    Ok(_) => return Some(path),
+                    Err(error) if matches!(error.refusal(), Refusal::OwnerAlive { .. }) => {
+                        tell(format_args!("{what} not removed: {error}"));
+                        return None;
+                    }
+                    Err(error) => error.refusal().to_string(),
+                },
+            },
+            Err(error) if *error.refusal() == Refusal::NotFound => return None,
+            Err(error) => error.refusal().to_string(),
+        };
+        tell(format_args!("{what} not removed: {}: {error}", path.display()));
+        self.left.push(path.display().to_string());
+        None
     }
 }
 

@@ -99,7 +99,10 @@ pub(super) fn join(
         TapInput::Ring(path) | TapInput::Journal(path) => path,
     };
     match subscription.open() {
-        Ok(subscriber) => Ok(Some(subscriber)),
+        Ok(subscriber) => {
+            tell_user(&subscriber);
+            Ok(Some(subscriber))
+        }
         Err(SubscribeError::Shutdown) => Ok(None),
         Err(SubscribeError::Region(error)) if error.refusal().is_pending() => {
             Err(no_plant(command, &path, &error))
@@ -110,6 +113,15 @@ pub(super) fn join(
             Err(anyhow!("{error}; none started{within}: {what}"))
         }
         Err(error) => Err(of_subscription(error)),
+    }
+}
+
+/// Reports that a ring belongs to another user: that user decides what it contains.
+fn tell_user(subscriber: &Subscriber) {
+    let other = nanotape_shm::inspect(subscriber.ring()).ok().and_then(|ring| ring.other_user());
+    if let Some(user) = other {
+        let ring = subscriber.ring().display();
+        tell(format_args!("{ring}: the ring belongs to another user: {user}"));
     }
 }
 

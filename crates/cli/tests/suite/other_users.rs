@@ -1,0 +1,124 @@
+//! Rings and journals of several users: nothing of another user is taken over or removed silently,
+//! and the files of a journal have its permissions.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink},
+    path::Path,
+};
+
+use crate::support::{
+    Folder, nanotape,
+    plants::{DATE, Ring},
+    running::objects,
+    users::{OTHER, OtherUser, can_give_files},
+};
+
+/// A day that was published on a ring.
+fn published(folder: &Folder, ring: &Ring) {
+    let mut day = folder.path("day.itch50");
+    if !Path::new(&day).exists() {
+        day = folder.day(2_000, 5);
+    }
+    let ran = nanotape(["run", "--input", &day, "--date", DATE, "--ring", ring.path()]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+}
+
+fn give(path: &Path) {
+    chown(path, Some(OTHER), Some(OTHER)).unwrap();
+}
+
+#[test]
+fn a_tap_names_the_user_of_a_ring_and_refuses_the_board_of_a_third_one() {
+    let (folder, ring) = (Folder::new("users-tap"), Ring::new("users-tap"));
+    published(&folder, &ring);
+    let tap = || nanotape(["tap", ring.path(), "--from", "oldest", "--format", "csv"]);
+    let own = tap();
+    assert!(!own.stderr.contains("another user"), "{}", own.stderr);
+    if !can_give_files() {
+        return;
+    }
+    give(&ring.0);
+    let path = ring.path();
+    let mixed = tap();
+    let expected = format!(
+        "nanotape: {path}.board: belongs to user 0, but the region beside which it is to user \
+         {OTHER}: it is not of the same plant; let user 0 or root remove it\n"
+    );
+    assert_eq!((mixed.status, mixed.stderr.as_str()), (2, expected.as_str()));
+    give(&ring.board());
+    let told = tap();
+    let expected = format!("nanotape: {path}: the ring belongs to another user: {OTHER}\n");
+    assert!(told.stderr.contains(&expected), "{}", told.stderr);
+    assert_eq!((told.status, told.stdout), (own.status, own.stdout));
+}
+
+#[test]
+fn a_plant_refuses_a_ring_of_another_user_and_a_link() {
+    let (folder, ring) = (Folder::new("users-ring"), Ring::new("users-ring"));
+    published(&folder, &ring);
+    let day = folder.path("day.itch50");
+    let run = |more: &[&str]| {
+        nanotape([&["run", "--input", &day, "--date", DATE, "--ring", ring.path()], more].concat())
+    };
+    let (moved, path) = (format!("{}.moved", ring.path()), ring.path());
+    fs::rename(&ring.0, &moved).unwrap();
+    symlink(&moved, &ring.0).unwrap();
+    let user = rustix::process::geteuid().as_raw();
+    let expected = format!(
+        "nanotape: {path}: is a link of user {user}, expected a regular file; use the path that it \
+         leads to\n"
+    );
+    for refused in [run(&[]), run(&["--replace"])] {
+        assert_eq!((refused.status, refused.stderr.as_str()), (2, expected.as_str()));
+    }
+    fs::rename(&moved, &ring.0).unwrap();
+    if !can_give_files() {
+        return;
+    }
+    give(&ring.0);
+    let refused = run(&[]);
+    let expected = format!(
+        "{path}: belongs to user {OTHER}, and this process is of user 0: use another name, or let user \
+         {OTHER} or root remove it"
+    );
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains(&expected), "{}", refused.stderr);
+    assert_eq!(fs::metadata(&ring.0).unwrap().uid(), OTHER);
+    // A plant begins with a board of its own, and a ring if that is asked for.
+    give(&ring.board());
+    assert_eq!(run(&["--replace"]).status, 0);
+    for own in [&ring.0, &ring.board()] {
+        assert_eq!(fs::metadata(own).unwrap().uid(), 0, "{}", own.display());
+    }
+}
+
+/// Symptom: status 0 although the board of another user was left, which the next plant on a ring
+/// of this name cannot replace.
+#[test]
+fn parts_of_another_user_are_left_with_status_1() {
+    if !can_give_files() {
+        return;
+    }
+    let (folder, other) = (Folder::new("users-remove"), OtherUser::new());
+    let ring = Ring::new("users-remove");
+    for mode in [0o600, 0o644] {
+        published(&folder, &ring);
+        // What remains after that is of root, in a folder with the sticky bit.
+        give(&ring.0);
+        fs::set_permissions(ring.board(), Permissions::from_mode(mode)).unwrap();
+        let removed = other.nanotape(&["ring", "remove", ring.path(), "--format", "json"]);
+        let board = ring.board().display().to_string();
+        assert_eq!(removed.status, 1, "{}", removed.stderr);
+        let expected =
+            format!("nanotape: board not removed: {board}: permission denied: user {OTHER}");
+        assert!(removed.stderr.contains(&expected), "{}", removed.stderr);
+        assert_eq!(removed.stderr.matches(&board).count(), 1, "{}", removed.stderr);
+        let removed = &objects(&removed.stdout)[0];
+        assert!(removed["left"].as_array().unwrap().contains(&board.into()), "{removed}");
+        assert!(removed["board"].is_null() && !ring.0.exists() && ring.board().exists());
+        let leftover = nanotape(["ring", "list", "--format", "json"]);
+        assert_eq!(leftover.status, 0);
+        fs::remove_file(ring.board()).unwrap();
+    }
+}
