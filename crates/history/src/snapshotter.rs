@@ -17,7 +17,9 @@ use std::{
 };
 
 use nanotape_book::OrderStore as _;
-use nanotape_journal::{JournalError, SNAPSHOTS, Start, Tailer, TailerSource, excerpt_bytes};
+use nanotape_journal::{
+    Folder, JournalError, SNAPSHOTS, Start, Tailer, TailerSource, excerpt_bytes,
+};
 use nanotape_records::{BadRecord, Notice, Record, RecordBuffer};
 use nanotape_tape::{Follow, Item, Message, ShutdownFlag, Step, Tape as _, WriterState};
 
@@ -140,7 +142,7 @@ impl Snapshotter {
     pub fn open(journal: &Path, options: &SnapshotterOptions) -> Result<Self, SnapshotterError> {
         // An error about the journal comes before anything is created.
         let mut tailer = Tailer::open(journal, Start::Oldest)?;
-        let lock = lock(journal)?;
+        let lock = lock(journal, options.mode)?;
         let snapshots = Snapshots::list(journal)?;
         let mut keeper = Keeper {
             journal: journal.to_owned(),
@@ -308,11 +310,11 @@ fn number_of(record: &Record<'_>) -> Option<u32> {
 }
 
 /// Takes the exclusive lock of the snapshots of a journal.
-fn lock(journal: &Path) -> Result<File, SnapshotterError> {
-    let folder = journal.join(SNAPSHOTS);
-    fs::create_dir_all(&folder).map_err(SnapshotError::system("create", &folder))?;
+fn lock(journal: &Path, mode: u32) -> Result<File, SnapshotterError> {
+    let (files, folder) = (Folder::new(journal, mode), journal.join(SNAPSHOTS));
+    files.folder(SNAPSHOTS).map_err(SnapshotError::system("create", &folder))?;
     let path = folder.join(LOCK);
-    let file = File::options().write(true).create(true).truncate(false).open(&path);
+    let file = files.append_to(&format!("{SNAPSHOTS}/{LOCK}"));
     let file = file.map_err(SnapshotError::system("open", &path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),

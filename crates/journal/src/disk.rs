@@ -4,6 +4,8 @@
 //! tears writes and fails on request.
 
 #[cfg(not(nanotape_loom))]
+mod companions;
+#[cfg(not(nanotape_loom))]
 mod folder;
 #[cfg(nanotape_loom)]
 #[path = "models/heap.rs"]

@@ -7,11 +7,13 @@ use std::{
     path::Path,
 };
 
+use nanotape_harness::Scratch;
+
 use crate::support::{
     Folder, nanotape,
     plants::{DATE, Ring},
     running::objects,
-    users::{OTHER, OtherUser, can_give_files},
+    users::{OTHER, OtherUser, can_give_files, shell},
 };
 
 /// A day that was published on a ring.
@@ -120,5 +122,65 @@ fn parts_of_another_user_are_left_with_status_1() {
         let leftover = nanotape(["ring", "list", "--format", "json"]);
         assert_eq!(leftover.status, 0);
         fs::remove_file(ring.board()).unwrap();
+    }
+}
+
+/// Symptom: `snapshots/`, its lock, `runs` and `recorded-from` had the permissions of the umask.
+/// With 000 another user removed and forged snapshots; with 077 a reader that the mode admits could
+/// not read them.
+#[test]
+fn the_files_of_a_journal_have_its_mode_whatever_the_umask() {
+    let (folder, ring) = (Folder::new("users-journal"), Ring::new("users-journal"));
+    published(&folder, &ring);
+    let shared = Scratch::new("journals").open_to_all_users();
+    let other = can_give_files().then(OtherUser::new);
+    for (umask, mode) in [("000", "0600"), ("077", "0600"), ("000", "0644"), ("077", "0644")] {
+        shared.clear();
+        let script = "umask $1; \"$0\" journal record \"$2\" \"$3\" --mode $4 &&
+            exec \"$0\" journal snapshot \"$3\" --least 4KB --mode $4";
+        let ran = shell(script, &[umask, ring.path(), shared.text(), mode]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let bits = u32::from_str_radix(mode, 8).unwrap();
+        let case = format!("umask {umask}, mode {mode}");
+        let mut seen = Vec::new();
+        check_modes(shared.path(), bits, &case, &mut seen);
+        for name in ["runs", "recorded-from", "lock", "snapshots"] {
+            assert!(seen.iter().any(|seen| seen == name), "{name} of {seen:?}");
+        }
+        assert!(seen.iter().any(|seen| seen.ends_with(".snapshot")), "{seen:?}");
+        let Some(other) = &other else { continue };
+        let stats = other.nanotape(&["stats", shared.text(), "--format", "json"]);
+        let verified = other.nanotape(&["journal", "verify", shared.text(), "--books"]);
+        let expected = if bits == 0o600 { 2 } else { 0 };
+        assert_eq!(
+            (stats.status, verified.status),
+            (expected, expected),
+            "{case}: {}",
+            stats.stderr
+        );
+        let forged = other.shell(
+            "cd \"$1\"; touch snapshots/forged; rm -f snapshots/*; echo >>runs; echo >>recorded-from",
+            &[shared.text()],
+        );
+        assert_ne!(forged.status, 0, "{case}");
+        let mut after = Vec::new();
+        check_modes(shared.path(), bits, &case, &mut after);
+        assert_eq!(after, seen, "{case}");
+    }
+}
+
+/// Checks the permissions of everything in a folder, and collects the names.
+fn check_modes(folder: &Path, mode: u32, case: &str, seen: &mut Vec<String>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(Result::unwrap).collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let metadata = entry.metadata().unwrap();
+        let expected = if metadata.is_dir() { mode | (mode & 0o444) >> 2 | 0o100 } else { mode };
+        let path = entry.path();
+        assert_eq!(metadata.mode() & 0o777, expected, "{case}: {}", path.display());
+        seen.push(entry.file_name().into_string().unwrap());
+        if metadata.is_dir() {
+            check_modes(&path, mode, case, seen);
+        }
     }
 }

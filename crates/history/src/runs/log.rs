@@ -8,11 +8,10 @@
 use std::{
     fs::{self, File},
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
-use nanotape_journal::{QUARANTINE, RUNS};
+use nanotape_journal::{Folder, QUARANTINE, RUNS};
 use nanotape_types::{LocateTable, Maybe, Sentinel as _, StockLocate, Symbol};
 
 use super::{
@@ -37,19 +36,17 @@ impl RunLog {
     /// Opens the file in the folder of a journal, or creates it. The caller holds the lock of the
     /// journal's appender.
     pub fn open(journal: &Path, mode: u32) -> Result<Self, RunsError> {
-        let path = journal.join(RUNS);
+        let (path, files) = (journal.join(RUNS), Folder::new(journal, mode));
         let system = |operation, path: &Path| {
             let path = path.to_owned();
             move |error| RunsError::System { operation, path, error }
         };
         let read = Read::of(&path)?;
         let moved = match read.damaged_line {
-            Some(_) => Some(set_aside(journal, &path).map_err(system("move", &path))?),
+            Some(_) => Some(set_aside(&files, &path).map_err(system("move", &path))?),
             None => None,
         };
-        let mut options = File::options();
-        let file = options.append(true).create(true).mode(mode).open(&path);
-        let mut file = file.map_err(system("open", &path))?;
+        let mut file = files.append_to(RUNS).map_err(system("open", &path))?;
         if moved.is_some() {
             file.write_all(&good_lines(&read.runs)).map_err(system("write", &path))?;
         } else if read.good_bytes < read.bytes {
@@ -132,9 +129,8 @@ fn good_lines(runs: &Runs) -> Vec<u8> {
 }
 
 /// Moves a damaged file to the first free name in the folder `cut`.
-fn set_aside(journal: &Path, path: &Path) -> io::Result<PathBuf> {
-    let folder = journal.join(QUARANTINE);
-    fs::create_dir_all(&folder)?;
+fn set_aside(files: &Folder, path: &Path) -> io::Result<PathBuf> {
+    let folder = files.folder(QUARANTINE)?;
     let free = (1_u32..).map(|number| folder.join(format!("{RUNS}-{number}")));
     let to = free.into_iter().find(|path| !path.exists()).unwrap_or_else(|| folder.join(RUNS));
     fs::rename(path, &to)?;

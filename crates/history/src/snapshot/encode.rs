@@ -2,13 +2,10 @@
 //!
 //! Protocol: the file is [complete](store::complete) before it has its name.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use nanotape_book::Order;
-use nanotape_journal::{SNAPSHOTS, checksum_bytes};
+use nanotape_journal::{Folder, SNAPSHOTS, checksum_bytes};
 use nanotape_types::{OrderReferenceNumber, Side, StockLocate};
 
 use super::{ExcerptMark, SnapshotError, layout, store};
@@ -40,9 +37,11 @@ impl RunState {
         mark: ExcerptMark,
         mode: u32,
     ) -> Result<Written, SnapshotError> {
-        let folder = journal.join(SNAPSHOTS);
         let encoded = Encoded::of(self, mark);
-        fs::create_dir_all(&folder).map_err(SnapshotError::system("create", &folder))?;
+        let folder = journal.join(SNAPSHOTS);
+        Folder::new(journal, mode)
+            .folder(SNAPSHOTS)
+            .map_err(SnapshotError::system("create", &folder))?;
         let path = folder.join(store::name(self.moment.sequence, self.moment.ts_event));
         let part = path.with_extension(store::PART);
         store::complete(&part, &path, mode, &encoded.bytes)

@@ -66,11 +66,15 @@ pub(super) fn is_packed(path: &Path) -> bool {
 
 /// Writes a file that is complete and on disk before it has its name. A name in the folder is that
 /// of a complete file, also after a loss of power. The permission bits are `mode`, whatever the
-/// umask.
+/// umask. The part is a new file: one of an earlier attempt, or a link, is removed.
 pub(super) fn complete(part: &Path, path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
+    match fs::remove_file(part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let write = || {
         let mut options = File::options();
-        let mut file = options.write(true).create(true).truncate(true).mode(mode).open(part)?;
+        let mut file = options.write(true).create_new(true).mode(mode).open(part)?;
         file.set_permissions(Permissions::from_mode(mode))?;
         file.write_all(bytes)?;
         file.sync_all()?;

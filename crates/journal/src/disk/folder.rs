@@ -50,7 +50,7 @@ const FIRST_MODE: Mode = Mode::from_raw_mode(0o600);
 const FIRST_FOLDER_MODE: Mode = Mode::from_raw_mode(0o700);
 
 /// Attempts to open a file whose name moves to another file meanwhile.
-const ATTEMPTS: usize = 16;
+pub(super) const ATTEMPTS: usize = 16;
 
 /// A folder of the file system.
 ///
@@ -113,7 +113,7 @@ impl Folder {
         Ok(retry_on_intr(|| operation(folder, &path))?)
     }
 
-    fn open_file(&self, name: &str, flags: OFlags) -> io::Result<File> {
+    pub(super) fn open_file(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::CLOEXEC;
         let opened = self.at(name, |folder, path| openat(folder, path, flags, FIRST_MODE))?;
         Ok(File::from(opened))
@@ -145,7 +145,7 @@ impl Folder {
     }
 
     /// Creates a folder with its exact mode, whatever the umask, or finds it.
-    fn make_folder(&self, name: &str) -> io::Result<()> {
+    pub(super) fn make_folder(&self, name: &str) -> io::Result<()> {
         match self.at(name, |folder, path| mkdirat(folder, path, FIRST_FOLDER_MODE)) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -169,14 +169,23 @@ impl Folder {
         }
     }
 
-    fn create_new(&self, name: &str) -> io::Result<File> {
+    /// Creates a file with its exact mode, whatever the umask. `how`: the access.
+    pub(super) fn create_new(&self, name: &str, how: OFlags) -> io::Result<File> {
         self.make_folder_of(name)?;
-        let file = self.open_file(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
+        let file = self.open_file(name, how | OFlags::CREATE | OFlags::EXCL)?;
         if let Err(errno) = fchmod(&file, Mode::from_raw_mode(self.mode)) {
-            let _ = self.remove(name);
+            let _ = self.remove_file(name);
             return Err(errno.into());
         }
         Ok(file)
+    }
+
+    pub(super) fn remove_file(&self, name: &str) -> io::Result<()> {
+        self.at(name, |folder, path| unlinkat(folder, path, AtFlags::empty()))
+    }
+
+    pub(super) fn absolute(&self) -> &Path {
+        &self.absolute
     }
 
     fn writable(&self, file: File, bytes: u64) -> io::Result<MappedFile<WritableWords>> {
@@ -249,7 +258,7 @@ impl Disk for Folder {
     }
 
     fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<Self::Writable> {
-        let file = self.create_new(name)?;
+        let file = self.create_new(name, OFlags::RDWR)?;
         let prepare = || {
             match &self.large_pages {
                 Some(large) => reserve_in_large_pages(&file, bytes, large)?,
@@ -337,7 +346,7 @@ impl Disk for Folder {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut file = self.create_new(name)?;
+        let mut file = self.create_new(name, OFlags::RDWR)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_data());
         if written.is_err() {
             let _ = self.remove(name);
@@ -354,7 +363,7 @@ impl Disk for Folder {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.at(name, |folder, path| unlinkat(folder, path, AtFlags::empty()))
+        self.remove_file(name)
     }
 
     fn shrink(&self, name: &str, bytes: u64) -> io::Result<()> {

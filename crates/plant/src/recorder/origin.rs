@@ -13,12 +13,11 @@ use std::{
     fmt,
     fs::{self, File},
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use nanotape_clock::UtcNanos;
-use nanotape_journal::{ErrorKind, JournalError, RECORDED_FROM, Tail, Tailer};
+use nanotape_journal::{ErrorKind, Folder, JournalError, RECORDED_FROM, Tail, Tailer};
 use nanotape_ring::{AnyReader, RingError, RingSource, Start, StartError, Subscribe as _};
 use nanotape_tape::{Item, Source as _};
 
@@ -178,13 +177,11 @@ impl Mark {
 
     /// Writes the whole file; it is synced and has its name before the first excerpt is written.
     fn write(&self, journal: &Path, mode: u32) -> io::Result<()> {
-        let temporary: PathBuf = journal.join(format!("{RECORDED_FROM}.new"));
-        let mut options = File::options();
-        options.write(true).create(true).truncate(true).mode(mode);
-        let mut file = options.open(&temporary)?;
+        let name = format!("{RECORDED_FROM}.new");
+        let mut file = Folder::new(journal, mode).new_file(&name)?;
         file.write_all(self.to_string().as_bytes())?;
         file.sync_all()?;
-        fs::rename(&temporary, journal.join(RECORDED_FROM))?;
+        fs::rename(journal.join(name), journal.join(RECORDED_FROM))?;
         File::open(journal)?.sync_all()
     }
 }
