@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 pub(crate) use nanotape_console::{
-    hexdump, interrupt, output, record, rows, status, taken, verbosity,
+    hexdump, interrupt, output, printable, record, rows, status, taken, verbosity,
 };
 use nanotape_feed::SourceError;
 

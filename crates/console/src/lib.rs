@@ -12,6 +12,7 @@
 //! - [`screen`]: a report that is refreshed in place on a terminal.
 //! - [`taken`]: whether the reader of a pipe keeps up.
 //! - [`verbosity`]: `--quiet` and `--no-progress`.
+//! - [`printable`](mod@printable): text from outside, without control of the terminal.
 //! - [`values`], [`hexdump`]: sizes, times and bytes, as typed and printed.
 #![forbid(unsafe_code)]
 
@@ -22,6 +23,7 @@ pub mod interrupt;
 mod leftover;
 pub mod line;
 pub mod output;
+pub mod printable;
 pub mod progress;
 pub mod record;
 pub mod records;

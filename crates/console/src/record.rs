@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::output::Format;
+use crate::{output::Format, printable::printable};
 
 /// Names and values, in output order.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,8 @@ impl Record {
         text: impl FnOnce() -> String,
     ) -> io::Result<()> {
         match format {
-            Format::Text => output.write_all(text().as_bytes())?,
+            // Names of files in it cannot control a terminal.
+            Format::Text => output.write_all(printable(&text(), &['\n', '\t']).as_bytes())?,
             Format::Json => {
                 let members: Vec<String> =
                     self.0.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();

@@ -8,7 +8,7 @@ use std::{
 
 use nanotape_feed::SourceError;
 
-use crate::{progress, verbosity::is_quiet};
+use crate::{printable::printable, progress, verbosity::is_quiet};
 
 /// The exit status of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,9 +62,9 @@ impl Status {
 }
 
 /// Prints a line on standard error with one write, since several programs may write there. Errors
-/// are ignored: the reader may have exited.
+/// are ignored: the reader may have exited. Names of files in it cannot control a terminal.
 pub fn tell(line: impl fmt::Display) {
-    let line = format!("nanotape: {line}\n");
+    let line = format!("nanotape: {}\n", printable(&line.to_string(), &[]));
     progress::above(|| {
         let _ = io::stderr().write_all(line.as_bytes());
     });

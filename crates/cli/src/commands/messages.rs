@@ -12,6 +12,7 @@ use super::journal::text::time_text;
 use crate::{
     hexdump::hexdump,
     output::{Format, Output, OutputArguments},
+    printable::printable,
     taken::wait_for_reader,
 };
 
@@ -233,15 +234,7 @@ impl Printer {
 /// Appends text with control characters escaped; other payloads as bytes.
 fn text_or_bytes(line: &mut String, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            for letter in text.chars() {
-                match letter {
-                    '\t' => line.push('\t'),
-                    letter if letter.is_control() => line.extend(letter.escape_default()),
-                    letter => line.push(letter),
-                }
-            }
-        }
+        Ok(text) => line.push_str(&printable(text, &['\t'])),
         Err(_) => bytes.iter().for_each(|byte| _ = write!(line, "{byte:02x}")),
     }
 }

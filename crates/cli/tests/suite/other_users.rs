@@ -8,6 +8,7 @@ use std::{
 };
 
 use nanotape_harness::Scratch;
+use nanotape_plant::{PLANT_THREAD, trace_path};
 
 use crate::support::{
     Folder, nanotape,
@@ -166,6 +167,39 @@ fn the_files_of_a_journal_have_its_mode_whatever_the_umask() {
         let mut after = Vec::new();
         check_modes(shared.path(), bits, &case, &mut after);
         assert_eq!(after, seen, "{case}");
+    }
+}
+
+/// Symptom: paths that another user chose were printed as they are, with control characters.
+#[test]
+fn no_path_from_outside_controls_a_terminal() {
+    const WILD: &str = "\u{1b}]0;title\u{7}\u{1b}[2J";
+    const ESCAPED: &str = "\\u{1b}]0;title\\u{7}\\u{1b}[2J";
+    let (folder, ring) = (Folder::new("users-wild"), Ring::new("users-wild"));
+    published(&folder, &ring);
+    let journal = folder.path("journal");
+    let recorded = nanotape(["journal", "record", ring.path(), &journal]);
+    assert_eq!(recorded.status, 0, "{}", recorded.stderr);
+    // The path of the ring in a journal.
+    let mark = format!("{journal}/recorded-from");
+    let text = fs::read_to_string(&mark).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    fs::write(&mark, format!("{}\ncreated_ns 1\nring /{WILD}\n", lines[0])).unwrap();
+    let other_ring = nanotape(["journal", "record", ring.path(), &journal]);
+    // The target of a link.
+    let rows = folder.path("rows.csv");
+    symlink(folder.path(WILD), &rows).unwrap();
+    fs::write(folder.path(WILD), "old").unwrap();
+    let exists = nanotape(["inside", &folder.path("day.itch50"), "-o", &rows]);
+    // The name of a thread beside a ring.
+    let thread = trace_path(&ring.0, PLANT_THREAD);
+    fs::rename(&thread, trace_path(&ring.0, WILD)).unwrap();
+    let removed = nanotape(["ring", "remove", ring.path()]);
+    for (ran, status) in [(&other_ring, 2), (&exists, 2), (&removed, 0)] {
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.status, status, "{said:?}");
+        assert!(said.contains(ESCAPED), "{said:?}");
+        assert!(!said.contains(['\u{1b}', '\u{7}']), "{said:?}");
     }
 }
 
