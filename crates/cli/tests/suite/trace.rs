@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use nanotape_clock::Clock;
 use nanotape_harness::{Bounded as _, Scratch, eventually, skipped};
 use nanotape_plant::{PLANT_THREAD, trace_path};
-use nanotape_trace::spans::spans_path;
+use nanotape_trace::spans::{Rate, Sites, Tracer, TracerOptions, spans_path};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -233,6 +234,38 @@ fn a_plant_of_another_build_or_user_is_refused_in_one_line() {
         skipped("only root can give a file to another user");
     }
     assert_eq!(rates(&trace(&["list", ring.path()])), ["off"; SITES.len()]);
+}
+
+/// Symptom: a dump of a thread that was writing showed half of the spans that its ring kept: the
+/// thread overwrote them while the command printed.
+#[test]
+fn a_dump_of_a_thread_that_writes_shows_what_was_kept() {
+    const SPANS: u64 = 1 << 14;
+    let scratch = Scratch::new("dump-live");
+    let clock = Clock::monotonic();
+    let options = TracerOptions { spans: SPANS as usize, ..TracerOptions::default() };
+    let sites = Sites::new(&["work"]);
+    let mut tracer = Tracer::create(scratch.path(), sites, clock, &options).unwrap();
+    tracer.switches().set(&[Rate::ALL]);
+    let mut write = |numbers: std::ops::Range<u64>| {
+        for number in numbers {
+            let stamp = clock.stamp();
+            tracer.span(sites.site("work"), number, 0, stamp..stamp);
+        }
+    };
+    write(0..2 * SPANS);
+    let mut dump = Running::start(&["trace", "dump", scratch.text(), "--format", "csv"]);
+    let header = dump.hear();
+    // It waits for the pipe, which has room for few of the rows.
+    write(2 * SPANS..4 * SPANS);
+    let (status, rows, complained) = dump.end();
+    assert_eq!((status, complained.as_str()), (Some(0), ""));
+    let place = header.trim().split(',').position(|column| column == "message").unwrap();
+    let message = |row: &str| row.split(',').nth(place).unwrap().parse().ok();
+    let numbers: Vec<Option<u64>> = rows.lines().map(message).collect();
+    // The slot of the next span is left out: the thread may be writing it.
+    let kept = (SPANS + 1..2 * SPANS).map(Some);
+    assert!(numbers.iter().copied().eq(kept), "{} rows, {:?}", numbers.len(), numbers.first());
 }
 
 #[test]

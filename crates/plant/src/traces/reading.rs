@@ -356,10 +356,15 @@ impl Maker {
     }
 }
 
-/// Whether another thread has the files.
+/// Whether another thread has the files, or they are of another user.
 fn is_in_use(error: &TraceError) -> bool {
-    let is_taken =
-        |refusal: &Refusal| matches!(refusal, Refusal::OwnerAlive { .. } | Refusal::BeingCreated);
+    let is_taken = |refusal: &Refusal| {
+        use Refusal as R;
+        matches!(
+            refusal,
+            R::OwnerAlive { .. } | R::BeingCreated | R::OfAnotherUser { .. } | R::Permission { .. }
+        )
+    };
     match error {
         TraceError::Region(error) => is_taken(error.refusal()),
         TraceError::Ring { error, .. } => {

@@ -14,6 +14,8 @@ pub const LAYOUT: u64 = u64::from_be_bytes(*b"traced 1");
 pub(super) const SITES: usize = 0;
 /// Tells builds of a program apart, whose sites may differ.
 pub(super) const BUILD: usize = 1;
+/// The creation time of the ring of the spans: tells the rings of two starts of a thread apart.
+pub(super) const RING_CREATED: usize = 2;
 
 pub(super) const TICKS_PER_SECOND: usize = 0;
 pub(super) const ANCHOR_TICKS: usize = 1;
@@ -46,10 +48,11 @@ pub const FIELDS: [(usize, usize, &str); 8] = [
     field(NAMES, MAX_SITES * NAME_WORDS, "names"),
 ];
 
-pub(super) fn spec(sites: usize, build: u64) -> RegionSpec {
+pub(super) fn spec(sites: usize, build: u64, ring_created_ns: u64) -> RegionSpec {
     let mut parameters = [0; 4];
     parameters[SITES] = sites as u64;
     parameters[BUILD] = build;
+    parameters[RING_CREATED] = ring_created_ns;
     RegionSpec { kind: KIND, layout: LAYOUT, parameters, words: WORDS }
 }
 

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use nanotape_clock::Stamp;
-use nanotape_ring::{Gap, Read, ReadError, Start, Subscribe as _, slots};
+use nanotape_ring::{Gap, Read, ReadError, Rejoin, Start, Subscribe as _, slots};
 use nanotape_shm::{Owner, SharedRegion};
 
 use super::{
     layout::{
-        ANCHOR_TICKS, ANCHOR_UTC_NS, BUILD, KIND, LAYOUT, SITES, SWITCHES, TICKS_PER_SECOND, WORDS,
-        load_name, load_named,
+        ANCHOR_TICKS, ANCHOR_UTC_NS, BUILD, KIND, LAYOUT, RING_CREATED, SITES, SWITCHES,
+        TICKS_PER_SECOND, WORDS, load_name, load_named,
     },
     sites::{MAX_SITES, SiteName},
     span::{SPAN_BYTES, Span},
@@ -17,6 +17,9 @@ use super::{
     timescale::Timescale,
     tracer::{TraceError, spans_path},
 };
+
+/// Attempts to open region and ring of one start, while threads of one name start again and again.
+const ATTEMPTS: usize = 16;
 
 /// A reader of the spans of one thread. The thread does nothing for it.
 #[derive(Debug)]
@@ -53,13 +56,46 @@ pub struct SiteStat {
 
 impl SpanReader {
     /// Opens the spans of the thread whose region is at `path`. Needs only permission to read.
+    ///
+    /// Region and ring are of one start of the thread: if a thread of the same name starts
+    /// meanwhile, both are opened again.
     pub fn open(path: &Path, start: Start) -> Result<Self, TraceError> {
-        let region = SharedRegion::open_as(path, KIND, LAYOUT, WORDS)?;
-        let ring = spans_path(path);
-        match slots::Reader::open(&ring, start) {
-            Ok(spans) => Ok(Self { region, ring, spans }),
-            Err(error) => Err(TraceError::Ring { path: ring, error: Box::new(error) }),
+        for _ in 0..ATTEMPTS {
+            let region = SharedRegion::open_as(path, KIND, LAYOUT, WORDS)?;
+            let ring = spans_path(path);
+            let spans = match slots::Reader::open(&ring, start) {
+                Ok(spans) => spans,
+                // Its thread has just removed it for a new one, or another file took its place.
+                Err(_) if region.check().is_err() => continue,
+                Err(error) => return Err(TraceError::Ring { path: ring, error: Box::new(error) }),
+            };
+            // 0 is of a region that an earlier version made.
+            let of_ring = region.spec().parameters[RING_CREATED];
+            if of_ring == 0 || of_ring == spans.region().created_ns() {
+                return Ok(Self { region, ring, spans });
+            }
         }
+        Err(TraceError::Unpaired { path: path.to_owned() })
+    }
+
+    /// Reads all spans that the ring keeps up to the one with the number `end`, without a pause:
+    /// only those are lost that the thread overwrites meanwhile.
+    pub fn kept(&mut self, end: u64) -> Result<Vec<(u64, Look)>, ReadError> {
+        self.spans.set_rejoin(Rejoin::Oldest);
+        let mut kept = Vec::new();
+        let read = loop {
+            let sequence = self.next_sequence();
+            if sequence >= end {
+                break Ok(kept);
+            }
+            match self.try_next() {
+                Ok(Look::Empty) => break Ok(kept),
+                Ok(look) => kept.push((sequence, look)),
+                Err(error) => break Err(error),
+            }
+        };
+        self.spans.set_rejoin(Rejoin::default());
+        read
     }
 
     /// The process of the thread.

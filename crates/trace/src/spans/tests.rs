@@ -1,12 +1,13 @@
 //! One tracer, its switches, its region and its readers in this process.
 
 use nanotape_clock::Clock;
-use nanotape_ring::Start;
+use nanotape_ring::{Gap, Start};
 use nanotape_shm::OwnedRegion;
 
 use super::*;
 
 const SITES: Sites = Sites::new(&["work.read", "work.parse", "work.store"]);
+const OTHER_SITES: Sites = Sites::new(&["other"]);
 const READ: Site = SITES.site("work.read");
 const PARSE: Site = SITES.site("work.parse");
 const STORE: Site = SITES.site("work.store");
@@ -110,7 +111,7 @@ fn a_region_of_anything_is_read_without_a_panic() {
     let tracer = Tracer::create(path, SITES, Clock::monotonic(), &TracerOptions::default());
     drop(tracer.unwrap());
     for fill in [1, u64::MAX, 0x4141_4141_4141_4141, 1 << 63] {
-        let mut spec = layout::spec(SITES.names().len(), 0);
+        let mut spec = layout::spec(SITES.names().len(), 0, 0);
         spec.parameters[0] = fill;
         let fill_all =
             |words: &[nanotape_shm::Word]| words.iter().for_each(|word| word.store(fill));
@@ -125,6 +126,95 @@ fn a_region_of_anything_is_read_without_a_panic() {
             reader.utc_ns(stamp(two));
         }
     }
+}
+
+/// Symptom: a thread replaced the ring and then the region of an earlier one. A reader between the
+/// two gave the names of the earlier thread to the spans of the new one.
+#[test]
+fn the_names_of_one_thread_are_never_given_to_the_spans_of_another() {
+    let scratch = nanotape_harness::Scratch::folder("pairs");
+    let [path, kept] = ["thread", "kept"].map(|name| scratch.join(name));
+    let clock = Clock::monotonic();
+    let options = TracerOptions { spans: 8, ..TracerOptions::default() };
+    drop(Tracer::create(&path, SITES, clock, &options).unwrap());
+    std::fs::rename(&path, &kept).unwrap();
+    let other = Tracer::create(&path, OTHER_SITES, clock, &options).unwrap();
+    let names = |reader: &SpanReader| reader.sites()[0].name.unwrap().to_string();
+    assert_eq!(names(&SpanReader::open(&path, Start::Oldest).unwrap()), "other");
+    // The moment between the two replacements, and what a thread that is killed there leaves.
+    std::fs::rename(&kept, &path).unwrap();
+    match SpanReader::open(&path, Start::Oldest) {
+        Err(TraceError::Unpaired { path: named }) => assert_eq!(named, path),
+        Ok(reader) => panic!("spans of `other` with the names of {}", names(&reader)),
+        Err(error) => panic!("{error}"),
+    }
+    drop(other);
+    // The next start mends it.
+    drop(Tracer::create(&path, SITES, clock, &options).unwrap());
+    assert_eq!(names(&SpanReader::open(&path, Start::Oldest).unwrap()), SITES.names()[0]);
+}
+
+#[test]
+fn a_reader_of_threads_that_start_again_and_again_has_the_right_names() {
+    const STARTS: u64 = 400;
+    let scratch = nanotape_harness::Scratch::new("starts");
+    let path = scratch.path();
+    let clock = Clock::monotonic();
+    let options = TracerOptions { spans: 8, ..TracerOptions::default() };
+    let start = |number: u64| {
+        let sites = if number.is_multiple_of(2) { SITES } else { OTHER_SITES };
+        let mut tracer = Tracer::create(path, sites, clock, &options).unwrap();
+        tracer.switches().set(&[Rate::ALL]);
+        let stamp = clock.stamp();
+        // The value says which names belong to the span.
+        tracer.span(Site::at(0).unwrap(), 1, number % 2, stamp..stamp);
+    };
+    start(0);
+    std::thread::scope(|scope| {
+        let starting = scope.spawn(|| (1..=STARTS).for_each(start));
+        let mut spans = 0;
+        while !starting.is_finished() || spans == 0 {
+            // Between two starts there is no region, or a start is in progress.
+            let Ok(mut reader) = SpanReader::open(path, Start::Oldest) else { continue };
+            let name = reader.sites()[0].name.unwrap().to_string();
+            let Look::Span(span) = reader.try_next().unwrap() else { continue };
+            let expected = if span.value == 0 { SITES.names()[0] } else { "other" };
+            assert_eq!(name, expected);
+            spans += 1;
+        }
+        starting.join().unwrap();
+    });
+}
+
+/// Symptom: the first span of a full ring is overwritten before it is read, and the reader went on
+/// in the middle: half of what was kept was not shown.
+#[test]
+fn everything_that_is_kept_is_read_but_for_what_is_overwritten_meanwhile() {
+    let scratch = nanotape_harness::Scratch::new("kept-spans");
+    let clock = Clock::monotonic();
+    let options = TracerOptions { spans: 64, ..TracerOptions::default() };
+    let mut tracer = Tracer::create(scratch.path(), SITES, clock, &options).unwrap();
+    tracer.switches().set(&[Rate::ALL]);
+    let mut write = |numbers: std::ops::RangeInclusive<u64>| {
+        for number in numbers {
+            let stamp = clock.stamp();
+            tracer.span(READ, number, 0, stamp..stamp);
+        }
+    };
+    write(1..=100);
+    let mut reader = SpanReader::open(scratch.path(), Start::Oldest).unwrap();
+    // The thread writes five spans between the opening and the first read.
+    write(101..=105);
+    let kept = reader.kept(101).unwrap();
+    let lost = Gap { from: 38, to: 42 };
+    assert_eq!(kept[0], (38, Look::Lost(lost)));
+    let numbers = kept[1..].iter().map(|(sequence, look)| match look {
+        Look::Span(span) if span.number == *sequence => *sequence,
+        other => panic!("{sequence}: {other:?}"),
+    });
+    assert!(numbers.eq(43..101));
+    let Look::Span(next) = reader.try_next().unwrap() else { panic!("a span") };
+    assert_eq!(next.number, 101);
 }
 
 proptest::proptest! {

@@ -8,7 +8,7 @@ use std::{
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Publish as _, RingError, slots};
-use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, SharedRegion, Word, beside};
+use nanotape_shm::{OwnedRegion, Refusal, RegionError, RegionOptions, SharedRegion, Word, beside};
 
 use super::{
     layout::{self, ANCHOR_TICKS, ANCHOR_UTC_NS, RATE, SWITCHES, TICKS_PER_SECOND},
@@ -33,6 +33,16 @@ pub enum TraceError {
         path: PathBuf,
         /// The reason.
         error: Box<RingError>,
+    },
+    /// The ring of the spans is not the one that the region was made with.
+    #[error(
+        "{}: its spans are of another start of the thread, so the names of its sites do not belong to \
+         them; start the program again",
+        path.display()
+    )]
+    Unpaired {
+        /// The region.
+        path: PathBuf,
     },
 }
 
@@ -117,10 +127,16 @@ impl Tracer {
         clock: Clock,
         options: &TracerOptions,
     ) -> Result<Self, TraceError> {
+        // Readers that find no region try again. With the region of an earlier thread they would
+        // give its names to the new spans.
+        match nanotape_shm::remove(path) {
+            Err(error) if *error.refusal() != Refusal::NotFound => return Err(error.into()),
+            _ => {}
+        }
         let ring = spans_path(path);
         let (spans, _) = slots::Writer::replace(&ring, options.spans, SPAN_BYTES, &options.region)
             .map_err(|error| TraceError::Ring { path: ring, error: Box::new(error) })?;
-        let spec = layout::spec(count, options.build);
+        let spec = layout::spec(count, options.build, spans.region().share().created_ns());
         let begin = |words: &[Word]| {
             begin(words, names, &clock);
             for place in [TICKS_PER_SECOND, ANCHOR_TICKS, ANCHOR_UTC_NS] {
@@ -141,7 +157,7 @@ impl Tracer {
     /// If `spans` is not a power of two from 8 on.
     pub fn on_heap(sites: Sites, clock: Clock, spans: usize) -> Self {
         let names = names_of(sites);
-        let region = OwnedRegion::on_heap(layout::spec(names.len(), 0));
+        let region = OwnedRegion::on_heap(layout::spec(names.len(), 0, 0));
         begin(region.words(), &names, &clock);
         let spans = slots::Writer::on_heap(spans, SPAN_BYTES).expect("a power of two of slots");
         Self::on(region, (names.len(), names.len()), spans, clock)

@@ -26,10 +26,10 @@ pub(crate) struct Fake {
 
 impl Fake {
     pub(crate) fn new(path: &Path, spans: usize) -> Self {
-        let options = TracerOptions::default();
+        let options = TracerOptions { spans, ..TracerOptions::default() };
         drop(Tracer::create(path, SITES, Clock::monotonic(), &options).unwrap());
         let (ring, region) = (spans_path(path), RegionOptions::default());
-        let (writer, _) = slots::Writer::replace(&ring, spans, SPAN_BYTES, &region).unwrap();
+        let (writer, _) = slots::Writer::create(&ring, spans, SPAN_BYTES, &region).unwrap();
         Self { path: path.to_owned(), writer }
     }
 

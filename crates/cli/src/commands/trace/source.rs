@@ -33,6 +33,8 @@ enum Source {
 struct Live {
     info: ThreadInfo,
     reader: SpanReader,
+    /// What was kept when the target was opened, copied at once: printing is slower than a thread.
+    kept: VecDeque<(u64, Look)>,
     /// The number of the span that is not read any more.
     end: u64,
 }
@@ -71,8 +73,9 @@ impl Spans {
                 true => u64::MAX,
                 false => thread.open(Start::Newest)?.next_sequence(),
             };
-            let reader = thread.open(Start::Oldest)?;
-            lives.push(Live { info: ThreadInfo::of(&thread.name, &reader), reader, end });
+            let mut reader = thread.open(Start::Oldest)?;
+            let kept = reader.kept(end).map_err(|error| of_read(reader.ring(), &error))?.into();
+            lives.push(Live { info: ThreadInfo::of(&thread.name, &reader), reader, kept, end });
         }
         Ok(Self(Source::Live { threads: lives, turn: 0 }))
     }
@@ -124,11 +127,17 @@ impl Spans {
 
 impl Live {
     fn next(&mut self, thread: usize) -> anyhow::Result<Next> {
-        let Self { info, reader, end } = self;
-        if reader.next_sequence() >= *end {
-            return Ok(Next::Nothing);
-        }
-        Ok(match reader.try_next().map_err(|error| of_read(reader.ring(), &error))? {
+        let Self { info, reader, kept, end } = self;
+        let (sequence, look) = match kept.pop_front() {
+            Some(kept) => kept,
+            None if reader.next_sequence() >= *end => return Ok(Next::Nothing),
+            None => {
+                let sequence = reader.next_sequence();
+                let look = reader.try_next().map_err(|error| of_read(reader.ring(), &error))?;
+                (sequence, look)
+            }
+        };
+        Ok(match look {
             Look::Span(span) => {
                 let has_name = |info: &ThreadInfo| {
                     info.sites.get(span.site.index()).is_some_and(Option::is_some)
@@ -137,7 +146,7 @@ impl Live {
                     // The thread might have named it meanwhile.
                     info.sites = reader.sites().iter().map(|site| site.name).collect();
                 }
-                Next::Entry(Entry::Span { thread, sequence: reader.next_sequence() - 1, span })
+                Next::Entry(Entry::Span { thread, sequence, span })
             }
             Look::Lost(gap) => {
                 Next::Entry(Entry::Lost { thread, sequence: gap.from, count: gap.count() })

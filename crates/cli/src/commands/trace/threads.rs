@@ -7,7 +7,10 @@ use nanotape_plant::{trace_names, trace_path};
 use nanotape_ring::Start;
 use nanotape_trace::spans::{KIND, SpanReader, TraceError};
 
-use crate::regions::{FOLDER, in_folder, of_region, of_ring, place};
+use crate::{
+    regions::{FOLDER, in_folder, of_region, of_ring, place},
+    status::BadData,
+};
 
 /// A traced thread.
 pub(crate) struct Thread {
@@ -79,6 +82,6 @@ pub(crate) fn of_trace(error: TraceError) -> anyhow::Error {
     match error {
         TraceError::Region(error) => of_region(&error),
         TraceError::Ring { path, error } => of_ring(&path, &error),
-        error => anyhow::anyhow!("{error}"),
+        error => BadData(error.to_string()).into(),
     }
 }
