@@ -24,7 +24,9 @@ use std::{fmt, time::Duration};
 use nanotape_clock::Clock;
 use nanotape_console::progress::Progress;
 use nanotape_lab::{
-    NoiseWatch, Pin, Placement, PlacementRequest, placement::allowed_cpus, record::RunContext,
+    NoiseWatch, Pin, Placement, PlacementRequest,
+    placement::{allowed_cpus, usable_cpus},
+    record::RunContext,
 };
 use serde_json::Value;
 
@@ -138,7 +140,8 @@ impl Study {
 
     /// Answers the question on this machine.
     pub fn run(self, options: &StudyOptions, progress: &Progress) -> Result<Answered, StudyError> {
-        let cpus = choose(&options.cpus, &allowed_cpus())?;
+        let is_asked = !options.cpus.is_empty();
+        let cpus = choose(&options.cpus, &if is_asked { usable_cpus() } else { allowed_cpus() })?;
         // Only described here: the threads of a study place themselves.
         let placement = Placement::apply(&PlacementRequest {
             pin: Pin::To(cpus[0]),

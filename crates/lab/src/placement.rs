@@ -15,7 +15,10 @@ mod scheduling;
 
 use std::marker::PhantomData;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::{
+    io::Errno,
+    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
+};
 
 pub use self::burst::Burst;
 use self::scheduling::Class;
@@ -42,7 +45,8 @@ pub enum Pin {
     Free,
     /// The last allowed one: the first ones do most of the machine's own work.
     Last,
-    /// This one, if it is allowed.
+    /// This one, if the kernel grants it. It need not be among those of the calling thread:
+    /// isolated processors never are, until a thread asks for them.
     To(u32),
 }
 
@@ -135,8 +139,10 @@ impl Placement {
         };
         let mut set = CpuSet::new();
         set.set(cpu as usize);
-        if let Err(error) = sched_setaffinity(None, &set) {
-            return self.refuse("pinning", &format!("processor {cpu}: {error}"));
+        match sched_setaffinity(None, &set) {
+            Ok(()) => {}
+            Err(Errno::INVAL) => return self.refuse("pinning", &not_usable(cpu)),
+            Err(error) => return self.refuse("pinning", &format!("processor {cpu}: {error}")),
         }
         self.affinity_before = Some(allowed);
         self.cpu = Some(cpu);
@@ -221,6 +227,18 @@ pub fn allowed_cpus() -> Vec<u32> {
     sched_getaffinity(None).map(|set| numbers(&set).collect()).unwrap_or_default()
 }
 
+/// The processors on which a thread of this process may run if it asks for them, in order: those of
+/// the control group. Isolated processors are among them, and those that `taskset` took away.
+pub fn usable_cpus() -> Vec<u32> {
+    // The kernel limits a request for every processor to these.
+    unplaced(allowed_cpus).unwrap_or_default()
+}
+
+fn not_usable(cpu: u32) -> String {
+    let usable: Vec<String> = usable_cpus().iter().map(u32::to_string).collect();
+    format!("processor {cpu} is not among those allowed ({})", usable.join(", "))
+}
+
 fn every_processor() -> CpuSet {
     let mut set = CpuSet::new();
     (0..CpuSet::MAX_CPU).for_each(|cpu| set.set(cpu));
@@ -234,11 +252,9 @@ fn choose(pin: Pin, allowed: &CpuSet) -> Result<Option<u32>, String> {
             Some(cpu) => Ok(Some(cpu)),
             None => Err("no processor is allowed".to_owned()),
         },
-        Pin::To(cpu) if numbers(allowed).any(|allowed| allowed == cpu) => Ok(Some(cpu)),
-        Pin::To(cpu) => {
-            let allowed: Vec<String> = numbers(allowed).map(|cpu| cpu.to_string()).collect();
-            Err(format!("processor {cpu} is not among those allowed ({})", allowed.join(", ")))
-        }
+        // The kernel decides.
+        Pin::To(cpu) if (cpu as usize) < CpuSet::MAX_CPU => Ok(Some(cpu)),
+        Pin::To(cpu) => Err(not_usable(cpu)),
     }
 }
 
@@ -266,16 +282,17 @@ mod tests {
     fn the_last_allowed_processor_is_chosen() {
         assert_eq!(choose(Pin::Last, &set(&[0, 3, 5])), Ok(Some(5)));
         assert_eq!(choose(Pin::To(3), &set(&[0, 3, 5])), Ok(Some(3)));
+        assert_eq!(choose(Pin::To(4), &set(&[0, 3, 5])), Ok(Some(4)), "the kernel decides");
         assert_eq!(choose(Pin::Free, &set(&[0, 3])), Ok(None));
         assert!(choose(Pin::Last, &set(&[])).is_err());
     }
 
     #[test]
-    fn a_processor_outside_the_allowed_set_is_refused() {
-        for cpu in [4, 1_000_000] {
-            let why = choose(Pin::To(cpu), &set(&[0, 3, 5])).expect_err("not allowed");
-            assert_eq!(why, format!("processor {cpu} is not among those allowed (0, 3, 5)"));
-        }
+    fn a_processor_that_cannot_exist_is_refused() {
+        let why = choose(Pin::To(1_000_000), &set(&[0, 3, 5])).expect_err("not allowed");
+        let usable: Vec<String> = usable_cpus().iter().map(u32::to_string).collect();
+        let usable = usable.join(", ");
+        assert_eq!(why, format!("processor 1000000 is not among those allowed ({usable})"));
     }
 
     #[test]

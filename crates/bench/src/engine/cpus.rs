@@ -5,7 +5,7 @@ use nanotape_clock::{
     Clock,
     cross_core::{self, Effort, Offset},
 };
-use nanotape_lab::placement::allowed_cpus;
+use nanotape_lab::placement::{allowed_cpus, usable_cpus};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// The requested processors and priority.
@@ -40,7 +40,7 @@ impl Cpus {
     pub(crate) fn choose(asked: AskedCpus) -> anyhow::Result<Self> {
         let allowed = allowed_cpus();
         match asked {
-            AskedCpus::Two(asked) => Self::choose_of(&allowed, asked),
+            AskedCpus::Two(asked) => Self::choose_of(&allowed, &usable_cpus(), asked),
             AskedCpus::One(asked) => {
                 let writer = asked.or(allowed.last().copied()).unwrap_or(0);
                 Ok(Self { writer, readers: vec![writer] })
@@ -48,7 +48,12 @@ impl Cpus {
         }
     }
 
-    fn choose_of(allowed: &[u32], asked: Option<(u32, u32)>) -> anyhow::Result<Self> {
+    /// `allowed`: the processors of this thread. `usable`: those that it may ask for.
+    fn choose_of(
+        allowed: &[u32],
+        usable: &[u32],
+        asked: Option<(u32, u32)>,
+    ) -> anyhow::Result<Self> {
         let (writer, reader) = match (asked, allowed) {
             (Some(asked), _) => asked,
             (None, [.., writer, reader]) => (*writer, *reader),
@@ -56,9 +61,9 @@ impl Cpus {
             (None, []) => (0, 0),
         };
         for cpu in [writer, reader] {
-            if asked.is_some() && !allowed.contains(&cpu) {
-                let allowed: Vec<String> = allowed.iter().map(u32::to_string).collect();
-                bail!("processor {cpu} is not among those allowed ({})", allowed.join(", "));
+            if asked.is_some() && !usable.contains(&cpu) {
+                let usable: Vec<String> = usable.iter().map(u32::to_string).collect();
+                bail!("processor {cpu} is not among those allowed ({})", usable.join(", "));
             }
         }
         let others = allowed.iter().copied().filter(|&cpu| cpu != writer && cpu != reader);
@@ -116,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_last_two_are_taken_and_the_others_left_for_more_readers() {
-        let cpus = Cpus::choose_of(&[0, 1, 2, 3], None).unwrap();
+        let cpus = Cpus::choose_of(&[0, 1, 2, 3], &[0, 1, 2, 3], None).unwrap();
         assert_eq!(cpus, Cpus { writer: 2, readers: vec![3, 0, 1] });
         assert_eq!(
             [0, 1, 2].map(|index| cpus.reader(index, 3)),
@@ -131,9 +136,11 @@ mod tests {
 
     #[test]
     fn what_is_not_allowed_is_refused_and_one_is_shared() {
-        let error = Cpus::choose_of(&[0, 1], Some((0, 7))).unwrap_err().to_string();
+        let error = Cpus::choose_of(&[0], &[0, 1], Some((0, 7))).unwrap_err().to_string();
         assert_eq!(error, "processor 7 is not among those allowed (0, 1)");
-        let cpus = Cpus::choose_of(&[5], None).unwrap();
+        let isolated = Cpus::choose_of(&[0], &[0, 1, 2], Some((1, 2))).unwrap();
+        assert_eq!(isolated, Cpus { writer: 1, readers: vec![2, 0] });
+        let cpus = Cpus::choose_of(&[5], &[5, 6], None).unwrap();
         assert_eq!((cpus.reader(0, 1), cpus.are_two()), ((5, true), false));
     }
 }

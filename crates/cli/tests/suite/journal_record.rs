@@ -1,9 +1,12 @@
 //! `nanotape journal record` with real processes: rings that are replaced, that are created later,
 //! and that have wrapped.
 
-use std::fs;
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
 
-use nanotape_harness::{BoundedChild as _, eventually};
+use nanotape_harness::{BoundedChild as _, eventually, skipped};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -260,4 +263,30 @@ fn a_recorder_runs_on_a_processor_of_choice() {
     });
     writer.end();
     assert_eq!(recorder.end().0, Some(0));
+}
+
+/// Symptom: `--cpu N` was refused for a processor outside the affinity that the command started
+/// with, although the kernel grants it. So no isolated processor could be chosen.
+#[test]
+fn a_recorder_moves_to_a_processor_that_it_was_not_started_on() {
+    let all = nanotape_lab::placement::usable_cpus();
+    let (Some(first), Some(last)) = (all.first(), all.last()) else { panic!("a processor") };
+    if first == last {
+        return skipped("there is one processor here");
+    }
+    let recording = Recording::new("record-other-cpu");
+    let mut writer = recording.writer("message", 3);
+    let last = last.to_string();
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", &first.to_string(), env!("CARGO_BIN_EXE_nanotape")]);
+    command.args(recording.arguments(&["--cpu", &last])).stdin(Stdio::null());
+    let mut recorder = Running::of(command);
+    let status = format!("/proc/{}/status", recorder.process.id());
+    eventually("the recorder is on the other processor", || {
+        assert!(recorder.is_running(), "it ended before");
+        fs::read_to_string(&status).unwrap().contains(&format!("Cpus_allowed_list:\t{last}\n"))
+    });
+    writer.end();
+    let (status, _, complained) = recorder.end();
+    assert_eq!((status, complained.contains("refused")), (Some(0), false), "{complained}");
 }

@@ -5,7 +5,7 @@ use std::{fs, thread};
 use nanotape_harness::skipped;
 
 use nanotape_clock::Clock;
-use nanotape_lab::placement::{Burst, Pin, Placement, PlacementRequest};
+use nanotape_lab::placement::{Burst, Pin, Placement, PlacementRequest, allowed_cpus, usable_cpus};
 
 const NOTHING: PlacementRequest =
     PlacementRequest { pin: Pin::Free, real_time_priority: None, lock_memory: false };
@@ -29,6 +29,30 @@ fn a_pinned_thread_may_run_on_one_processor_until_it_is_released() {
         assert_eq!(placement.memory_locked(), "not asked for");
         assert_eq!(placement.release(), [""; 0]);
         assert_eq!(status("Cpus_allowed_list"), before);
+    })
+    .join()
+    .expect("the thread ends well");
+}
+
+/// Symptom: a processor outside those of the calling thread was refused although the kernel grants
+/// it, as it does for isolated processors.
+#[test]
+fn a_thread_is_pinned_to_a_processor_that_it_did_not_have() {
+    thread::spawn(|| {
+        let all = usable_cpus();
+        let (Some(&first), Some(&last)) = (all.first(), all.last()) else { panic!("none") };
+        if first == last {
+            return skipped("there is one processor here");
+        }
+        // Held to the end: what it restores would be more.
+        let _one = Placement::apply(&PlacementRequest { pin: Pin::To(first), ..NOTHING });
+        assert_eq!(allowed_cpus(), [first]);
+        assert_eq!(usable_cpus(), all);
+        let other = Placement::apply(&PlacementRequest { pin: Pin::To(last), ..NOTHING });
+        assert_eq!(other.refused(), [""; 0]);
+        assert_eq!((other.cpu(), status("Cpus_allowed_list")), (Some(last), last.to_string()));
+        assert_eq!(other.release(), [""; 0]);
+        assert_eq!(allowed_cpus(), [first]);
     })
     .join()
     .expect("the thread ends well");

@@ -16,7 +16,7 @@ use nanotape_console::{
 };
 use nanotape_lab::{
     NoiseWatch, Pin, Placement, PlacementRequest, pages,
-    placement::allowed_cpus,
+    placement::{allowed_cpus, usable_cpus},
     record::{RunContext, append},
 };
 use nanotape_machine::{
@@ -271,11 +271,12 @@ impl JitterCommand {
             return Ok(None);
         }
         if let Some((pinger, ponger)) = self.cpus {
+            let usable = usable_cpus();
             for cpu in [pinger, ponger] {
                 ensure!(
-                    allowed.contains(&cpu),
+                    usable.contains(&cpu),
                     "processor {cpu} is not among those allowed ({})",
-                    allowed.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+                    usable.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
                 );
             }
             ensure!(pinger != ponger, "--cpus needs two different processors");
