@@ -103,14 +103,12 @@ impl History {
         session: Alpha<10>,
         folder: &Path,
     ) -> Result<(HistoryWriter, Self), HistoryError> {
-        let path = folder.join(format!("nanotape-exchange-{}", std::process::id()));
-        let at = &path;
-        let failed = |operation| move |source| HistoryError { path: at.clone(), operation, source };
-        let options = File::options().read(true).write(true).create_new(true).open(&path);
-        let file = options.map_err(failed("create a file for"))?;
-        std::fs::remove_file(&path).map_err(failed("unlink the file for"))?;
-        let spool = BufWriter::new(file.try_clone().map_err(failed("open the file for"))?);
-        Ok(Self::new(session, Store::File(Arc::new(file)), Some((spool, path.clone()))))
+        let failed =
+            |operation| move |source| HistoryError { path: folder.to_owned(), operation, source };
+        // Other users write to the folder too: none of them can have taken a name before.
+        let file = tempfile::tempfile_in(folder).map_err(failed("create a file here for"))?;
+        let spool = BufWriter::new(file.try_clone().map_err(failed("open the file here for"))?);
+        Ok(Self::new(session, Store::File(Arc::new(file)), Some((spool, folder.to_owned()))))
     }
 
     fn new(
@@ -347,7 +345,12 @@ mod tests {
         check(History::spooled(SESSION, folder.path()).unwrap());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
         let error = History::spooled(SESSION, &folder.join("none")).unwrap_err().to_string();
-        assert!(error.contains("none/nanotape-exchange-"), "{error}");
+        assert!(error.contains("none: cannot create a file here for the messages"), "{error}");
+        // Symptom: a file of another user under the name, which had the number of the process.
+        let taken = folder.join(format!("nanotape-exchange-{}", std::process::id()));
+        std::fs::write(&taken, "of another user").unwrap();
+        check(History::spooled(SESSION, folder.path()).unwrap());
+        assert_eq!(std::fs::read(&taken).unwrap(), b"of another user");
     }
 
     #[test]

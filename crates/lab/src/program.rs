@@ -3,11 +3,13 @@
 use std::{
     fs::File,
     io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use clap::{Parser, ValueEnum};
+use rustix::fs::OFlags;
 
 use crate::{
     arguments::BenchArguments,
@@ -168,7 +170,14 @@ fn print(out: &mut impl io::Write, text: &str) -> Result<(), ProgramError> {
 }
 
 fn write_page(path: &Path, force: bool, page: &str) -> Result<(), ProgramError> {
-    let file = if force { File::create(path) } else { File::create_new(path) };
+    let mut options = File::options();
+    // A link in a folder of several users would let another one choose the file.
+    let flags = OFlags::NOFOLLOW.bits().cast_signed();
+    let options = options.write(true).custom_flags(flags);
+    let file = match force {
+        true => options.create(true).truncate(true).open(path),
+        false => options.create_new(true).open(path),
+    };
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             let exists = io::Error::other("exists; use --force to overwrite it");

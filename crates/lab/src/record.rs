@@ -3,10 +3,12 @@
 use std::{
     fs::{self, File},
     io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use nanotape_clock::Clock;
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
 use crate::{
@@ -119,7 +121,9 @@ pub fn append(folder: &Path, host: &str, lines: &[Value]) -> Result<PathBuf, Rec
         source,
     };
     fs::create_dir_all(folder).map_err(|source| failed("make", folder, source))?;
-    let file = File::options().append(true).create(true).open(&path);
+    // A link in a folder of several users would let another one choose the file.
+    let flags = OFlags::NOFOLLOW.bits().cast_signed();
+    let file = File::options().append(true).create(true).custom_flags(flags).open(&path);
     let mut file = file.map_err(|source| failed("open", &path, source))?;
     for line in lines {
         let mut line = line.clone();

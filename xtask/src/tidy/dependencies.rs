@@ -116,7 +116,8 @@ const TABLE: &[Row] = &[
             "nanotape-book",
             "nanotape-trace",
         ],
-        outside: &["rand_xoshiro", "socket2", "thiserror"],
+        // tempfile since docs/decisions/0054-files-that-no-other-user-chooses.md.
+        outside: &["rand_xoshiro", "socket2", "tempfile", "thiserror"],
     },
     Row {
         package: "nanotape-testkit",
@@ -238,7 +239,7 @@ const TABLE: &[Row] = &[
             "nanotape-plant",
             "nanotape-console",
         ],
-        outside: &["anyhow", "clap", "rustix", "serde", "serde_json", "thiserror"],
+        outside: &["anyhow", "clap", "rustix", "serde", "serde_json", "tempfile", "thiserror"],
     },
     // synth since docs/decisions/0031-the-synthetic-market-is-a-crate.md; clap_complete and
     // clap_mangen since docs/decisions/0038-completions-manual-pages-and-the-commit.md.

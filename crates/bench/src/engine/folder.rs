@@ -3,10 +3,10 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
 };
 
 use anyhow::{Context as _, bail};
+use tempfile::Builder;
 
 /// The folder of one reading, removed as early as possible and at the latest on drop.
 #[derive(Debug)]
@@ -24,11 +24,10 @@ impl Folder {
 
     /// Creates a folder in `parent`.
     pub(crate) fn new_in(parent: &Path, purpose: &str) -> io::Result<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("nanotape-bench-{purpose}-{}-{count}", std::process::id()));
-        fs::create_dir(&path)?;
-        Ok(Self(path))
+        // For this user only, and under a name that no other user can have taken before.
+        let folder =
+            Builder::new().prefix(&format!("nanotape-bench-{purpose}-")).tempdir_in(parent)?;
+        Ok(Self(folder.keep()))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -65,12 +64,16 @@ pub(crate) fn is_memory(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
     fn a_folder_goes_with_everything_in_it() {
         let (one, other) = (Folder::new("test").unwrap(), Folder::new("test").unwrap());
         assert_ne!(one.path(), other.path());
+        let mode = |folder: &Folder| fs::metadata(folder.path()).unwrap().permissions().mode();
+        assert_eq!((mode(&one) & 0o777, mode(&other) & 0o777), (0o700, 0o700));
         fs::write(one.path().join("ring"), "words").unwrap();
         let path = one.path().to_owned();
         drop(one);

@@ -1,6 +1,9 @@
 //! `nanotape journal prove`: one appender and many tailers; every excerpt is accounted for.
 
-use std::{iter::once, path::PathBuf, thread, time::Duration};
+use std::{
+    fs::DirBuilder, iter::once, os::unix::fs::DirBuilderExt as _, path::PathBuf, thread,
+    time::Duration,
+};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -120,7 +123,8 @@ impl JournalProveCommand {
         let interrupt = interrupt::install()?;
         let output = self.output.open()?;
         let path = self.folder.join(Site::name());
-        std::fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        let private = DirBuilder::new().mode(0o700).create(&path);
+        private.with_context(|| format!("cannot make {}", path.display()))?;
         let folder = Site { path, is_kept: self.keep };
         let proof = Run::start(self, &folder)?.go(&interrupt)?;
         drop(folder);

@@ -1,13 +1,16 @@
 //! `--bursts`: the worst bursts as day files.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 
 use anyhow::{Context as _, bail};
 use nanotape_lab::queue::{Bursts, burst_records};
 use serde_json::Value;
 
 use super::{QueueCommand, text::time};
-use crate::values::{grouped, nanos_text};
+use crate::{
+    output::Output,
+    values::{grouped, nanos_text},
+};
 
 /// Bursts that are written.
 const MOST: usize = 100;
@@ -53,7 +56,9 @@ impl QueueCommand {
         let bursts = bursts.finish();
         for (index, burst) in bursts.iter().enumerate() {
             let path = folder.join(format!("burst-{:03}.itch50", index + 1));
-            fs::write(&path, &burst.bytes).with_context(|| cannot(&path))?;
+            let mut output = Output::create(&path, self.output.force)?;
+            output.write_all(&burst.bytes)?;
+            output.finish()?;
         }
         Ok(burst_records(&bursts, service_ns, self.ring))
     }
