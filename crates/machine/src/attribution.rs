@@ -45,6 +45,17 @@ pub struct Attribution {
     pub used: ThreadUse,
 }
 
+impl Attribution {
+    /// The cause of one of several moments since the mark, which were asked about as one of their
+    /// whole length: that of all of them, or the one that explains this one alone.
+    pub fn cause_of_part(&self, nanos: u64) -> Cause {
+        match &self.cause {
+            Cause::Unexplained => cause_in(nanos, &self.used),
+            cause => cause.clone(),
+        }
+    }
+}
+
 /// One source of causes, and why it is not used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rung {
@@ -105,7 +116,12 @@ impl Attributor {
             true => Rung::used("time in the queue"),
             false => Rung::unused("time in the queue", "this kernel does not count it"),
         };
-        vec![Rung::used("page faults"), Rung::used("context switches"), queue, stolen_time()]
+        let throttling = match self.accounts.throttling() {
+            Ok(()) => Rung::used("throttling by control groups"),
+            Err(why) => Rung::unused("throttling by control groups", why),
+        };
+        let [faults, switches] = ["page faults", "context switches"].map(Rung::used);
+        vec![faults, switches, queue, throttling, stolen_time()]
     }
 }
 
@@ -129,6 +145,10 @@ fn counts_interrupts_apart(stat: &str) -> bool {
 /// The accounts are read some moments after a slow moment has ended.
 const READING_NS: u64 = 1_000;
 
+/// A move to another processor takes some tens of microseconds. A thread that waited longer, and
+/// goes on elsewhere, waited for the thread that had its processor.
+const MOVE_NS: u64 = 500_000;
+
 /// The cause that explains at least half of a slow moment of `slow_ns`.
 pub(crate) fn cause_in(slow_ns: u64, used: &ThreadUse) -> Cause {
     let off_ns = used.elapsed_ns.saturating_sub(used.run_ns);
@@ -141,6 +161,14 @@ pub(crate) fn cause_in(slow_ns: u64, used: &ThreadUse) -> Cause {
         return Cause::MajorFault;
     }
     if was_off {
+        // Time that several processors of a group were without is more than that of the thread.
+        if used.throttled_ns.is_some_and(|throttled_ns| throttled_ns >= half_ns) {
+            return Cause::Throttled;
+        }
+        let is_moved = used.has_moved && used.involuntary_switches > 0;
+        if is_moved && used.voluntary_switches == 0 && off_ns < MOVE_NS {
+            return Cause::Moved;
+        }
         // Without the time in the queue, the kind of the switch decides.
         let by_others = match used.waited_ns {
             Some(_) => waited_ns > 0 && waited_ns >= off_ns - waited_ns,
@@ -168,6 +196,8 @@ mod tests {
         major_faults: 0,
         voluntary_switches: 0,
         involuntary_switches: 0,
+        throttled_ns: Some(0),
+        has_moved: false,
     };
 
     #[test]
@@ -180,6 +210,14 @@ mod tests {
             (off, Cause::Stolen),
             (ThreadUse { waited_ns: Some(49_000), involuntary_switches: 1, ..off }, preempted),
             (ThreadUse { voluntary_switches: 1, ..off }, Cause::Blocked),
+            // A thread whose group has no time left is in no queue.
+            (
+                ThreadUse { throttled_ns: Some(90_000), involuntary_switches: 1, ..off },
+                Cause::Throttled,
+            ),
+            (ThreadUse { throttled_ns: Some(9_000), voluntary_switches: 1, ..off }, Cause::Blocked),
+            (ThreadUse { has_moved: true, involuntary_switches: 1, ..off }, Cause::Moved),
+            (ThreadUse { has_moved: true, voluntary_switches: 1, ..off }, Cause::Blocked),
             // Woken up, and then still in the queue for a moment.
             (ThreadUse { waited_ns: Some(9_000), voluntary_switches: 1, ..off }, Cause::Blocked),
             (ThreadUse { major_faults: 1, voluntary_switches: 1, ..off }, Cause::MajorFault),
@@ -191,6 +229,39 @@ mod tests {
         for (used, cause) in cases {
             assert_eq!(cause_in(60_000, &used), cause, "{used:?}");
         }
+    }
+
+    #[test]
+    fn moments_that_are_asked_about_together_have_a_cause_each() {
+        let used = ThreadUse {
+            run_ns: 400_000,
+            waited_ns: Some(600_000),
+            involuntary_switches: 2,
+            ..NOTHING
+        };
+        // Two of 300 us, both preempted; and one of 600 us beside 2 ms that nothing explains.
+        let preempted = Cause::Preempted { by: None };
+        for (all_ns, part_ns, expected) in [
+            (600_000, 300_000, preempted.clone()),
+            (2_600_000, 600_000, preempted),
+            (2_600_000, 2_000_000, Cause::Unexplained),
+        ] {
+            let all = Attribution { cause: cause_in(all_ns, &used), used };
+            assert_eq!(all.cause_of_part(part_ns), expected, "{all_ns} {part_ns}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_waited_long_before_it_moved_was_preempted() {
+        let used = ThreadUse {
+            elapsed_ns: 9_000_000,
+            waited_ns: Some(3_000_000),
+            run_ns: 6_000_000,
+            involuntary_switches: 1,
+            has_moved: true,
+            ..NOTHING
+        };
+        assert_eq!(cause_in(3_000_000, &used), Cause::Preempted { by: None });
     }
 
     #[test]

@@ -13,6 +13,10 @@ pub enum Cause {
     /// A normal thread had the processor although this one is of the real-time class: the fair
     /// server of Linux 6.12 and later, or the throttling of real-time threads.
     FairServer,
+    /// The thread's control group had used up its share of the processors.
+    Throttled,
+    /// The kernel moved the thread to another processor.
+    Moved,
     /// A signal stopped the thread, or a debugger.
     Stopped,
     /// The thread slept, waited in a system call, or was stopped.
@@ -53,6 +57,11 @@ pub enum Cause {
     SystemManagement,
     /// Shorter than the time that an attribution is worth.
     NotAttributed,
+    /// Events of the kernel were lost at that time, and those that remain explain nothing.
+    EventsLost {
+        /// The kind of the cause that the accounts of the thread show, if they show one.
+        accounts: Option<&'static str>,
+    },
     /// No account and no event of this kernel explains it.
     Unexplained,
 }
@@ -63,6 +72,8 @@ impl Cause {
         match self {
             Self::Preempted { .. } => "preempted",
             Self::FairServer => "fair server",
+            Self::Throttled => "throttled by a control group",
+            Self::Moved => "moved to another processor",
             Self::Stopped => "stopped",
             Self::Blocked => "blocked or stopped",
             Self::MajorFault => "page read from disk",
@@ -77,6 +88,7 @@ impl Cause {
             Self::Frequency => "frequency change",
             Self::SystemManagement => "system management interrupt",
             Self::NotAttributed => "too short to attribute",
+            Self::EventsLost { .. } => "events lost",
             Self::Unexplained => "unexplained",
         }
     }
@@ -92,6 +104,7 @@ impl fmt::Display for Cause {
                 write!(f, " {name}")
             }
             Self::Signal { number } => write!(f, " {number}"),
+            Self::EventsLost { accounts: Some(kind) } => write!(f, " (accounts: {kind})"),
             _ => Ok(()),
         }
     }

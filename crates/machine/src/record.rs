@@ -55,6 +55,7 @@ pub fn jitter(context: &RunContext, summary: &Summary, threshold_ns: u64, rungs:
                 .map(|((_, name), count)| ((*name).to_owned(), json!(count)))
                 .collect::<Map<String, Value>>(),
             "interruptions": interruptions(summary, threshold_ns),
+            "kernel_events": summary.events.map(|events| events.to_json()),
             "refused": summary.refused,
             "counters": counters,
             "counters_absent": counters_absent,
@@ -191,6 +192,7 @@ pub fn gaps(
                 "periods": periods(&speed.periods),
                 "interruptions": processor.speed_changes.len(),
             },
+            "kernel_events": processor.events.map(|events| events.to_json()),
             "refused": processor.refused,
             "rungs": processor.rungs().iter().chain(rungs).map(rung).collect::<Vec<_>>(),
         }),

@@ -141,6 +141,7 @@ mod tests {
             speed_changes: Vec::new(),
             interrupts: None,
             system_management: None,
+            events: None,
             refused: Vec::new(),
         }
     }

@@ -16,7 +16,7 @@ use crate::{
     cause::Cause,
     gaps::Gap,
     interrupts::InterruptCounts,
-    kernel_trace::KernelEvents,
+    kernel_trace::{KernelEvents, Losses},
     speed::{self, Point, Speed, Window},
     watch::{Interruption, Watch, WatchOptions, Watched},
 };
@@ -59,6 +59,8 @@ pub struct ProcessorGaps {
     pub interrupts: Option<Vec<(String, u64)>>,
     /// System management interrupts meanwhile; `None` if they cannot be read.
     pub system_management: Option<u64>,
+    /// Events of the kernel since the trace began, read and lost; `None` without a trace.
+    pub events: Option<Losses>,
     /// What the system refused, a sentence each.
     pub refused: Vec<String>,
 }
@@ -112,8 +114,9 @@ impl ProcessorGaps {
     }
 
     /// Adds what the kernel's events tell about the causes.
-    pub fn explain(&mut self, events: &KernelEvents) {
-        self.watched.explain(events);
+    pub fn explain(&mut self, events: &KernelEvents, clock: &Clock) {
+        self.watched.explain(events, clock);
+        self.events = Some(events.losses());
     }
 
     /// Gives those that nothing else explains to a change of the frequency, if the speed changed
@@ -195,6 +198,7 @@ fn spin_on(cpu: u32, clock: &Clock, options: &SpinOptions, barrier: &Barrier) ->
         speed,
         interrupts: None,
         system_management: None,
+        events: None,
         refused: placement.refused().to_vec(),
     }
 }

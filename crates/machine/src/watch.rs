@@ -189,61 +189,18 @@ impl Watch {
 
 impl Watched {
     /// Replaces each cause by the one that the kernel's events show. A gap without any event is
-    /// unexplained: no event of this kernel happened in it.
-    pub fn explain(&mut self, events: &KernelEvents) {
+    /// unexplained: no event of this kernel happened in it. One whose events were lost says so.
+    pub fn explain(&mut self, events: &KernelEvents, clock: &Clock) {
         for one in &mut self.kept {
-            if !events.covers(&one.gap, one.cpu) {
-                continue;
-            }
-            let seen = events.cause(&one.gap, one.cpu, self.thread);
-            one.cause = both(&one.cause, seen);
+            let lost_ns = one.gap.nanos(clock);
+            one.cause = events.judge(&one.gap, lost_ns, (self.thread, one.cpu), &one.cause).cause;
         }
-    }
-}
-
-/// The cause from the accounts and the one from the events of the kernel.
-pub(crate) fn both(accounts: &Cause, seen: Option<Cause>) -> Cause {
-    match (accounts, seen) {
-        // The accounts know that the fault was a major one.
-        (Cause::MajorFault, Some(Cause::Blocked | Cause::PageFault)) => Cause::MajorFault,
-        // And that the thread was off the processor, which no interrupt explains: the time was not
-        // the kernel's, or the switch was before the first event.
-        (
-            Cause::Stolen | Cause::Blocked | Cause::Preempted { .. } | Cause::MajorFault,
-            Some(
-                Cause::Timer | Cause::Device { .. } | Cause::Remote { .. } | Cause::Softirq { .. },
-            ),
-        ) => accounts.clone(),
-        (_, Some(seen)) => seen,
-        (Cause::NotAttributed, None) => Cause::Unexplained,
-        (accounts, None) => accounts.clone(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_accounts_know_what_no_event_shows() {
-        let remote = || Some(Cause::Remote { name: "reschedule".to_owned() });
-        let cases = [
-            (Cause::Unexplained, Some(Cause::Timer), Cause::Timer),
-            (Cause::Unexplained, None, Cause::Unexplained),
-            (Cause::NotAttributed, None, Cause::Unexplained),
-            (Cause::Stolen, None, Cause::Stolen),
-            (Cause::Stolen, remote(), Cause::Stolen),
-            (Cause::Stolen, Some(Cause::Stopped), Cause::Stopped),
-            (Cause::MajorFault, Some(Cause::Blocked), Cause::MajorFault),
-            (Cause::Blocked, Some(Cause::Stopped), Cause::Stopped),
-            (Cause::Blocked, Some(Cause::Timer), Cause::Blocked),
-            (Cause::Preempted { by: None }, remote(), Cause::Preempted { by: None }),
-            (Cause::PageFault, None, Cause::PageFault),
-        ];
-        for (accounts, seen, expected) in cases {
-            assert_eq!(both(&accounts, seen.clone()), expected, "{accounts:?} {seen:?}");
-        }
-    }
 
     #[test]
     fn what_does_not_fit_is_counted() {

@@ -3,8 +3,10 @@
 //!
 //! All of them can be read without privileges, by the thread itself.
 //! Cost: two system calls, half a microsecond with warm caches. The time in the queue is in a file,
-//! whose read takes as long again, and is read only if the thread was switched out: without a
-//! switch it has not waited.
+//! whose read takes as long again, and so is the time in which a [control group](groups) had none
+//! left. They are read only if the thread was switched out: without a switch it has not waited.
+
+mod groups;
 
 use std::{fs::File, os::unix::fs::FileExt as _};
 
@@ -15,11 +17,14 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
+use groups::Groups;
+
 /// The accounts of the thread that opened them.
 #[derive(Debug)]
 pub struct Accounts {
     /// `None` on kernels that do not count the time in the queue.
     queue: Option<File>,
+    groups: Groups,
 }
 
 /// The counts at one moment, since the thread began.
@@ -32,6 +37,8 @@ pub struct Counts {
     involuntary_switches: u64,
     run_ns: u64,
     waited_ns: Option<u64>,
+    throttled_ns: Option<u64>,
+    cpu: Option<u32>,
 }
 
 /// What happened to a thread between two moments.
@@ -51,13 +58,18 @@ pub struct ThreadUse {
     pub voluntary_switches: u64,
     /// Switches to another thread because the kernel preferred that one.
     pub involuntary_switches: u64,
+    /// Time in which the control groups of the thread had used up their share of the processors, in
+    /// nanoseconds; `None` if it cannot be read. It is a sum over the processors of a group.
+    pub throttled_ns: Option<u64>,
+    /// Whether the thread is on another processor than before.
+    pub has_moved: bool,
 }
 
 /// The site of the spans of questions to the kernel, in a thread that asks it.
 pub const ASK: &str = "kernel.ask";
 
 /// The sites whose spans have the answers as values, in the order of [`ThreadUse::counts`].
-pub const COUNTS: [&str; 7] = [
+pub const COUNTS: [&str; 9] = [
     "kernel.elapsed",
     "kernel.ran",
     "kernel.queued",
@@ -65,6 +77,8 @@ pub const COUNTS: [&str; 7] = [
     "kernel.major-faults",
     "kernel.slept",
     "kernel.preempted",
+    "kernel.throttled",
+    "kernel.moved",
 ];
 
 /// The value of a count that the kernel does not have.
@@ -81,6 +95,8 @@ impl ThreadUse {
             self.major_faults,
             self.voluntary_switches,
             self.involuntary_switches,
+            self.throttled_ns.unwrap_or(UNKNOWN),
+            self.has_moved.into(),
         ]
     }
 
@@ -93,7 +109,9 @@ impl ThreadUse {
             3 => self.minor_faults = value,
             4 => self.major_faults = value,
             5 => self.voluntary_switches = value,
-            _ => self.involuntary_switches = value,
+            6 => self.involuntary_switches = value,
+            7 => self.throttled_ns = (value != UNKNOWN).then_some(value),
+            _ => self.has_moved = value != 0,
         }
     }
 }
@@ -104,7 +122,7 @@ impl Accounts {
 
     /// Opens the accounts of the calling thread.
     pub fn open() -> Self {
-        let mut accounts = Self { queue: File::open(Self::QUEUE).ok() };
+        let mut accounts = Self { queue: File::open(Self::QUEUE).ok(), groups: Groups::open() };
         // A kernel without the counts has the file, with zeros or without numbers.
         if accounts.waited_ns().is_none() {
             accounts.queue = None;
@@ -115,6 +133,11 @@ impl Accounts {
     /// Whether the time in the queue is counted.
     pub fn has_queue(&self) -> bool {
         self.queue.is_some()
+    }
+
+    /// Whether the time in which a control group had used up its share can be read; else why not.
+    pub fn throttling(&self) -> Result<(), &'static str> {
+        self.groups.are_counted()
     }
 
     /// The counts now; `earlier`: the last ones, for what has not changed since.
@@ -130,9 +153,9 @@ impl Accounts {
                 && earlier.voluntary_switches == voluntary_switches
                 && earlier.involuntary_switches == involuntary_switches
         };
-        let waited_ns = match earlier.filter(is_same) {
-            Some(earlier) => earlier.waited_ns,
-            None => self.waited_ns(),
+        let (waited_ns, throttled_ns) = match earlier.filter(is_same) {
+            Some(earlier) => (earlier.waited_ns, earlier.throttled_ns),
+            None => (self.waited_ns(), self.groups.throttled_ns()),
         };
         Counts {
             at: clock.stamp(),
@@ -142,6 +165,8 @@ impl Accounts {
             involuntary_switches,
             run_ns: thread_run_ns(),
             waited_ns,
+            throttled_ns,
+            cpu: cpu(),
         }
     }
 
@@ -183,6 +208,7 @@ impl Counts {
     pub fn since(&self, earlier: &Self, clock: &Clock) -> ThreadUse {
         let difference = |of: fn(&Self) -> u64| of(self).saturating_sub(of(earlier));
         let waited = self.waited_ns.zip(earlier.waited_ns);
+        let throttled = self.throttled_ns.zip(earlier.throttled_ns);
         ThreadUse {
             elapsed_ns: clock.nanos_between(earlier.at, self.at),
             run_ns: difference(|counts| counts.run_ns),
@@ -191,6 +217,8 @@ impl Counts {
             major_faults: difference(|counts| counts.major_faults),
             voluntary_switches: difference(|counts| counts.voluntary_switches),
             involuntary_switches: difference(|counts| counts.involuntary_switches),
+            throttled_ns: throttled.map(|(now, before)| now.saturating_sub(before)),
+            has_moved: self.cpu.zip(earlier.cpu).is_some_and(|(now, before)| now != before),
         }
     }
 }
@@ -217,8 +245,11 @@ mod tests {
             major_faults: 5,
             voluntary_switches: 6,
             involuntary_switches: 7,
+            throttled_ns: Some(8),
+            has_moved: true,
         };
-        for used in [used, ThreadUse { waited_ns: None, ..used }] {
+        let without = ThreadUse { waited_ns: None, throttled_ns: None, has_moved: false, ..used };
+        for used in [used, without] {
             let mut back = ThreadUse::default();
             let values = used.counts().into_iter().enumerate();
             values.for_each(|(place, value)| back.set_count(place, value));

@@ -16,7 +16,7 @@ use nanotape_machine::{
     KernelTrace,
     doctor::System,
     explain::{Context, Explainer, Found, Options, Row},
-    kernel_trace::KernelEvents,
+    kernel_trace::{KernelEvents, Losses},
 };
 use nanotape_plant::PLANT_THREAD;
 use nanotape_ring::Start;
@@ -107,7 +107,7 @@ const LOOK_EVERY: Duration = Duration::from_micros(200);
 /// Spans between two looks at the clock.
 const AT_ONCE: usize = 1 << 16;
 
-/// The kernel pauses its events while they are read.
+/// Rows wait so long for the events of the kernel.
 const EVENTS_EVERY_NS: u64 = 500_000_000;
 
 /// Rows that wait for the events of the kernel.
@@ -231,13 +231,15 @@ struct Kernel {
     trace: KernelTrace,
     held: Vec<Row>,
     taken: Stamp,
+    /// What was read and lost so far.
+    losses: Losses,
 }
 
 impl Kernel {
     fn start(clock: &Clock) -> anyhow::Result<Self> {
         let cpus: Vec<u32> = System::default().online().iter().collect();
         let trace = KernelTrace::start(clock, &cpus).context("--kernel")?;
-        Ok(Self { trace, held: Vec::new(), taken: clock.stamp() })
+        Ok(Self { trace, held: Vec::new(), taken: clock.stamp(), losses: Losses::default() })
     }
 }
 
@@ -347,6 +349,7 @@ impl Report<'_> {
         }
         kernel.taken = now;
         let events: KernelEvents = kernel.trace.take().context("--kernel")?;
+        kernel.losses = events.losses();
         for mut row in std::mem::take(&mut kernel.held) {
             row.refine(&events);
             self.explained(row)?;
@@ -367,8 +370,9 @@ impl Report<'_> {
 
     fn end(mut self, explainer: &Explainer) -> anyhow::Result<()> {
         let left = self.found.rows - self.printed;
-        let record = self.context().found(&self.found, explainer.seen(), explainer.medians());
-        let text = text::end(&self.found, explainer.seen(), left);
+        let (seen, events) = (explainer.seen(), self.kernel.as_ref().map(|kernel| kernel.losses));
+        let record = self.context().found(&self.found, seen, events, explainer.medians());
+        let text = text::end(&self.found, seen, events, left);
         // A line of CSV is a message.
         if self.arguments.output.format_or(RecordFormat::Text)? != RecordFormat::Csv {
             self.output.result(&text, record)?;

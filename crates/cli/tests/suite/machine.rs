@@ -78,6 +78,30 @@ fn each_variant_and_each_processor_is_a_record_with_the_documented_fields() {
 }
 
 #[test]
+fn what_was_read_and_lost_of_the_events_of_the_kernel_is_told() {
+    let ran = jitter(&["--wait", "yield", "--pin", "no", "--format", "json"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for record in records(&ran.stdout) {
+        let is_used = |rung: &Value| rung["rung"] == "events of the kernel" && rung["used"] == true;
+        let rungs = record["rungs"].as_array().unwrap();
+        let events = &record["kernel_events"];
+        if !rungs.iter().any(is_used) {
+            assert!(events.is_null(), "{record}");
+            skipped("the kernel's events need root");
+            continue;
+        }
+        let count =
+            |name: &str| events[name].as_u64().unwrap_or_else(|| panic!("{name}: {events}"));
+        let lost = count("overrun").max(count("missing")) + count("dropped") + count("not_kept");
+        assert_eq!(count("lost"), lost, "{events}");
+        assert!(count("read") > 0, "{events}");
+    }
+    let text = jitter(&["--wait", "yield", "--pin", "no"]).stdout;
+    let is_told = text.contains("\nevents of the kernel: ");
+    assert!(is_told || text.contains("  events of the kernel: "), "{text}");
+}
+
+#[test]
 fn two_results_are_compared_in_words() {
     let folder = Folder::new("jitter-compare");
     let (before, after) = (folder.path("before.json"), folder.path("after.json"));

@@ -15,7 +15,7 @@ use crate::support::{
     running::{Running, json, objects},
 };
 
-const SITES: [&str; 16] = [
+const SITES: [&str; 18] = [
     "plant.receive",
     "plant.arbitrate",
     "plant.queue",
@@ -32,6 +32,8 @@ const SITES: [&str; 16] = [
     "kernel.major-faults",
     "kernel.slept",
     "kernel.preempted",
+    "kernel.throttled",
+    "kernel.moved",
 ];
 
 /// The rates of the sites, in their order.

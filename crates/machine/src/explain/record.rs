@@ -10,7 +10,7 @@ use super::{
     row::{Row, Share},
     totals::{Found, Total, largest_first},
 };
-use crate::gaps::Gap;
+use crate::{gaps::Gap, kernel_trace::Losses};
 
 const FORMAT: &str = "nanotape-lab";
 const VERSION: u64 = 1;
@@ -44,11 +44,12 @@ impl Context<'_> {
         Value::Object(record)
     }
 
-    /// The record of a thread.
+    /// The record of a thread. `events`: those of the kernel, if they were traced.
     pub fn found<'m>(
         &self,
         found: &Found,
         seen: Seen,
+        events: Option<Losses>,
         medians: impl Iterator<Item = (&'m str, u64)>,
     ) -> Value {
         let worst: Vec<Value> = found.worst().into_iter().map(|row| self.worst(row)).collect();
@@ -62,6 +63,7 @@ impl Context<'_> {
             "asked": seen.asked,
             "lost_spans": seen.lost_spans,
             "damaged_spans": seen.damaged,
+            "kernel_events": events.map(|events| events.to_json()),
             "slow": found.rows,
             "total_ns": found.total_ns,
             "largest_residual_ns": found.largest_residual_ns,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::history::Interrupted;
-use crate::{cause::Cause, gaps::Gap, kernel_trace::KernelEvents, watch::both};
+use crate::{cause::Cause, gaps::Gap, kernel_trace::KernelEvents};
 
 /// The time of a slow message, in parts that add up.
 #[derive(Clone, PartialEq, Debug)]
@@ -185,20 +185,18 @@ impl Row {
     }
 
     /// Replaces the causes by those that the events of the kernel show. What had no cause before
-    /// gets the whole time beyond the usual one.
+    /// gets the time that the events cover, and no more than is beyond the usual time.
     pub fn refine(&mut self, events: &KernelEvents) {
         for share in &mut self.interruptions {
-            let Some((thread, cpu)) = share.place else { continue };
-            if !events.covers(&share.gap, cpu) {
-                continue;
-            }
+            let Some(place) = share.place else { continue };
             let was_unexplained = share.cause == Cause::Unexplained;
-            share.cause = both(&share.cause, events.cause(&share.gap, cpu, thread));
-            if !was_unexplained || share.cause == Cause::Unexplained {
-                continue;
+            let judged = events.judge(&share.gap, share.excess_ns, place, &share.cause);
+            share.cause = judged.cause;
+            let has_cause = !matches!(share.cause, Cause::Unexplained | Cause::EventsLost { .. });
+            if let Some(covered_ns) = judged.covered_ns.filter(|_| was_unexplained && has_cause) {
+                share.nanos = share.excess_ns.min(covered_ns);
+                self.unexplained_ns -= share.nanos as i64;
             }
-            share.nanos = share.excess_ns;
-            self.unexplained_ns -= share.nanos as i64;
         }
     }
 }

@@ -3,9 +3,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cause::Cause;
+use crate::{
+    cause::Cause,
+    kernel_trace::{Event, KernelEvents, What},
+};
 
-const SITES: [&str; 15] = [
+const SITES: [&str; 17] = [
     "plant.receive",
     "plant.arbitrate",
     "plant.queue",
@@ -21,6 +24,8 @@ const SITES: [&str; 15] = [
     "kernel.major-faults",
     "kernel.slept",
     "kernel.preempted",
+    "kernel.throttled",
+    "kernel.moved",
 ];
 
 /// A thread whose clock has a tick a nanosecond: its time now, and its spans.
@@ -77,7 +82,7 @@ impl Thread {
 /// The site at a place of [`SITES`].
 fn site_at(at: usize) -> nanotape_trace::spans::Site {
     use nanotape_trace::spans::Sites;
-    static NAMES: [&str; 15] = SITES;
+    static NAMES: [&str; 17] = SITES;
     Sites::new(&NAMES).site(NAMES[at])
 }
 
@@ -175,8 +180,25 @@ fn what_no_account_has_is_unexplained_until_an_event_shows_it() {
     assert_eq!(fault.main(), Main::Interrupted("page fault".to_owned()));
 
     let before = row.sum_ns();
-    row.refine(&crate::kernel_trace::KernelEvents::default());
+    row.refine(&KernelEvents::default());
     assert_eq!((row.unexplained_ns, row.sum_ns()), (30_000, before), "no events: nothing changes");
+
+    // Events have the time that they cover, and no more.
+    let stage = row.interruptions[0].gap;
+    let timer = |from: u64, to: u64| {
+        let event = |at, what| Event { at: Stamp::from_ticks(at), thread: 77, what };
+        let begins = stage.from.ticks();
+        vec![event(begins + from, What::Timer), event(begins + to, What::End)]
+    };
+    let mut most = row.clone();
+    most.refine(&KernelEvents::of_one(1, timer(2_000, 22_000)));
+    assert_eq!(most.interruptions[0].cause, Cause::Timer);
+    assert_eq!((most.interrupted_ns(), most.unexplained_ns), (20_000, 10_000));
+    assert_eq!(most.sum_ns(), before);
+    // A timer of 2 us does not explain 30.
+    row.refine(&KernelEvents::of_one(1, timer(2_000, 4_000)));
+    assert_eq!(row.interruptions[0].cause, Cause::Unexplained);
+    assert_eq!((row.interrupted_ns(), row.unexplained_ns), (0, 30_000));
 }
 
 /// A span of a stage before the thread works on the message.

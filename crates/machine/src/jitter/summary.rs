@@ -12,7 +12,7 @@ use crate::{
     attribution::Rung,
     cause::Cause,
     gaps::Gap,
-    kernel_trace::KernelEvents,
+    kernel_trace::{KernelEvents, Losses},
     tally::Tally,
     watch::{Interruption, Watched},
 };
@@ -65,6 +65,8 @@ pub struct Summary {
     pub refused: Vec<String>,
     /// The accounts that were used, and those that were not.
     pub rungs: Vec<Rung>,
+    /// Events of the kernel since the trace began, read and lost; `None` without a trace.
+    pub events: Option<Losses>,
 }
 
 /// The round trips of one turn.
@@ -154,6 +156,7 @@ impl Summary {
             counters: None,
             refused: Vec::new(),
             rungs: Vec::new(),
+            events: None,
         }
     }
 
@@ -166,8 +169,9 @@ impl Summary {
         slow_ns: u64,
     ) {
         if let Some(events) = events {
-            turn.pinger.watched.explain(events);
-            turn.ponger.watched.explain(events);
+            turn.pinger.watched.explain(events, clock);
+            turn.ponger.watched.explain(events, clock);
+            self.events = Some(events.losses());
         }
         self.add_times(clock, &turn);
         self.add_slow(clock, &turn, slow_ns);

@@ -1,78 +1,247 @@
 //! The cause of a gap from the events of the kernel within it.
 //!
+//! ```text
+//!   gap    |------------------------------------------------|
+//!   events     [timer][softirq]      [another thread]
+//!   covered    ################      ################          else: nothing that this kernel did
+//! ```
+//!
 //! Several events are the rule: a timer interrupt wakes a thread, which then gets the processor.
 //! The event that explains the others is the cause: a switch before a signal, a signal before a
 //! fault, and each of them before the interrupt that brought it.
+//! A gap is no longer than its events: if they cover less than half of it, they are not its cause.
+//! A page fault, a signal and a change of the frequency have no end: they last as long as the gap.
 
-use super::event::{Event, KernelEvents, Switch, What};
+use nanotape_clock::Stamp;
+
+use super::event::{Coverage, Event, KernelEvents, Left, Processor, Switch, What};
 use crate::{cause::Cause, gaps::Gap};
 
 /// The kernel's numbers of real-time priorities are below this one.
 const NORMAL_PRIORITY: u32 = 100;
 
+/// The way into the kernel and back, which no event covers; in a guest also that of the interrupt
+/// through the hypervisor.
+const WAY_NS: u64 = 6_000;
+
+/// The kernel's threads that move others between processors.
+const MOVER: &str = "migration";
+
+/// What is known of an interruption after the events were looked at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Judged {
+    /// The cause.
+    pub cause: Cause,
+    /// The time that events of the kernel cover, in nanoseconds; `None` if they are not known.
+    pub covered_ns: Option<u64>,
+}
+
+/// What the events of a gap show.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Seen {
+    /// `None` if no event explains anything.
+    cause: Option<Cause>,
+    covered_ns: u64,
+}
+
 impl KernelEvents {
-    /// The cause of a gap of `thread` on `cpu`; `None` if no event lies within it. Where events
-    /// were lost before the gap, they are missing: see [`covers`](Self::covers).
-    pub fn cause(&self, gap: &Gap, cpu: u32, thread: u32) -> Option<Cause> {
-        let switched_out = |event: &&Event| match &event.what {
-            What::Switch(switch) => switch.from == thread,
-            _ => false,
-        };
-        // A thread that is not pinned may lose one processor and get another one.
-        let out = self.between_anywhere(gap.from, gap.to).find(switched_out);
+    /// The cause of a gap of `thread`, which is on `cpu` after it, from its accounts and from the
+    /// events. `lost_ns` of the gap are to be explained. If events were lost within it, those that
+    /// remain explain nothing.
+    pub fn judge(
+        &self,
+        gap: &Gap,
+        lost_ns: u64,
+        (thread, cpu): (u32, u32),
+        accounts: &Cause,
+    ) -> Judged {
+        match self.coverage(gap, cpu) {
+            Coverage::Outside => return Judged { cause: accounts.clone(), covered_ns: None },
+            Coverage::Lost => return Judged { cause: without_events(accounts), covered_ns: None },
+            Coverage::Kept => {}
+        }
         let own = self.between(cpu, gap.from, gap.to);
-        if let Some(Event { what: What::Switch(switch), .. }) = out {
-            return Some(of_switch(switch, own, gap));
+        let (out, back) = (self.switched_out(gap, thread), switched_in(own, thread));
+        if out.is_none() && back.is_some() && self.has_lost_anywhere(gap) {
+            // It lost another processor, whose events are incomplete.
+            return Judged { cause: without_events(accounts), covered_ns: None };
         }
-        own.iter().filter_map(|event| of_event(event, thread)).min_by_key(rank)
-    }
-
-    /// Whether the events of `cpu` at the time of a gap were kept.
-    pub fn covers(&self, gap: &Gap, cpu: u32) -> bool {
-        self.lost() == 0 || self.begins(cpu).is_some_and(|begin| begin <= gap.from)
-    }
-}
-
-fn of_switch(out: &Switch, own: &[Event], gap: &Gap) -> Cause {
-    match out.state.chars().next() {
-        Some('T' | 't') => Cause::Stopped,
-        Some('R') => {
-            let longest = longest_run(own, gap).unwrap_or(out);
-            let is_real_time = |priority: u32| priority < NORMAL_PRIORITY;
-            if is_real_time(out.from_priority) && !is_real_time(longest.to_priority) {
-                return Cause::FairServer;
+        let seen = match out {
+            Some((processor, at, switch)) => {
+                let away = Gap { from: at, to: back.unwrap_or(gap.to).max(at) };
+                let cause = of_switch(self, processor, switch, &away);
+                let before = covered(own, &Gap { from: gap.from, to: at }, thread, self).1;
+                let covered = before + self.nanos(away.to.ticks() - away.from.ticks());
+                Seen { cause: Some(cause), covered_ns: covered }
             }
-            let work = own.iter().find_map(|event| match &event.what {
-                What::Work(function) if event.thread == longest.to => Some(function),
+            None => {
+                let (cause, covered_ns) = covered(own, gap, thread, self);
+                Seen { cause, covered_ns }
+            }
+        };
+        let is_enough = seen.covered_ns.saturating_add(WAY_NS) >= lost_ns.div_ceil(2);
+        let cause = both(accounts, seen.cause.filter(|_| is_enough));
+        Judged { cause, covered_ns: Some(seen.covered_ns) }
+    }
+
+    /// The processor that a thread lost, when, and the switch. A thread that is not pinned may lose
+    /// one and get another one.
+    fn switched_out(&self, gap: &Gap, thread: u32) -> Option<(&Processor, Stamp, &Switch)> {
+        self.processors.iter().find_map(|processor| {
+            processor.between(gap.from, gap.to).iter().find_map(|event| match &event.what {
+                What::Switch(switch) if switch.from == thread => {
+                    Some((processor, event.at, switch))
+                }
                 _ => None,
-            });
-            Cause::Preempted { by: Some(name_of(longest, work.map(String::as_str))) }
-        }
-        _ => Cause::Blocked,
+            })
+        })
     }
 }
 
-/// The switch to the thread that had the processor longest within the gap.
-fn longest_run<'a>(own: &'a [Event], gap: &Gap) -> Option<&'a Switch> {
-    let switches = own.iter().filter_map(|event| match &event.what {
-        What::Switch(switch) => Some((event.at, switch)),
+/// The last moment at which a thread gets the processor.
+fn switched_in(own: &[Event], thread: u32) -> Option<Stamp> {
+    own.iter().rev().find_map(|event| match &event.what {
+        What::Switch(switch) if switch.to == thread => Some(event.at),
+        _ => None,
+    })
+}
+
+/// The cause of the accounts, if they show one: the events that remain show none.
+fn without_events(accounts: &Cause) -> Cause {
+    let accounts = match accounts {
+        Cause::Unexplained | Cause::NotAttributed => None,
+        Cause::EventsLost { accounts } => *accounts,
+        accounts => Some(accounts.kind()),
+    };
+    Cause::EventsLost { accounts }
+}
+
+/// The cause from the accounts and the one from the events of the kernel.
+fn both(accounts: &Cause, seen: Option<Cause>) -> Cause {
+    match (accounts, seen) {
+        // The accounts know that the fault was a major one.
+        (Cause::MajorFault, Some(Cause::Blocked | Cause::PageFault)) => Cause::MajorFault,
+        // And that a control group had no time left, for which there is no event.
+        (Cause::Throttled, Some(_)) => Cause::Throttled,
+        // And that the thread was off the processor, which no interrupt explains: the time was not
+        // the kernel's, or the switch was before the first event.
+        (
+            Cause::Stolen | Cause::Blocked | Cause::Preempted { .. } | Cause::MajorFault,
+            Some(
+                Cause::Timer | Cause::Device { .. } | Cause::Remote { .. } | Cause::Softirq { .. },
+            ),
+        ) => accounts.clone(),
+        (_, Some(seen)) => seen,
+        (Cause::NotAttributed, None) => Cause::Unexplained,
+        (accounts, None) => accounts.clone(),
+    }
+}
+
+/// `away`: the time without a processor, which began on this one.
+fn of_switch(events: &KernelEvents, processor: &Processor, out: &Switch, away: &Gap) -> Cause {
+    match out.state {
+        Left::Stopped => return Cause::Stopped,
+        Left::Blocked => return Cause::Blocked,
+        Left::Runnable => {}
+    }
+    let there = processor.between(away.from, away.to);
+    let moved = there.iter().find_map(|event| match event.what {
+        What::Move { thread } if thread == out.from => Some(event.at),
         _ => None,
     });
-    let switches: Vec<_> = switches.collect();
-    let ends = switches.iter().skip(1).map(|(at, _)| *at).chain([gap.to]);
+    let longest = longest_run(there, moved.unwrap_or(away.to)).unwrap_or(out);
+    let is_real_time = |priority: u32| priority < NORMAL_PRIORITY;
+    // It could have run, and its processor had nothing else to do.
+    if longest.to == 0 && moved.is_none() {
+        return Cause::Throttled;
+    }
+    let name = longest.to_name();
+    let name = name.split('/').next().unwrap_or_default();
+    if moved.is_some() && name == MOVER {
+        return Cause::Moved;
+    }
+    if is_real_time(out.from_priority) && !is_real_time(longest.to_priority) {
+        return Cause::FairServer;
+    }
+    let work = there.iter().find_map(|event| match event.what {
+        What::Work(function) if event.thread == longest.to => events.functions.get(&function),
+        _ => None,
+    });
+    let by = match (longest.to, work) {
+        (0, _) => "nothing (idle)".to_owned(),
+        (_, Some(function)) => format!("{name} {function}"),
+        (_, None) => name.to_owned(),
+    };
+    Cause::Preempted { by: Some(by) }
+}
+
+/// The switch to the thread that had the processor longest.
+fn longest_run(there: &[Event], end: Stamp) -> Option<&Switch> {
+    let switches: Vec<(Stamp, &Switch)> = there
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::Switch(switch) if event.at <= end => Some((event.at, switch)),
+            _ => None,
+        })
+        .collect();
+    let ends = switches.iter().skip(1).map(|(at, _)| *at).chain([end]);
     let runs = switches.iter().zip(ends);
     runs.max_by_key(|((at, _), end)| end.ticks().saturating_sub(at.ticks()))
         .map(|((_, switch), _)| *switch)
 }
 
-/// The name of a thread without the numbers of the kernel's workers.
-fn name_of(switch: &Switch, work: Option<&str>) -> String {
-    let name = switch.to_name.split('/').next().unwrap_or_default();
-    match (switch.to, work) {
-        (0, _) => "nothing (idle)".to_owned(),
-        (_, Some(function)) => format!("{name} {function}"),
-        (_, None) => name.to_owned(),
+/// An interruption within a gap.
+struct Part {
+    from: Stamp,
+    nanos: u64,
+    cause: Cause,
+}
+
+/// The cause of a gap in which the thread kept its processor, and the time that events cover.
+fn covered(own: &[Event], gap: &Gap, thread: u32, events: &KernelEvents) -> (Option<Cause>, u64) {
+    let since = |from: Stamp, to: Stamp| events.nanos(to.ticks().saturating_sub(from.ticks()));
+    let mut open: Vec<(Stamp, Cause)> = Vec::new();
+    // Those that are in no other one.
+    let mut parts: Vec<Part> = Vec::new();
+    // The first event of a kind that has no end, and the one that explains the gap.
+    let mut endless: Option<(Stamp, Cause)> = None;
+    for event in own.iter().filter(|event| event.at <= gap.to) {
+        let Some(cause) = of_event(event, thread) else {
+            if event.what == What::End
+                && let Some((from, cause)) = open.pop()
+                && open.is_empty()
+            {
+                parts.push(Part { from, nanos: since(from, event.at), cause });
+            }
+            continue;
+        };
+        match event.what {
+            What::Signal(_) | What::PageFault | What::Frequency => {
+                let (from, known) = endless.take().unwrap_or((event.at, cause.clone()));
+                let explains = if rank(&cause) < rank(&known) { cause } else { known };
+                endless = Some((from, explains));
+            }
+            What::NonMaskable { nanos } => parts.push(Part { from: event.at, nanos, cause }),
+            _ => open.push((event.at, cause)),
+        }
     }
+    if let Some((from, cause)) = open.into_iter().next() {
+        parts.push(Part { from, nanos: since(from, gap.to), cause });
+    }
+    let whole_ns = since(gap.from, gap.to);
+    let sum = |parts: &mut dyn Iterator<Item = &Part>| {
+        parts.fold(0, |sum: u64, part| sum.saturating_add(part.nanos)).min(whole_ns)
+    };
+    if let Some((from, cause)) = endless {
+        let before = sum(&mut parts.iter().filter(|part| part.from < from));
+        return (Some(cause), (before + since(from, gap.to)).min(whole_ns));
+    }
+    // One that has half of the time is the cause; else the one that brought the others.
+    let longest = parts.iter().max_by_key(|part| part.nanos);
+    let longest = longest.filter(|part| part.nanos >= whole_ns.div_ceil(2));
+    let first = || parts.iter().min_by_key(|part| rank(&part.cause));
+    let cause = longest.or_else(first).map(|part| part.cause.clone());
+    (cause, sum(&mut parts.iter()))
 }
 
 fn of_event(event: &Event, thread: u32) -> Option<Cause> {
@@ -80,10 +249,10 @@ fn of_event(event: &Event, thread: u32) -> Option<Cause> {
         What::Signal(number) if event.thread == thread => Cause::Signal { number: *number },
         What::PageFault if event.thread == thread => Cause::PageFault,
         What::Timer => Cause::Timer,
-        What::Vector(name) => Cause::Remote { name: name.clone() },
-        What::Interrupt(name) => Cause::Device { name: name.clone() },
-        What::Softirq(name) => Cause::Softirq { name: name.clone() },
-        What::NonMaskable => Cause::NonMaskable,
+        What::Vector(name) => Cause::Remote { name: (*name).to_owned() },
+        What::Interrupt(name) => Cause::Device { name: name.to_string() },
+        What::Softirq(name) => Cause::Softirq { name: (*name).to_owned() },
+        What::NonMaskable { .. } => Cause::NonMaskable,
         What::Frequency => Cause::Frequency,
         _ => return None,
     })
@@ -104,96 +273,4 @@ fn rank(cause: &Cause) -> u8 {
 }
 
 #[cfg(test)]
-mod tests {
-    use nanotape_clock::Stamp;
-
-    use super::*;
-
-    const SPINNER: u32 = 42;
-
-    fn event(at: u64, what: What) -> Event {
-        Event { at: Stamp::from_ticks(at), thread: SPINNER, what }
-    }
-
-    fn switch(at: u64, state: &str, priorities: (u32, u32)) -> Event {
-        let what = What::Switch(Switch {
-            from: SPINNER,
-            state: state.to_owned(),
-            from_priority: priorities.0,
-            to: 77,
-            to_name: "kworker/1:2".to_owned(),
-            to_priority: priorities.1,
-        });
-        event(at, what)
-    }
-
-    fn cause(events: Vec<Event>) -> Option<Cause> {
-        let mut all = KernelEvents::default();
-        all.add(1, events, 0);
-        let gap = Gap { from: Stamp::from_ticks(100), to: Stamp::from_ticks(200) };
-        all.cause(&gap, 1, SPINNER)
-    }
-
-    #[test]
-    fn the_event_that_explains_the_others_is_the_cause() {
-        let timer = || event(110, What::Timer);
-        let soft = event(111, What::Softirq("TIMER".to_owned()));
-        let cases = [
-            (vec![], None),
-            (vec![event(99, What::Timer), event(201, What::Timer)], None),
-            (vec![timer(), soft], Some(Cause::Timer)),
-            (vec![timer(), event(120, What::Signal(14))], Some(Cause::Signal { number: 14 })),
-            (vec![timer(), event(120, What::PageFault)], Some(Cause::PageFault)),
-            (vec![timer(), switch(130, "T", (120, 120))], Some(Cause::Stopped)),
-            (vec![switch(130, "S", (120, 120))], Some(Cause::Blocked)),
-            (
-                vec![timer(), switch(130, "R", (120, 120))],
-                Some(Cause::Preempted { by: Some("kworker".to_owned()) }),
-            ),
-            (vec![timer(), switch(130, "R+", (50, 120))], Some(Cause::FairServer)),
-        ];
-        for (events, expected) in cases {
-            assert_eq!(cause(events.clone()), expected, "{events:?}");
-        }
-    }
-
-    #[test]
-    fn of_several_threads_the_one_that_ran_longest_is_the_cause() {
-        let mut to_neighbour = switch(170, "R", (120, 10));
-        if let What::Switch(next) = &mut to_neighbour.what {
-            next.to_name = "neighbour".to_owned();
-            next.from = 77;
-        }
-        let both = |at: u64| {
-            let mut first = switch(110, "R", (50, 120));
-            first.at = Stamp::from_ticks(at);
-            cause(vec![first, to_neighbour.clone()])
-        };
-        assert_eq!(both(110), Some(Cause::FairServer));
-        assert_eq!(both(165), Some(Cause::Preempted { by: Some("neighbour".to_owned()) }));
-    }
-
-    #[test]
-    fn work_of_the_kernel_is_named() {
-        let mut work = event(140, What::Work("vmstat_update".to_owned()));
-        work.thread = 77;
-        let found = cause(vec![switch(130, "R", (120, 120)), work]);
-        assert_eq!(found, Some(Cause::Preempted { by: Some("kworker vmstat_update".to_owned()) }));
-    }
-
-    #[test]
-    fn events_of_other_threads_are_not_its_own() {
-        let mut fault = event(120, What::PageFault);
-        fault.thread = 5;
-        assert_eq!(cause(vec![fault]), None);
-    }
-
-    #[test]
-    fn what_was_lost_is_not_covered() {
-        let mut all = KernelEvents::default();
-        all.add(1, vec![event(150, What::Timer)], 3);
-        let gap = |from| Gap { from: Stamp::from_ticks(from), to: Stamp::from_ticks(300) };
-        assert!(!all.covers(&gap(100), 1) && all.covers(&gap(160), 1));
-        assert!(!all.covers(&gap(160), 0));
-    }
-}
+mod tests;

@@ -2,3 +2,4 @@
 
 mod injected_causes;
 mod injected_frequency;
+mod injected_throttling;

@@ -40,6 +40,8 @@ pub(crate) const SITES: Sites = Sites::new(&[
     COUNTS[4],
     COUNTS[5],
     COUNTS[6],
+    COUNTS[7],
+    COUNTS[8],
 ]);
 
 /// Where a stage ends. The value of its span is in parentheses.

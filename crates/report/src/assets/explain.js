@@ -76,6 +76,8 @@
     return Lab.card({ class: "explain" }, summary, true, () => [
       Lab.positive(record.lost_spans) === null ? null : Lab.el("p", { class: "banner" },
         Lab.count(record.lost_spans) + " spans were overwritten before they were read."),
+      Lab.kernelEvents(record) === null ? null
+        : Lab.el("p", { class: "banner" }, Lab.kernelEvents(record) + "."),
       totals("most of a message's time", record.by_main, whole),
       totals("part of the time", record.by_part, whole),
       Lab.el("p", {}, "The largest difference between a message's time and the sum of its parts is " +

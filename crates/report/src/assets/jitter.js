@@ -110,8 +110,10 @@
     const lines = unused.map((rung) =>
       (Lab.text(rung.rung) || "a source") + ": " + (Lab.text(rung.why) || "no reason given"));
     lines.push(...Lab.list(record.refused).map(String));
+    const lost = Lab.kernelEvents(record);
+    if (lost !== null) lines.push(lost);
     if (lines.length === 0) return null;
-    return [Lab.el("h4", {}, "Not used, or refused"),
+    return [Lab.el("h4", {}, "Not used, refused, or lost"),
       Lab.el("ul", {}, lines.map((line) => Lab.el("li", {}, line)))];
   }
 

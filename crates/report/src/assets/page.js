@@ -128,6 +128,15 @@ const Lab = {};
       ? Lab.el("span", { class: "badge quiet" }, "quiet")
       : Lab.el("span", { class: "badge" }, "noise unknown");
   };
+  // What was lost of the events of the kernel, or null.
+  Lab.kernelEvents = function (record) {
+    const events = Lab.obj(record.kernel_events);
+    const lost = Lab.positive(events.lost);
+    return lost === null ? null : Lab.count(lost) + " events of the kernel were lost (overrun " +
+      Lab.count(Lab.num(events.overrun)) + ", dropped " + Lab.count(Lab.num(events.dropped)) +
+      ", not kept " + Lab.count(Lab.num(events.not_kept)) + "), beside " +
+      Lab.count(Lab.num(events.read)) + " that were read";
+  };
   Lab.machine = function (record) {
     const environment = Lab.obj(record.environment);
     const host = Lab.text(environment.host) || "unknown host";

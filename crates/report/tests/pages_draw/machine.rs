@@ -57,6 +57,8 @@ fn run(name: &str, ns: f64, seed: u64) -> Value {
                        "lost_ns": 5_760_000}],
             "causes": [cause("timer interrupt", "pinger", 300), cause("unexplained", "ponger", 20)],
         },
+        "kernel_events": {"read": 9_000, "lost": 12, "overrun": 12, "dropped": 0, "missing": 12,
+                          "not_kept": 0},
         "refused": ["real-time scheduling was refused: Operation not permitted"],
         "counters": {"bad_speculation": 0.034}, "counters_absent": null,
         "rungs": [{"rung": "page faults", "used": true, "why": null},

@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use nanotape_clock::UtcNanos;
-use nanotape_machine::explain::{Found, Row, Seen, Total, largest_first};
+use nanotape_machine::{
+    Cause,
+    explain::{Found, Row, Seen, Share, Total, largest_first},
+    kernel_trace::Losses,
+};
 
 use nanotape_console::values::{counted_grouped, grouped, nanos_text};
 
@@ -42,7 +46,10 @@ pub(super) fn row(row: &Row, arrival_ns: u64) -> String {
         nanos_text(row.not_traced_ns),
         row.main().text(),
     );
-    let mut causes: Vec<_> = row.interruptions.iter().filter(|share| share.nanos > 0).collect();
+    // A time without a cause is shown if the events that may have had it were lost.
+    let is_shown =
+        |share: &&Share| share.nanos > 0 || matches!(share.cause, Cause::EventsLost { .. });
+    let mut causes: Vec<_> = row.interruptions.iter().filter(is_shown).collect();
     causes.sort_by_key(|share| std::cmp::Reverse(share.nanos));
     for share in causes.iter().take(MOST_CAUSES) {
         let of = match share.number == row.number {
@@ -60,7 +67,7 @@ pub(super) fn row(row: &Row, arrival_ns: u64) -> String {
 }
 
 /// The totals, and the slowest messages.
-pub(super) fn end(found: &Found, seen: Seen, left: u64) -> String {
+pub(super) fn end(found: &Found, seen: Seen, events: Option<Losses>, left: u64) -> String {
     let mut text = String::new();
     if left > 0 {
         let _ = writeln!(text, "... and {} more (--rows)", counted_grouped(left, "row"));
@@ -80,6 +87,9 @@ pub(super) fn end(found: &Found, seen: Seen, left: u64) -> String {
             "{} were overwritten before they were read",
             counted_grouped(seen.lost_spans, "span")
         );
+    }
+    if let Some(events) = events {
+        let _ = writeln!(text, "{events}");
     }
     totals(&mut text, "most of a message's time", &found.by_main);
     totals(&mut text, "part of the time", &found.by_part);

@@ -353,7 +353,10 @@ impl JitterCommand {
                 output.result(&text::processor(&clock, processor, &record), record)?;
             }
         }
-        output.heading(&text::footing(context, rungs, &summaries))
+        let mut alone = processors.iter().rev().flat_map(|(_, processors)| processors);
+        let events = alone.find_map(|processor| processor.events);
+        let events = events.or_else(|| summaries.iter().rev().find_map(|one| one.events));
+        output.heading(&text::footing(context, rungs, &summaries, events))
     }
 
     /// Watches each processor alone, once for each class.

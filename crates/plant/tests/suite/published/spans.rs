@@ -37,7 +37,9 @@ const BOOK: usize = 5;
 const RECORDS: usize = 6;
 const RING: usize = 7;
 const ASK: usize = 8;
-const SITES: [&str; 16] = [
+/// Spans of a message that the kernel was asked about: four stages, the question and its answers.
+const MESSAGE: usize = 4 + SITES.len() - ASK;
+const SITES: [&str; 18] = [
     "plant.receive",
     "plant.arbitrate",
     "plant.queue",
@@ -54,6 +56,8 @@ const SITES: [&str; 16] = [
     "kernel.major-faults",
     "kernel.slept",
     "kernel.preempted",
+    "kernel.throttled",
+    "kernel.moved",
 ];
 
 fn run(config: &PlantConfig, rates: &[Rate]) -> Ended {
@@ -354,9 +358,9 @@ fn the_kernel_is_asked_behind_messages_that_took_too_long() {
     };
     // Every message takes longer than nothing, and the answers follow its last stage.
     config.trace.ask_above = std::time::Duration::ZERO;
-    config.trace.spans = 1 << 19;
+    config.trace.spans = 1 << 20;
     let (all, messages) = asked(&config, &[Rate::ALL; SITES.len()]);
-    for message in all.chunks(12) {
+    for message in all.chunks(MESSAGE) {
         check_stages(&message[..4], &[DECODE, BOOK, RECORDS, RING]);
         let sites: Vec<usize> = message.iter().map(|span| span.site.index()).collect();
         assert_eq!(sites[4..], (ASK..SITES.len()).collect::<Vec<_>>()[..]);
@@ -368,9 +372,9 @@ fn the_kernel_is_asked_behind_messages_that_took_too_long() {
         // The accounts are read one after the other.
         assert!(elapsed > 0 && ran <= elapsed + 100_000, "{elapsed} {ran}");
     }
-    let numbers: Vec<u64> = all.chunks(12).map(|message| message[0].number).collect();
+    let numbers: Vec<u64> = all.chunks(MESSAGE).map(|message| message[0].number).collect();
     assert!(numbers.len() as u64 > messages - 20 && numbers.is_sorted());
-    for pair in all.chunks(12).zip(all.chunks(12).skip(1)) {
+    for pair in all.chunks(MESSAGE).zip(all.chunks(MESSAGE).skip(1)) {
         assert_eq!(pair.0[4].to, pair.1[0].from, "the question is before the next message");
     }
     // No message takes a minute, and without its site nothing is asked.

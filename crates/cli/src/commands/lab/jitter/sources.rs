@@ -65,7 +65,7 @@ impl Sources {
         let after = self.smi.as_ref().ok().map(SmiCounts::read);
         if let Some(trace) = self.trace() {
             let events = trace.take()?;
-            processors.iter_mut().for_each(|processor| processor.explain(&events));
+            processors.iter_mut().for_each(|processor| processor.explain(&events, clock));
         }
         if let Some((before, after)) = before.zip(after) {
             smi::explain(&mut processors, &before, &after);

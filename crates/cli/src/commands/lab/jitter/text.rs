@@ -8,6 +8,7 @@ use nanotape_lab::{record::RunContext, text};
 use nanotape_machine::{
     ProcessorGaps, Rung, Total,
     jitter::summary::{Summary, Where},
+    kernel_trace::Losses,
     periods::{Period, fold},
 };
 use serde_json::Value;
@@ -166,8 +167,14 @@ pub(super) fn processor(clock: &Clock, processor: &ProcessorGaps, record: &Value
     text
 }
 
-/// What could not be used, and how slow round trips were explained.
-pub(super) fn footing(context: &RunContext, rungs: &[Rung], summaries: &[Summary]) -> String {
+/// What could not be used, how slow round trips were explained, and what was lost of the events of
+/// the kernel.
+pub(super) fn footing(
+    context: &RunContext,
+    rungs: &[Rung],
+    summaries: &[Summary],
+    events: Option<Losses>,
+) -> String {
     let mut text = String::new();
     let own = summaries.first().map_or(&[][..], |summary| &summary.rungs);
     let unused: Vec<String> = own
@@ -177,6 +184,9 @@ pub(super) fn footing(context: &RunContext, rungs: &[Rung], summaries: &[Summary
         .collect();
     if !unused.is_empty() {
         let _ = writeln!(text, "\nNot used to find causes:\n{}", unused.join("\n"));
+    }
+    if let Some(events) = events {
+        let _ = writeln!(text, "{events}");
     }
     for sentence in &context.noise.sentences {
         let _ = writeln!(text, "note: {sentence}");
