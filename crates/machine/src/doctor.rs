@@ -4,11 +4,13 @@
 //! [`examine`] reads and changes nothing. Everything that it reads is a file below a root, or a
 //! fact in [`Facts`], so that tests can describe any machine. A [`Trial`] applies one mend,
 //! measures, and restores.
-//! Failure: what cannot be read is [`Verdict::Unknown`] with the reason, and fails nothing.
+//! Failure: what cannot be read is [`Verdict::Unknown`] with the path and the reason, and fails
+//! nothing. A missing file is good only if something else proves that it need not be there.
 //! Sources: the checks are those of the tuned profiles network-latency, latency-performance,
 //! cpu-partitioning and realtime, of the Onload user guide, of the kernel's documentation of its
 //! per-processor threads, and of measurements on machines of this project.
 
+mod absent;
 mod active;
 mod clocks;
 mod ethtool;
@@ -160,7 +162,7 @@ impl Finding {
 
     /// Adds the command that undoes the fix, if there is one that is not only advice.
     fn undo(mut self, command: impl Into<String>) -> Self {
-        if self.fix.as_deref().is_some_and(|fix| fix != TOO_MANY_HOT) {
+        if self.fix.as_deref().is_some_and(|fix| !fix.ends_with(TOO_MANY_HOT)) {
             self.undo = Some(command.into());
         }
         self
@@ -184,6 +186,14 @@ struct View<'a> {
 impl View<'_> {
     fn read(&self, path: &str) -> Option<String> {
         self.system.read(path)
+    }
+
+    /// A word of the kernel's command line for the hot processors, if one is left for the rest.
+    fn kernel_words(&self, words: &str) -> String {
+        match self.others().is_empty() {
+            true => format!("not {words}, which is every processor: {TOO_MANY_HOT}"),
+            false => format!("{words} on the kernel command line"),
+        }
     }
 
     /// The processors that are not hot, as the kernel writes them.

@@ -104,7 +104,23 @@ fn discipline(view: &View<'_>) -> Finding {
         .filter(|name| known.contains(&name.as_str()))
         .collect();
     match running.is_empty() {
-        true => check.found(Verdict::Info, "none runs here").fix("systemctl enable --now chronyd"),
+        true => match view.hidden_processes() {
+            Some(why) => check.unknown(why),
+            None => check
+                .found(Verdict::Info, "none runs here")
+                .fix(format!("systemctl enable --now {}", chrony(view))),
+        },
         false => check.found(Verdict::Ok, format!("{} runs", running.join(", "))),
     }
+}
+
+/// The unit of chrony: Debian and what is made from it name it otherwise than its program.
+fn chrony(view: &View<'_>) -> &'static str {
+    let release = view.read("/etc/os-release").or_else(|| view.read("/usr/lib/os-release"));
+    let is_debian = release.unwrap_or_default().lines().any(|line| {
+        let ids = line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE="));
+        let mut words = ids.unwrap_or_default().trim_matches('"').split_whitespace();
+        words.any(|id| ["debian", "ubuntu"].contains(&id))
+    });
+    if is_debian { "chrony" } else { "chronyd" }
 }

@@ -103,7 +103,10 @@ fn irqbalance(view: &View<'_>) -> Finding {
         })
     });
     match (is_running, banned) {
-        (false, _) => check.found(Verdict::Ok, "it does not run"),
+        (false, _) => match view.hidden_processes() {
+            Some(why) => check.unknown(why),
+            None => check.found(Verdict::Ok, "it does not run"),
+        },
         (true, true) => check.found(Verdict::Info, "it runs, with banned processors"),
         (true, false) => check
             .found(Verdict::Warn, "it runs")

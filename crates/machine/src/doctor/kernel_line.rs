@@ -17,18 +17,18 @@ fn ticks(view: &View<'_>) -> Finding {
     };
     let path = "/sys/devices/system/cpu/nohz_full";
     let Some(text) = view.read(path) else {
-        return check
-            .found(
-                Verdict::Fail,
-                format!("this kernel has no {path}: it was built without NO_HZ_FULL"),
-            )
-            .fix("a kernel with NO_HZ_FULL, then nohz_full=LIST on its command line");
+        return match view.system.configured("CONFIG_NO_HZ_FULL") {
+            Some((source, false)) => check
+                .found(Verdict::Fail, format!("this kernel has no CONFIG_NO_HZ_FULL in {source}"))
+                .fix("a kernel with NO_HZ_FULL, then nohz_full=LIST on its command line"),
+            _ => view.absent(check, path, ""),
+        };
     };
     let list = CpuList::parse(&text).unwrap_or_default();
     let told = if list.is_empty() { "none".to_owned() } else { list.to_string() };
     check
         .judged(list.has_all_of(view.hot), Verdict::Fail, format!("{told} in {path}"))
-        .fix(format!("nohz_full={} on the kernel command line", view.hot))
+        .fix(view.kernel_words(&format!("nohz_full={}", view.hot)))
         .undo("remove nohz_full from the kernel command line")
 }
 
@@ -64,7 +64,7 @@ fn callbacks(view: &View<'_>) -> Finding {
                 None => "no rcu_nocbs and no nohz_full in /proc/cmdline".to_owned(),
             },
         )
-        .fix(format!("rcu_nocbs={} on the kernel command line", view.hot))
+        .fix(view.kernel_words(&format!("rcu_nocbs={}", view.hot)))
         .undo("remove rcu_nocbs from the kernel command line")
 }
 
@@ -110,6 +110,11 @@ fn implied(view: &View<'_>) -> Finding {
         }
     }
     if let Some(isolated) = isolated.filter(|isolated| !isolated.is_empty()) {
+        if isolated.has_all_of(&view.system.online()) {
+            findings.push(format!(
+                "isolcpus={isolated} names every processor: no one is left for other threads"
+            ));
+        }
         let value = view.system.kernel_word("isolcpus").unwrap_or_default();
         let moves_interrupts =
             value.contains("managed_irq") || view.system.kernel_word("irqaffinity").is_some();
@@ -169,9 +174,13 @@ fn iommu(view: &View<'_>) -> Finding {
         why: "each packet's buffer is mapped and unmapped",
         when: When::KernelCommandLine,
     };
-    let groups = view.system.names("/sys/kernel/iommu_groups");
+    let folder = "/sys/kernel/iommu_groups";
+    let groups = view.system.names(folder);
     if groups.is_empty() {
-        return check.found(Verdict::Ok, "none in /sys/kernel/iommu_groups");
+        return match view.system.has(folder) {
+            true => check.found(Verdict::Ok, format!("none in {folder}")),
+            false => view.absent(check, folder, "CONFIG_IOMMU_SUPPORT"),
+        };
     }
     let is_identity = groups.iter().all(|group| {
         view.read(&format!("/sys/kernel/iommu_groups/{group}/type")).as_deref() == Some("identity")

@@ -79,6 +79,9 @@ fn monitors(view: &View<'_>) -> Finding {
         name.starts_with("kdamond").then_some(name)
     };
     let running: Vec<String> = view.system.names("/proc").iter().filter_map(is_monitor).collect();
+    if let Some(why) = view.hidden_processes().filter(|_| running.is_empty()) {
+        return check.unknown(why);
+    }
     check
         .judged(
             running.is_empty(),
@@ -101,6 +104,9 @@ fn balloon(view: &View<'_>) -> Finding {
         when: When::Firmware,
     };
     let mut found = Vec::new();
+    if view.system.names("/sys/bus").is_empty() || view.read("/proc/cmdline").is_none() {
+        return check.unknown("cannot read /sys/bus, or /proc/cmdline");
+    }
     if !view
         .system
         .names("/sys/bus/virtio/drivers/virtio_balloon")

@@ -36,8 +36,12 @@ pub(super) fn cards(system: &System) -> Vec<String> {
 }
 
 impl Check {
-    fn no_card(self) -> Finding {
-        self.found(Verdict::Ok, format!("no network card in {FOLDER}"))
+    fn no_card(self, view: &View<'_>) -> Finding {
+        match view.hidden_cards() {
+            Some(why) => self.unknown(format!("no network card in {FOLDER}; {why}")),
+            None if !view.system.has(FOLDER) => view.absent(self, FOLDER, "CONFIG_NET"),
+            None => self.found(Verdict::Ok, format!("no network card in {FOLDER}")),
+        }
     }
 }
 
@@ -58,7 +62,7 @@ fn by_ethtool(
     judge: fn(&CardTexts) -> (String, Vec<Switch>),
 ) -> Finding {
     let texts = match (cards.first(), &view.facts.ethtool) {
-        (None, _) => return check.no_card(),
+        (None, _) => return check.no_card(view),
         (Some(_), Ok(texts)) => texts,
         (Some(card), Err(why)) => {
             return check.unknown(format!("{why}; `ethtool {print} {card}` prints it"));
@@ -98,7 +102,7 @@ fn node(view: &View<'_>, cards: &[String]) -> Finding {
         CpuList::parse(&text)
     };
     if cards.is_empty() {
-        return check.no_card();
+        return check.no_card(view);
     }
     if !view.system.has("/sys/devices/system/node/node1") {
         return check.found(Verdict::Ok, "one node in /sys/devices/system/node");
@@ -177,7 +181,7 @@ fn drops(view: &View<'_>, cards: &[String]) -> Finding {
         when: When::Now,
     };
     if cards.is_empty() {
-        return check.no_card();
+        return check.no_card(view);
     }
     let (mut told, mut commands, mut undo) = (Vec::new(), Vec::new(), Vec::new());
     let mut sum = 0_u64;
@@ -216,7 +220,7 @@ fn polling(view: &View<'_>, cards: &[String]) -> Finding {
         when: When::Now,
     };
     if cards.is_empty() {
-        return check.no_card();
+        return check.no_card(view);
     }
     let names = ["gro_flush_timeout", "napi_defer_hard_irqs", "threaded"];
     let paths = cards.iter().flat_map(|card| names.map(|name| format!("{FOLDER}/{card}/{name}")));
@@ -238,7 +242,7 @@ fn steering(view: &View<'_>, cards: &[String]) -> Finding {
         when: When::Now,
     };
     if cards.is_empty() {
-        return check.no_card();
+        return check.no_card(view);
     }
     let queues = cards.iter().flat_map(|card| {
         let folder = format!("{FOLDER}/{card}/queues");

@@ -47,8 +47,12 @@ fn energy(view: &View<'_>) -> Finding {
         why: "the processor lowers its frequency by itself, whatever the governor",
         when: When::Now,
     };
-    performance(view, check, "energy_performance_preference", Verdict::Warn)
-        .unwrap_or_else(|| check.found(Verdict::Ok, "the hot processors have none"))
+    performance(view, check, "energy_performance_preference", Verdict::Warn).unwrap_or_else(|| {
+        match view.system.has("/sys/devices/system/cpu/online") {
+            true => check.found(Verdict::Ok, "the hot processors have none"),
+            false => view.absent(check, "/sys/devices/system/cpu/online", ""),
+        }
+    })
 }
 
 /// Whether a file of cpufreq has `performance` for each hot processor; `None` without such a file.
@@ -97,7 +101,9 @@ fn idle(view: &View<'_>) -> Finding {
         why: "a thread that sleeps wakes up late, with cold caches",
         when: When::Now,
     };
-    let driver = view.read("/sys/devices/system/cpu/cpuidle/current_driver");
+    let path = "/sys/devices/system/cpu/cpuidle/current_driver";
+    let driver = view.read(path);
+    let is_read = driver.is_some();
     let driver = driver.as_deref().unwrap_or("none");
     let is_virtual = driver == "haltpoll" || view.facts.hypervisor.as_deref() != Some("none");
     // A guest that sleeps exits to its host, whatever the latency that its driver states.
@@ -106,6 +112,7 @@ fn idle(view: &View<'_>) -> Finding {
         view.hot.iter().filter_map(|cpu| IdleState::deepest(view, cpu)).collect();
     let Some(deepest) = states.iter().max_by_key(|state| state.latency_us) else {
         return match driver {
+            "none" if !is_read => view.absent(check, path, "CONFIG_CPU_IDLE"),
             "none" => check.found(Verdict::Ok, "no driver in /sys/devices/system/cpu/cpuidle"),
             _ => check.unknown("cannot read /sys/devices/system/cpu/cpuN/cpuidle"),
         };
@@ -183,7 +190,10 @@ fn devices(view: &View<'_>) -> Finding {
     let folder = "/sys/bus/pci/devices";
     let names = view.system.names(folder);
     if names.is_empty() {
-        return check.found(Verdict::Ok, format!("no devices in {folder}"));
+        return match view.system.has(folder) {
+            true => check.found(Verdict::Ok, format!("no devices in {folder}")),
+            false => view.absent(check, folder, "CONFIG_PCI"),
+        };
     }
     let path = |name: &str| format!("{folder}/{name}/power/control");
     let is_auto = |name: &String| view.read(&path(name)).as_deref() == Some("auto");
@@ -210,7 +220,7 @@ fn links(view: &View<'_>) -> Finding {
     };
     let path = "/sys/module/pcie_aspm/parameters/policy";
     match view.read(path) {
-        None => check.found(Verdict::Ok, format!("there is no {path}")),
+        None => view.absent_in(check, "/sys/module", path),
         Some(text) => {
             let policy = chosen(&text);
             check
@@ -236,7 +246,7 @@ fn usb(view: &View<'_>) -> Finding {
     };
     let path = "/sys/module/usbcore/parameters/autosuspend";
     match view.read(path) {
-        None => check.found(Verdict::Ok, format!("there is no {path}")),
+        None => view.absent_in(check, "/sys/module", path),
         Some(text) => check
             .judged(text.starts_with('-'), Verdict::Info, format!("{text} seconds in {path}"))
             .fix(format!("echo -1 > {path}"))

@@ -77,13 +77,21 @@ fn isolated(view: &View<'_>) -> Finding {
         return check.unknown(format!("cannot read {path}"));
     };
     let told = if isolated.is_empty() { "none".to_owned() } else { isolated.to_string() };
+    if isolated.has_all_of(&view.system.online()) {
+        return check
+            .found(
+                Verdict::Fail,
+                format!(
+                    "{told} in {path}: every processor, so that no one is \
+                left for other threads and interrupts"
+                ),
+            )
+            .fix("isolcpus with fewer processors on the kernel command line");
+    }
+    let words = format!("isolcpus=managed_irq,domain,{}", view.hot);
     check
         .judged(isolated.has_all_of(view.hot), Verdict::Fail, format!("{told} in {path}"))
-        .fix(format!(
-            "isolcpus=managed_irq,domain,{} on the kernel command line, or an isolated partition of \
-             cpuset",
-            view.hot
-        ))
+        .fix(view.kernel_words(&words))
         .undo("remove isolcpus from the kernel command line")
 }
 
@@ -167,6 +175,9 @@ fn cache(view: &View<'_>) -> Finding {
     let folder = "/sys/fs/resctrl";
     let text = view.read("/proc/cpuinfo").unwrap_or_default();
     let flags = text.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    if flags.is_empty() {
+        return check.unknown("/proc/cpuinfo cannot be read, or has no line flags");
+    }
     if !flags.split_whitespace().any(|flag| flag == "cat_l3") {
         return check.found(Verdict::Ok, "this processor does not report cat_l3 in /proc/cpuinfo");
     }
@@ -298,6 +309,12 @@ fn quota(view: &View<'_>) -> Finding {
                 .fix(format!("echo {none} > {path}"))
                 .undo(format!("echo '{text}' > {path}"));
         }
+    }
+    // Only the first group of a machine has no limit and no file.
+    let own = format!("{folder}{}", group.trim_end_matches('/'));
+    let is_first = group == "/" && view.system.has(&format!("{folder}/cgroup.controllers"));
+    if !is_first && !view.system.has(&format!("{own}/{file}")) {
+        return view.absent(check, &format!("{own}/{file}"), "CONFIG_CFS_BANDWIDTH");
     }
     check.found(Verdict::Ok, format!("no limit in {file} of {folder}{group} and the groups above"))
 }

@@ -123,6 +123,9 @@ fn fair_server(view: &View<'_>, tasks: &[Task]) -> Finding {
                      threads may run on the hot processors",
                     release.0, release.1
                 );
+                if let Some(why) = view.hidden_processes().filter(|_| can_run == 0) {
+                    return check.unknown(format!("{read}; {why}"));
+                }
                 return check.judged(can_run == 0, Verdict::Fail, read).fix(
                     "mount -t debugfs none /sys/kernel/debug; echo 0 > \
                      /sys/kernel/debug/sched/fair_server/cpuN/runtime for each hot processor N; or \
@@ -168,7 +171,10 @@ fn foreign_threads(view: &View<'_>, tasks: &[Task]) -> Finding {
         names(may.iter().copied())
     );
     if may.is_empty() {
-        return check.found(Verdict::Ok, "none in /proc/*/task/*/status");
+        return match view.hidden_processes() {
+            Some(why) => check.unknown(why),
+            None => check.found(Verdict::Ok, "none in /proc/*/task/*/status"),
+        };
     }
     let others = view.others();
     let command = match others.as_str() {
@@ -190,10 +196,13 @@ fn bound_threads(view: &View<'_>, tasks: &[Task]) -> Finding {
         why: "isolation keeps the scheduler away, and not those who ask for the processor",
         when: When::Now,
     };
-    let isolated = view
-        .read("/sys/devices/system/cpu/isolated")
-        .and_then(|text| CpuList::parse(&text))
-        .unwrap_or_default();
+    let path = "/sys/devices/system/cpu/isolated";
+    let Some(isolated) = view.read(path).and_then(|text| CpuList::parse(&text)) else {
+        return view.absent(check, path, "");
+    };
+    if let Some(why) = view.hidden_processes().filter(|_| !isolated.is_empty()) {
+        return check.unknown(why);
+    }
     if isolated.is_empty() {
         return check.found(Verdict::Ok, "no processor is isolated");
     }
@@ -269,10 +278,13 @@ fn preemption(view: &View<'_>) -> Finding {
     let version = view.read("/proc/version").unwrap_or_default();
     let model =
         ["PREEMPT_RT", "PREEMPT_DYNAMIC", "PREEMPT"].iter().find(|word| version.contains(**word));
-    let hertz = [100, 250, 300, 1_000]
-        .into_iter()
-        .find(|hertz| view.system.is_built_with(&format!("CONFIG_HZ_{hertz}")) == Some(true));
-    let tick = hertz.map_or("tick unknown".to_owned(), |hertz| format!("{hertz} ticks a second"));
+    let hertz = [100, 250, 300, 1_000].into_iter().find_map(|hertz| {
+        let (source, has) = view.system.configured(&format!("CONFIG_HZ_{hertz}"))?;
+        has.then(|| format!("{hertz} ticks a second in {source}"))
+    });
+    let tick = hertz.unwrap_or_else(|| {
+        "tick unknown: neither /proc/config.gz nor /boot/config-RELEASE can be read".to_owned()
+    });
     let model = model.unwrap_or(&"no preemption named");
     check.found(Verdict::Info, format!("{model} in /proc/version, {tick}"))
 }
@@ -290,7 +302,7 @@ fn watchdog_mask(view: &View<'_>) -> Finding {
         return check.found(Verdict::Ok, "the watchdog is off");
     }
     let Some(text) = view.read(path) else {
-        return check.found(Verdict::Ok, format!("this kernel has no {path}"));
+        return view.absent(check, path, "CONFIG_LOCKUP_DETECTOR");
     };
     let Some(mask) = CpuList::parse(&text) else {
         return check.unknown(format!("{path} has {text:?}, which is no list"));

@@ -6,6 +6,8 @@ use super::{Check, Finding, Verdict, View, When};
 struct Setting {
     check: Check,
     path: &'static str,
+    /// The option of the kernel without which there is no such file; empty if there always is.
+    option: &'static str,
     /// Whether a value is good.
     is_good: fn(&str) -> bool,
     /// The value to write.
@@ -13,6 +15,13 @@ struct Setting {
     /// What it is if it is not good.
     otherwise: Verdict,
 }
+
+/// The time of a second in which real-time threads may run.
+const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+/// What the mend of it risks, whether it is done or not.
+const RT_CAUTION: &str = "; caution: with -1 a real-time thread that never sleeps can hang the \
+    machine: keep a processor without such threads";
 
 fn number(text: &str) -> Option<i64> {
     text.parse().ok()
@@ -25,7 +34,8 @@ const SETTINGS: [Setting; 24] = [
         "share of time for real-time threads",
         "-1, or a real-time thread that sleeps",
         "a real-time thread that spins is stopped for the rest of each period",
-        "/proc/sys/kernel/sched_rt_runtime_us",
+        RT_RUNTIME,
+        "",
         |text| number(text) == Some(-1),
         "-1",
         Verdict::Warn,
@@ -36,6 +46,7 @@ const SETTINGS: [Setting; 24] = [
         "10 seconds or more",
         "a kernel thread runs on each processor in each interval",
         "/proc/sys/vm/stat_interval",
+        "CONFIG_SMP",
         |text| number(text).is_some_and(|seconds| seconds >= 10),
         "120",
         Verdict::Warn,
@@ -46,6 +57,7 @@ const SETTINGS: [Setting; 24] = [
         "0",
         "a busy processor runs the timers of others",
         "/proc/sys/kernel/timer_migration",
+        "CONFIG_NO_HZ_COMMON",
         |text| number(text) == Some(0),
         "0",
         Verdict::Warn,
@@ -56,6 +68,7 @@ const SETTINGS: [Setting; 24] = [
         "0, or a mask without the hot processors",
         "a timer and a thread of the highest class run on each processor every four seconds",
         "/proc/sys/kernel/watchdog",
+        "CONFIG_LOCKUP_DETECTOR",
         |text| number(text) == Some(0),
         "0",
         Verdict::Warn,
@@ -66,6 +79,7 @@ const SETTINGS: [Setting; 24] = [
         "0",
         "it interrupts each processor, and takes one of its counters",
         "/proc/sys/kernel/nmi_watchdog",
+        "CONFIG_HARDLOCKUP_DETECTOR",
         |text| number(text) == Some(0),
         "0",
         Verdict::Warn,
@@ -76,6 +90,7 @@ const SETTINGS: [Setting; 24] = [
         "never, with huge pages that programs ask for",
         "the kernel moves and clears pages of 2 MiB while a program runs",
         "/sys/kernel/mm/transparent_hugepage/enabled",
+        "CONFIG_TRANSPARENT_HUGEPAGE",
         |text| text == "never",
         "never",
         Verdict::Warn,
@@ -86,6 +101,7 @@ const SETTINGS: [Setting; 24] = [
         "never",
         "a page fault waits until memory has been moved together",
         "/sys/kernel/mm/transparent_hugepage/defrag",
+        "CONFIG_TRANSPARENT_HUGEPAGE",
         |text| text == "never",
         "never",
         Verdict::Warn,
@@ -96,6 +112,7 @@ const SETTINGS: [Setting; 24] = [
         "0",
         "a kernel thread moves pages of running programs",
         "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
+        "CONFIG_TRANSPARENT_HUGEPAGE",
         |text| number(text) == Some(0),
         "0",
         Verdict::Info,
@@ -106,6 +123,7 @@ const SETTINGS: [Setting; 24] = [
         "0",
         "the share of a thread depends on the terminal that started it",
         "/proc/sys/kernel/sched_autogroup_enabled",
+        "CONFIG_SCHED_AUTOGROUP",
         |text| number(text) == Some(0),
         "0",
         Verdict::Info,
@@ -116,6 +134,7 @@ const SETTINGS: [Setting; 24] = [
         "0",
         "the kernel unmaps pages to see who uses them: each is a page fault",
         "/proc/sys/kernel/numa_balancing",
+        "CONFIG_NUMA_BALANCING",
         |text| number(text) == Some(0),
         "0",
         Verdict::Fail,
@@ -126,6 +145,7 @@ const SETTINGS: [Setting; 24] = [
         "0",
         "a kernel thread reads all memory, and a store to a shared page is a page fault",
         "/sys/kernel/mm/ksm/run",
+        "CONFIG_KSM",
         |text| number(text) == Some(0),
         "0",
         Verdict::Warn,
@@ -136,6 +156,7 @@ const SETTINGS: [Setting; 24] = [
         "0",
         "a kernel thread moves pages, and processors flush their address caches",
         "/proc/sys/vm/compaction_proactiveness",
+        "CONFIG_COMPACTION",
         |text| number(text) == Some(0),
         "0",
         Verdict::Warn,
@@ -146,6 +167,7 @@ const SETTINGS: [Setting; 24] = [
         "10 or less",
         "a page that was moved out is read from the disk when it is used",
         "/proc/sys/vm/swappiness",
+        "CONFIG_SWAP",
         |text| number(text).is_some_and(|share| share <= 10),
         "10",
         Verdict::Info,
@@ -156,6 +178,7 @@ const SETTINGS: [Setting; 24] = [
         "15 seconds or more",
         "kernel threads wake up in each interval",
         "/proc/sys/vm/dirty_writeback_centisecs",
+        "",
         |text| number(text).is_some_and(|hundredths| hundredths == 0 || hundredths >= 1_500),
         "1500",
         Verdict::Info,
@@ -166,6 +189,7 @@ const SETTINGS: [Setting; 24] = [
         "0, or 600 seconds or more",
         "a kernel thread looks at all tasks in each interval",
         "/proc/sys/kernel/hung_task_timeout_secs",
+        "CONFIG_DETECT_HUNG_TASK",
         |text| number(text).is_some_and(|seconds| seconds == 0 || seconds >= 600),
         "600",
         Verdict::Info,
@@ -176,6 +200,7 @@ const SETTINGS: [Setting; 24] = [
         "0 if the program is known to have none",
         "a thread with such a lock sleeps",
         "/proc/sys/kernel/split_lock_mitigate",
+        "CONFIG_CPU_SUP_INTEL",
         |text| number(text) == Some(0),
         "0",
         Verdict::Info,
@@ -186,6 +211,7 @@ const SETTINGS: [Setting; 24] = [
         "50, unless the program polls by itself",
         "without it a packet waits for an interrupt and a wake-up",
         "/proc/sys/net/core/busy_poll",
+        "CONFIG_NET_RX_BUSY_POLL",
         |text| number(text).is_some_and(|micros| micros > 0),
         "50",
         Verdict::Info,
@@ -196,6 +222,7 @@ const SETTINGS: [Setting; 24] = [
         "50, unless the program polls by itself",
         "without it a packet waits for an interrupt and a wake-up",
         "/proc/sys/net/core/busy_read",
+        "CONFIG_NET_RX_BUSY_POLL",
         |text| number(text).is_some_and(|micros| micros > 0),
         "50",
         Verdict::Info,
@@ -206,6 +233,7 @@ const SETTINGS: [Setting; 24] = [
         "0",
         "each processor is interrupted in each interval",
         "/sys/devices/system/machinecheck/machinecheck0/check_interval",
+        "CONFIG_X86_MCE",
         |text| matches!(text, "0" | "0x0"),
         "0",
         Verdict::Info,
@@ -216,6 +244,7 @@ const SETTINGS: [Setting; 24] = [
         "0",
         "a kernel thread reads the page tables of running programs",
         "/sys/kernel/mm/lru_gen/enabled",
+        "CONFIG_LRU_GEN",
         |text| matches!(text, "0" | "0x0000"),
         "0x0000",
         Verdict::Info,
@@ -226,6 +255,7 @@ const SETTINGS: [Setting; 24] = [
         "3% or less",
         "much is written at once, and a program that writes more has to wait for it",
         "/proc/sys/vm/dirty_background_ratio",
+        "",
         |text| number(text).is_some_and(|share| share <= 3),
         "3",
         Verdict::Info,
@@ -236,6 +266,7 @@ const SETTINGS: [Setting; 24] = [
         "100%",
         "a processor that was idle begins at a low frequency",
         "/sys/devices/system/cpu/intel_pstate/min_perf_pct",
+        "CONFIG_X86_INTEL_PSTATE",
         |text| number(text) == Some(100),
         "100",
         Verdict::Info,
@@ -246,6 +277,7 @@ const SETTINGS: [Setting; 24] = [
         "0 while programs are compared",
         "each start of a program has other conflicts in caches and in the tables of branches",
         "/proc/sys/kernel/randomize_va_space",
+        "",
         |text| number(text) == Some(0),
         "0",
         Verdict::Info,
@@ -256,6 +288,7 @@ const SETTINGS: [Setting; 24] = [
         "1: ignored",
         "each processor is interrupted for an error that needs nothing",
         "/sys/devices/system/machinecheck/machinecheck0/ignore_ce",
+        "CONFIG_X86_MCE",
         |text| number(text) == Some(1),
         "1",
         Verdict::Info,
@@ -269,12 +302,13 @@ const fn now(
     good: &'static str,
     why: &'static str,
     path: &'static str,
+    option: &'static str,
     is_good: fn(&str) -> bool,
     value: &'static str,
     otherwise: Verdict,
 ) -> Setting {
     let check = Check { name, title, good, why, when: When::Now };
-    Setting { check, path, is_good, value, otherwise }
+    Setting { check, path, option, is_good, value, otherwise }
 }
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
@@ -284,18 +318,14 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
 impl Setting {
     fn find(&self, view: &View<'_>) -> Finding {
         let path = self.path;
-        let text = match view.system.read_or_error(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                // What a kernel does not have does not disturb anybody.
-                return self.check.found(Verdict::Ok, format!("this kernel has no {path}"));
-            }
-            Err(error) => return self.check.unknown(format!("cannot read {path}: {error}")),
+        let Some(text) = view.read(path).filter(|text| !text.is_empty()) else {
+            return view.absent(self.check, path, self.option);
         };
         let value = chosen(&text);
         let verdict = if (self.is_good)(value) { Verdict::Ok } else { self.otherwise };
+        let caution = if path == RT_RUNTIME { RT_CAUTION } else { "" };
         self.check
-            .found(verdict, format!("{value} in {path}"))
+            .found(verdict, format!("{value} in {path}{caution}"))
             .fix(format!("echo {} > {path}", self.value))
             .undo(format!("echo {value} > {path}"))
     }

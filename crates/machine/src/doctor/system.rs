@@ -1,10 +1,13 @@
 //! The files of a machine, below a root, and the few facts that are not in files.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io::{self, Read as _},
     path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
 };
 
+use flate2::read::GzDecoder;
 use nanotape_clock::{Clock, Source, cross_core};
 use nix::sys::resource::{Resource, getrlimit};
 
@@ -13,10 +16,15 @@ use super::{CardTexts, CpuList, network};
 /// A larger file is not one of the kernel's settings.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// The kernel's configuration, if it was built with it.
+const CONFIGURATION: &str = "/proc/config.gz";
+
 /// The files of a machine.
 #[derive(Clone, Debug)]
 pub struct System {
     root: PathBuf,
+    /// The kernel's configuration and where it was read.
+    configuration: Arc<OnceLock<Option<(String, String)>>>,
 }
 
 /// Facts that are not in files.
@@ -78,7 +86,7 @@ impl Default for System {
 impl System {
     /// The machine with its files below `root`.
     pub fn at(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self { root: root.to_owned(), configuration: Arc::default() }
     }
 
     /// The text of a file, such as `/proc/cmdline`, without space around it.
@@ -144,10 +152,28 @@ impl System {
         })
     }
 
-    /// Whether the kernel was built with an option; `None` if its configuration is not to be read.
-    pub(super) fn is_built_with(&self, option: &str) -> Option<bool> {
+    /// Whether the kernel was built with an option, or has it as a module, and the file that shows
+    /// it; `None` if its configuration cannot be read.
+    pub(super) fn configured(&self, option: &str) -> Option<(&str, bool)> {
+        let (source, text) =
+            self.configuration.get_or_init(|| self.read_configuration()).as_ref()?;
+        let value = |line: &str| line.strip_prefix(option)?.strip_prefix('=').map(str::to_owned);
+        let has = text.lines().any(|line| value(line).is_some_and(|value| value != "n"));
+        Some((source, has))
+    }
+
+    fn read_configuration(&self) -> Option<(String, String)> {
+        let path = self.root.join(CONFIGURATION.trim_start_matches('/'));
+        let unpacked = |file: File| {
+            let mut text = String::new();
+            let read = GzDecoder::new(file).take(MOST_BYTES).read_to_string(&mut text);
+            read.is_ok().then_some(text)
+        };
+        if let Some(text) = File::open(path).ok().and_then(unpacked) {
+            return Some((CONFIGURATION.to_owned(), text));
+        }
         let release = self.read("/proc/sys/kernel/osrelease").unwrap_or_default();
-        let text = self.read(&format!("/boot/config-{release}"))?;
-        Some(text.lines().any(|line| line == format!("{option}=y")))
+        let paths = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
+        paths.into_iter().find_map(|path| self.read(&path).map(|text| (path, text)))
     }
 }

@@ -70,7 +70,13 @@ fn tracing(view: &View<'_>) -> Finding {
         .into_iter()
         .find(|path| view.system.has(&format!("{path}/events")));
     let Some(folder) = folder else {
-        return check.found(Verdict::Ok, "no tracefs is mounted");
+        return match view.system.configured("CONFIG_TRACING") {
+            Some((_, false)) => view.absent(check, "/sys/kernel/tracing/events", "CONFIG_TRACING"),
+            _ => check.unknown(
+                "no tracefs at /sys/kernel/tracing or /sys/kernel/debug/tracing: events that are on \
+                 cannot be seen",
+            ),
+        };
     };
     let instances = view.system.names(&format!("{folder}/instances"));
     let enabled = view.read(&format!("{folder}/events/enable"));
@@ -109,6 +115,9 @@ fn audit(view: &View<'_>) -> Finding {
         view.system.names("/proc").iter().any(|process| {
             view.read(&format!("/proc/{process}/comm")).as_deref() == Some("auditd")
         });
+    if let Some(why) = view.hidden_processes().filter(|_| !is_running) {
+        return check.unknown(why);
+    }
     check
         .judged(
             !is_running,
@@ -127,8 +136,12 @@ fn lockdown(view: &View<'_>) -> Finding {
         why: "the files of debugfs, such as those of the fair server, cannot be written then",
         when: When::Firmware,
     };
-    match view.read("/sys/kernel/security/lockdown") {
-        None => check.found(Verdict::Ok, "there is no /sys/kernel/security/lockdown"),
+    let path = "/sys/kernel/security/lockdown";
+    match view.read(path) {
+        None if view.system.has("/sys/kernel/security/lsm") => {
+            check.found(Verdict::Ok, format!("there is no {path}"))
+        }
+        None => view.absent(check, path, "CONFIG_SECURITY_LOCKDOWN_LSM"),
         Some(text) => check
             .judged(
                 chosen(&text) == "none",

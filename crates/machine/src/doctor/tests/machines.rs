@@ -14,6 +14,7 @@ pub(super) const GOOD: &[(&str, &str)] = &[
     ("proc/self/cgroup", "0::/user.slice\n"),
     ("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=5\n"),
     ("proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n"),
+    ("proc/2/comm", "kthreadd\n"),
     ("proc/77/comm", "chronyd\n"),
     (
         "proc/77/task/77/stat",
@@ -30,6 +31,9 @@ pub(super) const GOOD: &[(&str, &str)] = &[
     ("proc/sys/kernel/numa_balancing", "0\n"),
     ("proc/sys/kernel/hung_task_timeout_secs", "600\n"),
     ("proc/sys/kernel/split_lock_mitigate", "0\n"),
+    ("proc/sys/kernel/osrelease", "6.12.3\n"),
+    ("boot/config-6.12.3", "CONFIG_HZ_250=y\nCONFIG_SMP=y\nCONFIG_KSM=y\n"),
+    ("proc/sys/net/core/dev_weight", "64\n"),
     ("proc/sys/net/core/busy_poll", "50\n"),
     ("proc/sys/net/core/busy_read", "50\n"),
     ("proc/sys/vm/stat_interval", "10\n"),
@@ -75,12 +79,17 @@ pub(super) const GOOD: &[(&str, &str)] = &[
     ("sys/class/net/eth0/threaded", "0\n"),
     ("sys/class/net/eth0/queues/rx-0/rps_cpus", "00000000,00000003\n"),
     ("sys/class/net/eth0/statistics/rx_missed_errors", "0\n"),
+    ("sys/fs/cgroup/user.slice/cpu.max", "max 100000\n"),
     ("sys/fs/resctrl/schemata", "L3:0=7f0\n"),
     ("sys/fs/resctrl/hot/cpus_list", "2-3\n"),
     ("sys/fs/resctrl/hot/mode", "exclusive\n"),
     ("sys/bus/pci/devices/0000:01:00.0/power/control", "on\n"),
     ("sys/module/pcie_aspm/parameters/policy", "default [performance] powersave\n"),
     ("sys/module/usbcore/parameters/autosuspend", "-1\n"),
+    ("sys/bus/virtio/drivers/.keep", ""),
+    ("sys/kernel/tracing/events/enable", "0\n"),
+    ("sys/kernel/tracing/current_tracer", "nop\n"),
+    ("sys/kernel/security/lsm", "capability\n"),
     ("etc/tuned/active_profile", "network-latency\n"),
 ];
 
@@ -89,6 +98,7 @@ pub(super) type Bad = (&'static str, &'static [(&'static str, &'static str)], Ve
 pub(super) const BAD: &[Bad] = &[
     ("stolen", &[("proc/stat", "cpu  1 1 1 1 1 1 1 93 0 0\n")], Verdict::Warn),
     ("isolated", &[("sys/devices/system/cpu/isolated", "\n")], Verdict::Fail),
+    ("isolated", &[("sys/devices/system/cpu/isolated", "0-3\n")], Verdict::Fail),
     (
         "smt",
         &[("sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "0,2\n")],
@@ -167,6 +177,11 @@ pub(super) const BAD: &[Bad] = &[
         Verdict::Warn,
     ),
     ("half-settings", &[("proc/cmdline", "isolcpus=2-3\n")], Verdict::Warn),
+    (
+        "half-settings",
+        &[("proc/cmdline", "isolcpus=managed_irq,domain,0-3 nohz_full=2-3\n")],
+        Verdict::Warn,
+    ),
     ("quiet-words", &[("proc/cmdline", "skew_tick=1\n")], Verdict::Warn),
     ("iommu", &[("sys/kernel/iommu_groups/0/type", "DMA-FQ\n")], Verdict::Info),
     ("rt-throttle", &[("proc/sys/kernel/sched_rt_runtime_us", "950000\n")], Verdict::Warn),
