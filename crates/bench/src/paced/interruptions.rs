@@ -31,8 +31,8 @@ pub(super) struct Interruptions {
     mark_ticks: u64,
     found: Vec<(Gap, Option<usize>, Cause)>,
     not_kept: u64,
-    /// The longest one since the last question.
-    pending: Option<(usize, u64)>,
+    /// The first one since the last question.
+    asked: usize,
 }
 
 impl Interruptions {
@@ -52,7 +52,7 @@ impl Interruptions {
             mark_ticks: ticks(MARK_NS),
             found,
             not_kept: 0,
-            pending: None,
+            asked: 0,
         }
     }
 
@@ -76,7 +76,8 @@ impl Interruptions {
     /// whether it took some.
     #[inline(always)]
     pub(super) fn settle(&mut self, now: Stamp) -> bool {
-        if self.pending.is_none() && now.ticks().wrapping_sub(self.marked.ticks()) < self.mark_ticks
+        if self.asked == self.found.len()
+            && now.ticks().wrapping_sub(self.marked.ticks()) < self.mark_ticks
         {
             return false;
         }
@@ -87,10 +88,23 @@ impl Interruptions {
     #[cold]
     #[inline(never)]
     fn ask(&mut self) {
-        match self.pending.take().and_then(|(index, _)| self.found.get_mut(index)) {
-            Some((gap, _, cause)) => *cause = self.attributor.attribute(gap).cause,
+        let pending = self.found.get_mut(self.asked..).unwrap_or(&mut []);
+        let ticks = |gap: &Gap| gap.to.ticks().saturating_sub(gap.from.ticks());
+        let is_long = |gap: &Gap| ticks(gap) > self.message_ticks;
+        let long = || pending.iter().map(|(gap, ..)| gap).filter(|gap| is_long(gap));
+        let sum: u64 = long().map(ticks).sum();
+        match long().next().copied() {
             None => self.attributor.mark(),
+            // The accounts cover all of them. None stays without an answer.
+            Some(Gap { from, .. }) => {
+                let to = Stamp::from_ticks(from.ticks().saturating_add(sum));
+                let all = self.attributor.attribute(&Gap { from, to });
+                for (gap, _, cause) in pending.iter_mut().filter(|(gap, ..)| is_long(gap)) {
+                    *cause = all.cause_of_part(gap.nanos(&self.clock));
+                }
+            }
         }
+        self.asked = self.found.len();
         self.marked = self.clock.stamp();
     }
 
@@ -100,10 +114,6 @@ impl Interruptions {
         if self.found.len() == MOST {
             self.not_kept += 1;
             return;
-        }
-        let length = gap.to.ticks() - gap.from.ticks();
-        if self.pending.is_none_or(|(_, longest)| longest < length) {
-            self.pending = Some((self.found.len(), length));
         }
         self.found.push((gap, message, Cause::NotAttributed));
     }
@@ -119,5 +129,33 @@ impl Interruptions {
             cause: cause.kind(),
         });
         (found.collect(), self.not_kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_long_interruption_is_too_short_to_attribute() {
+        let clock = Clock::calibrate();
+        let mut interruptions = Interruptions::open(&clock);
+        let per_us = (clock.rate().ticks_per_second / 1e6) as u64;
+        let begin = clock.stamp().ticks();
+        let gap = |from_us: u64, length_us: u64| {
+            let at = |us: u64| Stamp::from_ticks(begin + us * per_us);
+            (at(from_us), at(from_us + length_us))
+        };
+        // Three before the thread has time for a question: the longest one is not the only one.
+        for (from, to) in [gap(0, 1_550), gap(2_000, 5_000), gap(8_000, 10)] {
+            interruptions.processed(0, from, to);
+        }
+        let (from, to) = gap(9_000, 1);
+        interruptions.waited(from, to);
+        interruptions.settle(Stamp::from_ticks(begin + 10_000 * per_us));
+        let (found, not_kept) = interruptions.finish(Stamp::from_ticks(begin));
+        let too_short = Cause::NotAttributed.kind();
+        let causes: Vec<bool> = found.iter().map(|one| one.cause == too_short).collect();
+        assert_eq!((causes, not_kept), (vec![false, false, false, true], 0), "{found:?}");
     }
 }

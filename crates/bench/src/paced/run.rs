@@ -5,7 +5,9 @@ use std::thread;
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::{DaySource, handle_message};
-use nanotape_lab::{Pin, Placement, PlacementRequest, queue::Replay};
+use nanotape_lab::{
+    NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise, queue::Replay,
+};
 use nanotape_market::{
     Damage, EventHandler, EventSource, MarketEvent, MarketSnapshot, Origin, Position, SessionChange,
 };
@@ -57,11 +59,16 @@ pub struct Paced<'a> {
 
 impl Paced<'_> {
     /// Reads the day up to the end of the excerpt, whose messages are due by `schedule`, on a
-    /// thread of its own. Times are in nanoseconds since the first message was due.
+    /// thread of its own. Times are in nanoseconds since the first message was due. The noise is
+    /// that of the processor of that thread meanwhile.
     ///
     /// # Errors
     /// The plant cannot be opened, or did not get all messages of the excerpt.
-    pub fn replay(&self, source: &mut DaySource, schedule: &Schedule) -> anyhow::Result<Replay> {
+    pub fn replay(
+        &self,
+        source: &mut DaySource,
+        schedule: &Schedule,
+    ) -> anyhow::Result<(Replay, Noise)> {
         let cannot = |what| move |error| failed(Error::system(what)(error));
         let folder = Folder::new("queue").map_err(cannot("make a folder for a ring"))?;
         let mut config = self.config.clone();
@@ -71,8 +78,10 @@ impl Paced<'_> {
                 let pin = self.cpu.map_or(Pin::Last, Pin::To);
                 let request =
                     PlacementRequest { pin, real_time_priority: None, lock_memory: false };
-                let _placement = Placement::apply(&request);
-                self.replay_here(&config, source, schedule)
+                let placement = Placement::apply(&request);
+                let watch = NoiseWatch::start(self.clock, placement.cpu());
+                let replay = self.replay_here(&config, source, schedule)?;
+                Ok((replay, watch.stop()))
             };
             let thread = thread::Builder::new().spawn_scoped(scope, body);
             let ended = thread.map_err(cannot("start a thread"))?.join();
@@ -162,10 +171,12 @@ impl Timed<'_> {
         let pieces = self.excerpt.pieces().get(first..).unwrap_or(&[]);
         let first_ns = pieces.first().map_or(0, |piece| piece.arrival_ns);
         let ticks_per_ns = self.clock.rate().ticks_per_second / 1e9;
-        let base = self.clock.stamp().ticks() + (LEAD_NS * ticks_per_ns) as u64;
-        let until_base = Stamp::from_ticks(base);
-        self.interruptions.settle(until_base);
-        let mut now = self.wait(self.clock.stamp(), until_base);
+        // The question comes first: one that is interrupted would make all messages late, which
+        // nothing that is seen later explains.
+        self.interruptions.settle(self.clock.stamp());
+        let begin = self.clock.stamp();
+        let base = begin.ticks() + (LEAD_NS * ticks_per_ns) as u64;
+        let mut now = self.wait(begin, Stamp::from_ticks(base));
         for piece in pieces {
             let index = self.ends.len();
             if index > first && !piece.follows {

@@ -148,6 +148,15 @@ fn judge(
     noise
 }
 
+impl Noise {
+    /// The sentences about the shares of the pinned processor.
+    pub fn taken_by_others(&self) -> impl Iterator<Item = &str> {
+        let others = ["the hypervisor took ", "other processes used "];
+        let sentences = self.sentences.iter().map(String::as_str);
+        sentences.filter(move |line| others.iter().any(|begin| line.starts_with(begin)))
+    }
+}
+
 fn judge_shares(noise: &mut Noise, run: &Run, ticks: Ticks, own: Result<Own, &'static str>) {
     let tick_error = TICKS_OF_ERROR * run.nanos_per_tick;
     let stolen = ticks.stolen as f64 * run.nanos_per_tick;

@@ -80,7 +80,7 @@ pub struct Validation {
     pub all: Comparison,
     /// For each cause of interruptions: their count, and their time in nanoseconds.
     pub causes: BTreeMap<&'static str, (u64, u64)>,
-    /// Interruptions that were not kept: messages after them may count as quiet.
+    /// Interruptions that were not kept: no message after them counts as quiet.
     pub not_kept: u64,
 }
 
@@ -100,6 +100,7 @@ impl Validation {
         let mut causes: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
         for (round, replay) in replays.iter().enumerate() {
             let mut replay = replay.clone();
+            replay.add_unexplained();
             replay.leave_out_long_messages(|index| times.own_ns(index));
             let seed = seed.wrapping_add(round as u64);
             let predict = |model| times.predict(model, &replay.due_ns, &[], seed);

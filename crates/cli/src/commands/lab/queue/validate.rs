@@ -11,7 +11,8 @@ use nanotape_bench::paced::{ArrivalClock, Excerpt, Paced, Schedule};
 use nanotape_clock::Clock;
 use nanotape_console::{records::RecordFormat, values::count};
 use nanotape_lab::{
-    Pin, Placement, PlacementRequest,
+    NoiseWatch, Pin, Placement, PlacementRequest,
+    environment::Noise,
     queue::{Bursts, Replay, ServiceTimes, Validation, validation::Case},
     record::RunContext,
 };
@@ -225,12 +226,14 @@ impl QueueCommand {
         if let (Some(cpu), [refused, ..]) = (cpu, placement.refused()) {
             bail!("--cpu {cpu}: {refused}");
         }
-        let context = RunContext::capture(&placement);
+        let mut context = RunContext::capture(&placement);
         placement.release();
         let clock: Clock = context.clock;
         let seed = self.receiver.seed();
         let paced = Paced { config, excerpt, cpu, clock };
         let progress = Progress::with_steps("replays", u64::from(rounds) * 3);
+        let watch = NoiseWatch::start(clock, None);
+        let mut noises = Vec::new();
         let mut replays: [Vec<Replay>; 3] = Default::default();
         for turn in 0..rounds as usize * 3 {
             // Each round begins with another schedule.
@@ -241,10 +244,13 @@ impl QueueCommand {
                 _ => Schedule::Recorded { speed },
             };
             let mut source = self.source()?;
-            replays[which].push(paced.replay(&mut source, &schedule)?);
+            let (replay, noise) = paced.replay(&mut source, &schedule)?;
+            replays[which].push(replay);
+            noises.push(noise);
             progress.set(turn as u64 + 1);
         }
         drop(progress);
+        context.noise = noise_of(watch.stop(), &noises);
         let [busy, idle, recorded] = replays;
         let letters: Vec<u8> = arrivals.iter().map(|(_, letter)| *letter).collect();
         let times = ServiceTimes::of(&letters, &busy, &idle);
@@ -256,6 +262,21 @@ impl QueueCommand {
         }
         Ok(Validated { parts, speed, context })
     }
+}
+
+/// The noise of the whole run, with the shares of the processor that others took in the worst
+/// replay.
+fn noise_of(mut whole: Noise, replays: &[Noise]) -> Noise {
+    let taken = |noise: &Noise| noise.foreign.unwrap_or(0.0) + noise.stolen.unwrap_or(0.0);
+    let worst = replays.iter().max_by(|one, other| taken(one).total_cmp(&taken(other)));
+    if let Some(worst) = worst {
+        (whole.stolen, whole.foreign) = (worst.stolen, worst.foreign);
+        whole
+            .sentences
+            .extend(worst.taken_by_others().map(|line| format!("in one replay, {line}")));
+        whole.unknown.clone_from(&worst.unknown);
+    }
+    whole
 }
 
 impl Window {

@@ -22,6 +22,9 @@ impl Validated {
             "\npredicted against measured: a plant on {}, {speed}\n",
             environment.scheduling
         );
+        for line in &self.context.noise.sentences {
+            let _ = writeln!(text, "note: {line}");
+        }
         self.parts.iter().for_each(|part| Self::part(&mut text, part));
         text
     }
