@@ -72,6 +72,7 @@ impl DaySource {
         if self.groups().is_empty() || self.is_capture()? {
             return Ok(());
         }
+        self.require_bytes()?;
         Err(SourceError::NotACapture { name: self.name().to_owned() })
     }
 

@@ -22,6 +22,7 @@ mod stream;
 mod zstandard;
 
 use std::{
+    fmt,
     fs::File,
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
@@ -54,11 +55,23 @@ pub struct DaySource {
     groups: Vec<Group>,
 }
 
-#[derive(Debug)]
 enum Kind {
     File(FileBlocks),
     Stream(StreamBlocks),
     Memory { bytes: Arc<Vec<u8>>, used: usize },
+}
+
+/// Omits the bytes.
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(blocks) => blocks.fmt(f),
+            Self::Stream(blocks) => blocks.fmt(f),
+            Self::Memory { bytes, used } => {
+                f.debug_struct("Memory").field("bytes", &bytes.len()).field("used", used).finish()
+            }
+        }
+    }
 }
 
 /// Contiguous bytes of the day.
@@ -147,6 +160,20 @@ pub enum SourceError {
         compressed_offset: u64,
         /// Decompressed bytes that were delivered.
         delivered_bytes: u64,
+    },
+    /// The compressed stream needs a dictionary, or more memory than a hostile file may get.
+    #[error(
+        "{name}: the {compression} stream needs {what} (compressed offset {compressed_offset})"
+    )]
+    CompressionNeeds {
+        /// The input.
+        name: String,
+        /// How it is compressed.
+        compression: Compression,
+        /// Where the part begins that needs it.
+        compressed_offset: u64,
+        /// What it needs, and what to do.
+        what: &'static str,
     },
     /// The compressed stream contradicts itself; everything that decompresses before was delivered.
     #[error(
@@ -273,6 +300,14 @@ impl DaySource {
                 return Ok(block.bytes.starts_with(first));
             }
         }
+    }
+
+    /// Fails with the reason if the source failed before it delivered anything: then its kind
+    /// cannot be told. Call it after [`starts_with`](Self::starts_with).
+    pub fn require_bytes(&mut self) -> Result<(), SourceError> {
+        let block = self.peek(1)?;
+        let fault = if block.bytes.is_empty() && block.is_last { self.fault() } else { None };
+        fault.map_or(Ok(()), Err)
     }
 
     /// The first block, which [`next_block`](Self::next_block) returns again. A later call waits

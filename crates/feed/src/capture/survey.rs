@@ -158,6 +158,7 @@ impl CaptureSurvey {
         mut progress: impl FnMut(&DaySource),
     ) -> Result<Self, SourceError> {
         if !source.is_capture()? {
+            source.require_bytes()?;
             return Err(SourceError::NotACapture { name: source.name().to_owned() });
         }
         let mut surveyor = Surveyor { groups: source.groups().to_vec(), ..Surveyor::default() };

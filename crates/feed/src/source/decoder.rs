@@ -16,6 +16,8 @@ pub(super) enum Fault {
     Cut { offset: u64 },
     /// The compressed data are invalid; found at this offset of the stored bytes.
     Damaged { offset: u64, source: io::Error },
+    /// The data from this offset of the stored bytes on need something that is not there.
+    Unmet { offset: u64, what: &'static str },
 }
 
 impl From<io::Error> for Fault {
@@ -54,6 +56,9 @@ impl Fault {
                 compressed_offset,
                 delivered_bytes,
             },
+            Self::Unmet { offset: compressed_offset, what } => {
+                super::SourceError::CompressionNeeds { name, compression, compressed_offset, what }
+            }
             Self::Damaged { offset: compressed_offset, source } => {
                 super::SourceError::CompressionDamaged {
                     name,

@@ -11,6 +11,8 @@
 //! Bounds: `MAX_UNUSED_BYTES + BLOCK_BYTES` and a cache line; more only while a reader looks for
 //! the first record, or if it leaves more unused than it may.
 
+use std::fmt;
+
 use nanotape_shm::MappableFile;
 
 use super::{Block, MAX_UNUSED_BYTES, Progress, SourceError};
@@ -21,7 +23,6 @@ const BLOCK_BYTES: usize = 512 << 10;
 /// The kernel copies faster to the beginning of a cache line.
 const LINE_BYTES: usize = 64;
 
-#[derive(Debug)]
 pub(super) struct FileBlocks {
     file: MappableFile,
     buffer: Vec<u8>,
@@ -32,6 +33,16 @@ pub(super) struct FileBlocks {
     offset: u64,
     /// Whether the current block is returned once more.
     is_peeked: bool,
+}
+
+/// Omits the buffer.
+impl fmt::Debug for FileBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileBlocks")
+            .field("file", &self.file)
+            .field("offset", &self.offset)
+            .finish_non_exhaustive()
+    }
 }
 
 impl FileBlocks {

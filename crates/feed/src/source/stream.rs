@@ -13,6 +13,7 @@
 //! disconnects.
 
 use std::{
+    fmt,
     io::{self, Read},
     panic,
     sync::{
@@ -35,7 +36,6 @@ pub(super) const BLOCK_BYTES: usize = 1 << 20;
 /// Blocks that may wait for the reader.
 pub(super) const BLOCKS_AHEAD: usize = 6;
 
-#[derive(Debug)]
 pub(super) struct StreamBlocks {
     full: Receiver<Delivery>,
     empty: Sender<Vec<u8>>,
@@ -55,7 +55,18 @@ pub(super) struct StreamBlocks {
     patience: Option<Duration>,
 }
 
-#[derive(Debug)]
+/// Omits the buffers.
+impl fmt::Debug for StreamBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamBlocks")
+            .field("offset", &self.offset)
+            .field("ended", &self.ended)
+            .field("fault", &self.fault)
+            .field("total_bytes", &self.total_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
 enum Delivery {
     /// A buffer with data from `MAX_UNUSED_BYTES` to its end.
     Data {

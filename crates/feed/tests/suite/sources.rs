@@ -161,3 +161,78 @@ fn what_cannot_be_opened_is_named() {
     let directory = DaySource::open(std::env::temp_dir().as_path()).unwrap_err().to_string();
     assert!(directory.ends_with("is a directory, expected a day file"), "{directory}");
 }
+
+/// A frame of zstd with this header after the magic number, and one block that is not compressed.
+fn frame(header: &[u8], content: &[u8]) -> Vec<u8> {
+    let block = ((content.len() as u32) << 3 | 1).to_le_bytes();
+    [&[0x28, 0xb5, 0x2f, 0xfd], header, &block[..3], content].concat()
+}
+
+/// The descriptor of a window of 2^bits bytes.
+fn window(bits: u8) -> u8 {
+    (bits - 10) << 3
+}
+
+#[test]
+fn a_window_of_256_mib_is_read() {
+    let all = messages(20);
+    let (seen, summary) = read_file("window.zst", &frame(&[0, window(28)], &framed(&all)));
+    assert!(seen.bodies() == all && summary.fault.is_none(), "{:?}", summary.fault);
+}
+
+#[test]
+fn a_frame_that_needs_a_dictionary_or_more_memory_says_so() {
+    let content = framed(&messages(20));
+    let single_segment = [0xe0, 1, 0, 0, 0, 0, 1, 0, 0];
+    for (header, needs) in [
+        (&[1, window(20), 7][..], "a dictionary, which this program does not take"),
+        (&[3, window(20), 0, 0, 0, 7], "a dictionary, which this program does not take"),
+        (&[0x21, 7, 200], "a dictionary, which this program does not take"),
+        (&[0, window(28) + 1], "a window of more than 256 MiB"),
+        (&[0, window(31)], "a window of more than 256 MiB"),
+        (&single_segment, "a window of more than 256 MiB"),
+    ] {
+        // Also after a frame that is read.
+        for before in [&[][..], &zstd::encode_all(&content[..], 1).unwrap()] {
+            let bytes = [before, &frame(header, &content)].concat();
+            let (seen, summary) = read_file("needs.zst", &bytes);
+            assert_eq!(seen.messages.len(), if before.is_empty() { 0 } else { 20 });
+            let fault = summary.fault.expect(needs).to_string();
+            assert!(fault.contains(&format!("the zstd stream needs {needs}")), "{fault}");
+            assert!(fault.contains(&format!("offset {}", before.len())), "{fault}");
+        }
+    }
+}
+
+/// Nothing of the input can be read, so its kind is unknown: the error is the fault.
+#[test]
+fn an_input_whose_first_block_is_damaged_is_not_of_another_kind() {
+    let mut damaged = zstd::encode_all(&framed(&messages(2_000))[..], 1).unwrap();
+    damaged[12..60].fill(0);
+    let dictionary = frame(&[1, window(20), 7], b"DBN");
+    for (bytes, expected) in
+        [(damaged, "is damaged at or before"), (dictionary, "needs a dictionary")]
+    {
+        let mut source = DaySource::stream("pipe".into(), io::Cursor::new(bytes), None).unwrap();
+        assert!(!source.starts_with(b"DBN").unwrap());
+        let group = "239.1.1.1:5001".parse().unwrap();
+        source.choose_groups(&[group]);
+        let error = source.check_groups().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_source_is_printed_without_its_bytes() {
+    let bytes = framed(&messages(200_000));
+    let scratch = Scratch::new("printed");
+    fs::write(scratch.path(), &bytes).unwrap();
+    let pipe = DaySource::stream("pipe".into(), io::Cursor::new(bytes.clone()), None).unwrap();
+    for mut source in
+        [DaySource::open(scratch.path()).unwrap(), pipe, DaySource::memory("memory", bytes)]
+    {
+        source.next_block(0).unwrap();
+        let printed = format!("{source:?}");
+        assert!(printed.len() < 1_000 && printed.contains(source.name()), "{}", printed.len());
+    }
+}
