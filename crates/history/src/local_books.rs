@@ -49,10 +49,15 @@ impl LocalBooks {
         self.is_whole = is_whole;
     }
 
-    /// Enters an order of a snapshot.
-    pub(crate) fn enter(&mut self, stock_locate: StockLocate, order: &SnapshotOrder) {
+    /// Enters an order of a snapshot; returns why the book refuses it, if it does.
+    pub(crate) fn enter(
+        &mut self,
+        stock_locate: StockLocate,
+        order: &SnapshotOrder,
+    ) -> Option<Anomaly> {
         let SnapshotOrder { reference, side, price, shares } = *order;
-        let _ = self.books.apply(BookEvent::Add { stock_locate, reference, side, shares, price });
+        let added = BookEvent::Add { stock_locate, reference, side, shares, price };
+        self.books.apply(added).anomaly
     }
 
     /// The book of a stock: inside, depth, levels.
@@ -95,7 +100,7 @@ impl LocalBooks {
             (StockLocate::new(locate), OrderReferenceNumber::new(record.order_id));
         let shares = Shares::new(record.size);
         let event = match record.action() {
-            Ok(Action::Add) => {
+            Ok(action @ (Action::Add | Action::Modify)) => {
                 let side = match record.side as u8 {
                     b'B' => Side::Buy,
                     b'A' => Side::Sell,
@@ -104,6 +109,11 @@ impl LocalBooks {
                 // A plant publishes prices in units of 1/10,000.
                 let Ok(price) = u32::try_from(record.price / PRICE_UNITS) else { return };
                 let price = Price4::new(price);
+                if action == Action::Modify {
+                    // In a DBN file of another publisher.
+                    let _ = self.books.modify(stock_locate, reference, side, shares, price);
+                    return;
+                }
                 BookEvent::Add { stock_locate, reference, side, shares, price }
             }
             Ok(Action::Cancel) => BookEvent::Cancel { stock_locate, reference, shares },

@@ -82,9 +82,8 @@ fn check(journal: &Path, listed: &Listed, oldest: u64) -> Result<(), HistoryFind
         error => finding(0, error.to_string()),
     };
     let file = SnapshotFile::open(&listed.path).map_err(of_error)?;
-    for entry in file.stocks() {
-        file.orders_of(entry).map_err(of_error)?;
-    }
+    // The orders of each stock, and that no reference is in two of them.
+    file.state().map_err(of_error)?;
     if listed.sequence < oldest {
         let what = format!(
             "record {} is no longer in the journal, which begins with {oldest}; remove the file",

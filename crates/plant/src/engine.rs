@@ -218,22 +218,29 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         self.directory.learn(event);
         match event.book_event() {
             Some(book_event) => Some(self.books.apply_watched(book_event, watcher)),
-            None if matches!(event.what, What::UnknownSide) => Some(self.refuse(event.instrument)),
-            None if F::CLEARS_OR_MODIFIES => self.clear_or_modify(event),
+            None if matches!(event.what, What::UnknownSide) => {
+                Some(self.refuse(event.stock_locate))
+            }
+            None if F::CLEARS_OR_MODIFIES => self.clear_or_modify(event, watcher),
             None => None,
         }
     }
 
-    /// Applies an event that no message of ITCH makes; the observer gets the outcome, and no single
-    /// orders.
+    /// Applies an event that no message of ITCH makes. Of a clear the observer gets the outcome, and
+    /// no single orders.
     #[cold]
     #[inline(never)]
-    fn clear_or_modify(&mut self, event: &MarketEvent) -> Option<Outcome> {
-        let stock_locate = event.instrument;
+    fn clear_or_modify(
+        &mut self,
+        event: &MarketEvent,
+        watcher: impl OrderWatcher,
+    ) -> Option<Outcome> {
+        let stock_locate = event.stock_locate;
         match event.what {
             What::BookCleared => Some(self.books.clear(stock_locate)),
             What::OrderModified(Modified { reference, side, shares, price }) => {
-                Some(self.books.modify(stock_locate, reference, side, shares, price))
+                let books = &mut self.books;
+                Some(books.modify_watched(stock_locate, reference, side, shares, price, watcher))
             }
             _ => None,
         }
@@ -288,12 +295,12 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     }
 
     #[inline(always)]
-    fn prefetch_instrument(&mut self, instrument: StockLocate) {
-        self.engine.books.prefetch_stock(instrument);
+    fn prefetch_stock(&mut self, stock_locate: StockLocate) {
+        self.engine.books.prefetch_stock(stock_locate);
     }
 
-    fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
-        self.engine.directory.name(instrument, symbol);
+    fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
+        self.engine.directory.name(stock_locate, symbol);
     }
 
     #[inline(always)]
@@ -340,8 +347,8 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
         self.engine.observed(at, event, self.observer, origin, Some(&mut self.damage))
     }
 
-    fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
-        self.engine.directory.name(instrument, symbol);
+    fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
+        self.engine.directory.name(stock_locate, symbol);
     }
 
     #[inline(always)]
@@ -372,8 +379,8 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     }
 
     #[inline(always)]
-    fn prefetch_instrument(&mut self, instrument: StockLocate) {
-        self.engine.books.prefetch_stock(instrument);
+    fn prefetch_stock(&mut self, stock_locate: StockLocate) {
+        self.engine.books.prefetch_stock(stock_locate);
     }
 
     #[inline(always)]

@@ -26,7 +26,7 @@ mod waiting;
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use dbn::Action;
-use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
+use nanotape_book::{Anomaly, Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_market::{Damage, MarketEvent, Position, SessionChange, What};
 use nanotape_ring::{Publish, PublishError};
@@ -94,6 +94,8 @@ pub struct Publisher<W> {
     ts_recv: u64,
     /// Why the records of all stocks are flagged, if they are.
     unreliable: Option<Unreliable>,
+    /// Stocks with an order in the last snapshot that no book can have.
+    refused_stocks: Vec<(StockLocate, Anomaly)>,
     /// Whether `ts_recv` comes from the source, and not from the clock.
     has_receive_times: bool,
     /// The last synchronisation with the kernel's clock. Not a time, since times might stand still.
@@ -161,6 +163,7 @@ impl<W: Publish> Publisher<W> {
             midnight_ns: parts.midnight_ns,
             ts_recv: 0,
             unreliable: None,
+            refused_stocks: Vec::new(),
             has_receive_times: false,
             anchored,
             counts: Counts::default(),
@@ -433,7 +436,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
         if self.is_attentive {
-            self.pass(Seam::Applied, event.instrument.get().into());
+            self.pass(Seam::Applied, event.stock_locate.get().into());
         }
         let time = event.time.unwrap_or_default();
         self.counts.messages = at.number;
@@ -451,6 +454,9 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
                     }
                     What::Order(BookEvent::Replace { replacement, .. }) => {
                         self.order(engine, reference, replacement, outcome);
+                    }
+                    What::BookCleared | What::OrderModified(_) => {
+                        self.cleared_or_modified(engine, event, outcome);
                     }
                     _ => self.order(engine, reference, reference, outcome),
                 }

@@ -4,26 +4,37 @@
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
 use super::{Books, OrderWatcher, Outcome};
-use crate::{Anomaly, AnomalyCounts, OrderStore, PriceLevels};
+use crate::{Anomaly, AnomalyCounts, Order, OrderStore, PriceLevels};
 
-/// A watcher of its own. The compiler then makes copies of the functions for these changes only.
-/// With more callers, those of the hot path took 1% more instructions (bench: book/hot).
-struct Unwatched;
+/// A watcher of its own type. The compiler then makes copies of the functions for these changes
+/// only. With more callers, those of the hot path took 1% more instructions (bench: book/hot).
+struct Rarely<W>(W);
 
-impl OrderWatcher for Unwatched {}
+impl<W: OrderWatcher> OrderWatcher for Rarely<W> {
+    fn entered(&mut self, order: &Order) {
+        self.0.entered(order);
+    }
+
+    fn reduced(&mut self, order: &Order, shares: u32) {
+        self.0.reduced(order, shares);
+    }
+}
 
 impl<L: PriceLevels, S: OrderStore> Books<L, S> {
-    /// Removes every order of a stock. Its anomalies stay counted. Takes one pass over the live
-    /// orders of all stocks, and nothing if the book is empty.
+    /// Removes every order of a stock. Its anomalies stay counted. Takes at most one pass over the
+    /// live orders of all stocks, which ends at the last order of the stock; and nothing if the
+    /// book is empty.
     #[cold]
     #[inline(never)]
     pub fn clear(&mut self, stock_locate: StockLocate) -> Outcome {
         let inside_changed = !self.book(stock_locate).is_empty();
         if inside_changed {
+            let count = self.order_count(stock_locate);
+            let mut references = Vec::with_capacity(count);
             let of_stock = self.orders.iter().filter(|(_, o)| o.stock_locate == stock_locate);
-            let references: Vec<_> = of_stock.map(|(reference, _)| reference).collect();
+            references.extend(of_stock.map(|(reference, _)| reference).take(count));
             for reference in references {
-                let _ = self.take(stock_locate, reference, u32::MAX, None, Unwatched);
+                let _ = self.take(stock_locate, reference, u32::MAX, None, Rarely(()));
             }
         }
         Outcome { stock_locate, inside_changed, anomaly: None }
@@ -39,8 +50,6 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     ///
     /// An order that is not live enters, and the book is tainted. A message of the other side is
     /// refused.
-    #[cold]
-    #[inline(never)]
     pub fn modify(
         &mut self,
         stock_locate: StockLocate,
@@ -49,8 +58,25 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         shares: Shares,
         price: Price4,
     ) -> Outcome {
+        self.modify_watched(stock_locate, reference, side, shares, price, ())
+    }
+
+    /// [`Books::modify`], reporting to `watcher` what it did to the order: it loses shares, or
+    /// leaves and enters again.
+    #[cold]
+    #[inline(never)]
+    pub fn modify_watched(
+        &mut self,
+        stock_locate: StockLocate,
+        reference: OrderReferenceNumber,
+        side: Side,
+        shares: Shares,
+        price: Price4,
+        watcher: impl OrderWatcher,
+    ) -> Outcome {
+        let watcher = Rarely(watcher);
         let Some(order) = self.order(reference) else {
-            let entered = self.enter(stock_locate, reference, side, shares, price, Unwatched);
+            let entered = self.enter(stock_locate, reference, side, shares, price, watcher);
             let anomaly = Anomaly::UnknownReference;
             return self.refused(stock_locate, entered.inside_changed, anomaly);
         };
@@ -60,8 +86,15 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         let is_reduced = price == order.price && (1..=order.shares.get()).contains(&shares.get());
         if is_reduced {
             let less = order.shares.get() - shares.get();
-            return self.take(stock_locate, reference, less, None, Unwatched);
+            return self.take(stock_locate, reference, less, None, watcher);
         }
-        self.replace(stock_locate, reference, reference, shares, price, Unwatched)
+        self.replace(stock_locate, reference, reference, shares, price, watcher)
+    }
+
+    /// Number of live orders of a stock.
+    fn order_count(&self, stock_locate: StockLocate) -> usize {
+        let book = self.book(stock_locate);
+        let levels = Side::BOTH.into_iter().flat_map(|side| book.depth(side));
+        levels.map(|level| level.orders.get() as usize).sum()
     }
 }

@@ -163,9 +163,7 @@ impl SnapshotFile {
 
     /// The live orders of a stock: buys, then sells, each from the best price, in queue order.
     pub fn orders_of(&self, entry: &StockEntry) -> Result<Vec<SnapshotOrder>, SnapshotError> {
-        let count = entry.count() as usize;
-        let data = layout::HEADER_BYTES + self.entries.len() * layout::ENTRY_BYTES;
-        let offset = data as u64 + entry.first_order * layout::ORDER_BYTES as u64;
+        let (count, offset) = (entry.count() as usize, self.offset_of(entry));
         let mut bytes = vec![0; count * layout::ORDER_BYTES];
         self.content.read_at(&mut bytes, offset)?;
         if checksum_bytes(0, &bytes) != entry.check {
@@ -181,7 +179,11 @@ impl SnapshotFile {
                 shares: Shares::new((price_shares >> 32) as u32),
             }
         };
-        Ok(bytes.chunks(layout::ORDER_BYTES).enumerate().map(order).collect())
+        let orders: Vec<_> = bytes.chunks(layout::ORDER_BYTES).enumerate().map(order).collect();
+        match first_bad_order(&orders) {
+            Some(place) => Err(self.bad_order(entry, place)),
+            None => Ok(orders),
+        }
     }
 
     /// All of its bytes, before compression.
@@ -199,11 +201,26 @@ impl SnapshotFile {
         for entry in &self.entries {
             state.digests.set(entry.locate, entry.digest);
             state.tainted[entry.locate] = entry.tainted;
-            for order in self.orders_of(entry)? {
-                state.books.enter(entry.locate, &order);
+            for (place, order) in self.orders_of(entry)?.iter().enumerate() {
+                if state.books.enter(entry.locate, order).is_some() {
+                    return Err(self.bad_order(entry, place));
+                }
             }
         }
         Ok(state)
+    }
+
+    /// The error of an order of a stock that no book can have.
+    fn bad_order(&self, entry: &StockEntry, place: usize) -> SnapshotError {
+        let offset = self.offset_of(entry) + (place * layout::ORDER_BYTES) as u64;
+        let what = "an order has no shares, or its reference number occurs twice";
+        SnapshotError::Damaged { path: self.path.clone(), offset, what }
+    }
+
+    /// The offset of the orders of a stock.
+    fn offset_of(&self, entry: &StockEntry) -> u64 {
+        let data = layout::HEADER_BYTES + self.entries.len() * layout::ENTRY_BYTES;
+        data as u64 + entry.first_order * layout::ORDER_BYTES as u64
     }
 
     /// Whether the journal has the excerpt after which the snapshot was taken.
@@ -253,3 +270,18 @@ fn first_bad_entry(entries: &[StockEntry], orders: u64) -> Option<usize> {
     }
     (next.0 != orders).then_some(entries.len())
 }
+
+/// The first order of a stock that no book can have.
+fn first_bad_order(orders: &[SnapshotOrder]) -> Option<usize> {
+    let mut places: Vec<_> = (0..orders.len()).collect();
+    places.sort_unstable_by_key(|&place| (orders[place].reference, place));
+    let twice = places.windows(2).filter_map(|pair| match pair {
+        &[one, two] if orders[one].reference == orders[two].reference => Some(two),
+        _ => None,
+    });
+    let empty = orders.iter().position(|order| order.shares.get() == 0);
+    twice.chain(empty).min()
+}
+
+#[cfg(test)]
+mod tests;

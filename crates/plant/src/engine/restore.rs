@@ -5,7 +5,7 @@
 //! not, and in no others.
 //! Cost: a sort of all live orders, of both sides. It happens once per loss, while messages wait.
 
-use nanotape_book::{Books, Inside, Order, OrderStore, PriceLevels};
+use nanotape_book::{Anomaly, Books, Inside, Order, OrderStore, PriceLevels};
 use nanotape_market::{MarketEvent, MarketSnapshot, NoOrigin, Position, RestingOrder, What};
 use nanotape_types::{BookEvent, OrderReferenceNumber, StockLocate};
 
@@ -24,8 +24,20 @@ pub struct RestoredStock<'a> {
     pub was_tainted: bool,
     /// Best bid and best offer before.
     pub inside_before: Inside,
-    /// Its orders in the snapshot; those of one price level from the first to be executed.
+    /// Its orders in the snapshot, without those that no book can have; those of one price level
+    /// from the first to be executed.
     pub orders: &'a [RestingOrder],
+    /// Why an order of the snapshot is not in its book, the first one; the stock stays tainted.
+    pub refused: Option<Anomaly>,
+}
+
+/// A stock before its orders enter.
+struct Leaving {
+    stock_locate: StockLocate,
+    is_replaced: bool,
+    was_tainted: bool,
+    inside_before: Inside,
+    refused: Option<Anomaly>,
 }
 
 impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
@@ -54,56 +66,78 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         }
         let mut theirs = snapshot.orders.clone();
         theirs.sort_by_key(|order| order.stock_locate);
-        let mut ours: Vec<RestingOrder> = self.books.orders().iter().map(resting).collect();
-        ours.sort_unstable_by_key(|order| order.stock_locate);
-        let tainted: Vec<StockLocate> = self.books.tainted().map(|(locate, _)| locate).collect();
-        let (mut ours, mut theirs) = (ours.as_mut_slice(), theirs.as_slice());
-        let mut stocks = Vec::new();
         // Orders leave before others enter, in all books: a reference may have changed its stock.
-        for stock_locate in StockLocate::all() {
-            let our_orders = take_of(&mut ours, stock_locate);
-            let end = theirs.partition_point(|order| order.stock_locate <= stock_locate);
-            let (orders, rest) = theirs.split_at(end);
-            theirs = rest;
-            let was_tainted = tainted.binary_search(&stock_locate).is_ok();
-            if our_orders.is_empty() && orders.is_empty() && !was_tainted {
-                continue;
-            }
-            let is_replaced = differ(our_orders, orders);
-            let inside_before = self.books.book(stock_locate).inside();
-            for &mut RestingOrder { reference, .. } in our_orders {
-                if is_replaced {
-                    let _ = self.books.apply(BookEvent::Delete { stock_locate, reference });
-                }
-            }
-            self.books.clear_taint(stock_locate);
+        let mut stocks = self.leave(&theirs);
+        theirs.retain(|order| self.enters(order, &mut stocks));
+        let mut rest = theirs.as_slice();
+        let restored = stocks.into_iter().map(|stock| {
+            let Leaving { stock_locate, is_replaced, was_tainted, inside_before, refused } = stock;
+            let orders = take_of(&mut rest, stock_locate);
             let next = snapshot.next;
-            stocks.push(RestoredStock {
+            RestoredStock {
                 stock_locate,
                 next,
                 is_replaced,
                 was_tainted,
                 inside_before,
                 orders,
-            });
-        }
-        stocks.iter().for_each(|stock| observer.restoring(self, stock));
-        for stock in &stocks {
-            for &RestingOrder { stock_locate, reference, side, shares, price } in stock.orders {
-                if stock.is_replaced {
-                    let added = BookEvent::Add { stock_locate, reference, side, shares, price };
-                    let _ = self.books.apply(added);
+                refused,
+            }
+        });
+        let restored: Vec<_> = restored.collect();
+        restored.iter().for_each(|stock| observer.restoring(self, stock));
+        restored.iter().for_each(|stock| observer.restored(self, stock));
+    }
+
+    /// The stocks of the snapshot and of the books, after those that differ lost their orders.
+    /// `theirs`: the orders of the snapshot, by stock.
+    fn leave(&mut self, mut theirs: &[RestingOrder]) -> Vec<Leaving> {
+        let mut ours: Vec<RestingOrder> = self.books.orders().iter().map(resting).collect();
+        ours.sort_unstable_by_key(|order| order.stock_locate);
+        let tainted: Vec<StockLocate> = self.books.tainted().map(|(locate, _)| locate).collect();
+        let mut ours = ours.as_slice();
+        let mut stocks = Vec::new();
+        for stock_locate in StockLocate::all() {
+            let our_orders = take_of(&mut ours, stock_locate);
+            let their_orders = take_of(&mut theirs, stock_locate);
+            let was_tainted = tainted.binary_search(&stock_locate).is_ok();
+            if our_orders.is_empty() && their_orders.is_empty() && !was_tainted {
+                continue;
+            }
+            let is_replaced = differ(our_orders, their_orders);
+            let inside_before = self.books.book(stock_locate).inside();
+            for &RestingOrder { reference, .. } in our_orders {
+                if is_replaced {
+                    let _ = self.books.apply(BookEvent::Delete { stock_locate, reference });
                 }
             }
-            observer.restored(self, stock);
+            self.books.clear_taint(stock_locate);
+            let refused = None;
+            stocks.push(Leaving { stock_locate, is_replaced, was_tainted, inside_before, refused });
         }
+        stocks
+    }
+
+    /// Whether an order of a snapshot is in its book, where it enters now if the book is replaced.
+    /// The books refuse an order of no shares and one whose reference is live, and taint its stock.
+    fn enters(&mut self, order: &RestingOrder, stocks: &mut [Leaving]) -> bool {
+        let &RestingOrder { stock_locate, reference, side, shares, price } = order;
+        let found = stocks.binary_search_by_key(&stock_locate, |stock| stock.stock_locate);
+        let Some(stock) = found.ok().and_then(|at| stocks.get_mut(at)) else { return false };
+        if !stock.is_replaced {
+            return true;
+        }
+        let added = BookEvent::Add { stock_locate, reference, side, shares, price };
+        let refused = self.books.apply(added).anomaly;
+        stock.refused = stock.refused.or(refused);
+        refused.is_none()
     }
 }
 
 impl<B> BookEngine<B> {
     /// Whether a state only names a stock as before.
     fn is_known(&self, state: &MarketEvent) -> bool {
-        let symbol = self.directory.symbol(state.instrument);
+        let symbol = self.directory.symbol(state.stock_locate);
         matches!(state.what, What::Definition(_))
             && symbol.is_some()
             && symbol == state.symbol.get()
@@ -116,21 +150,20 @@ fn resting((reference, order): (OrderReferenceNumber, Order)) -> RestingOrder {
 }
 
 /// Takes the orders of a stock from the beginning of orders that are sorted by stock.
-fn take_of<'a>(orders: &mut &'a mut [RestingOrder], locate: StockLocate) -> &'a mut [RestingOrder] {
-    let all = core::mem::take(orders);
+fn take_of<'a>(orders: &mut &'a [RestingOrder], locate: StockLocate) -> &'a [RestingOrder] {
     let (of_stock, rest) =
-        all.split_at_mut(all.partition_point(|order| order.stock_locate <= locate));
+        orders.split_at(orders.partition_point(|order| order.stock_locate <= locate));
     *orders = rest;
     of_stock
 }
 
 /// Whether two sets of orders differ. The same orders have the same queue positions: an order takes
 /// its place when it enters, and keeps it under its reference.
-fn differ(ours: &mut [RestingOrder], theirs: &[RestingOrder]) -> bool {
+fn differ(ours: &[RestingOrder], theirs: &[RestingOrder]) -> bool {
     if ours.len() != theirs.len() {
         return true;
     }
-    let mut theirs = theirs.to_vec();
+    let [mut ours, mut theirs] = [ours.to_vec(), theirs.to_vec()];
     theirs.sort_unstable();
     ours.sort_unstable();
     ours != theirs

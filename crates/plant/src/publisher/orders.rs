@@ -2,15 +2,15 @@
 
 use dbn::Action;
 use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
-use nanotape_market::Execution;
+use nanotape_market::{Execution, MarketEvent, Modified, What};
 use nanotape_ring::Publish;
 use nanotape_types::{OrderReferenceNumber, Side};
 
-use super::{Publisher, Stock};
+use super::{Publisher, Stock, session::CLEARED};
 use crate::{
     BookEngine,
     records::{
-        Common, Notice, RecordKind, Taint,
+        Common, RecordKind,
         encode::{Change, LAST, mbo, mbp1, opposite, price_of, trade},
     },
 };
@@ -126,6 +126,32 @@ impl<W: Publish> Publisher<W> {
         outbox.publish();
     }
 
+    /// All orders of a book left, or an order was modified. A modified order lost shares, or left
+    /// and entered again at the end of its queue: its records are those of a cancel or a replace.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn cleared_or_modified<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        event: &MarketEvent,
+        outcome: Outcome,
+    ) {
+        if let What::OrderModified(Modified { reference, .. }) = event.what {
+            return self.order(engine, reference, reference, outcome);
+        }
+        let Some(flags) = self.order_flags(engine, outcome) else { return };
+        let common = Common { flags, ..self.common(outcome.stock_locate) };
+        let kinds = self.kinds;
+        let mut outbox = self.outbox();
+        if kinds.has(RecordKind::Mbo) {
+            outbox.push(RecordKind::Mbo, mbo(&common, LAST, 0, CLEARED));
+        }
+        if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
+            outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, CLEARED));
+        }
+        outbox.publish();
+    }
+
     /// Handles a message that did not fit its book, or whose stock is not in state `Wanted`.
     /// Returns the flags of its records; `None` if they are not wanted.
     #[cold]
@@ -136,20 +162,13 @@ impl<W: Publish> Publisher<W> {
         outcome: Outcome,
     ) -> Option<u8> {
         let locate = outcome.stock_locate;
-        let common = self.common(locate);
         let mut stock = self.stock(engine, locate);
         if stock == Stock::Unwanted {
             return None;
         }
         if let Some(anomaly) = outcome.anomaly {
             if self.board.taint(locate, anomaly) {
-                self.notice(&Notice::Taint(Taint {
-                    instrument_id: common.instrument_id,
-                    ts_event: common.ts_event,
-                    ts_recv: common.ts_recv,
-                    anomaly: Some(anomaly),
-                    message: self.counts.messages,
-                }));
+                self.taint(locate, anomaly);
             }
             stock = Stock::Tainted;
             self.stocks[locate] = stock;

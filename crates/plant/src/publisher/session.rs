@@ -2,7 +2,8 @@
 //!
 //! While a gap is open, later messages wait, so what was published is old and not wrong. After a
 //! loss, and after a late join, the records of all stocks have the flag `MAYBE_BAD_BOOK`. A book
-//! that is replaced is published as a clear and adds with `F_SNAPSHOT`, then its inside.
+//! that is replaced is published as a clear and adds with `F_SNAPSHOT`, then its inside. A stock of
+//! which the snapshot has an order that no book can have stays tainted.
 
 use dbn::{Action, Side as DbnSide, UNDEF_PRICE};
 use nanotape_book::{Anomaly, Books, OrderStore, PriceLevels};
@@ -30,7 +31,7 @@ pub(super) enum Unreliable {
 }
 
 /// The change of a record that no order caused.
-const CLEARED: Change =
+pub(super) const CLEARED: Change =
     Change { action: Action::Clear, side: DbnSide::None, price: UNDEF_PRICE, size: 0 };
 
 impl<W: Publish> Publisher<W> {
@@ -57,6 +58,10 @@ impl<W: Publish> Publisher<W> {
             SessionChange::Restored { next } => {
                 self.reliable(StockLocate::default(), RestoredCause::Snapshot, next);
                 self.flag_all(None);
+                // For a reader, the notice before ended all taints.
+                for (locate, anomaly) in std::mem::take(&mut self.refused_stocks) {
+                    self.taint(locate, anomaly);
+                }
             }
         }
     }
@@ -78,15 +83,15 @@ impl<W: Publish> Publisher<W> {
         // next check ends it.
         let _ = self.pass_gate();
         let is_joining = self.unreliable == Some(Unreliable::LateJoin);
-        if !is_joining && self.board.taint(locate, Anomaly::MissedMessages) {
-            let Common { instrument_id, ts_event, ts_recv, .. } = self.common(locate);
-            let (anomaly, message) = (Some(Anomaly::MissedMessages), self.counts.messages);
-            let taint = Taint { instrument_id, ts_event, ts_recv, anomaly, message };
-            self.notice(&Notice::Taint(taint));
+        let missed = (!is_joining).then_some(Anomaly::MissedMessages);
+        if let Some(anomaly) = stock.refused.or(missed)
+            && self.board.taint(locate, anomaly)
+        {
+            self.taint(locate, anomaly);
         }
         if self.kinds.has(RecordKind::Mbo) {
             let last = if stock.orders.is_empty() { LAST } else { 0 };
-            let common = self.of_snapshot(locate);
+            let common = self.of_snapshot(stock);
             self.record(RecordKind::Mbo, mbo(&common, last, 0, CLEARED));
         }
     }
@@ -106,6 +111,11 @@ impl<W: Publish> Publisher<W> {
         if stock.is_replaced {
             self.entered(engine, stock);
         }
+        if let Some(anomaly) = stock.refused {
+            self.stocks[locate] = Stock::Tainted;
+            self.refused_stocks.push((locate, anomaly));
+            return;
+        }
         let was_tainted = self.board.clear_taint(locate);
         if self.stocks[locate] == Stock::Tainted {
             self.stocks[locate] = Stock::Unknown;
@@ -123,7 +133,7 @@ impl<W: Publish> Publisher<W> {
         engine: &BookEngine<Books<L, S>>,
         stock: &RestoredStock<'_>,
     ) {
-        let common = self.of_snapshot(stock.stock_locate);
+        let common = self.of_snapshot(stock);
         if self.kinds.has(RecordKind::Mbo) {
             for (place, order) in stock.orders.iter().enumerate() {
                 if place.is_multiple_of(LOOK_EVERY as usize) {
@@ -142,9 +152,19 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
-    /// The common fields of records of a snapshot.
-    fn of_snapshot(&self, locate: StockLocate) -> Common {
-        Common { flags: dbn::flags::SNAPSHOT, ..self.common(locate) }
+    /// The common fields of the records of a stock of a snapshot.
+    fn of_snapshot(&self, stock: &RestoredStock<'_>) -> Common {
+        let unreliable = if stock.refused.is_some() { dbn::flags::MAYBE_BAD_BOOK } else { 0 };
+        let flags = dbn::flags::SNAPSHOT | unreliable;
+        Common { flags, ..self.common(stock.stock_locate) }
+    }
+
+    /// Publishes that a stock is tainted.
+    pub(super) fn taint(&mut self, locate: StockLocate, anomaly: Anomaly) {
+        let Common { instrument_id, ts_event, ts_recv, .. } = self.common(locate);
+        let (anomaly, message) = (Some(anomaly), self.counts.messages);
+        let taint = Taint { instrument_id, ts_event, ts_recv, anomaly, message };
+        self.notice(&Notice::Taint(taint));
     }
 
     /// Publishes that a book is reliable again, or all of them.

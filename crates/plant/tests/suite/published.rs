@@ -2,13 +2,16 @@
 
 mod boards;
 mod books;
+mod clears_and_modifies;
 mod dbn_file;
+mod faulty_snapshots;
 mod files;
 mod following;
 mod healing;
 mod hostile;
 mod mapping;
 mod messages;
+mod pair;
 mod properties;
 mod reading_spans;
 mod recorded_names;
