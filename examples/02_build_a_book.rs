@@ -75,7 +75,7 @@ impl Observer<DefaultBooks> for Morning {
         event: &MarketEvent,
         _: Option<Outcome>,
     ) -> ControlFlow<()> {
-        self.messages[event.instrument] += 1;
+        self.messages[event.stock_locate] += 1;
         ControlFlow::Continue(())
     }
 }

@@ -1,6 +1,7 @@
 //! Reads an INPUT into books: a day file, the folder of a journal, a DBN file or standard input.
 //! Shows the progress, and reports afterwards what the input lacks.
 
+mod breaks;
 mod events;
 mod groups;
 mod source;
@@ -9,6 +10,7 @@ mod verdict;
 
 use std::{collections::BTreeMap, path::Path};
 
+pub(crate) use breaks::Breaks;
 use clap::Args;
 pub(crate) use events::read_events;
 pub(crate) use groups::GroupArguments;
@@ -23,7 +25,9 @@ use nanotape_market::Position;
 use nanotape_plant::{BookEngine, DayReport, Observer, PlantConfig, TradeDate, orders_of};
 use nanotape_types::{StockLocate, Symbol};
 use source::Opened;
-pub(crate) use source::{RunChoice, of_dbn, of_journal_run, of_runs, open, open_bytes, open_dbn};
+pub(crate) use source::{
+    RunChoice, is_read_once, of_dbn, of_journal_run, of_runs, open, open_bytes, open_dbn,
+};
 pub(crate) use unread::tell_of_unread;
 pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 
@@ -81,6 +85,11 @@ impl InputArguments {
         &self.input
     }
 
+    /// Whether a second opening would not give its bytes again.
+    pub(crate) fn is_read_once(&self) -> bool {
+        is_read_once(&self.input) && !Path::new(&self.input).is_dir()
+    }
+
     /// Refuses an input of which a part is missing, if `--strict` is given.
     pub(crate) fn require_whole(&self, status: Status) -> anyhow::Result<()> {
         if self.strict && status != Status::Good {
@@ -99,9 +108,10 @@ impl InputArguments {
         config
     }
 
-    /// Opens a file once more; None for a folder and for standard input.
+    /// Opens a file once more; `None` for a folder, and for what is read only once: standard input
+    /// and pipes.
     pub(crate) fn open_day_again(&self) -> anyhow::Result<Option<DaySource>> {
-        if self.input == "-" || Path::new(&self.input).is_dir() {
+        if self.is_read_once() || Path::new(&self.input).is_dir() {
             return Ok(None);
         }
         let mut source = open_bytes(&self.input)?;
@@ -125,7 +135,7 @@ impl DayArguments {
     /// [`DayArguments::open`] with a second thread that reads the file, for a day that takes hours.
     pub(crate) fn open_on_thread(&self) -> anyhow::Result<DaySource> {
         let mut source = self.open()?;
-        if let Some(path) = self.path() {
+        if let Some(path) = self.path().filter(|path| path.is_file()) {
             source = DaySource::open_on_thread(path)?;
             self.groups.choose(&mut source)?;
         }

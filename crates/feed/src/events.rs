@@ -44,8 +44,8 @@ pub fn handle_message(
     message: &Message<'_>,
     mut handler: impl EventHandler,
 ) -> ControlFlow<()> {
-    if let Some(instrument) = message.stock_locate() {
-        handler.prefetch_instrument(instrument);
+    if let Some(stock_locate) = message.stock_locate() {
+        handler.prefetch_stock(stock_locate);
     }
     deliver(message, Handling { at, handler })
 }

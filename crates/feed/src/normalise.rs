@@ -80,7 +80,7 @@ pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Outp
             receiver.order(
                 MarketEvent {
                     time: Some($message.timestamp()),
-                    instrument: $message.stock_locate(),
+                    stock_locate: $message.stock_locate(),
                     symbol: $symbol,
                     what: $what,
                 },
@@ -174,12 +174,14 @@ pub(crate) fn rare_event(bytes: &[u8]) -> MarketEvent {
             price: m.price(),
             match_number: m.match_number(),
             kind: TradeKind::Hidden,
+            aggressor: None,
         }),
         Message::CrossTrade(m) => What::Trade(Trade {
             shares: m.shares(),
             price: m.cross_price(),
             match_number: m.match_number(),
             kind: TradeKind::Auction,
+            aggressor: None,
         }),
         Message::BrokenTrade(m) => What::TradeBroken(m.match_number()),
         Message::StockDirectory(m) => What::Definition(definition(*m)),
@@ -188,7 +190,7 @@ pub(crate) fn rare_event(bytes: &[u8]) -> MarketEvent {
     };
     MarketEvent {
         time: message.timestamp(),
-        instrument: message.stock_locate().unwrap_or_default(),
+        stock_locate: message.stock_locate().unwrap_or_default(),
         symbol: message.stock().map_or(Maybe::NONE, Maybe::of),
         what,
     }

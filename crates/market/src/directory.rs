@@ -28,7 +28,7 @@ impl StockDirectory {
             What::Execution(_) => {}
             What::Order(BookEvent::Add { .. }) => self.learn_pair(event),
             What::Order(_) => {}
-            What::Definition(_) => self.symbols[event.instrument] = event.symbol,
+            What::Definition(_) => self.symbols[event.stock_locate] = event.symbol,
             _ => self.learn_pair(event),
         }
     }
@@ -36,9 +36,9 @@ impl StockDirectory {
     /// Inlined, because a call would make every event of a loop save registers.
     #[inline(always)]
     fn learn_pair(&mut self, event: &MarketEvent) {
-        let known = &mut self.symbols[event.instrument];
+        let known = &mut self.symbols[event.stock_locate];
         // Locate 0 is not a single stock: IPO updates have it with a symbol.
-        if known.is_none() && event.instrument.get() != 0 {
+        if known.is_none() && event.stock_locate.get() != 0 {
             *known = event.symbol;
         }
     }

@@ -20,9 +20,9 @@ use crate::StatusChange;
 pub struct MarketEvent {
     /// The exchange's time of day; `None` if the message carries none.
     pub time: Option<NanosSinceMidnight>,
-    /// The instrument's number of the day; 0 if the event concerns no single instrument. A feed
+    /// The stock's number of the day; 0 if the event concerns no single stock. A feed
     /// whose exchange has no such number assigns one.
-    pub instrument: StockLocate,
+    pub stock_locate: StockLocate,
     /// The instrument's symbol, if the message has it.
     pub symbol: Maybe<Symbol>,
     /// The kind of event.
@@ -30,6 +30,11 @@ pub struct MarketEvent {
 }
 
 /// The kind of event, with its details.
+///
+/// It is not `#[non_exhaustive]`. A handler with an arm for any other event would have wrong books
+/// without a word if a later version had one more event that changes them. So a new kind is a
+/// breaking change, and the compiler names each match that must handle it. A handler that needs few
+/// kinds has an arm `_`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// A displayed order entered, was cancelled, deleted or replaced.
@@ -95,15 +100,20 @@ pub struct Trade {
     pub match_number: MatchNumber,
     /// The origin of the trade.
     pub kind: TradeKind,
+    /// The side that took the order; `None` if the source does not have it.
+    pub aggressor: Option<Side>,
 }
 
-/// The origin of a trade without a displayed order.
+/// The origin of a trade that removes no displayed shares by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TradeKind {
     /// Against an order that was not displayed.
     Hidden,
     /// In an auction.
     Auction,
+    /// Against several displayed orders at once. Other events, executions that are not printed,
+    /// remove their shares.
+    Displayed,
 }
 
 /// An instrument of the day. Codes are the exchange's own.
@@ -145,8 +155,8 @@ pub struct AuctionImbalance {
 impl MarketEvent {
     /// An event without a time or a symbol, for tests and for sources without both.
     #[inline]
-    pub const fn about(instrument: StockLocate, what: What) -> Self {
-        Self { time: None, instrument, symbol: Maybe::NONE, what }
+    pub const fn about(stock_locate: StockLocate, what: What) -> Self {
+        Self { time: None, stock_locate, symbol: Maybe::NONE, what }
     }
 
     /// The change of the books; `None` if the event changes no book, and for the rare
@@ -156,7 +166,7 @@ impl MarketEvent {
         match self.what {
             What::Order(event) => Some(event),
             What::Execution(Execution { reference, shares, .. }) => {
-                Some(BookEvent::Execute { stock_locate: self.instrument, reference, shares })
+                Some(BookEvent::Execute { stock_locate: self.stock_locate, reference, shares })
             }
             _ => None,
         }
@@ -170,7 +180,7 @@ impl MarketEvent {
             _ => None,
         };
         Some(Coming {
-            stock_locate: self.instrument,
+            stock_locate: self.stock_locate,
             reference: self.reference()?,
             is_new: side.is_some(),
             side_if_new: side.unwrap_or(Side::Buy),

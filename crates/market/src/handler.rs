@@ -29,8 +29,8 @@ pub trait EventHandler {
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()>;
 
     /// The source has the symbol of an instrument outside of any event.
-    fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
-        let _ = (instrument, symbol);
+    fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
+        let _ = (stock_locate, symbol);
     }
 
     /// The events from now on were received at this time, in ns since the UNIX epoch. A source
@@ -75,8 +75,8 @@ pub trait EventHandler {
     /// An event of this instrument follows immediately, without another announcement: time to load
     /// the price levels of both sides.
     #[inline(always)]
-    fn prefetch_instrument(&mut self, instrument: StockLocate) {
-        let _ = instrument;
+    fn prefetch_stock(&mut self, stock_locate: StockLocate) {
+        let _ = stock_locate;
     }
 
     /// First announcement: time to load the index entry of the order. A handler that needs no data
@@ -108,8 +108,8 @@ impl<H: EventHandler> EventHandler for &mut H {
         (**self).event(at, event, origin)
     }
 
-    fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
-        (**self).name(instrument, symbol);
+    fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
+        (**self).name(stock_locate, symbol);
     }
 
     #[inline(always)]
@@ -144,8 +144,8 @@ impl<H: EventHandler> EventHandler for &mut H {
     }
 
     #[inline(always)]
-    fn prefetch_instrument(&mut self, instrument: StockLocate) {
-        (**self).prefetch_instrument(instrument);
+    fn prefetch_stock(&mut self, stock_locate: StockLocate) {
+        (**self).prefetch_stock(stock_locate);
     }
 
     #[inline(always)]

@@ -3,7 +3,8 @@
 //!
 //! Definitions:
 //! - **trades and volume**: executions (`E`, and `C` if printable), hidden trades (`P`) and crosses
-//!   with shares (`Q`), minus broken trades (`B`). A `C` that is not printable is part of a cross.
+//!   with shares (`Q`), minus broken trades (`B`). A `C` that is not printable is part of a cross. A
+//!   break is valid for every trade of its match number, before it and after it.
 //! - **rate**: messages per second, millisecond and microsecond, over windows with at least one
 //!   message.
 //! - **gap**: time from one message to the next, by the exchange's timestamps.
@@ -31,7 +32,7 @@ use counting::Counting;
 pub use level_counts::LevelCounts;
 use nanotape_book::{Books, Condition, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
-use nanotape_market::{MarketEvent, Position, TradeKind, What};
+use nanotape_market::{MarketEvent, Position, What};
 use nanotape_types::{BookEvent, LocateTable, MatchNumber, Price4, Side, StockLocate};
 pub use stock::StockStatistics;
 use stock::{Message, NONE};
@@ -115,43 +116,52 @@ impl DayStatistics {
         self.worker.messages(&mut self.kept);
     }
 
-    fn trade(&mut self, locate: StockLocate, trades: i64, shares: i64) {
-        let (all_trades, all_shares) = self.traded[locate].get_or_insert_default();
-        *all_trades += trades;
-        *all_shares = all_shares.saturating_add(shares);
-    }
-
-    fn breakable_trade(&mut self, locate: StockLocate, number: MatchNumber, shares: u32) {
-        self.breakable.insert(number, locate, shares);
-        self.trade(locate, 1, i64::from(shares));
+    /// Trades of these numbers do not count: breaks that are not among the messages.
+    #[must_use]
+    pub fn without(mut self, broken: impl IntoIterator<Item = MatchNumber>) -> Self {
+        for number in broken {
+            self.breakable.break_all(number, |_, _| {});
+        }
+        self
     }
 
     /// Applies the volume rule of the specification.
-    fn trades(&mut self, event: &MarketEvent) {
-        let locate = event.instrument;
-        match event.what {
+    fn trades(&mut self, locate: StockLocate, event: &MarketEvent) {
+        let (number, shares) = match event.what {
             What::Execution(execution) if execution.is_printed => {
-                self.breakable_trade(locate, execution.match_number, execution.shares.get());
+                (execution.match_number, u64::from(execution.shares.get()))
             }
-            What::Trade(trade) => match trade.kind {
-                TradeKind::Hidden => {
-                    let shares = u32::try_from(trade.shares.get()).unwrap_or(u32::MAX);
-                    self.breakable_trade(locate, trade.match_number, shares);
-                }
-                TradeKind::Auction if trade.shares.get() == 0 => {}
-                TradeKind::Auction => {
-                    let shares = i64::try_from(trade.shares.get()).unwrap_or(i64::MAX);
-                    self.trade(locate, 1, shares);
-                }
-            },
-            What::TradeBroken(match_number) => {
-                if let Some((locate, shares)) = self.breakable.remove(match_number) {
-                    self.trade(locate, -1, -i64::from(shares));
-                }
+            What::Trade(trade) if trade.shares.get() > 0 => {
+                (trade.match_number, trade.shares.get())
             }
-            _ => {}
+            What::TradeBroken(number) => {
+                let Self { breakable, traded, .. } = self;
+                return breakable.break_all(number, |locate, shares| {
+                    add(traded, locate, -1, -signed(shares));
+                });
+            }
+            _ => return,
+        };
+        if self.breakable.insert(number, locate, shares) {
+            add(&mut self.traded, locate, 1, signed(shares));
         }
     }
+}
+
+/// Adds to the trades and shares of a stock.
+fn add(
+    traded: &mut LocateTable<Option<(i64, i64)>>,
+    locate: StockLocate,
+    trades: i64,
+    shares: i64,
+) {
+    let (all_trades, all_shares) = traded[locate].get_or_insert_default();
+    *all_trades += trades;
+    *all_shares = all_shares.saturating_add(shares);
+}
+
+fn signed(shares: u64) -> i64 {
+    i64::try_from(shares).unwrap_or(i64::MAX)
 }
 
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
@@ -189,7 +199,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
             processing_nanos: processing,
             depth_ticks: self.depth.unwrap_or(NONE),
             levels: [NONE; 2],
-            locate: event.instrument,
+            locate: event.stock_locate,
             inside: None,
         };
         if let Some(outcome) = outcome {
@@ -198,11 +208,12 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
             message.locate = outcome.stock_locate;
             message.inside = outcome.inside_changed.then(|| book.inside().condition());
         }
+        let locate = message.locate;
         self.kept.push(message);
         if self.kept.len() == KEPT {
             self.count();
         }
-        self.trades(event);
+        self.trades(locate, event);
         ControlFlow::Continue(())
     }
 }

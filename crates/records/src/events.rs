@@ -3,10 +3,11 @@
 //!
 //! Protocol: records of one message have the same instrument, time and sequence number. A trade, a
 //! fill and a cancel of as many shares are an execution; without the trade it is not printed. A
-//! cancel and an add are a replace. A fill alone is not an event. Any other order record is an
-//! event of its own. `F_LAST` closes a message in the records of a plant, and a whole packet in
+//! cancel and an add are a replace. A trade with several fills is one trade; each of its fills and
+//! the cancel of as many shares are an execution that is not printed. A fill alone is not an event.
+//! Any other order record is an event of its own. `F_LAST` closes a message in the records of a plant, and a whole packet in
 //! those of Databento. So a reader waits for the rest of a message only up to that flag.
-//! Bounds: at most two order records wait for a third.
+//! Bounds: at most two order records wait for a third, and [`MOST_FILLS`] fills for their cancels.
 //! Failure: an order record that cannot be an event is [`BadOrder`]. Status and imbalance records
 //! become [`What::Other`]: they change no book and print no trade. An event from records has no
 //! match number.
@@ -47,7 +48,12 @@ pub struct EventReader {
     /// The number of the last message; records carry it modulo 2^32.
     number: u64,
     held: Option<Held>,
+    /// Fills of the message before the held record, whose cancels have not come.
+    fills: Vec<MboMsg>,
 }
+
+/// Fills of one message that wait for their cancels; those of more are no executions.
+const MOST_FILLS: usize = 1024;
 
 /// Order records of a message that might continue.
 #[derive(Clone, Debug)]
@@ -96,10 +102,13 @@ impl EventReader {
                 let what = cancelled(&order);
                 (order, what)
             }
-            Some(Held::Trade(order, trade) | Held::Fill { trade: Some((order, trade)), .. }) => {
+            Some(Held::Trade(order, trade)) => (order, What::Trade(trade)),
+            Some(Held::Fill { fill, trade }) => {
+                self.keep(fill);
+                let Some((order, trade)) = trade else { return ControlFlow::Continue(()) };
                 (order, What::Trade(trade))
             }
-            Some(Held::Fill { trade: None, .. }) | None => return ControlFlow::Continue(()),
+            None => return ControlFlow::Continue(()),
         };
         match self.event(&order.hd, what) {
             Ok(event) => visit(self.number, &event),
@@ -187,6 +196,16 @@ impl EventReader {
         None
     }
 
+    /// Keeps a fill until its cancel comes.
+    fn keep(&mut self, fill: MboMsg) {
+        if self.fills.last().is_some_and(|last| !are_of_one_message(last, &fill)) {
+            self.fills.clear();
+        }
+        if self.fills.len() < MOST_FILLS {
+            self.fills.push(fill);
+        }
+    }
+
     /// A replace, if the order replaces the one of the cancel before it.
     ///
     /// Records without sequence numbers are events of their own: a cancel of a part of an order
@@ -207,29 +226,41 @@ impl EventReader {
         Ok(Some(What::Order(event)))
     }
 
-    /// An execution, if the cancel takes off the shares of the fill before it.
+    /// An execution, if the cancel takes off the shares of a fill before it.
     #[inline]
     fn executed_by(&mut self, order: &MboMsg) -> Result<Option<What>, BadOrder> {
-        let Some(Held::Fill { fill, trade }) = &self.held else { return Ok(None) };
-        let is_same = (fill.order_id, fill.size) == (order.order_id, order.size);
-        if !is_same || !are_of_one_message(fill, order) {
-            return Ok(None);
-        }
-        let (is_at_its_own, is_printed) = (fill.price == order.price, trade.is_some());
-        let execution = Execution {
-            reference: OrderReferenceNumber::new(order.order_id),
-            shares: Shares::new(order.size),
-            price: if is_at_its_own { None } else { Some(price(fill.price)?) },
-            is_printed,
-            match_number: MatchNumber::default(),
+        let is_of = |fill: &MboMsg| {
+            (fill.order_id, fill.size) == (order.order_id, order.size)
+                && are_of_one_message(fill, order)
         };
-        self.held = None;
-        Ok(Some(What::Execution(execution)))
+        match &self.held {
+            Some(Held::Fill { fill, trade }) if is_of(fill) => {
+                let what = executed(order, fill, trade.is_some())?;
+                self.held = None;
+                Ok(Some(what))
+            }
+            _ if self.fills.is_empty() => Ok(None),
+            Some(Held::Fill { trade: None, .. }) | None => {
+                let Some(place) = self.fills.iter().position(is_of) else { return Ok(None) };
+                let fill = self.fills.swap_remove(place);
+                if let Some(Held::Fill { fill, .. }) = self.held.take() {
+                    self.keep(fill);
+                }
+                Ok(Some(executed(order, &fill, false)?))
+            }
+            Some(_) => Ok(None),
+        }
     }
 
-    fn is_fill_of_trade(&self, order: &MboMsg) -> bool {
-        let Some(Held::Trade(trade, _)) = &self.held else { return false };
-        trade.size == order.size && are_of_one_message(trade, order)
+    /// Whether the record is the only fill of the trade before it. If it is one of several, the
+    /// trade is that of several orders.
+    fn is_fill_of_trade(&mut self, order: &MboMsg) -> bool {
+        let Some(Held::Trade(first, trade)) = &mut self.held else { return false };
+        if !are_of_one_message(first, order) {
+            return false;
+        }
+        trade.kind = TradeKind::Displayed;
+        first.size == order.size
     }
 
     /// A number that does not increase, as in a snapshot, leaves the message's number unchanged.
@@ -259,7 +290,7 @@ impl EventReader {
         let since_midnight = header.ts_event.checked_sub(self.midnight_ns);
         Ok(MarketEvent {
             time: since_midnight.and_then(NanosSinceMidnight::new),
-            instrument: locate(header)?,
+            stock_locate: locate(header)?,
             symbol: Maybe::NONE,
             what,
         })
@@ -309,6 +340,19 @@ fn cancelled(order: &MboMsg) -> What {
     })
 }
 
+/// An execution of a fill and the cancel of as many shares.
+#[inline]
+fn executed(order: &MboMsg, fill: &MboMsg, is_printed: bool) -> Result<What, BadOrder> {
+    let is_at_its_own = fill.price == order.price;
+    Ok(What::Execution(Execution {
+        reference: OrderReferenceNumber::new(order.order_id),
+        shares: Shares::new(order.size),
+        price: if is_at_its_own { None } else { Some(price(fill.price)?) },
+        is_printed,
+        match_number: MatchNumber::default(),
+    }))
+}
+
 /// A price of the books.
 #[inline]
 fn price(nanounits: i64) -> Result<Price4, BadOrder> {
@@ -318,7 +362,7 @@ fn price(nanounits: i64) -> Result<Price4, BadOrder> {
     }
 }
 
-/// A trade of an order that is not displayed. A cross of no shares has no price.
+/// A trade without its fills. A cross of no shares has no price.
 fn print(order: &MboMsg) -> Result<Trade, BadOrder> {
     let is_empty = order.size == 0;
     Ok(Trade {
@@ -326,6 +370,7 @@ fn print(order: &MboMsg) -> Result<Trade, BadOrder> {
         price: if is_empty { Price4::new(0) } else { price(order.price)? },
         match_number: MatchNumber::default(),
         kind: if is_empty { TradeKind::Auction } else { TradeKind::Hidden },
+        aggressor: side(order).ok(),
     })
 }
 

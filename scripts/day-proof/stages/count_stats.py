@@ -114,7 +114,7 @@ class Day:
     def __init__(self):
         self.total, self.stocks = Figures(), defaultdict(Figures)
         self.books, self.orders = defaultdict(Book), {}
-        self.symbols, self.breakable = {}, {}
+        self.symbols, self.breakable, self.broken = {}, defaultdict(list), set()
         self.last = 0
 
     def anomaly(self, locate, kind):
@@ -163,7 +163,7 @@ class Day:
             if kind in "AFECXDU":
                 for side, levels in figures.levels.items():
                     levels.append(len(self.books[locate].sides[side]))
-        self.volume(m, kind, named)
+        self.volume(m, kind, locate)
 
     def about_book(self, m, kind, named, time):
         """Applies a message; returns its stock, its depth and whether the inside changed."""
@@ -210,15 +210,20 @@ class Day:
             match, shares = number(m, 23, 8), number(m, 19, 4)
         elif kind == "P":
             match, shares = number(m, 36, 8), number(m, 20, 4)
-        elif kind == "Q" and number(m, 11, 8):
-            return self.trade(locate, 1, number(m, 11, 8))
+        elif kind == "Q":
+            match, shares = number(m, 31, 8), number(m, 11, 8)
         elif kind == "B":
-            broken = self.breakable.pop(number(m, 11, 8), None)
-            return broken and self.trade(broken[0], -1, -broken[1])
+            match = number(m, 11, 8)
+            self.broken.add(match)
+            for locate, shares in self.breakable.pop(match, ()):
+                self.trade(locate, -1, -shares)
+            return
         else:
-            return None
-        self.breakable[match] = (locate, shares)
-        return self.trade(locate, 1, shares)
+            return
+        if kind in "EC" or shares:
+            if match not in self.broken:
+                self.breakable[match].append((locate, shares))
+                self.trade(locate, 1, shares)
 
     def finish(self):
         for locate, book in self.books.items():

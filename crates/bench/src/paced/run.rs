@@ -287,8 +287,8 @@ impl<H: EventHandler> EventHandler for Timing<'_, '_, H> {
         self.handler.event(at, event, origin)
     }
 
-    fn name(&mut self, instrument: StockLocate, symbol: Symbol) {
-        self.handler.name(instrument, symbol);
+    fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
+        self.handler.name(stock_locate, symbol);
     }
 
     #[inline(always)]
@@ -313,8 +313,8 @@ impl<H: EventHandler> EventHandler for Timing<'_, '_, H> {
     }
 
     #[inline(always)]
-    fn prefetch_instrument(&mut self, instrument: StockLocate) {
-        self.handler.prefetch_instrument(instrument);
+    fn prefetch_stock(&mut self, stock_locate: StockLocate) {
+        self.handler.prefetch_stock(stock_locate);
     }
 
     #[inline(always)]

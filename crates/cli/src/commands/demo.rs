@@ -93,7 +93,8 @@ fn demonstrate<L: PriceLevels, S: OrderStore>(
     // A second run uses the same books: they are empty, and their tables have the size of the day.
     let mut source = DaySource::memory("the synthetic day", Arc::clone(&day));
     let mut latency = Latency { clock, last: clock.stamp_start(), nanos: Histogram::fine() };
-    plant.run(&mut source, &mut latency, |_| ())?;
+    // The day is made here, so it has no damage.
+    let _ = plant.run(&mut source, &mut latency, |_| ())?;
 
     let demonstration = Demonstration {
         bytes: day.len() as u64,
@@ -166,7 +167,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Tally {
         event: &MarketEvent,
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        let stock = &mut self.by_stock[event.instrument];
+        let stock = &mut self.by_stock[event.stock_locate];
         stock.messages += 1;
         stock.inside_changes += u64::from(outcome.is_some_and(|outcome| outcome.inside_changed));
         self.most_live_orders = self.most_live_orders.max(plant.books().orders().len());

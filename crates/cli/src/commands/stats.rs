@@ -8,7 +8,7 @@ use nanotape_trace::Histogram;
 use nanotape_types::Side;
 
 use crate::{
-    input::{InputArguments, Session},
+    input::{self, Breaks, InputArguments, Session},
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     span::SpanArguments,
@@ -43,7 +43,9 @@ levels are exact up to 4,095, and at most 0.05% too high above. Counts and maxim
 
 The last columns count, by kind, the messages that could not be applied to the stock's book, in the
 whole run; text shows the kinds that occurred. With --from and --until, all other figures are those of
-the messages of the span. Records have no match numbers, so broken trades are not subtracted.")]
+the messages of the span. Trades of the span that are broken at any time of the day do not count; a
+pipe is read only once, so its later breaks are not known. A break voids every trade with its match
+number, a cross too. Records have no match numbers, so broken trades are not subtracted.")]
 pub(crate) struct StatsArguments {
     #[command(flatten)]
     input: InputArguments,
@@ -83,8 +85,14 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let mut output = arguments.output.open()?;
     let mut statistics = DayStatistics::new(Clock::calibrate());
     // The row of all stocks needs all of them.
-    let span = arguments.span.into();
-    let session = Session::run(&arguments.input, span, &[], books, &mut statistics)?;
+    let opening = input::open(&arguments.input, arguments.span.into(), &[])?;
+    if arguments.span.moments() != (None, None)
+        && let Some(breaks) = Breaks::of(&arguments.input, opening.kind())?
+    {
+        // A trade of the span might be broken after it.
+        statistics = statistics.without(breaks.iter());
+    }
+    let session = Session::run_open(opening, books, &mut statistics)?;
     let statistics = statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols.list());

@@ -3,19 +3,16 @@
 //! A break names a trade by its match number, later than the trade. So a file is read twice: the
 //! first reading collects the match numbers of broken trades.
 
-use std::{collections::BTreeSet, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, Order, OrderStore, Outcome, PriceLevels};
-use nanotape_market::{
-    Damage, EventHandler, EventSource as _, Execution, MarketEvent, Origin, Position, Trade,
-    TradeKind, What,
-};
+use nanotape_market::{Execution, MarketEvent, Position, Trade, TradeKind, What};
 use nanotape_plant::{BookEngine, Observer};
-use nanotape_types::{MatchNumber, Price4};
+use nanotape_types::{MatchNumber, Price4, Side};
 
 use crate::{
-    input::{self, InputArguments, InputKind, Progress, Session},
+    input::{self, Breaks, InputArguments, InputKind, Session},
     output::OutputArguments,
     rows::{Column, Rows},
     span::SpanArguments,
@@ -43,12 +40,14 @@ Prints a row for each trade that counts as volume:
   hidden      against an order that is not displayed (P)
   cross       an auction with shares (Q)
 Executions that are not printable are part of a cross and have no row. broken is true if the exchange
-voided the trade later, also after --until: leave those rows out of a volume. The sum of size over
-the other rows is volume_shares of nanotape stats.
+voided the match number, also before --from and after --until: leave those rows out of a volume. A
+break voids every trade with its number, a cross too. The sum of size over the other rows is
+volume_shares of nanotape stats.
 
-broken is empty for standard input, which is read only once, and for records, which have no match
-numbers. Records also do not tell hidden trades from crosses: their kind is off_book. The price of an
-execution is empty if the book does not have the order, as in a file that begins in mid-session.
+broken is empty for standard input and pipes, which are read only once, and for records, which have no
+match numbers. Records also do not tell hidden trades from crosses: their kind is off_book. A trade of
+several orders at once, as in DBN files of Databento, is one execution, without an
+order_reference_number. The price of an execution is empty if the book does not have the order, as in a file that begins in mid-session.
 Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct TradesArguments {
     #[command(flatten)]
@@ -87,16 +86,7 @@ fn run_with<L: PriceLevels, S: OrderStore>(
     let kind = opening.kind();
     let times = time.times(input.name(), opening.midnight_ns)?;
     let output = output.open()?;
-    let again = if kind == InputKind::Day { input.open_day_again()? } else { None };
-    let broken = match again {
-        Some(mut source) => {
-            let progress = Progress::of(&source);
-            let mut breaks = Breaks::default();
-            source.read(&mut breaks, |source| progress.update(source))?;
-            Some(breaks.0)
-        }
-        None => None,
-    };
+    let broken = Breaks::of(input, kind)?;
     let mut trades = Trades {
         rows: Rows::new(output, format, columns(times)),
         filter: SymbolFilter::new(symbols),
@@ -116,20 +106,21 @@ fn run_with<L: PriceLevels, S: OrderStore>(
             input.name()
         ));
     }
-    tell_unmarked(input.name(), &trades.unmarked.0);
+    tell_unmarked(input.name(), &trades.unmarked);
     Ok(status)
 }
 
 /// Reports the broken trades whose rows were written before the break was read.
-fn tell_unmarked(name: &str, unmarked: &BTreeSet<u64>) {
-    if unmarked.is_empty() {
+fn tell_unmarked(name: &str, unmarked: &Breaks) {
+    if unmarked.len() == 0 {
         return;
     }
-    let listed: Vec<_> = unmarked.iter().take(LISTED).map(u64::to_string).collect();
+    let listed: Vec<_> =
+        unmarked.iter().take(LISTED).map(|number| number.get().to_string()).collect();
     let more = if unmarked.len() > LISTED { ", ..." } else { "" };
     tell(format_args!(
-        "{name}: {} broken later and not marked, because standard input is read only once: match \
-         numbers {}{more}",
+        "{name}: {} broken and not marked, because the input is read only once: match numbers \
+         {}{more}",
         counted(unmarked.len() as u64, "trade"),
         listed.join(", ")
     ));
@@ -150,25 +141,6 @@ fn columns(times: Times) -> Vec<Column> {
     ]
 }
 
-/// The match numbers of broken trades.
-#[derive(Default)]
-struct Breaks(BTreeSet<u64>);
-
-impl EventHandler for Breaks {
-    type Hint = ();
-
-    #[inline]
-    fn event(&mut self, _: Position, event: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
-        if let What::TradeBroken(match_number) = event.what {
-            self.0.insert(match_number.get());
-        }
-        ControlFlow::Continue(())
-    }
-
-    // The second reading reports it.
-    fn damage(&mut self, _: Damage) {}
-}
-
 /// Writes a row for each print, as an observer.
 struct Trades {
     rows: Rows,
@@ -176,7 +148,7 @@ struct Trades {
     times: Times,
     is_of_records: bool,
     /// The match numbers of all broken trades, if the input was read before.
-    broken: Option<BTreeSet<u64>>,
+    broken: Option<Breaks>,
     unmarked: Breaks,
     /// The order that the current message executed.
     reduced: Option<Order>,
@@ -188,8 +160,10 @@ struct Print {
     price: Option<Price4>,
     shares: u64,
     match_number: MatchNumber,
-    /// Of an execution.
+    /// Of an execution of one order.
     reference: Option<u64>,
+    /// The side that took the order.
+    aggressor: Option<Side>,
 }
 
 impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Trades {
@@ -212,16 +186,16 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Trades {
     ) -> ControlFlow<()> {
         if let What::TradeBroken(match_number) = event.what
             && self.broken.is_none()
-            && self.filter.accepts(event.instrument, engine.directory())
+            && self.filter.accepts(event.stock_locate, engine.directory())
         {
-            self.unmarked.0.insert(match_number.get());
+            self.unmarked.insert(match_number);
         }
         let Some(print) = self.print_of(event) else { return ControlFlow::Continue(()) };
-        let locate = outcome.map_or(event.instrument, |outcome| outcome.stock_locate);
+        let locate = outcome.map_or(event.stock_locate, |outcome| outcome.stock_locate);
         if !self.filter.accepts(locate, engine.directory()) {
             return ControlFlow::Continue(());
         }
-        let Print { kind, price, shares, match_number, reference } = print;
+        let Print { kind, price, shares, match_number, reference, aggressor } = print;
         let rows = &mut self.rows;
         rows.integer(at.number);
         self.times.write(rows, event.time.map(|time| time.get()));
@@ -232,14 +206,14 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Trades {
             None => rows.absent(),
         }
         rows.integer(shares);
-        match self.reduced.filter(|_| reference.is_some()) {
-            Some(order) => rows.text(order.side.opposite()),
+        match aggressor {
+            Some(side) => rows.text(side),
             None => rows.absent(),
         }
         rows.integer_or_absent(reference);
         rows.integer_or_absent(Some(match_number.get()).filter(|_| !self.is_of_records));
         match &self.broken {
-            Some(broken) if broken.contains(&match_number.get()) => rows.digits(b"true"),
+            Some(broken) if broken.contains(match_number) => rows.digits(b"true"),
             Some(_) => rows.digits(b"false"),
             None => rows.absent(),
         }
@@ -255,17 +229,20 @@ impl Trades {
                 let price = price.or(self.reduced.map(|order| order.price));
                 let shares = u64::from(shares.get());
                 let reference = Some(reference.get());
-                let print = Print { kind: "execution", price, shares, match_number, reference };
+                let aggressor = self.reduced.map(|order| order.side.opposite());
+                let kind = "execution";
+                let print = Print { kind, price, shares, match_number, reference, aggressor };
                 is_printed.then_some(print)
             }
-            What::Trade(Trade { shares, price, match_number, kind }) => {
+            What::Trade(Trade { shares, price, match_number, kind, aggressor }) => {
                 let kind = match kind {
+                    TradeKind::Displayed => "execution",
                     _ if self.is_of_records => "off_book",
                     TradeKind::Hidden => "hidden",
                     TradeKind::Auction => "cross",
                 };
-                let (price, shares) = (Some(price), shares.get());
-                let print = Print { kind, price, shares, match_number, reference: None };
+                let (price, shares, reference) = (Some(price), shares.get(), None);
+                let print = Print { kind, price, shares, match_number, reference, aggressor };
                 (shares > 0).then_some(print)
             }
             _ => None,

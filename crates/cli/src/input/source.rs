@@ -90,6 +90,7 @@ pub(crate) fn open<'a>(
         return Ok(Opening { arguments, source: Opened::Dbn(Box::new(run)), bounds, midnight_ns });
     }
     if arguments.run.is_some() {
+        source.require_bytes()?;
         bail!("{name}: --run applies to journals and DBN files, and this is neither");
     }
     source.check_day()?;
@@ -111,6 +112,11 @@ impl InputArguments {
         }
         self.groups.require_none(&self.input, is)
     }
+}
+
+/// Whether a second opening of an input would not give its bytes again: standard input and pipes.
+pub(crate) fn is_read_once(name: &str) -> bool {
+    name == "-" || !Path::new(name).is_file()
 }
 
 /// The bytes of a file, or of standard input.
@@ -193,10 +199,11 @@ pub(crate) fn open_dbn(
     let mut stream = DbnStream::new(source).map_err(of_dbn)?;
     let number = match choice {
         Some(RunChoice::Number(number)) => number,
-        Some(RunChoice::Last) if name == "-" => {
-            bail!("standard input is read only once: give --run a number")
+        Some(RunChoice::Last) if is_read_once(name) => {
+            let name = if name == "-" { "standard input" } else { name };
+            bail!("{name}: is read only once: give --run a number")
         }
-        None if name == "-" => 1,
+        None if is_read_once(name) => 1,
         _ => {
             // Damage ends the search, and the reading reports it.
             let runs = stream.skip_to_run(u64::MAX).unwrap_or_else(|_| stream.runs());

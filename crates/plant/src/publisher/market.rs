@@ -3,7 +3,7 @@
 
 use dbn::{Action, Side as DbnSide};
 use nanotape_book::{Books, OrderStore, PriceLevels};
-use nanotape_market::{MarketEvent, What};
+use nanotape_market::{MarketEvent, Trade, What};
 use nanotape_ring::Publish;
 use nanotape_types::StockLocate;
 
@@ -12,7 +12,7 @@ use crate::{
     BookEngine,
     records::{
         Common, RecordKind, definition,
-        encode::{Change, LAST, mbo, price_of, size_of_shares, trade},
+        encode::{Change, LAST, mbo, price_of, side_of, size_of_shares, trade},
         imbalance, status,
     },
 };
@@ -25,7 +25,7 @@ impl<W: Publish> Publisher<W> {
         engine: &BookEngine<Books<L, S>>,
         event: &MarketEvent,
     ) {
-        let locate = event.instrument;
+        let locate = event.stock_locate;
         let mut common = self.common(locate);
         if locate.get() != 0 {
             // A definition might give a known stock a new name.
@@ -40,11 +40,7 @@ impl<W: Publish> Publisher<W> {
             }
         }
         match &event.what {
-            // The event does not contain the aggressor's side.
-            What::Trade(trade) => {
-                let size = size_of_shares(trade.shares.get());
-                self.print(&common, price_of(trade.price), size);
-            }
+            What::Trade(trade) => self.print(&common, trade),
             What::Definition(entry) if self.kinds.has(RecordKind::Definitions) => {
                 let record = definition(&common, event.symbol, entry);
                 self.rare_record(RecordKind::Definitions, record.as_ref());
@@ -60,11 +56,14 @@ impl<W: Publish> Publisher<W> {
     }
 
     /// A trade that touches no displayed order. An auction without shares prints nothing.
-    fn print(&mut self, common: &Common, price: i64, size: u32) {
-        if size == 0 {
+    fn print(&mut self, common: &Common, trade_event: &Trade) {
+        let &Trade { shares, price, aggressor, .. } = trade_event;
+        if shares.get() == 0 {
             return;
         }
-        let traded = Change { action: Action::Trade, side: DbnSide::None, price, size };
+        let (price, size) = (price_of(price), size_of_shares(shares.get()));
+        let side = aggressor.map_or(DbnSide::None, side_of);
+        let traded = Change { action: Action::Trade, side, price, size };
         let kinds = self.kinds;
         let mut outbox = self.outbox();
         if kinds.has(RecordKind::Mbo) {

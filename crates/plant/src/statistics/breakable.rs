@@ -1,19 +1,23 @@
-//! The counted trades of a day, by match number.
+//! The trades of a day and the numbers of broken ones.
+//!
+//! A break is valid for every trade of its number, whatever its kind, and whether it comes before
+//! or after the break. The number of trades with one number is one on a real day.
 //!
 //! An exchange numbers its matches in ascending order, so most of them are found by a binary search
 //! of a list, which costs nothing until a trade is broken.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use nanotape_types::{MatchNumber, StockLocate};
 
-/// Stock and shares of each counted trade that is not broken.
+/// Stock and shares of each trade that is not broken, and the numbers of broken ones.
 #[derive(Clone, Default, Debug)]
 pub(super) struct BreakableTrades {
-    /// In ascending order of their numbers.
+    /// In ascending order of their numbers, each of them once.
     ascending: Vec<Counted>,
-    /// Those that came after a higher number.
-    others: BTreeMap<MatchNumber, (StockLocate, u32)>,
+    /// Those that came after the same or a higher number, and those with more shares than fit.
+    others: BTreeMap<MatchNumber, Vec<(StockLocate, u64)>>,
+    broken: BTreeSet<MatchNumber>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -21,39 +25,45 @@ struct Counted {
     number: MatchNumber,
     shares: u32,
     locate: StockLocate,
-    is_broken: bool,
 }
 
 impl BreakableTrades {
-    /// Inserts a trade. A later one with its number replaces it.
+    /// Inserts a trade. Returns whether it counts: no break has named its number.
     #[inline]
-    pub(super) fn insert(&mut self, number: MatchNumber, locate: StockLocate, shares: u32) {
-        if self.ascending.last().is_none_or(|last| last.number < number) {
-            self.ascending.push(Counted { number, shares, locate, is_broken: false });
-        } else {
-            self.insert_late(number, locate, shares);
+    pub(super) fn insert(&mut self, number: MatchNumber, locate: StockLocate, shares: u64) -> bool {
+        if !self.broken.is_empty() && self.broken.contains(&number) {
+            return false;
         }
+        match u32::try_from(shares) {
+            Ok(shares) if self.ascending.last().is_none_or(|last| last.number < number) => {
+                self.ascending.push(Counted { number, shares, locate });
+            }
+            _ => self.insert_elsewhere(number, locate, shares),
+        }
+        true
     }
 
     #[cold]
-    fn insert_late(&mut self, number: MatchNumber, locate: StockLocate, shares: u32) {
-        match self.ascending.binary_search_by_key(&number, |counted| counted.number) {
-            Ok(index) => {
-                self.ascending[index] = Counted { number, shares, locate, is_broken: false };
-            }
-            Err(_) => _ = self.others.insert(number, (locate, shares)),
-        }
+    fn insert_elsewhere(&mut self, number: MatchNumber, locate: StockLocate, shares: u64) {
+        self.others.entry(number).or_default().push((locate, shares));
     }
 
-    /// Removes a trade, and returns its stock and its shares if it was there.
-    pub(super) fn remove(&mut self, number: MatchNumber) -> Option<(StockLocate, u32)> {
-        match self.ascending.binary_search_by_key(&number, |counted| counted.number) {
-            Ok(index) => {
-                let counted = &mut self.ascending[index];
-                let was_broken = core::mem::replace(&mut counted.is_broken, true);
-                (!was_broken).then_some((counted.locate, counted.shares))
-            }
-            Err(_) => self.others.remove(&number),
+    /// Breaks all trades of a number. Calls `no_longer` with the stock and the shares of those that
+    /// counted.
+    pub(super) fn break_all(
+        &mut self,
+        number: MatchNumber,
+        mut no_longer: impl FnMut(StockLocate, u64),
+    ) {
+        if !self.broken.insert(number) {
+            return;
+        }
+        let found = self.ascending.binary_search_by_key(&number, |counted| counted.number);
+        if let Ok(counted) = found.map(|index| &self.ascending[index]) {
+            no_longer(counted.locate, counted.shares.into());
+        }
+        for (locate, shares) in self.others.remove(&number).into_iter().flatten() {
+            no_longer(locate, shares);
         }
     }
 }
@@ -68,19 +78,37 @@ mod tests {
 
     proptest! {
         #[test]
-        fn trades_are_found_as_in_a_map(
-            steps in prop::collection::vec((any::<bool>(), 0u64..40, any::<u32>()), 0..200),
+        fn trades_of_broken_numbers_do_not_count_in_any_order(
+            steps in prop::collection::vec((0u8..4, 0u64..40, any::<u32>()), 0..200),
         ) {
-            let (mut trades, mut map) = (BreakableTrades::default(), HashMap::new());
-            for (is_trade, number, shares) in steps {
+            let mut trades = BreakableTrades::default();
+            let mut sums: HashMap<StockLocate, i128> = HashMap::new();
+            for &(step, number, shares) in &steps {
                 let (number, locate) = (MatchNumber::new(number), StockLocate::new(shares as u16));
-                if is_trade {
-                    trades.insert(number, locate, shares);
-                    map.insert(number, (locate, shares));
-                } else {
-                    prop_assert_eq!(trades.remove(number), map.remove(&number));
+                if step == 0 {
+                    trades.break_all(number, |locate, shares| {
+                        *sums.entry(locate).or_default() -= i128::from(shares);
+                    });
+                    continue;
+                }
+                // Some have more than 32 bits.
+                let shares = u64::from(shares) << (step * 2);
+                if trades.insert(number, locate, shares) {
+                    *sums.entry(locate).or_default() += i128::from(shares);
                 }
             }
+            let broken: Vec<u64> =
+                steps.iter().filter(|(step, ..)| *step == 0).map(|(_, number, _)| *number).collect();
+            let mut expected: HashMap<StockLocate, i128> = HashMap::new();
+            for (step, number, shares) in steps {
+                if step != 0 && !broken.contains(&number) {
+                    let of_stock = expected.entry(StockLocate::new(shares as u16)).or_default();
+                    *of_stock += i128::from(u64::from(shares) << (step * 2));
+                }
+            }
+            sums.retain(|_, sum| *sum != 0);
+            expected.retain(|_, sum| *sum != 0);
+            prop_assert_eq!(sums, expected);
         }
     }
 }

@@ -9,6 +9,10 @@ use nanotape_types::{StockLocate, Symbol};
 use crate::records::Record;
 
 /// An event of a subscriber.
+///
+/// It is not `#[non_exhaustive]`. A program with an arm for any other event would lose data without
+/// a word if a later version had one more kind of loss. So a new kind is a breaking change, and the
+/// compiler names each match that must handle it.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A wanted record, or a notice.

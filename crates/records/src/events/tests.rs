@@ -53,7 +53,7 @@ fn read(records: &[Given]) -> Vec<Result<Vec<(u64, What)>, BadOrder>> {
 fn visitor(events: &mut Vec<(u64, What)>) -> impl FnMut(u64, &MarketEvent) -> ControlFlow<()> + '_ {
     |number, event| {
         assert_eq!(event.time, NanosSinceMidnight::new(7));
-        assert_eq!(event.instrument, STOCK);
+        assert_eq!(event.stock_locate, STOCK);
         events.push((number, event.what));
         ControlFlow::Continue(())
     }
@@ -99,7 +99,14 @@ fn hidden(price: u32, shares: u32) -> What {
         price: Price4::new(price),
         match_number: MatchNumber::default(),
         kind: TradeKind::Hidden,
+        aggressor: Some(Side::Buy),
     })
+}
+
+/// A trade with several fills.
+fn of_several(price: u32, shares: u32) -> What {
+    let What::Trade(trade) = hidden(price, shares) else { unreachable!("it is one") };
+    What::Trade(Trade { kind: TradeKind::Displayed, ..trade })
 }
 
 fn execution(reference: u64, price: Option<u32>, shares: u32, is_printed: bool) -> What {
@@ -163,8 +170,23 @@ fn records_that_only_resemble_a_message_are_events_of_their_own() {
         given(0, 8, change(Action::Fill, 500, 20)),
         given(LAST, 8, change(Action::Cancel, 500, 20)),
     ];
-    let expected = [hidden(500, 50), execution(7, None, 30, false), execution(8, None, 20, false)];
+    let expected =
+        [of_several(500, 50), execution(7, None, 30, false), execution(8, None, 20, false)];
     assert_eq!(events(&two_fills), expected);
+    // All fills before the first cancel, at another price than that of one order.
+    let [trade, fill, gone, other, last] = two_fills;
+    let lower = Given { change: change(Action::Fill, 490, 30), ..fill };
+    let expected =
+        [of_several(500, 50), execution(7, Some(490), 30, false), execution(8, None, 20, false)];
+    assert_eq!(events(&[trade, lower, other, gone, last]), expected);
+    // A first fill of all shares, which is not the only one.
+    let whole = Given { change: change(Action::Fill, 500, 50), ..fill };
+    let expected = [of_several(500, 50), execution(8, None, 20, false)];
+    assert_eq!(events(&[trade, whole, other, last]), expected);
+    // A trade that no record gives a side.
+    let unknown = Given { change: Change { side: DbnSide::None, ..trade.change }, ..trade };
+    let What::Trade(print) = hidden(500, 50) else { unreachable!("it is one") };
+    assert_eq!(events(&[unknown]), [What::Trade(Trade { aggressor: None, ..print })]);
     // A cancel of another message, and of a message without a number.
     for sequences in [[5, 6], [0, 0]] {
         let [first, second] = sequences;

@@ -177,7 +177,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Lobster {
         event: &MarketEvent,
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        let locate = outcome.map_or(event.instrument, |outcome| outcome.stock_locate);
+        let locate = outcome.map_or(event.stock_locate, |outcome| outcome.stock_locate);
         if locate.get() == 0 || !self.filter.accepts(locate, engine.directory()) {
             return ControlFlow::Continue(());
         }
@@ -273,8 +273,14 @@ fn rows_of(
         What::Trade(trade) => {
             let (shares, price) = (trade.shares.get(), i64::from(trade.price.get()));
             match trade.kind {
-                // The exchange marks every hidden trade as a buy since 2014.
-                TradeKind::Hidden => (without_order(Kind::HiddenExecution, shares, price, 1), None),
+                // The direction is that of the hidden order. The exchange marks every hidden trade
+                // as a buy since 2014.
+                TradeKind::Hidden => {
+                    let direction = trade.aggressor.map_or(1, |side| direction_of(side.opposite()));
+                    (without_order(Kind::HiddenExecution, shares, price, direction), None)
+                }
+                // Its executions have rows.
+                TradeKind::Displayed => (None, None),
                 TradeKind::Auction if shares == 0 => (None, None),
                 TradeKind::Auction => (without_order(Kind::Cross, shares, price, -1), None),
             }

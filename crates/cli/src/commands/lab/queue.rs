@@ -316,10 +316,12 @@ impl QueueCommand {
                 return ControlFlow::Continue(());
             }
             match (arrivals, received_ns) {
-                (Some(Arrivals::Event), _) | (None, None) => arrive(time, event.instrument, bytes),
+                (Some(Arrivals::Event), _) | (None, None) => {
+                    arrive(time, event.stock_locate, bytes)
+                }
                 (_, Some(received_ns)) => {
                     is_received = true;
-                    arrive(received_ns.saturating_sub(midnight_ns), event.instrument, bytes);
+                    arrive(received_ns.saturating_sub(midnight_ns), event.stock_locate, bytes);
                 }
                 (Some(Arrivals::Received), None) => {
                     lacks_receive_times = true;
@@ -365,7 +367,7 @@ impl QueueCommand {
             next.find(|services| !services.is_empty())
         };
         let mut next = learn(&outcome.services);
-        while let Some(services) = next.filter(|_| self.input.name() != "-") {
+        while let Some(services) = next.filter(|_| !self.input.is_read_once()) {
             next = learn(&self.pass(&services)?.outcome.services);
         }
         Ok(answers)

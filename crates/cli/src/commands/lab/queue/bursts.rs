@@ -22,7 +22,7 @@ impl QueueCommand {
     /// Refuses a folder with files, unless `--force` is given, and standard input.
     pub(super) fn require_new_folder(&self) -> anyhow::Result<()> {
         let Some(folder) = &self.bursts else { return Ok(()) };
-        if self.input.name() == "-" {
+        if self.input.is_read_once() {
             bail!("standard input is read only once: give --bursts a file");
         }
         if folder.exists() && !is_empty(folder) && !self.output.force {

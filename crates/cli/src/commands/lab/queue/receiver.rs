@@ -106,7 +106,7 @@ impl QueueCommand {
         if let Some([name, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             bail!("--link {name} is given twice; give each link a name of its own");
         }
-        if self.receiver.is_any() && self.input.name() == "-" {
+        if self.receiver.is_any() && self.input.is_read_once() {
             bail!(
                 "standard input is read only once: give --cores, --batch, --link and --cost a file"
             );
