@@ -10,6 +10,8 @@
 
 mod rare;
 
+use core::fmt;
+
 use nanotape_types::{
     BookEvent, Coming, LocateTable, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
     TotalShares,
@@ -21,7 +23,6 @@ use crate::{
 };
 
 /// Order-by-order books of every stock, indexed by stock locate.
-#[derive(Debug)]
 pub struct Books<L, S> {
     levels: L,
     orders: S,
@@ -30,6 +31,17 @@ pub struct Books<L, S> {
     /// One entry for each possible locate, so that indexing needs no bounds check.
     anomalies: LocateTable<AnomalyCounts>,
     totals: AnomalyCounts,
+}
+
+/// Omits the levels, and the entries for 65,536 stocks.
+impl<L, S: fmt::Debug> fmt::Debug for Books<L, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Books")
+            .field("orders", &self.orders)
+            .field("arrivals", &self.arrivals)
+            .field("anomalies", &self.totals)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What the look-ahead found for a coming event, passed from one step to the next.
@@ -61,6 +73,27 @@ pub trait OrderWatcher {
 
 impl OrderWatcher for () {}
 
+/// The memory for so many orders, which the system might not give.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// Live orders.
+    pub orders: usize,
+    /// Bytes of their tables.
+    pub bytes: usize,
+}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { orders, bytes } = self;
+        write!(
+            f,
+            "the tables for {orders} live orders need {bytes} bytes, which the system refuses"
+        )
+    }
+}
+
+impl core::error::Error for Room {}
+
 /// What an event did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "an outcome reports a change of the inside, and anomalies"]
@@ -79,6 +112,17 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     /// A full Nasdaq day peaks at about two million.
     pub fn with_capacity(orders: usize) -> Self {
         Self::new(L::with_capacity(orders), S::with_capacity(orders))
+    }
+
+    /// Whether the system gives enough memory for [`with_capacity`](Self::with_capacity), which
+    /// ends the program otherwise: the bytes of the tables in both cases. Nothing is used yet.
+    pub fn check_room(orders: usize) -> Result<Room, Room> {
+        // The levels of a day: a key of 4 bytes and two sizes of 4 for each of them.
+        let of_levels = orders.checked_next_power_of_two().unwrap_or(usize::MAX).saturating_mul(12);
+        let bytes = S::bytes_for(orders).saturating_add(of_levels);
+        let room = Room { orders, bytes };
+        let reserved = Vec::<u8>::new().try_reserve_exact(bytes);
+        reserved.map(|()| room).map_err(|_| room)
     }
 
     /// Empty books with structures that already exist and are empty.

@@ -46,7 +46,7 @@ mod queue;
 
 pub use anomaly::{Anomaly, AnomalyCounts};
 pub use book_side::BookSide;
-pub use books::{Book, Books, OrderWatcher, Outcome, PrefetchHint};
+pub use books::{Book, Books, OrderWatcher, Outcome, PrefetchHint, Room};
 pub use chosen::{
     ChosenBooks, ChosenLevels, ChosenOrders, LevelStructure, OrderStructure, UnknownStructure,
 };

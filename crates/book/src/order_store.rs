@@ -27,6 +27,11 @@ pub trait OrderStore: Debug {
     /// A store with room for `orders` before it has to grow.
     fn with_capacity(orders: usize) -> Self;
 
+    /// About how many bytes [`with_capacity`](Self::with_capacity) allocates.
+    fn bytes_for(orders: usize) -> usize {
+        orders.saturating_mul(2 * size_of::<Order>())
+    }
+
     /// Stores `order`, which has at least one share. Returns `false`, and stores nothing, if the
     /// reference is live.
     fn insert(&mut self, reference: OrderReferenceNumber, order: Order) -> bool;

@@ -138,6 +138,7 @@ impl PlantRun {
             return Err(RunError::NoRing);
         }
         check_wait_for(config)?;
+        check_room(config)?;
         let (source, date) = open_input(&config.input)?;
         // The slow steps come first: after the start record the plant is expected to work.
         let engine = BookEngine::new(books(config).touched());
@@ -476,6 +477,27 @@ fn books(config: &PlantConfig) -> DefaultBooks {
     };
     let orders = config.machine.orders.unwrap_or_else(estimate);
     DefaultBooks::with_capacity(orders)
+}
+
+/// Refuses a configured number of live orders whose tables do not fit into memory: the plant touches
+/// all of their pages.
+fn check_room(config: &PlantConfig) -> Result<(), RunError> {
+    let Some(orders) = config.machine.orders else { return Ok(()) };
+    let room = DefaultBooks::check_room(orders).map_err(|room| RunError::Orders { room })?;
+    match available_bytes() {
+        Some(available_bytes) if room.bytes as u64 > available_bytes => {
+            Err(RunError::Memory { room, available_bytes })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The memory that the kernel can give without taking it from other programs.
+fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes << 10)
 }
 
 fn start(

@@ -13,13 +13,18 @@
 //! Nothing is compared: the reference is the position.
 //!
 //! A page is freed when its last order leaves, a chunk with its last page; both are used again. So
-//! memory follows the live orders. At worst each order is alone in its page (512 bytes), and beyond
-//! the first few there is at most one chunk per [`ORDERS_PER_CHUNK`] orders. Orders that would need
-//! another chunk, and references of [`LIMIT`] and more, go to a standard map, which is empty on a
-//! real day. Any references are correct; those of an exchange are fast.
+//! memory follows the live orders. On a real day many of the orders that live long are alone in
+//! their page (512 bytes), and the pages that were opened last are full. While references are sparse,
+//! so that hardly any page gets a second order, there are at most [`FREE_PAGES`] and one page per
+//! [`ORDERS_PER_PAGE`] orders. Beyond the first few there is at most one chunk per
+//! [`ORDERS_PER_CHUNK`] orders. Orders that would need another page or chunk, and references of
+//! [`LIMIT`] and more, go to a standard map, which is empty on a real day. Any references are
+//! correct; those of an exchange are fast.
 //!
 //! A table that is too small grows by a quarter and is copied, which stalls a tenth of a second on
 //! a full day. Stating the day's number of orders at the start avoids it.
+
+use core::fmt;
 
 use nanotape_shm::Table;
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side};
@@ -28,7 +33,6 @@ use super::{HashMapOrders, OrderStore};
 use crate::{BookSide, Order};
 
 /// Orders by reference in pages of 32.
-#[derive(Debug)]
 pub struct PagedOrders {
     /// The chunk of each 32,768 references. Chunk 0 stands for "none": its entries are never
     /// written.
@@ -45,10 +49,47 @@ pub struct PagedOrders {
     pages: Numbers,
     /// The page that will be opened next: already taken, and its lines are being loaded.
     next_page: usize,
-    /// Orders in the pages.
-    live: usize,
+    /// Orders that entered a page, and those of them that left, modulo 2^64.
+    entered: usize,
+    left: usize,
+    sparsity: Sparsity,
     elsewhere: HashMapOrders,
 }
+
+/// Whether the references are sparse: how many orders entered for each page that was asked for.
+#[derive(Clone, Copy, Default, Debug)]
+struct Sparsity {
+    /// Pages asked for in this window.
+    asked: usize,
+    /// Orders that had entered before this window.
+    entered_before: usize,
+    /// Orders of this window that no page took.
+    refused: usize,
+    is_sparse: bool,
+}
+
+/// Omits the tables.
+impl fmt::Debug for PagedOrders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PagedOrders")
+            .field("live", &self.live())
+            .field("pages", &self.pages.in_use())
+            .field("elsewhere", &self.elsewhere.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Pages asked for in a window.
+const WINDOW_PAGES: usize = 4096;
+
+/// With fewer orders for each page that is asked for, references are sparse.
+const DENSE_ORDERS: usize = 2;
+
+/// Pages that are available for sparse references: 32 MiB.
+const FREE_PAGES: usize = 1 << 16;
+
+/// Live orders that justify one more page for sparse references.
+const ORDERS_PER_PAGE: usize = 8;
 
 /// References of this value and above are not indexed.
 const LIMIT: u64 = 1 << 34;
@@ -144,7 +185,28 @@ impl Numbers {
     }
 }
 
+impl Sparsity {
+    /// Counts a page that is asked for; `entered`: orders that entered a page so far.
+    fn ask(&mut self, entered: usize) {
+        self.asked += 1;
+        if self.asked == WINDOW_PAGES {
+            let orders = entered.wrapping_sub(self.entered_before) + self.refused;
+            *self = Self {
+                asked: 0,
+                entered_before: entered,
+                refused: 0,
+                is_sparse: orders < WINDOW_PAGES * DENSE_ORDERS,
+            };
+        }
+    }
+}
+
 impl PagedOrders {
+    /// Orders in the pages.
+    fn live(&self) -> usize {
+        self.entered.wrapping_sub(self.left)
+    }
+
     /// Index of the entry for this reference; meaningless from [`LIMIT`] on.
     #[inline(always)]
     fn entry_index(&self, reference: OrderReferenceNumber) -> usize {
@@ -168,12 +230,17 @@ impl PagedOrders {
     #[cold]
     #[inline(never)]
     fn open_page(&mut self, reference: OrderReferenceNumber) -> Option<usize> {
-        if self.next_page + 1 >= MOST_PAGES {
+        self.sparsity.ask(self.entered);
+        let most_sparse_pages = FREE_PAGES + self.live() / ORDERS_PER_PAGE;
+        let is_refused = self.sparsity.is_sparse && self.pages.in_use() > most_sparse_pages;
+        if is_refused || self.next_page + 1 >= MOST_PAGES {
+            self.sparsity.refused += 1;
             return None;
         }
         let chunk_place = (reference.get() / CHUNK_ORDERS) as usize;
         if self.chunk_of[chunk_place] == 0 {
-            if self.chunks.in_use() > FREE_CHUNKS + self.live / ORDERS_PER_CHUNK {
+            if self.chunks.in_use() > FREE_CHUNKS + self.live() / ORDERS_PER_CHUNK {
+                self.sparsity.refused += 1;
                 return None;
             }
             let chunk = self.chunks.take();
@@ -222,11 +289,24 @@ impl PagedOrders {
     }
 }
 
+/// Pages and chunks to make room for.
+fn tables_for(orders: usize) -> (usize, usize) {
+    // A synthetic day of 50 million messages has, at its peak, a third as many pages as orders.
+    let pages = (orders / 2).clamp(64, MOST_PAGES);
+    let chunks = (orders / CHUNK_ENTRIES).clamp(16, MOST_CHUNKS);
+    (pages, chunks)
+}
+
 impl OrderStore for PagedOrders {
+    fn bytes_for(orders: usize) -> usize {
+        let (pages, chunks) = tables_for(orders);
+        let of_chunks = (chunks + 1) * (CHUNK_ENTRIES * size_of::<u32>() + size_of::<ChunkUse>());
+        let of_pages = (pages + 1) * (PAGE_ORDERS * size_of::<Record>() + size_of::<u32>());
+        of_chunks + of_pages + MOST_CHUNKS * size_of::<u32>()
+    }
+
     fn with_capacity(orders: usize) -> Self {
-        // A synthetic day of 50 million messages has, at its peak, a third as many pages as orders.
-        let pages = (orders / 2).clamp(64, MOST_PAGES);
-        let chunks = (orders / CHUNK_ENTRIES).clamp(16, MOST_CHUNKS);
+        let (pages, chunks) = tables_for(orders);
         let Ok(chunk_of) = vec![0; MOST_CHUNKS].into_boxed_slice().try_into() else {
             unreachable!("exactly this number was made")
         };
@@ -239,7 +319,9 @@ impl OrderStore for PagedOrders {
             records: Table::zeros((pages + 1) * PAGE_ORDERS),
             next_page: page_numbers.take(),
             pages: page_numbers,
-            live: 0,
+            entered: 0,
+            left: 0,
+            sparsity: Sparsity::default(),
             elsewhere: HashMapOrders::default(),
         }
     }
@@ -266,7 +348,7 @@ impl OrderStore for PagedOrders {
         }
         *entry += 1;
         *record = record_of(order);
-        self.live += 1;
+        self.entered = self.entered.wrapping_add(1);
         true
     }
 
@@ -282,7 +364,7 @@ impl OrderStore for PagedOrders {
         let left = record[SHARES].saturating_sub(shares);
         record[SHARES] = left;
         if left == 0 {
-            self.live -= 1;
+            self.left = self.left.wrapping_add(1);
             *entry -= 1;
             if PageEntry(*entry).is_empty() {
                 self.close_page(entry_index, reference);
@@ -327,7 +409,7 @@ impl OrderStore for PagedOrders {
     }
 
     fn len(&self) -> usize {
-        self.live + self.elsewhere.len()
+        self.live() + self.elsewhere.len()
     }
 
     fn iter(&self) -> impl Iterator<Item = (OrderReferenceNumber, Order)> + '_ {
@@ -371,3 +453,6 @@ fn order_of(record: Record) -> Order {
         arrival,
     }
 }
+
+#[cfg(test)]
+mod tests;

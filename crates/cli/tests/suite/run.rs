@@ -388,3 +388,25 @@ fn a_wish_that_cannot_be_granted_is_said_once() {
     let line = "nanotape: pinning was refused: processor 1023 is not among those allowed";
     assert!(ran.stderr.starts_with(line) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
 }
+
+/// More live orders than memory: an error with the bytes, and no panic.
+#[test]
+fn orders_that_do_not_fit_into_memory_are_refused_with_their_bytes() {
+    let folder = Folder::new("run-orders");
+    let day = folder.path("2019-12-30.itch50");
+    assert_eq!(nanotape(["synth", "-o", &day, "--messages", "2k", "--stocks", "5"]).status, 0);
+    let (program, ring) = (env!("CARGO_BIN_EXE_nanotape"), folder.path("ring"));
+    for orders in ["1000000000", "1000000000000000"] {
+        let command = format!(
+            "ulimit -v 16000000; exec '{program}' run --input '{day}' --ring '{ring}' \
+             --live-orders {orders}"
+        );
+        let ran = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+        let told = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{told}");
+        let expected = format!("the tables for {orders} live orders need ");
+        assert!(told.contains(&expected) && told.contains(" bytes"), "{told}");
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(!std::path::Path::new(&ring).exists());
+    }
+}

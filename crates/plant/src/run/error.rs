@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use nanotape_book::Room;
 use nanotape_feed::SourceError;
 use nanotape_ring::{PublishError, RingError};
 use nanotape_shm::{Refusal, RegionError};
@@ -59,6 +60,23 @@ pub enum RunError {
     /// The recorder cannot be started.
     #[error(transparent)]
     Recording(#[from] RecordingError),
+    /// There is not enough memory for the configured number of live orders.
+    #[error("{room}; give fewer, with --live-orders or machine.orders")]
+    Orders {
+        /// The tables.
+        room: Room,
+    },
+    /// The same, and the system would end the plant when it uses the memory.
+    #[error(
+        "the tables for {} live orders need {} bytes, and {available_bytes} are available; give \
+         fewer, with --live-orders or machine.orders", room.orders, room.bytes
+    )]
+    Memory {
+        /// The tables.
+        room: Room,
+        /// The memory that the kernel can give without taking it from other programs.
+        available_bytes: u64,
+    },
     /// The plant cannot wait for named followers.
     #[error(transparent)]
     WaitFor(#[from] WaitForError),
