@@ -2,13 +2,17 @@
 //!
 //! Protocol: a day goes through the same lines as that of an exchange. The datagrams of a capture
 //! leave as they are, at the differences of their capture times, to the destinations in the capture
-//! or to others. A transport that is not live gets everything without waiting, with its time.
+//! or to others. A transport that is not live gets everything without waiting, with its time. A
+//! [longest wait](CaptureOptions::longest_wait) bounds what one wrong time can cost.
 //! Bounds: nothing of a capture is kept but the block that is read.
 //! Failure: damage is reported to the caller, and reading goes on where the next record is certain.
+
+mod schedule;
 
 use std::{
     net::{Ipv4Addr, SocketAddrV4},
     ops::ControlFlow,
+    time::Duration,
 };
 
 use nanotape_clock::{Clock, Stamp};
@@ -23,6 +27,7 @@ use nanotape_wire::{
     capture::{CaptureDecoder, CaptureItem, CapturedPacket, Datagram, datagram},
     framing::{iextp::IexTp, moldudp64::MoldUdp64, numbered::PacketFraming},
 };
+use schedule::Schedule;
 
 use crate::{
     faithfulness::Faithfulness,
@@ -72,6 +77,8 @@ pub struct CaptureOptions {
     pub midnight_of: fn(u64) -> u64,
     /// Receives lines for an operator: until when nothing is sent.
     pub report: fn(&str),
+    /// The longest wait for one packet; what was recorded above it is left out.
+    pub longest_wait: Option<Duration>,
 }
 
 /// The datagrams to one destination, or to several.
@@ -116,6 +123,8 @@ pub struct CaptureSummary {
     pub without_time: u64,
     /// Datagrams with an earlier time than one before them: they leave at once.
     pub out_of_order: u64,
+    /// Waits that were longer than [`CaptureOptions::longest_wait`].
+    pub shortened_waits: u64,
     /// The first destination, the second, and all others.
     pub destinations: [DestinationSummary; 3],
     /// The time between the first datagram and the last one, as recorded.
@@ -189,9 +198,12 @@ struct CaptureReplay<T> {
     /// The times that [`CaptureOptions::from`] and [`CaptureOptions::until`] have in this capture.
     span_ns: Option<(u64, u64)>,
     is_begun: bool,
-    /// The first time of the schedule, and the latest one.
+    /// The first time of the datagrams, and the latest one.
     first_ns: u64,
     last_ns: u64,
+    schedule: Schedule,
+    /// When the current datagram is due.
+    due_ns: u64,
     began: Stamp,
     summary: CaptureSummary,
 }
@@ -199,7 +211,13 @@ struct CaptureReplay<T> {
 impl<T: Transport> CaptureReplay<T> {
     fn new(options: CaptureOptions, transport: T, stop: ShutdownFlag) -> Self {
         let clock = Clock::calibrate();
+        let longest_ns = options.longest_wait.filter(|_| T::IS_LIVE).map_or(u64::MAX, |longest| {
+            let recorded = longest.as_nanos() * u128::from(options.pace_milli) / 1_000;
+            u64::try_from(recorded).unwrap_or(u64::MAX)
+        });
         Self {
+            schedule: Schedule::new(longest_ns),
+            due_ns: 0,
             options,
             groups: Vec::new(),
             transport,
@@ -292,19 +310,22 @@ impl<T: Transport> CaptureReplay<T> {
         }
         self.summary.out_of_order += u64::from(ts_ns < self.last_ns);
         self.last_ns = self.last_ns.max(ts_ns);
+        let (due_ns, is_shortened) = self.schedule.due(ts_ns);
+        self.due_ns = due_ns;
         let CaptureOptions { midnight_of, pace_from, report, .. } = self.options;
         let Some(pacer) = &mut self.pacer else { return ControlFlow::Continue(()) };
+        self.summary.shortened_waits += u64::from(is_shortened);
         let pace_from_ns = *self.pace_from_ns.get_or_insert_with(|| {
             pace_from.map_or(0, |from| midnight_of(ts_ns).saturating_add(from.get()))
         });
         if self.last_ns >= pace_from_ns {
-            pacer.begin_at(self.last_ns, &self.clock);
+            pacer.begin_at(due_ns, &self.clock);
         }
-        let (waits, clock, due_ns, mut is_begun) =
+        let (waits, clock, last_ns, mut is_begun) =
             (&mut self.waits, &self.clock, self.last_ns, false);
         wait_until(pacer, clock, due_ns, &self.stop, |early| {
             if !std::mem::replace(&mut is_begun, true) && waits.begins(early, clock) {
-                let time_of_day_ns = due_ns.saturating_sub(midnight_of(due_ns));
+                let time_of_day_ns = last_ns.saturating_sub(midnight_of(last_ns));
                 report(&LongWaits::text(time_of_day_ns, "capture", early));
             }
             ControlFlow::Continue(())
@@ -323,7 +344,7 @@ impl<T: Transport> CaptureReplay<T> {
         let departure = Departure { ts_ns, source, destination, vlans, payload };
         let sent = self.transport.send(departure);
         if let Some(pacer) = &self.pacer {
-            self.summary.faithfulness.record(pacer.late_ns(self.last_ns, &self.clock));
+            self.summary.faithfulness.record(pacer.late_ns(self.due_ns, &self.clock));
         }
         self.summary.recorded_ns = self.last_ns - self.first_ns;
         self.summary.sending_ns = self.clock.nanos_between(self.began, self.clock.stamp());

@@ -26,6 +26,7 @@ use crate::{
     output::{FileFormat, Format, OutputArguments},
     sending::{LineArguments, of_exchange},
     status::Status,
+    values::duration,
 };
 
 /// Where a day goes in a capture if no line is given.
@@ -53,9 +54,10 @@ datagram to a group or to 127.0.0.0/8 goes there; one to another machine is coun
 Packets without a complete UDP datagram are counted and skipped. --from and --until are times of day
 in New York.
 
-Packets leave on an absolute schedule, so delays do not add up. The report has the packets, messages
-and bytes of each line, and how late packets left. Multicast packets stay on this machine unless
---ttl is 1 or more.
+Packets leave on an absolute schedule, so delays do not add up. One wrong time in a capture can be
+years ahead: a long wait is a line on standard error, and --longest-wait bounds it. The report has the
+packets, messages and bytes of each line, and how late packets left. Multicast packets stay on this
+machine unless --ttl is 1 or more.
 
 -o writes a capture instead, without waiting. Packets have their times on the schedule: the midnight
 of the trade date in New York and the time of the message, or the time in the capture. A day without
@@ -76,6 +78,11 @@ pub(crate) struct ReplayArguments {
     /// Pace: max, or a multiple of the recorded pace such as 1x or 10x
     #[arg(long, default_value_t = Pace::Recorded { milli: 1_000 }, conflicts_with = "output")]
     pace: Pace,
+
+    /// Wait at most this long for a packet of a capture, as in 10s: leave out what was recorded above
+    /// it, for this packet and those after it
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "output")]
+    longest_wait: Option<Duration>,
 
     /// Write a capture to FILE, or to standard output for -, and send nothing; the suffix chooses
     /// the format (.pcap or .pcapng) and the compression (.gz or .zst)
@@ -190,6 +197,8 @@ impl ReplayArguments {
             if self.date.is_some() {
                 bail!("{}: is a capture, and --date applies to a day", self.input.name());
             }
+        } else if self.longest_wait.is_some() {
+            bail!("{}: is a day, and --longest-wait applies to a capture", self.input.name());
         } else if !self.lines.is_any() {
             if self.output.is_none() {
                 bail!(
@@ -231,6 +240,7 @@ impl ReplayArguments {
                 pace_from: options.pace_from,
                 report: options.report,
                 midnight_of: |ns| TradeDate::of_time(ns).map_or(ns, TradeDate::midnight_ns),
+                longest_wait: self.longest_wait,
             };
             let mut damage = (Vec::new(), 0);
             let on_damage = |found| outcome::record_damage(&mut damage, found);

@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::{
     exchange::{Received, messages_of, receive},
-    support::{Folder, Ran, nanotape, nanotape_fed, real_data},
+    support::{Folder, Ran, capture::MadeCapture, nanotape, nanotape_fed, real_data},
 };
 
 /// The midnight of 2019-12-30 in New York, ns since the UNIX epoch.
@@ -433,4 +433,43 @@ fn mistakes_are_refused_with_what_to_do() {
     }
     assert_eq!(fs::read(&exists).unwrap(), b"old");
     assert!(fs::metadata(&new).is_err());
+}
+
+/// A capture whose second packet is 80 years ahead.
+fn capture_with_a_wrong_time() -> Vec<u8> {
+    let mut capture = MadeCapture::new(CaptureFormat::Pcap);
+    capture.mold("239.1.1.1:5001", b"SESSION   ", 1, &[b"one"]);
+    let ts_ns = capture.ts_ns;
+    capture.ts_ns += 80 * 365 * 24 * 3600 * 1_000_000_000;
+    capture.mold("239.1.1.1:5001", b"SESSION   ", 2, &[b"two"]);
+    capture.ts_ns = ts_ns;
+    capture.mold("239.1.1.1:5001", b"SESSION   ", 3, &[b"three"]);
+    capture.bytes
+}
+
+#[test]
+fn a_long_wait_is_told_and_can_be_bounded() {
+    let folder = Folder::new("replay-wait");
+    let capture = folder.write("wrong.pcap", &capture_with_a_wrong_time());
+    let options = ["--line-a", "127.0.0.1:9", "--longest-wait", "50ms", "--format", "json"];
+    let report = report(&replay(&capture, &options));
+    assert_eq!((count(&report, "a_messages"), count(&report, "shortened_waits")), (3, 1));
+
+    let mut child = Command::new(env!("CARGO_BIN_EXE_nanotape"))
+        .args(["replay", &capture, "--line-a", "127.0.0.1:9"])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for part in ["waiting until ", " (capture time), in 7008", " h "] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    let refused =
+        replay(&folder.day(2_000, 20), &["--line-a", "127.0.0.1:9", "--longest-wait", "1s"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("--longest-wait applies to a capture"), "{}", refused.stderr);
 }

@@ -94,7 +94,8 @@ impl ReplayedCapture {
             .with("before", summary.before)
             .with("withheld", summary.withheld)
             .with("without_time", summary.without_time)
-            .with("out_of_order", summary.out_of_order);
+            .with("out_of_order", summary.out_of_order)
+            .with("shortened_waits", summary.shortened_waits);
         for (reason, count) in self.skipped() {
             let name = reason.name().replace(' ', "_").to_lowercase();
             record = record.with(format!("skipped_{name}"), count);
@@ -137,6 +138,7 @@ impl ReplayedCapture {
             ("to another machine", summary.withheld),
             ("without a time", summary.without_time),
             ("earlier than the one before", summary.out_of_order),
+            ("after a wait that --longest-wait ended", summary.shortened_waits),
         ];
         for (title, count) in skipped.chain(counts).filter(|(_, count)| *count > 0) {
             // Writing to a string cannot fail.
