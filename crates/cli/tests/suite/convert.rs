@@ -109,6 +109,31 @@ fn a_file_of_one_kind_has_its_schema_and_no_other_record() {
     assert_eq!(decoder.metadata().schema, None);
 }
 
+/// The bytes of a conversion do not depend on when it is made, and its names hold for the trade
+/// date: the two dates of UTC that it touches.
+#[test]
+fn a_conversion_of_a_day_has_the_same_bytes_at_any_time() {
+    let folder = Folder::new("convert-again");
+    let day = day(&folder, "20k");
+    for options in [&["--records", "mbo"][..], &["--records", "definitions"], &[]] {
+        let [first, second] = ["first.dbn", "second.dbn"].map(|name| {
+            let path = folder.path(name);
+            good(&[&["convert", &day, "-o", &path, "--force"], options].concat());
+            std::fs::read(path).unwrap()
+        });
+        assert!(first == second, "{options:?}");
+        let decoder = Decoder::new(first.as_slice()).unwrap();
+        assert!(!decoder.metadata().mappings.is_empty());
+        for mapping in &decoder.metadata().mappings {
+            let [interval] = mapping.intervals.as_slice() else { panic!("{mapping:?}") };
+            let dates = [interval.start_date, interval.end_date].map(|date| date.to_string());
+            assert_eq!(dates, ["2019-12-30", "2020-01-01"], "{options:?}");
+        }
+    }
+    let [first, second] = [0, 1].map(|_| good(&["convert", &day, "--format", "csv"]).stdout);
+    assert!(first == second, "rows too");
+}
+
 /// What a file of one kind cannot hold is told, and is status 1.
 #[test]
 fn a_gap_that_has_no_place_in_the_file_is_told() {

@@ -11,9 +11,11 @@ use nanotape_types::{LocateTable, Sentinel as _, StockLocate, Symbol};
 use super::text_of;
 use crate::records::RecordKind;
 
-/// How long a name holds, at least: a day ends after midnight in UTC, the time zone of dates, and a
-/// slow or long recording some days later. Records of a later day name their stocks again.
-const HOLDS_NS: u64 = 7 * 24 * 3600 * 1_000_000_000;
+const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
+
+/// How long a name holds after receive times of another day than the trade date: a slow or long
+/// replay ends some days later. Records of a later day name their stocks again.
+const HOLDS_NS: u64 = 7 * DAY_NS;
 
 /// The input of the metadata.
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl Contents<'_> {
         let (first, last) = self.times();
         let mappings = named().map(|(locate, symbol)| SymbolMapping {
             raw_symbol: text_of(*symbol),
-            intervals: interval(first, last.saturating_add(HOLDS_NS), locate).into_iter().collect(),
+            intervals: interval(first, last, locate).into_iter().collect(),
         });
         Metadata::builder()
             .dataset(Dataset::XnasItch)
@@ -65,12 +67,18 @@ impl Contents<'_> {
             .build()
     }
 
-    /// The earliest time that a record can have, and the latest one known so far: exchange times
-    /// for a recorded day, and receive times.
+    /// The earliest time that a record can have, and one on the day after the last date of a record.
+    /// Dates are those of UTC: a trade date begins on one and ends on the next.
     fn times(&self) -> (u64, u64) {
+        let day = self.midnight_ns..self.midnight_ns.saturating_add(DAY_NS);
         match (self.midnight_ns, self.first_ts_recv) {
-            (0, only) | (only, 0) => (only, only),
-            (midnight_ns, ts_recv) => (midnight_ns.min(ts_recv), midnight_ns.max(ts_recv)),
+            (0, only) => (only, only.saturating_add(HOLDS_NS)),
+            (midnight_ns, ts_recv) if ts_recv == 0 || day.contains(&ts_recv) => {
+                (midnight_ns, (day.end - 1).saturating_add(DAY_NS))
+            }
+            (midnight_ns, ts_recv) => {
+                (midnight_ns.min(ts_recv), day.end.max(ts_recv).saturating_add(HOLDS_NS))
+            }
         }
     }
 }
