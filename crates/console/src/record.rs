@@ -1,4 +1,5 @@
-//! One object with named values, in the three formats.
+//! One object with named values, in the three formats. A whole number above 2^53 is a string in
+//! JSON, in lists and objects inside too: most readers of JSON would round it.
 
 use std::{
     borrow::Cow,
@@ -8,6 +9,28 @@ use std::{
 use serde_json::Value;
 
 use crate::{output::Format, printable::printable};
+
+/// The greatest whole number that a 64-bit float, and so most readers of JSON, holds exactly with
+/// all smaller ones.
+pub const MOST_EXACT: u64 = 1 << 53;
+
+/// The value with strings for whole numbers above [`MOST_EXACT`].
+pub fn exact(value: Value) -> Value {
+    match value {
+        Value::Number(number) => {
+            let size = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+            if size.is_some_and(|size| size > MOST_EXACT) {
+                return Value::String(number.to_string());
+            }
+            Value::Number(number)
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(exact).collect()),
+        Value::Object(members) => {
+            Value::Object(members.into_iter().map(|(name, value)| (name, exact(value))).collect())
+        }
+        other => other,
+    }
+}
 
 /// Names and values, in output order.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +61,10 @@ impl Record {
             // Names of files in it cannot control a terminal.
             Format::Text => output.write_all(printable(&text(), &['\n', '\t']).as_bytes())?,
             Format::Json => {
-                let members: Vec<String> =
-                    self.0.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+                let member = |(name, value): &(Cow<'_, str>, Value)| {
+                    format!("\"{name}\":{}", exact(value.clone()))
+                };
+                let members: Vec<String> = self.0.iter().map(member).collect();
                 writeln!(output, "{{{}}}", members.join(","))?;
             }
             Format::Csv => {

@@ -1,5 +1,8 @@
 //! Rows of named cells in the three formats. Built for one row per message: a cell is a few bytes
 //! appended to one buffer, which is written when it is full.
+//!
+//! A whole number above 2^53 is a string in JSON, here as in a [`Record`](crate::record::Record):
+//! most readers of JSON would round it.
 
 use std::{
     fmt::{self, Write as _},
@@ -12,6 +15,7 @@ use nanotape_types::Price4;
 use crate::{
     line::{LINE_BYTES, Line},
     output::{Format, Output},
+    record::MOST_EXACT,
 };
 
 /// Bytes to collect before a write.
@@ -89,12 +93,13 @@ impl Rows {
 
     /// Appends a whole number.
     pub fn integer(&mut self, value: u64) {
-        self.cell(itoa::Buffer::new().format(value).as_bytes(), false);
+        self.cell(itoa::Buffer::new().format(value).as_bytes(), value > MOST_EXACT);
     }
 
     /// Appends a whole number that can be negative.
     pub fn signed(&mut self, value: i64) {
-        self.cell(itoa::Buffer::new().format(value).as_bytes(), false);
+        let is_text = value.unsigned_abs() > MOST_EXACT;
+        self.cell(itoa::Buffer::new().format(value).as_bytes(), is_text);
     }
 
     /// Appends a number with two decimals.

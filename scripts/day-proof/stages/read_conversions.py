@@ -14,6 +14,9 @@ import pandas
 
 warnings.filterwarnings("ignore")
 
+# Stocks that are named NA or NULL are no missing values.
+KEEP_NAMES = {"keep_default_na": False, "na_values": [""]}
+
 
 def main():
     folder = sys.argv[1]
@@ -35,7 +38,7 @@ def main():
     for kind, schema in (("mbo", "mbo"), ("bbo", "mbp-1"), ("trades", "trades")):
         assert len(all_kinds.to_df(schema=schema)) == len(frames[kind]), kind
 
-    prints = pandas.read_csv(f"{folder}/prints.csv", parse_dates=["ts_event"])
+    prints = pandas.read_csv(f"{folder}/prints.csv", parse_dates=["ts_event"], **KEEP_NAMES)
     assert prints.broken.dtype == bool and str(prints.ts_event.dt.tz) == "UTC"
     counted = prints[~prints.broken]
     assert (len(counted), counted["size"].sum()) == (trades, volume), (len(counted), trades)
@@ -51,7 +54,7 @@ def main():
     assert list(by_stock.symbol) == list(own.index) and list(by_stock.shares) == list(own)
     print(f"duckdb: {len(by_stock)} stocks, {int(by_stock.shares.sum())} shares")
 
-    minutes = pandas.read_csv(f"{folder}/minutes.csv", parse_dates=["ts_event"])
+    minutes = pandas.read_csv(f"{folder}/minutes.csv", parse_dates=["ts_event"], **KEEP_NAMES)
     grid = minutes.groupby("symbol").ts_event
     steps = grid.diff().dropna().unique()
     assert list(steps) == [pandas.Timedelta("1min")], steps

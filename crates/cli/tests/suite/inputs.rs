@@ -67,6 +67,50 @@ impl Foreign {
     }
 }
 
+/// A DBN file and a day through a pipe that has a name: a FIFO, `<(...)`, `/dev/stdin`.
+#[test]
+fn an_input_is_read_by_the_name_of_a_pipe_as_from_standard_input() {
+    let folder = Folder::new("inputs_pipes");
+    let mut file = Foreign { records: Vec::new() };
+    file.record(b'A', b'B', 1, 100, 10, flags::LAST);
+    file.record(b'A', b'A', 2, 101, 20, flags::LAST);
+    let day = folder.path("2019-12-30.itch50");
+    assert_eq!(nanotape(["synth", "-o", &day, "--messages", "2k", "--stocks", "5"]).status, 0);
+    let dated: &[&str] = &["--date", "2019-12-30"];
+    for (bytes, date) in [(file.bytes(), &[][..]), (fs::read(&day).unwrap(), dated)] {
+        for command in ["inside", "trades", "stats", "convert", "tap"] {
+            let options = [date, &["--format", "csv"]].concat();
+            let of = |input: &str| -> Vec<String> {
+                let words = [&[command, input], options.as_slice()].concat();
+                words.into_iter().map(str::to_owned).collect()
+            };
+            let expected = nanotape_fed(of("-"), &bytes);
+            assert_eq!(expected.status, 0, "{command}: {}", expected.stderr);
+            let named = nanotape_fed(of("/dev/stdin"), &bytes);
+            assert_eq!(named.status, 0, "{command}: {}", named.stderr);
+            let lines = |text: &str| text.lines().count();
+            assert_eq!(lines(&named.stdout), lines(&expected.stdout), "{command}");
+            if command == "inside" {
+                assert_eq!(named.stdout, expected.stdout);
+            }
+            let fifo = folder.path(&format!("fifo-{command}-{}", date.len()));
+            assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+            let writer = {
+                let (fifo, bytes) = (fifo.clone(), bytes.clone());
+                std::thread::spawn(move || fs::write(fifo, bytes).unwrap())
+            };
+            let of_fifo = nanotape(of(&fifo));
+            writer.join().unwrap();
+            assert_eq!(of_fifo.status, 0, "{command}: {}", of_fifo.stderr);
+            assert_eq!(lines(&of_fifo.stdout), lines(&expected.stdout), "{command}");
+        }
+    }
+    // It cannot be searched for its last run.
+    let ran = nanotape_fed(["inside", "/dev/stdin", "--run", "last"], &file.bytes());
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("/dev/stdin: is read only once: give --run a number"), "{ran:?}");
+}
+
 #[test]
 fn a_file_in_databentos_convention_gives_its_book() {
     let folder = Folder::new("inputs_databento");

@@ -27,6 +27,7 @@ mod journal_lost;
 mod journal_named;
 mod journal_record;
 mod journal_upkeep;
+mod json_numbers;
 mod lab;
 mod live;
 mod live_kept;

@@ -19,7 +19,7 @@ use nanotape_types::{StockLocate, Symbol};
 
 use super::{TapArguments, TsRecv};
 use crate::{
-    input::{RunChoice, of_runs, open_bytes, open_dbn},
+    input::{RunChoice, is_read_once, of_runs, open_bytes, open_dbn},
     regions::place,
     span::Moment,
 };
@@ -86,7 +86,8 @@ impl TapInput {
             if path.is_dir() {
                 return Ok(Self::Journal(path.to_owned()));
             }
-            if !path.is_file() {
+            // A pipe is read as a file is.
+            if !path.exists() {
                 return Ok(Self::Ring(ring));
             }
         }
@@ -117,7 +118,7 @@ impl TapInput {
         command: &TapArguments,
     ) -> anyhow::Result<Vec<(StockLocate, Symbol)>> {
         let mut names = Names::default();
-        if matches!(self, Self::Day(..)) && command.input != "-" {
+        if matches!(self, Self::Day(..)) && !is_read_once(&command.input) {
             let mut source = open_bytes(&command.input)?;
             command.groups.choose(&mut source)?;
             source.read(&mut names, |_| ())?;
