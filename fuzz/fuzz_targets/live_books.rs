@@ -45,7 +45,7 @@ fuzz_target!(|input: &[u8]| {
     let mut publisher = publisher.expect("a ring");
     let reader = publisher.writer().reader(Start::Oldest).expect("a reader");
     let mut session = Session(input);
-    engine.run(&mut session, &mut publisher, |_| ()).expect("a session has no error");
+    let _ = engine.run(&mut session, &mut publisher, |_| ()).expect("a session has no error");
     let local = read_back(RingSource::new(reader));
     assert_eq!(orders_of(local.all()), orders_of(engine.books()));
 });

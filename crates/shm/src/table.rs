@@ -32,10 +32,20 @@ const LEAST_PAGE_BYTES: usize = 4 << 10;
 const SMALL_PAGE_BYTES: usize = 64 << 10;
 
 /// A slice of fixed length on the heap, in huge pages if available.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Table<T> {
     elements: Vec<T>,
     huge_pages: HugePages,
+}
+
+/// Omits the elements: tables have millions.
+impl<T> fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("length", &self.elements.len())
+            .field("huge_pages", &self.huge_pages)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Whether a table is in huge pages.

@@ -1,14 +1,24 @@
 //! A table with one entry for each stock locate.
 
-use core::ops::{Index, IndexMut};
+use core::{
+    fmt,
+    ops::{Index, IndexMut},
+};
 
 use crate::StockLocate;
 
 /// One `T` for each of the 65,536 stock locates, on the heap.
 ///
 /// The length is part of the type, so that indexing by a locate needs no bounds check.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct LocateTable<T>(Box<[T; StockLocate::COUNT]>);
+
+/// Omits the 65,536 entries.
+impl<T> fmt::Debug for LocateTable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocateTable").field("entries", &self.0.len()).finish_non_exhaustive()
+    }
+}
 
 impl<T: Clone> LocateTable<T> {
     /// The same value for every locate.

@@ -274,7 +274,7 @@ pub(super) fn counters<L: PriceLevels, S: OrderStore>(day: &Day) -> Result<Repor
     let mut changes = Changes::default();
     counted(|| {
         for _ in 0..day.repeat {
-            plant.run(&mut day.open()?, &mut changes, |_| ())?;
+            let _ = plant.run(&mut day.open()?, &mut changes, |_| ())?;
         }
         Ok(changes.messages)
     })
@@ -311,7 +311,7 @@ pub(super) fn count_messages<L: PriceLevels, S: OrderStore>(
 ) -> Result<(), Error> {
     let mut plant = plant::<L, S>(day);
     let mut source = DaySource::memory("the first messages", first_bytes(day.path(), messages)?);
-    counted_region(|| plant.run(&mut source, observer, |_| ()))?;
+    let _ = counted_region(|| plant.run(&mut source, observer, |_| ()))?;
     Ok(())
 }
 

@@ -181,7 +181,7 @@ fn receive(worker: &mut Worker<Feed>, day: &Day) -> Result<Report, Error> {
     words[STEPS].store(1);
     let (clock, timeout) = (worker.clock, worker.timeout(Wait::Pause));
     let mut timeline = nanotape_clock::Timeline::new(clock);
-    run.read(&mut Socket { socket, words, timeout, now_ns: &mut || timeline.now_ns() })?;
+    let _ = run.read(&mut Socket { socket, words, timeout, now_ns: &mut || timeline.now_ns() })?;
     run.end();
     Ok(Report::default())
 }
