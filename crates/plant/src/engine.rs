@@ -226,8 +226,8 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         }
     }
 
-    /// Applies an event that no message of ITCH makes. Of a clear the observer gets the outcome, and
-    /// no single orders.
+    /// Applies an event that no message of ITCH makes. Of a clear the observer gets the outcome,
+    /// and no single orders.
     #[cold]
     #[inline(never)]
     fn clear_or_modify(

@@ -479,8 +479,8 @@ fn books(config: &PlantConfig) -> DefaultBooks {
     DefaultBooks::with_capacity(orders)
 }
 
-/// Refuses a configured number of live orders whose tables do not fit into memory: the plant touches
-/// all of their pages.
+/// Refuses a configured number of live orders whose tables do not fit into memory: the plant
+/// touches all of their pages.
 fn check_room(config: &PlantConfig) -> Result<(), RunError> {
     let Some(orders) = config.machine.orders else { return Ok(()) };
     let room = DefaultBooks::check_room(orders).map_err(|room| RunError::Orders { room })?;

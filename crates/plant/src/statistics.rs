@@ -3,8 +3,8 @@
 //!
 //! Definitions:
 //! - **trades and volume**: executions (`E`, and `C` if printable), hidden trades (`P`) and crosses
-//!   with shares (`Q`), minus broken trades (`B`). A `C` that is not printable is part of a cross. A
-//!   break is valid for every trade of its match number, before it and after it.
+//!   with shares (`Q`), minus broken trades (`B`). A `C` that is not printable is part of a cross.
+//!   A break is valid for every trade of its match number, before it and after it.
 //! - **rate**: messages per second, millisecond and microsecond, over windows with at least one
 //!   message.
 //! - **gap**: time from one message to the next, by the exchange's timestamps.

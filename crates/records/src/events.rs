@@ -5,8 +5,9 @@
 //! fill and a cancel of as many shares are an execution; without the trade it is not printed. A
 //! cancel and an add are a replace. A trade with several fills is one trade; each of its fills and
 //! the cancel of as many shares are an execution that is not printed. A fill alone is not an event.
-//! Any other order record is an event of its own. `F_LAST` closes a message in the records of a plant, and a whole packet in
-//! those of Databento. So a reader waits for the rest of a message only up to that flag.
+//! Any other order record is an event of its own. `F_LAST` closes a message in the records of a
+//! plant, and a whole packet in those of Databento. So a reader waits for the rest of a message
+//! only up to that flag.
 //! Bounds: at most two order records wait for a third, and [`MOST_FILLS`] fills for their cancels.
 //! Failure: an order record that cannot be an event is [`BadOrder`]. Status and imbalance records
 //! become [`What::Other`]: they change no book and print no trade. An event from records has no

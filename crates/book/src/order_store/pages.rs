@@ -14,9 +14,9 @@
 //!
 //! A page is freed when its last order leaves, a chunk with its last page; both are used again. So
 //! memory follows the live orders. On a real day many of the orders that live long are alone in
-//! their page (512 bytes), and the pages that were opened last are full. While references are sparse,
-//! so that hardly any page gets a second order, there are at most [`FREE_PAGES`] and one page per
-//! [`ORDERS_PER_PAGE`] orders. Beyond the first few there is at most one chunk per
+//! their page (512 bytes), and the pages that were opened last are full. While references are
+//! sparse, so that hardly any page gets a second order, there are at most [`FREE_PAGES`] and one
+//! page per [`ORDERS_PER_PAGE`] orders. Beyond the first few there is at most one chunk per
 //! [`ORDERS_PER_CHUNK`] orders. Orders that would need another page or chunk, and references of
 //! [`LIMIT`] and more, go to a standard map, which is empty on a real day. Any references are
 //! correct; those of an exchange are fast.
@@ -57,8 +57,10 @@ pub struct PagedOrders {
 }
 
 /// Whether the references are sparse: how many orders entered for each page that was asked for.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Sparsity {
+    /// Pages that were asked for last, plus one: each order of a page that was refused asks again.
+    recent: [u64; RECENT_PAGES],
     /// Pages asked for in this window.
     asked: usize,
     /// Orders that had entered before this window.
@@ -78,6 +80,9 @@ impl fmt::Debug for PagedOrders {
             .finish_non_exhaustive()
     }
 }
+
+/// Pages that are remembered, by the lowest bits of their numbers.
+const RECENT_PAGES: usize = 64;
 
 /// Pages asked for in a window.
 const WINDOW_PAGES: usize = 4096;
@@ -186,17 +191,25 @@ impl Numbers {
 }
 
 impl Sparsity {
+    const DENSE: Self = Self {
+        recent: [0; RECENT_PAGES],
+        asked: 0,
+        entered_before: 0,
+        refused: 0,
+        is_sparse: false,
+    };
+
     /// Counts a page that is asked for; `entered`: orders that entered a page so far.
-    fn ask(&mut self, entered: usize) {
+    fn ask(&mut self, page: u64, entered: usize) {
+        let recent = &mut self.recent[page as usize % RECENT_PAGES];
+        if core::mem::replace(recent, page + 1) == page + 1 {
+            return;
+        }
         self.asked += 1;
         if self.asked == WINDOW_PAGES {
             let orders = entered.wrapping_sub(self.entered_before) + self.refused;
-            *self = Self {
-                asked: 0,
-                entered_before: entered,
-                refused: 0,
-                is_sparse: orders < WINDOW_PAGES * DENSE_ORDERS,
-            };
+            self.is_sparse = orders < WINDOW_PAGES * DENSE_ORDERS;
+            (self.asked, self.entered_before, self.refused) = (0, entered, 0);
         }
     }
 }
@@ -230,7 +243,7 @@ impl PagedOrders {
     #[cold]
     #[inline(never)]
     fn open_page(&mut self, reference: OrderReferenceNumber) -> Option<usize> {
-        self.sparsity.ask(self.entered);
+        self.sparsity.ask(reference.get() / PAGE_ORDERS as u64, self.entered);
         let most_sparse_pages = FREE_PAGES + self.live() / ORDERS_PER_PAGE;
         let is_refused = self.sparsity.is_sparse && self.pages.in_use() > most_sparse_pages;
         if is_refused || self.next_page + 1 >= MOST_PAGES {
@@ -321,7 +334,7 @@ impl OrderStore for PagedOrders {
             pages: page_numbers,
             entered: 0,
             left: 0,
-            sparsity: Sparsity::default(),
+            sparsity: Sparsity::DENSE,
             elsewhere: HashMapOrders::default(),
         }
     }

@@ -79,8 +79,8 @@ pub(crate) struct ReplayArguments {
     #[arg(long, default_value_t = Pace::Recorded { milli: 1_000 }, conflicts_with = "output")]
     pace: Pace,
 
-    /// Wait at most this long for a packet of a capture, as in 10s: leave out what was recorded above
-    /// it, for this packet and those after it
+    /// Wait at most this long for a packet of a capture, as in 10s: leave out what was recorded
+    /// above it, for this packet and those after it
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "output")]
     longest_wait: Option<Duration>,
 

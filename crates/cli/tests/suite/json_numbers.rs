@@ -1,4 +1,4 @@
-//! Whole numbers above 2^53 are strings in the JSON of every command: most readers of JSON would
+//! Whole numbers above 2^53 are strings in rows and reports as JSON: most readers of JSON would
 //! round them.
 
 use nanotape_wire::framing::binary_file::Records;
@@ -58,17 +58,16 @@ fn no_command_prints_a_number_of_json_above_2_to_the_53() {
     let stock = stock.lines().nth(2).unwrap().split(',').next().unwrap().to_owned();
     let run = ["run", "--input", &day, "--ring", &ring, "--capacity", "64MB", "--records", "all"];
     // Each command, and whether it prints such numbers.
-    let commands: [(&[&str], bool); 14] = [
-        (&run, true),
-        (&["stat", &ring], true),
+    let commands: [(&[&str], bool); 13] = [
+        (&run, false),
+        (&["stat", &ring], false),
         (&["tap", &ring, "--from", "oldest"], true),
         (&["journal", "record", &ring, &journal], false),
-        (&["journal", "stat", &journal], true),
-        (&["journal", "dump", &journal], true),
-        (&["ring", "stat", &ring], true),
+        (&["journal", "stat", &journal], false),
+        (&["ring", "stat", &ring], false),
         (&["convert", &day], true),
         (&["inspect", &day], true),
-        (&["inside", &day, "--time", "unix"], true),
+        (&["inside", &day], false),
         (&["trades", &day], true),
         (&["book", &day, "--symbols", &stock, "--at", "12:00", "--orders"], true),
         (&["stats", &day], false),

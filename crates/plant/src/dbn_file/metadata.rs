@@ -67,8 +67,8 @@ impl Contents<'_> {
             .build()
     }
 
-    /// The earliest time that a record can have, and one on the day after the last date of a record.
-    /// Dates are those of UTC: a trade date begins on one and ends on the next.
+    /// The earliest time that a record can have, and one on the day after the last date of a
+    /// record. Dates are those of UTC: a trade date begins on one and ends on the next.
     fn times(&self) -> (u64, u64) {
         let day = self.midnight_ns..self.midnight_ns.saturating_add(DAY_NS);
         match (self.midnight_ns, self.first_ts_recv) {

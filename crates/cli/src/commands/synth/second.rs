@@ -126,7 +126,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Showing<'_> {
         event: &MarketEvent,
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
-        let stock = event.instrument.get().checked_sub(1);
+        let stock = event.stock_locate.get().checked_sub(1);
         let stock = stock.filter(|&stock| self.day.symbol(stock).is_some());
         let (Some(outcome), Some(stock), Some(time)) = (outcome, stock, event.time) else {
             return ControlFlow::Continue(());
@@ -134,7 +134,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Showing<'_> {
         if !outcome.inside_changed {
             return ControlFlow::Continue(());
         }
-        let quote = quote_of(engine.books().book(event.instrument).inside());
+        let quote = quote_of(engine.books().book(event.stock_locate).inside());
         let update = QuoteUpdate { time_ns: time.get(), stock, quote };
         let fate = self.feed.push(&update, self.shown);
         self.shown.drain(..).for_each(|shown| self.day.push(&shown.update));
