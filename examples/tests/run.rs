@@ -212,11 +212,13 @@ fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
     let place = Scratch::on_disk("prices");
     let day = day_file(&place, "prices_20191230.itch50");
     let mut plant = BookEngine::new(DefaultBooks::with_capacity(1 << 10));
-    let _ = plant.run(&mut DaySource::open(&day).unwrap(), &mut (), |_| ()).unwrap();
+    let report = plant.run(&mut DaySource::open(&day).unwrap(), &mut (), |_| ()).unwrap();
+    assert!(report.is_good(), "{report}");
     let (_, symbol) = plant.directory().iter().next().unwrap();
     let mut expected = Insides { symbol, lines: String::new() };
     let mut again = BookEngine::new(DefaultBooks::with_capacity(1 << 10));
-    again.run(&mut DaySource::open(&day).unwrap(), &mut expected, |_| ()).unwrap();
+    let report = again.run(&mut DaySource::open(&day).unwrap(), &mut expected, |_| ()).unwrap();
+    assert!(report.is_good(), "{report}");
     assert!(expected.lines.lines().count() > 10);
 
     let mut config = PlantConfig::default();

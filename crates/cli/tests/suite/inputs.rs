@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use nanotape_harness::Bounded as _;
 use nanotape_plant::records::dbn::{
     Dataset, MappingInterval, MboMsg, Metadata, RecordHeader, SType, Schema, SymbolMapping,
     encode::DbnMetadataEncoder, flags, rtype,
@@ -94,7 +95,9 @@ fn an_input_is_read_by_the_name_of_a_pipe_as_from_standard_input() {
                 assert_eq!(named.stdout, expected.stdout);
             }
             let fifo = folder.path(&format!("fifo-{command}-{}", date.len()));
-            assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+            assert!(
+                std::process::Command::new("mkfifo").arg(&fifo).bounded_status().unwrap().success()
+            );
             let writer = {
                 let (fifo, bytes) = (fifo.clone(), bytes.clone());
                 std::thread::spawn(move || fs::write(fifo, bytes).unwrap())

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use nanotape_harness::Bounded as _;
 use nanotape_plant::{
     config::EXAMPLE,
     records::{GapKind, Notice, Predecessor, Record, RecordKind, RecordKinds, StopReason},
@@ -401,7 +402,7 @@ fn orders_that_do_not_fit_into_memory_are_refused_with_their_bytes() {
             "ulimit -v 16000000; exec '{program}' run --input '{day}' --ring '{ring}' \
              --live-orders {orders}"
         );
-        let ran = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+        let ran = std::process::Command::new("sh").args(["-c", &command]).bounded_output().unwrap();
         let told = String::from_utf8(ran.stderr).unwrap();
         assert_eq!(ran.status.code(), Some(2), "{told}");
         let expected = format!("the tables for {orders} live orders need ");
