@@ -111,6 +111,8 @@ impl<W: fmt::Write> FieldVisitor<'_> for JsonWriter<'_, W> {
         let out = &mut *self.0;
         write!(out, ",\"{name}\":")?;
         match value {
+            // Many readers of JSON keep 53 bits of a number.
+            Value::Integer(number) if number > 1 << 53 => write!(out, "\"{number}\""),
             Value::Integer(number) => write!(out, "{number}"),
             Value::Price4(price) => out.write_str(price.write_decimal(&mut [0; 11])),
             Value::Price8(price) => write!(out, "{price}"),

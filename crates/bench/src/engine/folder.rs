@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -25,8 +26,10 @@ impl Folder {
     /// Creates a folder in `parent`.
     pub(crate) fn new_in(parent: &Path, purpose: &str) -> io::Result<Self> {
         // For this user only, and under a name that no other user can have taken before.
-        let folder =
-            Builder::new().prefix(&format!("nanotape-bench-{purpose}-")).tempdir_in(parent)?;
+        let folder = Builder::new()
+            .prefix(&format!("nanotape-bench-{purpose}-"))
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(parent)?;
         Ok(Self(folder.keep()))
     }
 
@@ -64,8 +67,6 @@ pub(crate) fn is_memory(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     #[test]

@@ -19,8 +19,9 @@ const IEX: &str = "233.215.21.4:10378";
 
 /// The values of a row.
 fn values<const N: usize>(object: &Value, names: [&str; N]) -> [u64; N] {
-    names
-        .map(|name| object[name].as_u64().unwrap_or_else(|| panic!("no number {name} in {object}")))
+    // A number above 2^53 is a string.
+    let of = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
+    names.map(|name| of(&object[name]).unwrap_or_else(|| panic!("no number {name} in {object}")))
 }
 
 /// The objects of `nanotape capture`: rows, sessions and the file.

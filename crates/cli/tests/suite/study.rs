@@ -45,7 +45,7 @@ fn wrong_usage_is_refused_in_one_line() {
     let cases: [(&[&str], &str); 4] = [
         (&["nothing"], "no study \"nothing\": use all, pause, scheduling, clock, cold, random"),
         (&["clock", "--cpus", "9999"], "processor 9999 is not among those allowed"),
-        (&["clock", "--seconds", "0"], "expected a number of seconds from 0.05 to 3600"),
+        (&["clock", "--seconds", "0"], "expected a time from 0.05 to 3600 seconds"),
         (&["random-access", "--memory", "1"], "expected a size from 4KiB to 256GiB"),
     ];
     for (arguments, message) in cases {

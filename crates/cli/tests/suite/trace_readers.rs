@@ -198,7 +198,7 @@ fn a_killed_recorder_leaves_its_last_spans_and_keeps_no_one_from_being_switched(
         let rows = list.iter().filter(|row| row["state"] == state);
         rows.map(|row| row["rate"].as_str().unwrap()).collect()
     };
-    assert_eq!((rates_of("alive"), rates_of("dead")), (vec!["off"; 16], vec!["all"; 4]));
+    assert_eq!((rates_of("alive"), rates_of("dead")), (vec!["off"; 18], vec!["all"; 4]));
 
     // The next one takes its place.
     let mut next = Running::start(&record);

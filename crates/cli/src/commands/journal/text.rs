@@ -46,7 +46,8 @@ mod tests {
         assert_eq!(age("30d"), Ok(Duration::from_secs(30 * 86_400)));
         assert_eq!(age("12h"), Ok(Duration::from_secs(43_200)));
         assert_eq!(age("90m"), Ok(Duration::from_secs(5400)));
-        for text in ["", "d", "-1d", "1.5d", "30", "99999999999999999999d", "300000000000000d"] {
+        assert_eq!(age("1.5d"), Ok(Duration::from_secs(36 * 3600)));
+        for text in ["", "d", "-1d", "30", "99999999999999999999d", "300000000000000d"] {
             assert!(age(text).is_err(), "{text}");
         }
         assert_eq!(size_text(100), "100 bytes");
