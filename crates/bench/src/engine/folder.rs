@@ -27,7 +27,7 @@ impl Folder {
     pub(crate) fn new_in(parent: &Path, purpose: &str) -> io::Result<Self> {
         // For this user only, and under a name that no other user can have taken before.
         let folder = Builder::new()
-            .prefix(&format!("nanotape-bench-{purpose}-"))
+            .prefix(&format!("nanotape-bench-{purpose}-{}-", std::process::id()))
             .permissions(fs::Permissions::from_mode(0o700))
             .tempdir_in(parent)?;
         Ok(Self(folder.keep()))

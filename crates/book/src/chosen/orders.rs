@@ -21,6 +21,7 @@ macro_rules! chosen_orders {
 
         /// Live orders in one of the structures of [`OrderStructure`].
         #[derive(Debug)]
+        #[expect(clippy::large_enum_variant, reason = "there is one for all books of a process")]
         pub enum ChosenOrders {
             $($(#[$meaning])* $Variant($Orders),)*
         }
