@@ -9,9 +9,10 @@ use std::{
     time::Duration,
 };
 
-use nanotape_clock::UtcNanos;
+use nanotape_clock::{Clock, UtcNanos};
 use nanotape_harness::{Bounded as _, copy_for_all_users, eventually, skipped};
 use nanotape_lab::{Pin, Placement, PlacementRequest, placement::allowed_cpus};
+use nanotape_machine::KernelTrace;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -25,12 +26,17 @@ use crate::support::{
 const INJECTIONS: usize = 12;
 const PAUSE: Duration = Duration::from_millis(35);
 
-/// The kinds of causes that are right.
-const RIGHT: [(&str, &[&str]); 3] = [
-    ("stop", &["blocked or stopped"]),
-    ("neighbour", &["preempted"]),
-    ("page fault", &["page fault", "page read from disk"]),
-];
+/// The kinds of causes that are right: those that the counts of the thread show.
+const RIGHT: Right =
+    [("stop", &["blocked or stopped"]), ("neighbour", &["preempted"]), ("page fault", FAULTS)];
+
+/// Those that the events of the kernel show.
+const RIGHT_WITH_EVENTS: Right =
+    [("stop", &["stopped"]), ("neighbour", &["preempted by a thread"]), ("page fault", FAULTS)];
+
+const FAULTS: &[&str] = &["page fault", "page read from disk"];
+
+type Right = [(&'static str, &'static [&'static str]); 3];
 
 /// At least this share of the injections that delayed a message must be found right, in one of so
 /// many attempts: a busy machine adds causes of its own.
@@ -68,9 +74,21 @@ struct Injected {
 
 #[test]
 fn injected_causes_are_found_and_rows_add_up() {
+    find_injected(&[], &RIGHT);
+}
+
+#[test]
+fn injected_causes_have_their_names_with_the_events_of_the_kernel() {
+    if let Err(why) = KernelTrace::start(&Clock::calibrate(), &allowed_cpus()) {
+        return skipped(format_args!("the kernel's events: {why}"));
+    }
+    find_injected(&["--kernel"], &RIGHT_WITH_EVENTS);
+}
+
+fn find_injected(options: &[&str], right: &Right) {
     let mut wrong = Vec::new();
     for _ in 0..ATTEMPTS {
-        wrong = inject();
+        wrong = inject(options, right);
         if wrong.is_empty() {
             break;
         }
@@ -79,7 +97,7 @@ fn injected_causes_are_found_and_rows_add_up() {
 }
 
 /// Runs a plant through all injections; returns what was not found.
-fn inject() -> Vec<String> {
+fn inject(options: &[&str], right: &Right) -> Vec<String> {
     let folder = Folder::new("explained");
     let ring = Ring::new("explained");
     let day = folder.day(120_000, 20);
@@ -92,16 +110,9 @@ fn inject() -> Vec<String> {
     // The first messages make the usual times, and touch what is touched once.
     thread::sleep(Duration::from_millis(700));
     let rows = folder.path("rows.json");
-    let mut explain = Running::start(&[
-        "explain",
-        ring.path(),
-        "--above",
-        "20us",
-        "--rows",
-        "1000000",
-        "-o",
-        &rows,
-    ]);
+    let explained =
+        ["explain", ring.path(), "--above", "20us", "--rows", "1000000", "-o", rows.as_str()];
+    let mut explain = Running::start(&[&explained[..], options].concat());
     thread::sleep(Duration::from_millis(300));
     let injected = inject_into(&plant, cpu, program.text(), pid);
     thread::sleep(Duration::from_millis(200));
@@ -112,7 +123,10 @@ fn inject() -> Vec<String> {
     let mut rows = objects(&fs::read_to_string(rows).unwrap());
     let end = rows.pop().unwrap();
     check_sums(&rows, &end);
-    let mut wrong = check_causes(&rows, &injected);
+    if let Some(events) = end["kernel_events"].as_object() {
+        println!("events of the kernel: {events:?}");
+    }
+    let mut wrong = check_causes(&rows, &injected, right);
     wrong.extend(check_bursts(&rows, &bursts));
     wrong
 }
@@ -246,7 +260,7 @@ fn check_sums(rows: &[Value], end: &Value) {
     assert!(!rows.is_empty());
     let mut largest = 0;
     for row in rows {
-        let interrupted: i64 = interruptions(row).map(|(_, _, nanos)| nanos).sum();
+        let interrupted: i64 = interruptions(row).map(|one| number(one, "ns")).sum();
         let parts = ["waited_ns", "usual_ns", "unexplained_ns", "not_traced_ns"];
         let sum: i64 = parts.iter().map(|part| number(row, part)).sum::<i64>() + interrupted;
         assert_eq!(number(row, "total_ns") - sum, number(row, "residual_ns"), "{row}");
@@ -258,17 +272,21 @@ fn check_sums(rows: &[Value], end: &Value) {
     assert_eq!((number(end, "slow"), number(end, "lost_spans")), (rows.len() as i64, 0));
 }
 
-/// The kind, the message and the time of each interruption.
-fn interruptions(row: &Value) -> impl Iterator<Item = (&str, i64, i64)> {
-    row["interruptions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| (one["kind"].as_str().unwrap(), number(one, "message"), number(one, "ns")))
+fn interruptions(row: &Value) -> impl Iterator<Item = &Value> {
+    row["interruptions"].as_array().unwrap().iter()
+}
+
+/// The kind of a cause, and whether a thread has its name in it.
+fn kind(interruption: &Value) -> &str {
+    let cause = interruption["cause"].as_str().unwrap();
+    match interruption["kind"].as_str().unwrap() {
+        "preempted" if cause.starts_with("preempted by ") => "preempted by a thread",
+        kind => kind,
+    }
 }
 
 /// The cause that was found for each injection, and those that are wrong too often.
-fn check_causes(rows: &[Value], injected: &[Injected]) -> Vec<String> {
+fn check_causes(rows: &[Value], injected: &[Injected], right: &Right) -> Vec<String> {
     let mut matrix = BTreeMap::<(&str, &str), usize>::new();
     for one in injected {
         let (from, to) = (one.from_ns as i64 - 50_000, one.to_ns as i64 + 1_000_000);
@@ -279,25 +297,24 @@ fn check_causes(rows: &[Value], injected: &[Injected]) -> Vec<String> {
         // Of the messages that were interrupted themselves, the one that was longest.
         let own = rows.iter().filter(is_meanwhile).flat_map(|row| {
             let of_it = number(row, "message");
-            interruptions(row).filter(move |&(_, message, _)| message == of_it)
+            interruptions(row).filter(move |one| number(one, "message") == of_it)
         });
-        let found = own.max_by_key(|&(_, _, nanos)| nanos).filter(|&(_, _, nanos)| nanos > 0);
-        *matrix
-            .entry((one.name, found.map_or("no message was due", |(kind, ..)| kind)))
-            .or_default() += 1;
+        let longest = own.max_by_key(|one| number(one, "ns"));
+        let found = longest.filter(|one| number(one, "ns") > 0);
+        *matrix.entry((one.name, found.map_or("no message was due", kind))).or_default() += 1;
     }
     for ((name, found), count) in &matrix {
         println!("{name:<12} {found:<24} {count:>4}");
     }
     let mut wrong = Vec::new();
-    for (name, right) in RIGHT {
+    for (name, right) in right {
         let of = |is: &dyn Fn(&str) -> bool| -> usize {
-            let own = matrix.iter().filter(|((injected, found), _)| *injected == name && is(found));
+            let own = matrix.iter().filter(|((injected, found), _)| injected == name && is(found));
             own.map(|(_, count)| count).sum()
         };
         let seen = of(&|found| found != "no message was due");
         let found = of(&|found| right.contains(&found));
-        let is_injected = injected.iter().any(|one| one.name == name);
+        let is_injected = injected.iter().any(|one| one.name == *name);
         if is_injected && (seen < INJECTIONS / 2 || (found as f64) < LEAST_RIGHT * seen as f64) {
             wrong.push(format!("{name}: {found} of {seen} are right"));
         }

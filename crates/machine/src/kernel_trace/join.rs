@@ -36,14 +36,6 @@ pub struct Judged {
     pub covered_ns: Option<u64>,
 }
 
-/// What the events of a gap show.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Seen {
-    /// `None` if no event explains anything.
-    cause: Option<Cause>,
-    covered_ns: u64,
-}
-
 impl KernelEvents {
     /// The cause of a gap of `thread`, which is on `cpu` after it, from its accounts and from the
     /// events. `lost_ns` of the gap are to be explained. If events were lost within it, those that
@@ -61,40 +53,82 @@ impl KernelEvents {
             Coverage::Kept => {}
         }
         let own = self.between(cpu, gap.from, gap.to);
-        let (out, back) = (self.switched_out(gap, thread), switched_in(own, thread));
-        if out.is_none() && back.is_some() && self.has_lost_anywhere(gap) {
+        let (away, back) = (self.longest_away(gap, thread), switched_in(own, thread));
+        if away.is_none() && back.is_some() && self.has_lost_anywhere(gap) {
             // It lost another processor, whose events are incomplete.
             return Judged { cause: without_events(accounts), covered_ns: None };
         }
-        let seen = match out {
-            Some((processor, at, switch)) => {
-                let away = Gap { from: at, to: back.unwrap_or(gap.to).max(at) };
-                let cause = of_switch(self, processor, switch, &away);
-                let before = covered(own, &Gap { from: gap.from, to: at }, thread, self).1;
-                let covered = before + self.nanos(away.to.ticks() - away.from.ticks());
-                Seen { cause: Some(cause), covered_ns: covered }
+        let length = |away: &Gap| self.nanos(away.to.ticks().saturating_sub(away.from.ticks()));
+        let (cause, covered_ns) = match (away, back) {
+            (Some((processor, switch, away)), _) => {
+                let cause = of_switch(self, processor, switch, &away, accounts);
+                let before = Gap { from: gap.from, to: away.from };
+                (Some(cause), covered(own, &before, thread, self).1 + length(&away))
             }
-            None => {
-                let (cause, covered_ns) = covered(own, gap, thread, self);
-                Seen { cause, covered_ns }
+            // It had no processor when the gap began: it slept, was stopped, or waited.
+            (None, Some(back)) => {
+                let away = Gap { from: gap.from, to: back };
+                let lost = self.lost_before(gap.from, thread);
+                let cause = lost
+                    .map(|(processor, switch)| of_switch(self, processor, switch, &away, accounts));
+                (cause, length(&away))
             }
+            (None, None) => covered(own, gap, thread, self),
         };
-        let is_enough = seen.covered_ns.saturating_add(WAY_NS) >= lost_ns.div_ceil(2);
-        let cause = both(accounts, seen.cause.filter(|_| is_enough));
-        Judged { cause, covered_ns: Some(seen.covered_ns) }
+        let is_enough = covered_ns.saturating_add(WAY_NS) >= lost_ns.div_ceil(2);
+        let cause = both(accounts, cause.filter(|_| is_enough));
+        Judged { cause, covered_ns: Some(covered_ns) }
     }
 
-    /// The processor that a thread lost, when, and the switch. A thread that is not pinned may lose
-    /// one and get another one.
-    fn switched_out(&self, gap: &Gap, thread: u32) -> Option<(&Processor, Stamp, &Switch)> {
-        self.processors.iter().find_map(|processor| {
-            processor.between(gap.from, gap.to).iter().find_map(|event| match &event.what {
+    /// The processor that a thread lost for the longest time in a gap, the switch, and the time.
+    /// A thread that is not pinned may lose one and get another one.
+    fn longest_away(&self, gap: &Gap, thread: u32) -> Option<(&Processor, &Switch, Gap)> {
+        let within = || {
+            let each =
+                |own| Processor::between(own, gap.from, gap.to).iter().map(move |one| (own, one));
+            self.processors.iter().flat_map(each)
+        };
+        let back_after = |at: Stamp| {
+            let backs = within().filter_map(|(_, event)| match &event.what {
+                What::Switch(switch) if switch.to == thread && event.at > at => Some(event.at),
+                _ => None,
+            });
+            backs.min().unwrap_or(gap.to)
+        };
+        let outs = within().filter_map(|(processor, event)| match &event.what {
+            What::Switch(switch) if switch.from == thread => {
+                Some((processor, switch, Gap { from: event.at, to: back_after(event.at) }))
+            }
+            _ => None,
+        });
+        outs.max_by_key(|(.., away)| away.to.ticks() - away.from.ticks())
+    }
+
+    /// The processor that a thread lost last before a moment, and the switch.
+    fn lost_before(&self, moment: Stamp, thread: u32) -> Option<(&Processor, &Switch)> {
+        let lost = self.processors.iter().filter_map(|processor| {
+            let before = processor.events.partition_point(|event| event.at < moment);
+            let before = processor.events.get(..before)?;
+            before.iter().rev().find_map(|event| match &event.what {
                 What::Switch(switch) if switch.from == thread => {
-                    Some((processor, event.at, switch))
+                    Some((event.at, processor, switch))
                 }
                 _ => None,
             })
-        })
+        });
+        let lost = lost.max_by_key(|(at, ..)| *at);
+        lost.map(|(_, processor, switch)| (processor, switch))
+    }
+
+    /// The thread that had a processor for most of a time, if it was not idle.
+    fn ran_instead(&self, cpu: u32, away: &Gap) -> Option<Cause> {
+        let own = self.processor(cpu)?;
+        // The switch before that time is to the thread that ran at its beginning.
+        let is_switch = |event: &&Event| matches!(event.what, What::Switch(_));
+        let before = own.events.partition_point(|event| event.at <= away.from);
+        let first = own.events.get(..before)?.iter().rfind(is_switch)?.at;
+        let longest = longest_run(own.between(first, away.to), Some(away.from), away.to)?;
+        (longest.to != 0).then(|| preempted_by(self, own, longest, away))
     }
 }
 
@@ -104,6 +138,11 @@ fn switched_in(own: &[Event], thread: u32) -> Option<Stamp> {
         What::Switch(switch) if switch.to == thread => Some(event.at),
         _ => None,
     })
+}
+
+/// Whether the accounts show that the thread waited in the queue.
+fn is_preempted(accounts: &Cause) -> bool {
+    matches!(accounts, Cause::Preempted { .. })
 }
 
 /// The cause of the accounts, if they show one: the events that remain show none.
@@ -138,9 +177,20 @@ fn both(accounts: &Cause, seen: Option<Cause>) -> Cause {
 }
 
 /// `away`: the time without a processor, which began on this one.
-fn of_switch(events: &KernelEvents, processor: &Processor, out: &Switch, away: &Gap) -> Cause {
+fn of_switch(
+    events: &KernelEvents,
+    processor: &Processor,
+    out: &Switch,
+    away: &Gap,
+    accounts: &Cause,
+) -> Cause {
     match out.state {
         Left::Stopped => return Cause::Stopped,
+        // It slept, and then waited in the queue for most of the time.
+        Left::Blocked if is_preempted(accounts) => {
+            let instead = events.ran_instead(processor.cpu, away);
+            return instead.unwrap_or_else(|| accounts.clone());
+        }
         Left::Blocked => return Cause::Blocked,
         Left::Runnable => {}
     }
@@ -149,25 +199,31 @@ fn of_switch(events: &KernelEvents, processor: &Processor, out: &Switch, away: &
         What::Move { thread } if thread == out.from => Some(event.at),
         _ => None,
     });
-    let longest = longest_run(there, moved.unwrap_or(away.to)).unwrap_or(out);
+    let longest = longest_run(there, None, moved.unwrap_or(away.to)).unwrap_or(out);
     let is_real_time = |priority: u32| priority < NORMAL_PRIORITY;
     // It could have run, and its processor had nothing else to do.
     if longest.to == 0 && moved.is_none() {
         return Cause::Throttled;
     }
     let name = longest.to_name();
-    let name = name.split('/').next().unwrap_or_default();
-    if moved.is_some() && name == MOVER {
+    if moved.is_some() && name.split('/').next() == Some(MOVER) {
         return Cause::Moved;
     }
     if is_real_time(out.from_priority) && !is_real_time(longest.to_priority) {
         return Cause::FairServer;
     }
-    let work = there.iter().find_map(|event| match event.what {
-        What::Work(function) if event.thread == longest.to => events.functions.get(&function),
+    preempted_by(events, processor, longest, away)
+}
+
+/// The name of a thread without the numbers of the kernel's workers, and what it worked on.
+fn preempted_by(events: &KernelEvents, processor: &Processor, other: &Switch, away: &Gap) -> Cause {
+    let work = processor.between(away.from, away.to).iter().find_map(|event| match event.what {
+        What::Work(function) if event.thread == other.to => events.functions.get(&function),
         _ => None,
     });
-    let by = match (longest.to, work) {
+    let name = other.to_name();
+    let name = name.split('/').next().unwrap_or_default();
+    let by = match (other.to, work) {
         (0, _) => "nothing (idle)".to_owned(),
         (_, Some(function)) => format!("{name} {function}"),
         (_, None) => name.to_owned(),
@@ -175,8 +231,8 @@ fn of_switch(events: &KernelEvents, processor: &Processor, out: &Switch, away: &
     Cause::Preempted { by: Some(by) }
 }
 
-/// The switch to the thread that had the processor longest.
-fn longest_run(there: &[Event], end: Stamp) -> Option<&Switch> {
+/// The switch to the thread that had the processor longest up to `end`, and since `begin`.
+fn longest_run(there: &[Event], begin: Option<Stamp>, end: Stamp) -> Option<&Switch> {
     let switches: Vec<(Stamp, &Switch)> = there
         .iter()
         .filter_map(|event| match &event.what {
@@ -186,7 +242,8 @@ fn longest_run(there: &[Event], end: Stamp) -> Option<&Switch> {
         .collect();
     let ends = switches.iter().skip(1).map(|(at, _)| *at).chain([end]);
     let runs = switches.iter().zip(ends);
-    runs.max_by_key(|((at, _), end)| end.ticks().saturating_sub(at.ticks()))
+    let since = |at: Stamp| begin.map_or(at, |begin| at.max(begin));
+    runs.max_by_key(|((at, _), end)| end.ticks().saturating_sub(since(*at).ticks()))
         .map(|((_, switch), _)| *switch)
 }
 

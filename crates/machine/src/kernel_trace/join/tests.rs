@@ -195,6 +195,45 @@ fn work_of_the_kernel_is_named() {
 }
 
 #[test]
+fn a_thread_that_slept_and_then_waited_has_the_name_of_the_one_that_ran() {
+    let neighbour = switch(90 * US, Left::Blocked, (0, 78), "neighbour");
+    let back = switch(195 * US, Left::Blocked, (78, SPINNER), "spin");
+    let judge = |events: Vec<Event>, accounts: &Cause| {
+        judged(&events_of(vec![(1, events, Vec::new())]), accounts).cause
+    };
+    // It slept before the gap began, or in its first part.
+    let slept_before = switch(50 * US, Left::Blocked, (SPINNER, 0), "swapper/1");
+    let before = vec![slept_before.clone(), neighbour, back.clone()];
+    let slept = vec![
+        switch(104 * US, Left::Blocked, (SPINNER, 0), "swapper/1"),
+        switch(110 * US, Left::Blocked, (0, 78), "neighbour"),
+        back.clone(),
+    ];
+    let waited = Cause::Preempted { by: None };
+    for events in [before, slept.clone()] {
+        assert_eq!(judge(events, &waited), preempted("neighbour"));
+    }
+    assert_eq!(judge(slept, &Cause::Blocked), Cause::Blocked);
+    // The processor was idle: nothing says what it waited for.
+    let idle = switch(90 * US, Left::Blocked, (77, 0), "swapper/1");
+    assert_eq!(judge(vec![slept_before, idle, back.clone()], &waited), waited);
+    // It was stopped in its sleep, shortly before the gap began.
+    let stopped = switch(99 * US, Left::Stopped, (SPINNER, 0), "swapper/1");
+    assert_eq!(judge(vec![stopped, back], &Cause::Blocked), Cause::Stopped);
+}
+
+#[test]
+fn of_several_times_without_a_processor_the_longest_counts() {
+    let events = vec![
+        out(102 * US, Left::Blocked),
+        back(112 * US),
+        out(113 * US, Left::Stopped),
+        back(198 * US),
+    ];
+    assert_eq!(cause(events), Cause::Stopped);
+}
+
+#[test]
 fn a_thread_that_could_run_beside_an_idle_processor_is_throttled() {
     let idle = switch(110 * US, Left::Runnable, (SPINNER, 0), "swapper/1");
     let end = switch(199 * US, Left::Runnable, (0, SPINNER), "spin");
