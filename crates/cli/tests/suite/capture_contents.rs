@@ -8,7 +8,7 @@ use crate::support::{
     Folder,
     capture::{BEGIN_NS, MadeCapture, STEP_NS, frame_of, mold_packet},
     nanotape, nanotape_fed, real_data,
-    running::objects,
+    running::{objects, whole},
 };
 
 const MONDAY: &[u8; 10] = b"MONDAY    ";
@@ -19,9 +19,7 @@ const IEX: &str = "233.215.21.4:10378";
 
 /// The values of a row.
 fn values<const N: usize>(object: &Value, names: [&str; N]) -> [u64; N] {
-    // A number above 2^53 is a string.
-    let of = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
-    names.map(|name| of(&object[name]).unwrap_or_else(|| panic!("no number {name} in {object}")))
+    names.map(|name| whole(&object[name]).unwrap_or_else(|| panic!("no number {name} in {object}")))
 }
 
 /// The objects of `nanotape capture`: rows, sessions and the file.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::support::{
     Folder, Ran, nanotape,
     plants::{DATE, Ring},
-    running::{Running, json, objects},
+    running::{Running, json, objects, whole},
 };
 
 /// A small ring: a plant at full speed fills it many times.
@@ -330,7 +330,7 @@ fn a_plant_waits_while_the_disk_of_its_journal_is_full() {
     let mut before = Value::Null;
     eventually("the plant waits", || {
         let seen = recorded.look();
-        let is_alive = seen["updated_ns"].as_u64() > before["updated_ns"].as_u64();
+        let is_alive = whole(&seen["updated_ns"]) > whole(&before["updated_ns"]);
         let is_waiting = is_alive && seen["messages"] == before["messages"];
         before = seen;
         is_waiting

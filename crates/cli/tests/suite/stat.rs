@@ -12,7 +12,7 @@ use crate::support::{
     exposition::{Dialect, Exposition},
     nanotape, nanotape_fed,
     plants::{DATE, Ring},
-    running::{Running, json, objects},
+    running::{Running, json, objects, whole},
 };
 
 /// One reading, as JSON.
@@ -89,9 +89,7 @@ fn a_plant_is_running_until_it_is_killed() {
     assert_eq!((&seen["kinds"], &seen["ring_writer_pid"]), (&"mbo,trades".into(), &pid.into()));
     assert_eq!(seen["input_total_bytes"], fs::metadata(&day).unwrap().len());
     assert_eq!((&seen["messages_per_second"], &seen["bbo_records"]), (&Value::Null, &0.into()));
-    assert!(
-        seen["started_ns"].as_str().unwrap().parse::<u64>().unwrap() > 1_500_000_000_000_000_000
-    );
+    assert!(whole(&seen["started_ns"]).unwrap() > 1_500_000_000_000_000_000);
 
     let ran = nanotape(["stat", ring.path(), "--interval", "0.05"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));

@@ -120,6 +120,11 @@ impl Drop for Running {
     }
 }
 
+/// A whole number of JSON output, which is a string above 2^53.
+pub(crate) fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
 pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
 }
