@@ -245,8 +245,8 @@ pub enum Cause {
     /// The name of an error of zstd.
     #[error("zstd: {0}")]
     Zstd(&'static str),
-    /// A compressed segment is longer than its own header allows.
-    #[error("more bytes than the header of the segment states")]
+    /// A compressed segment is longer than its own header allows, or goes on without excerpts.
+    #[error("more bytes than its header and its excerpts allow")]
     TooLong,
     /// A compressed segment ends inside a word.
     #[error("its length is not a multiple of {WORD_BYTES} bytes")]

@@ -26,6 +26,8 @@ pub struct Quarantined {
     pub bytes: u64,
     /// The file that now contains the bytes.
     pub path: PathBuf,
+    /// Its name in the folder of the journal.
+    pub(crate) name: String,
 }
 
 /// The name for a part that is moved now.
@@ -39,7 +41,7 @@ pub(crate) fn whole<D: Disk>(disk: &D, kept: &Kept) -> Result<Quarantined, Journ
     let (from, to) = (kept.name(), name(number, 0));
     let moved = disk.rename(&from, &to).and_then(|()| disk.sync_names());
     moved.map_err(JournalError::system(disk.path(&from), "move"))?;
-    Ok(Quarantined { segment: number, offset: 0, bytes, path: disk.path(&to) })
+    Ok(Quarantined { segment: number, offset: 0, bytes, path: disk.path(&to), name: to })
 }
 
 /// Writes words of a segment to a file in the quarantine; `word` is the index of the first one.
@@ -54,5 +56,6 @@ pub(crate) fn part<D: Disk>(
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.load().to_ne_bytes()).collect();
     let kept = disk.write(&to, &bytes).and_then(|()| disk.sync_names());
     kept.map_err(JournalError::system(disk.path(&to), "write"))?;
-    Ok(Quarantined { segment: number, offset, bytes: bytes.len() as u64, path: disk.path(&to) })
+    let path = disk.path(&to);
+    Ok(Quarantined { segment: number, offset, bytes: bytes.len() as u64, path, name: to })
 }

@@ -10,12 +10,13 @@ mod buffer;
 mod done;
 mod header;
 mod mend;
+mod rename;
 
 use std::{path::Path, sync::Arc};
 
 use buffer::RepairBuffer;
 pub use done::{Action, Done, Repaired};
-use nanotape_shm::{ReadWord, as_read_only};
+use nanotape_shm::{OwnedRegion, ReadWord, as_read_only};
 
 use crate::{
     Corruption, ErrorKind, JournalError,
@@ -25,7 +26,7 @@ use crate::{
     quarantine,
     segment::{
         header::Header,
-        layout::{MAX_SEGMENT_BYTES, at, position_bytes},
+        layout::{at, position_bytes},
     },
     segment_locks,
     stored::{self, Stored},
@@ -36,6 +37,9 @@ use crate::{
     },
 };
 
+/// The most words of a compressed segment, if no segment states its length.
+const USUAL_WORDS: usize = (64 << 20) / 8;
+
 /// Repairs a journal that has no appender. A dry run only reports the actions.
 pub fn repair(
     path: &Path,
@@ -44,6 +48,19 @@ pub fn repair(
 ) -> Result<Repaired, JournalError> {
     let (folder, _upkeep): (Folder, _) = upkeep::locked(path)?;
     repair_on(&folder, is_dry_run, progress)
+}
+
+/// No process appends to a journal, compresses, prunes or repairs it as long as this exists.
+#[derive(Debug)]
+pub struct Exclusive {
+    _appender: OwnedRegion,
+    _upkeep: OwnedRegion,
+}
+
+/// Locks a journal as a repair does: for changes of the files beside its segments.
+pub fn exclusive(path: &Path) -> Result<Exclusive, JournalError> {
+    let (folder, upkeep): (Folder, _) = upkeep::locked(path)?;
+    Ok(Exclusive { _appender: folder.lock()?, _upkeep: upkeep })
 }
 
 /// The same on another disk. The caller ensures that no process compresses or prunes meanwhile.
@@ -57,7 +74,15 @@ pub fn repair_on<D: Disk>(
     }
     let _lock = disk.lock()?;
     segment_locks::check(disk)?;
-    let catalog = Catalog::read(disk)?;
+    let mut catalog = Catalog::read(disk)?;
+    let renamed = rename::to_own_names(disk, &catalog, is_dry_run)?;
+    if !renamed.is_empty() {
+        if is_dry_run {
+            // What else is needed depends on these segments.
+            return Ok(Repaired { actions: renamed });
+        }
+        catalog = Catalog::read(disk)?;
+    }
     let total = catalog.listed.iter().map(|listed| listed.kept.bytes).sum();
     let mut repair = Repair {
         disk,
@@ -66,7 +91,7 @@ pub fn repair_on<D: Disk>(
         entered: Vec::new(),
         known: Vec::new(),
         checker: Checker::default(),
-        report: Repaired::default(),
+        report: Repaired { actions: renamed },
     };
     for number in &catalog.files.twice {
         repair.settle_twice(*number)?;
@@ -148,10 +173,10 @@ impl<D: Disk> Repair<'_, D> {
             let packed = packed.map_err(JournalError::system(self.disk.path(&name), "read"))?;
             let unpacked = stored::unpack(&packed);
             let is_whole = unpacked.is_ok();
-            // As much of it as can be unpacked.
-            let words = unpacked.unwrap_or_else(|_| {
-                stored::unpack_up_to(&packed, (MAX_SEGMENT_BYTES / 8) as usize).0.into()
-            });
+            // As much of it as can be unpacked. Without its header it is as long as other segments.
+            let most = self.known.iter().map(|header| header.layout.words).max();
+            let most = most.unwrap_or(USUAL_WORDS);
+            let words = unpacked.unwrap_or_else(|_| stored::unpack_damaged(&packed, most).into());
             return Ok(Loaded { stored: Stored::Unpacked(words), is_whole });
         }
         match stored::open_kept(self.disk, kept) {
@@ -208,10 +233,12 @@ impl<D: Disk> Repair<'_, D> {
         if self.is_dry_run {
             return Ok(());
         }
-        for listed in &catalog.listed[index.saturating_sub(1)..] {
+        for (at, listed) in catalog.listed.iter().enumerate().skip(index.saturating_sub(1)) {
             let is_own = |head: &Head| self.journal.is_none_or(|own| own == head.header.journal);
             // A restored header has no boot either, and segments of other journals stay unchanged.
+            // One that does not belong there might be moved out already.
             if listed.kept.is_packed
+                || !self.entered[at]
                 || !listed.is_entered()
                 || !listed.head.as_ref().is_ok_and(is_own)
             {

@@ -8,8 +8,16 @@ use crate::{
     Cause, Corruption, ErrorKind, JournalError,
     disk::{Disk, ReadableFile},
     names::{self, Kept},
-    segment::{header::Header, layout::at, view::View},
+    segment::{
+        excerpt::{Kind, MAX_LENGTH, excerpt_words},
+        header::Header,
+        layout::{Layout, at},
+        view::View,
+    },
 };
+
+const MESSAGE: u64 = Kind::Message as u64;
+const LOST: u64 = Kind::Lost as u64;
 
 /// The words of a segment, and their owner.
 #[derive(Debug)]
@@ -86,25 +94,61 @@ pub(crate) fn open_kept<D: Disk>(
     unpacked.map_err(|cause| JournalError::new(disk.path(&name), ErrorKind::Packed { cause }))
 }
 
-/// The words of a compressed segment: never more than its own header allows.
+/// The words of a compressed segment: never more than its own header allows, and at most
+/// [`SLACK_WORDS`] after the last place where an excerpt can be. So a small file that states a
+/// large segment does not take its memory.
 pub(crate) fn unpack(packed: &[u8]) -> Result<Arc<[Word]>, Cause> {
     let (front, outcome) = unpack_up_to(packed, at::INDEX);
     if front.len() < at::INDEX {
         outcome?;
     }
     // Without a valid header the rest is not read: the caller finds the error of the header.
-    let most = Header::load(as_read_only(&front)).map_or(at::INDEX, |header| header.layout.words);
-    let (words, end) = unpack_up_to(packed, most);
-    match end {
-        Err(_) if most == at::INDEX => Ok(front.into()),
-        Err(cause) => Err(cause),
-        Ok(()) => Ok(words.into()),
+    let Ok(header) = Header::load(as_read_only(&front)) else { return Ok(front.into()) };
+    let (words, end) = unpack_excerpts(packed, header.layout);
+    end.map(|()| words.into())
+}
+
+/// The words of a compressed segment as far as they can be unpacked: for repairs. Without a valid
+/// header at most `most` words.
+pub(crate) fn unpack_damaged(packed: &[u8], most: usize) -> Vec<Word> {
+    let (front, _) = unpack_up_to(packed, at::INDEX);
+    match Header::load(as_read_only(&front)) {
+        Ok(header) => unpack_excerpts(packed, header.layout).0,
+        Err(_) => unpack_up_to(packed, most).0,
     }
+}
+
+/// The most words that are unpacked after the end mark or after damage: a repair finds later
+/// excerpts there.
+const SLACK_WORDS: usize = (64 << 20) / 8;
+
+/// The words of a compressed segment of this layout.
+fn unpack_excerpts(packed: &[u8], layout: Layout) -> (Vec<Word>, Result<(), Cause>) {
+    let mut next = layout.data;
+    unpack_while(packed, |words| {
+        while let Some(commit) = words.get(next).map(|word| word.as_read_only().load()) {
+            let length = excerpt_words((commit as u32 & MAX_LENGTH) as usize);
+            match commit >> 28 & 0xf {
+                MESSAGE | LOST => next += length,
+                // The end mark, or damage.
+                _ => return (next + SLACK_WORDS).min(layout.words),
+            }
+        }
+        layout.words
+    })
 }
 
 /// The first `wanted` words of a compressed segment, or fewer, and the reason why there are no
 /// more.
 pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, Result<(), Cause>) {
+    unpack_while(packed, |_| wanted)
+}
+
+/// Unpacks until there are more words than `wanted`, which is called with those so far.
+fn unpack_while(
+    packed: &[u8],
+    mut wanted: impl FnMut(&[Word]) -> usize,
+) -> (Vec<Word>, Result<(), Cause>) {
     use io::Read as _;
 
     let mut words = Vec::new();
@@ -128,6 +172,7 @@ pub(crate) fn unpack_up_to(packed: &[u8], wanted: usize) -> (Vec<Word>, Result<(
         if let Some(error) = failed {
             return (words, Err((&error).into()));
         }
+        let wanted = wanted(&words);
         if words.len() > wanted {
             words.truncate(wanted);
             return (words, Err(Cause::TooLong));
@@ -156,4 +201,42 @@ pub(crate) fn view<'words, D: Disk>(
         }
     }
     Ok(view)
+}
+
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests {
+    use super::*;
+
+    /// A compressed segment of this length without excerpts: `fill` in all words after the index.
+    fn packed(segment_bytes: u64, fill: u64) -> Vec<u8> {
+        use io::Write as _;
+
+        let layout = Layout::new(segment_bytes, Layout::usual_block_bytes(segment_bytes)).unwrap();
+        let header = Header { journal: 7, number: 1, layout, cycle_ns: 0, created_ns: 1 };
+        let front: Vec<Word> = (0..layout.data).map(|_| Word::new(0)).collect();
+        header.store(&front);
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        let bytes: Vec<u8> = front.iter().flat_map(|word| word.load().to_ne_bytes()).collect();
+        encoder.write_all(&bytes).unwrap();
+        let chunk: Vec<u8> = (0..1 << 17).flat_map(|_| fill.to_ne_bytes()).collect();
+        let mut left = (layout.words - layout.data) * 8;
+        while left > 0 {
+            let some = left.min(chunk.len());
+            encoder.write_all(&chunk[..some]).unwrap();
+            left -= some;
+        }
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_small_file_that_states_a_large_segment_is_not_unpacked_to_its_end() {
+        for fill in [0, u64::MAX, 0x2fff_ffff] {
+            let packed = packed(1 << 30, fill);
+            assert!(packed.len() < 1 << 17, "{}", packed.len());
+            assert_eq!(unpack(&packed).map(|_| ()), Err(Cause::TooLong), "{fill:#x}");
+            let words = unpack_damaged(&packed, 0);
+            let most = (1 << 30) / 8 / 8;
+            assert!(words.len() <= most, "{fill:#x}: {} words", words.len());
+        }
+    }
 }

@@ -71,6 +71,12 @@ pub enum Done {
         /// How many.
         entries: u64,
     },
+    /// A whole segment got the name that its header states.
+    #[error("gave the segment its own name, {}", .to.display())]
+    Renamed {
+        /// Its name.
+        to: PathBuf,
+    },
     /// A whole file was moved out.
     #[error("moved out all {bytes} bytes{}", are_in(.to))]
     Moved {

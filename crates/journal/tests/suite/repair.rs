@@ -360,3 +360,41 @@ fn nobody_repairs_while_somebody_appends_or_compresses() {
     let error = repair(&place.path().join("nowhere"), false, |_, _| ()).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::NotFound);
 }
+
+#[test]
+fn segments_with_exchanged_names_get_their_own_names_again() {
+    for order in [&[2, 3][..], &[1, 2, 3], &[1, 3], &[1, 2, 3, 4]] {
+        let place = Scratch::new("exchanged");
+        let records = damage::write(place.path(), &lengths(5, 2));
+        assert!(damage::segments(place.path()).len() >= 5);
+        let before = files(place.path());
+        // Each file gets the name of the next one.
+        for (at, number) in order.iter().enumerate() {
+            let next = order[(at + 1) % order.len()];
+            fs::write(segment(place.path(), next), &before[number]).unwrap();
+        }
+        assert!(!damage::verified(place.path()).is_clean());
+        let would = repair(place.path(), true, |_, _| ()).unwrap().actions;
+        let done = repair(place.path(), false, |_, _| ()).unwrap().actions;
+        assert_eq!((would.len(), done.len()), (order.len(), order.len()), "{done:?}");
+        assert!(done.iter().all(|it| matches!(it.done, Done::Renamed { .. })), "{done:?}");
+        assert_clean(place.path());
+        assert_eq!(read(place.path()), records, "{order:?}");
+    }
+}
+
+#[test]
+fn two_segments_that_do_not_belong_there_are_moved_out_one_after_the_other() {
+    // Copies of the segments before: their numbers exist twice, so no name is known to be wrong.
+    let place = Scratch::new("copied");
+    let records = damage::write(place.path(), &lengths(5, 2));
+    let before = files(place.path());
+    for (name, number) in [(2, 3), (3, 4)] {
+        fs::write(segment(place.path(), name), &before[&number]).unwrap();
+    }
+    let done = repaired(place.path());
+    assert!(done.iter().all(|done| matches!(done, Done::Moved { .. })), "{done:?}");
+    let rest: Vec<Record> =
+        records.iter().filter(|record| ![2, 3].contains(&record.segment)).cloned().collect();
+    assert_eq!(read(place.path()), rest);
+}
