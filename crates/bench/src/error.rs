@@ -101,7 +101,9 @@ impl Error {
             Self::Snapshotter(SnapshotterError::Record { .. })
             | Self::Snapshot(SnapshotError::Damaged { .. })
             | Self::Runs(RunsError::Line { .. })
-            | Self::Recording(RecordingError::Incomplete { .. }) => true,
+            | Self::Recording(
+                RecordingError::Incomplete { .. } | RecordingError::ProgressLost { .. },
+            ) => true,
             _ => false,
         }
     }

@@ -56,8 +56,9 @@ use std::{
     time::Duration,
 };
 
-use nanotape_shm::OwnerState;
-use nanotape_tape::ShutdownFlag;
+use nanotape_journal::Tailer;
+use nanotape_shm::{OwnerState, Refusal, RegionError};
+use nanotape_tape::{ShutdownFlag, Start};
 
 use companion::CompanionProcess;
 pub(crate) use process::Supervised;
@@ -143,6 +144,24 @@ pub enum RecordingError {
     /// A stop was requested before the recorder was ready.
     #[error("stopped on request before the recorder was ready")]
     Stopped,
+    /// What the recorder shows of its progress cannot be read at the end.
+    #[error(
+        "{progress}, so it is not known how many messages were lost; the journal has messages up to \
+         {}, and the last one of this run is {last_sequence}; `nanotape journal verify {}` counts the \
+         missing ones",
+        next_sequence.saturating_sub(1),
+        journal.display()
+    )]
+    ProgressLost {
+        /// Why.
+        progress: Box<RegionError>,
+        /// The folder of the journal.
+        journal: PathBuf,
+        /// The next message of the journal.
+        next_sequence: u64,
+        /// The last message of the plant.
+        last_sequence: u64,
+    },
     /// The recorder ended before the last message.
     #[error(
         "the recorder ended before the last message: messages from {next_sequence} to {last_sequence} \
@@ -293,6 +312,21 @@ impl Recording {
             });
         }
         let seen = self.look();
+        if let Err(progress) = self.reader.region().check()
+            && matches!(progress.refusal(), Refusal::Truncated { .. })
+        {
+            // The words of a truncated file are not those of the recorder.
+            let journal = self.journal.clone();
+            let next_sequence =
+                Tailer::open(&journal, Start::Newest).map_or(0, |tailer| tailer.next_sequence());
+            let last_sequence = end - 1;
+            return Err(RecordingError::ProgressLost {
+                progress: Box::new(progress),
+                journal,
+                next_sequence,
+                last_sequence,
+            });
+        }
         if seen.next_sequence < end {
             let (next_sequence, last_sequence) = (seen.next_sequence, end - 1);
             return Err(RecordingError::Incomplete { next_sequence, last_sequence });

@@ -440,6 +440,25 @@ fn a_recorder_that_fails_for_good_ends_the_plant() {
 }
 
 #[test]
+fn a_plant_whose_recorder_has_no_region_any_more_says_what_the_journal_has() {
+    for left in [0, 4096] {
+        let recorded = Recorded::new("run-journal-truncated", 20_000);
+        let mut plant = recorded.start(&["--pace", "1x", "--pace-from", "11:00"]);
+        recorded.until("recording");
+        let region = fs::File::options().write(true).open(recorded.ring.recorder()).unwrap();
+        region.set_len(left).unwrap();
+        plant.signal(Signal::INT);
+        let (status, _, complained) = plant.end();
+        assert_eq!(status, Some(1), "{complained}");
+        let last = complained.lines().last().unwrap();
+        let end = recorded.ring.next_sequence() - 1;
+        let expected = format!("messages up to {end}, and the last one of this run is {end}");
+        assert!(last.contains("truncated") && last.contains(&expected), "{complained}");
+        recorded.check_journal();
+    }
+}
+
+#[test]
 fn the_journal_can_be_configured() {
     let recorded = Recorded::new("run-journal-config", 20_000);
     let text = format!(
