@@ -23,6 +23,7 @@ use nanotape_types::{StockLocate, Symbol};
 
 use line::Line;
 pub use log::RunLog;
+pub(crate) use log::{good_lines, set_aside};
 
 /// The runs of a journal, the first one first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -193,6 +194,24 @@ impl<'a> IntoIterator for &'a Runs {
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
+}
+
+/// The runs of all valid lines of a damaged file. After an invalid line that may have been a run,
+/// names are not used up to the next one: it is not known whose they are.
+pub(crate) fn salvaged(bytes: &[u8]) -> Runs {
+    let (mut runs, mut is_known) = (Runs::default(), true);
+    for text in bytes.split(|&byte| byte == b'\n').filter(|text| !text.is_empty()) {
+        match Line::parse(text) {
+            Some(line @ Line::Run(_)) => {
+                is_known = true;
+                runs.take(line);
+            }
+            Some(line) if is_known => runs.take(line),
+            Some(_) => {}
+            None => is_known &= text.starts_with(b"stock ") || text == line::TITLE.as_bytes(),
+        }
+    }
+    runs
 }
 
 /// What a file holds.

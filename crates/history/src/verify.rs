@@ -1,22 +1,23 @@
 //! Checks what is beside the segments of a journal: its runs and its snapshots.
 //!
-//! Cost: each snapshot is read once. With `rebuilds`, all records from the oldest are read, and the
-//! books of each snapshot are rebuilt and compared byte for byte.
+//! Cost: all records are read once, without their checksums, and each snapshot once. With
+//! `rebuilds`, the books of each snapshot are rebuilt from the records and compared byte for byte.
+
+mod books;
+mod listed_runs;
+
+pub(crate) use listed_runs::Records;
 
 use std::{
-    fmt,
-    ops::ControlFlow,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
-use nanotape_journal::{Start, Tail, Tailer, TailerSource};
-use nanotape_records::RecordBuffer;
-use nanotape_tape::{Progress, Source as _, Tape as _};
+use nanotape_journal::{RUNS, Severity, Start, Tail, Tailer};
 
 use crate::{
-    Runs, RunsError, SnapshotFile, Snapshots, SnapshotterError,
-    rebuild::Rebuild,
-    snapshot::{Listed, encoded},
+    Runs, RunsError, SnapshotFile, Snapshots, SnapshotterError, snapshot::Listed,
+    verify::books::Books,
 };
 
 /// A file beside the segments that is wrong, or that no reader can use.
@@ -29,6 +30,26 @@ pub struct HistoryFinding {
     pub offset: u64,
     /// The problem, and what to do.
     pub what: String,
+    /// A fault is wrong. A note is not: the file cannot be checked, or is not needed.
+    pub severity: Severity,
+    /// Whether another file may be the wrong one: a repair leaves both.
+    pub is_undecided: bool,
+}
+
+impl HistoryFinding {
+    fn fault(path: &Path, what: impl Into<String>) -> Self {
+        let (path, what) = (path.to_owned(), what.into());
+        Self { path, offset: 0, what, severity: Severity::Fault, is_undecided: false }
+    }
+
+    fn note(path: &Path, what: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, ..Self::fault(path, what) }
+    }
+
+    /// Whether it is a fault.
+    pub fn is_fault(&self) -> bool {
+        self.severity == Severity::Fault
+    }
 }
 
 impl fmt::Display for HistoryFinding {
@@ -37,125 +58,119 @@ impl fmt::Display for HistoryFinding {
     }
 }
 
-/// Checks the runs and the snapshots of a journal. `progress` gets the records that were read, and
-/// how many there are.
+/// The text about a snapshot whose records are not in the journal any more.
+const PRUNED: &str = "cannot be checked: its records were pruned";
+
+/// What the journal has at its beginning.
+struct Oldest {
+    /// The first record; the next one to be written if there is none.
+    sequence: u64,
+    /// Whether earlier segments were removed.
+    is_pruned: bool,
+}
+
+/// Checks the runs and the snapshots of a journal whose segments are good. `progress` gets the
+/// records that were read, and how many there are.
 pub fn verify(
     journal: &Path,
     rebuilds: bool,
     progress: impl FnMut(u64, u64),
 ) -> Result<Vec<HistoryFinding>, SnapshotterError> {
     let mut findings = Vec::new();
-    match Runs::read(journal) {
-        Ok(_) => {}
-        Err(RunsError::Line { path, line }) => {
-            let what = format!("line {line} is not a run or a stock with its checksum");
-            findings.push(HistoryFinding { path, offset: 0, what });
-        }
-        Err(error) => return Err(error.into()),
-    }
     let snapshots = Snapshots::list(journal)?;
     let mut tailer = Tailer::open(journal, Start::Oldest)?;
     let oldest = match tailer.next()? {
-        Tail::Excerpt(excerpt) => excerpt.sequence(),
-        _ => tailer.next_sequence(),
+        Tail::Excerpt(excerpt) => {
+            Oldest { sequence: excerpt.sequence(), is_pruned: excerpt.segment() > 1 }
+        }
+        _ => {
+            if let Some(finding) = without_records(journal, &tailer, &snapshots)? {
+                return Ok(vec![finding]);
+            }
+            Oldest { sequence: tailer.next_sequence(), is_pruned: false }
+        }
     };
+    drop(tailer);
+    let records = listed_runs::Records::read(journal)?;
+    // After the records: a recorder stores each line before the first record that needs it.
+    match Runs::read(journal) {
+        Ok(runs) => records.compare(journal, &runs, &mut findings),
+        Err(RunsError::Line { path, line }) => {
+            let what = format!(
+                "line {line} is not a run or a stock with its checksum; `nanotape journal repair` \
+                 makes the file again"
+            );
+            findings.push(HistoryFinding::fault(&path, what));
+        }
+        Err(error) => return Err(error.into()),
+    }
     let mut good = Vec::new();
     for listed in snapshots.iter() {
-        match check(journal, listed, oldest) {
+        match check(journal, listed, &oldest) {
             Ok(()) => good.push(listed.clone()),
             Err(finding) => findings.push(finding),
         }
     }
     if rebuilds && !good.is_empty() {
-        compare(journal, &good, &mut findings, progress)?;
+        Books::new(journal, oldest, &mut findings).compare(&good, progress)?;
     }
     Ok(findings)
 }
 
+/// A journal without an excerpt has no runs with stocks, and no snapshots.
+fn without_records(
+    journal: &Path,
+    tailer: &Tailer,
+    snapshots: &Snapshots,
+) -> Result<Option<HistoryFinding>, SnapshotterError> {
+    let runs = Runs::read_good(journal)?;
+    let has_segment = !nanotape_journal::stat(journal)?.segments.is_empty();
+    let is_new = snapshots.is_empty()
+        && (runs.is_empty()
+            || has_segment && runs.iter().all(|run| run.first_sequence >= tailer.next_sequence()));
+    if is_new {
+        return Ok(None);
+    }
+    let (runs, snapshots) = (runs.len(), snapshots.len());
+    let what = format!(
+        "the journal has no excerpt, but {runs} runs and {snapshots} snapshots: its segments are \
+         missing"
+    );
+    Ok(Some(HistoryFinding::fault(journal, what)))
+}
+
 /// Checks one snapshot: all of its bytes, and its excerpt in the journal.
-fn check(journal: &Path, listed: &Listed, oldest: u64) -> Result<(), HistoryFinding> {
-    let finding = |offset, what: String| HistoryFinding { path: listed.path.clone(), offset, what };
+fn check(journal: &Path, listed: &Listed, oldest: &Oldest) -> Result<(), HistoryFinding> {
+    let fault = |what: String| HistoryFinding::fault(&listed.path, what);
     let of_error = |error: crate::SnapshotError| match error {
-        crate::SnapshotError::Damaged { offset, what, .. } => {
-            finding(offset, format!("{what}; remove the file, it can be made again"))
-        }
-        error => finding(0, error.to_string()),
+        crate::SnapshotError::Damaged { offset, what, .. } => HistoryFinding {
+            offset,
+            ..fault(format!("{what}; remove the file, it can be made again"))
+        },
+        error => fault(error.to_string()),
     };
     let file = SnapshotFile::open(&listed.path).map_err(of_error)?;
     // The orders of each stock, and that no reference is in two of them.
     file.state().map_err(of_error)?;
-    if listed.sequence < oldest {
-        let what = format!(
-            "record {} is no longer in the journal, which begins with {oldest}; remove the file",
-            listed.sequence
-        );
-        return Err(finding(0, what));
+    if listed.sequence < oldest.sequence && oldest.is_pruned {
+        return Err(HistoryFinding::note(&listed.path, PRUNED));
+    }
+    if listed.sequence < oldest.sequence {
+        return Err(fault(format!(
+            "record {} is not in the journal, which begins with {}; remove the file",
+            listed.sequence, oldest.sequence
+        )));
     }
     if !file.is_of(journal) {
-        let what = format!(
+        return Err(fault(format!(
             "record {} of the journal is another one, or is missing; remove the file",
             listed.sequence
-        );
-        return Err(finding(0, what));
+        )));
     }
     Ok(())
 }
 
-/// Rebuilds the books of each snapshot from the records, and compares.
-fn compare(
-    journal: &Path,
-    good: &[Listed],
-    findings: &mut Vec<HistoryFinding>,
-    mut progress: impl FnMut(u64, u64),
-) -> Result<(), SnapshotterError> {
-    let mut source = TailerSource::new(Tailer::open(journal, Start::Oldest)?);
-    let (mut rebuild, mut buffer) = (Rebuild::new(journal), RecordBuffer::default());
-    let (first, end) = (source.next_sequence(), source.end()?);
-    let mut expected = good.iter().peekable();
-    while expected.peek().is_some() {
-        let mut bad = None;
-        let polled = source.poll(|item| {
-            let message = match rebuild.next(&item, &mut buffer) {
-                Ok(Some((message, record))) => {
-                    rebuild.take(&message, record.as_ref());
-                    message
-                }
-                Ok(None) => return ControlFlow::Continue(()),
-                Err(error) => {
-                    bad = Some(error);
-                    return ControlFlow::Break(());
-                }
-            };
-            let due = expected.next_if(|listed| listed.sequence == message.sequence);
-            if let (Some(listed), Some(state)) = (due, rebuild.state()) {
-                let bytes = SnapshotFile::open(&listed.path).and_then(|file| file.to_bytes());
-                let bytes = bytes.unwrap_or_default();
-                let ours = encoded(state, rebuild.mark());
-                if let Some(offset) = first_difference(&bytes, &ours) {
-                    findings.push(HistoryFinding {
-                        path: listed.path.clone(),
-                        offset,
-                        what:
-                            "the books differ from those of the records; remove the file, it can \
-                               be made again"
-                                .to_owned(),
-                    });
-                }
-            }
-            ControlFlow::Continue(())
-        });
-        if let Some(bad) = bad {
-            return Err(bad);
-        }
-        progress(source.next_sequence() - first, end - first);
-        if polled? == Progress::Nothing {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn first_difference(left: &[u8], right: &[u8]) -> Option<u64> {
-    let same = left.iter().zip(right).take_while(|(left, right)| left == right).count();
-    (same < left.len().max(right.len())).then_some(same as u64)
+/// Whether the journal has the file of its runs.
+fn has_runs(journal: &Path) -> bool {
+    fs::exists(journal.join(RUNS)).unwrap_or(false)
 }

@@ -23,6 +23,7 @@ mod inputs;
 mod inputs_of_other_kinds;
 mod install;
 mod journal;
+mod journal_beside;
 mod journal_lost;
 mod journal_named;
 mod journal_record;

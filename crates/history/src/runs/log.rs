@@ -116,8 +116,8 @@ impl RunLog {
     }
 }
 
-/// The lines of the runs that were read.
-fn good_lines(runs: &Runs) -> Vec<u8> {
+/// The lines of runs, with the title.
+pub(crate) fn good_lines(runs: &Runs) -> Vec<u8> {
     let mut bytes = format!("{TITLE}\n").into_bytes();
     for run in runs {
         bytes.extend_from_slice(Line::Run(run.clone()).text().as_bytes());
@@ -128,10 +128,11 @@ fn good_lines(runs: &Runs) -> Vec<u8> {
     bytes
 }
 
-/// Moves a damaged file to the first free name in the folder `cut`.
-fn set_aside(files: &Folder, path: &Path) -> io::Result<PathBuf> {
+/// Moves a file to the first free name in the folder `cut`.
+pub(crate) fn set_aside(files: &Folder, path: &Path) -> io::Result<PathBuf> {
     let folder = files.folder(QUARANTINE)?;
-    let free = (1_u32..).map(|number| folder.join(format!("{RUNS}-{number}")));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let free = (1_u32..).map(|number| folder.join(format!("{name}-{number}")));
     let to = free.into_iter().find(|path| !path.exists()).unwrap_or_else(|| folder.join(RUNS));
     fs::rename(path, &to)?;
     Ok(to)

@@ -1,5 +1,6 @@
 //! Integration tests of the past of a plant.
 
 mod hostile;
+mod mutations;
 mod runs;
 mod states;

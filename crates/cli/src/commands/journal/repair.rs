@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use nanotape_journal::{Action, Done};
+use nanotape_history::HistoryAction;
+use nanotape_journal::{Action, Done, Severity};
 
-use super::with_bar;
+use super::{snapshot::of_snapshotter, with_bar};
 use crate::{
+    input::Progress,
+    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
@@ -21,10 +24,13 @@ Examples:
 
 Stop the appender before a repair. Nothing is deleted: bytes that fail a check move to the folder
 cut of the journal, to a file named after the segment, the offset and the time. Readers get the
-missing sequence numbers as a gap. A repair that was killed can be run again.
+missing sequence numbers as a gap. Faulty snapshots move to cut too: `nanotape journal snapshot`
+makes them again. The file runs is made again from its good lines and the records. A repair that was
+killed can be run again.
 
-Exit status: 0 the journal is good (with --dry-run: would be good); 1 it cannot be repaired; 2 it
-cannot be opened or written, or an appender is using it.")]
+Exit status: 0 the journal is good (with --dry-run: all that is needed was listed); 1 something
+cannot be repaired, and is named; 2 the journal cannot be opened or written, or an appender is using
+it.")]
 pub(super) struct RepairCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
@@ -46,21 +52,98 @@ pub(super) fn run(command: &RepairCommand) -> anyhow::Result<Status> {
     for (number, action) in repaired.actions.iter().enumerate() {
         record(action).write(&mut output, format, number == 0, || format!("{action}\n"))?;
     }
+    let mut changes = repaired.actions.len();
+    // Runs and snapshots are compared with the records, which must be good before.
+    let beside = match changes > 0 && dry_run {
+        true => Vec::new(),
+        false => repair_beside(command)?,
+    };
+    for action in &beside {
+        let is_first = changes == 0;
+        record_beside(action).write(&mut output, format, is_first, || text_beside(action))?;
+        changes += 1;
+    }
+    let left = if dry_run { Vec::new() } else { faults_left(command)? };
+    for (number, (path, offset, what)) in left.iter().enumerate() {
+        let record = Record::default()
+            .with("path", path.clone())
+            .with("offset", *offset)
+            .with("done", None::<String>)
+            .with("kept_in", None::<String>)
+            .with("remains", what.clone());
+        let text = || format!("{path}: offset {offset}: remains: {what}\n");
+        record.write(&mut output, format, number == 0 && changes == 0, text)?;
+    }
     if format == Format::Text {
         use std::io::Write as _;
         let path = path.display();
-        match (repaired.actions.len(), command.dry_run) {
-            (0, _) => writeln!(output, "{path}: nothing to repair")?,
-            (n, true) => writeln!(output, "{path}: {} needed; nothing was changed", changes(n))?,
-            (n, false) => writeln!(output, "{path}: repaired with {}", changes(n))?,
+        match (changes, dry_run, left.len()) {
+            (0, _, 0) => writeln!(output, "{path}: nothing to repair")?,
+            (n, true, _) => {
+                let runs =
+                    if beside.is_empty() { "; runs and snapshots were not checked" } else { "" };
+                writeln!(output, "{path}: {} needed{runs}; nothing was changed", changes_text(n))?;
+            }
+            (n, false, 0) => writeln!(output, "{path}: repaired with {}", changes_text(n))?,
+            (n, false, left) => {
+                let left = counted(left as u64, "fault");
+                writeln!(output, "{path}: {}, {left} cannot be repaired", changes_text(n))?;
+            }
         }
     }
     output.finish()?;
-    Ok(Status::Good)
+    Ok(if left.is_empty() { Status::Good } else { Status::Bad })
 }
 
-fn changes(number: usize) -> String {
+fn changes_text(number: usize) -> String {
     counted(number as u64, "change")
+}
+
+/// Repairs runs and snapshots, unless the segments cannot be read.
+fn repair_beside(command: &RepairCommand) -> anyhow::Result<Vec<HistoryAction>> {
+    let bar = Progress::with_steps("records", 0);
+    let repaired = nanotape_history::repair(&command.path, command.dry_run, |done, total| {
+        bar.set_of(done, total, "");
+    });
+    repaired.map_err(of_snapshotter)
+}
+
+/// Path, offset and text of each fault and hint that is left.
+fn faults_left(command: &RepairCommand) -> anyhow::Result<Vec<(String, u64, String)>> {
+    let verified = nanotape_journal::verify(&command.path, |_, _| ()).map_err(of_journal)?;
+    let beside = nanotape_history::verify(&command.path, false, |_, _| ());
+    let beside = beside.map_err(of_snapshotter)?;
+    let segments = verified
+        .findings
+        .iter()
+        .filter(|finding| finding.severity() > Severity::Note)
+        .map(|it| (it.path.display().to_string(), it.offset, it.found.to_string()));
+    let beside = beside
+        .iter()
+        .filter(|finding| finding.is_fault())
+        .map(|it| (it.path.display().to_string(), it.offset, it.what.clone()));
+    Ok(segments.chain(beside).collect())
+}
+
+fn record_beside(action: &HistoryAction) -> Record {
+    Record::default()
+        .with("path", action.finding.path.display().to_string())
+        .with("offset", action.finding.offset)
+        .with("done", done_beside(action))
+        .with("kept_in", action.to.as_ref().map(|path| path.display().to_string()))
+        .with("remains", None::<String>)
+}
+
+fn done_beside(action: &HistoryAction) -> String {
+    let done = if action.is_made_again { "made the file again" } else { "moved out the file" };
+    format!("{done} ({})", action.finding.what)
+}
+
+fn text_beside(action: &HistoryAction) -> String {
+    let HistoryAction { finding, to, .. } = action;
+    let to = to.as_ref().map(|path| format!("; the old one is {}", path.display()));
+    let (path, offset) = (finding.path.display(), finding.offset);
+    format!("{path}: offset {offset}: {}{}\n", done_beside(action), to.unwrap_or_default())
 }
 
 fn record(action: &Action) -> Record {
@@ -76,4 +159,5 @@ fn record(action: &Action) -> Record {
         .with("offset", action.offset)
         .with("done", action.done.to_string())
         .with("kept_in", to)
+        .with("remains", None::<String>)
 }

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
 use nanotape_history::{HistoryFinding, Snapshots};
-use nanotape_journal::{Severity, Verified};
+use nanotape_journal::{Finding, Found, Severity, Verified};
 
 use super::{snapshot::of_snapshotter, text::size_text, with_bar};
 use crate::{
@@ -21,10 +21,12 @@ Examples:
   nanotape journal verify quotes --format json
 
 Checks headers, the checksums of all excerpts, the order of sequence numbers, end marks and the
-index; compressed segments are unpacked. Snapshots and the file runs are checked too, and --books
-rebuilds the books of each snapshot from the records. The journal may be appended to meanwhile: the command
-checks what was there when it started. A fault stops readers; a hint does not; a note is
-information. In JSON and CSV each finding is a line; JSON ends with a line of totals.
+index; compressed segments are unpacked. The file runs is compared with the records, snapshots and
+the positions of named tailers are checked, and --books rebuilds the books of each snapshot from the
+records. What follows from pruned records cannot be checked, and is a note. The journal may be
+appended to meanwhile: the command checks what was there when it started. A fault stops readers; a
+hint does not; a note is information. In JSON and CSV each finding is a line; JSON ends with a line
+of totals.
 
 Exit status: 0 no faults and no hints; 1 faults or hints; 2 the journal cannot be read.")]
 pub(super) struct VerifyCommand {
@@ -54,40 +56,46 @@ pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
         record.write(&mut output, format, number == 0, text)?;
     }
     let beside = check_beside(command, &verified)?;
-    for (number, finding) in beside.iter().enumerate() {
+    for (number, finding) in beside.iter().flatten().enumerate() {
         let record = Record::default()
-            .with("severity", "fault")
+            .with("severity", finding.severity.to_string())
             .with("path", finding.path.display().to_string())
             .with("offset", finding.offset)
             .with("found", finding.what.clone());
         let is_first = number == 0 && verified.findings.is_empty();
-        record.write(&mut output, format, is_first, || format!("fault  {finding}\n"))?;
+        let text = || format!("{:<5}  {finding}\n", finding.severity);
+        record.write(&mut output, format, is_first, text)?;
     }
-    let is_clean = verified.is_clean() && beside.is_empty();
+    let faults = beside.iter().flatten().filter(|finding| finding.is_fault()).count();
+    let is_clean = verified.is_clean() && faults == 0;
     let snapshots = Snapshots::list(&command.path)?.len();
     if format != Format::Csv {
         let summary = summary(command, &verified, is_clean)
             .with("snapshots", snapshots)
-            .with("snapshot_faults", beside.len());
+            .with("snapshot_faults", faults)
+            .with("are_snapshots_checked", beside.is_some());
+        let checked = match beside {
+            Some(_) => format!("faults beside the segments {faults}"),
+            None => "not checked, because of the faults in segments".to_owned(),
+        };
         summary.write(&mut output, format, true, || {
             text(command, &verified, is_clean)
-                + &format!(
-                    "snapshots       {snapshots}, faults beside the segments {}\n",
-                    beside.len()
-                )
+                + &format!("snapshots       {snapshots}, {checked}\n")
         })?;
     }
     output.finish()?;
     Ok(if is_clean { Status::Good } else { Status::Bad })
 }
 
-/// Checks runs and snapshots, unless the records themselves cannot be read.
+/// Checks runs and snapshots; `None` if the records themselves cannot be read.
 fn check_beside(
     command: &VerifyCommand,
     verified: &Verified,
-) -> anyhow::Result<Vec<HistoryFinding>> {
-    if verified.faults > 0 || verified.excerpts == 0 {
-        return Ok(Vec::new());
+) -> anyhow::Result<Option<Vec<HistoryFinding>>> {
+    let is_of_tailer = |finding: &&Finding| matches!(finding.found, Found::Tailer(_));
+    let of_tailers = verified.findings.iter().filter(is_of_tailer).count() as u64;
+    if verified.faults > of_tailers {
+        return Ok(None);
     }
     let bar = command.books.then(|| Progress::with_steps("records", 0));
     let checked = nanotape_history::verify(&command.path, command.books, |done, total| {
@@ -95,7 +103,7 @@ fn check_beside(
             bar.set_of(done, total, "");
         }
     });
-    checked.map_err(of_snapshotter)
+    checked.map(Some).map_err(of_snapshotter)
 }
 
 fn summary(command: &VerifyCommand, verified: &Verified, is_clean: bool) -> Record {

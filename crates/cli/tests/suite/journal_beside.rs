@@ -1,0 +1,185 @@
+//! What is beside the segments of a recorded journal: `verify` and `repair` of its runs and
+//! snapshots.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use nanotape_history::{SnapshotFile, snapshot::Snapshots};
+use nanotape_journal::{RUNS, SNAPSHOTS, Start, Tailer};
+use nanotape_types::StockLocate;
+
+use crate::support::{Folder, Ran, nanotape};
+
+/// A recorded journal in small segments, with snapshots.
+struct Recorded {
+    folder: Folder,
+    ring: String,
+    journal: String,
+}
+
+impl Recorded {
+    fn new(name: &str) -> Self {
+        let folder = Folder::new(name);
+        let (day, ring) = (folder.path("2019-12-30.itch50"), folder.path("ring"));
+        let journal = folder.path("journal");
+        good(&["synth", "-o", &day, "--messages", "12000", "--symbols", "20"]);
+        good(&["run", "--input", &day, "--ring", &ring, "--capacity", "64MiB"]);
+        good(&["journal", "record", &ring, &journal, "--segment", "256KiB"]);
+        let recorded = Self { folder, ring, journal };
+        recorded.snapshot();
+        recorded
+    }
+
+    fn snapshot(&self) {
+        good(&["journal", "snapshot", &self.journal, "--share", "100", "--least", "128KiB"]);
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        Path::new(&self.journal).join(name)
+    }
+
+    fn verify(&self) -> Ran {
+        nanotape(["journal", "verify", &self.journal, "--books"])
+    }
+
+    fn repair(&self) -> Ran {
+        nanotape(["journal", "repair", &self.journal])
+    }
+
+    fn snapshots(&self) -> Vec<PathBuf> {
+        let listed = Snapshots::list(Path::new(&self.journal)).unwrap();
+        listed.iter().map(|listed| listed.path.clone()).collect()
+    }
+}
+
+fn good(arguments: &[&str]) -> Ran {
+    let ran = nanotape(arguments);
+    assert_eq!(ran.status, 0, "{arguments:?}: {} {}", ran.stdout, ran.stderr);
+    ran
+}
+
+/// Checks a status, and that the output has all of these texts.
+fn check(ran: &Ran, status: i32, texts: &[&str]) {
+    let told = format!("{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.status, status, "{told}");
+    for text in texts {
+        assert!(told.contains(text), "{text:?} in {told}");
+    }
+}
+
+#[test]
+fn snapshots_of_a_run_whose_beginning_was_pruned_are_good_and_a_faulty_one_is_found() {
+    let recorded = Recorded::new("beside-pruned");
+    assert!(recorded.snapshots().len() > 4, "{:?}", recorded.snapshots());
+    let end = Tailer::open(Path::new(&recorded.journal), Start::Newest).unwrap().next_sequence();
+    let middle = end / 3;
+    let runs = fs::read_to_string(recorded.path(RUNS)).unwrap();
+    let symbol = runs.lines().nth(4).and_then(|line| line.split(' ').nth(2)).unwrap();
+    let book = || {
+        let command = ["book", &recorded.journal, "--symbols", symbol, "--at", "15:59"];
+        good(&[&command[..], &["--format", "csv"]].concat()).stdout
+    };
+    let before = book();
+    assert!(before.lines().count() > 3, "{before}");
+    good(&["journal", "prune", &recorded.journal, "--before-sequence", &middle.to_string()]);
+    let left = recorded.snapshots();
+    assert!(left.len() > 2, "{left:?}");
+    let ran = recorded.verify();
+    check(&ran, 0, &["cannot be checked: its records were pruned"]);
+    assert!(!ran.stdout.contains("remove the file"), "{}", ran.stdout);
+    assert_eq!(book(), before, "the snapshots are used");
+
+    // Another book under valid checksums.
+    let faulty = &left[left.len() / 2];
+    let bytes = fs::read(faulty).unwrap();
+    let file = SnapshotFile::open(faulty).unwrap();
+    let mut state = file.state().unwrap();
+    state.tainted[StockLocate::new(1)] = 1;
+    state.write_snapshot(Path::new(&recorded.journal), file.mark(), 0o600).unwrap();
+    assert_ne!(fs::read(faulty).unwrap(), bytes);
+    check(&recorded.verify(), 1, &[faulty.to_str().unwrap(), "one of the two is wrong"]);
+    fs::write(faulty, bytes).unwrap();
+    assert_eq!(recorded.verify().status, 0);
+    check(&recorded.repair(), 0, &["nothing to repair"]);
+    assert_eq!(recorded.snapshots(), left);
+}
+
+#[test]
+fn a_list_of_runs_that_lacks_lines_is_a_fault() {
+    let recorded = Recorded::new("beside-runs");
+    let path = recorded.path(RUNS);
+    let text = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    assert!(lines.len() > 10, "{text}");
+    let without = |gone: usize| {
+        let kept = lines.iter().enumerate().filter(|(at, _)| *at != gone);
+        kept.map(|(_, line)| *line).collect::<String>()
+    };
+    // A stock, and the last stock: the names of a run that is listed are not looked up.
+    for gone in [5, lines.len() - 1] {
+        fs::write(&path, without(gone)).unwrap();
+        check(&recorded.verify(), 1, &["runs", "but no name"]);
+        check(&recorded.repair(), 1, &["remains: stock", "no name"]);
+        check(&recorded.verify(), 1, &["but no name"]);
+    }
+    // A run that is not listed gets the names of its definition records.
+    for bad in [without(1), lines[0].to_owned(), String::new()] {
+        fs::write(&path, &bad).unwrap();
+        check(&recorded.verify(), 1, &["the run that begins with record 1 is missing"]);
+        check(&recorded.repair(), 0, &["made the file again"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(recorded.verify().status, 0);
+    }
+    // A damaged line costs no other one.
+    let mut bad = text.clone().into_bytes();
+    bad[3] ^= 1;
+    fs::write(&path, &bad).unwrap();
+    check(&recorded.verify(), 1, &["line 1 is not a run or a stock"]);
+    let would = nanotape(["journal", "repair", &recorded.journal, "--dry-run"]);
+    check(&would, 0, &["made the file again", "nothing was changed"]);
+    assert!(fs::read(&path).unwrap() == bad);
+    check(&recorded.repair(), 0, &["made the file again", "repaired with 1 change"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(recorded.verify().status, 0);
+    // Without the file, names are not known: an earlier recorder wrote none.
+    fs::remove_file(&path).unwrap();
+    check(&recorded.verify(), 0, &["the file is missing: the names of stocks are not known"]);
+}
+
+#[test]
+fn runs_and_snapshots_without_segments_are_no_good_journal() {
+    let recorded = Recorded::new("beside-nothing");
+    for entry in fs::read_dir(&recorded.journal).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.extension().is_some_and(|suffix| suffix == "segment") {
+            fs::remove_file(entry).unwrap();
+        }
+    }
+    check(&recorded.verify(), 1, &["its segments are missing", "DAMAGED"]);
+    check(&recorded.repair(), 1, &["remains: the journal has no excerpt"]);
+    fs::remove_dir_all(recorded.path(SNAPSHOTS)).unwrap();
+    check(&recorded.verify(), 1, &["its segments are missing"]);
+    fs::remove_file(recorded.path(RUNS)).unwrap();
+    assert_eq!(recorded.verify().status, 0);
+}
+
+#[test]
+fn a_repair_sets_faulty_snapshots_aside_and_they_are_made_again() {
+    let recorded = Recorded::new("beside-snapshots");
+    let all = recorded.snapshots();
+    let bytes = fs::read(&all[1]).unwrap();
+    let mut bad = bytes.clone();
+    bad[300] ^= 1;
+    fs::write(&all[1], &bad).unwrap();
+    assert_eq!(nanotape(["journal", "verify", &recorded.journal]).status, 1);
+    check(&recorded.repair(), 0, &[all[1].to_str().unwrap(), "moved out the file"]);
+    let kept = fs::read_dir(recorded.path("cut")).unwrap().map(|entry| entry.unwrap().path());
+    assert!(kept.into_iter().any(|path| fs::read(path).unwrap() == bad), "it is in cut");
+    assert_eq!(recorded.verify().status, 0);
+    check(&recorded.repair(), 0, &["nothing to repair"]);
+    all[2..].iter().for_each(|path| fs::remove_file(path).unwrap());
+    recorded.snapshot();
+    assert_eq!(recorded.snapshots(), all);
+    assert!(fs::read(&all[1]).unwrap() == bytes);
+}
