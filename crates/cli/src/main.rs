@@ -33,6 +33,10 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    if let Err(error) = interrupt::catch_file_limit() {
+        tell(line_of(&error));
+        return Status::of_error(&error).into();
+    }
     // Worker processes of measurements and proofs run the same program.
     if let Some(code) = nanotape_bench::worker().or_else(nanotape_machine::doctor::guardian) {
         return code;

@@ -32,7 +32,7 @@ use rustix::{
     io::Errno,
 };
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1},
+    consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGXFSZ},
     flag,
     iterator::{Handle, Signals},
     low_level::emulate_default_handler,
@@ -72,6 +72,14 @@ pub fn install() -> anyhow::Result<ShutdownFlag> {
     let signals = [SIGINT, SIGTERM].into_iter().chain(hangup);
     state.receive(signals).context("cannot install signal handlers")?;
     Ok(shutdown)
+}
+
+/// A write beyond the limit of file sizes becomes an error with its file, instead of a signal that
+/// ends the process without a word.
+pub fn catch_file_limit() -> anyhow::Result<()> {
+    let flag = Arc::<AtomicBool>::default();
+    flag::register(SIGXFSZ, flag).context("cannot install a handler for SIGXFSZ")?;
+    Ok(())
 }
 
 /// Returns a flag that each SIGUSR1 from now on sets, which would end the process otherwise.

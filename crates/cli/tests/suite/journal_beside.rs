@@ -1,16 +1,18 @@
 //! What is beside the segments of a recorded journal: `verify` and `repair` of its runs and
-//! snapshots.
+//! snapshots, and the refusal of `append`.
 
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
+use nanotape_harness::Bounded as _;
 use nanotape_history::{SnapshotFile, snapshot::Snapshots};
 use nanotape_journal::{RUNS, SNAPSHOTS, Start, Tailer};
 use nanotape_types::StockLocate;
 
-use crate::support::{Folder, Ran, nanotape};
+use crate::support::{Folder, Ran, nanotape, nanotape_fed};
 
 /// A recorded journal in small segments, with snapshots.
 struct Recorded {
@@ -182,4 +184,34 @@ fn a_repair_sets_faulty_snapshots_aside_and_they_are_made_again() {
     recorded.snapshot();
     assert_eq!(recorded.snapshots(), all);
     assert!(fs::read(&all[1]).unwrap() == bytes);
+}
+
+#[test]
+fn a_recorded_journal_takes_no_other_excerpts() {
+    let recorded = Recorded::new("beside-append");
+    let ran = nanotape_fed(["journal", "append", &recorded.journal], b"mine\n");
+    check(&ran, 2, &["the journal is recorded from", "append to another journal"]);
+    // Its recorder goes on.
+    let day = recorded.folder.path("2019-12-30.itch50");
+    good(&["run", "--input", &day, "--ring", &recorded.ring, "--capacity", "64MiB"]);
+    good(&["journal", "record", &recorded.ring, &recorded.journal, "--segment", "256KiB"]);
+    assert_eq!(recorded.verify().status, 0);
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_with_the_file() {
+    let folder = Folder::new("file-limit");
+    let journal = folder.path("journal");
+    let program = env!("CARGO_BIN_EXE_nanotape");
+    let day = folder.path("day.itch50");
+    for (command, file) in [
+        (format!("echo line | {program} journal append {journal} --segment 64KiB"), &journal),
+        (format!("{program} synth --messages 20000 --symbols 20 -o {day}"), &day),
+    ] {
+        let script = format!("ulimit -f 40; {command}");
+        let ran = Command::new("bash").args(["-c", &script]).bounded_output().unwrap();
+        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{script}: {:?} {told}", ran.status);
+        assert!(told.contains(&**file) && told.contains("File too large"), "{told}");
+    }
 }

@@ -1,11 +1,15 @@
 //! `nanotape journal append`: appends lines of text, or other payloads, as excerpts.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_clock::{Clock, Timeline};
-use nanotape_journal::{Appender, ErrorKind, JournalError};
+use nanotape_journal::{Appender, ErrorKind, JournalError, RECORDED_FROM};
 
 use crate::{
     framing::Framing,
@@ -31,7 +35,7 @@ disk is full, the command reports it and retries until there is space; with --fa
 ends.
 
 Exit status: 0 success; 1 a line is too long, or the journal is damaged; 2 the journal cannot be
-created, the file cannot be read, or the disk is full.")]
+created or is recorded from a ring, the file cannot be read, or the disk is full.")]
 pub(super) struct AppendCommand {
     #[command(flatten)]
     appender: AppenderArguments,
@@ -62,6 +66,7 @@ const RETRY: Duration = Duration::from_millis(500);
 pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let interrupt = interrupt::install()?;
+    refuse_recorded(&command.appender.journal)?;
     let mut lines = Lines::read(&command.file, command.framing)?;
     let options = command.appender.options();
     make_parents(&command.appender.journal);
@@ -83,6 +88,18 @@ pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {
     output.finish()?;
     outcome.and(closed)?;
     Ok(Status::Good)
+}
+
+/// The excerpts of a recorded journal have the numbers of its ring.
+fn refuse_recorded(journal: &Path) -> anyhow::Result<()> {
+    let Ok(text) = fs::read_to_string(journal.join(RECORDED_FROM)) else { return Ok(()) };
+    let ring = text.lines().find_map(|line| line.strip_prefix("ring ")).unwrap_or("a ring");
+    bail!(
+        "{}: the journal is recorded from {}, and its recorder would refuse other excerpts; append to \
+         another journal",
+        journal.display(),
+        ring.escape_debug()
+    )
 }
 
 fn append_all(
