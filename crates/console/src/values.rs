@@ -91,6 +91,12 @@ pub fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// A percentage as a share: the number nearest to the text's, where a division by 100 can miss it, as
+/// in 0.9998999999999999 for 99.99.
+pub fn share_of_percent(percent: f64) -> f64 {
+    format!("{percent}e-2").parse().unwrap_or(percent / 100.0)
+}
+
 /// Human-readable size, in the largest unit that gives a whole number.
 pub fn bytes_text(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
@@ -146,6 +152,15 @@ pub fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percentage_is_the_share_that_its_text_is() {
+        for (percent, share) in
+            [(99.99, "0.9999"), (0.7, "0.007"), (3.0, "0.03"), (1e-7, "0.000000001"), (100.0, "1")]
+        {
+            assert_eq!(share_of_percent(percent).to_string(), share);
+        }
+    }
 
     #[test]
     fn sizes_read_as_they_are_meant() {

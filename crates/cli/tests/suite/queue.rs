@@ -89,6 +89,8 @@ fn the_answer_is_the_longest_service_time_that_is_short_enough() {
     let text = nanotape(["lab", "queue", &day, "--below", "p99=2us"]).stdout;
     let line = format!("p99 at or below 2.0 us needs at most {first} ns a message\n");
     assert!(text.contains(&line) && text.contains("catch-up"), "{text}");
+    let record = queue(&[&day, "--below", "p99.99=10ms"]);
+    assert_eq!(record["answers"][0]["quantile"].to_string(), "0.9999");
     // No service time of the table is between: standard input is read once.
     let bytes = fs::read(&day).unwrap();
     let ran = nanotape_fed(["lab", "queue", "-", "--below", "p99=2us", "--format", "json"], &bytes);

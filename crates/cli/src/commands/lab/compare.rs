@@ -16,7 +16,10 @@ use crate::{
     input::Progress,
     status::{Status, note},
 };
-use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
+use nanotape_console::{
+    records::{Columns, RecordArguments, RecordFormat},
+    values::share_of_percent,
+};
 
 // The last of several values counts, so that `cargo xtask gate` can override its own options.
 #[derive(Args, Debug)]
@@ -157,7 +160,7 @@ pub(super) fn run(command: &CompareCommand) -> anyhow::Result<Status> {
     let rules = Rules {
         alpha: command.alpha,
         power: command.power,
-        smallest_effect: command.effect / 100.0,
+        smallest_effect: share_of_percent(command.effect),
         cap: command.cap as usize,
         ..Rules::default()
     };

@@ -15,7 +15,10 @@ use crate::{
     input::Progress,
     status::{Status, tell},
 };
-use nanotape_console::records::{Columns, RecordArguments};
+use nanotape_console::{
+    records::{Columns, RecordArguments},
+    values::share_of_percent,
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -87,7 +90,7 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
         written.instructions.extend(present.instructions.clone());
         written.write(path)?;
     }
-    let tolerance = command.tolerance / 100.0;
+    let tolerance = share_of_percent(command.tolerance);
     let wanted = |deviation: &Deviation| names.iter().any(|name| *name == deviation.name);
     let deviations: Vec<Deviation> = match &accepted {
         Some(accepted) => accepted.against(&present),

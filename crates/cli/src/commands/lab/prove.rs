@@ -10,7 +10,10 @@ use nanotape_lab::{
 };
 
 use crate::{input::Progress, status::Status};
-use nanotape_console::records::{Columns, RecordArguments};
+use nanotape_console::{
+    records::{Columns, RecordArguments},
+    values::share_of_percent,
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -68,7 +71,7 @@ pub(super) fn run(command: &ProveCommand) -> anyhow::Result<Status> {
     let plan = Plan {
         experiments: command.experiments as usize,
         replicates: command.replicates as usize,
-        smallest_effect: command.effect / 100.0,
+        smallest_effect: share_of_percent(command.effect),
         design: command.place.design(cpu),
         seed: command.seed,
     };

@@ -16,7 +16,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum, builder::ArgPredicate::IsPresent};
 use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat},
-    values::{count, duration, nanos},
+    values::{count, duration, nanos, share_of_percent},
 };
 use nanotape_lab::{
     pages,
@@ -181,7 +181,7 @@ fn below(text: &str) -> Result<Below, String> {
         let percent: f64 = percent.parse().ok()?;
         let limit_ns = nanos(duration(limit).ok()?);
         let is_valid = percent > 0.0 && percent <= 100.0 && limit_ns > 0;
-        is_valid.then_some(Below { quantile: percent / 100.0, limit_ns })
+        is_valid.then_some(Below { quantile: share_of_percent(percent), limit_ns })
     });
     parsed.ok_or_else(|| "expected a quantile and a limit, such as p99.99=10us".to_owned())
 }
