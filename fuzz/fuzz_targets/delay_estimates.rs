@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use nanotape_delay::{
-    Estimator as _, Padding, Series, Signal, Weighting, Window, Xcorr, XcorrSettings,
+    Estimator as _, Padding, Series, Signal, Window, Xcorr, XcorrSettings,
 };
 
 fuzz_target!(|input: (u8, [i64; 2], [u16; 4], Vec<(bool, i64, i64)>)| {
@@ -19,7 +19,6 @@ fuzz_target!(|input: (u8, [i64; 2], [u16; 4], Vec<(bool, i64, i64)>)| {
         signal: if pick(0) { Signal::Levels } else { Signal::Differences },
         smoothing_ns: i64::from(smoothing),
         padding: if pick(1) { Padding::Circular } else { Padding::Zero },
-        weighting: if pick(2) { Weighting::Phat } else { Weighting::None },
         least_changes: 1,
         least_ratio: 1.0,
         least_correlation: 0.0,

@@ -6,8 +6,7 @@ use std::num::NonZeroUsize;
 use libfuzzer_sys::fuzz_target;
 use nanotape_delay::{
     Changes, Estimate, Estimator, LeadLag, LeadLagSettings, MatchSequence, MatchValue,
-    MatchValueSettings, Matrix, NoEstimate, Padding, Series, Signal, Weighting, Window, Xcorr,
-    XcorrSettings,
+    MatchValueSettings, Matrix, NoEstimate, Padding, Series, Signal, Window, Xcorr, XcorrSettings,
 };
 
 fuzz_target!(|bytes: &[u8]| through_the_estimators(bytes));
@@ -44,7 +43,6 @@ fn through_the_estimators(bytes: &[u8]) {
 fn estimators() -> Vec<Box<dyn Estimator>> {
     let usual =
         XcorrSettings { window_ns: 1 << 20, max_lag_ns: 1 << 17, ..XcorrSettings::default() };
-    let phat = XcorrSettings { weighting: Weighting::Phat, ..usual };
     let (signal, padding) = (Signal::Levels, Padding::Circular);
     let levels = XcorrSettings { signal, padding, smoothing_ns: 0, window_ns: 1_024_000, ..usual };
     let mut all: Vec<Box<dyn Estimator>> = vec![
@@ -52,7 +50,7 @@ fn estimators() -> Vec<Box<dyn Estimator>> {
         Box::new(MatchValue::new(MatchValueSettings::default())),
         Box::new(LeadLag::new(few_draws())),
     ];
-    for settings in [usual, phat, levels] {
+    for settings in [usual, levels] {
         all.push(Box::new(Xcorr::new(settings).expect("settings within their limits")));
     }
     all

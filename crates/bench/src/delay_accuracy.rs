@@ -1,33 +1,46 @@
 //! Estimators of delay against delays that are known: bias, spread, coverage and cost.
 //!
-//! A synthetic stock changes its quote in clusters; a second feed shows it later, with jitter,
-//! conflation and changes of other venues. The truth of a window is the median delay of the updates
-//! that the second feed shows of it, waits behind earlier updates included.
+//! A second feed shows the quotes of a stock later, with jitter, conflation and changes of other
+//! venues. The quotes are synthetic, in clusters or in bursts of all lengths, or those of a day.
+//!
+//! The truth of a window is the median delay of the updates that the second feed shows of it, over
+//! many other draws of its noise ([`Feeds`]): what an interval promises to contain, of which the
+//! median of one draw is itself an estimate.
+//!
+//! A run is some windows of one draw. The delays of its windows are also combined into one.
+
+mod feeds;
+mod flow;
 
 use nanotape_clock::Clock;
 use nanotape_delay::{
-    Changes, Estimate, Estimator, LeadLag, LeadLagSettings, MatchSequence, MatchValue,
-    MatchValueSettings, NoEstimate, Series, SettingsError, Weighting, Window, Xcorr, XcorrSettings,
+    Combiner, Estimate, Estimator, LeadLag, LeadLagSettings, MatchSequence, MatchValue,
+    MatchValueSettings, SettingsError, Window, Xcorr, XcorrSettings,
 };
 use nanotape_lab::statistics::order::quantile_sorted;
-use nanotape_synth::{
-    Fate, QuoteConfig, QuoteStream, QuoteUpdate, SecondFeed, SpecError, Truth, TruthRow,
-};
+use nanotape_synth::{QuoteUpdate, SpecError};
+
+use feeds::{Feeds, Truths};
+pub use flow::Flow;
 
 /// The largest lag that all estimators search.
 const MAX_LAG_NS: i64 = 2_000_000;
 /// An estimate that is closer than this is close, as in the published comparison.
 pub const CLOSE_NS: f64 = 25_000.0;
+/// Windows of a run of synthetic quotes.
+const RUN_WINDOWS: u32 = 20;
 
 /// A pair of feeds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Scenario {
     /// Its name.
-    pub name: &'static str,
-    /// Changes of the series in a second.
-    pub changes_per_s: f64,
+    pub name: String,
+    /// The quotes of the first feed.
+    pub flow: Flow,
     /// The length of a window in ns.
     pub window_ns: u64,
+    /// That of the methods of transforms.
+    pub xcorr_window_ns: u64,
     /// The second feed; the text of a [`nanotape_synth::SecondFeedSpec`].
     pub feed: &'static str,
     /// Whether the second feed shows the stock of another seed, so that no delay is true.
@@ -35,61 +48,63 @@ pub struct Scenario {
 }
 
 const NOISY: &str = "delay=350us,jitter=20us,conflate=10%,foreign=20%";
+const LOGNORMAL: &str = "delay=350us,jitter=20us,burst=1ms,conflate=10%,foreign=20%";
+const EXPONENTIAL: &str =
+    "delay=350us,jitter=50us,noise=exponential,burst=1ms,conflate=10%,foreign=20%";
+const LONG: &str = "delay=350us,jitter=20us,burst=10ms,conflate=10%,foreign=20%";
 
-/// All scenarios.
-pub const SCENARIOS: [Scenario; 6] = [
-    Scenario {
-        name: "clean",
-        changes_per_s: 500.0,
-        window_ns: 16_384_000,
-        feed: "delay=350us",
+/// A jitter that each burst has for itself.
+const OF_BURSTS: [(&str, &str); 3] =
+    [("lognormal", LOGNORMAL), ("exponential", EXPONENTIAL), ("long", LONG)];
+
+/// All scenarios of synthetic quotes.
+pub fn scenarios() -> Vec<Scenario> {
+    let clustered = |name: &str, changes_per_s, window_ns, feed| Scenario {
+        name: name.to_owned(),
+        flow: Flow::Clusters { changes_per_s },
+        window_ns,
+        xcorr_window_ns: window_ns,
+        feed,
         is_unrelated: false,
-    },
-    Scenario {
-        name: "noisy",
-        changes_per_s: 500.0,
-        window_ns: 16_384_000,
-        feed: NOISY,
+    };
+    let drifting = "delay=350us,drift=20us/s,jitter=20us,conflate=10%,foreign=20%,lost=2%";
+    let mut all = vec![
+        clustered("clean", 500.0, 16_384_000, "delay=350us"),
+        clustered("noisy", 500.0, 16_384_000, NOISY),
+        clustered("busy", 5_000.0, 16_384_000, NOISY),
+        clustered("sparse", 100.0, 65_536_000, NOISY),
+        clustered("drifting", 500.0, 65_536_000, drifting),
+        Scenario { is_unrelated: true, ..clustered("unrelated", 500.0, 65_536_000, NOISY) },
+    ];
+    all.extend(of_bursts("bursts", &Flow::Bursts { updates_per_s: 60.0 }));
+    all
+}
+
+/// The scenarios of the quotes of a day, in which each burst has a jitter for itself.
+pub fn scenarios_of_day(name: &str, updates: Vec<QuoteUpdate>) -> Vec<Scenario> {
+    of_bursts(name, &Flow::Given(updates.into()))
+}
+
+fn of_bursts(name: &str, flow: &Flow) -> Vec<Scenario> {
+    let of = |(kind, feed): (&str, &'static str)| Scenario {
+        name: format!("{name}-{kind}"),
+        flow: flow.clone(),
+        window_ns: 1_000_000_000,
+        xcorr_window_ns: 256_000_000,
+        feed,
         is_unrelated: false,
-    },
-    Scenario {
-        name: "busy",
-        changes_per_s: 5_000.0,
-        window_ns: 16_384_000,
-        feed: NOISY,
-        is_unrelated: false,
-    },
-    Scenario {
-        name: "sparse",
-        changes_per_s: 100.0,
-        window_ns: 65_536_000,
-        feed: NOISY,
-        is_unrelated: false,
-    },
-    Scenario {
-        name: "drifting",
-        changes_per_s: 500.0,
-        window_ns: 65_536_000,
-        feed: "delay=350us,drift=20us/s,jitter=20us,conflate=10%,foreign=20%,lost=2%",
-        is_unrelated: false,
-    },
-    Scenario {
-        name: "unrelated",
-        changes_per_s: 500.0,
-        window_ns: 65_536_000,
-        feed: NOISY,
-        is_unrelated: true,
-    },
-];
+    };
+    OF_BURSTS.into_iter().map(of).collect()
+}
 
 /// What a method answered in the windows of a scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AccuracyRow {
     /// The scenario.
-    pub scenario: &'static str,
+    pub scenario: String,
     /// The method.
     pub method: &'static str,
-    /// Windows with a known delay.
+    /// Windows of a series with a known delay.
     pub windows: usize,
     /// Windows with an estimate.
     pub estimates: usize,
@@ -97,21 +112,16 @@ pub struct AccuracyRow {
     pub close: usize,
     /// Estimates whose interval contains the truth.
     pub covered: usize,
+    /// Runs with estimates, whose windows were combined.
+    pub runs: usize,
+    /// Combined delays whose interval contains the truth.
+    pub runs_covered: usize,
     /// Quantiles of the errors in ns: 5 %, the median (the bias), 95 %. `None` without a truth.
     pub errors_ns: Option<[f64; 3]>,
     /// The median width of the intervals in ns.
     pub width_ns: Option<f64>,
     /// The median time of an estimate in ns.
     pub cost_ns: Option<f64>,
-}
-
-/// The feeds of a scenario.
-struct Feeds {
-    /// Sizes of the best bid.
-    sizes: [Series; 2],
-    /// Numbers of the updates.
-    numbers: [Series; 2],
-    truth: Vec<TruthRow>,
 }
 
 /// Runs every method over so many windows of each scenario. `done` gets the rows so far.
@@ -126,89 +136,125 @@ pub fn accuracy(
     mut done: impl FnMut(AccuracyRow),
 ) -> anyhow::Result<()> {
     let clock = Clock::calibrate();
-    for (scenario, seed) in scenarios.iter().zip(seed..) {
-        let feeds = Feeds::new(scenario, windows, seed)?;
+    for scenario in scenarios {
+        let runs = runs_of(scenario, windows, seed)?;
         // Numbers are related whatever the values are.
-        let methods = methods(scenario)?.into_iter();
-        for method in methods.filter(|(.., is_by_number)| !(scenario.is_unrelated && *is_by_number))
-        {
-            done(row(scenario, method, &feeds, windows, &clock));
+        for mut method in methods(scenario)? {
+            if !(scenario.is_unrelated && method.is_by_number) {
+                done(row(scenario, &mut method, &runs, &clock));
+            }
         }
     }
     Ok(())
 }
 
-/// An estimator, and whether it compares numbers.
-type Method = (&'static str, Box<dyn Estimator>, bool);
+/// The feeds of all runs, with the truth of their windows.
+fn runs_of(
+    scenario: &Scenario,
+    windows: u32,
+    seed: u64,
+) -> Result<Vec<(Feeds, Truths)>, SpecError> {
+    let each = scenario.flow.windows(scenario.window_ns).unwrap_or(RUN_WINDOWS);
+    let count = u64::from(windows.div_ceil(each.max(1)));
+    let mut runs = Vec::new();
+    let mut given = None;
+    for run in 0..count {
+        let seed = seed.wrapping_add(run * 1_000_003);
+        let span_ns = u64::from(each + 2) * scenario.window_ns;
+        let updates = scenario.flow.updates(seed, span_ns);
+        let feeds = Feeds::new(scenario, &updates, seed)?;
+        // The quotes of a day are the same in each run, and so is their truth.
+        let truths = match &given {
+            Some(truths) => Truths::clone(truths),
+            None => Truths::new(scenario, &updates, seed)?,
+        };
+        if matches!(scenario.flow, Flow::Given(_)) {
+            given = Some(truths.clone());
+        }
+        runs.push((feeds, truths));
+    }
+    Ok(runs)
+}
+
+struct Method {
+    name: &'static str,
+    estimator: Box<dyn Estimator>,
+    /// Whether it compares numbers.
+    is_by_number: bool,
+    window_ns: u64,
+}
 
 fn methods(scenario: &Scenario) -> Result<Vec<Method>, SettingsError> {
-    let window_ns = scenario.window_ns as i64;
+    let window_ns = scenario.xcorr_window_ns as i64;
     let better = XcorrSettings { window_ns, max_lag_ns: MAX_LAG_NS, ..XcorrSettings::default() };
     let published =
         XcorrSettings { window_ns, max_lag_ns: MAX_LAG_NS, ..XcorrSettings::published() };
-    let phat = XcorrSettings { weighting: Weighting::Phat, ..better };
-    let xcorr = |settings| Xcorr::new(settings);
     let matching = MatchValueSettings { max_lag_ns: MAX_LAG_NS, ..MatchValueSettings::default() };
     let leading = LeadLagSettings {
         max_lag_ns: MAX_LAG_NS,
         least_changes: better.least_changes,
         ..LeadLagSettings::default()
     };
+    let of = |name, estimator: Box<dyn Estimator>| Method {
+        name,
+        estimator,
+        is_by_number: false,
+        window_ns: scenario.window_ns,
+    };
+    let of_transforms = |name, estimator: Box<dyn Estimator>| Method {
+        window_ns: scenario.xcorr_window_ns,
+        ..of(name, estimator)
+    };
+    let by_number = Method {
+        is_by_number: true,
+        ..of("match-sequence", Box::new(MatchSequence::new(MAX_LAG_NS)))
+    };
     Ok(vec![
-        ("match-sequence", Box::new(MatchSequence::new(MAX_LAG_NS)), true),
-        ("match-value", Box::new(MatchValue::new(matching)), false),
-        ("xcorr", Box::new(xcorr(better)?), false),
-        ("gcc-phat", Box::new(xcorr(phat)?), false),
-        ("xcorr as published", Box::new(xcorr(published)?), false),
-        ("lead-lag", Box::new(LeadLag::new(leading)), false),
+        by_number,
+        of("match-value", Box::new(MatchValue::new(matching))),
+        of_transforms("xcorr", Box::new(Xcorr::new(better)?)),
+        of_transforms("xcorr of levels", Box::new(Xcorr::new(published)?)),
+        of("lead-lag", Box::new(LeadLag::new(leading))),
     ])
+}
+
+/// What was found in all windows.
+#[derive(Default)]
+struct Found {
+    errors: Vec<f64>,
+    widths: Vec<f64>,
+    costs: Vec<f64>,
 }
 
 fn row(
     scenario: &Scenario,
-    (method, mut estimator, is_by_number): Method,
-    feeds: &Feeds,
-    windows: u32,
+    method: &mut Method,
+    runs: &[(Feeds, Truths)],
     clock: &Clock,
 ) -> AccuracyRow {
-    let [first, second] = if is_by_number { &feeds.numbers } else { &feeds.sizes };
-    let (first, second): (Changes<'_>, Changes<'_>) = (first.changes(), second.changes());
     let mut row = AccuracyRow {
-        scenario: scenario.name,
-        method,
+        scenario: scenario.name.clone(),
+        method: method.name,
         windows: 0,
         estimates: 0,
         close: 0,
         covered: 0,
+        runs: 0,
+        runs_covered: 0,
         errors_ns: None,
         width_ns: None,
         cost_ns: None,
     };
-    let (mut errors, mut widths, mut costs) = (Vec::new(), Vec::new(), Vec::new());
-    // The first window has what was before the feeds began.
-    for number in 1..=u64::from(windows) {
-        let from_ns = number * scenario.window_ns;
-        let window = Window::new(from_ns as i64, scenario.window_ns as i64);
-        let truth = feeds.truth.iter().find(|row| row.from_ns == from_ns);
-        let Some(truth) = truth.and_then(|row| row.delays) else { continue };
-        let began = clock.stamp();
-        let found: Result<Estimate, NoEstimate> = estimator.estimate(first, second, window);
-        let ended = clock.stamp();
-        row.windows += 1;
-        let Ok(found) = found else { continue };
-        costs.push(clock.nanos_between(began, ended) as f64);
-        row.estimates += 1;
-        let truth_ns = truth.median_ns as f64;
-        errors.push(found.delay_ns - truth_ns);
-        widths.push(found.high_ns - found.low_ns);
-        row.close += usize::from((found.delay_ns - truth_ns).abs() <= CLOSE_NS);
-        row.covered += usize::from((found.low_ns..=found.high_ns).contains(&truth_ns));
+    let mut found = Found::default();
+    for run in runs {
+        row.add(method, run, clock, &mut found);
     }
+    let Found { mut errors, mut widths, mut costs } = found;
     for values in [&mut errors, &mut widths, &mut costs] {
         values.sort_by(f64::total_cmp);
     }
     if scenario.is_unrelated {
-        (row.close, row.covered) = (0, 0);
+        (row.close, row.covered, row.runs_covered) = (0, 0, 0);
     } else if !errors.is_empty() {
         let error = |share| quantile_sorted(&errors, share).unwrap_or(f64::NAN);
         row.errors_ns = Some([error(0.05), error(0.5), error(0.95)]);
@@ -218,40 +264,52 @@ fn row(
     row
 }
 
-impl Feeds {
-    fn new(scenario: &Scenario, windows: u32, seed: u64) -> Result<Self, SpecError> {
-        // An update changes the shares of one of two sides.
-        let updates_per_s = 2.0 * scenario.changes_per_s;
-        let config = QuoteConfig { stocks: 1, updates_per_s, from_ns: 0, seed };
-        let end_ns = u64::from(windows + 2) * scenario.window_ns;
-        let before_end = |update: &QuoteUpdate| update.time_ns < end_ns;
-        let updates: Vec<QuoteUpdate> = QuoteStream::new(config).take_while(before_end).collect();
-        let other = QuoteConfig { seed: seed.wrapping_add(1_000), ..config };
-        let other: Vec<QuoteUpdate> = match scenario.is_unrelated {
-            true => QuoteStream::new(other).take_while(before_end).collect(),
-            false => updates.clone(),
-        };
-        let spec = scenario.feed.parse()?;
-        let mut feed = SecondFeed::new(spec, seed, 0);
-        let (mut truth, mut rows) = (Truth::new(scenario.window_ns, false), Vec::new());
-        let (mut shown, mut sizes, mut numbers) =
-            (Vec::new(), [Series::new(), Series::new()], [Series::new(), Series::new()]);
-        for update in &updates {
-            sizes[0].push(update.time_ns as i64, update.quote.bid_shares.into());
-        }
-        for (update, number) in other.iter().zip(1..) {
-            let fate = feed.push(update, &mut shown);
-            truth.add(update.time_ns, 0, fate, &mut rows);
-            numbers[0].push(update.time_ns as i64, number);
-            if let Fate::Shown { delay_ns, .. } = fate {
-                numbers[1].push(update.time_ns as i64 + delay_ns, number);
+impl AccuracyRow {
+    /// Adds the windows of a run.
+    fn add(
+        &mut self,
+        method: &mut Method,
+        (feeds, truths): &(Feeds, Truths),
+        clock: &Clock,
+        found: &mut Found,
+    ) {
+        let truth = truths.of_windows(method.window_ns);
+        let (mut estimates, mut combined_truth) = (Vec::new(), Vec::new());
+        for (&from_ns, &truth_ns) in &truth {
+            let window = Window::new(from_ns, method.window_ns as i64);
+            for [first, second] in feeds.series(method.is_by_number) {
+                let (first, second) = (first.changes(), second.changes());
+                if first.within(window).is_empty() {
+                    continue;
+                }
+                let began = clock.stamp();
+                let answer = method.estimator.estimate(first, second, window);
+                let ended = clock.stamp();
+                self.windows += 1;
+                let Ok(estimate) = answer else { continue };
+                found.costs.push(clock.nanos_between(began, ended) as f64);
+                found.widths.push(estimate.high_ns - estimate.low_ns);
+                found.errors.push(estimate.delay_ns - truth_ns);
+                let is_close = (estimate.delay_ns - truth_ns).abs() <= CLOSE_NS;
+                self.estimates += 1;
+                self.close += usize::from(is_close);
+                self.covered += usize::from(contains(&estimate, truth_ns));
+                estimates.push((from_ns, estimate));
+                combined_truth.push(truth_ns);
             }
         }
-        truth.finish(&mut rows);
-        feed.finish(&mut shown);
-        for shown in &shown {
-            sizes[1].push(shown.update.time_ns as i64, shown.update.quote.bid_shares.into());
+        combined_truth.sort_by(f64::total_cmp);
+        // The delay of several windows is the median of theirs.
+        if let Some(combined) = Combiner::default().combine_windows(&estimates)
+            && let Some(truth_ns) = quantile_sorted(&combined_truth, 0.5)
+        {
+            self.runs += 1;
+            let is_covered = combined.low_ns <= truth_ns && truth_ns <= combined.high_ns;
+            self.runs_covered += usize::from(is_covered);
         }
-        Ok(Self { sizes, numbers, truth: rows })
     }
+}
+
+fn contains(estimate: &Estimate, truth_ns: f64) -> bool {
+    (estimate.low_ns..=estimate.high_ns).contains(&truth_ns)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Estimate,
-    median::{FREE, median_of},
+    bursts::{BurstMedian, Observed},
 };
 
 /// Picoseconds, so that medians of integers keep the fractions of a nanosecond.
@@ -28,37 +28,46 @@ pub struct Combined {
 /// Combines estimates; keeps its memory.
 #[derive(Debug, Default)]
 pub struct Combiner {
-    delays_ps: Vec<i64>,
+    observed: Vec<Observed>,
     values: Vec<f64>,
-    scratch: Vec<i64>,
+    median: BurstMedian,
 }
 
 impl Combiner {
-    /// The median of estimates; `None` without any.
+    /// The median of the estimates of one window; `None` without any.
     ///
-    /// From 6 estimates on, its interval is that of a median of observations in the order in which
-    /// they are given, and says nothing of the intervals of the estimates. Fewer estimates have the
-    /// medians of the ends of their intervals: those of one stock share their messages, so four of
-    /// them are hardly more certain than one.
+    /// The ends of its interval are the medians of those of the estimates. Stocks and attributes of
+    /// a window share its delay, so many of them are hardly more certain than one: the interval
+    /// contains the delay at least as often as those of the estimates do.
     pub fn combine(&mut self, estimates: &[Estimate]) -> Option<Combined> {
         let delay_ns = self.quantile(estimates, 0.5, |estimate| estimate.delay_ns)?;
-        let mut combined = Combined {
+        Some(Combined {
             delay_ns,
             low_ns: self.quantile(estimates, 0.5, |estimate| estimate.low_ns)?.min(delay_ns),
             high_ns: self.quantile(estimates, 0.5, |estimate| estimate.high_ns)?.max(delay_ns),
             p05_ns: self.quantile(estimates, 0.05, |estimate| estimate.delay_ns)?,
             p95_ns: self.quantile(estimates, 0.95, |estimate| estimate.delay_ns)?,
             estimates: estimates.len(),
-        };
-        if estimates.len() >= FREE {
-            self.delays_ps.clear();
-            let delays = estimates.iter().map(|estimate| (estimate.delay_ns * PS_A_NS) as i64);
-            self.delays_ps.extend(delays);
-            let found = median_of(&self.delays_ps, &mut self.scratch)?;
-            combined.low_ns = (found.low / PS_A_NS).min(delay_ns);
-            combined.high_ns = (found.high / PS_A_NS).max(delay_ns);
-        }
-        Some(combined)
+        })
+    }
+
+    /// The median of estimates of windows at times, in order of time; `None` without any.
+    ///
+    /// Its interval is that of a median of observations that come in bursts: the estimates of one
+    /// window are one, and windows that follow each other are one where they resemble each other.
+    /// Too few windows have the interval of [`Combiner::combine`].
+    pub fn combine_windows(&mut self, estimates: &[(i64, Estimate)]) -> Option<Combined> {
+        let all: Vec<Estimate> = estimates.iter().map(|(_, estimate)| *estimate).collect();
+        let combined = self.combine(&all)?;
+        self.observed.clear();
+        self.observed.extend(estimates.iter().map(|&(at_ns, estimate)| {
+            let value = (estimate.delay_ns * PS_A_NS) as i64;
+            Observed { at_ns, value }
+        }));
+        let Ok(found) = self.median.of(&self.observed, 0) else { return Some(combined) };
+        let [delay_ns, low_ns, high_ns] =
+            [found.median, found.low, found.high].map(|ps| ps / PS_A_NS);
+        Some(Combined { delay_ns, low_ns, high_ns, ..combined })
     }
 
     /// The quantile between the two closest values.
@@ -88,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn few_estimates_keep_their_intervals_and_many_have_that_of_a_median() {
+    fn estimates_of_a_window_keep_their_intervals_and_windows_have_that_of_a_median() {
         let mut combiner = Combiner::default();
         assert_eq!(combiner.combine(&[]), None);
         let one = combiner.combine(&[estimate(5.5)]).unwrap();
@@ -96,10 +105,19 @@ mod tests {
         let four: Vec<_> = [1.0, 2.0, 3.0, 400.0].map(estimate).into();
         let four = combiner.combine(&four).unwrap();
         assert_eq!((four.delay_ns, four.low_ns, four.high_ns), (2.5, 0.5, 5.5));
-        // The ranks 6 and 15 of 20.
         let many: Vec<_> = (0..20).map(|at| estimate(f64::from(at * 7 % 20) + 0.5)).collect();
-        let many = combiner.combine(&many).unwrap();
+        let of_one = combiner.combine(&many).unwrap();
+        assert_eq!((of_one.delay_ns, of_one.low_ns, of_one.high_ns), (10.0, 8.0, 13.0));
+        // The ranks 6 and 15 of 20.
+        let windows: Vec<_> = (0..).map(|at| at * 1_000).zip(many.iter().copied()).collect();
+        let many = combiner.combine_windows(&windows).unwrap();
         assert_eq!((many.delay_ns, many.low_ns, many.high_ns), (10.0, 5.5, 14.5));
+        // Four series that agree in each window are no more certain than one.
+        let four: Vec<_> = windows.iter().flat_map(|&window| [window; 4]).collect();
+        let four = combiner.combine_windows(&four).unwrap();
+        assert_eq!((four.delay_ns, four.low_ns, four.high_ns), (10.0, 5.5, 14.5));
+        assert_eq!(combiner.combine_windows(&windows[..2]).unwrap().estimates, 2);
+        assert_eq!(combiner.combine_windows(&[]), None);
         assert!((many.p05_ns - 1.45).abs() < 1e-9 && (many.p95_ns - 18.55).abs() < 1e-9);
     }
 }

@@ -45,6 +45,14 @@ pub enum NoEstimate {
         /// What the estimator needs.
         least: usize,
     },
+    /// The matches come in too few bursts, each of which has one delay.
+    #[error("the matches are {bursts} bursts, {least} needed")]
+    FewBursts {
+        /// Groups of matches that may share their delay.
+        bursts: usize,
+        /// What the estimator needs.
+        least: usize,
+    },
     /// The feeds do not resemble each other at any lag.
     #[error("the largest correlation is {correlation:.2}, {least:.2} needed")]
     WeakPeak {

@@ -14,6 +14,8 @@
 #![deny(unsafe_code)]
 
 mod batch;
+mod bursts;
+mod candidates;
 mod combine;
 mod drift;
 mod estimate;
@@ -21,12 +23,13 @@ mod gpu;
 mod lead_lag;
 mod match_sequence;
 mod match_value;
-mod median;
+mod matcher;
 mod series;
 mod window;
 mod xcorr;
 
 pub use batch::{Job, estimate_all};
+pub use bursts::Observed;
 pub use combine::{Combined, Combiner};
 pub use drift::{Shift, ShiftWatch, Trend, trend};
 pub use estimate::{CONFIDENCE, Estimate, Estimator, NoEstimate};
@@ -40,6 +43,5 @@ pub use match_value::{MatchValue, MatchValueSettings};
 pub use series::{Changes, Series};
 pub use window::Window;
 pub use xcorr::{
-    Correlator, PHAT_FLOOR, Padding, Peak, Samples, SettingsError, Signal, Weighting, Xcorr,
-    XcorrSettings, fast_length,
+    Correlator, Padding, Peak, Samples, SettingsError, Signal, Xcorr, XcorrSettings, fast_length,
 };

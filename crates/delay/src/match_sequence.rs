@@ -7,11 +7,8 @@
 
 use crate::{
     Changes, Estimate, Estimator, NoEstimate, Window,
-    median::{LEAST, median_of},
+    bursts::{BurstMedian, LEAST, Observed, near_ns},
 };
-
-/// Pairs that an estimate needs.
-const LEAST_PAIRS: usize = LEAST;
 
 /// Which of the two feeds showed something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,8 +125,8 @@ pub struct MatchSequence {
     max_lag_ns: i64,
     /// The numbers of the second feed in the widened window, with their times.
     second: Vec<(i64, i64)>,
-    differences: Vec<i64>,
-    scratch: Vec<i64>,
+    differences: Vec<Observed>,
+    median: BurstMedian,
 }
 
 impl MatchSequence {
@@ -142,27 +139,29 @@ impl MatchSequence {
             max_lag_ns: max_lag_ns.max(0),
             second: Vec::new(),
             differences: Vec::new(),
-            scratch: Vec::new(),
+            median: BurstMedian::default(),
         }
     }
 
-    /// The estimate of differences in order of time, of which the first feed had `messages`.
+    /// The estimate of the differences of a window in order of time, of which the first feed had
+    /// `messages`.
     pub fn of_differences(
         &mut self,
-        differences: &[i64],
+        differences: &[Observed],
         messages: usize,
+        window: Window,
     ) -> Result<Estimate, NoEstimate> {
-        let few = NoEstimate::FewMatches { matches: differences.len(), least: LEAST_PAIRS };
-        if differences.len() < LEAST_PAIRS {
-            return Err(few);
+        let matches = differences.len();
+        if matches < LEAST {
+            return Err(NoEstimate::FewMatches { matches, least: LEAST });
         }
-        let found = median_of(differences, &mut self.scratch).ok_or(few)?;
+        let found = self.median.of(differences, near_ns(window))?;
         Ok(Estimate {
             delay_ns: found.median,
             low_ns: found.low,
             high_ns: found.high,
-            support: differences.len(),
-            quality: differences.len() as f64 / messages.max(differences.len()) as f64,
+            support: matches,
+            quality: matches as f64 / messages.max(matches) as f64,
         })
     }
 }
@@ -198,10 +197,10 @@ impl Estimator for MatchSequence {
             at = found + 1;
             let difference = self.second[found].1.saturating_sub(time_ns);
             if difference.unsigned_abs() <= self.max_lag_ns.unsigned_abs() {
-                differences.push(difference);
+                differences.push(Observed { at_ns: time_ns, value: difference });
             }
         }
-        let estimate = self.of_differences(&differences, first.len());
+        let estimate = self.of_differences(&differences, first.len(), window);
         self.differences = differences;
         estimate
     }

@@ -10,6 +10,7 @@ use crate::Window;
 pub struct Series {
     times_ns: Vec<i64>,
     values: Vec<i64>,
+    marks: Vec<u8>,
 }
 
 /// A view of a [`Series`], or of a part of it.
@@ -19,6 +20,9 @@ pub struct Changes<'a> {
     pub times_ns: &'a [i64],
     /// The value from then on.
     pub values: &'a [i64],
+    /// What else changed with it, in any code that both feeds share. Changes with different marks
+    /// are not the same one. Without marks it is empty.
+    pub marks: &'a [u8],
 }
 
 impl Series {
@@ -30,18 +34,24 @@ impl Series {
     /// Adds a value, and returns whether it is a change. A time that is earlier than that of the
     /// last change counts as that time, since a feed shows its messages in their order.
     pub fn push(&mut self, time_ns: i64, value: i64) -> bool {
+        self.push_marked(time_ns, value, 0)
+    }
+
+    /// The same with a mark: what else changed with the value ([`Changes::marks`]).
+    pub fn push_marked(&mut self, time_ns: i64, value: i64, mark: u8) -> bool {
         if self.values.last() == Some(&value) {
             return false;
         }
         let last_ns = self.times_ns.last().copied().unwrap_or(time_ns);
         self.times_ns.push(time_ns.max(last_ns));
         self.values.push(value);
+        self.marks.push(mark);
         true
     }
 
     /// All changes.
     pub fn changes(&self) -> Changes<'_> {
-        Changes { times_ns: &self.times_ns, values: &self.values }
+        Changes { times_ns: &self.times_ns, values: &self.values, marks: &self.marks }
     }
 
     /// Forgets the changes before a time, except for the last one, which is the value then.
@@ -49,6 +59,7 @@ impl Series {
         let forgotten = self.times_ns.partition_point(|&at| at <= time_ns).saturating_sub(1);
         self.times_ns.drain(..forgotten);
         self.values.drain(..forgotten);
+        self.marks.drain(..forgotten);
     }
 }
 
@@ -76,9 +87,18 @@ impl<'a> Changes<'a> {
         Some(self.values[after.checked_sub(1)?])
     }
 
+    /// Without marks, all are alike.
+    pub(crate) fn mark(self, at: usize) -> u8 {
+        self.marks.get(at).copied().unwrap_or_default()
+    }
+
     /// The changes from one index to before another.
     pub(crate) fn part(self, from: usize, until: usize) -> Changes<'a> {
-        Changes { times_ns: &self.times_ns[from..until], values: &self.values[from..until] }
+        Changes {
+            times_ns: &self.times_ns[from..until],
+            values: &self.values[from..until],
+            marks: self.marks.get(from..until).unwrap_or_default(),
+        }
     }
 }
 

@@ -8,8 +8,9 @@
 //!                                 delay with its interval
 //! ```
 //!
-//! The transforms find where the peak is among all lags. The changes near it then say where it is
-//! exactly, and how far that can be trusted.
+//! The transforms find where the peak is among all lags, and the changes near it whether it is one.
+//! The delay is then the median of the changes that match there, as in `match-value`: the maximum of
+//! a correlation is between the mode and the mean of a skewed jitter, and not its median.
 
 mod peak;
 mod refine;
@@ -21,26 +22,33 @@ mod transform;
 
 pub use peak::Peak;
 pub use samples::Samples;
-pub use settings::{
-    PHAT_FLOOR, Padding, SettingsError, Signal, Weighting, XcorrSettings, fast_length,
-};
+pub use settings::{Padding, SettingsError, Signal, XcorrSettings, fast_length};
 pub use transform::Correlator;
 
-use crate::{Changes, Estimate, Estimator, NoEstimate, Window};
+use crate::{
+    Changes, Estimate, Estimator, NoEstimate, Window,
+    bursts::{LEAST, near_ns},
+    candidates::{Key, NUMBER_BITS},
+    matcher::{Limits, Matcher},
+};
 use peak::offset_of_parabola;
-use refine::{Refined, Refiner, Side};
+use refine::{Refiner, Side};
 use sample::Grid;
 
 /// Blocks of time, counted by weight, that an estimate by differences needs.
 const LEAST_BLOCKS: f64 = 2.0;
 
-/// Estimates by cross-correlation: `xcorr`, and `gcc-phat` with [`Weighting::Phat`]. A clone shares
-/// the plans, so that each of many threads can have one.
+/// Candidates of matches at most.
+const MOST_PAIRS: usize = 1 << 16;
+
+/// Estimates by cross-correlation. A clone shares the plans, so that each of many threads can have
+/// one.
 #[derive(Clone, Debug)]
 pub struct Xcorr {
     correlator: Correlator,
     first: Samples,
     second: Samples,
+    matcher: Matcher,
 }
 
 impl Xcorr {
@@ -52,7 +60,7 @@ impl Xcorr {
     pub fn new(settings: XcorrSettings) -> Result<Self, SettingsError> {
         let correlator = Correlator::new(settings)?;
         let (first, second) = (correlator.samples(), correlator.samples());
-        Ok(Self { correlator, first, second })
+        Ok(Self { correlator, first, second, matcher: Matcher::new() })
     }
 
     /// The correlation of the last window by lag, from the largest advance of the second feed to
@@ -75,10 +83,7 @@ impl Xcorr {
 
 impl Estimator for Xcorr {
     fn name(&self) -> &'static str {
-        match self.correlator.settings().weighting {
-            Weighting::None => "xcorr",
-            Weighting::Phat => "gcc-phat",
-        }
+        "xcorr"
     }
 
     fn estimate(
@@ -96,7 +101,8 @@ impl Estimator for Xcorr {
             around.iter_mut().zip(lags).for_each(|(value, lag)| *value = lag);
             around
         };
-        settings.judge(&sides, peak, around, || self.energies())
+        let energies = || self.first.energy() * self.second.energy();
+        settings.judge(&mut self.matcher, &sides, peak, around, energies)
     }
 
     /// Values by the largest one.
@@ -112,13 +118,6 @@ impl Estimator for Xcorr {
     }
 }
 
-impl Xcorr {
-    /// The product of the energies of both sides, as they were sampled.
-    fn energies(&self) -> f64 {
-        self.first.energy() * self.second.energy()
-    }
-}
-
 /// A window in which both sides change often enough to be correlated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sides<'a> {
@@ -126,6 +125,15 @@ pub(crate) struct Sides<'a> {
     pub(crate) second: (Changes<'a>, Grid),
     pub(crate) window: Window,
     support: usize,
+}
+
+impl Grid {
+    /// The changes in the cells, after the one before them, which says what the first one changes.
+    fn part(self, changes: Changes<'_>, most: usize) -> Changes<'_> {
+        let within = self.changes(changes);
+        let from = within.start.saturating_sub(1);
+        changes.part(from, within.end.min(from.saturating_add(most)).max(from))
+    }
 }
 
 impl XcorrSettings {
@@ -152,6 +160,7 @@ impl XcorrSettings {
     /// the samples of both sides, which levels need.
     pub(crate) fn judge(
         &self,
+        matcher: &mut Matcher,
         sides: &Sides<'_>,
         peak: Peak,
         around: impl FnOnce() -> [f32; 3],
@@ -178,7 +187,6 @@ impl XcorrSettings {
             second: Side::all(sides.second.0, origin_ns)
                 .between(-(self.max_lag_ns as f64), window_ns + self.max_lag_ns as f64),
             kernel_ns: self.kernel_ns(),
-            grid_ns: self.grid_ns as f64,
             window_ns,
         };
         let refined = refiner.refine(peak_ns);
@@ -197,13 +205,41 @@ impl XcorrSettings {
             let least = LEAST_BLOCKS.ceil() as usize;
             return Err(NoEstimate::FewMatches { matches: refined.blocks as usize, least });
         }
-        let (delay_ns, half_width_ns) = self.interval(peak_ns, refined);
+        self.matched(matcher, sides, refined.map_or(peak_ns, |refined| refined.delay_ns))
+            .map(|estimate| Estimate { quality: correlation, ..estimate })
+    }
+
+    /// The median of the changes that match, which must be at the peak.
+    fn matched(
+        &self,
+        matcher: &mut Matcher,
+        sides: &Sides<'_>,
+        peak_ns: f64,
+    ) -> Result<Estimate, NoEstimate> {
+        let Sides { first: (first, cells), second: (second, widened), .. } = *sides;
+        let (first, second) =
+            (cells.part(first, (1 << NUMBER_BITS) - 1), widened.part(second, u32::MAX as usize));
+        let limits = Limits {
+            max_lag_ns: self.max_lag_ns,
+            bin_ns: (self.kernel_ns() as i64).clamp(1, self.max_lag_ns),
+            least_matches: LEAST,
+            least_ratio: self.least_ratio,
+            max_pairs: MOST_PAIRS,
+        };
+        let found =
+            matcher.find(first, second, (Key::Difference, near_ns(sides.window)), &limits)?;
+        let median = found.median;
+        let reach_ns = (self.neighbourhood() as i64 * self.grid_ns) as f64;
+        let is_there = (median.low - reach_ns..=median.high + reach_ns).contains(&peak_ns);
+        if !is_there {
+            return Err(NoEstimate::AmbiguousPeak { ratio: 1.0, least: self.least_ratio });
+        }
         Ok(Estimate {
-            delay_ns,
-            low_ns: delay_ns - half_width_ns,
-            high_ns: delay_ns + half_width_ns,
+            delay_ns: median.median,
+            low_ns: median.low,
+            high_ns: median.high,
             support: sides.support,
-            quality: correlation,
+            quality: 0.0,
         })
     }
 
@@ -222,22 +258,6 @@ impl XcorrSettings {
         let first = Grid { origin_ns: window.from_ns, cell_ns, cells };
         let origin_ns = window.from_ns.wrapping_sub(margin_ns);
         (first, Grid { origin_ns, cell_ns, cells: cells + 2 * self.margin() })
-    }
-
-    /// The delay and half of its interval, from the peak on the grid and from the changes near it.
-    ///
-    /// The delay of differences is that of the changes. The delay of levels is that of the grid:
-    /// its interval is that of the changes, widened to contain both, and by a cell. Without a
-    /// maximum of the changes near the peak the interval has the reach of the kernel.
-    fn interval(&self, peak_ns: f64, refined: Option<Refined>) -> (f64, f64) {
-        match (self.signal, refined) {
-            (Signal::Differences, Some(refined)) => (refined.delay_ns, refined.half_width_ns),
-            (Signal::Levels, Some(refined)) => {
-                let apart_ns = (refined.delay_ns - peak_ns).abs();
-                (peak_ns, refined.half_width_ns + apart_ns + self.grid_ns as f64)
-            }
-            (_, None) => (peak_ns, self.neighbourhood() as f64 * self.grid_ns as f64),
-        }
     }
 }
 

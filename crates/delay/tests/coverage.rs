@@ -1,9 +1,11 @@
-//! How often the interval of a cross-correlation contains the true delay, over windows of two
-//! simulated feeds.
+//! How often intervals contain the true delay, over windows of two simulated feeds.
 
-use std::f64::consts::TAU;
+use std::f64::consts::{LN_2, TAU};
 
-use nanotape_delay::{Estimate, Estimator as _, NoEstimate, Series, Window, Xcorr, XcorrSettings};
+use nanotape_delay::{
+    Combiner, Estimate, Estimator, MatchSequence, MatchValue, MatchValueSettings, NoEstimate,
+    Series, Window, Xcorr, XcorrSettings,
+};
 use nanotape_harness::Random;
 
 const SEED: u64 = 24;
@@ -50,8 +52,8 @@ impl Draw {
     }
 }
 
-/// Two feeds of so much time. Changes come in clusters of three on average.
-fn feeds(feed: Feed, length_ns: i64) -> [Series; 2] {
+/// Two feeds of so much time, and the median delay. Changes come in clusters of three on average.
+fn feeds(feed: Feed, length_ns: i64) -> ([Series; 2], f64) {
     let mut draw = Draw(Random::new(SEED));
     let mut first = Vec::new();
     let mut time_ns = 0;
@@ -64,7 +66,7 @@ fn feeds(feed: Feed, length_ns: i64) -> [Series; 2] {
         }
     }
     first.sort_unstable();
-    let mut second = Vec::new();
+    let (mut second, mut delays) = (Vec::new(), Vec::new());
     let mut last_ns = i64::MIN;
     for &(at_ns, value) in &first {
         if draw.uniform() >= feed.conflated {
@@ -73,29 +75,22 @@ fn feeds(feed: Feed, length_ns: i64) -> [Series; 2] {
                 if feed.jitter_ns > 0.0 { draw.lognormal(feed.jitter_ns, 0.6) } else { 0.0 };
             last_ns = last_ns.max(at_ns + DELAY_NS + jitter_ns as i64);
             second.push((last_ns, value));
+            delays.push(last_ns - at_ns);
         }
     }
     for _ in 0..(first.len() as f64 * feed.foreign) as usize {
         second.push(((draw.uniform() * length_ns as f64) as i64, draw.size()));
     }
     second.sort_unstable();
-    [first, second].map(|changes| {
+    delays.sort_unstable();
+    let feeds = [first, second].map(|changes| {
         let mut series = Series::new();
         for (time_ns, value) in changes {
             series.push(time_ns / feed.unit_ns * feed.unit_ns, value);
         }
         series
-    })
-}
-
-/// One estimate from all windows as one: what the intervals of single windows are about.
-fn of_all(feeds: &[Series; 2], settings: XcorrSettings) -> f64 {
-    let window_ns = WINDOWS * settings.window_ns;
-    let settings = XcorrSettings { grid_ns: 10_000, window_ns, ..settings };
-    let mut xcorr = Xcorr::new(settings).expect("good settings");
-    let [first, second] = feeds;
-    let window = Window::new(0, window_ns);
-    xcorr.estimate(first.changes(), second.changes(), window).expect("much to see").delay_ns
+    });
+    (feeds, delays[delays.len() / 2] as f64)
 }
 
 fn estimates(feeds: &[Series; 2], settings: XcorrSettings) -> Vec<Result<Estimate, NoEstimate>> {
@@ -113,28 +108,81 @@ fn least_covered(intervals: usize) -> f64 {
 }
 
 #[test]
-fn intervals_contain_the_delay_as_often_as_they_say() {
+fn intervals_of_correlations_contain_the_median_delay_as_often_as_they_say() {
     let jittered = Feed { conflated: 0.0, foreign: 0.0, ..NOISY };
     for (name, feed, window_ns) in [
         ("noisy", NOISY, 65_536_000),
         ("jittered", jittered, 65_536_000),
         ("fast and noisy", Feed { rate: 5_000.0, ..NOISY }, 16_384_000),
     ] {
-        for base in [XcorrSettings::default(), XcorrSettings::phat()] {
-            let settings = XcorrSettings { window_ns, ..base };
-            let feeds = feeds(feed, WINDOWS * window_ns);
-            let truth_ns = of_all(&feeds, XcorrSettings { window_ns, ..XcorrSettings::default() });
-            // Between the mode of the lognormal jitter, 14 us, and its mean, 24 us.
-            let jitter_ns = truth_ns - DELAY_NS as f64;
-            assert!((14_000.0..24_000.0).contains(&jitter_ns), "{name}: {truth_ns}");
-            let given: Vec<Estimate> = estimates(&feeds, settings).into_iter().flatten().collect();
-            assert!(given.len() as i64 > WINDOWS * 4 / 5, "{name}: {} estimates", given.len());
-            let contains = |of: &&Estimate| of.low_ns <= truth_ns && truth_ns <= of.high_ns;
-            let covered = given.iter().filter(contains).count();
-            let counts = format!("{covered} of {} intervals", given.len());
-            assert!(covered as f64 >= least_covered(given.len()), "{name}: {counts}");
-            let near = given.iter().filter(|of| (of.delay_ns - truth_ns).abs() < 25_000.0).count();
-            assert!(near * 100 >= given.len() * 97, "{name}: {near} near of {}", given.len());
+        let settings = XcorrSettings { window_ns, ..XcorrSettings::default() };
+        let (feeds, truth_ns) = feeds(feed, WINDOWS * window_ns);
+        let given: Vec<Estimate> = estimates(&feeds, settings).into_iter().flatten().collect();
+        assert!(given.len() as i64 > WINDOWS / 2, "{name}: {} estimates", given.len());
+        let contains = |of: &&Estimate| of.low_ns <= truth_ns && truth_ns <= of.high_ns;
+        let covered = given.iter().filter(contains).count();
+        let counts = format!("{covered} of {} intervals", given.len());
+        assert!(covered as f64 >= least_covered(given.len()), "{name}: {counts}");
+        let near = given.iter().filter(|of| (of.delay_ns - truth_ns).abs() < 25_000.0).count();
+        assert!(near * 100 >= given.len() * 97, "{name}: {near} near of {}", given.len());
+    }
+}
+
+/// Changes with gaps of all lengths from 1 us to 200 ms, and the same later. Changes within 1 ms of
+/// the one before share its jitter, which is exponential with a mean of `jitter_ns` and a median
+/// of 0. The values of the second pair are numbers.
+fn feeds_of_bursts(seed: u64, jitter_ns: f64, length_ns: i64) -> [[Series; 2]; 2] {
+    let mut draw = Draw(Random::new(seed));
+    let mut feeds = [[Series::new(), Series::new()], [Series::new(), Series::new()]];
+    let (mut at_ns, mut last_ns, mut jitter, mut number) = (0, i64::MIN, 0.0, 0);
+    while at_ns < length_ns {
+        let gap_ns = (1e3 * 2e5_f64.powf(draw.uniform())) as i64;
+        if gap_ns > 1_000_000 {
+            jitter = jitter_ns * (-draw.uniform().ln() - LN_2);
+        }
+        at_ns += gap_ns;
+        last_ns = last_ns.max(at_ns + DELAY_NS + jitter as i64);
+        number += 1;
+        for (pair, value) in feeds.iter_mut().zip([draw.size() * 7 + number % 5, number]) {
+            pair[0].push(at_ns, value);
+            pair[1].push(last_ns, value);
+        }
+    }
+    feeds
+}
+
+/// The jitter of a burst counts once, however many changes share it; and a jitter that is wider
+/// than the first bin is not cut off. Order statistics of all changes contained the delay in 35 to
+/// 75 of 100 windows, and the combined delay was 8 us too small.
+#[test]
+fn intervals_contain_the_delay_where_bursts_share_their_jitter() {
+    const WINDOW_NS: i64 = 1_000_000_000;
+    let settings = XcorrSettings { window_ns: 256_000_000, ..XcorrSettings::default() };
+    let mut methods: [(Box<dyn Estimator>, usize, i64); 3] = [
+        (Box::new(MatchSequence::new(2_000_000)), 1, WINDOW_NS),
+        (Box::new(MatchValue::new(MatchValueSettings::default())), 0, WINDOW_NS),
+        (Box::new(Xcorr::new(settings).expect("good settings")), 0, settings.window_ns),
+    ];
+    for jitter_ns in [20_000.0, 50_000.0] {
+        let feeds = feeds_of_bursts(SEED, jitter_ns, WINDOWS * WINDOW_NS);
+        for (estimator, pair, window_ns) in &mut methods {
+            let [first, second] = &feeds[*pair];
+            let mut given = Vec::new();
+            for at in 0..WINDOWS {
+                let window = Window::new(at * *window_ns, *window_ns);
+                let found = estimator.estimate(first.changes(), second.changes(), window);
+                given.extend(found.ok().map(|found| (window.from_ns, found)));
+            }
+            let contains =
+                |low_ns: f64, high_ns: f64| low_ns <= DELAY_NS as f64 && DELAY_NS as f64 <= high_ns;
+            let covered = given.iter().filter(|(_, of)| contains(of.low_ns, of.high_ns)).count();
+            let name = format!("{} with {jitter_ns} ns, seed {SEED}", estimator.name());
+            let counts = format!("{name}: {covered} of {}", given.len());
+            assert!(given.len() as i64 > WINDOWS / 8, "{counts}");
+            assert!(covered as f64 >= least_covered(given.len()), "{counts}");
+            let all = Combiner::default().combine_windows(&given).expect("many windows");
+            assert!(contains(all.low_ns, all.high_ns), "{name}: {all:?}");
+            assert!(all.high_ns - all.low_ns < jitter_ns / 2.0, "{name}: {all:?}");
         }
     }
 }
@@ -145,9 +193,10 @@ fn intervals_do_not_collapse_below_the_clocks() {
     // Times to the nanosecond, and times that both feeds round, one third of them the other way.
     for unit_ns in [1, 3_000] {
         let settings = XcorrSettings::default();
-        let feeds = feeds(Feed { unit_ns, ..clean }, WINDOWS * settings.window_ns);
-        let given: Vec<Estimate> = estimates(&feeds, settings).into_iter().flatten().collect();
-        assert!(given.len() as i64 > WINDOWS * 4 / 5, "{} estimates", given.len());
+        let (feeds, _) = feeds(Feed { unit_ns, ..clean }, WINDOWS * settings.window_ns);
+        let answers = estimates(&feeds, settings);
+        let given: Vec<Estimate> = answers.iter().flatten().copied().collect();
+        assert!(given.len() as i64 > WINDOWS * 4 / 5, "{} estimates: {answers:?}", given.len());
         for estimate in given {
             let half_ns = (estimate.high_ns - estimate.low_ns) / 2.0;
             assert!(half_ns >= unit_ns as f64, "{estimate:?}");

@@ -11,8 +11,7 @@ use std::{
 
 use nanotape_delay::{
     Answer, BatchEstimator, Estimator as _, Fallback, GpuDevice, GpuError, GpuLimits, GpuRows,
-    GpuXcorr, Job, NoEstimate, Padding, Series, Signal, Weighting, Window, Xcorr, XcorrSettings,
-    share,
+    GpuXcorr, Job, NoEstimate, Padding, Series, Signal, Window, Xcorr, XcorrSettings, share,
 };
 use nanotape_harness::{Bounded as _, Random, Scratch, skipped};
 
@@ -116,12 +115,10 @@ fn answers_are_those_of_the_cpu() {
         default,
         XcorrSettings::default(),
         XcorrSettings { smoothing_ns: 0, ..default },
-        XcorrSettings { weighting: Weighting::Phat, ..default },
         levels,
         XcorrSettings { padding: Padding::Circular, ..levels },
         XcorrSettings {
             padding: Padding::Circular,
-            weighting: Weighting::Phat,
             least_ratio: 1.0,
             least_correlation: 0.0,
             ..levels

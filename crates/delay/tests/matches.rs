@@ -208,9 +208,9 @@ proptest! {
         bin_ns in prop_oneof![0..300_i64, any::<i64>()],
     ) {
         let (times_ns, values): (Vec<_>, Vec<_>) = first.into_iter().unzip();
-        let first = Changes { times_ns: &times_ns, values: &values };
+        let first = Changes { times_ns: &times_ns, values: &values, marks: &[] };
         let (times_ns, values): (Vec<_>, Vec<_>) = second.into_iter().unzip();
-        let second = Changes { times_ns: &times_ns, values: &values };
+        let second = Changes { times_ns: &times_ns, values: &values, marks: &[] };
         let settings = MatchValueSettings {
             max_lag_ns, bin_ns, least_matches: 1, least_ratio: 0.0, ..Default::default()
         };

@@ -1,7 +1,8 @@
 //! An estimate allocates nothing, whatever the settings.
 
 use nanotape_delay::{
-    Estimator as _, Padding, Series, Signal, Weighting, Window, Xcorr, XcorrSettings,
+    Estimator, MatchSequence, MatchValue, MatchValueSettings, Padding, Series, Signal, Window,
+    Xcorr, XcorrSettings,
 };
 use nanotape_harness::{CountingAllocator, Random, allocations, check_the_counter};
 
@@ -18,22 +19,33 @@ fn estimates_allocate_nothing() {
         first.push(time_ns, value);
         second.push(time_ns + 123_456, value);
     }
+    let count = |estimator: &mut dyn Estimator, what: &str| {
+        let estimate = |estimator: &mut dyn Estimator, at: i64| {
+            let window = Window::new(at * 1_000_000, XcorrSettings::default().window_ns);
+            estimator.estimate(first.changes(), second.changes(), window).is_ok()
+        };
+        // The memory for matches grows to the size of a window once.
+        (0..10).for_each(|at| _ = estimate(estimator, at));
+        let before = allocations();
+        let found = (0..10).filter(|&at| estimate(estimator, at)).count();
+        assert_eq!(allocations(), before, "{what}");
+        found
+    };
     for signal in [Signal::Levels, Signal::Differences] {
         for padding in [Padding::Circular, Padding::Zero] {
-            for weighting in [Weighting::None, Weighting::Phat] {
-                let settings =
-                    XcorrSettings { signal, padding, weighting, ..XcorrSettings::default() };
-                let mut xcorr = Xcorr::new(settings).expect("good settings");
-                let before = allocations();
-                let mut found = 0;
-                for at in 0..10 {
-                    let window = Window::new(at * 1_000_000, settings.window_ns);
-                    let answer = xcorr.estimate(first.changes(), second.changes(), window);
-                    found += usize::from(answer.is_ok());
-                }
-                assert_eq!(allocations(), before, "{settings:?}");
-                assert!(signal == Signal::Levels || found == 10, "{found} of {settings:?}");
-            }
+            let settings = XcorrSettings { signal, padding, ..XcorrSettings::default() };
+            let mut xcorr = Xcorr::new(settings).expect("good settings");
+            let found = count(&mut xcorr, &format!("{settings:?}"));
+            assert!(signal == Signal::Levels || found == 10, "{found} of {settings:?}");
         }
+    }
+    let mut matchers: [Box<dyn Estimator>; 2] = [
+        Box::new(MatchValue::new(MatchValueSettings::default())),
+        Box::new(MatchSequence::new(2_000_000)),
+    ];
+    for matcher in &mut matchers {
+        let name = matcher.name();
+        let found = count(&mut **matcher, name);
+        assert!(found == 10 || name == MatchSequence::NAME, "{found} of {name}");
     }
 }

@@ -68,7 +68,7 @@ pub use measure::{Figure, MeasureError, Measurement};
 pub use quote_day::{QuoteDay, UnknownSymbolError};
 pub use quotes::{Quote, QuoteConfig, QuoteStream, QuoteUpdate};
 pub use second_feed::{
-    Delays, Fate, FeedShape, SecondFeed, SecondFeedSpec, ShownUpdate, Truth, TruthRow,
+    Delays, Fate, FeedShape, Noise, SecondFeed, SecondFeedSpec, ShownUpdate, Truth, TruthRow,
 };
 pub use spec::{Share, SpecError};
 pub use waves::{WaveShape, WaveSpec, WaveStream};

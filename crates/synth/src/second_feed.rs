@@ -18,7 +18,7 @@ mod truth;
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-pub use spec::{FeedShape, SecondFeedSpec};
+pub use spec::{FeedShape, Noise, SecondFeedSpec};
 pub use truth::{Delays, Truth, TruthRow};
 
 use super::{
@@ -91,6 +91,8 @@ pub struct SecondFeed {
     foreign: BinaryHeap<Reverse<(u64, u64, u16)>>,
     foreign_count: u64,
     is_losing: bool,
+    /// When the first feed had its last update, and the jitter of its burst.
+    burst: Option<(u64, i64)>,
     delays: Rng,
     losses: Rng,
     conflation: Rng,
@@ -118,6 +120,7 @@ impl SecondFeed {
             foreign: BinaryHeap::new(),
             foreign_count: 0,
             is_losing: false,
+            burst: None,
             delays: stream(0),
             losses: stream(1),
             conflation: stream(2),
@@ -190,8 +193,25 @@ impl SecondFeed {
         if self.spec.jitter_ns == 0 {
             return steady;
         }
-        let factor = libm::exp(self.delays.normal() / 2.0) - 1.0;
-        steady + (self.spec.jitter_ns as f64 * factor) as i64
+        let jitter_ns = match self.burst {
+            Some((last_ns, shared_ns))
+                if self.spec.burst_ns > 0
+                    && time_ns.saturating_sub(last_ns) <= self.spec.burst_ns.unsigned_abs() =>
+            {
+                shared_ns
+            }
+            _ => self.draw_jitter(),
+        };
+        self.burst = Some((time_ns, jitter_ns));
+        steady + jitter_ns
+    }
+
+    fn draw_jitter(&mut self) -> i64 {
+        let factor = match self.spec.noise {
+            Noise::Lognormal => libm::exp(self.delays.normal() / 2.0) - 1.0,
+            Noise::Exponential => self.delays.exponential() - core::f64::consts::LN_2,
+        };
+        (self.spec.jitter_ns as f64 * factor) as i64
     }
 
     fn in_order(&mut self, time_ns: u64, delay_ns: i64) -> u64 {

@@ -46,7 +46,9 @@ names, not in ITCH messages.
   delay=350us          how much later; -350us is earlier
   drift=20us/s         how the delay grows from 04:00 on, or from the first of --hours (/s or /h)
   swing=100us/10s      the delay rises by so much and falls again, with this period
-  jitter=20us          scale of the lognormal noise of each delay; the median stays
+  jitter=20us          scale of the noise of each delay; the median stays
+  noise=exponential    the distribution of the noise [default: lognormal]
+  burst=1ms            updates that follow one another within this time share their noise
   conflate=10%         updates that only the stock's next update shows
   foreign=20%          updates of other venues, which the first day does not have
   lost=1%              updates that are never shown, in runs of eight on average

@@ -13,9 +13,13 @@ use std::{
     fs,
 };
 
+use nanotape_harness::{Signal, eventually};
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, nanotape, running::json};
+use crate::support::{
+    Folder, Ran, nanotape, real_data,
+    running::{Running, json},
+};
 
 /// Midnight in New York on the date of the days.
 const MIDNIGHT_NS: i64 = 1_577_682_000_000_000_000;
@@ -136,22 +140,20 @@ fn a_noisy_second_day_is_behind_by_the_delay_of_the_truth() {
 fn correlations_find_the_delay_of_a_wave() {
     let wave = ["--wave", "square:2ms,stocks=2", "--hours", "10:00-10:00:02"];
     let days = Days::new("delay-wave", "delay=350us,jitter=20us", &wave);
-    for method in ["xcorr", "gcc-phat"] {
-        let options = ["--method", method, "--grid", "4us", "--window", "64ms"];
-        // Half of the period: a wave is the same a period later.
-        let record = days.record(&[&options[..], &["--max-lag", "900us"]].concat());
-        // The truth has windows of a second.
-        let [p05, median, p95] = days.truth[&(MIDNIGHT_NS + 36_000_000_000_000)];
-        let spans = list(&record, "over_time").iter().filter(|span| !span["delay_ns"].is_null());
-        let delays: Vec<f64> = spans.map(|span| number(span, "delay_ns")).collect();
-        assert!(delays.len() >= 30, "{method}: {}", delays.len());
-        assert!(delays.iter().all(|delay| (p05..=p95).contains(delay)), "{method}: {delays:?}");
-        // The total is a median of some hundred intervals of a few us.
-        let total = number(&record["total"], "delay_ns");
-        assert!((total - median).abs() < 5_000.0, "{method}: {total}, expected {median}");
-        let curve = &list(&record, "correlations")[0];
-        assert_eq!(list(curve, "lags_ns").len(), list(curve, "values").len());
-    }
+    let options = ["--method", "xcorr", "--grid", "4us", "--window", "64ms"];
+    // Half of the period: a wave is the same a period later.
+    let record = days.record(&[&options[..], &["--max-lag", "900us"]].concat());
+    // The truth has windows of a second.
+    let [p05, median, p95] = days.truth[&(MIDNIGHT_NS + 36_000_000_000_000)];
+    let spans = list(&record, "over_time").iter().filter(|span| !span["delay_ns"].is_null());
+    let delays: Vec<f64> = spans.map(|span| number(span, "delay_ns")).collect();
+    assert!(delays.len() >= 30, "{}", delays.len());
+    assert!(delays.iter().all(|delay| (p05..=p95).contains(delay)), "{delays:?}");
+    // The total is a median of some hundred intervals of a few us.
+    let total = number(&record["total"], "delay_ns");
+    assert!((total - median).abs() < 5_000.0, "{total}, expected {median}");
+    let curve = &list(&record, "correlations")[0];
+    assert_eq!(list(curve, "lags_ns").len(), list(curve, "values").len());
     // With larger lags there are other periods.
     let ran = days.delay(&["--method", "xcorr"]);
     assert!(ran.status == 1 && ran.stdout.contains("another lag fits nearly as well"), "{ran:?}");
@@ -218,16 +220,96 @@ fn the_table_of_accuracy_covers_the_truth_and_accepts_nothing_of_another_stock()
     for method in ["match-sequence", "match-value"] {
         let row = row("noisy", method);
         let (estimates, covered) = (count(row, "estimates"), count(row, "covered"));
-        assert!(estimates >= 20 && count(row, "windows") == WINDOWS as u64, "{row}");
+        assert!(estimates >= 15 && count(row, "windows") >= WINDOWS as u64 * 4 / 5, "{row}");
         assert!(covered as usize >= likely_least(estimates as usize, 0.95), "{row}");
         assert_eq!(count(row, "close"), estimates, "{row}");
     }
-    for method in ["xcorr", "gcc-phat", "xcorr as published", "lead-lag"] {
-        assert!(count(row("noisy", method), "windows") == WINDOWS as u64, "{method}");
+    for method in ["xcorr", "xcorr of levels", "lead-lag"] {
+        assert!(count(row("noisy", method), "windows") > 0, "{method}");
     }
     // Chance gives a peak that is accepted in one of a thousand windows.
     let accepted = count(row("unrelated", "match-value"), "estimates") as usize;
     assert!(accepted <= likely_most(WINDOWS, 1e-3), "{accepted}");
+}
+
+/// A synthetic flow with bursts of all lengths, and two real ones where they are: each burst has its
+/// own jitter. The intervals of all defaults contained the delay in 47 of 100 windows of such flow.
+#[test]
+fn the_jitter_of_bursts_is_covered_by_the_intervals_of_every_method() {
+    let files = ["aapl_20190130_open10k.itch50", "aapl_20191230_0935_midsession.itch50.gz"];
+    let files: Vec<String> = files.into_iter().filter_map(real_data).collect();
+    let flow = files.join(",");
+    let mut options = vec!["lab", "delay", "--windows", "400", "--format", "json", "--scenarios"];
+    let mut scenarios = "bursts-lognormal,bursts-exponential".to_owned();
+    for file in &files {
+        let name = file.rsplit('/').next().unwrap().split('.').next().unwrap();
+        scenarios.push_str(&format!(",{name}-lognormal,{name}-exponential"));
+    }
+    options.push(&scenarios);
+    if !files.is_empty() {
+        options.extend(["--flow", &flow]);
+    }
+    let ran = nanotape(options);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    let rows: Vec<Value> = ran.stdout.lines().map(json).collect();
+    assert_eq!(rows.len(), 5 * (2 + 2 * files.len()));
+    for row in &rows {
+        let (estimates, covered) =
+            (count(row, "estimates") as usize, count(row, "covered") as usize);
+        // Windows of one draw share its bursts: four series are hardly more than one.
+        let least = estimates as f64 * 0.95 - 2.0 * 3.3 * deviation(estimates, 0.95);
+        assert!(covered as f64 >= least, "{row}");
+    }
+    let matched = rows.iter().filter(|row| row["method"] == "match-value");
+    for row in matched {
+        let share = count(row, "estimates") as f64 / count(row, "windows") as f64;
+        assert!(share > 0.3, "{row}");
+    }
+}
+
+/// Two seconds have two million windows, and both days are read before the first one: an interrupt
+/// ends the command after the window in progress, with its totals.
+#[test]
+fn an_interrupt_ends_the_command_after_a_window() {
+    let wave = ["--wave", "square:2ms,stocks=2", "--hours", "10:00-10:00:02"];
+    let days = Days::new("delay-interrupt", "delay=350us,jitter=20us", &wave);
+    let options = ["--window", "1s", "--every", "1us", "--max-lag", "900us"];
+    let inputs = ["delay", &days.first, &days.second];
+    let mut running = Running::start(&[&inputs[..], &options].concat());
+    while !running.hear().contains(" us to ") {}
+    running.signal(Signal::INT);
+    eventually("the command ends", || !running.is_running());
+    let (status, stdout, stderr) = running.end();
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    assert!(stdout.contains("\nshifts: "), "{stdout}");
+}
+
+#[test]
+fn a_total_of_hardly_any_window_is_refused() {
+    let days = Days::new("delay-beyond", "delay=30ms,jitter=20us", &MARKET);
+    let window = [&["--window", "1s"], &MINUTES[..]].concat();
+    // Without the right lag within reach, some windows have a peak by chance.
+    let mut seen = None;
+    for lag in ["400us", "1ms", "2ms", "5ms", "10ms"] {
+        let ran = days.delay(&[&window[..], &["--max-lag", lag, "--format", "json"]].concat());
+        let record = json(&ran.stdout);
+        let estimates: u64 = list(&record, "rows").iter().map(|row| count(row, "estimates")).sum();
+        assert_eq!(ran.status, 1, "{lag}");
+        assert!(record["total"].is_null(), "{lag}: {record}");
+        assert_eq!(estimates > 0, !record["total_refused"].is_null(), "{lag}");
+        if estimates > 0 {
+            seen = Some((lag, record["total_refused"].as_str().unwrap().to_owned()));
+        }
+    }
+    let (lag, reason) = seen.expect("chance gives a peak in one of a thousand windows");
+    assert!(reason.contains("--max-lag"), "{reason}");
+    for format in ["text", "csv"] {
+        let ran = days.delay(&[&window[..], &["--max-lag", lag, "--format", format]].concat());
+        assert!(ran.status == 1 && ran.stderr.contains(&reason), "{format}: {}", ran.stderr);
+        assert!(format == "csv" || ran.stdout.contains(&reason), "{}", ran.stdout);
+    }
+    let record = days.record(&[&window[..], &["--max-lag", "40ms"]].concat());
+    assert!(record["total_refused"].is_null() && !record["total"].is_null());
 }
 
 #[test]

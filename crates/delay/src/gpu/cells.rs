@@ -4,7 +4,7 @@
 
 use super::words::Words;
 use crate::{
-    Changes, PHAT_FLOOR, Signal, Weighting, XcorrSettings,
+    Changes, Signal, XcorrSettings,
     xcorr::{
         Sides,
         sample::{Grid, scale},
@@ -65,10 +65,7 @@ impl Sampler {
             words.end_feed();
         }
         let energies = energies[0] * energies[1];
-        words.end_job(match self.settings.weighting {
-            Weighting::None => -1.0,
-            Weighting::Phat => PHAT_FLOOR * energies.sqrt() as f32,
-        });
+        words.end_job(-1.0);
         energies
     }
 }

@@ -18,10 +18,7 @@ use super::{
     words::Words,
     xcorr::in_unit_of_cpu,
 };
-use crate::{
-    Estimator as _, PHAT_FLOOR, Padding, Series, Signal, Weighting, Window, Xcorr, XcorrSettings,
-    xcorr::Sides,
-};
+use crate::{Estimator as _, Padding, Series, Signal, Window, Xcorr, XcorrSettings, xcorr::Sides};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gpu");
 
@@ -108,25 +105,18 @@ fn reference(job: &Sides<'_>, settings: &XcorrSettings, shape: Shape) -> Referen
             (real + f64::from(value) * cos, imaginary - f64::from(value) * sin)
         })
     };
-    let energy = |side: &[f32]| side.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>();
-    let floor = f64::from(PHAT_FLOOR) * (energy(&sides[0]) * energy(&sides[1])).sqrt();
     let mut products = Vec::new();
     let mut error = 0.0;
     for k in 0..points {
         let [a, b] = [at(&sides[0], k), at(&sides[1], k)];
         let mut product = (a.0 * b.0 + a.1 * b.1, a.0 * b.1 - a.1 * b.0);
         let weight = settings.weight(k.min(points - k));
-        let magnitude = match settings.weighting {
-            Weighting::None => 1.0,
-            Weighting::Phat => product.0.hypot(product.1) + floor,
-        };
-        let share = if magnitude > 0.0 { weight / magnitude } else { 0.0 };
-        product = (product.0 * share, product.1 * share);
+        product = (product.0 * weight, product.1 * weight);
         products.push(product);
         // Both spectra come out of one transform, so either has the rounding of both, and their
         // product has it twice.
         let both = a.0.hypot(a.1) + b.0.hypot(b.1);
-        error += 4.0 * f64::from(f32::EPSILON) * both * both * share;
+        error += 4.0 * f64::from(f32::EPSILON) * both * both * weight;
     }
     let correlation = (0..=2 * shape.lags() as usize).map(|place| {
         let lag = place + shape.origin() as usize;
@@ -184,7 +174,7 @@ fn check(program: &Path, settings: XcorrSettings, seed: u64) -> usize {
     );
     // All places are equal there, and the first one is taken.
     assert_eq!((peaks[3].place, peaks[3].around), (0, [0.0; 3]));
-    let mut estimates = 0;
+    let (mut estimates, mut matcher) = (0, crate::matcher::Matcher::new());
     for (index, (job, peak)) in jobs.iter().zip(&peaks).enumerate() {
         let expected = of_cpu(job, &settings);
         let sampled = &samples[2 * index * points..2 * (index + 1) * points];
@@ -197,7 +187,7 @@ fn check(program: &Path, settings: XcorrSettings, seed: u64) -> usize {
         }
         compare(&reference(job, &settings, shape), peak, shape);
         let (found, around) = in_unit_of_cpu(*peak);
-        let answer = settings.judge(job, found, || around, || energies[index]);
+        let answer = settings.judge(&mut matcher, job, found, || around, || energies[index]);
         estimates += usize::from(answer.is_ok());
         same_answer(answer, cpu.estimate(job.first.0, job.second.0, job.window), &settings);
     }
@@ -262,22 +252,17 @@ fn the_kernels_do_as_the_settings_say() {
     let circular = XcorrSettings { padding: Padding::Circular, ..small };
     let mut estimates = 0;
     for (seed, settings) in [
-        small,
-        XcorrSettings { smoothing_ns: 0, ..small },
-        XcorrSettings { weighting: Weighting::Phat, ..small },
-        XcorrSettings { signal: Signal::Levels, ..small },
-        XcorrSettings { signal: Signal::Levels, weighting: Weighting::Phat, ..small },
-        XcorrSettings { signal: Signal::Levels, ..circular },
+        (0, small),
+        (1, XcorrSettings { smoothing_ns: 0, ..small }),
+        (3, XcorrSettings { signal: Signal::Levels, ..small }),
+        (5, XcorrSettings { signal: Signal::Levels, ..circular }),
         // Several blocks of samples, and of frequencies.
-        XcorrSettings { window_ns: 4_800_000, max_lag_ns: 100_000, ..small },
-        XcorrSettings { window_ns: 4_800_000, signal: Signal::Levels, ..circular },
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        estimates += check(scratch.path(), settings, seed as u64);
+        (6, XcorrSettings { window_ns: 4_800_000, max_lag_ns: 100_000, ..small }),
+        (7, XcorrSettings { window_ns: 4_800_000, signal: Signal::Levels, ..circular }),
+    ] {
+        estimates += check(scratch.path(), settings, seed);
     }
-    assert!(estimates >= 8, "{estimates} of 24 windows have an estimate");
+    assert!(estimates >= 2, "{estimates} of 18 windows have an estimate");
 }
 
 #[test]

@@ -262,7 +262,7 @@ mod tests {
         cores: usize,
         fallback: Fallback,
     ) -> (Vec<Job<'static>>, Vec<Answer>, Result<Shares, GpuError>) {
-        let nothing = Changes { times_ns: &[], values: &[] };
+        let nothing = Changes { times_ns: &[], values: &[], marks: &[] };
         let jobs: Vec<Job<'_>> = (0..count as i64)
             .map(|at| Job { first: nothing, second: nothing, window: Window::new(at, 1) })
             .collect();

@@ -6,7 +6,7 @@ use super::{
     launch::{Found, Lane, Step},
     shape::{LANES, PEAK_WORDS, Shape},
 };
-use crate::{Job, NoEstimate, Peak, XcorrSettings};
+use crate::{Job, NoEstimate, Peak, XcorrSettings, matcher::Matcher};
 
 /// Cross-correlation on one device, with the settings and the answers of the estimator on the CPU.
 /// It keeps its memory: a batch allocates nothing once as many windows were given.
@@ -16,6 +16,7 @@ pub struct GpuXcorr {
     settings: XcorrSettings,
     shape: Shape,
     sampler: Sampler,
+    matcher: Matcher,
     lanes: Vec<Flight>,
 }
 
@@ -54,7 +55,14 @@ impl GpuXcorr {
             lanes.push(Flight { lane, jobs: Vec::with_capacity(shape.jobs()) });
         }
         let device = kernels.device.clone();
-        let opened = Self { device, settings, shape, sampler: Sampler::new(settings), lanes };
+        let opened = Self {
+            device,
+            settings,
+            shape,
+            sampler: Sampler::new(settings),
+            matcher: Matcher::new(),
+            lanes,
+        };
         let (needed, allowed) = (opened.memory_bytes(), limits.memory_bytes);
         if needed > allowed {
             return Err(GpuError::Memory {
@@ -136,11 +144,11 @@ impl GpuXcorr {
         }
         let peaks = lane.peaks()?.chunks_exact(PEAK_WORDS);
         for ((number, energies), words) in sent.zip(peaks) {
-            let (job, settings) = (jobs[number], &self.settings);
+            let (job, settings, matcher) = (jobs[number], &self.settings, &mut self.matcher);
             let (peak, around) = in_unit_of_cpu(Found::of(words));
             let sides = settings.sides(job.first, job.second, job.window);
-            answers[number] =
-                sides.and_then(|sides| settings.judge(&sides, peak, || around, || energies));
+            answers[number] = sides
+                .and_then(|sides| settings.judge(matcher, &sides, peak, || around, || energies));
         }
         Ok(())
     }

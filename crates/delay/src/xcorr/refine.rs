@@ -1,22 +1,17 @@
-//! The delay and its interval from the changes themselves, near a peak.
+//! The correlation of the changes themselves, near a peak.
 //!
 //! With both sides smoothed by a Gaussian of deviation `s`, the correlation of the differences at
 //! the delay `x` is the contrast `C(x) = sum of a_i b_j K(t_j - t_i - x)` over changes `a_i` of the
 //! first feed at `t_i` and `b_j` of the second at `t_j`, where `K` is a Gaussian of deviation
-//! `sqrt(2) s`. No grid is in it. The estimate solves `C'(x) = 0`, so it is an M-estimate, and its
-//! variance is that of the sum of independent parts of `C'`, by the square of `C''` (Huber, "The
-//! behavior of maximum likelihood estimates under nonstandard conditions", 1967).
+//! `sqrt(2) s`. No grid is in it. Its maximum is the peak, and its value there, by those of each
+//! side with itself, is the correlation.
 //!
-//! - The parts are blocks of time: changes that are close share partners, and are not independent.
-//! - Sizes of changes differ by orders, so few blocks may have most of the weight. The number of
-//!   parts is counted by weight, `(sum w)^2 / sum w^2` (Kish, "Survey Sampling", 1965), and the
-//!   interval takes the quantile of Student's distribution for it.
-//! - Where all pairs agree exactly, the clocks limit what is known: times that are all multiples of
-//!   some unit are taken as rounded to it, up to one cell of the grid.
+//! Changes that are close share partners, and sizes of changes differ by orders: the blocks of time
+//! behind a peak are counted by weight, `(sum w)^2 / sum w^2` (Kish, "Survey Sampling", 1965).
 //!
-//! With a skewed jitter of the delay, the estimate is the place where the density of the jitter,
-//! smoothed by `K`, is the largest. It lies between the mode and the mean of the delays, nearer to
-//! the mode; the interval is one of that place, and not of the mean.
+//! With a skewed jitter of the delay, the maximum is the place where the density of the jitter,
+//! smoothed by `K`, is the largest. It lies between the mode and the mean of the delays, so it is
+//! not the delay that is reported.
 
 use std::ops::Range;
 
@@ -35,8 +30,6 @@ const MOST_STEPS: usize = 60;
 const MOST_PAIRS: usize = 1 << 22;
 /// How exactly the delay is solved for, in nanoseconds.
 const TOLERANCE_NS: f64 = 1e-3;
-/// Quantile of the normal distribution for [`crate::CONFIDENCE`], two-sided.
-const NORMAL: f64 = 1.959_964;
 
 /// Changes of one side, as indices of those that count. The first value of a series is not one.
 #[derive(Clone, Debug)]
@@ -52,7 +45,6 @@ pub(super) struct Side<'a> {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Refined {
     pub(super) delay_ns: f64,
-    pub(super) half_width_ns: f64,
     /// The correlation, from 0 to 1.
     pub(super) correlation: f64,
     /// The blocks of time behind it, counted by weight.
@@ -74,8 +66,6 @@ pub(super) struct Refiner<'a> {
     pub(super) second: Side<'a>,
     /// Deviation of the kernel of pairs.
     pub(super) kernel_ns: f64,
-    /// Length of a cell.
-    pub(super) grid_ns: f64,
     /// Length of the window.
     pub(super) window_ns: f64,
 }
@@ -105,19 +95,6 @@ impl<'a> Side<'a> {
         let [before, value] = [at - 1, at].map(|at| i128::from(self.changes.values[at]));
         (value - before) as f64
     }
-
-    /// The unit of which all times are multiples from the first one on.
-    fn unit_ns(&self) -> u64 {
-        let times = self.changes.times_ns.get(self.counted.clone()).unwrap_or_default();
-        times.windows(2).fold(0, |unit, pair| divisor(unit, pair[0].abs_diff(pair[1])))
-    }
-}
-
-fn divisor(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Pairs of changes that are so close at a delay.
@@ -154,11 +131,8 @@ impl Refiner<'_> {
         if parts.contrast.bend >= 0.0 || parts.contrast.value <= 0.0 {
             return None;
         }
-        let deviation_ns = parts.deviation_of_slope() / -parts.contrast.bend;
-        let half_width_ns = student(parts.freedom()) * deviation_ns;
         Some(Refined {
             delay_ns,
-            half_width_ns: half_width_ns.max(self.resolution_ns()),
             correlation: self.correlation(delay_ns, parts.contrast.value),
             blocks: parts.count(),
         })
@@ -261,7 +235,6 @@ impl Refiner<'_> {
                 ends_ns = self.first.time_ns(at) + BLOCK * self.kernel_ns;
             }
             block.value += part.value;
-            block.slope += part.slope;
         });
         parts.add(block);
         parts
@@ -274,26 +247,18 @@ impl Refiner<'_> {
         let correlation = contrast / (own(&self.first) * own(&second)).sqrt();
         if correlation.is_finite() { correlation.clamp(0.0, 1.0) } else { 0.0 }
     }
-
-    /// Half of what the clocks of both sides round to, added.
-    fn resolution_ns(&self) -> f64 {
-        let unit = |side: &Side<'_>| (side.unit_ns() as f64).clamp(1.0, self.grid_ns);
-        (unit(&self.first) + unit(&self.second)) / 2.0
-    }
 }
 
 /// Sums over blocks of time.
 #[derive(Default, Debug)]
 struct Parts {
     contrast: Contrast,
-    squares_of_slope: f64,
     weights: f64,
     squares_of_weight: f64,
 }
 
 impl Parts {
     fn add(&mut self, block: Contrast) {
-        self.squares_of_slope += block.slope * block.slope;
         self.weights += block.value.abs();
         self.squares_of_weight += block.value * block.value;
     }
@@ -301,61 +266,5 @@ impl Parts {
     /// The blocks, counted by weight.
     fn count(&self) -> f64 {
         (self.weights * self.weights / self.squares_of_weight).max(1.0)
-    }
-
-    fn freedom(&self) -> f64 {
-        (self.count() - 1.0).max(1.0)
-    }
-
-    fn deviation_of_slope(&self) -> f64 {
-        (self.squares_of_slope * (self.freedom() + 1.0) / self.freedom()).sqrt()
-    }
-}
-
-/// The two-sided quantile of Student's distribution: the expansion of Cornish and Fisher in powers
-/// of the freedom (Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.5).
-fn student(freedom: f64) -> f64 {
-    let z = NORMAL;
-    let z2 = z * z;
-    let terms = [
-        (z2 + 1.0) / 4.0,
-        ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0,
-        (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0,
-        ((((79.0 * z2 + 776.0) * z2 + 1482.0) * z2 - 1920.0) * z2 - 945.0) / 92_160.0,
-    ];
-    let mut power = 1.0;
-    let mut sum = 1.0;
-    for term in terms {
-        power /= freedom;
-        sum += term * power;
-    }
-    z * sum
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_are_those_of_tables() {
-        // Two-sided, 95 %. The expansion is for some freedom; at one it is an eighth too small.
-        for (freedom, quantile, error) in
-            [(1.0, 12.706, 0.12), (2.0, 4.303, 0.01), (3.0, 3.182, 0.002), (9.0, 2.262, 1e-3)]
-        {
-            let near = (student(freedom) / quantile - 1.0_f64).abs();
-            assert!(near < error, "{freedom}: {} and not {quantile}", student(freedom));
-        }
-        assert!((student(1e9) - NORMAL).abs() < 1e-6);
-    }
-
-    #[test]
-    fn units_are_found() {
-        let side = |times_ns: &[i64]| {
-            let values: Vec<i64> = (0..times_ns.len() as i64).collect();
-            Side::all(Changes { times_ns, values: &values }, 0).unit_ns()
-        };
-        assert_eq!(side(&[1, 3_000, 9_000, 10_000]), 1_000);
-        assert_eq!(side(&[i64::MIN, i64::MIN, i64::MAX]), u64::MAX);
-        assert_eq!((side(&[]), side(&[5]), side(&[5, 5])), (0, 0, 0));
     }
 }

@@ -44,21 +44,6 @@ pub enum Padding {
     Zero,
 }
 
-/// How frequencies weigh.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Weighting {
-    /// By their power.
-    None,
-    /// All alike (phase transform: Knapp and Carter, "The generalized correlation method for
-    /// estimation of time delay", 1976). The product of the spectra is divided by its magnitude
-    /// plus [`PHAT_FLOOR`] times the square root of both energies, so that a frequency without
-    /// power does not become noise of full weight.
-    Phat,
-}
-
-/// Share of the mean power below which the phase transform lets a frequency fade.
-pub const PHAT_FLOOR: f32 = 0.01;
-
 /// Finest and coarsest grid.
 const GRID_NS: [i64; 2] = [100, 1_000_000];
 /// Most points of a transform: 16 MiB a series.
@@ -82,8 +67,6 @@ pub struct XcorrSettings {
     pub smoothing_ns: i64,
     /// What follows the last sample.
     pub padding: Padding,
-    /// How frequencies weigh.
-    pub weighting: Weighting,
     /// Changes of each side that a window must have.
     pub least_changes: usize,
     /// What the best lag must be of the next best; 1 accepts every one.
@@ -119,7 +102,6 @@ impl Default for XcorrSettings {
             signal: Signal::Differences,
             smoothing_ns: 15_000,
             padding: Padding::Zero,
-            weighting: Weighting::None,
             least_changes: 10,
             least_ratio: 1.2,
             least_correlation: 0.3,
@@ -143,11 +125,6 @@ impl XcorrSettings {
             least_correlation: 0.0,
             ..Self::default()
         }
-    }
-
-    /// The default with the phase transform in place of the power of each frequency.
-    pub fn phat() -> Self {
-        Self { weighting: Weighting::Phat, ..Self::default() }
     }
 
     /// Whether an estimator can be made of them.
@@ -264,9 +241,7 @@ mod tests {
 
     #[test]
     fn the_ready_ones_are_good() {
-        for settings in
-            [XcorrSettings::default(), XcorrSettings::published(), XcorrSettings::phat()]
-        {
+        for settings in [XcorrSettings::default(), XcorrSettings::published()] {
             assert_eq!(settings.check(), Ok(()));
         }
         assert_eq!(XcorrSettings::published().transform_length(), 2_048);

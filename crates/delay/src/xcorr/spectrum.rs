@@ -18,7 +18,7 @@ use std::{array, f64::consts::PI, iter::zip};
 
 use rustfft::num_complex::Complex32;
 
-use super::settings::{Weighting, XcorrSettings};
+use super::settings::XcorrSettings;
 
 const LANES: usize = 8;
 type Lanes = [f32; LANES];
@@ -32,7 +32,7 @@ const LEAST_WEIGHT: f64 = 1e-12;
 pub(super) enum Product {
     /// Nothing.
     Plain(Vec<PlainFactors>),
-    /// The smoothing, and the phase transform if wanted.
+    /// The smoothing.
     Weighted(Weights),
 }
 
@@ -46,7 +46,6 @@ pub(super) struct PlainFactors {
 #[derive(Debug)]
 pub(super) struct Weights {
     factors: Vec<WeightedFactors>,
-    is_phat: bool,
     /// Weights at zero cycles, in the middle (`h / 2`) and at the end (`h`).
     ends: [f32; 3],
 }
@@ -69,7 +68,7 @@ impl Product {
         let lanes = |first: usize, of: &dyn Fn(usize) -> f64| {
             array::from_fn(|lane| of((first + lane).min(half)) as f32)
         };
-        if settings.smoothing_ns == 0 && settings.weighting == Weighting::None {
+        if settings.smoothing_ns == 0 {
             let turn = |k: usize| 2.0 * PI * k as f64 / half as f64;
             let factors = eights().map(|k| PlainFactors {
                 re: lanes(k, &|k| (1.0 + turn(k).cos()) / 4.0),
@@ -89,34 +88,19 @@ impl Product {
             high: lanes(k, &|k| weight(half - k)),
         });
         let ends = [0, half / 2, half].map(|k| weight(k) as f32);
-        let is_phat = settings.weighting == Weighting::Phat;
-        Self::Weighted(Weights { factors: factors.collect(), is_phat, ends })
+        Self::Weighted(Weights { factors: factors.collect(), ends })
     }
 
-    pub(super) fn is_phat(&self) -> bool {
-        matches!(self, Self::Weighted(Weights { is_phat: true, .. }))
-    }
-
-    /// Replaces the packed spectrum of the first side by the packed product. The floor is what the
-    /// phase transform adds to magnitudes.
-    pub(super) fn multiply(&self, first: &mut [Complex32], second: &[Complex32], floor: f32) {
+    /// Replaces the packed spectrum of the first side by the packed product.
+    pub(super) fn multiply(&self, first: &mut [Complex32], second: &[Complex32]) {
         match self {
             Self::Plain(factors) => {
-                multiply_ends(first, second, [1.0; 3], |magnitude| magnitude);
+                multiply_ends(first, second, [1.0; 3]);
                 over_pairs(first, second, factors, plain);
             }
-            Self::Weighted(Weights { factors, is_phat: false, ends }) => {
-                multiply_ends(first, second, *ends, |value| value);
-                over_pairs(first, second, factors, |pair, factors| {
-                    weighted(pair, factors, |_, _| [1.0; LANES]);
-                });
-            }
-            Self::Weighted(Weights { factors, is_phat: true, ends }) => {
-                multiply_ends(first, second, *ends, |value| value / (value.abs() + floor));
-                let even = |re: Lanes, im: Lanes| {
-                    lanes(|i| 1.0 / ((re[i] * re[i] + im[i] * im[i]).sqrt() + floor))
-                };
-                over_pairs(first, second, factors, |pair, factors| weighted(pair, factors, even));
+            Self::Weighted(Weights { factors, ends }) => {
+                multiply_ends(first, second, *ends);
+                over_pairs(first, second, factors, weighted);
             }
         }
     }
@@ -124,21 +108,13 @@ impl Product {
 
 /// Zero cycles, where the packed value holds those of zero and of `h` cycles, and the middle, which
 /// is its own partner.
-fn multiply_ends(
-    first: &mut [Complex32],
-    second: &[Complex32],
-    [low, middle, high]: [f32; 3],
-    even: impl Fn(f32) -> f32,
-) {
+fn multiply_ends(first: &mut [Complex32], second: &[Complex32], [low, middle, high]: [f32; 3]) {
     let (p, r) = (first[0], second[0]);
-    let at_zero = low * even((p.re + p.im) * (r.re + r.im));
-    let at_half = high * even((p.re - p.im) * (r.re - r.im));
+    let at_zero = low * (p.re + p.im) * (r.re + r.im);
+    let at_half = high * (p.re - p.im) * (r.re - r.im);
     first[0] = Complex32::new((at_zero + at_half) / 2.0, (at_zero - at_half) / 2.0);
     let at = first.len() / 2;
-    let product = first[at].conj() * second[at];
-    let magnitude = product.norm();
-    let factor = if magnitude > 0.0 { even(magnitude) / magnitude } else { 0.0 };
-    first[at] = product * (factor * middle);
+    first[at] = first[at].conj() * second[at] * middle;
 }
 
 /// Packed values at `k` and, reversed in memory, at `h - k`; of both sides.
@@ -235,7 +211,7 @@ fn store(re: Lanes, im: Lanes, into: &mut Points) {
 
 /// Unpacks both sides at `k` and at `h - k`, multiplies, weighs, and packs.
 #[inline(always)]
-fn weighted(pair: Pair<'_>, factors: &WeightedFactors, even: impl Fn(Lanes, Lanes) -> Lanes) {
+fn weighted(pair: Pair<'_>, factors: &WeightedFactors) {
     let WeightedFactors { re: cr, im: ci, low, high } = factors;
     // Of each side its spectrum at `k`, and the conjugate of that at `h - k`.
     let unpack = |(pr, pi): (Lanes, Lanes), (qr, qi): (Lanes, Lanes)| {
@@ -249,9 +225,7 @@ fn weighted(pair: Pair<'_>, factors: &WeightedFactors, even: impl Fn(Lanes, Lane
     let multiply = |(ar, ai): (Lanes, Lanes), (br, bi): (Lanes, Lanes), weight: &Lanes| {
         let (xr, xi) =
             (lanes(|i| ar[i] * br[i] + ai[i] * bi[i]), lanes(|i| ar[i] * bi[i] - ai[i] * br[i]));
-        let even = even(xr, xi);
-        let factor = lanes(|i| even[i] * weight[i]);
-        (lanes(|i| xr[i] * factor[i]), lanes(|i| xi[i] * factor[i]))
+        (lanes(|i| xr[i] * weight[i]), lanes(|i| xi[i] * weight[i]))
     };
     let (a_low, a_high) = unpack(parts(pair.first), partner_parts(pair.first_partner));
     let (b_low, b_high) = unpack(parts(pair.second), partner_parts(pair.second_partner));

@@ -7,7 +7,7 @@ use rustfft::{Fft, FftPlanner, num_complex::Complex32};
 use super::{
     peak::{Peak, Search},
     samples::Samples,
-    settings::{PHAT_FLOOR, Padding, SettingsError, XcorrSettings},
+    settings::{Padding, SettingsError, XcorrSettings},
     spectrum::Product,
 };
 
@@ -81,14 +81,8 @@ impl Correlator {
     ///
     /// If the samples are those of a correlator with another length.
     pub fn correlate(&mut self, first: &Samples, second: &Samples) -> Peak {
-        let floor = match self.product.is_phat() {
-            // Not zero, so that nothing is divided by it.
-            true => ((first.energy() * second.energy()).sqrt() as f32 * PHAT_FLOOR)
-                .max(f32::MIN_POSITIVE),
-            false => 0.0,
-        };
         self.transform(first, second);
-        self.product.multiply(&mut self.first, &self.second, floor);
+        self.product.multiply(&mut self.first, &self.second);
         self.transform_back();
         self.peak()
     }

@@ -48,8 +48,8 @@ proptest! {
         ],
     ) {
         let mut lead_lag = LeadLag::new(settings);
-        let first = Changes { times_ns: &first_times, values: &first_values };
-        let second = Changes { times_ns: &second_times, values: &second_values };
+        let first = Changes { times_ns: &first_times, values: &first_values, marks: &[] };
+        let second = Changes { times_ns: &second_times, values: &second_values, marks: &[] };
         let lead = lead_lag.examine(first, second, Window { from_ns, until_ns });
         if let Ok(estimate) = lead.estimate {
             prop_assert!(estimate.low_ns <= estimate.delay_ns, "{:?}", estimate);

@@ -11,10 +11,12 @@ const LONGEST_NS: i64 = 60_000_000_000;
 /// The steepest drift: a millisecond in a second.
 const STEEPEST_NS_PER_H: i64 = 3_600_000_000;
 
-const KEYS: &str = "delay, drift, swing, jitter, conflate, foreign, lost, shape or symbols";
+const KEYS: &str =
+    "delay, drift, swing, jitter, noise, burst, conflate, foreign, lost, shape or symbols";
 const A_TIME: &str = "a time such as 350us or 1.5ms, of at most 60s";
 const A_DRIFT: &str = "a time per s or h such as 20us/s or -5ms/h, of at most 1ms/s";
 const A_SWING: &str = "a time and its period such as 100us/10s, of at most 60s/24h";
+const A_BURST: &str = "a time such as 1ms, of at most 60s";
 const SYMBOLS: &str = "symbols with a colon between them, such as ABC:XYZ";
 
 /// What the second feed shows.
@@ -36,6 +38,27 @@ impl FeedShape {
     }
 }
 
+/// The distribution of the jitter. Both have the median 0.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Noise {
+    /// `scale * (exp(z / 2) - 1)`, `z` standard normal. Nine in ten are between -0.56 and 1.28
+    /// times the scale.
+    #[default]
+    Lognormal,
+    /// `scale * (e - ln 2)`, `e` standard exponential. Nine in ten are between -0.64 and 2.30 times
+    /// the scale.
+    Exponential,
+}
+
+impl Noise {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Lognormal => "lognormal",
+            Self::Exponential => "exponential",
+        }
+    }
+}
+
 /// How the second feed differs from the first. Its text has the form
 /// `delay=350us,drift=20us/s,jitter=20us,conflate=10%,foreign=20%,lost=1%`; absent keys are zero.
 ///
@@ -52,10 +75,14 @@ pub struct SecondFeedSpec {
     pub swing_ns: i64,
     /// The period of the swing in nanoseconds; 0 without a swing.
     pub swing_period_ns: i64,
-    /// `jitter`: the scale of the noise in nanoseconds. Each delay has `scale * (exp(z / 2) - 1)`
-    /// more, `z` standard normal: lognormal, with the median 0 and a tail of late updates. Nine in
-    /// ten are between -0.56 and 1.28 times the scale.
+    /// `jitter`: the scale of the noise in nanoseconds, with the median 0 and a tail of late
+    /// updates.
     pub jitter_ns: i64,
+    /// `noise`: the distribution of the jitter.
+    pub noise: Noise,
+    /// `burst`: updates of the first feed, of any stock, that follow the one before within this
+    /// time share its jitter; 0 if each has its own.
+    pub burst_ns: i64,
     /// `conflate`: the share of updates that the second feed does not show by themselves; the next
     /// update of the stock stands for them. Each is chosen independently, so that the share is the
     /// same at every rate and delay.
@@ -79,6 +106,15 @@ impl SecondFeedSpec {
             "swing" => (self.swing_ns, self.swing_period_ns) = swing(value).ok_or(A_SWING)?,
             "jitter" => {
                 self.jitter_ns = time(value).filter(|&scale| scale >= 0).ok_or(A_TIME)?;
+            }
+            "noise" => {
+                self.noise = [Noise::Lognormal, Noise::Exponential]
+                    .into_iter()
+                    .find(|noise| noise.name() == value)
+                    .ok_or("lognormal or exponential")?;
+            }
+            "burst" => {
+                self.burst_ns = time(value).filter(|&gap| gap >= 0).ok_or(A_BURST)?;
             }
             "conflate" => self.conflate = value.parse()?,
             "foreign" => self.foreign = value.parse()?,
@@ -160,6 +196,12 @@ impl fmt::Display for SecondFeedSpec {
         if self.jitter_ns != 0 {
             write!(f, ",jitter={}", Time(self.jitter_ns))?;
         }
+        if self.noise != Noise::default() {
+            write!(f, ",noise={}", self.noise.name())?;
+        }
+        if self.burst_ns != 0 {
+            write!(f, ",burst={}", Time(self.burst_ns))?;
+        }
         let shares = [("conflate", self.conflate), ("foreign", self.foreign), ("lost", self.lost)];
         for (key, share) in shares.into_iter().filter(|(_, share)| *share != Share::default()) {
             write!(f, ",{key}={share}")?;
@@ -193,6 +235,8 @@ mod tests {
             swing_ns: if swings { signed(rng, LONGEST_NS) } else { 0 },
             swing_period_ns: if swings { 2 + rng.below(1 << 40) as i64 } else { 0 },
             jitter_ns: signed(rng, LONGEST_NS).abs(),
+            noise: if rng.below(2) == 0 { Noise::Lognormal } else { Noise::Exponential },
+            burst_ns: signed(rng, LONGEST_NS).abs(),
             conflate: share(rng),
             foreign: share(rng),
             lost: share(rng),

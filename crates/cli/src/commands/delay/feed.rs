@@ -104,7 +104,7 @@ pub(super) struct Feed {
 pub(super) struct Content {
     clock: FeedClock,
     wants: Wants,
-    /// The values of all stocks, if they are pooled.
+    /// The values of all stocks.
     latest: Vec<[Option<i64>; Attribute::COUNT]>,
     pub(super) stocks: Vec<StockSeries>,
     /// Stocks with changes that were not looked at.
@@ -280,7 +280,7 @@ impl Content {
             self.mark(from_ns, time_ns, None, Doubt::Gap);
         }
         if self.wants.numbers {
-            self.change(0, Attribute::Number, time_ns, i64::from(sequence));
+            self.push(0, Attribute::Number, time_ns, (i64::from(sequence), 0));
         } else if let Record::Bbo(bbo) = delivery.record
             && let Some(symbol) = delivery.symbol
         {
@@ -304,47 +304,54 @@ impl Content {
     }
 
     fn quote(&mut self, stock: usize, time_ns: i64, level: &dbn::BidAskPair) {
-        let prices = [(Attribute::BidPrice, level.bid_px), (Attribute::OfferPrice, level.ask_px)];
         // An empty side has no price; its size is 0.
-        for (attribute, price) in prices.into_iter().filter(|(_, price)| *price != dbn::UNDEF_PRICE)
-        {
-            self.change(stock, attribute, time_ns, price);
+        let price = |price: i64| (price != dbn::UNDEF_PRICE).then_some(price);
+        let (bid, offer) = (price(level.bid_px), price(level.ask_px));
+        let values = [
+            (Attribute::BidPrice, bid),
+            (Attribute::OfferPrice, offer),
+            (Attribute::BidSize, Some(i64::from(level.bid_sz))),
+            (Attribute::OfferSize, Some(i64::from(level.ask_sz))),
+            (Attribute::Mid, bid.zip(offer).map(|(bid, offer)| bid.midpoint(offer))),
+        ];
+        if stock >= self.latest.len() {
+            self.latest.resize(stock + 1, [None; Attribute::COUNT]);
         }
-        self.change(stock, Attribute::BidSize, time_ns, i64::from(level.bid_sz));
-        self.change(stock, Attribute::OfferSize, time_ns, i64::from(level.ask_sz));
-        if level.bid_px != dbn::UNDEF_PRICE && level.ask_px != dbn::UNDEF_PRICE {
-            let mid = level.bid_px.midpoint(level.ask_px);
-            self.change(stock, Attribute::Mid, time_ns, mid);
-        }
-    }
-
-    fn change(&mut self, stock: usize, attribute: Attribute, time_ns: i64, value: i64) {
-        if self.wants.pools && attribute != Attribute::Number {
-            self.pool(stock, attribute, time_ns, value);
-        } else {
-            self.push(stock, attribute, time_ns, value);
+        let latest = &mut self.latest[stock];
+        let new = values.map(|(attribute, value)| {
+            let value = value.filter(|value| latest[attribute as usize] != Some(*value));
+            latest[attribute as usize] = value.or(latest[attribute as usize]);
+            (attribute, value)
+        });
+        // A quote that stands for several of the other feed changes more at once than any of them.
+        let mark =
+            new.iter().filter(|(attribute, value)| value.is_some() && *attribute != Attribute::Mid);
+        let mark = mark.map(|(attribute, _)| 1 << *attribute as u8).sum();
+        for (attribute, value) in new {
+            let Some(value) = value else { continue };
+            if self.wants.pools {
+                self.pool(stock, attribute, time_ns, (value, mark));
+            } else {
+                self.push(stock, attribute, time_ns, (value, mark));
+            }
         }
     }
 
     /// One series has the changes of all stocks: a value there is one of an attribute of a stock.
-    fn pool(&mut self, stock: usize, attribute: Attribute, time_ns: i64, value: i64) {
-        if stock >= self.latest.len() {
-            self.latest.resize(stock + 1, [None; Attribute::COUNT]);
-        }
-        let is_new = self.latest[stock][attribute as usize].replace(value) != Some(value);
-        if is_new && self.tainted.iter().all(|(tainted, _)| *tainted != stock) {
+    fn pool(&mut self, stock: usize, attribute: Attribute, time_ns: i64, (value, mark): (i64, u8)) {
+        if self.tainted.iter().all(|(tainted, _)| *tainted != stock) {
             let place = (stock * Attribute::COUNT + attribute as usize) as u64;
             let mixed = (value as u64 ^ place << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            self.push(0, Attribute::All, time_ns, (mixed ^ place) as i64);
+            self.push(0, Attribute::All, time_ns, ((mixed ^ place) as i64, mark));
         }
     }
 
-    fn push(&mut self, stock: usize, attribute: Attribute, time_ns: i64, value: i64) {
+    fn push(&mut self, stock: usize, attribute: Attribute, time_ns: i64, (value, mark): (i64, u8)) {
         if stock >= self.stocks.len() {
             self.stocks.resize_with(stock + 1, StockSeries::default);
         }
         let series = &mut self.stocks[stock];
-        if !series.attributes[attribute as usize].push(time_ns, value) {
+        if !series.attributes[attribute as usize].push_marked(time_ns, value, mark) {
             return;
         }
         self.changes += 1;

@@ -16,7 +16,9 @@ use nanotape_console::{
     record::Record,
     values::{grouped, period},
 };
-use nanotape_delay::{Combined, Feed as Side, MatchSequence, SequenceCounts, SequenceRing, Window};
+use nanotape_delay::{
+    Combined, Feed as Side, MatchSequence, Observed, SequenceCounts, SequenceRing, Window,
+};
 use nanotape_lab::text::nanos as time_text;
 use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
 use nanotape_plant::{
@@ -155,7 +157,7 @@ struct Lines<'a> {
     ring: SequenceRing,
     estimator: MatchSequence,
     window: Option<Window>,
-    differences: Vec<i64>,
+    differences: Vec<Observed>,
     /// Messages of line A in the window.
     messages: usize,
     /// Messages in a row that were too late.
@@ -192,10 +194,11 @@ impl<'a> Lines<'a> {
     /// Reports the current window.
     fn close(&mut self) {
         let Some(window) = self.window else { return };
-        let found = self.estimator.of_differences(&self.differences, self.messages);
+        let found = self.estimator.of_differences(&self.differences, self.messages, window);
         let outcome = found.map_or_else(Outcome::Refused, Outcome::Estimate);
         let combined = found.ok().map(|found| {
-            self.scratch.clone_from(&self.differences);
+            self.scratch.clear();
+            self.scratch.extend(self.differences.iter().map(|one| one.value));
             self.scratch.sort_unstable();
             let quantile = |share: f64| {
                 let last = self.scratch.len() - 1;
@@ -259,7 +262,7 @@ impl EventHandler for Lines<'_> {
         self.messages += if line == 0 { (numbers.end - numbers.start) as usize } else { 0 };
         for number in numbers {
             if let Some(difference) = self.ring.note(side, number, time_ns) {
-                self.differences.push(difference);
+                self.differences.push(Observed { at_ns: time_ns, value: difference });
                 self.all.record(difference);
             }
         }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use nanotape_console::values::{duration, nanos, nanos_text};
 use nanotape_delay::{
     Estimator, LeadLag, LeadLagSettings, MatchSequence, MatchValue, MatchValueSettings, Padding,
-    SettingsError, Signal, Weighting, Xcorr, XcorrSettings,
+    SettingsError, Signal, Xcorr, XcorrSettings,
 };
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub(super) struct MethodArguments {
     #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
     pub(super) rate: f64,
 
-    /// Length of a window [default: 1s; of xcorr and gcc-phat 64ms, of lead-lag 10m]
+    /// Length of a window [default: 1s; of xcorr 256ms, of lead-lag 10m]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     window: Option<Duration>,
 
@@ -36,23 +36,24 @@ pub(super) struct MethodArguments {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     max_lag: Option<Duration>,
 
-    /// For match-value: width of a bin, about the jitter of the delay
+    /// For match-value: width of the first bin, at most about the jitter of the delay. Wider ones are
+    /// tried where none has a certain peak
     #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
     bin: Duration,
 
-    /// For xcorr and gcc-phat: length of a cell, from 100ns to 1ms
+    /// For xcorr: length of a cell, from 100ns to 1ms
     #[arg(long, value_name = "TIME", default_value = "4us", value_parser = cell)]
     grid: Duration,
 
-    /// For xcorr and gcc-phat: standard deviation of the smoothing of each side
+    /// For xcorr: standard deviation of the smoothing of each side
     #[arg(long, value_name = "TIME", default_value = "15us", value_parser = duration)]
     smoothing: Duration,
 
-    /// For xcorr and gcc-phat: what is correlated
+    /// For xcorr: what is correlated
     #[arg(long, value_name = "SIGNAL", value_enum, default_value_t)]
     signal: SignalChoice,
 
-    /// For xcorr and gcc-phat: share the windows with all NVIDIA GPUs. Without one, or if one
+    /// For xcorr: share the windows with all NVIDIA GPUs. Without one, or if one
     /// fails: an error, or with or-cpu the cores go on alone
     #[arg(long, value_name = "USE", value_enum, num_args = 0..=1, default_missing_value = "required")]
     pub(super) gpu: Option<GpuUse>,
@@ -71,8 +72,6 @@ pub(super) enum Method {
     MatchSequence,
     /// The peak of the cross-correlation
     Xcorr,
-    /// The same with all frequencies alike (phase transform)
-    GccPhat,
     /// The lag at which the moves of one explain the other's: for two instruments
     LeadLag,
 }
@@ -108,7 +107,7 @@ impl MethodArguments {
     pub(super) fn window(&self) -> Duration {
         self.window.unwrap_or(match self.method() {
             Method::MatchValue | Method::MatchSequence => Duration::from_secs(1),
-            Method::Xcorr | Method::GccPhat => Duration::from_millis(64),
+            Method::Xcorr => Duration::from_millis(256),
             Method::LeadLag => Duration::from_secs(600),
         })
     }
@@ -136,7 +135,7 @@ impl MethodArguments {
         match method {
             Method::MatchSequence => {}
             Method::MatchValue => settings["bin"] = text(self.bin).into(),
-            Method::Xcorr | Method::GccPhat => {
+            Method::Xcorr => {
                 settings["grid"] = text(self.grid).into();
                 settings["smoothing"] = text(self.smoothing).into();
                 settings["signal"] = match self.signal {
@@ -168,7 +167,7 @@ impl MethodArguments {
                 ..MatchValueSettings::default()
             })),
             Method::LeadLag => Box::new(LeadLag::new(self.lead_lag())),
-            Method::Xcorr | Method::GccPhat => Box::new(Xcorr::new(self.correlated()).map_err(
+            Method::Xcorr => Box::new(Xcorr::new(self.correlated()).map_err(
                 |SettingsError { field, value, expected }| {
                     let option = field.trim_end_matches("_ns").replace('_', "-");
                     anyhow!("--{option}: {value} ns: expected {expected}, in ns")
@@ -179,16 +178,11 @@ impl MethodArguments {
 
     /// The settings of a method of transforms; `None` for other methods.
     pub(super) fn of_transforms(&self) -> Option<XcorrSettings> {
-        matches!(self.method(), Method::Xcorr | Method::GccPhat).then(|| self.correlated())
+        matches!(self.method(), Method::Xcorr).then(|| self.correlated())
     }
 
     fn correlated(&self) -> XcorrSettings {
-        let weighting = match self.method() {
-            Method::GccPhat => Weighting::Phat,
-            _ => Weighting::None,
-        };
         let usual = XcorrSettings {
-            weighting,
             grid_ns: nanos_of(self.grid),
             window_ns: nanos_of(self.window()),
             max_lag_ns: self.max_lag_ns(),

@@ -23,7 +23,7 @@ use super::{
 pub(super) use record::clock_name;
 use record::{put_combined, row_record, shift_record, span_record};
 use text::{heading, interval_text, shift_text, table, window_text};
-use totals::{Span, Total, joined, push_span, reason, says_nothing};
+use totals::{LEAST_SHARE, Span, Total, joined, push_span, reason, says_nothing};
 
 use crate::status::{Status, tell};
 
@@ -72,6 +72,17 @@ pub(super) struct Report<'a> {
     curves: Vec<Value>,
     /// What a kind of input adds.
     more: (String, Value),
+}
+
+/// Why there is no delay of all windows.
+fn rare_text(all: &Total) -> String {
+    format!(
+        "no delay of all windows: {} of {} with enough changes have an estimate, fewer than {}%: the delay may be \
+         beyond --max-lag, or the feeds show different things",
+        grouped(all.estimates),
+        counted_grouped(all.examined(), "window"),
+        LEAST_SHARE * 100.0,
+    )
 }
 
 /// Both inputs after their end.
@@ -201,9 +212,11 @@ impl<'a> Report<'a> {
             .collect();
         let trend = trend(&points);
         let all = self.by(|_| ()).remove(&()).unwrap_or_default();
+        let rare = all.is_rare().then(|| rare_text(&all));
         let text = self.end_text(trend, &all, points.len() as u64, summary.stocks);
         if self.format != RecordFormat::Csv {
-            let record = self.record(&summary, trend, &all);
+            let mut record = self.record(&summary, trend, &all);
+            record["total_refused"] = rare.clone().into();
             self.output.result(&text, record)?;
         }
         let fails = self.arguments.fail_on_shift && !self.shifts.is_empty();
@@ -214,7 +227,10 @@ impl<'a> Report<'a> {
             );
             return Ok(Status::Bad);
         }
-        Ok(if fails { Status::Bad } else { summary.status })
+        if let Some(rare) = &rare {
+            tell(rare);
+        }
+        Ok(if fails || rare.is_some() { Status::Bad } else { summary.status })
     }
 
     /// The totals, joined by a part of their key.
@@ -264,7 +280,8 @@ impl<'a> Report<'a> {
             "changes": summary.changes,
             "losses": summary.losses,
             "refusals": self.refusals,
-            "total": if all.estimates == 0 { Value::Null } else { total },
+            "total": if all.combined().is_none() { Value::Null } else { total },
+            "total_refused": null,
             "trend": trend.map(|trend| json!({
                 "ns_per_s": trend.ns_per_s,
                 "low_ns_per_s": trend.low_ns_per_s,
@@ -302,6 +319,9 @@ impl<'a> Report<'a> {
         );
         for (reason, count) in &self.refusals {
             let _ = writeln!(text, "  {:>12}  {reason}", grouped(*count));
+        }
+        if all.is_rare() {
+            let _ = writeln!(text, "{}", rare_text(all));
         }
         let _ = match trend {
             Some(trend) => writeln!(

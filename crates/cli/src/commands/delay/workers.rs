@@ -23,7 +23,7 @@ impl Workers {
         };
         let devices = match (method.gpu, method.of_transforms()) {
             (None, _) => Vec::new(),
-            (Some(_), None) => anyhow::bail!("--gpu applies to --method xcorr and gcc-phat"),
+            (Some(_), None) => anyhow::bail!("--gpu applies to --method xcorr"),
             (Some(_), Some(settings)) => match open_all(settings) {
                 Ok(devices) => devices,
                 Err(error) if fallback == Fallback::Fail => return Err(error.into()),

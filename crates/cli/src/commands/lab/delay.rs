@@ -1,8 +1,14 @@
 //! `nanotape lab delay`: estimators of delay against delays that are known.
 
+mod flow;
+
+use std::path::Path;
+
 use anyhow::bail;
 use clap::Args;
-use nanotape_bench::delay_accuracy::{AccuracyRow, CLOSE_NS, SCENARIOS, Scenario, accuracy};
+use nanotape_bench::delay_accuracy::{
+    AccuracyRow, CLOSE_NS, Flow, Scenario, accuracy, scenarios, scenarios_of_day,
+};
 use nanotape_console::records::{Columns, RecordArguments};
 use nanotape_lab::text::nanos;
 use serde_json::{Value, json};
@@ -14,13 +20,15 @@ use crate::{input::Progress, status::Status};
 Examples:
   nanotape lab delay
   nanotape lab delay --windows 1000 --scenarios noisy,sparse -o accuracy.csv
+  nanotape lab delay --flow day.itch50 --scenarios day-lognormal
 
-A synthetic stock changes its quote in clusters, and a second feed shows it later: with jitter, without a part of
-the changes, and with changes of other venues. Every method estimates the delay in every window. docs/delay.md
-describes the scenarios.
+A stock changes its quote, and a second feed shows it later: with jitter, without a part of the changes, and with
+changes of other venues. Every method estimates the delay in every window. docs/delay.md describes the scenarios.
 
 error: the estimate less the true median delay of the window; its median is the bias, and 5% and 95% are the spread.
-covered: intervals that contain the truth, of 95% that should. close: estimates within 25 us, of all windows.
+covered: intervals that contain the truth, of 95% that should, with the standard error of that share.
+combined: the same of the delays of runs, each combined from the windows of one draw of the feed.
+close: estimates within 25 us, of all windows.
 
 Exit status: 0.")]
 pub(super) struct DelayCommand {
@@ -31,6 +39,11 @@ pub(super) struct DelayCommand {
     /// Only these scenarios
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     scenarios: Vec<String>,
+
+    /// Add scenarios with the quotes of the busiest stock of this day file, under the name of the file:
+    /// NAME-lognormal, NAME-exponential and NAME-long
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    flow: Vec<String>,
 
     /// Seed of the feeds
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -50,21 +63,26 @@ const COLUMNS: Columns = &[
     ("bias_ns", "/bias_ns"),
     ("error_p95_ns", "/error_p95_ns"),
     ("covered", "/covered"),
+    ("runs", "/runs"),
+    ("runs_covered", "/runs_covered"),
     ("interval_width_ns", "/interval_width_ns"),
     ("cost_ns", "/cost_ns"),
 ];
 
 pub(super) fn run(command: &DelayCommand) -> anyhow::Result<Status> {
-    let chosen = chosen(&command.scenarios)?;
+    let chosen = chosen(command)?;
     let mut output = command.output.records(COLUMNS)?;
-    let progress = Progress::with_steps("rows", 6 * chosen.len() as u64);
+    let progress = Progress::with_steps("rows", 5 * chosen.len() as u64);
     let (mut rows, mut failed) = (0, Ok(()));
-    let mut scenario = "";
+    let mut scenario = String::new();
     accuracy(&chosen, command.windows, command.seed, |row| {
         rows += 1;
         progress.set(rows);
-        let heading = if scenario == row.scenario { String::new() } else { heading(&row) };
-        scenario = row.scenario;
+        let heading = match scenario == row.scenario {
+            true => String::new(),
+            false => heading(&row, &chosen),
+        };
+        scenario.clone_from(&row.scenario);
         let written = output.result(&(heading + &line(&row)), record(&row));
         if failed.is_ok() {
             failed = written;
@@ -76,37 +94,47 @@ pub(super) fn run(command: &DelayCommand) -> anyhow::Result<Status> {
     Ok(Status::Good)
 }
 
-fn chosen(names: &[String]) -> anyhow::Result<Vec<Scenario>> {
-    if names.is_empty() {
-        return Ok(SCENARIOS.to_vec());
+fn chosen(command: &DelayCommand) -> anyhow::Result<Vec<Scenario>> {
+    let mut all = scenarios();
+    for file in &command.flow {
+        let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+        let name = name.split('.').next().unwrap_or_default();
+        all.extend(scenarios_of_day(name, flow::quotes_of(file)?));
+    }
+    if command.scenarios.is_empty() {
+        return Ok(all);
     }
     let find = |name: &String| {
-        let found = SCENARIOS.iter().find(|scenario| scenario.name == name).copied();
-        let all: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
+        let found = all.iter().find(|scenario| scenario.name == *name).cloned();
+        let all: Vec<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();
         found.map_or_else(|| bail!("--scenarios {name}: expected some of {}", all.join(", ")), Ok)
     };
-    names.iter().map(find).collect()
+    command.scenarios.iter().map(find).collect()
 }
 
-fn heading(row: &AccuracyRow) -> String {
-    let Some(scenario) = SCENARIOS.iter().find(|scenario| scenario.name == row.scenario) else {
-        return String::new();
+fn heading(row: &AccuracyRow, scenarios: &[Scenario]) -> String {
+    let found = scenarios.iter().find(|scenario| scenario.name == row.scenario);
+    let Some(scenario) = found else { return String::new() };
+    let flow = match &scenario.flow {
+        Flow::Clusters { changes_per_s } => format!("{changes_per_s} changes a second"),
+        Flow::Bursts { updates_per_s } => format!("{updates_per_s} updates a second in bursts"),
+        Flow::Given(updates) => format!("{} updates of a day", updates.len()),
     };
     let unrelated = if scenario.is_unrelated { ", of another stock" } else { "" };
     format!(
-        "\n{}: {} changes a second, {} windows of {}, {}{unrelated}\n{:<20}{:>10}{:>8}{:>12}{:>12}{:>12}{:>9}{:>14}{:>10}\n",
+        "\n{}: {flow}, windows of {}, {}{unrelated}\n{:<16}{:>9}{:>10}{:>8}{:>12}{:>12}{:>12}{:>15}{:>15}{:>14}{:>10}\n",
         scenario.name,
-        scenario.changes_per_s,
-        row.windows,
         nanos(scenario.window_ns as f64),
         scenario.feed,
         "method",
+        "windows",
         "estimates",
         "close",
         "error 5%",
         "bias",
         "error 95%",
         "covered",
+        "combined",
         "interval",
         "cost",
     )
@@ -117,18 +145,26 @@ fn line(row: &AccuracyRow) -> String {
         0 => "-".to_owned(),
         of => format!("{:.1}%", 100.0 * part as f64 / of as f64),
     };
+    // With the standard error of a binomial share.
+    let with_error = |part: usize, of: usize| {
+        let exact = part as f64 / of as f64;
+        let error = (exact * (1.0 - exact) / of as f64).sqrt();
+        if of == 0 { "-".to_owned() } else { format!("{} +-{:.1}", share(part, of), 100.0 * error) }
+    };
     let time =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |ns| nanos(ns).to_string());
     let known = |text: String| if row.errors_ns.is_some() { text } else { "-".to_owned() };
     format!(
-        "{:<20}{:>10}{:>8}{:>12}{:>12}{:>12}{:>9}{:>14}{:>10}\n",
+        "{:<16}{:>9}{:>10}{:>8}{:>12}{:>12}{:>12}{:>15}{:>15}{:>14}{:>10}\n",
         row.method,
+        row.windows,
         share(row.estimates, row.windows),
         known(share(row.close, row.windows)),
         time(row.errors_ns.map(|errors| errors[0])),
         time(row.errors_ns.map(|errors| errors[1])),
         time(row.errors_ns.map(|errors| errors[2])),
-        known(share(row.covered, row.estimates)),
+        known(with_error(row.covered, row.estimates)),
+        known(with_error(row.runs_covered, row.runs)),
         time(row.width_ns),
         time(row.cost_ns),
     )
@@ -149,6 +185,8 @@ fn record(row: &AccuracyRow) -> Value {
         "bias_ns": row.errors_ns.map(|errors| errors[1]),
         "error_p95_ns": row.errors_ns.map(|errors| errors[2]),
         "covered": row.covered,
+        "runs": row.runs,
+        "runs_covered": row.runs_covered,
         "interval_width_ns": row.width_ns,
         "cost_ns": row.cost_ns,
     })

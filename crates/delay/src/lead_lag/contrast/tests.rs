@@ -42,7 +42,7 @@ fn by_definition(
 fn loaded(ticks: &[(i64, i64)], from_ns: i64) -> Ticks {
     let (times_ns, values): (Vec<i64>, Vec<i64>) = ticks.iter().copied().unzip();
     let mut loaded = Ticks::default();
-    loaded.load(Changes { times_ns: &times_ns, values: &values }, from_ns);
+    loaded.load(Changes { times_ns: &times_ns, values: &values, marks: &[] }, from_ns);
     loaded
 }
 

@@ -4,6 +4,9 @@ use nanotape_delay::{Combined, Combiner, Estimate, NoEstimate, Trend, Window, tr
 
 use super::super::windows::Outcome;
 
+/// Share of the windows with enough changes that must have an estimate for one delay of all. Feeds
+/// with nothing in common, or with a delay beyond the search, have one in up to 2 of 100 windows.
+pub(super) const LEAST_SHARE: f64 = 0.05;
 /// Spans of the plot over time: more windows are joined.
 const MOST_SPANS: usize = 2_000;
 /// Spans in memory, about 40 MiB.
@@ -27,12 +30,14 @@ pub(super) struct Total {
     stride: u64,
     pub(super) estimates: u64,
     pub(super) refused: u64,
+    /// Those of the refused windows that have too few changes.
+    silent: u64,
     pub(super) left_out: [u64; 2],
 }
 
 impl Default for Total {
     fn default() -> Self {
-        Self { kept: Vec::new(), stride: 1, estimates: 0, refused: 0, left_out: [0; 2] }
+        Self { kept: Vec::new(), stride: 1, estimates: 0, refused: 0, silent: 0, left_out: [0; 2] }
     }
 }
 
@@ -48,7 +53,10 @@ impl Total {
                     self.thin(2);
                 }
             }
-            Outcome::Refused(_) => self.refused += 1,
+            Outcome::Refused(_) => {
+                self.refused += 1;
+                self.silent += u64::from(says_nothing(outcome));
+            }
             Outcome::LeftOut(doubt) => self.left_out[*doubt as usize] += 1,
         }
     }
@@ -76,14 +84,30 @@ impl Total {
         self.kept.extend(other.kept.iter().step_by(step));
         self.estimates += other.estimates;
         self.refused += other.refused;
+        self.silent += other.silent;
         for (own, other) in self.left_out.iter_mut().zip(other.left_out) {
             *own += other;
         }
     }
 
-    /// The median and the quantiles.
+    /// The windows with enough changes for an estimate.
+    pub(super) fn examined(&self) -> u64 {
+        self.estimates + self.refused - self.silent
+    }
+
+    /// Whether so few windows have an estimate that chance can have given them.
+    pub(super) fn is_rare(&self) -> bool {
+        self.estimates > 0 && (self.estimates as f64) < LEAST_SHARE * self.examined() as f64
+    }
+
+    /// The median and the quantiles; `None` if estimates are rare.
     pub(super) fn combined(&self) -> Option<Combined> {
-        let kept: Vec<Estimate> = self.kept.iter().map(|(_, estimate)| *estimate).collect();
+        if self.is_rare() {
+            return None;
+        }
+        // Those of one window are neighbours, of whatever series.
+        let mut kept = self.kept.clone();
+        kept.sort_by_key(|(time_ns, _)| *time_ns);
         let combined = combined_of(&kept)?;
         Some(Combined { estimates: self.estimates as usize, ..combined })
     }
@@ -118,8 +142,10 @@ pub(super) fn push_span(spans: &mut Vec<Span>, span: Span) {
 
 fn join_spans(spans: &[Span], together: usize) -> Vec<Span> {
     let joined = spans.chunks(together).map(|spans| {
-        let delays: Vec<Estimate> =
-            spans.iter().filter_map(|span| span.combined.map(of_combined)).collect();
+        let delays: Vec<(i64, Estimate)> = spans
+            .iter()
+            .filter_map(|span| Some((span.window.middle_ns(), of_combined(span.combined?))))
+            .collect();
         let estimates = spans.iter().filter_map(|span| span.combined).map(|at| at.estimates).sum();
         let combined = match spans {
             [only] => only.combined,
@@ -141,8 +167,8 @@ fn of_combined(at: Combined) -> Estimate {
     Estimate { delay_ns, low_ns, high_ns, support, quality: 1.0 }
 }
 
-fn combined_of(estimates: &[Estimate]) -> Option<Combined> {
-    Combiner::default().combine(estimates)
+fn combined_of(estimates: &[(i64, Estimate)]) -> Option<Combined> {
+    Combiner::default().combine_windows(estimates)
 }
 
 /// Whether a window has too few changes, as most windows of most stocks.
@@ -155,6 +181,7 @@ pub(super) fn reason(refused: &NoEstimate) -> &'static str {
     match refused {
         NoEstimate::FewChanges { .. } => "too few changes",
         NoEstimate::FewMatches { .. } => "too few matches",
+        NoEstimate::FewBursts { .. } => "too few bursts of matches",
         NoEstimate::WeakPeak { .. } => "the feeds do not resemble each other at any lag",
         NoEstimate::AmbiguousPeak { .. } => "another lag fits nearly as well",
         NoEstimate::AtTheEdge { .. } => {
@@ -191,6 +218,23 @@ mod tests {
         let combined = long.combined().unwrap();
         assert_eq!((combined.estimates, long.windows()), (100_100, 100_100));
         assert!((combined.delay_ns - 500.0).abs() < 30.0 && combined.p95_ns < 1_000.0);
+    }
+
+    #[test]
+    fn estimates_of_hardly_any_window_have_no_common_delay() {
+        let window = Window::new(0, 1_000);
+        let refused = |refused| Outcome::Refused(refused);
+        let mut total = Total::default();
+        (0..5).for_each(|at| total.add(window, &outcome(f64::from(at))));
+        for _ in 0..95 {
+            total.add(window, &refused(NoEstimate::FewMatches { matches: 1, least: 5 }));
+            // A window without changes says nothing against a delay.
+            total.add(window, &refused(NoEstimate::FewChanges { first: 1, second: 1, least: 5 }));
+        }
+        assert_eq!((total.windows(), total.examined(), total.is_rare()), (195, 100, false));
+        assert_eq!(total.combined().map(|at| at.delay_ns), Some(2.0));
+        total.add(window, &refused(NoEstimate::AtTheEdge { lag_ns: 5 }));
+        assert!(total.is_rare() && total.combined().is_none());
     }
 
     #[test]
