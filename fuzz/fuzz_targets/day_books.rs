@@ -19,7 +19,8 @@ fn through_the_books(bytes: &[u8]) {
     validator.finish(&plant, &report);
     let mut source = DaySource::memory("input", bytes.to_vec());
     let mut plain = BookEngine::new(PlainBooks::with_capacity(1));
-    plain.run(&mut source, &mut (), |_| ()).unwrap();
+    let plain_report = plain.run(&mut source, &mut (), |_| ()).unwrap();
+    assert_eq!(report.summary.records, plain_report.summary.records);
     assert_eq!(plant.books().anomalies(), plain.books().anomalies());
     assert_eq!(plant.books().orders().len(), plain.books().orders().len());
     let mut shares = 0u128;

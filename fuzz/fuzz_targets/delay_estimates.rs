@@ -3,9 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nanotape_delay::{
-    Estimator as _, Padding, Series, Signal, Window, Xcorr, XcorrSettings,
-};
+use nanotape_delay::{Estimator as _, Padding, Series, Signal, Window, Xcorr, XcorrSettings};
 
 fuzz_target!(|input: (u8, [i64; 2], [u16; 4], Vec<(bool, i64, i64)>)| {
     let (bits, [from_ns, until_ns], [grid, window, lag, smoothing], events) = input;

@@ -4,7 +4,7 @@
 
 mod journal;
 
-use journal::{BOOT, Memory, OPTIONS, read_everything};
+use journal::{BOOT, Memory, options, read_everything};
 use libfuzzer_sys::fuzz_target;
 use nanotape_journal::{Appender, Start, Tail, Tailer};
 
@@ -14,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
     let disk = Memory::journal();
     disk.lay(input);
     BOOT.with(|boot| boot.set(1 + u64::from(which % 2)));
-    let appended = Appender::open_on(disk.clone(), &OPTIONS).and_then(|mut appender| {
+    let appended = Appender::open_on(disk.clone(), &options()).and_then(|mut appender| {
         let sequence = appender.append(9, 5_000, b"behind it")?;
         appender.roll()?;
         appender.append(9, 6_000, b"and behind that")?;

@@ -91,8 +91,8 @@ pub fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A percentage as a share: the number nearest to the text's, where a division by 100 can miss it, as
-/// in 0.9998999999999999 for 99.99.
+/// A percentage as a share: the number nearest to the text's, where a division by 100 can miss it,
+/// as in 0.9998999999999999 for 99.99.
 pub fn share_of_percent(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(percent / 100.0)
 }

@@ -32,8 +32,8 @@ pub(crate) const LEAST: usize = 5;
 const ENOUGH: f64 = 4.2;
 /// Bursts that an interval needs, however many observations they have.
 pub(crate) const LEAST_BURSTS: usize = 3;
-/// How far the interval of 3, 4 and 5 bursts is beyond the smallest and the largest, in ranges: 95 %
-/// for a normal, a lognormal and an exponential distribution, each within 1.2 %, by simulation.
+/// How far the interval of 3, 4 and 5 bursts is beyond the smallest and the largest, in ranges: 95
+/// % for a normal, a lognormal and an exponential distribution, each within 1.2 %, by simulation.
 const BEYOND: [f64; 3] = [0.86, 0.24, 0.03];
 /// Bursts of a window at most: what is closer than one in so many of it is one burst.
 const SHARE: u64 = 32;
@@ -151,8 +151,8 @@ impl BurstMedian {
         }
     }
 
-    /// A burst has what comes within a length of its first observation, so that a feed that is never
-    /// quiet has bursts too.
+    /// A burst has what comes within a length of its first observation, so that a feed that is
+    /// never quiet has bursts too.
     fn cut(&mut self, observed: &[Observed], near_ns: u64) {
         self.begins.clear();
         let mut begin = observed[0];

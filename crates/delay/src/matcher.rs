@@ -206,7 +206,8 @@ impl Pairs<'_> {
         self.other_time(other).saturating_sub(self.time(own))
     }
 
-    /// The changes of the first feed that one of the second can match, from those of the one before.
+    /// The changes of the first feed that one of the second can match, from those of the one
+    /// before.
     fn partners(&self, other: usize, (mut from, mut until): (usize, usize)) -> (usize, usize) {
         let (low, high) = self.span;
         while from < self.own.len() && self.difference(from, other) > high {

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The transforms find where the peak is among all lags, and the changes near it whether it is one.
-//! The delay is then the median of the changes that match there, as in `match-value`: the maximum of
-//! a correlation is between the mode and the mean of a skewed jitter, and not its median.
+//! The delay is then the median of the changes that match there, as in `match-value`: the maximum
+//! of a correlation is between the mode and the mean of a skewed jitter, and not its median.
 
 mod peak;
 mod refine;

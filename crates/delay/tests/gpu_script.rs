@@ -1,9 +1,9 @@
-//! `scripts/gpu/check libraries`: the folders that are added for the loader, on a machine that has a
-//! driver and neither a toolkit nor a network.
+//! `scripts/gpu/check libraries`: the folders that are added for the loader, on a machine that has
+//! a driver and neither a toolkit nor a network.
 
 use std::{fs, path::Path, process::Command};
 
-use nanotape_harness::Scratch;
+use nanotape_harness::{Bounded, Scratch};
 
 /// A folder with a copy of the script, in which nothing was built.
 fn script(folder: &Path) -> String {
@@ -23,7 +23,8 @@ fn library(folder: &Path, name: &str) {
 fn libraries(script: &str, home: &Path, path: &str) -> (Option<i32>, String) {
     let mut command = Command::new("bash");
     command.args([script, "libraries"]).env("HOME", home).env("LD_LIBRARY_PATH", path);
-    let ran = command.env_remove("VIRTUAL_ENV").env_remove("CONDA_PREFIX").output().unwrap();
+    let ran =
+        command.env_remove("VIRTUAL_ENV").env_remove("CONDA_PREFIX").bounded_output().unwrap();
     (ran.status.code(), String::from_utf8(ran.stdout).unwrap().trim_end().to_owned())
 }
 

@@ -19,15 +19,19 @@ use nanotape_shm::{ReadWord, RegionError, Word, as_read_only};
 /// Steps of each iteration: more than there are excerpts.
 const STEPS: usize = 3_000;
 
-pub(crate) const OPTIONS: AppenderOptions = AppenderOptions {
-    segment_bytes: 1 << 16,
-    roll_cycle: RollCycle::EveryNs(1_000),
-    sync: nanotape_journal::SyncPolicy::Never,
-    ahead_bytes: 0,
-    large_pages: false,
-    mode: 0o600,
-    has_pretoucher: false,
-};
+/// Small segments and short roll cycles, without a thread.
+pub(crate) fn options() -> AppenderOptions {
+    AppenderOptions {
+        segment_bytes: 1 << 16,
+        roll_cycle: RollCycle::EveryNs(1_000),
+        roll_times: nanotape_journal::RollTimes::default(),
+        sync: nanotape_journal::SyncPolicy::Never,
+        ahead_bytes: 0,
+        large_pages: false,
+        mode: 0o600,
+        has_pretoucher: false,
+    }
+}
 
 /// A disk that keeps everything in memory.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +46,7 @@ impl Memory {
         static USED: OnceLock<Vec<(String, Vec<u64>)>> = OnceLock::new();
         let used = USED.get_or_init(|| {
             let disk = Self::default();
-            let mut appender = Appender::open_on(disk.clone(), &OPTIONS).expect("memory");
+            let mut appender = Appender::open_on(disk.clone(), &options()).expect("memory");
             for (number, length) in
                 [0, 8, 100, 3, 600, 17].into_iter().cycle().take(300).enumerate()
             {

@@ -6,8 +6,8 @@ use nanotape_lab::Rng;
 use nanotape_synth::{QuoteConfig, QuoteStream, QuoteUpdate};
 
 /// The shortest and the longest gap between two updates in bursts of all lengths, in ns. In real
-/// order flow of a busy stock, one gap in twenty is below 1 us, half are below 30 to 300 us, and one
-/// in a hundred is above 200 ms.
+/// order flow of a busy stock, one gap in twenty is below 1 us, half are below 30 to 300 us, and
+/// one in a hundred is above 200 ms.
 const SHORTEST_NS: f64 = 1e3;
 
 /// Where the quotes of a stock come from.

@@ -232,8 +232,9 @@ fn the_table_of_accuracy_covers_the_truth_and_accepts_nothing_of_another_stock()
     assert!(accepted <= likely_most(WINDOWS, 1e-3), "{accepted}");
 }
 
-/// A synthetic flow with bursts of all lengths, and two real ones where they are: each burst has its
-/// own jitter. The intervals of all defaults contained the delay in 47 of 100 windows of such flow.
+/// A synthetic flow with bursts of all lengths, and two real ones where they are: each burst has
+/// its own jitter. The intervals of all defaults contained the delay in 47 of 100 windows of such
+/// flow.
 #[test]
 fn the_jitter_of_bursts_is_covered_by_the_intervals_of_every_method() {
     let files = ["aapl_20190130_open10k.itch50", "aapl_20191230_0935_midsession.itch50.gz"];

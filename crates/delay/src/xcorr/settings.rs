@@ -123,7 +123,6 @@ impl XcorrSettings {
             least_changes: 1,
             least_ratio: 1.0,
             least_correlation: 0.0,
-            ..Self::default()
         }
     }
 

@@ -36,8 +36,8 @@ pub(super) struct MethodArguments {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     max_lag: Option<Duration>,
 
-    /// For match-value: width of the first bin, at most about the jitter of the delay. Wider ones are
-    /// tried where none has a certain peak
+    /// For match-value: width of the first bin, at most about the jitter of the delay. Wider ones
+    /// are tried where none has a certain peak
     #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
     bin: Duration,
 

@@ -40,8 +40,8 @@ pub(super) struct DelayCommand {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     scenarios: Vec<String>,
 
-    /// Add scenarios with the quotes of the busiest stock of this day file, under the name of the file:
-    /// NAME-lognormal, NAME-exponential and NAME-long
+    /// Add scenarios with the quotes of the busiest stock of this day file, under the name of the
+    /// file: NAME-lognormal, NAME-exponential and NAME-long
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     flow: Vec<String>,
 
