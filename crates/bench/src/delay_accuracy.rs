@@ -4,7 +4,7 @@
 //! venues. The quotes are synthetic, in clusters or in bursts of all lengths, or those of a day.
 //!
 //! The truth of a window is the median delay of the updates that the second feed shows of it, over
-//! many other draws of its noise ([`Feeds`]): what an interval promises to contain, of which the
+//! many other draws of its noise (see `Feeds`): what an interval promises to contain, of which the
 //! median of one draw is itself an estimate.
 //!
 //! A run is some windows of one draw. The delays of its windows are also combined into one.

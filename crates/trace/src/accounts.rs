@@ -3,7 +3,7 @@
 //!
 //! All of them can be read without privileges, by the thread itself.
 //! Cost: two system calls, half a microsecond with warm caches. The time in the queue is in a file,
-//! whose read takes as long again, and so is the time in which a [control group](groups) had none
+//! whose read takes as long again, and so is the time in which a control group had none
 //! left. They are read only if the thread was switched out: without a switch it has not waited.
 
 mod groups;
