@@ -24,7 +24,7 @@ use std::{
     thread,
 };
 
-use crate::screen;
+use crate::screen::Away;
 use anyhow::Context as _;
 use nanotape_tape::ShutdownFlag;
 use rustix::{
@@ -228,15 +228,10 @@ pub(crate) fn on_screen(is_on_screen: bool) -> io::Result<()> {
 fn receive(signal: i32) {
     let state = state();
     if signal == SIGTSTP {
-        let is_on_screen = state.is_on_screen;
-        if is_on_screen {
-            let _ = screen::write(screen::LEAVE);
-        }
+        let away = state.is_on_screen.then(Away::go);
         // Returns when the process goes on.
         let _ = emulate_default_handler(signal);
-        if is_on_screen {
-            let _ = screen::write(screen::ENTER);
-        }
+        away.into_iter().for_each(Away::come_back);
         return;
     }
     if let Some(shutdown) = &state.shutdown
@@ -248,9 +243,7 @@ fn receive(signal: i32) {
     for path in &state.unfinished {
         let _ = fs::remove_file(path);
     }
-    if state.is_on_screen {
-        let _ = screen::write(screen::LEAVE);
-    }
+    let _away = state.is_on_screen.then(Away::go);
     // The lock is held to the end: no file is created or renamed any more.
     let _ = emulate_default_handler(signal);
 }

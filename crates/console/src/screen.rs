@@ -6,17 +6,17 @@
 //! Failure: the first screen comes back when the value is dropped, when a signal ends the process,
 //! and while Ctrl-Z stops it.
 
-use std::io::{self, Write as _};
+use std::io::{self, StdoutLock, Write as _};
 
 use rustix::termios::tcgetwinsize;
 
 use crate::interrupt;
 
 /// Switches to the second screen, and hides the cursor.
-pub(crate) const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 
 /// The reverse.
-pub(crate) const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
 /// Rows and columns of a terminal that does not report its size.
 const USUAL: (usize, usize) = (24, 80);
@@ -53,8 +53,28 @@ impl Drop for Screen {
     }
 }
 
-pub(crate) fn write(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+/// The first screen, while a signal stops or ends the process. No other thread writes to the
+/// terminal in that time: a report would be on the wrong screen.
+#[derive(Debug)]
+pub(crate) struct Away(StdoutLock<'static>);
+
+impl Away {
+    pub(crate) fn go() -> Self {
+        let mut stdout = io::stdout().lock();
+        let _ = write_to(&mut stdout, LEAVE);
+        Self(stdout)
+    }
+
+    pub(crate) fn come_back(mut self) {
+        let _ = write_to(&mut self.0, ENTER);
+    }
+}
+
+fn write(text: &str) -> io::Result<()> {
+    write_to(&mut io::stdout().lock(), text)
+}
+
+fn write_to(stdout: &mut StdoutLock<'_>, text: &str) -> io::Result<()> {
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
 }

@@ -179,6 +179,10 @@ impl Estimator for MatchSequence {
     ) -> Result<Estimate, NoEstimate> {
         let first = first.within(window);
         let second = second.within(window.widened(self.max_lag_ns));
+        if first.len().min(second.len()) < LEAST {
+            let (first, second) = (first.len(), second.len());
+            return Err(NoEstimate::FewChanges { first, second, least: LEAST });
+        }
         self.second.clear();
         let numbers = second.values.iter().copied().zip(second.times_ns.iter().copied());
         self.second.extend(numbers);

@@ -23,7 +23,7 @@ mod scratch;
 mod signals;
 mod wait;
 
-pub use machine::{eventually, skipped};
+pub use machine::skipped;
 pub use mount::Mount;
 pub use process::{Peer, Task, copy_for_all_users, listen, say, survives, until_stopped};
 pub use quiet::{
@@ -33,4 +33,4 @@ pub use quiet::{
 pub use random::{Random, bytes_of, mixed};
 pub use rustix::process::Signal;
 pub use scratch::{Scratch, memory_folder};
-pub use wait::{Bounded, BoundedChild, Patience, line_of, rest_of};
+pub use wait::{Bounded, BoundedChild, Patience, eventually, line_of, rest_of};

@@ -218,6 +218,18 @@ impl Patience {
     }
 }
 
+/// Polls until the condition holds, for up to five minutes, since the machine may be busy.
+pub fn eventually(what: &str, is_so: impl FnMut() -> bool) {
+    until(what, is_so, &Deadline::after(BOUND / 2));
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool, deadline: &Deadline) {
+    while !is_so() {
+        assert!(!deadline.left().is_zero(), "five minutes passed without this: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -269,6 +281,21 @@ mod tests {
         let said = message(|| _ = end_by(&mut silent, &"a sleeper", &soon()));
         assert_eq!(said, "this did not end, and was killed: \"a sleeper\"");
         assert!(silent.try_wait().unwrap().is_some(), "it was killed");
+    }
+
+    #[test]
+    fn a_condition_that_never_holds_fails_however_long_each_look_takes() {
+        let look = || {
+            thread::sleep(Duration::from_millis(20));
+            false
+        };
+        let said = message(|| until("a row", look, &Deadline::after(Duration::from_millis(30))));
+        assert_eq!(said, "five minutes passed without this: a row");
+        let mut looks = 0;
+        eventually("the third look", || {
+            looks += 1;
+            looks == 3
+        });
     }
 
     #[test]

@@ -285,32 +285,31 @@ fn an_interrupt_ends_the_command_after_a_window() {
     assert!(stdout.contains("\nshifts: "), "{stdout}");
 }
 
+/// The delay grows by 20 ms an hour from 04:00 on: it is within reach for half a minute of an hour.
 #[test]
 fn a_total_of_hardly_any_window_is_refused() {
-    let days = Days::new("delay-beyond", "delay=30ms,jitter=20us", &MARKET);
-    let window = [&["--window", "1s"], &MINUTES[..]].concat();
-    // Without the right lag within reach, some windows have a peak by chance.
-    let mut seen = None;
-    for lag in ["400us", "1ms", "2ms", "5ms", "10ms"] {
-        let ran = days.delay(&[&window[..], &["--max-lag", lag, "--format", "json"]].concat());
-        let record = json(&ran.stdout);
-        let estimates: u64 = list(&record, "rows").iter().map(|row| count(row, "estimates")).sum();
-        assert_eq!(ran.status, 1, "{lag}");
-        assert!(record["total"].is_null(), "{lag}: {record}");
-        assert_eq!(estimates > 0, !record["total_refused"].is_null(), "{lag}");
-        if estimates > 0 {
-            seen = Some((lag, record["total_refused"].as_str().unwrap().to_owned()));
-        }
-    }
-    let (lag, reason) = seen.expect("chance gives a peak in one of a thousand windows");
+    let days = Days::new("delay-beyond", "delay=350us,drift=20ms/h,jitter=20us", &MARKET);
+    let options = ["--window", "10s", "--from", "09:30", "--until", "10:30", "--max-lag"];
+    let few = [&options[..], &["110500us"]].concat();
+    let ran = days.delay(&[&few[..], &["--format", "json"]].concat());
+    let record = json(&ran.stdout);
+    let estimates: u64 = list(&record, "rows").iter().map(|row| count(row, "estimates")).sum();
+    assert!(ran.status == 1 && record["total"].is_null(), "{record}");
+    let reason = record["total_refused"].as_str().unwrap();
+    assert!(reason.contains(&format!(": {estimates} of ")) && estimates > 4, "{reason}");
     assert!(reason.contains("--max-lag"), "{reason}");
     for format in ["text", "csv"] {
-        let ran = days.delay(&[&window[..], &["--max-lag", lag, "--format", format]].concat());
-        assert!(ran.status == 1 && ran.stderr.contains(&reason), "{format}: {}", ran.stderr);
-        assert!(format == "csv" || ran.stdout.contains(&reason), "{}", ran.stdout);
+        let ran = days.delay(&[&few[..], &["--format", format]].concat());
+        assert!(ran.status == 1 && ran.stderr.contains(reason), "{format}: {}", ran.stderr);
+        assert!(format == "csv" || ran.stdout.contains(reason), "{}", ran.stdout);
     }
-    let record = days.record(&[&window[..], &["--max-lag", "40ms"]].concat());
+    let record = days.record(&[&options[..], &["140ms"]].concat());
     assert!(record["total_refused"].is_null() && !record["total"].is_null());
+    // Without the delay within reach there is no estimate at all: chance gives none.
+    let ran = days.delay(&[&options[..], &["100ms", "--format", "json"]].concat());
+    let record = json(&ran.stdout);
+    assert!(ran.status == 1 && record["total_refused"].is_null(), "{record}");
+    assert!(list(&record, "rows").iter().all(|row| count(row, "estimates") == 0), "{record}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! killed lose nothing, or the plant reports their losses.
 
 use nanotape_harness::eventually;
-use nanotape_plant::{follower_names, follower_path};
+use nanotape_plant::follower_path;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -73,7 +73,12 @@ impl Held {
     }
 
     fn until_joined(&self, name: &str) {
-        eventually("a follower has joined", || follower_names(&self.ring.0).contains(&name.into()));
+        eventually("a follower has joined", || {
+            let seen = nanotape(["stat", self.ring.path(), "--interval", "0", "--format", "json"]);
+            let followers = (seen.status == 0).then(|| json(&seen.stdout)["followers"].clone());
+            let followers = followers.as_ref().and_then(Value::as_array);
+            followers.is_some_and(|all| all.iter().any(|follower| follower["name"] == name))
+        });
     }
 
     /// Checks that a journal has every record of the run, and gives the answers of the day.

@@ -102,6 +102,7 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
                 "losses": [first.content.losses, other.content.losses],
                 "refusals": {},
                 "total": null,
+                "total_refused": null,
                 "trend": null,
                 "shifts": [],
                 "over_time": [],

@@ -215,8 +215,7 @@ impl<'a> Report<'a> {
         let rare = all.is_rare().then(|| rare_text(&all));
         let text = self.end_text(trend, &all, points.len() as u64, summary.stocks);
         if self.format != RecordFormat::Csv {
-            let mut record = self.record(&summary, trend, &all);
-            record["total_refused"] = rare.clone().into();
+            let record = self.record(&summary, trend, &all);
             self.output.result(&text, record)?;
         }
         let fails = self.arguments.fail_on_shift && !self.shifts.is_empty();
@@ -281,7 +280,7 @@ impl<'a> Report<'a> {
             "losses": summary.losses,
             "refusals": self.refusals,
             "total": if all.combined().is_none() { Value::Null } else { total },
-            "total_refused": null,
+            "total_refused": all.is_rare().then(|| rare_text(all)),
             "trend": trend.map(|trend| json!({
                 "ns_per_s": trend.ns_per_s,
                 "low_ns_per_s": trend.low_ns_per_s,

@@ -60,7 +60,8 @@ fn copies_are_behind_by_exactly_the_delay_and_so_are_captures_of_them() {
         let is_right = if clock == "receive" { is_exactly } else { is_always };
         is_right(&record, 50_000.0);
         let estimates = count(&record["total"], "estimates");
-        assert!(estimates > 2_000, "{estimates}");
+        // One second in thirty has three bursts of messages.
+        assert!(estimates > 700, "{estimates}");
         for (name, losses) in [&first, &second].into_iter().zip(list(&record, "losses")) {
             // 1% of some 43,500 packets, of which few follow each other.
             assert!((330..=540).contains(&losses.as_u64().unwrap()), "{losses}");

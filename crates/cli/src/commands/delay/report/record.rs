@@ -45,6 +45,7 @@ pub(super) fn span_record(span: &Span) -> Value {
     let mut record = json!({
         "from_ns": span.window.from_ns,
         "until_ns": span.window.until_ns,
+        "estimates": 0,
         "refused": span.refused,
         "left_out": span.left_out,
     });
@@ -52,14 +53,17 @@ pub(super) fn span_record(span: &Span) -> Value {
     record
 }
 
-/// Adds the members of a combined delay; null without one.
+/// Adds the members of a combined delay, null without one; how many estimates there are without one
+/// is known by the caller.
 pub(super) fn put_combined(record: &mut Value, combined: Option<Combined>) {
     record["delay_ns"] = combined.map(|at| at.delay_ns).into();
     record["low_ns"] = combined.map(|at| at.low_ns).into();
     record["high_ns"] = combined.map(|at| at.high_ns).into();
     record["p05_ns"] = combined.map(|at| at.p05_ns).into();
     record["p95_ns"] = combined.map(|at| at.p95_ns).into();
-    record["estimates"] = combined.map_or(0, |at| at.estimates).into();
+    if let Some(combined) = combined {
+        record["estimates"] = combined.estimates.into();
+    }
 }
 
 pub(super) fn shift_record(shift: &Shift) -> Value {
