@@ -1,4 +1,4 @@
-//! Find out how far one feed is behind another: you will see the delay second by second, as two
+//! Find out how far one feed is behind another: you will see the delay every ten seconds, as two
 //! methods estimate it from values alone, and how fast it grows.
 //!
 //!     cargo run --release -p nanotape-examples --example 12_how_far_behind
@@ -17,9 +17,10 @@ use nanotape::{
 };
 
 const SECOND_NS: i64 = 1_000_000_000;
+const WINDOW_NS: i64 = 10 * SECOND_NS;
 /// 09:30, in nanoseconds since midnight.
 const BEGIN_NS: i64 = 34_200 * SECOND_NS;
-const SPEC: &str = "delay=350us,drift=20us/s,jitter=20us,conflate=10%,foreign=20%";
+const SPEC: &str = "delay=350us,drift=2us/s,jitter=20us,conflate=10%,foreign=20%";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let spec: SecondFeedSpec = SPEC.parse()?;
@@ -32,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let shares = |series: &mut Series, update: &QuoteUpdate| {
         series.push(update.time_ns as i64, i64::from(update.quote.bid_shares));
     };
-    for update in QuoteStream::new(config).take(6_000) {
+    for update in QuoteStream::new(config).take(60_000) {
         shares(&mut first, &update);
         if let Fate::Shown { delay_ns, .. } = second_feed.push(&update, &mut shown) {
             truth.push((update.time_ns as i64, delay_ns));
@@ -43,12 +44,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} changes of the first feed, {} of the second", len(&first), len(&second));
 
     let mut match_value = MatchValue::new(MatchValueSettings::default());
-    let settings = XcorrSettings { window_ns: SECOND_NS, ..XcorrSettings::default() };
+    let settings = XcorrSettings { window_ns: WINDOW_NS, ..XcorrSettings::default() };
     let mut xcorr = Xcorr::new(settings)?;
-    println!("{:>8}{:>12}  {:<34}xcorr", "second", "true", "match-value");
+    println!("{:>8}{:>12}  {:<34}xcorr", "from", "true", "match-value");
     let mut delays = Vec::new();
     for number in 0..10 {
-        let window = Window::new(BEGIN_NS + number * SECOND_NS, SECOND_NS);
+        let window = Window::new(BEGIN_NS + number * WINDOW_NS, WINDOW_NS);
         let is_in = |time_ns: i64| (window.from_ns..window.until_ns).contains(&time_ns);
         let own = truth.iter().filter(|(time_ns, _)| is_in(*time_ns));
         let mut own: Vec<i64> = own.map(|(_, delay_ns)| *delay_ns).collect();
@@ -58,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let by_value = match_value.estimate(first.changes(), second.changes(), window);
         let by_lag = xcorr.estimate(first.changes(), second.changes(), window);
         let (values, lags) = (text(by_value), text(by_lag));
-        println!("{number:>8}{median_us:>9.1} us  {values:<34}{lags}");
+        println!("{:>6} s{median_us:>9.1} us  {values:<34}{lags}", 10 * number);
         delays.extend(by_value.map(|found| (window.middle_ns(), found.delay_ns)));
     }
     match trend(&delays) {

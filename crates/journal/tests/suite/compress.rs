@@ -132,7 +132,7 @@ fn errors_of_compressed_segments_state_the_cause() {
         (vec![7; 100], "zstd: Unknown frame descriptor"),
         (changed, "zstd: Restored data doesn't match checksum"),
         (packed[..packed.len() / 2].to_vec(), "unexpected end of file"),
-        (packed.repeat(2), "more bytes than the header of the segment states"),
+        (packed.repeat(2), "more bytes than its header and its excerpts allow"),
         (zstd::encode_all(&odd[..], 3).unwrap(), "its length is not a multiple of 8 bytes"),
     ] {
         fs::write(&file, bytes).unwrap();
