@@ -223,16 +223,16 @@ fn best_prices_of_a_plant_are_printed_from_its_start_to_its_stop() {
 
     let mut config = PlantConfig::default();
     config.input.file = day;
-    config.ring.name = place.path().join("ring").display().to_string();
+    config.ring.name = place.path().join("ring");
     PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
-    let arguments = [config.ring.name.as_str(), &symbol.to_string()];
+    let arguments = [config.ring.name.to_str().unwrap(), &symbol.to_string()];
     let text = output_of("05_subscribe_to_best_prices", &arguments).unwrap();
     let (start, rest) = text.split_once('\n').unwrap();
     assert!(start.starts_with("trade date 2019-12-30, "), "{start}");
     let stop = rest.strip_prefix(&expected.lines).unwrap();
     assert!(stop.starts_with("end of input: 5000 messages, ") && stop.ends_with('\n'), "{stop}");
 
-    let error = output_of("05_subscribe_to_best_prices", &[&config.ring.name, "TOOLONGASYMBOL"]);
+    let error = output_of("05_subscribe_to_best_prices", &[arguments[0], "TOOLONGASYMBOL"]);
     assert!(error.unwrap_err().contains("ParseSymbolError"));
 }
 
@@ -242,7 +242,7 @@ fn a_late_reader_has_the_book_of_the_snapshot_and_reads_everything_after_it() {
     let day = day_file(&place, "late_20191230.itch50");
     let mut config = PlantConfig::default();
     config.input.file = day;
-    config.ring.name = place.path().join("ring").display().to_string();
+    config.ring.name = place.path().join("ring");
     let journal = place.path().join("journal");
     let symbol = {
         let mut plant = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
@@ -252,11 +252,11 @@ fn a_late_reader_has_the_book_of_the_snapshot_and_reads_everything_after_it() {
     };
     let appender = Appender::open(&journal, &AppenderOptions::default()).unwrap();
     let options = RecorderOptions { mode: 0o600, ..RecorderOptions::default() };
-    let mut recorder =
-        Recorder::open(config.ring.name.as_ref(), appender, &options).unwrap().unwrap();
+    let mut recorder = Recorder::open(&config.ring.name, appender, &options).unwrap().unwrap();
     recorder.run(|_| ()).unwrap();
     recorder.close().unwrap();
-    let arguments = [&config.ring.name, journal.to_str().unwrap(), &symbol.to_string()];
+    let paths = [&config.ring.name, &journal].map(|path| path.to_str().unwrap());
+    let arguments = [paths[0], paths[1], &symbol.to_string()];
     let text = output_of("09_join_late_and_lose_nothing", &arguments).unwrap();
     assert!(text.lines().count() > 10, "{text}");
     assert!(text.ends_with("everything that the plant published was read: true\n"), "{text}");

@@ -18,7 +18,7 @@ const CAPACITY_BYTES: usize = 1 << 18;
 
 /// The ring of a plant that has ended, and a writer.
 struct Ring {
-    name: String,
+    name: std::path::PathBuf,
     writer: stream::Writer,
 }
 
@@ -92,7 +92,7 @@ fn ring() -> Ring {
     let path = folder.join("ring");
     let mut config = PlantConfig::default();
     config.input.file = day;
-    config.ring.name = path.display().to_string();
+    config.ring.name.clone_from(&path);
     config.ring.capacity_bytes = Some(CAPACITY_BYTES);
     config.machine.orders = Some(1);
     let mut plant = PlantRun::open(&config, ShutdownFlag::new()).expect("a plant");

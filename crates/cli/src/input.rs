@@ -32,6 +32,7 @@ pub(crate) use unread::tell_of_unread;
 pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 
 use crate::{
+    given::Given,
     journals::of_journal,
     span::{Guard, Span},
     status::{BadData, Status},
@@ -44,7 +45,7 @@ pub(crate) struct InputArguments {
     /// plant; DBN file (plain or zstd; of tap or of Databento); or - for one of these files on
     /// standard input
     #[arg(value_name = "INPUT")]
-    input: String,
+    input: Given,
 
     /// Run of a plant in a journal or DBN file: a number from 1, or last [default: last]. In a DBN
     /// file of another writer, each trade date is a run
@@ -68,7 +69,7 @@ pub(crate) struct InputArguments {
 pub(crate) struct DayArguments {
     /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
     #[arg(value_name = "FILE")]
-    file: String,
+    file: Given,
 
     #[command(flatten)]
     groups: GroupArguments,
@@ -77,17 +78,17 @@ pub(crate) struct DayArguments {
 impl InputArguments {
     /// Live orders that books have room for at the start.
     pub(crate) fn orders(&self) -> usize {
-        orders_of(Path::new(&self.input))
+        orders_of(self.input.path())
     }
 
     /// The input as it was given.
-    pub(crate) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &Given {
         &self.input
     }
 
     /// Whether a second opening would not give its bytes again.
     pub(crate) fn is_read_once(&self) -> bool {
-        is_read_once(&self.input) && !Path::new(&self.input).is_dir()
+        is_read_once(&self.input) && !self.input.path().is_dir()
     }
 
     /// Refuses an input of which a part is missing, if `--strict` is given.
@@ -102,7 +103,7 @@ impl InputArguments {
     /// The configuration of a plant of this input, which is a day file or a capture.
     pub(crate) fn plant_config(&self) -> PlantConfig {
         let mut config = PlantConfig::default();
-        config.input.file = self.input.clone().into();
+        config.input.file = self.input.path().to_owned();
         config.input.date = self.date;
         config.input.groups.clone_from(&self.groups.groups);
         config
@@ -111,7 +112,7 @@ impl InputArguments {
     /// Opens a file once more; `None` for a folder, and for what is read only once: standard input
     /// and pipes.
     pub(crate) fn open_day_again(&self) -> anyhow::Result<Option<DaySource>> {
-        if self.is_read_once() || Path::new(&self.input).is_dir() {
+        if self.is_read_once() || self.input.path().is_dir() {
             return Ok(None);
         }
         let mut source = open_bytes(&self.input)?;
@@ -123,7 +124,7 @@ impl InputArguments {
 impl DayArguments {
     /// Live orders that books have room for at the start.
     pub(crate) fn orders(&self) -> usize {
-        orders_of(Path::new(&self.file))
+        orders_of(self.file.path())
     }
 
     pub(crate) fn open(&self) -> anyhow::Result<DaySource> {
@@ -143,13 +144,13 @@ impl DayArguments {
     }
 
     /// The file as it was given.
-    pub(crate) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &Given {
         &self.file
     }
 
     /// The path of the file; `None` for standard input.
     pub(crate) fn path(&self) -> Option<&Path> {
-        (self.file != "-").then(|| Path::new(&self.file))
+        (!self.file.is_standard()).then(|| self.file.path())
     }
 }
 

@@ -5,6 +5,7 @@ mod arguments;
 mod book_rows;
 mod commands;
 mod framing;
+mod given;
 mod help;
 mod input;
 mod journals;

@@ -1,6 +1,7 @@
 //! The meaning of a ring error for a command: bad data, or a problem of the environment.
 
 use std::{
+    ffi::OsStr,
     fmt, fs,
     path::{Path, PathBuf},
     time::Duration,
@@ -37,7 +38,7 @@ pub(crate) fn in_folder() -> anyhow::Result<Vec<(String, PathBuf)>> {
 }
 
 /// The path of a ring from its name or path.
-pub(crate) fn place(name: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn place(name: &(impl AsRef<OsStr> + ?Sized)) -> anyhow::Result<PathBuf> {
     nanotape_shm::named(name).map_err(|error| anyhow::anyhow!("{error}"))
 }
 

@@ -89,7 +89,7 @@ impl Audit {
         // A path with a slash is not the name of a ring.
         let folder = Path::new(".").join(journal);
         let folder = if journal.is_absolute() { journal.to_owned() } else { folder };
-        let journal = Subscription::to(&folder.display().to_string())
+        let journal = Subscription::to(&folder)
             .wait(wait)
             .shutdown(shutdown)
             .keep_books()

@@ -78,7 +78,7 @@ pub struct InputConfig {
 #[serde(deny_unknown_fields, default)]
 pub struct RingConfig {
     /// A name in /dev/shm, or a path.
-    pub name: String,
+    pub name: PathBuf,
     /// Bytes, a power of two; by default the size of the existing ring, or
     /// [`DEFAULT_CAPACITY_BYTES`].
     #[serde(deserialize_with = "size_if_there", rename = "capacity", alias = "capacity_bytes")]
@@ -106,7 +106,7 @@ pub const DEFAULT_CAPACITY_BYTES: usize = 32 << 20;
 impl Default for RingConfig {
     fn default() -> Self {
         Self {
-            name: String::new(),
+            name: PathBuf::new(),
             capacity_bytes: None,
             mode: 0o600,
             lock: false,
@@ -300,7 +300,7 @@ mod tests {
     fn the_example_is_a_configuration_and_says_the_defaults() {
         let example = PlantConfig::parse(EXAMPLE).unwrap();
         assert_eq!(example.input.file, Path::new("12302019.NASDAQ_ITCH50.gz"));
-        assert_eq!(example.ring.name, "equities");
+        assert_eq!(example.ring.name.as_os_str(), "equities");
         let default = PlantConfig::default();
         assert_eq!((&example.publish, &example.trace), (&default.publish, &default.trace));
         assert_eq!((example.input.pace, example.ring.mode), (Pace::Max, default.ring.mode));

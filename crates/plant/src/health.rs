@@ -251,7 +251,7 @@ fn snapshots_of(recorder: &RecorderStat) -> Option<SnapshotsHealth> {
 
 /// The time at which the plant read the first record from `start` on, from a separate reader.
 fn time_from(path: &Path, start: Start) -> Option<u64> {
-    let subscription = Subscription::to(&path.display().to_string());
+    let subscription = Subscription::to(path);
     let mut subscriber = subscription.from(start).rejoin(Rejoin::Oldest).open().ok()?;
     let mut first = None;
     for _ in 0..ATTEMPTS {

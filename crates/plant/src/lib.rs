@@ -25,7 +25,7 @@
 //!
 //! let mut config = PlantConfig::default();
 //! config.input.file = "12302019.NASDAQ_ITCH50.gz".into();
-//! config.ring.name = "equities".to_owned();
+//! config.ring.name = "equities".into();
 //! let ended = PlantRun::open(&config, ShutdownFlag::new())?.run(|_| ())?;
 //! println!("{} records", ended.stop.records);
 //! # Ok::<(), nanotape_plant::RunError>(())

@@ -134,7 +134,7 @@ impl PlantRun {
         recorder: Option<&RecorderProcess>,
         report: Report,
     ) -> Result<Self, RunError> {
-        if config.ring.name.is_empty() {
+        if config.ring.name.as_os_str().is_empty() {
             return Err(RunError::NoRing);
         }
         check_wait_for(config)?;

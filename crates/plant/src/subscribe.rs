@@ -43,6 +43,7 @@ mod symbols;
 mod window;
 
 use std::{
+    ffi::OsStr,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Duration,
@@ -70,7 +71,7 @@ use crate::{
 /// Options of a subscriber.
 #[derive(Clone, Debug)]
 pub struct Subscription {
-    ring: String,
+    ring: PathBuf,
     symbols: Vec<Symbol>,
     kinds: RecordKinds,
     /// `None`: with the next record, or that of the run for a named follower.
@@ -111,9 +112,9 @@ pub struct Subscriber {
 impl Subscription {
     /// Subscribes to the plant of the ring with this name, or path if it contains a slash. By
     /// default: all records of all stocks from now on.
-    pub fn to(ring: &str) -> Self {
+    pub fn to(ring: &(impl AsRef<OsStr> + ?Sized)) -> Self {
         Self {
-            ring: ring.to_owned(),
+            ring: PathBuf::from(ring.as_ref()),
             symbols: Vec::new(),
             kinds: RecordKinds::ALL,
             start: None,

@@ -122,7 +122,7 @@ pub(super) fn config(day: &Day, shape: Shape, ring: &Path) -> PlantConfig {
     let mut config = PlantConfig::default();
     config.input.file = day.path().to_owned();
     config.input.date = DATE.parse().ok();
-    config.ring.name = ring.display().to_string();
+    config.ring.name = ring.into();
     config.ring.capacity_bytes = Some(shape.capacity_bytes);
     config.publish.records = shape.kinds;
     config.machine.orders = Some(day.orders());

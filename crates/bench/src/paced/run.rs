@@ -72,7 +72,7 @@ impl Paced<'_> {
         let cannot = |what| move |error| failed(Error::system(what)(error));
         let folder = Folder::new("queue").map_err(cannot("make a folder for a ring"))?;
         let mut config = self.config.clone();
-        config.ring.name = folder.path().join("ring").display().to_string();
+        config.ring.name = folder.path().join("ring");
         thread::scope(|scope| {
             let body = || {
                 let pin = self.cpu.map_or(Pin::Last, Pin::To);

@@ -8,6 +8,7 @@ use nanotape_plant::{Audit, AuditReport};
 
 use crate::{
     commands::tap::of_subscription,
+    given::Given,
     interrupt,
     output::{Format, OutputArguments},
     record::Record,
@@ -34,7 +35,7 @@ that of another ring.")]
 pub(crate) struct AuditArguments {
     /// Name or path of the plant's ring
     #[arg(value_name = "RING")]
-    ring: String,
+    ring: Given,
 
     /// Folder of the journal that records the ring
     #[arg(value_name = "JOURNAL")]

@@ -24,6 +24,7 @@ use serde_json::Value;
 
 use crate::{
     commands::tap::{OpenInput, TapArguments},
+    given::Given,
     input::{GroupArguments, RunChoice},
     interrupt,
     span::{Moment, SpanArguments},
@@ -66,11 +67,11 @@ pub(crate) struct DelayArguments {
     /// The feed that others are compared with: a day file, a capture, the folder of a journal, a
     /// DBN file, or the name or path of a ring
     #[arg(value_name = "FIRST", required_unless_present = "line_a")]
-    first: Option<String>,
+    first: Option<Given>,
 
     /// The feed whose delay is estimated
     #[arg(value_name = "SECOND", required_unless_present_any = ["line_a", "matrix"])]
-    second: Option<String>,
+    second: Option<Given>,
 
     #[command(flatten)]
     span: SpanArguments,
@@ -228,12 +229,12 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
         let report = Report::open(arguments, MatchSequence::NAME, FeedClock::Receive)?;
         return lines::run(arguments, &interrupt, report);
     };
-    if first_name == "-" && second_name == "-" {
+    if first_name.is_standard() && second_name.is_standard() {
         bail!("standard input is one feed: give a file or a ring as the other");
     }
     let Some(first) = arguments.open(first_name, &interrupt)? else { return Ok(Status::Good) };
     let Some(second) = arguments.open(second_name, &interrupt)? else { return Ok(Status::Good) };
-    let inputs = [(first_name.as_str(), &first), (second_name.as_str(), &second)];
+    let inputs = [(&**first_name, &first), (&**second_name, &second)];
     let clock = feed::clock_of(arguments.clock, inputs)?;
     let wants = Wants {
         numbers: arguments.method.is_by_number(),
@@ -261,7 +262,7 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
 }
 
 impl DelayArguments {
-    fn open(&self, input: &str, interrupt: &ShutdownFlag) -> anyhow::Result<Option<OpenInput>> {
+    fn open(&self, input: &Given, interrupt: &ShutdownFlag) -> anyhow::Result<Option<OpenInput>> {
         let tap = TapArguments::of(input, self.span, &self.symbols.list(), self.run, self.date)
             .of_records(!self.method.is_by_number(), &self.groups);
         let start = if self.follow { Start::Newest } else { Start::Oldest };

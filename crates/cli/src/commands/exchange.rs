@@ -2,7 +2,7 @@
 
 mod outcome;
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &ExchangeArguments) -> anyhow::Result<Status> {
     let folder = std::env::temp_dir();
     let history = history_of(arguments.lines.session, arguments.input.path(), &folder)?;
     let date = match arguments.lines.needs_date() {
-        true => trade_date_of(&mut source, Path::new(arguments.input.name()))?,
+        true => trade_date_of(&mut source, arguments.input.name().path())?,
         false => None,
     };
     let midnight_ns = date.map(TradeDate::midnight_ns);

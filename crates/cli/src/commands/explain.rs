@@ -31,6 +31,7 @@ use crate::{
         source::{self, Next, Spans, site_name},
         threads,
     },
+    given::Given,
     interrupt,
     status::{BadData, Status, tell},
 };
@@ -58,7 +59,7 @@ pub(crate) struct ExplainArguments {
     /// Name or path of a ring, path of a thread's region, number of a process, or folder of a
     /// recording of `nanotape trace collect`
     #[arg(value_name = "NAME|PID|RECORDING")]
-    target: String,
+    target: Given,
 
     /// Messages that take longer are slow
     #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
@@ -158,7 +159,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Status> {
 /// with that of its file.
 fn is_wanted(info: &ThreadInfo, arguments: &ExplainArguments) -> bool {
     let wanted = arguments.thread.as_deref().unwrap_or(PLANT_THREAD);
-    info.name.rsplit(' ').next() == Some(wanted) || info.name == arguments.target
+    info.name.rsplit(' ').next() == Some(wanted) || *info.name == *arguments.target
 }
 
 /// The thread, and an explainer that has learned the usual times from the spans that are there.

@@ -2,7 +2,7 @@
 
 mod table;
 
-use std::{fmt::Write as _, io, ops::ControlFlow, path::Path};
+use std::{fmt::Write as _, io, ops::ControlFlow};
 
 use anyhow::bail;
 use clap::Args;
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
     let types = wanted_types(&arguments.types)?;
     let mut source = arguments.input.open()?;
-    let date = trade_date_of(&mut source, Path::new(arguments.input.name()))?;
+    let date = trade_date_of(&mut source, arguments.input.name().path())?;
     let midnight_ns = date.map(|date| date.midnight_ns());
     let bounds = Span::from(arguments.span).bounds(arguments.input.name(), midnight_ns)?;
     let output = arguments.output.open()?;

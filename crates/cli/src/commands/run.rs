@@ -86,7 +86,7 @@ pub(crate) struct RunArguments {
 
     /// Name or path of the ring to publish on
     #[arg(long, value_name = "NAME")]
-    ring: Option<String>,
+    ring: Option<PathBuf>,
 
     /// Trade date, if the name of the file does not contain it
     #[arg(long, value_name = "YYYY-MM-DD")]
@@ -377,7 +377,7 @@ impl RunArguments {
             );
         }
         live::require_line(&config.input)?;
-        if config.ring.name.is_empty() {
+        if config.ring.name.as_os_str().is_empty() {
             bail!("no ring given: use --ring NAME, as in --ring equities");
         }
         self.journal.require_folder(config.journal.as_ref())?;

@@ -12,6 +12,7 @@ use nanotape_console::screen::Screen;
 use nanotape_plant::health::{HealthError, PlantHealth, PlantMonitor};
 
 use crate::{
+    given::Given,
     interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
     regions::{of_region, of_ring, place},
@@ -47,7 +48,7 @@ Exit status: 0 success, also if the plant is stopped or dead; 1 the board or the
 pub(crate) struct StatArguments {
     /// Name or path of the plant's ring
     #[arg(value_name = "NAME")]
-    name: String,
+    name: Given,
 
     /// Time between two readings; 0: one reading without rates [default: 1; 0 for one report of
     /// metrics]

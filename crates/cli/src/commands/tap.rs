@@ -31,6 +31,7 @@ use nanotape_tape::ShutdownFlag;
 use nanotape_types::Symbol;
 
 use crate::{
+    given::Given,
     input::{GroupArguments, RunChoice},
     interrupt,
     output::{FileFormat, OutputArguments},
@@ -146,7 +147,7 @@ pub(crate) struct TapArguments {
     /// Name or path of a plant's ring, folder of its journal, day file, DBN file, or - for a day or
     /// DBN file on standard input
     #[arg(value_name = "INPUT")]
-    input: String,
+    input: Given,
 
     #[command(flatten)]
     symbols: SymbolArguments,
@@ -327,7 +328,7 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
 impl TapArguments {
     /// The options of a command that reads an INPUT as a tap does.
     pub(super) fn of(
-        input: &str,
+        input: &Given,
         span: SpanArguments,
         symbols: &[Symbol],
         run: Option<RunChoice>,
@@ -335,7 +336,7 @@ impl TapArguments {
     ) -> Self {
         let (from, until) = span.moments();
         Self {
-            input: input.to_owned(),
+            input: input.clone(),
             symbols: SymbolArguments::of(symbols),
             records: RecordKinds::ALL,
             from: from.map(TapStart::Moment),

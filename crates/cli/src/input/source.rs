@@ -13,6 +13,7 @@ use nanotape_types::Symbol;
 
 use super::{InputArguments, Opening};
 use crate::{
+    given::Given,
     journals::of_journal,
     span::Span,
     status::{BadData, note},
@@ -74,9 +75,9 @@ pub(crate) fn open<'a>(
     span: Span,
     symbols: &[Symbol],
 ) -> anyhow::Result<Opening<'a>> {
-    let name = arguments.input.as_str();
-    let path = Path::new(name);
-    if name != "-" && path.is_dir() {
+    let name = &arguments.input;
+    let path = name.path();
+    if !name.is_standard() && path.is_dir() {
         arguments.require_no_date_or_group("the folder of a journal")?;
         return open_journal(arguments, path, span, symbols);
     }
@@ -115,22 +116,19 @@ impl InputArguments {
 }
 
 /// Whether a second opening of an input would not give its bytes again: standard input and pipes.
-pub(crate) fn is_read_once(name: &str) -> bool {
-    name == "-" || !Path::new(name).is_file()
+pub(crate) fn is_read_once(name: &Given) -> bool {
+    name.is_standard() || !name.path().is_file()
 }
 
 /// The bytes of a file, or of standard input.
-pub(crate) fn open_bytes(name: &str) -> anyhow::Result<DaySource> {
-    Ok(match name {
-        "-" => DaySource::stdin()?,
-        path => DaySource::open(Path::new(path))?,
-    })
+pub(crate) fn open_bytes(name: &Given) -> anyhow::Result<DaySource> {
+    Ok(if name.is_standard() { DaySource::stdin()? } else { DaySource::open(name.path())? })
 }
 
 /// Opens a day file or a capture, for a command that needs one.
-pub(super) fn open_day(name: &str) -> anyhow::Result<DaySource> {
+pub(super) fn open_day(name: &Given) -> anyhow::Result<DaySource> {
     const NEEDED: &str = "this command needs the messages of a day file or a capture";
-    if name != "-" && Path::new(name).is_dir() {
+    if !name.is_standard() && name.path().is_dir() {
         bail!("{name}: is a folder; {NEEDED}");
     }
     let mut source = open_bytes(name)?;
@@ -191,7 +189,7 @@ pub(crate) fn of_runs(error: RunsError) -> anyhow::Error {
 
 /// Opens a DBN file at the chosen run.
 pub(crate) fn open_dbn(
-    name: &str,
+    name: &Given,
     source: DaySource,
     choice: Option<RunChoice>,
 ) -> anyhow::Result<DbnStream> {
@@ -200,7 +198,7 @@ pub(crate) fn open_dbn(
     let number = match choice {
         Some(RunChoice::Number(number)) => number,
         Some(RunChoice::Last) if is_read_once(name) => {
-            let name = if name == "-" { "standard input" } else { name };
+            let name = if name.is_standard() { "standard input" } else { name };
             bail!("{name}: is read only once: give --run a number")
         }
         None if is_read_once(name) => 1,

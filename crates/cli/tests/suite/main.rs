@@ -8,6 +8,7 @@ mod bench_plant;
 mod bench_replay;
 mod bench_ring;
 mod bench_trace;
+mod bytes_of_paths;
 mod capture_contents;
 mod capture_groups;
 mod captures;

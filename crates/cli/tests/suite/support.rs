@@ -10,6 +10,7 @@ pub(crate) mod terminal;
 pub(crate) mod users;
 
 use std::{
+    ffi::OsStr,
     fs,
     io::Write as _,
     path::Path,
@@ -28,18 +29,17 @@ pub(crate) struct Ran {
 }
 
 /// Runs `nanotape` with these arguments.
-pub(crate) fn nanotape<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Ran {
+pub(crate) fn nanotape<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Ran {
     nanotape_fed(arguments, b"")
 }
 
 /// Runs `nanotape` with these arguments and this standard input.
-pub(crate) fn nanotape_fed<I: AsRef<str>>(
+pub(crate) fn nanotape_fed<I: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = I>,
     input: &[u8],
 ) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanotape"));
-    command.args(arguments.into_iter().map(|a| a.as_ref().to_owned()));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();

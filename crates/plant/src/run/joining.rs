@@ -59,7 +59,7 @@ impl PlantRun {
         let Some(followers) = &mut self.followers else { return Ok(()) };
         let mut names = followers.look_for_joined();
         if names.len() < wanted {
-            let ring = &config.ring.name;
+            let ring = config.ring.name.display();
             report(Reported::Note(&format!(
                 "waiting for {wanted} named follower{}, as in nanotape tap {ring} --name NAME; joined: {}",
                 if wanted == 1 { "" } else { "s" },
@@ -74,7 +74,7 @@ impl PlantRun {
                 self.publisher.begin(self.start);
                 self.say_the_end(StopReason::Asked, None);
                 self.loss_error()?;
-                let (joined, ring) = (names.len(), config.ring.name.clone());
+                let (joined, ring) = (names.len(), config.ring.name.display().to_string());
                 return Err(match is_late {
                     true => WaitForError::NotJoined { ring, joined, wanted, limit }.into(),
                     false => WaitForError::Stopped { joined, wanted }.into(),
@@ -82,7 +82,11 @@ impl PlantRun {
             }
             if next_line.is_over() {
                 next_line = Deadline::after(between);
-                report(Reported::Problem(&missing(&config.ring.name, &names, wanted)));
+                report(Reported::Problem(&missing(
+                    &config.ring.name.display().to_string(),
+                    &names,
+                    wanted,
+                )));
             }
             self.publisher.show_joining(names.len() as u64);
             thread::sleep(JOIN_POLL);

@@ -65,7 +65,7 @@ impl Subscription {
     pub fn open(self) -> Result<Subscriber, SubscribeError> {
         let path = nanotape_shm::named(&self.ring)?;
         let is_ring = path.is_file();
-        if !is_ring && Path::new(&self.ring).is_dir() {
+        if !is_ring && self.ring.is_dir() {
             return self.open_journal();
         }
         self.check_name(&path)?;
@@ -166,7 +166,7 @@ impl Subscription {
 
     /// Opens a journal alone.
     fn open_journal(self) -> Result<Subscriber, SubscribeError> {
-        let path = PathBuf::from(&self.ring);
+        let path = self.ring.clone();
         if self.name.is_some() {
             return Err(FollowerError::NotARing { path }.into());
         }

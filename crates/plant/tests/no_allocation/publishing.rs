@@ -78,7 +78,7 @@ impl Publishes for PlantRun {
 pub(crate) fn in_file(folder: &Path, ring: &str) -> PlantRun {
     let mut config = PlantConfig::default();
     config.input.file = folder.join(DAY);
-    config.ring.name = folder.join(ring).display().to_string();
+    config.ring.name = folder.join(ring);
     config.ring.capacity_bytes = Some(RING_BYTES);
     config.machine.orders = Some(ORDERS);
     config.publish.records = RecordKinds::ALL;

@@ -79,7 +79,7 @@ impl Ran {
         fs::write(&day, bytes).unwrap();
         let mut config = PlantConfig::default();
         config.input.file = day;
-        config.ring.name = folder.join("ring").display().to_string();
+        config.ring.name = folder.join("ring");
         PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
         Self(folder)
     }
@@ -166,7 +166,7 @@ fn a_real_region_of_a_follower_is_as_the_document_says() {
     // Another writer of the ring: a follower joins a living one.
     let mut config = PlantConfig::default();
     config.input.file = ran.0.join("20191230.itch50");
-    config.ring.name = ring.display().to_string();
+    config.ring.name.clone_from(&ring);
     let mut plant = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
     let first = plant.first_sequence();
     let subscription = Subscription::to(&config.ring.name).named("audit");

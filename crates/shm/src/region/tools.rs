@@ -3,7 +3,8 @@
 //! They map nothing: a file that is damaged, truncated or of another version is harmless.
 
 use std::{
-    os::unix::fs::MetadataExt as _,
+    ffi::{OsStr, OsString},
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -67,13 +68,17 @@ pub struct Removed {
 
 /// The path of a region: a name without a slash is a file `nanotape-NAME` in /dev/shm, which is
 /// memory; anything with a slash is a path.
-pub fn named(name: &str) -> Result<PathBuf, RegionError> {
-    if name.contains('/') {
+pub fn named(name: &(impl AsRef<OsStr> + ?Sized)) -> Result<PathBuf, RegionError> {
+    let name = name.as_ref();
+    let bytes = name.as_bytes();
+    if bytes.contains(&b'/') {
         return Ok(name.into());
     }
-    let is_good = (1..=200).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic());
+    let is_good = (1..=200).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
     if is_good {
-        return Ok(Path::new(FOLDER).join(format!("nanotape-{name}")));
+        let mut file = OsString::from("nanotape-");
+        file.push(name);
+        return Ok(Path::new(FOLDER).join(file));
     }
     Err(RegionError::new(Path::new(name), Refusal::Name))
 }

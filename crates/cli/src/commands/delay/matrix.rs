@@ -50,8 +50,8 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
             None => return Ok(Status::Good),
         },
     };
-    let one = (first_name.as_str(), &first);
-    let other = second.as_ref().map_or(one, |(name, open)| (name.as_str(), open));
+    let one = (&**first_name, &first);
+    let other = second.as_ref().map_or(one, |(name, open)| (&***name, open));
     let clock = clock_of(arguments.clock, [one, other])?;
     let wants = Wants { numbers: false, pools: false, follows: false };
     let mut stocks = Stocks::new(false);
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
                 "kind": "delay",
                 "name": format!("leads of {second_name} and {first_name}"),
                 "clock": clock_name(clock),
-                "first": first_name,
+                "first": **first_name,
                 "second": second_name,
                 "method": "lead-lag",
                 "settings": arguments.method.settings_of(Method::LeadLag),

@@ -10,6 +10,7 @@ use nanotape_plant::{
 use nanotape_tape::{Gap, ShutdownFlag, WriterState};
 
 use crate::{
+    given::Given,
     interrupt,
     journals::{AppenderArguments, make_parents, of_journal, tell_recovery},
     output::{Format, Output, OutputArguments},
@@ -50,7 +51,7 @@ cannot be opened, or the journal was recorded from another ring.")]
 pub(super) struct RecordCommand {
     /// Name or path of the ring
     #[arg(value_name = "RING")]
-    ring: String,
+    ring: Given,
 
     #[command(flatten)]
     appender: AppenderArguments,

@@ -8,6 +8,7 @@ use nanotape_tape::{Follow, Item, Step, Tape as _, WriterState};
 
 use crate::{
     commands::messages::{Printer, Shown},
+    given::Given,
     interrupt,
     output::OutputArguments,
     regions::{of_region, of_ring, place, tell_state},
@@ -33,7 +34,7 @@ cannot be opened.")]
 pub(super) struct DumpCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
-    name: String,
+    name: Given,
 
     /// Where to start: oldest (or beginning), newest (or end), or a sequence number
     #[arg(long, value_name = "START", default_value = "oldest")]

@@ -14,6 +14,7 @@ use nanotape_shm::{Origin, RegionOptions};
 
 use crate::{
     framing::Framing,
+    given::Given,
     interrupt,
     lines::{Line, Lines},
     output::{Format, OutputArguments},
@@ -41,7 +42,7 @@ file cannot be read.")]
 pub(super) struct PublishCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
-    name: String,
+    name: Given,
 
     /// Lines to publish; - is standard input
     #[arg(value_name = "FILE", default_value = "-")]

@@ -11,6 +11,7 @@ use nanotape_shm::Refusal;
 use nanotape_trace::spans::spans_path;
 
 use crate::{
+    given::Given,
     output::{Format, OutputArguments},
     record::Record,
     regions::{ended, hint_for, kind_name, of_region, place, state_name},
@@ -32,7 +33,7 @@ user; 2 it is not removed.")]
 pub(super) struct RemoveCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
-    name: String,
+    name: Given,
 
     #[command(flatten)]
     output: OutputArguments,

@@ -8,6 +8,7 @@ use nanotape_ring::{Capacity, RingMonitor, Stat};
 use nanotape_shm::{OwnerState, RegionInfo};
 
 use crate::{
+    given::Given,
     interrupt,
     output::{Format, OutputArguments},
     record::Record,
@@ -31,7 +32,7 @@ Exit status: 0 success; 1 the ring is damaged; 2 it cannot be opened.")]
 pub(super) struct StatCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
-    name: String,
+    name: Given,
 
     /// Time between two readings; 0: one reading without a rate
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]

@@ -6,6 +6,7 @@ use clap::Args;
 use nanotape_ring::{RingMonitor, writer_state};
 
 use crate::{
+    given::Given,
     output::{Format, OutputArguments},
     record::Record,
     regions::{kind_name, of_region, of_ring, place, state_name, state_sentence},
@@ -27,7 +28,7 @@ Exit status: 0 no damage; 1 the ring is damaged; 2 it cannot be opened.")]
 pub(super) struct VerifyCommand {
     /// Name or path of the ring
     #[arg(value_name = "NAME")]
-    name: String,
+    name: Given,
 
     #[command(flatten)]
     output: OutputArguments,

@@ -1,6 +1,6 @@
 //! The process that records a plant: this program again, as `nanotape journal record`.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::Path};
 
 use nanotape_plant::{
     Companion, RecorderProcess, RunError,
@@ -10,7 +10,7 @@ use nanotape_plant::{
 use crate::verbosity::is_quiet;
 
 /// The process that records the ring of this name.
-pub(super) fn process(journal: &JournalConfig, ring: &str) -> Result<RecorderProcess, RunError> {
+pub(super) fn process(journal: &JournalConfig, ring: &Path) -> Result<RecorderProcess, RunError> {
     let ring = nanotape_shm::named(ring)?;
     let mut arguments = words(["journal", "record", "--for-plant"]);
     if is_quiet() {

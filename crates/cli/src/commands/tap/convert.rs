@@ -8,6 +8,7 @@ use nanotape_tape::ShutdownFlag;
 
 use super::{TapArguments, TapFormat, TsRecv, source::TapInput};
 use crate::{
+    given::Given,
     input::{GroupArguments, RunChoice},
     output::OutputArguments,
     span::SpanArguments,
@@ -43,7 +44,7 @@ pub(crate) struct ConvertArguments {
     /// Day file or capture (pcap, pcapng), plain, gzip or zstd; folder of a journal that recorded a
     /// plant; DBN file; or - for one of these files on standard input
     #[arg(value_name = "INPUT")]
-    input: String,
+    input: Given,
 
     #[command(flatten)]
     symbols: SymbolArguments,

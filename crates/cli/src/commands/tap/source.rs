@@ -76,13 +76,13 @@ pub(super) struct RunBounds {
 impl TapInput {
     /// Opens the INPUT if it is a file.
     pub(super) fn open(command: &TapArguments) -> anyhow::Result<Self> {
-        let name = command.input.as_str();
-        if name != "-" {
+        let name = &command.input;
+        if !name.is_standard() {
             let ring = place(name)?;
             if ring.is_file() && (!name.contains('/') || is_region(&ring)) {
                 return Ok(Self::Ring(ring));
             }
-            let path = Path::new(name);
+            let path = name.path();
             if path.is_dir() {
                 return Ok(Self::Journal(path.to_owned()));
             }
@@ -99,7 +99,7 @@ impl TapInput {
         command.groups.choose(&mut source)?;
         let date = match command.date {
             Some(date) => Some(date),
-            None => trade_date_of(&mut source, Path::new(name))?,
+            None => trade_date_of(&mut source, name.path())?,
         };
         let date = date.with_context(|| {
             format!(

@@ -14,6 +14,7 @@ use nanotape_trace::recording::{
 
 use super::threads;
 use crate::{
+    given::Given,
     interrupt,
     journals::{make_parents, of_journal, tell_recovery},
     output::{Format, OutputArguments},
@@ -42,7 +43,7 @@ Exit status: 0 success; 1 spans of a thread are damaged; 2 it cannot read them, 
 pub(super) struct CollectCommand {
     /// Name or path of a ring, path of a thread's region, or number of a process
     #[arg(value_name = "NAME|PID")]
-    target: String,
+    target: Given,
 
     /// Folder of the journal; created if missing
     #[arg(short, long, value_name = "JOURNAL")]
@@ -86,7 +87,7 @@ pub(super) fn run(command: &CollectCommand) -> anyhow::Result<Status> {
 }
 
 /// Adds the threads of a target that are not collected yet.
-fn add_threads(target: &str, collector: &mut Collector) -> anyhow::Result<()> {
+fn add_threads(target: &Given, collector: &mut Collector) -> anyhow::Result<()> {
     for thread in threads::of_target(target)? {
         let reader = thread.open(Start::Oldest)?;
         if !collector.has(&reader) {

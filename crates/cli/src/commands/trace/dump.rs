@@ -9,6 +9,7 @@ use nanotape_trace::recording::Entry;
 
 use super::source::{Next, Spans};
 use crate::{
+    given::Given,
     interrupt,
     output::{Format, OutputArguments},
     rows::{Column, Rows},
@@ -33,7 +34,7 @@ pub(super) struct DumpCommand {
     /// Name or path of a ring, path of a thread's region, number of a process, or folder of a
     /// recording
     #[arg(value_name = "NAME|PID|RECORDING")]
-    target: String,
+    target: Given,
 
     /// Stop after N spans
     #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(..))]

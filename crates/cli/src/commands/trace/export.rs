@@ -15,6 +15,7 @@ use super::{
     source::{Next, Spans, site_name},
 };
 use crate::{
+    given::Given,
     interrupt,
     output::OutputArguments,
     status::{BadData, Status, note},
@@ -37,7 +38,7 @@ pub(super) struct ExportCommand {
     /// Folder of a recording, name or path of a ring, path of a thread's region, or number of a
     /// process
     #[arg(value_name = "RECORDING|NAME|PID")]
-    target: String,
+    target: Given,
 
     /// Spans of each thread: the last N
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = crate::values::count::<usize>(1..))]

@@ -6,6 +6,7 @@ use nanotape_trace::spans::{Rate, SpanReader};
 
 use super::threads::{self, Thread};
 use crate::{
+    given::Given,
     output::{Format, OutputArguments},
     regions::state_name,
     rows::{Column, Rows},
@@ -25,7 +26,7 @@ its sites.")]
 pub(super) struct ListCommand {
     /// Name or path of a ring, path of a thread's region, or number of a process
     #[arg(value_name = "NAME|PID")]
-    target: Option<String>,
+    target: Option<Given>,
 
     #[command(flatten)]
     output: OutputArguments,

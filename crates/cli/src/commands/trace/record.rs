@@ -22,6 +22,7 @@ use nanotape_trace::{
 
 use super::threads::{self, of_trace};
 use crate::{
+    given::Given,
     interrupt,
     output::{FileFormat, OutputArguments},
     status::{Status, note, tell},
@@ -55,7 +56,7 @@ Exit status: 0 success; 1 the recorder turned itself off; 2 it cannot record, or
 pub(super) struct RecordCommand {
     /// Name or path of a ring, path of a thread's region, or number of a process
     #[arg(value_name = "NAME|PID")]
-    target: String,
+    target: Given,
 
     /// Copy when a message takes longer
     #[arg(long, value_name = "TIME", value_parser = duration)]

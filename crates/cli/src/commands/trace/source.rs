@@ -18,6 +18,7 @@ use nanotape_trace::{
 
 use super::threads;
 use crate::{
+    given::Given,
     journals::of_journal,
     regions::{of_read, place},
 };
@@ -63,7 +64,7 @@ pub(crate) enum Next {
 impl Spans {
     /// Opens a target. Without `follow`, spans that live threads write from now on are left out: a
     /// thread can be faster than its reader.
-    pub(crate) fn open(target: &str, follow: bool) -> anyhow::Result<Self> {
+    pub(crate) fn open(target: &Given, follow: bool) -> anyhow::Result<Self> {
         if is_recording(target) {
             return Ok(Self(Source::Recording(Box::new(Recording::open(Path::new(target))?))));
         }
@@ -201,7 +202,7 @@ impl Recording {
 }
 
 /// Whether a target is a folder, which must be that of a journal.
-pub(crate) fn is_recording(target: &str) -> bool {
+pub(crate) fn is_recording(target: &Given) -> bool {
     !place(target).is_ok_and(|ring| ring.is_file()) && Path::new(target).is_dir()
 }
 

@@ -14,6 +14,7 @@ use nanotape_trace::{
 
 use super::source::{Next, Spans, site_name};
 use crate::{
+    given::Given,
     interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
     rows::{Column, Rows},
@@ -42,7 +43,7 @@ pub(super) struct StatCommand {
     /// Name or path of a ring, path of a thread's region, number of a process, or folder of a
     /// recording
     #[arg(value_name = "NAME|PID|RECORDING")]
-    target: String,
+    target: Given,
 
     /// Print the spans of each interval until Ctrl-C, or until the threads have ended
     #[arg(long)]

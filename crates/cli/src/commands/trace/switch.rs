@@ -10,6 +10,7 @@ use super::{
     list,
     threads::{self, Thread},
 };
+use crate::given::Given;
 use crate::{output::OutputArguments, regions::of_region, status::Status};
 
 #[derive(Args, Debug)]
@@ -58,7 +59,7 @@ pub(super) struct OffCommand {
 struct TargetArguments {
     /// Name or path of a ring, path of a thread's region, or number of a process
     #[arg(value_name = "NAME|PID")]
-    target: String,
+    target: Given,
 
     /// Only these sites; * stands for any characters
     #[arg(long, value_name = "PATTERN,...", value_delimiter = ',', default_value = "*")]

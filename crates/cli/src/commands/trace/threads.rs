@@ -8,6 +8,7 @@ use nanotape_ring::Start;
 use nanotape_trace::spans::{KIND, SpanReader, TraceError};
 
 use crate::{
+    given::Given,
     regions::{FOLDER, in_folder, of_region, of_ring, place},
     status::BadData,
 };
@@ -27,14 +28,14 @@ impl Thread {
 
 /// The threads of a target: the name or path of a ring, the path of a thread's region, or the
 /// number of a process. There is at least one.
-pub(crate) fn of_target(target: &str) -> anyhow::Result<Vec<Thread>> {
+pub(crate) fn of_target(target: &Given) -> anyhow::Result<Vec<Thread>> {
     let path = place(target)?;
     let of_ring = of_ring_at(&path, target);
     if !of_ring.is_empty() {
         return Ok(of_ring);
     }
     if is_traced(&path) {
-        return Ok(vec![Thread { name: target.to_owned(), path }]);
+        return Ok(vec![Thread { name: target.to_string(), path }]);
     }
     if let Ok(pid) = target.parse::<u32>() {
         let is_of = |thread: &Thread| {

@@ -92,7 +92,7 @@ fn child() {
 fn config(day: &str, ring: &str, capacity_bytes: usize) -> PlantConfig {
     let mut config = PlantConfig::default();
     config.input.file = Path::new(day).to_owned();
-    config.ring.name = ring.to_owned();
+    config.ring.name = ring.into();
     config.ring.capacity_bytes = Some(capacity_bytes);
     config
 }

@@ -50,7 +50,7 @@ pub(crate) fn publish(file: &Path, ring: &Path) -> Published {
     let mut config = PlantConfig::default();
     config.input.file = file.to_owned();
     config.input.date = Some("2019-12-30".parse().unwrap());
-    config.ring.name = ring.display().to_string();
+    config.ring.name = ring.into();
     config.ring.capacity_bytes = Some(1 << 20);
     config.ring.replace = true;
     config.publish.records = RecordKinds::NONE;

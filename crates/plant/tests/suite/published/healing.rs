@@ -36,12 +36,12 @@ impl Past {
     fn new() -> Self {
         let folder = Folder::new();
         let mut config = folder.config(&folder.day(20_000, 30));
-        config.ring.name = folder.path("all").display().to_string();
+        config.ring.name = folder.path("all");
         PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
         let mut records = Vec::new();
         let mut all = RingSource::open(&folder.path("all"), Start::Oldest).unwrap();
         while all.poll(|item| keep(&mut records, item)).unwrap() == Progress::Read {}
-        config.ring.name = folder.ring();
+        config.ring.name = folder.ring().into();
         config.ring.capacity_bytes = Some(64 << 10);
         PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
         let past = Self { folder, records };

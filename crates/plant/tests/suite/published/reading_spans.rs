@@ -64,7 +64,7 @@ fn record(ring: &Path, folder: &Folder, wait: Duration) -> u64 {
 }
 
 /// Reads all records, and visits each for a moment.
-fn tap(ring: &str) -> u64 {
+fn tap(ring: &Path) -> u64 {
     let subscription = Subscription::to(ring).from(Start::Oldest).traced();
     let mut subscriber = subscription.open().unwrap();
     let mut count = 0;
@@ -78,7 +78,7 @@ fn tap(ring: &str) -> u64 {
 
 /// Runs a plant with a recorder and a tap, all of which are traced at this rate.
 fn run(folder: &Folder, config: &PlantConfig, rate: Rate) -> Ended {
-    let ring = Path::new(&config.ring.name);
+    let ring = config.ring.name.as_path();
     thread::scope(|scope| {
         let mut plant = PlantRun::open(config, ShutdownFlag::new()).unwrap();
         let recorder = scope.spawn(|| record(ring, folder, Duration::from_secs(5)));
@@ -109,7 +109,7 @@ fn spans_of_readers_have_the_numbers_of_the_messages_whose_records_they_read() {
     let mut config = folder.config(&folder.day(MESSAGES, 50));
     config.trace.spans = 1 << 17;
     let traced = run(&folder, &config, Rate::ALL);
-    let ring = Path::new(&config.ring.name);
+    let ring = config.ring.name.as_path();
     let published = published(ring);
     assert!(published.len() as u64 > MESSAGES - 50);
 
@@ -160,7 +160,7 @@ fn spans_of_readers_have_the_numbers_of_the_messages_whose_records_they_read() {
     }
 
     // The records are those of a plant without spans and without readers.
-    (config.ring.name, config.trace.spans) = (folder.path("other").display().to_string(), 0);
+    (config.ring.name, config.trace.spans) = (folder.path("other"), 0);
     assert_eq!(support::run(&config).stop.digest, traced.stop.digest);
 }
 
@@ -170,7 +170,7 @@ fn all_threads_choose_the_same_messages() {
     let mut config = folder.config(&folder.day(MESSAGES, 50));
     config.publish.records = [RecordKind::Mbo, RecordKind::Bbo].into_iter().collect();
     run(&folder, &config, Rate::one_in(16).unwrap());
-    let ring = Path::new(&config.ring.name);
+    let ring = config.ring.name.as_path();
     let plant: Vec<u64> = spans(ring, PLANT_THREAD)
         .iter()
         .filter(|span| span.site.index() == BOOK)
@@ -190,13 +190,13 @@ fn all_threads_choose_the_same_messages() {
 fn a_reader_without_spans_leaves_no_file() {
     let folder = Folder::new();
     let mut config = folder.config(&folder.day(2_000, 5));
-    let ring = Path::new(&config.ring.name).to_owned();
+    let ring = config.ring.name.clone();
     run(&folder, &config, Rate::Off);
     assert_eq!(trace_names(&ring), [PLANT_THREAD]);
     assert_eq!(folder.names("ring.trace."), ["ring.trace.plant", "ring.trace.plant.spans"]);
 
     // Nor one of a plant that is not traced.
-    (config.ring.name, config.trace.spans) = (folder.path("other").display().to_string(), 0);
+    (config.ring.name, config.trace.spans) = (folder.path("other"), 0);
     let mut plant = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
     let subscription = Subscription::to(&config.ring.name).traced();
     let mut subscriber = subscription.open().unwrap();

@@ -67,8 +67,8 @@ fn run(config: &PlantConfig, rates: &[Rate]) -> Ended {
 }
 
 /// All spans of the plant of this ring, which are still there.
-fn spans(ring: &str) -> Vec<Span> {
-    let path = trace_path(Path::new(ring), PLANT_THREAD);
+fn spans(ring: impl AsRef<Path>) -> Vec<Span> {
+    let path = trace_path(ring.as_ref(), PLANT_THREAD);
     let mut reader = SpanReader::open(&path, Start::Oldest).unwrap();
     assert_eq!(reader.owner().state, OwnerState::Closed);
     let names: Vec<String> =
@@ -125,7 +125,7 @@ fn every_message_has_its_stages_without_a_moment_between_them() {
 
     // Records are the same with spans and without.
     let mut config = config;
-    (config.ring.name, config.trace.spans) = (folder.path("other").display().to_string(), 0);
+    (config.ring.name, config.trace.spans) = (folder.path("other"), 0);
     let mut plain = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
     assert!(plain.trace_switches().is_none());
     assert_eq!(plain.run(|_| ()).unwrap().stop.digest, traced.stop.digest);
@@ -315,7 +315,7 @@ fn every_message_of_a_live_session_has_its_stages_from_its_receive_time_to_the_r
 
     // The same packets without spans have the same records.
     let mut again = support::Folder::config(&folder, &folder.path("kept"));
-    (again.ring.name, again.trace.spans) = (folder.path("again").display().to_string(), 0);
+    (again.ring.name, again.trace.spans) = (folder.path("again"), 0);
     assert_eq!(support::run(&again).stop.digest, traced.stop.digest);
 }
 
@@ -340,7 +340,7 @@ fn a_kept_session_that_is_run_again_has_no_packets_to_wait_for() {
     let config = live(&folder);
     run_live(&folder, &config, [Rate::Off; 8]);
     let mut again = support::Folder::config(&folder, &folder.path("kept"));
-    (again.ring.name, again.trace.spans) = (folder.path("again").display().to_string(), 1 << 17);
+    (again.ring.name, again.trace.spans) = (folder.path("again"), 1 << 17);
     run(&again, &[Rate::ALL; 8]);
     for message in by_message(spans(&again.ring.name)).values() {
         check_stages(message, &[DECODE, BOOK, RECORDS, RING]);

@@ -35,7 +35,7 @@ impl Folder {
     pub(crate) fn config(&self, day: &Path) -> PlantConfig {
         let mut config = PlantConfig::default();
         config.input.file = day.to_owned();
-        config.ring.name = self.ring();
+        config.ring.name = self.ring().into();
         config.ring.capacity_bytes = Some(64 << 20);
         config
     }

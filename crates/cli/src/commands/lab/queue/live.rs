@@ -78,7 +78,7 @@ impl QueueCommand {
         if !matches!(format, RecordFormat::Text | RecordFormat::Json) {
             bail!("--live has no end, so it has no page and no CSV: use text or JSON");
         }
-        if self.input.name() != "-" {
+        if !self.input.name().is_standard() {
             bail!("--live reads a ring: give no INPUT");
         }
         let name = self.live.live.as_deref().unwrap_or_default();

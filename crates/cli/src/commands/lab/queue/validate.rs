@@ -125,7 +125,7 @@ impl QueueCommand {
             return Ok(());
         }
         let name = self.input.name();
-        if name == "-" {
+        if name.is_standard() {
             bail!("standard input is read only once: give --validate a file");
         }
         if format == RecordFormat::Csv {
