@@ -7,5 +7,6 @@ use std::io::{self, Write as _};
 pub fn skipped(why: impl std::fmt::Display) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    let _ = writeln!(io::stderr(), "SKIPPED {test}: {why}");
+    // One write: the lines of other threads come before or after it.
+    let _ = io::stderr().write_all(format!("SKIPPED {test}: {why}\n").as_bytes());
 }

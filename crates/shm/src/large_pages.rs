@@ -129,31 +129,23 @@ pub fn is_in_memory(file: &File) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        os::unix::fs::FileExt as _,
-        path::Path,
-        sync::atomic::{AtomicU32, Ordering},
-    };
+    use std::os::unix::fs::FileExt as _;
+
+    use nanotape_harness::{Scratch, skipped};
 
     use super::*;
     use crate::file_words::{WritableWords, reserve_in_large_pages};
 
     const BYTES: u64 = 3 * LARGE_PAGE_BYTES as u64 + 8192;
 
-    fn new_file(folder: &str) -> File {
-        // The tests of a process run at the same time.
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("nanotape-large-{}-{number}", std::process::id());
-        let path = Path::new(folder).join(name);
-        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        std::fs::remove_file(path).unwrap();
-        file
+    fn new_file(place: &Scratch) -> File {
+        File::options().read(true).write(true).create_new(true).open(place.path()).unwrap()
     }
 
     #[test]
     fn a_file_in_memory_is_all_zeros_and_has_all_its_room() {
-        let file = new_file("/dev/shm");
+        let place = Scratch::new("large");
+        let file = new_file(&place);
         reserve_in_large_pages(&file, BYTES, &LargePages::default()).unwrap();
         let metadata = file.metadata().unwrap();
         assert_eq!(metadata.len(), BYTES);
@@ -175,12 +167,14 @@ mod tests {
     #[test]
     fn small_files_and_those_on_a_disk_are_left_alone() {
         let large = LargePages::default();
-        let file = new_file("/dev/shm");
+        let place = Scratch::new("large");
+        let file = new_file(&place);
         assert_eq!(large.fill(&file, LARGE_PAGE_BYTES as u64 - 1), 0);
         assert_eq!(file.metadata().unwrap().len(), 0);
-        let file = new_file(env!("CARGO_MANIFEST_DIR"));
+        let place = Scratch::on_disk("large");
+        let file = new_file(&place);
         if is_in_memory(&file) {
-            eprintln!("skipped: this source is on tmpfs");
+            skipped("the folder of the build is on tmpfs");
             return;
         }
         assert_eq!(large.fill(&file, BYTES), 0);

@@ -33,8 +33,14 @@ impl Browser {
             skipped(format_args!("no browser (tried {})", NAMES.join(", ")));
             return None;
         };
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-        fs::create_dir_all(&folder).expect("a folder for the pages");
+        // Another user cannot write beside the build.
+        let places = [Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned(), env::temp_dir()];
+        let is_writable = |folder: &PathBuf| {
+            let is_there = fs::create_dir_all(folder);
+            is_there.and_then(|()| fs::write(folder.join("writable"), "")).is_ok()
+        };
+        let mut folders = places.into_iter().map(|place| place.join(test));
+        let folder = folders.find(is_writable).expect("a folder for the pages");
         Some(Self { program, folder })
     }
 

@@ -18,7 +18,11 @@ pub(crate) fn read_what_was_cut(path: &Path, guarded: bool, say: fn(String)) {
     let (owned, _) = OwnedRegion::create(path, long, &options, fill).unwrap();
     owned.words()[99_999].store(5);
     // As many as a program may have, or a journal's appender whose pretoucher is not scheduled.
-    let _others: Vec<_> = (0..500).map(|_| SharedRegion::open(path, KIND).unwrap()).collect();
+    let others = (0..500).map_while(|_| SharedRegion::open(path, KIND).ok());
+    let mut others: Vec<_> = others.collect();
+    // Where few files can be open, some are left for what follows.
+    others.truncate(others.len() - 10);
+    assert!(others.len() > 100);
     let reader = SharedRegion::open(path, KIND).unwrap();
     assert!(!reader.is_lost() && reader.check().is_ok());
     OpenOptions::new().write(true).open(path).unwrap().set_len(8192).unwrap();
