@@ -3,6 +3,7 @@
 
 use std::{
     borrow::Cow,
+    fmt,
     io::{self, Write},
 };
 
@@ -29,6 +30,17 @@ pub fn exact(value: Value) -> Value {
             Value::Object(members.into_iter().map(|(name, value)| (name, exact(value))).collect())
         }
         other => other,
+    }
+}
+
+/// A whole number as a member of JSON: a string above [`MOST_EXACT`].
+#[derive(Clone, Copy, Debug)]
+pub struct Whole(pub u64);
+
+impl fmt::Display for Whole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quote = if self.0 > MOST_EXACT { "\"" } else { "" };
+        write!(f, "{quote}{}{quote}", self.0)
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::{
     output::{FileFormat, Format, Output, OutputArguments},
+    record::exact,
     rows::{Column, Rows},
 };
 
@@ -91,7 +92,9 @@ impl Records {
     pub fn result(&mut self, text: &str, record: Value) -> anyhow::Result<()> {
         match self.format {
             RecordFormat::Text => self.output.write_all(text.as_bytes())?,
-            RecordFormat::Json if !self.is_list => writeln!(self.output, "{record}")?,
+            RecordFormat::Json if !self.is_list => {
+                writeln!(self.output, "{}", exact(record.clone()))?
+            }
             RecordFormat::Json | RecordFormat::Csv | RecordFormat::Html => {}
         }
         self.output.flush()?;
@@ -104,7 +107,7 @@ impl Records {
     pub fn passing(&mut self, text: &str, record: &Value) -> anyhow::Result<()> {
         match self.format {
             RecordFormat::Text => self.output.write_all(text.as_bytes())?,
-            RecordFormat::Json => writeln!(self.output, "{record}")?,
+            RecordFormat::Json => writeln!(self.output, "{}", exact(record.clone()))?,
             RecordFormat::Csv | RecordFormat::Html => {}
         }
         self.output.flush()?;
@@ -140,7 +143,7 @@ impl Records {
                 return Ok(self.records);
             }
             RecordFormat::Json if self.is_list => {
-                writeln!(self.output, "{:#}", Value::from(self.records.clone()))?;
+                writeln!(self.output, "{:#}", exact(self.records.clone().into()))?;
             }
             RecordFormat::Text | RecordFormat::Json => {}
         }

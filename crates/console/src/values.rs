@@ -47,6 +47,14 @@ pub fn count<N: TryFrom<u64>>(
     }
 }
 
+/// Parses a duration that is not zero.
+pub fn some_duration(text: &str) -> Result<Duration, String> {
+    match duration(text) {
+        Ok(Duration::ZERO) => Err("expected more than 0".to_owned()),
+        parsed => parsed.map_err(|error| error.to_string()),
+    }
+}
+
 /// Parses a duration, or a number of seconds, up to one day.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let time = units::duration_or_seconds(text).ok();

@@ -122,7 +122,7 @@ impl BurstMedian {
             }
         }
         if self.count(observed.len()) < ENOUGH {
-            return Ok(self.of_bursts(observed));
+            return Ok(self.of_bursts(observed, median));
         }
         // The ends of the values that no test of the signs refuses, just above and just below them.
         let is_too_low = |&value: &i64| self.excess(observed, |one| one > value) > Z;
@@ -133,8 +133,9 @@ impl BurstMedian {
         Ok(Median { median, low: low.min(median), high: high.max(median) })
     }
 
-    /// The median of the bursts' own medians, for few bursts of which one has most observations.
-    fn of_bursts(&mut self, observed: &[Observed]) -> Median {
+    /// The median with the interval of the bursts' own medians, for few bursts of which one has
+    /// most observations.
+    fn of_bursts(&mut self, observed: &[Observed], median: f64) -> Median {
         let mut medians = std::mem::take(&mut self.sorted);
         medians.clear();
         for (burst, _) in bursts(&self.begins, observed) {
@@ -149,9 +150,9 @@ impl BurstMedian {
         let low = ((count as f64 - Z * (count as f64).sqrt()) / 2.0).ceil().max(1.0) as usize - 1;
         let (low, high) = (medians[low], medians[count - 1 - low]);
         let beyond = beyond * high.abs_diff(low) as f64;
-        let median = middle(&medians);
         self.sorted = medians;
-        Median { median, low: low as f64 - beyond, high: high as f64 + beyond }
+        let (low, high) = (low as f64 - beyond, high as f64 + beyond);
+        Median { median, low: low.min(median), high: high.max(median) }
     }
 
     /// The observations above, less those below, in deviations of what turned signs of whole bursts

@@ -197,12 +197,29 @@ impl Candidates {
 
     /// How many candidates have differences from `low` to `high`.
     pub(crate) fn between(&self, low: i64, high: i64) -> usize {
-        let place = |bound: i64| {
-            let bound = bound.clamp(-self.max_lag_ns, self.max_lag_ns + 1);
-            let key = ((bound + self.max_lag_ns) as u64) << NUMBER_BITS;
-            self.candidates.partition_point(|&candidate| candidate < key)
-        };
-        place(high.saturating_add(1)).saturating_sub(place(low))
+        self.place(high.saturating_add(1)).saturating_sub(self.place(low))
+    }
+
+    /// How many changes have a single candidate: those whose difference is in the span, and all.
+    pub(crate) fn sole(&self, (low, high): (i64, i64)) -> (usize, usize) {
+        let sole = (0..self.candidates.len()).filter(|&at| self.counts[self.number(at)] == 1);
+        sole.fold((0, 0), |(inside, all), at| {
+            let is_inside = (low..=high).contains(&self.difference(at));
+            (inside + usize::from(is_inside), all + 1)
+        })
+    }
+
+    /// The median difference from `low` to `high`.
+    pub(crate) fn middle(&self, low: i64, high: i64) -> i64 {
+        let (from, until) = (self.place(low), self.place(high.saturating_add(1)));
+        if from < until { self.difference(from.midpoint(until - 1)) } else { low.midpoint(high) }
+    }
+
+    /// The first candidate from this difference on.
+    fn place(&self, bound: i64) -> usize {
+        let bound = bound.clamp(-self.max_lag_ns, self.max_lag_ns + 1);
+        let key = ((bound + self.max_lag_ns) as u64) << NUMBER_BITS;
+        self.candidates.partition_point(|&candidate| candidate < key)
     }
 
     /// Candidates of a bin that are there by chance: the density away from a span.

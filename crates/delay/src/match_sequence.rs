@@ -48,6 +48,8 @@ struct Slot {
     time_ns: i64,
 }
 
+/// One copy beyond the largest lag among so many is no reason to refuse a window.
+const BEYOND: usize = 20;
 const STATE_BITS: u32 = 2;
 /// Both feeds brought the message. The states of one feed are 1 and 2.
 const PAIRED: u64 = 3;
@@ -119,7 +121,8 @@ impl SequenceRing {
     }
 }
 
-/// Estimates the delay of a line from series whose values are numbers of messages.
+/// Estimates the delay of a line from series whose values are the identities of messages: their
+/// numbers, or better a hash of number and content, since two feeds may number other messages.
 #[derive(Debug)]
 pub struct MatchSequence {
     max_lag_ns: i64,
@@ -191,7 +194,7 @@ impl Estimator for MatchSequence {
         self.second.dedup_by_key(|(number, _)| *number);
         let mut differences = std::mem::take(&mut self.differences);
         differences.clear();
-        let mut at = 0;
+        let (mut at, mut beyond) = (0, [0; 2]);
         for (&number, &time_ns) in first.values.iter().zip(first.times_ns) {
             let found = match self.second.get(at) {
                 Some(&(next, _)) if next == number => Ok(at),
@@ -202,9 +205,19 @@ impl Estimator for MatchSequence {
             let difference = self.second[found].1.saturating_sub(time_ns);
             if difference.unsigned_abs() <= self.max_lag_ns.unsigned_abs() {
                 differences.push(Observed { at_ns: time_ns, value: difference });
+            } else {
+                beyond[usize::from(difference > 0)] += 1;
             }
         }
-        let estimate = self.of_differences(&differences, first.len(), window);
+        // Without them, the median would be that of the nearest ones.
+        let [before, behind] = beyond;
+        let estimate = match before.max(behind) {
+            far if far * BEYOND > differences.len() => {
+                let sign = if behind >= before { 1 } else { -1 };
+                Err(NoEstimate::AtTheEdge { lag_ns: sign * self.max_lag_ns })
+            }
+            _ => self.of_differences(&differences, first.len(), window),
+        };
         self.differences = differences;
         estimate
     }

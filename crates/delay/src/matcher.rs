@@ -4,11 +4,13 @@
 //!    bin of the given width has a peak that is certain, wider ones are tried: a jitter that is as
 //!    wide as the bin leaves no bin enough.
 //! 2. A second look is wider: as wide as chance allows, so that one match in ten is accidental at
-//!    most. The jitter of the delay is not cut off where it is wider than the bin.
+//!    most. The jitter of the delay is not cut off where it is wider than the bin. What it finds
+//!    makes chance smaller, so it is repeated until it finds no more.
 //! 3. Changes that only each other can be matches of, as many of both feeds, match in their order.
 //!    Others are ambiguous, and left out: the match that is next to the peak would draw the delay
 //!    there.
-//! 4. The median of the matches is the delay ([`BurstMedian`]).
+//! 4. The median of the matches is the delay ([`BurstMedian`]). Matches that reach the largest lag
+//!    are refused: those beyond it are missing.
 
 use crate::{
     Changes, NoEstimate,
@@ -26,6 +28,13 @@ const WIDEST_BIN: i64 = 8;
 const ACCIDENTAL: f64 = 0.1;
 /// Bins by the unit of the coarsest clock.
 const COARSEST: i64 = 5;
+/// Changes with one candidate from which the share of those in the peak counts.
+const LEAST_SOLE: usize = 10;
+/// That share at least: the others have the delay of no peak, as where a jitter far wider than the
+/// bin, or a delay that jumps, leaves several.
+const LEAST_INSIDE: f64 = 0.6;
+/// Second looks at most.
+const LOOKS: usize = 12;
 /// No match.
 const NONE: i64 = i64::MIN;
 
@@ -60,6 +69,7 @@ pub(crate) struct Matcher {
     /// By change of the first feed.
     matches: Vec<i64>,
     observed: Vec<Observed>,
+    sorted: Vec<i64>,
     median: BurstMedian,
 }
 
@@ -69,6 +79,7 @@ impl Matcher {
             candidates: Candidates::default(),
             matches: Vec::new(),
             observed: Vec::new(),
+            sorted: Vec::new(),
             median: BurstMedian::default(),
         }
     }
@@ -82,11 +93,24 @@ impl Matcher {
         limits: &Limits,
     ) -> Result<Matched, NoEstimate> {
         self.candidates.load(first, second, key, (limits.max_lag_ns, limits.max_pairs));
-        let span = self.second_look(self.look(limits)?, limits);
+        let (mut span, bin_ns) = self.look(limits)?;
+        for _ in 0..LOOKS {
+            let wider = self.second_look((span, bin_ns), limits);
+            if wider == span {
+                break;
+            }
+            span = wider;
+        }
         self.choose(span, first, second);
         let (matches, least) = (self.observed.len(), limits.least_matches.max(LEAST));
         if matches < least {
             return Err(NoEstimate::FewMatches { matches, least });
+        }
+        self.check_ends(limits.max_lag_ns)?;
+        let (inside, sole) = self.candidates.sole(span);
+        if sole >= LEAST_SOLE && (inside as f64) < LEAST_INSIDE * sole as f64 {
+            let ratio = inside as f64 / (sole - inside) as f64;
+            return Err(NoEstimate::AmbiguousPeak { ratio, least: limits.least_ratio });
         }
         let mut median = self.median.of(&self.observed, near_ns)?;
         // Where all matches agree exactly, the clocks limit what is known.
@@ -160,8 +184,24 @@ impl Matcher {
         let per_ns = self.candidates.by_chance(bin_ns, (low, high)) / bin_ns as f64;
         let most_ns = (limits.max_lag_ns / 2) as f64;
         let reach_ns = (peak * ACCIDENTAL / per_ns / 2.0).min(most_ns) as i64;
-        let (middle, max_lag_ns) = (low.midpoint(high), limits.max_lag_ns);
+        let (middle, max_lag_ns) = (self.candidates.middle(low, high), limits.max_lag_ns);
         (low.min(middle - reach_ns).max(-max_lag_ns), high.max(middle + reach_ns).min(max_lag_ns))
+    }
+
+    /// Refuses matches of which some may be beyond the largest lag: an outer tenth is as near to it
+    /// as to the median.
+    fn check_ends(&mut self, max_lag_ns: i64) -> Result<(), NoEstimate> {
+        self.sorted.clear();
+        self.sorted.extend(self.observed.iter().map(|one| one.value));
+        self.sorted.sort_unstable();
+        let last = self.sorted.len() - 1;
+        let [low, middle, high] = [last / 10, last / 2, last - last / 10].map(|at| self.sorted[at]);
+        for (tenth, end) in [(low, -max_lag_ns), (high, max_lag_ns)] {
+            if tenth.abs_diff(end) < tenth.abs_diff(middle) {
+                return Err(NoEstimate::AtTheEdge { lag_ns: end });
+            }
+        }
+        Ok(())
     }
 
     /// Fills the observed differences of a span, in order of time.

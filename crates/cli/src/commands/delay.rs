@@ -14,7 +14,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use nanotape_console::{
     records::RecordArguments,
-    values::{duration, nanos, nanos_text, period},
+    values::{duration, nanos, nanos_text, period, some_duration},
 };
 use nanotape_delay::MatchSequence;
 use nanotape_plant::TradeDate;
@@ -91,7 +91,7 @@ pub(crate) struct DelayArguments {
     pool: bool,
 
     /// Time between the beginnings of two windows [default: the length of a window]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = some_duration)]
     every: Option<Duration>,
 
     /// Report a shift of the delay by more than this that lasts for five windows
@@ -249,6 +249,9 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     let attributes = arguments.chosen_attributes();
     let mut windows = Windows::new(arguments, &interrupt, feeds, attributes, workers);
     windows.run(&mut report)?;
+    if interrupt.is_requested() && !arguments.follow {
+        note("interrupted: the windows after this one are missing");
+    }
     let (first, second, stocks) = windows.feeds();
     let symbols = &arguments.symbols.list();
     let statuses = [first.conclude(symbols)?, second.conclude(symbols)?];

@@ -7,6 +7,7 @@ use anyhow::bail;
 use nanotape_clock::Clock;
 use nanotape_console::values::counted_grouped;
 use nanotape_delay::{Series, Window};
+use nanotape_lab::rng::mix;
 use nanotape_plant::{
     Event, Step, SubscribeError, Subscriber, dbn,
     records::{Notice, Record, SuspectReason},
@@ -223,6 +224,26 @@ impl Feed {
     }
 }
 
+/// The number of a message with its content, but not its times: feeds that number other messages
+/// have none in common.
+fn identity_of(number: u32, record: &Record<'_>) -> i64 {
+    let content = match record {
+        Record::Mbo(mbo) => {
+            let sides = u64::from(mbo.action as u8) << 8 | u64::from(mbo.side as u8);
+            let sizes = u64::from(mbo.size) << 32 | u64::from(mbo.hd.instrument_id);
+            [mbo.order_id, mbo.price.cast_unsigned(), sizes, sides]
+        }
+        Record::Bbo(bbo) => {
+            let dbn::BidAskPair { bid_px, ask_px, bid_sz, ask_sz, .. } = bbo.levels[0];
+            let sizes = u64::from(bid_sz) << 32 | u64::from(ask_sz);
+            let prices = [bid_px, ask_px].map(i64::cast_unsigned);
+            [prices[0], prices[1], sizes, u64::from(bbo.hd.instrument_id)]
+        }
+        _ => [0; 4],
+    };
+    content.into_iter().fold(u64::from(number), mix).cast_signed()
+}
+
 impl Content {
     fn new(clock: FeedClock, wants: Wants) -> Self {
         Self {
@@ -280,7 +301,8 @@ impl Content {
             self.mark(from_ns, time_ns, None, Doubt::Gap);
         }
         if self.wants.numbers {
-            self.push(0, Attribute::Number, time_ns, (i64::from(sequence), 0));
+            let identity = identity_of(sequence, &delivery.record);
+            self.push(0, Attribute::Number, time_ns, (identity, 0));
         } else if let Record::Bbo(bbo) = delivery.record
             && let Some(symbol) = delivery.symbol
         {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use nanotape_console::values::{duration, nanos, nanos_text};
+use nanotape_console::values::{duration, nanos, nanos_text, some_duration};
 use nanotape_delay::{
     Estimator, LeadLag, LeadLagSettings, MatchSequence, MatchValue, MatchValueSettings, Padding,
     SettingsError, Signal, Xcorr, XcorrSettings,
@@ -29,16 +29,16 @@ pub(super) struct MethodArguments {
     pub(super) rate: f64,
 
     /// Length of a window [default: 1s; of xcorr 256ms, of lead-lag 10m]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = some_duration)]
     window: Option<Duration>,
 
     /// The largest delay that is looked for, in both directions [default: 5ms; of lead-lag 1s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = some_duration)]
     max_lag: Option<Duration>,
 
     /// For match-value: width of the first bin, at most about the jitter of the delay. Wider ones
     /// are tried where none has a certain peak
-    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "20us", value_parser = some_duration)]
     bin: Duration,
 
     /// For xcorr: length of a cell, from 100ns to 1ms

@@ -23,7 +23,7 @@ use super::{
 pub(super) use record::clock_name;
 use record::{put_combined, row_record, shift_record, span_record};
 use text::{heading, interval_text, shift_text, table, window_text};
-use totals::{LEAST_SHARE, Span, Total, joined, push_span, reason, says_nothing};
+use totals::{LEAST_OF_FEW, LEAST_SHARE, Span, Total, joined, push_span, reason, says_nothing};
 
 use crate::status::{Status, tell};
 
@@ -77,11 +77,12 @@ pub(super) struct Report<'a> {
 /// Why there is no delay of all windows.
 fn rare_text(all: &Total) -> String {
     format!(
-        "no delay of all windows: {} of {} with enough changes have an estimate, fewer than {}%: the delay may be \
-         beyond --max-lag, or the feeds show different things",
+        "no delay of all windows: {} of {} with enough changes have an estimate, and chance gives as many (up \
+         to {}%, or {} of few): the delay may be beyond --max-lag, or the feeds show different things",
         grouped(all.estimates),
         counted_grouped(all.examined(), "window"),
         LEAST_SHARE * 100.0,
+        LEAST_OF_FEW,
     )
 }
 
@@ -211,7 +212,8 @@ impl<'a> Report<'a> {
             .filter_map(|span| Some((span.window.middle_ns(), span.combined?.delay_ns)))
             .collect();
         let trend = trend(&points);
-        let all = self.by(|_| ()).remove(&()).unwrap_or_default();
+        let mut all = self.by(|_| ()).remove(&()).unwrap_or_default();
+        all.is_all = true;
         let rare = all.is_rare().then(|| rare_text(&all));
         let text = self.end_text(trend, &all, points.len() as u64, summary.stocks);
         if self.format != RecordFormat::Csv {

@@ -5,7 +5,10 @@ use std::fs;
 use serde_json::Value;
 
 use super::{Days, count, list, number};
-use crate::support::{nanotape, running::json};
+use crate::support::{
+    nanotape,
+    running::{json, whole},
+};
 
 const COPIES: [&str; 6] = ["--messages", "60k", "--stocks", "20", "--seed", "3"];
 const BY_NUMBER: [&str; 4] = ["--method", "match-sequence", "--format", "json"];
@@ -74,10 +77,10 @@ fn copies_are_behind_by_exactly_the_delay_and_so_are_captures_of_them() {
 }
 
 /// The spans of a record with windows that were left out for a gap.
-fn left_out(record: &Value) -> Vec<[i64; 2]> {
+fn left_out(record: &Value) -> Vec<[u64; 2]> {
     let windows = list(record, "windows").iter().filter(|window| window["left_out"] == "gap");
     let mut spans: Vec<_> = windows
-        .map(|window| ["from_ns", "until_ns"].map(|name| window[name].as_i64().unwrap()))
+        .map(|window| ["from_ns", "until_ns"].map(|name| whole(&window[name]).unwrap()))
         .collect();
     spans.dedup();
     spans
@@ -96,7 +99,7 @@ fn windows_around_a_silence_of_a_capture_are_left_out() {
     let told = format!("nanotape: {second}: 1 gap; the windows around them are left out\n");
     assert!(ran.stderr.ends_with(&told), "{}", ran.stderr);
     let record = json(&ran.stdout);
-    let noon_ns = super::MIDNIGHT_NS + 12 * 3_600_000_000_000;
+    let noon_ns = super::MIDNIGHT_NS as u64 + 12 * 3_600_000_000_000;
     let spans = left_out(&record);
     assert!((1..=2).contains(&spans.len()), "{spans:?}");
     for [from_ns, until_ns] in spans {
@@ -129,7 +132,7 @@ fn windows_around_a_damaged_part_of_a_day_are_left_out_and_so_are_unreliable_boo
     assert!(ran.stderr.contains("unreadable bytes\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains(": 1 gap; the windows around them are left out\n"));
     let record = json(&ran.stdout);
-    let ends = [30_000, 30_030].map(|row| super::MIDNIGHT_NS + cell(row, time) as i64);
+    let ends = [30_000, 30_030].map(|row| super::MIDNIGHT_NS as u64 + cell(row, time));
     let spans = left_out(&record);
     assert!(!spans.is_empty());
     for [from_ns, until_ns] in spans {
@@ -142,9 +145,9 @@ fn windows_around_a_damaged_part_of_a_day_are_left_out_and_so_are_unreliable_boo
     let windows = list(&record, "windows");
     assert!(windows.iter().filter(tainted).count() > 10);
     for window in windows.iter().filter(tainted) {
-        assert!(window["until_ns"].as_i64().unwrap() > ends[0], "{window}");
+        assert!(whole(&window["until_ns"]).unwrap() > ends[0], "{window}");
     }
-    let after = |window: &&Value| window["from_ns"].as_i64() > Some(ends[1]);
+    let after = |window: &&Value| whole(&window["from_ns"]) > Some(ends[1]);
     let good = windows.iter().filter(after).filter(|window| !window["delay_ns"].is_null());
     assert!(good.count() > 10, "stocks without a taint go on");
     assert_eq!(number(&record["total"], "delay_ns"), 50_000.0);

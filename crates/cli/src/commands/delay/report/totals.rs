@@ -7,6 +7,8 @@ use super::super::windows::Outcome;
 /// Share of the windows with enough changes that must have an estimate for one delay of all. Feeds
 /// with nothing in common, or with a delay beyond the search, have one in up to 2 of 100 windows.
 pub(super) const LEAST_SHARE: f64 = 0.05;
+/// As many estimates or fewer must be half of the windows.
+pub(super) const LEAST_OF_FEW: u64 = 2;
 /// Spans of the plot over time: more windows are joined.
 const MOST_SPANS: usize = 2_000;
 /// Spans in memory, about 40 MiB.
@@ -25,6 +27,8 @@ pub(super) struct Span {
 /// The windows of an attribute of a stock. A run without an end has more estimates than memory:
 /// every second one, every fourth and so on is kept then, for the quantiles.
 pub(super) struct Total {
+    /// Whether it is of all stocks and attributes.
+    pub(super) is_all: bool,
     /// Times and estimates, each the first of `stride`.
     kept: Vec<(i64, Estimate)>,
     stride: u64,
@@ -37,7 +41,15 @@ pub(super) struct Total {
 
 impl Default for Total {
     fn default() -> Self {
-        Self { kept: Vec::new(), stride: 1, estimates: 0, refused: 0, silent: 0, left_out: [0; 2] }
+        Self {
+            is_all: false,
+            kept: Vec::new(),
+            stride: 1,
+            estimates: 0,
+            refused: 0,
+            silent: 0,
+            left_out: [0; 2],
+        }
     }
 }
 
@@ -97,7 +109,11 @@ impl Total {
 
     /// Whether so few windows have an estimate that chance can have given them.
     pub(super) fn is_rare(&self) -> bool {
-        self.estimates > 0 && (self.estimates as f64) < LEAST_SHARE * self.examined() as f64
+        let (estimates, examined) = (self.estimates, self.examined());
+        let is_rare = (estimates as f64) < LEAST_SHARE * examined as f64;
+        // One by chance is more than its share of few windows.
+        let is_few = self.is_all && estimates <= LEAST_OF_FEW && estimates * 2 < examined;
+        estimates > 0 && (is_rare || is_few)
     }
 
     /// The median and the quantiles; `None` if estimates are rare.
