@@ -7,7 +7,7 @@ use rustix::process::Signal;
 
 use crate::support::{
     Folder, nanotape, nanotape_fed,
-    running::{Running, json, objects},
+    running::{Running, json, objects, whole},
 };
 
 fn lines(range: std::ops::RangeInclusive<u64>) -> Vec<u8> {
@@ -40,7 +40,7 @@ fn what_is_appended_is_tailed_and_dumped_from_everywhere() {
     assert_eq!(rows[1]["sequence"], 5_000);
     assert_eq!(rows[1]["payload"], "6c696e652035303030");
     // The time of an excerpt finds it again.
-    let time = format!("@{}", rows[0]["ts_ns"]);
+    let time = format!("@{}", whole(&rows[0]["ts_ns"]).unwrap());
     let by_time = nanotape(["journal", "dump", &path, "--from", &time, "--format", "json"]);
     assert_eq!(objects(&by_time.stdout).last(), rows.last());
     let time = rows[0]["time"].as_str().unwrap();
@@ -441,4 +441,63 @@ fn payloads_leave_a_journal_as_they_are_and_come_back() {
     let ran = nanotape(["journal", "append", &copy, &cut, "--framing", "length"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("cannot read"), "{}", ran.stderr);
+}
+
+/// Zeros from an excerpt in the middle of a segment to its end, while the next segment is active: a
+/// reader that stops at the end of the journal would take that for the end.
+#[test]
+fn a_hole_in_the_middle_is_not_the_end_of_a_journal() {
+    let folder = Folder::new("journal-hole");
+    let journal = folder.path("journal");
+    let append = ["journal", "append", "-q", &journal, "--segment", "64KiB"];
+    assert_eq!(nanotape_fed(append, &lines(1..=20_000)).status, 0);
+    let segment = format!("{journal}/0000000003.segment");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    // The commit word, the time and a word of type and checksum, and the payload in whole words.
+    let mut at = 8_192;
+    while at < bytes.len() / 2 {
+        let word = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        at += 24 + (word as usize & 0x0FFF_FFFF).next_multiple_of(8);
+    }
+    bytes[at..].fill(0);
+    std::fs::write(&segment, bytes).unwrap();
+    let commands: [&[&str]; 4] = [
+        &["dump", "--payloads", "lines"],
+        &["dump", "--format", "csv"],
+        &["tail", "--from", "oldest"],
+        &["tail", "--name", "audit"],
+    ];
+    for options in commands {
+        let command = options[0];
+        let ran = nanotape([&["journal", command, &journal], &options[1..]].concat());
+        assert!(ran.status == 1 && ran.stderr.contains("0000000003.segment"), "{command}: {ran:?}");
+        let printed = ran.stdout.lines().count();
+        assert!((3_000..7_000).contains(&printed), "{command}: {printed}");
+    }
+}
+
+#[test]
+fn a_pipe_under_the_name_of_a_segment_is_refused() {
+    let folder = Folder::new("journal-pipe");
+    let journal = folder.path("journal");
+    let append = ["journal", "append", "-q", &journal, "--segment", "64KiB"];
+    assert_eq!(nanotape_fed(append, &lines(1..=20_000)).status, 0);
+    let segment = format!("{journal}/0000000003.segment");
+    std::fs::remove_file(&segment).unwrap();
+    for name in [segment.clone(), format!("{segment}.zst")] {
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &name,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        for command in ["verify", "dump", "repair"] {
+            let ran = nanotape(["journal", command, &journal]);
+            let is_named = ran.stdout.contains("0000000003") || ran.stderr.contains("0000000003");
+            assert!(ran.status > 0 && is_named, "{command}: {ran:?}");
+        }
+        std::fs::remove_file(&name).unwrap();
+    }
 }

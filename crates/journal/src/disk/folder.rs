@@ -114,9 +114,16 @@ impl Folder {
     }
 
     pub(super) fn open_file(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        let flags = flags | OFlags::CLOEXEC;
+        // A pipe under a name of the journal would wait for its other end.
+        let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = self.at(name, |folder, path| openat(folder, path, flags, FIRST_MODE))?;
-        Ok(File::from(opened))
+        let file = File::from(opened);
+        let kind = file.metadata()?.file_type();
+        if !kind.is_file() && !kind.is_dir() {
+            let what = "is no file: remove it, or move it away";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        Ok(file)
     }
 
     /// Opens a file that has this name after it is open. Otherwise a file that was renamed

@@ -1,6 +1,6 @@
 //! The words that a repair writes to: those of the file, or of a copy in a dry run.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use nanotape_shm::Word;
 
@@ -17,7 +17,7 @@ use crate::{
 /// The words of a segment, as many as its layout has.
 pub(super) enum RepairBuffer<D: Disk> {
     File(D::Writable, usize),
-    Copy(Arc<[Word]>),
+    Copy(Vec<Word>),
 }
 
 impl<D: Disk> RepairBuffer<D> {
@@ -59,8 +59,15 @@ impl<D: Disk> Repair<'_, D> {
                 true => words.iter().map(|word| word.load()).collect(),
                 false => self.read_plain(&kept.name())?,
             };
+            let mut copy = Vec::new();
+            // A header can state more than any machine has.
+            let reserved = copy.try_reserve_exact(total);
+            let path = self.disk.path(&kept.name());
+            let fail = JournalError::system(path, "copy into memory");
+            reserved.map_err(|_| fail(io::ErrorKind::OutOfMemory.into()))?;
             let read = read.into_iter().chain(std::iter::repeat(0));
-            return Ok(RepairBuffer::Copy(read.take(total).map(Word::new).collect()));
+            copy.extend(read.take(total).map(Word::new));
+            return Ok(RepairBuffer::Copy(copy));
         }
         let name = names::segment(kept.number);
         if kept.is_packed {

@@ -4,7 +4,7 @@ mod payloads;
 
 use std::{
     io::{self, BufWriter},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use clap::Args;
@@ -17,7 +17,7 @@ use crate::{
     interrupt,
     journals::of_journal,
     output::OutputArguments,
-    status::Status,
+    status::{BadData, Status},
 };
 use payloads::Payloads;
 
@@ -124,6 +124,7 @@ fn dump(
     interrupt: &ShutdownFlag,
 ) -> anyhow::Result<()> {
     let mut left = command.count.unwrap_or(u64::MAX);
+    let mut has_asked = false;
     while left > 0 && !interrupt.is_requested() {
         if !command.backwards && tailer.next_sequence() >= end {
             break;
@@ -133,10 +134,39 @@ fn dump(
             Tail::Excerpt(excerpt) => (dumped.excerpt(&excerpt), 1),
             Tail::Gap(gap) => (dumped.gap(gap), 0),
             Tail::Reused(reused) => (dumped.reused(reused), 0),
-            Tail::Nothing => break,
+            // The end, unless the journal goes on after a damaged part.
+            Tail::Nothing if !has_asked => {
+                has_asked = true;
+                tailer.ask();
+                continue;
+            }
+            Tail::Nothing => {
+                if !command.backwards && !command.durable {
+                    require_end(&command.journal, tailer, end)?;
+                }
+                break;
+            }
         };
+        has_asked = false;
         printed?;
         left -= count;
     }
     Ok(())
+}
+
+/// Refuses an end before the number that the journal had for its next excerpt.
+pub(super) fn require_end(journal: &Path, tailer: &Tailer, end: u64) -> anyhow::Result<()> {
+    let next = tailer.next_sequence();
+    if next >= end || end == u64::MAX {
+        return Ok(());
+    }
+    let (file, offset) = tailer.place();
+    Err(BadData(format!(
+        "{}: nothing is committed at byte {offset}, but the journal continues up to {}: excerpts from \
+         {next} on cannot be read; see nanotape journal verify {}",
+        file.display(),
+        end - 1,
+        journal.display()
+    ))
+    .into())
 }

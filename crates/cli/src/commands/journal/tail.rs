@@ -11,6 +11,7 @@ use nanotape_journal::{Excerpt, Merge, Merged, NamedTailer, Resumed, Start, Tail
 use nanotape_logging::Formatter;
 use nanotape_tape::{Follow, Progress, Step, Tape, Writer, WriterState};
 
+use super::dump::require_end;
 use crate::{
     commands::messages::{Printer, Shown},
     interrupt,
@@ -91,7 +92,16 @@ pub(super) fn run(command: &TailCommand) -> anyhow::Result<Status> {
     let names = command.journals.iter().map(|path| path.display().to_string()).collect();
     let printer = Printer::new(&command.output, Shown::Line, names)?;
     let left = command.count.unwrap_or(u64::MAX);
-    let mut following = Following { command, printer, formatters, left, damage: None };
+    let end = |path: &PathBuf| {
+        // What is damaged before the end is found when it is read.
+        let newest = Tailer::open(path, Start::Newest);
+        newest.map_or(u64::MAX, |newest| newest.next_sequence())
+    };
+    let ends = match command.follow {
+        true => Vec::new(),
+        false => command.journals.iter().map(end).collect(),
+    };
+    let mut following = Following { command, printer, formatters, left, ends, damage: None };
     let mut follow = Follow::new(source).shutdown(&interrupt);
     let outcome = following.run(&mut follow);
     let damage = following.damage.take();
@@ -245,6 +255,8 @@ struct Following<'a> {
     printer: Printer,
     formatters: Formatters,
     left: u64,
+    /// The number of the next excerpt of each journal at the start; without --follow.
+    ends: Vec<u64>,
     /// Why the journal cannot be read further.
     damage: Option<anyhow::Error>,
 }
@@ -263,12 +275,36 @@ impl Following<'_> {
             });
             match step? {
                 Step::Idle if self.command.follow => self.deliver(follow.tape_mut())?,
-                Step::Idle | Step::Stopped | Step::Shutdown => break,
+                // The end, unless a journal goes on after a damaged part.
+                Step::Idle => {
+                    follow.tape_mut().check()?;
+                    match self.read(follow.tape_mut(), u64::MAX)? {
+                        Progress::Nothing => self.damage = self.early_end(follow.tape_mut()),
+                        Progress::Stopped => {}
+                        _ => continue,
+                    }
+                    break;
+                }
+                Step::Stopped | Step::Shutdown => break,
                 _ if self.printer.unflushed() < BATCH_BYTES || self.printer.is_file() => {}
                 _ => self.deliver(follow.tape_mut())?,
             }
         }
         self.deliver(follow.tape_mut())
+    }
+
+    /// The error of a journal that had more excerpts at the start than could be read.
+    fn early_end(&self, source: &Source) -> Option<anyhow::Error> {
+        if self.command.durable {
+            return None;
+        }
+        let tailers: Vec<&Tailer> = match source {
+            Source::Named(named) => vec![named.tailer()],
+            Source::Several(merge) => merge.tailers().collect(),
+        };
+        let read = self.command.journals.iter().zip(tailers).zip(&self.ends);
+        read.map(|((journal, tailer), end)| require_end(journal, tailer, *end))
+            .find_map(Result::err)
     }
 
     /// Writes all rows. A named position moves after that; a file has its rows when it is complete.
