@@ -166,23 +166,13 @@ impl KernelTrace {
         cpus: &[u32],
         options: TraceOptions,
     ) -> Result<Self, TraceUnavailable> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
         if clock.source() != Source::TimeStampCounter {
             return Err(TraceUnavailable::OtherClock);
         }
         let (folder, root) = tracefs()?;
-        remove_left_over(&folder.join("instances"));
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{NAME}{}-{count}", std::process::id());
-        let instance = folder.join("instances").join(name);
-        fs::create_dir(&instance).map_err(file_error("make", &instance))?;
-        let held = match File::open(instance.join("trace_options")) {
-            Ok(held) => held,
-            Err(source) => {
-                let _ = fs::remove_dir(&instance);
-                return Err(file_error("open", &instance)(source));
-            }
-        };
+        let instances = folder.join("instances");
+        remove_left_over(&instances);
+        let (instance, held) = new_instance(&instances)?;
         let now = clock.stamp();
         let mut trace = Self {
             instance,
@@ -344,6 +334,31 @@ fn tracefs() -> Result<(PathBuf, Option<OwnedFd>), TraceUnavailable> {
     };
     let root = open().map_err(TraceUnavailable::NoTracefs)?;
     Ok((PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd())), Some(root)))
+}
+
+/// An instance, and a file of it that holds it. Before it is held, another process may take it for
+/// one that was left, and remove it: then there is another one.
+fn new_instance(instances: &Path) -> Result<(PathBuf, File), TraceUnavailable> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    const MOST: u32 = 20;
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let instance = instances.join(format!("{NAME}{}-{count}", std::process::id()));
+        fs::create_dir(&instance).map_err(file_error("make", &instance))?;
+        match File::open(instance.join("trace_options")) {
+            Ok(held) => return Ok((instance, held)),
+            Err(source) => {
+                let _ = fs::remove_dir(&instance);
+                let error = Errno::from_io_error(&source);
+                let is_removed = matches!(error, Some(Errno::NODEV | Errno::NOENT));
+                if !is_removed || attempt == MOST {
+                    return Err(file_error("open", &instance)(source));
+                }
+            }
+        }
+    }
 }
 
 /// Removes the instances of this program that processes have left. The kernel refuses to remove one

@@ -12,7 +12,7 @@ pub trait Subject {
     /// The writer.
     type Sink: Sink<Error: Debug>;
     /// The reader.
-    type Source: Source<Error: Debug>;
+    type Source: Source<Error: Debug> + Debug;
 
     /// Whether its messages have times.
     const HAS_TIMES: bool;
@@ -42,6 +42,7 @@ macro_rules! conformance {
 
             $crate::conformance!(@ $subject:
                 messages_are_read_whole_and_in_order
+                a_source_is_shown_without_its_messages
                 a_break_stops_after_the_item
                 every_start_is_found
                 a_reader_continues_where_another_stopped
@@ -125,6 +126,16 @@ pub fn messages_are_read_whole_and_in_order<S: Subject>() {
         assert_eq!(source.end().unwrap(), u64::from(last) + 1);
         assert_eq!(read_to::<S>(&mut source, u64::from(last) + 1), 0);
     }
+}
+
+/// `{:?}` of a source has no buffer of messages.
+pub fn a_source_is_shown_without_its_messages<S: Subject>() {
+    let (subject, _sink) = filled::<S>("shown", 60);
+    let mut source = subject.source(Start::Oldest).unwrap();
+    assert_eq!(read_to::<S>(&mut source, 61), 0);
+    let shown = format!("{source:?}");
+    let message = format!("{:?}", payload(60));
+    assert!(message.len() > 100 && !shown.contains(&message[1..60]), "{shown}");
 }
 
 /// An item after which the visitor stops is read, and the one after it is not.

@@ -13,6 +13,7 @@ use crate::{
     hexdump::hexdump,
     output::{Format, Output, OutputArguments},
     printable::printable,
+    record::Whole,
     taken::wait_for_reader,
 };
 
@@ -93,14 +94,14 @@ impl Printer {
         let _ = match self.format {
             Format::Text => write!(line, "{sequence}  "),
             Format::Csv => write!(line, "{sequence},"),
-            Format::Json => write!(line, "\"sequence\":{sequence},"),
+            Format::Json => write!(line, "\"sequence\":{},", Whole(sequence)),
         };
         if let Some(ts_ns) = ts_ns {
             let time = time_text(ts_ns);
             let _ = match self.format {
                 Format::Text => write!(line, "{time}  "),
                 Format::Csv => write!(line, "{ts_ns},{time},"),
-                Format::Json => write!(line, "\"ts_ns\":{ts_ns},\"time\":\"{time}\","),
+                Format::Json => write!(line, "\"ts_ns\":{},\"time\":\"{time}\",", Whole(ts_ns)),
             };
         }
         match (self.format, self.shown) {
@@ -149,7 +150,7 @@ impl Printer {
             Format::Csv => writeln!(line, ",,,,,,{from},{to},,"),
             Format::Json => {
                 let name = if is_ring { "lost" } else { "missing" };
-                writeln!(line, "\"{name}\":{{\"from\":{from},\"to\":{to}}}}}")
+                writeln!(line, "\"{name}\":{{\"from\":{},\"to\":{}}}}}", Whole(from), Whole(to))
             }
         };
         Ok(())
@@ -164,7 +165,9 @@ impl Printer {
                 writeln!(line, "{from}  to {to} are used again by the excerpts that follow")
             }
             Format::Csv => writeln!(line, ",,,,,,,,{from},{to}"),
-            Format::Json => writeln!(line, "\"reused\":{{\"from\":{from},\"to\":{to}}}}}"),
+            Format::Json => {
+                writeln!(line, "\"reused\":{{\"from\":{},\"to\":{}}}}}", Whole(from), Whole(to))
+            }
         };
         Ok(())
     }

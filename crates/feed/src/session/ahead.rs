@@ -8,10 +8,11 @@
 //! delivered, the others move to the second buffer; each byte moves at most once for each byte that
 //! is stored.
 
+use std::fmt;
+
 use super::ranges::Numbers;
 
 /// Messages by number.
-#[derive(Debug)]
 pub(super) struct AheadBuffer {
     slots: Box<[Slot]>,
     mask: u64,
@@ -21,6 +22,15 @@ pub(super) struct AheadBuffer {
     /// Bytes of the messages that are held.
     held_bytes: usize,
     held: u64,
+}
+
+impl fmt::Debug for AheadBuffer {
+    /// Without the messages, which can be gigabytes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("AheadBuffer");
+        shown.field("held", &self.held).field("held_bytes", &self.held_bytes);
+        shown.field("most_bytes", &self.most_bytes).finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,3 +3,4 @@
 mod injected_causes;
 mod injected_frequency;
 mod injected_throttling;
+mod instances;
