@@ -166,6 +166,21 @@ impl KernelTrace {
         cpus: &[u32],
         options: TraceOptions,
     ) -> Result<Self, TraceUnavailable> {
+        const MOST: u32 = 20;
+        for _ in 1..MOST {
+            match Self::start_once(clock, cpus, options) {
+                Err(error) if is_removed(&error) => {}
+                started => return started,
+            }
+        }
+        Self::start_once(clock, cpus, options)
+    }
+
+    fn start_once(
+        clock: &Clock,
+        cpus: &[u32],
+        options: TraceOptions,
+    ) -> Result<Self, TraceUnavailable> {
         if clock.source() != Source::TimeStampCounter {
             return Err(TraceUnavailable::OtherClock);
         }
@@ -336,29 +351,25 @@ fn tracefs() -> Result<(PathBuf, Option<OwnedFd>), TraceUnavailable> {
     Ok((PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd())), Some(root)))
 }
 
-/// An instance, and a file of it that holds it. Before it is held, another process may take it for
-/// one that was left, and remove it: then there is another one.
+/// An instance, and a file of it that holds it.
 fn new_instance(instances: &Path) -> Result<(PathBuf, File), TraceUnavailable> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    const MOST: u32 = 20;
-    let mut attempt = 0;
-    loop {
-        attempt += 1;
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let instance = instances.join(format!("{NAME}{}-{count}", std::process::id()));
-        fs::create_dir(&instance).map_err(file_error("make", &instance))?;
-        match File::open(instance.join("trace_options")) {
-            Ok(held) => return Ok((instance, held)),
-            Err(source) => {
-                let _ = fs::remove_dir(&instance);
-                let error = Errno::from_io_error(&source);
-                let is_removed = matches!(error, Some(Errno::NODEV | Errno::NOENT));
-                if !is_removed || attempt == MOST {
-                    return Err(file_error("open", &instance)(source));
-                }
-            }
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let instance = instances.join(format!("{NAME}{}-{count}", std::process::id()));
+    fs::create_dir(&instance).map_err(file_error("make", &instance))?;
+    match File::open(instance.join("trace_options")) {
+        Ok(held) => Ok((instance, held)),
+        Err(source) => {
+            let _ = fs::remove_dir(&instance);
+            Err(file_error("open", &instance)(source))
         }
     }
+}
+
+/// Whether another process took a new instance for one that was left, and removed it.
+fn is_removed(error: &TraceUnavailable) -> bool {
+    let TraceUnavailable::File { source, .. } = error else { return false };
+    matches!(Errno::from_io_error(source), Some(Errno::NODEV | Errno::NOENT))
 }
 
 /// Removes the instances of this program that processes have left. The kernel refuses to remove one
