@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::{
     output::{FileFormat, Format, Output, OutputArguments},
-    record::exact,
     rows::{Column, Rows},
 };
 
@@ -92,9 +91,7 @@ impl Records {
     pub fn result(&mut self, text: &str, record: Value) -> anyhow::Result<()> {
         match self.format {
             RecordFormat::Text => self.output.write_all(text.as_bytes())?,
-            RecordFormat::Json if !self.is_list => {
-                writeln!(self.output, "{}", exact(record.clone()))?
-            }
+            RecordFormat::Json if !self.is_list => writeln!(self.output, "{record}")?,
             RecordFormat::Json | RecordFormat::Csv | RecordFormat::Html => {}
         }
         self.output.flush()?;
@@ -107,7 +104,7 @@ impl Records {
     pub fn passing(&mut self, text: &str, record: &Value) -> anyhow::Result<()> {
         match self.format {
             RecordFormat::Text => self.output.write_all(text.as_bytes())?,
-            RecordFormat::Json => writeln!(self.output, "{}", exact(record.clone()))?,
+            RecordFormat::Json => writeln!(self.output, "{record}")?,
             RecordFormat::Csv | RecordFormat::Html => {}
         }
         self.output.flush()?;
@@ -143,7 +140,7 @@ impl Records {
                 return Ok(self.records);
             }
             RecordFormat::Json if self.is_list => {
-                writeln!(self.output, "{:#}", exact(self.records.clone().into()))?;
+                writeln!(self.output, "{:#}", Value::from(self.records.clone()))?;
             }
             RecordFormat::Text | RecordFormat::Json => {}
         }
