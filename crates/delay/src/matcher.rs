@@ -69,7 +69,7 @@ pub(crate) struct Matcher {
     /// By change of the first feed.
     matches: Vec<i64>,
     observed: Vec<Observed>,
-    sorted: Vec<i64>,
+    values: Vec<i64>,
     median: BurstMedian,
 }
 
@@ -79,7 +79,7 @@ impl Matcher {
             candidates: Candidates::default(),
             matches: Vec::new(),
             observed: Vec::new(),
-            sorted: Vec::new(),
+            values: Vec::new(),
             median: BurstMedian::default(),
         }
     }
@@ -191,11 +191,11 @@ impl Matcher {
     /// Refuses matches of which some may be beyond the largest lag: an outer tenth is as near to it
     /// as to the median.
     fn check_ends(&mut self, max_lag_ns: i64) -> Result<(), NoEstimate> {
-        self.sorted.clear();
-        self.sorted.extend(self.observed.iter().map(|one| one.value));
-        self.sorted.sort_unstable();
-        let last = self.sorted.len() - 1;
-        let [low, middle, high] = [last / 10, last / 2, last - last / 10].map(|at| self.sorted[at]);
+        self.values.clear();
+        self.values.extend(self.observed.iter().map(|one| one.value));
+        let last = self.values.len() - 1;
+        let [low, middle, high] = [last / 10, last / 2, last - last / 10]
+            .map(|at| *self.values.select_nth_unstable(at).1);
         for (tenth, end) in [(low, -max_lag_ns), (high, max_lag_ns)] {
             if tenth.abs_diff(end) < tenth.abs_diff(middle) {
                 return Err(NoEstimate::AtTheEdge { lag_ns: end });

@@ -54,7 +54,7 @@ estimate; one with a gap or an unreliable (tainted) book is left out. Both are c
 is the median over stocks and attributes. At the end come the trend, lasting shifts, and a table by stock.
 
 match-value compares the times of equal values and needs nothing that the feeds share. match-sequence compares
-the numbers of messages, which only lines of one feed share. xcorr finds the peak of a correlation;
+messages of the same number and content, which only lines of one feed share. xcorr finds the peak of a correlation;
 lead-lag compares the moves of two instruments.
 
 Both INPUTs must have the time of one clock: the receive time of captures, journals, DBN files and rings of

@@ -226,22 +226,11 @@ impl Feed {
 
 /// The number of a message with its content, but not its times: feeds that number other messages
 /// have none in common.
-fn identity_of(number: u32, record: &Record<'_>) -> i64 {
-    let content = match record {
-        Record::Mbo(mbo) => {
-            let sides = u64::from(mbo.action as u8) << 8 | u64::from(mbo.side as u8);
-            let sizes = u64::from(mbo.size) << 32 | u64::from(mbo.hd.instrument_id);
-            [mbo.order_id, mbo.price.cast_unsigned(), sizes, sides]
-        }
-        Record::Bbo(bbo) => {
-            let dbn::BidAskPair { bid_px, ask_px, bid_sz, ask_sz, .. } = bbo.levels[0];
-            let sizes = u64::from(bid_sz) << 32 | u64::from(ask_sz);
-            let prices = [bid_px, ask_px].map(i64::cast_unsigned);
-            [prices[0], prices[1], sizes, u64::from(bbo.hd.instrument_id)]
-        }
-        _ => [0; 4],
-    };
-    content.into_iter().fold(u64::from(number), mix).cast_signed()
+fn identity_of(mbo: &dbn::MboMsg) -> i64 {
+    let sides = u64::from(mbo.action as u8) << 8 | u64::from(mbo.side as u8);
+    let sizes = u64::from(mbo.size) << 32 | u64::from(mbo.hd.instrument_id);
+    let content = [mbo.order_id, mbo.price.cast_unsigned(), sizes, sides];
+    content.into_iter().fold(u64::from(mbo.sequence), mix).cast_signed()
 }
 
 impl Content {
@@ -270,9 +259,9 @@ impl Content {
             Event::Lost(_) | Event::Reported { .. } => return self.lose(),
             Event::Healed(_) => return,
         };
-        let (header, sequence) = match &delivery.record {
-            Record::Bbo(bbo) => (&bbo.hd, bbo.sequence),
-            Record::Mbo(mbo) if self.wants.numbers => (&mbo.hd, mbo.sequence),
+        let header = match &delivery.record {
+            Record::Bbo(bbo) if !self.wants.numbers => &bbo.hd,
+            Record::Mbo(mbo) if self.wants.numbers => &mbo.hd,
             Record::Notice(notice) => {
                 // Of a stock that has no quote yet, too.
                 let stock = delivery.symbol.map(|symbol| {
@@ -300,9 +289,8 @@ impl Content {
         if let Some(from_ns) = self.lost_ns.take() {
             self.mark(from_ns, time_ns, None, Doubt::Gap);
         }
-        if self.wants.numbers {
-            let identity = identity_of(sequence, &delivery.record);
-            self.push(0, Attribute::Number, time_ns, (identity, 0));
+        if let Record::Mbo(mbo) = &delivery.record {
+            self.push(0, Attribute::Number, time_ns, (identity_of(mbo), 0));
         } else if let Record::Bbo(bbo) = delivery.record
             && let Some(symbol) = delivery.symbol
         {
