@@ -149,7 +149,14 @@ impl Writer {
         payload: &[u8],
         gate: Option<Gate>,
     ) -> Result<(Gate, u64), PublishError> {
-        let frame = self.frame(position, type_id, payload.len())?;
+        let mut frame = self.frame(position, type_id, payload.len());
+        // What is held back takes room from the batch after it, whose first message always fits
+        // once it is shown.
+        if gate.is_none() && matches!(frame, Err(PublishError::BatchFull { .. })) {
+            self.show_held();
+            frame = self.frame(position, type_id, payload.len());
+        }
+        let frame = frame?;
         copy_into(self.payload(&frame), payload);
         Ok((self.finish(&frame, sequence, gate), frame.end))
     }

@@ -334,6 +334,32 @@ fn messages_that_are_held_back_are_shown_together() {
     assert_eq!(read(), 1);
 }
 
+/// The longest message needs half of the ring at the end of a lap, for its padding and itself.
+#[test]
+fn the_longest_message_fits_behind_what_is_held_back_at_every_position() {
+    let longest = vec![7; CAPACITY_BYTES / 4];
+    for before in 0..CAPACITY_BYTES / 8 {
+        let mut writer = stream::Writer::on_heap(CAPACITY_BYTES).unwrap();
+        for _ in 0..before {
+            writer.publish(1, b"").unwrap();
+        }
+        let mut reader = writer.reader(Start::Newest).unwrap();
+        writer.set_holding(true);
+        let held = writer.publish(1, b"held").unwrap();
+        assert_eq!(writer.publish(2, &longest), Ok(held + 1), "after {before} messages");
+        let mut batch = writer.batch();
+        assert_eq!(batch.push(3, &longest), Ok(()), "in a batch, after {before} messages");
+        assert_eq!(batch.publish(), held + 2);
+        writer.show_held();
+        let mut buffer = vec![0; longest.len()];
+        for sequence in held..=held + 2 {
+            let read = reader.try_read(&mut buffer).unwrap();
+            assert!(matches!(read, Read::Message(message) if message.sequence == sequence));
+        }
+        assert_eq!(buffer, longest);
+    }
+}
+
 #[test]
 fn an_empty_batch_stores_nothing() {
     fn check<W: Publish>(mut writer: W) {
