@@ -235,6 +235,8 @@ fn a_plant_that_joins_late_begins_with_a_snapshot() {
                 assert!(different(delivery.books.unwrap().all(), &truth).is_empty());
                 restored = Some(next);
             }
+            // Up to the next snapshot no book is certain.
+            Record::Notice(Notice::Gap(_) | Notice::Suspect(_)) => restored = None,
             Record::Bbo(bbo) if restored.is_some() => {
                 let number = u64::from(bbo.sequence);
                 while next <= number {
