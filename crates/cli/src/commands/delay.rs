@@ -23,7 +23,7 @@ use nanotape_tape::ShutdownFlag;
 use serde_json::Value;
 
 use crate::{
-    commands::tap::{OpenInput, TapArguments},
+    commands::tap::{InputKind, OpenInput, TapArguments},
     given::Given,
     input::{GroupArguments, RunChoice},
     interrupt,
@@ -223,6 +223,9 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
     if arguments.method.matrix {
+        if arguments.method.method() != Method::LeadLag {
+            bail!("--matrix is of leads: leave --method out, or give lead-lag");
+        }
         return matrix::run(arguments, &interrupt);
     }
     let (Some(first_name), Some(second_name)) = (&arguments.first, &arguments.second) else {
@@ -235,6 +238,7 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
     let Some(first) = arguments.open(first_name, &interrupt)? else { return Ok(Status::Good) };
     let Some(second) = arguments.open(second_name, &interrupt)? else { return Ok(Status::Good) };
     let inputs = [(&**first_name, &first), (&**second_name, &second)];
+    arguments.check_options([&first, &second])?;
     let clock = feed::clock_of(arguments.clock, inputs)?;
     let wants = Wants {
         numbers: arguments.method.is_by_number(),
@@ -274,6 +278,18 @@ impl DelayArguments {
             note(format_args!("{input}: interrupted before a plant started"));
         }
         Ok(open)
+    }
+
+    /// Refuses options that no INPUT has a use for.
+    fn check_options(&self, inputs: [&OpenInput; 2]) -> anyhow::Result<()> {
+        let is_any = |kinds: &[InputKind]| inputs.iter().any(|open| kinds.contains(&open.kind));
+        if self.run.is_some() && !is_any(&[InputKind::Journal, InputKind::Dbn]) {
+            bail!("--run is of journals and DBN files, and neither INPUT is one");
+        }
+        if self.follow && !is_any(&[InputKind::Ring]) {
+            bail!("--follow is of rings, and neither INPUT is one");
+        }
+        Ok(())
     }
 
     fn chosen_attributes(&self) -> Vec<Attribute> {

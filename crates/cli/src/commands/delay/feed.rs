@@ -351,8 +351,8 @@ impl Content {
     fn pool(&mut self, stock: usize, attribute: Attribute, time_ns: i64, (value, mark): (i64, u8)) {
         if self.tainted.iter().all(|(tainted, _)| *tainted != stock) {
             let place = (stock * Attribute::COUNT + attribute as usize) as u64;
-            let mixed = (value as u64 ^ place << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            self.push(0, Attribute::All, time_ns, ((mixed ^ place) as i64, mark));
+            let mixed = mix(value.cast_unsigned(), place).cast_signed();
+            self.push(0, Attribute::All, time_ns, (mixed, mark));
         }
     }
 

@@ -52,6 +52,7 @@ pub(super) fn run(arguments: &DelayArguments, interrupt: &ShutdownFlag) -> anyho
     };
     let one = (&**first_name, &first);
     let other = second.as_ref().map_or(one, |(name, open)| (&***name, open));
+    arguments.check_options([one.1, other.1])?;
     let clock = clock_of(arguments.clock, [one, other])?;
     let wants = Wants { numbers: false, pools: false, follows: false };
     let mut stocks = Stocks::new(false);

@@ -15,9 +15,9 @@ use super::nanos_of;
 
 #[derive(Args, Debug)]
 pub(super) struct MethodArguments {
-    /// How the delay is estimated
-    #[arg(long, value_name = "METHOD", value_enum, default_value_t)]
-    method: Method,
+    /// How the delay is estimated [default: match-value; of --matrix lead-lag]
+    #[arg(long, value_name = "METHOD", value_enum)]
+    method: Option<Method>,
 
     /// Which instrument leads which: all pairs of stocks of FIRST, or of FIRST and SECOND, over the
     /// whole span, by the method lead-lag
@@ -63,10 +63,9 @@ pub(super) struct MethodArguments {
     seed: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Method {
     /// The densest difference of times between equal values
-    #[default]
     MatchValue,
     /// The difference of times between equal numbers of messages
     MatchSequence,
@@ -95,9 +94,9 @@ enum SignalChoice {
 }
 
 impl MethodArguments {
-    /// The method; a matrix is of leads whatever is chosen.
     pub(super) fn method(&self) -> Method {
-        if self.matrix { Method::LeadLag } else { self.method }
+        let usual = if self.matrix { Method::LeadLag } else { Method::MatchValue };
+        self.method.unwrap_or(usual)
     }
 
     pub(super) fn is_by_number(&self) -> bool {

@@ -58,6 +58,10 @@ fn wrong_requests_are_refused() {
             "--window: 6000000000000 ns: expected",
         ),
         (vec![&day, &day, "-o", "delay.xyz"], "unknown suffix"),
+        (vec![&day, &day, "--run", "1"], "--run is of journals and DBN files"),
+        (vec![&day, "--matrix", "--run", "1"], "--run is of journals and DBN files"),
+        (vec![&day, &day, "--follow"], "--follow is of rings"),
+        (vec![&day, "--matrix", "--method", "xcorr"], "--matrix is of leads"),
     ] {
         let ran = nanotape([&["delay"], &arguments[..]].concat());
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
