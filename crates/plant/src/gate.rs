@@ -195,10 +195,10 @@ impl Gate {
     }
 }
 
-/// Opens the region of a ring's recorder again if its file was replaced.
+/// Opens the region of a ring's recorder again if its file was replaced, for the same ring.
 pub(crate) fn reopen(ring: &Path, reader: &mut RecorderReader) {
     if reader.region().check().is_err()
-        && let Ok(current) = RecorderReader::open(ring)
+        && let Some(current) = RecorderReader::of_ring(ring, reader.ring_created_ns())
     {
         *reader = current;
     }

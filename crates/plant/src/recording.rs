@@ -33,7 +33,9 @@
 //!   the plant's recorder is dead. So the position is always that of this journal.
 //! - *Snapshots are written* by one more process, which reads the journal and nothing else. Another
 //!   one compresses and prunes, and touches only segments that are closed.
-//! - *The disk is full.* The recorder waits for room, and the plant for the recorder.
+//! - *The disk is full.* The recorder waits for room, and the plant for the recorder. A plant that
+//!   is asked to end, or does not wait for its recorder, leaves it waiting: it records the rest of
+//!   the ring when there is room. The plant ends with the numbers that are not recorded.
 //! - *Ctrl-C* goes to all processes of a terminal's foreground group. The recorder is in a group of
 //!   its own, so only the plant gets it. A recorder that gets a SIGTERM of its own dies, and is
 //!   started again.
@@ -58,7 +60,7 @@ use std::{
 
 use nanotape_journal::Tailer;
 use nanotape_shm::{OwnerState, Refusal, RegionError};
-use nanotape_tape::{ShutdownFlag, Start};
+use nanotape_tape::{Deadline, ShutdownFlag, Start};
 
 use companion::CompanionProcess;
 pub(crate) use process::Supervised;
@@ -72,6 +74,9 @@ use crate::{
 
 /// Time between two checks of a recorder that starts or ends.
 const POLL: Duration = Duration::from_millis(1);
+
+/// How long the disk is full before a plant that has ended says so, or leaves its recorder.
+const FULL: Duration = Duration::from_secs(1);
 
 /// How to start the recorder of a plant.
 #[derive(Clone, Debug)]
@@ -162,6 +167,23 @@ pub enum RecordingError {
         /// The last message of the plant.
         last_sequence: u64,
     },
+    /// The disk is full, and the plant ended without waiting for room.
+    #[error(
+        "{}: the disk is full, so messages from {next_sequence} to {last_sequence} are not in the \
+         journal; its recorder, process {recorder}, goes on waiting, and records them when there is \
+         room",
+        journal.display()
+    )]
+    NoRoom {
+        /// The folder of the journal.
+        journal: PathBuf,
+        /// The first message that is not recorded.
+        next_sequence: u64,
+        /// The last message of the plant.
+        last_sequence: u64,
+        /// The process of the recorder.
+        recorder: u32,
+    },
     /// The recorder ended before the last message.
     #[error(
         "the recorder ended before the last message: messages from {next_sequence} to {last_sequence} \
@@ -229,8 +251,7 @@ impl Recording {
         Self::check_size(process, ring.capacity_bytes)?;
         let journal = std::path::absolute(&process.journal);
         let journal = journal.unwrap_or_else(|_| process.journal.clone());
-        let supervised =
-            Arc::new(Supervised::new(process.clone(), ring.ring.clone(), stop.clone()));
+        let supervised = Arc::new(Supervised::new(process.clone(), ring.clone(), stop.clone()));
         let thread = thread::Builder::new().name("recorder".to_owned()).spawn({
             let supervised = Arc::clone(&supervised);
             move || supervised.supervise()
@@ -280,13 +301,15 @@ impl Recording {
     }
 
     /// Waits for the end of the recorder, after the ring was closed. `end` is the number after the
-    /// last message.
+    /// last message. After a requested stop it does not wait for room on the disk.
     pub(crate) fn finish(
         mut self,
         end: u64,
         waited_ns: u64,
     ) -> Result<RecordingSummary, RecordingError> {
         let mut is_closed = true;
+        let mut full: Option<Deadline> = None;
+        let mut is_reported = false;
         while !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             // Another recorder has recorded everything, and ours still waits for the journal.
             let seen = self.look();
@@ -294,6 +317,23 @@ impl Recording {
             if seen.next_sequence >= end && seen.owner.state == OwnerState::Alive && is_of_other {
                 self.supervised.abandon();
                 is_closed = false;
+            }
+            if seen.state != RecorderState::WaitingForRoom {
+                full = None;
+            } else if full.get_or_insert_with(|| Deadline::after(FULL)).is_over() {
+                if self.supervised.is_stop_requested() || !self.waits {
+                    self.companions.drain(..).for_each(|companion| _ = companion.finish(false));
+                    return Err(self.no_room(&seen, end));
+                }
+                if !std::mem::replace(&mut is_reported, true) {
+                    self.supervised.report(&format!(
+                        "all is published, but the disk of {} is full, and the recorder has recorded up \
+                         to {} of {}; the plant waits for room, or for Ctrl-C",
+                        self.journal.display(),
+                        seen.next_sequence.saturating_sub(1),
+                        end - 1
+                    ));
+                }
             }
             thread::sleep(POLL);
         }
@@ -340,6 +380,15 @@ impl Recording {
         })
     }
 
+    fn no_room(&self, seen: &RecorderStat, end: u64) -> RecordingError {
+        RecordingError::NoRoom {
+            journal: self.journal.clone(),
+            next_sequence: seen.next_sequence,
+            last_sequence: end - 1,
+            recorder: seen.owner.pid,
+        }
+    }
+
     /// The progress of the current recorder.
     fn look(&mut self) -> RecorderStat {
         reopen(&self.ring.ring, &mut self.reader);
@@ -357,10 +406,9 @@ impl Drop for Recording {
 /// The recorder that is recording this ring into this journal, once it has recorded everything
 /// before the plant's first message.
 fn ready(ring: &Recorded, journal: &Path) -> Option<(RecorderReader, RecorderStat)> {
-    let reader = RecorderReader::open(&ring.ring).ok()?;
+    let reader = RecorderReader::of_ring(&ring.ring, ring.created_ns)?;
     let seen = reader.look();
     let is_alive = matches!(seen.state, RecorderState::Recording | RecorderState::WaitingForRoom);
-    let is_of_this = seen.ring_created_ns == ring.created_ns && seen.journal == journal;
-    let is_ready = is_alive && is_of_this && seen.next_sequence >= ring.first_sequence;
+    let is_ready = is_alive && seen.journal == journal && seen.next_sequence >= ring.first_sequence;
     is_ready.then_some((reader, seen))
 }

@@ -57,7 +57,9 @@ because no reader could open it any more. Options override the configuration.
 With --journal, a process of its own records everything that is published, as `nanotape journal
 record` does. It is started again if it is killed, and ends after the last message, also if the
 plant is killed. The plant waits when the recorder is half a ring behind, so no message is lost;
-with --no-wait it never waits, and messages that the recorder is too late for are missing.
+with --no-wait it never waits, and messages that the recorder is too late for are missing. A full
+disk is waited for; Ctrl-C ends the plant then too, with status 1 and the numbers that the journal
+lacks, and the recorder stays to record them when there is room.
 --snapshots starts one more process, which reads the journal and writes snapshots of the books as
 `nanotape journal snapshot --follow` does. It is started again if it fails, and the plant never
 waits for it before its end; snapshots that are missing then, as on a full disk, are status 1. If
@@ -219,8 +221,10 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     let ended = match ended {
         Ok(ended) => ended,
         Err(error) => {
-            // The error of the plant is the cause of one of its recorder.
-            let _ = plant.finish();
+            // Otherwise the error of the plant is the cause of one of its recorder.
+            if let Err(full @ RecordingError::NoRoom { .. }) = plant.finish().recording {
+                tell(full);
+            }
             return Err(of_run(error));
         }
     };

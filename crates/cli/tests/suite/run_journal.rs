@@ -354,6 +354,91 @@ fn a_plant_waits_while_the_disk_of_its_journal_is_full() {
     recorded.check_insides();
 }
 
+/// A plant whose day is in its ring, and whose journal has room for none of it.
+fn full(name: &str, messages: u64, mounted: &Mount) -> (Recorded, String) {
+    let mut recorded = Recorded::new(name, messages);
+    fs::write(mounted.path().join("filler"), vec![1; 38 << 20]).unwrap();
+    recorded.journal = mounted.path().join("journal").display().to_string();
+    let text = format!(
+        "[journal]\ndir = {:?}\nsegment_bytes = \"128KiB\"\nroll = \"size\"\nahead_bytes = \"4KiB\"\n",
+        recorded.journal
+    );
+    let config = recorded.folder.write("plant.toml", text.as_bytes());
+    (recorded, config)
+}
+
+/// The first and the last number that an ended plant says its journal lacks.
+fn lacking(complained: &str) -> (u64, u64) {
+    let line = complained.lines().last().unwrap_or_default();
+    let (_, numbers) = line.split_once("full, so messages from ").expect(line);
+    let numbers: Vec<u64> =
+        numbers.split(' ').filter_map(|word| word.parse().ok()).take(2).collect();
+    (numbers[0], numbers[1])
+}
+
+#[test]
+fn a_plant_ends_on_request_although_the_disk_is_full_and_its_recorder_finishes_later() {
+    let Some(mounted) = Mount::new("tmpfs", "size=40m") else { return };
+    for is_over in [false, true] {
+        let (recorded, config) = full("run-journal-full-end", 60_000, &mounted);
+        let size = if is_over { "64MiB" } else { "64KiB" };
+        let mut plant = recorded.start(&["--capacity", size, "--config", &config]);
+        let recorder = recorded.until("waiting for room");
+        if is_over {
+            // The day is over, and the plant says what it waits for.
+            while !plant.hear_line_of_stderr().contains("all is published, but the disk") {}
+        }
+        plant.signal(Signal::INT);
+        let (status, _, complained) = plant.end();
+        assert_eq!(status, Some(1), "{complained}");
+        let (first, last) = lacking(&complained);
+        assert_eq!(last, recorded.ring.next_sequence() - 1);
+        assert!(
+            first <= last && complained.contains(&format!("process {}", recorder.as_raw_nonzero()))
+        );
+        fs::remove_file(mounted.path().join("filler")).unwrap();
+        recorded.until("gone");
+        assert_eq!(whole(&recorded.look()["recorder_next_sequence"]), Some(last + 1));
+        recorded.check_journal();
+        fs::remove_dir_all(&recorded.journal).unwrap();
+    }
+}
+
+#[test]
+fn a_plant_that_does_not_wait_does_not_wait_for_room_either() {
+    let Some(mounted) = Mount::new("tmpfs", "size=40m") else { return };
+    let (recorded, config) = full("run-journal-full-no-wait", 60_000, &mounted);
+    let ran = recorded.run(&["--capacity", "64MiB", "--config", &config, "--no-wait"]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert_eq!(lacking(&ran.stderr).1, recorded.ring.next_sequence() - 1);
+    fs::remove_file(mounted.path().join("filler")).unwrap();
+    recorded.until("gone");
+}
+
+/// The recorder of the second plant has the name of the first one's progress.
+#[test]
+fn a_plant_with_a_full_disk_does_not_take_the_progress_of_another_ring_for_its_own() {
+    let Some(mounted) = Mount::new("tmpfs", "size=40m") else { return };
+    let (recorded, config) = full("run-journal-full-name", 60_000, &mounted);
+    let mut plant = recorded.start(&["--capacity", "64MiB", "--config", &config]);
+    while !plant.hear_line_of_stderr().contains("all is published, but the disk") {}
+    // As a user does who is told that the recorder is alive.
+    let ring = Path::new(recorded.ring.path());
+    let name = ring.file_name().unwrap().to_str().unwrap();
+    for entry in fs::read_dir(ring.parent().unwrap()).unwrap().map(|entry| entry.unwrap()) {
+        if entry.file_name().to_str().is_some_and(|file| file.starts_with(name)) {
+            fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    let other = recorded.folder.path("other");
+    ended(&nanotape(recorded.arguments_with(&other, &["--capacity", "64MiB"])));
+    assert!(plant.is_running());
+    plant.signal(Signal::INT);
+    let (status, said, complained) = plant.end();
+    assert_eq!((status, &json(&said)["recorded"]), (Some(1), &Value::Null), "{complained}");
+    assert!(lacking(&complained).0 < lacking(&complained).1);
+}
+
 /// The segments have room, but the names of stocks are in a file of their own.
 #[test]
 fn a_plant_waits_while_the_disk_has_no_room_for_a_name() {

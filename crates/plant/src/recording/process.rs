@@ -1,7 +1,6 @@
 //! The process of a recorder: started, heard, and started again.
 
 use std::{
-    path::PathBuf,
     sync::{
         Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -12,7 +11,7 @@ use std::{
 use nanotape_tape::{Deadline, ShutdownFlag};
 
 use super::{
-    RecorderProcess,
+    Recorded, RecorderProcess,
     child::{Backoff, ChildProcess, Ended, FAILURES, lock},
 };
 use crate::{RecorderReader, RecorderState, followers::Reported};
@@ -24,7 +23,7 @@ const MOMENT: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(crate) struct Supervised {
     process: RecorderProcess,
-    ring: PathBuf,
+    ring: Recorded,
     /// Requested when the recorder has failed for good, so that the plant stops.
     stop: ShutdownFlag,
     child: ChildProcess,
@@ -52,7 +51,7 @@ struct End {
 }
 
 impl Supervised {
-    pub(super) fn new(process: RecorderProcess, ring: PathBuf, stop: ShutdownFlag) -> Self {
+    pub(super) fn new(process: RecorderProcess, ring: Recorded, stop: ShutdownFlag) -> Self {
         Self {
             process,
             ring,
@@ -116,7 +115,7 @@ impl Supervised {
 
     /// The process that shows its progress, and the next message that it records.
     fn progress(&self) -> Option<(u32, u64)> {
-        let seen = RecorderReader::open(&self.ring).ok()?.look();
+        let seen = self.reader()?.look();
         Some((seen.owner.pid, seen.next_sequence))
     }
 
@@ -148,8 +147,21 @@ impl Supervised {
     /// Whether the last recorder ended because its journal was removed, replaced or renamed. The
     /// next one would begin another journal.
     pub(super) fn has_lost_journal(&self) -> bool {
-        RecorderReader::open(&self.ring)
-            .is_ok_and(|reader| reader.look().state == RecorderState::JournalGone)
+        self.reader().is_some_and(|reader| reader.look().state == RecorderState::JournalGone)
+    }
+
+    fn reader(&self) -> Option<RecorderReader> {
+        RecorderReader::of_ring(&self.ring.ring, self.ring.created_ns)
+    }
+
+    /// Whether the plant was asked to stop.
+    pub(super) fn is_stop_requested(&self) -> bool {
+        self.stop.is_requested()
+    }
+
+    /// Reports a line to an operator.
+    pub(super) fn report(&self, line: &str) {
+        (self.process.report)(Reported::Problem(line));
     }
 
     /// The failure of a recorder that is not started again.

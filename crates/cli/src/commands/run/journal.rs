@@ -123,9 +123,9 @@ pub(super) fn is_whole(
     recording: Result<Option<RecordingSummary>, RecordingError>,
 ) -> anyhow::Result<bool> {
     let recording = recording.map_err(|error| match error {
-        error @ (RecordingError::JournalGone(_) | RecordingError::ProgressLost { .. }) => {
-            BadData(error.to_string()).into()
-        }
+        error @ (RecordingError::JournalGone(_)
+        | RecordingError::ProgressLost { .. }
+        | RecordingError::NoRoom { .. }) => BadData(error.to_string()).into(),
         error => anyhow::Error::from(error),
     })?;
     let Some(RecordingSummary { journal, lost, lacks_snapshots, .. }) = recording else {

@@ -69,6 +69,12 @@ impl RecorderReader {
         Ok(Self::of(region))
     }
 
+    /// The same for the recorder of the ring that was created at this time. `None` without one: its
+    /// name might belong to another ring by now.
+    pub(crate) fn of_ring(ring: &Path, created_ns: u64) -> Option<Self> {
+        Self::open(ring).ok().filter(|reader| reader.ring_created_ns() == created_ns)
+    }
+
     pub(super) fn of(region: SharedRegion) -> Self {
         Self { region }
     }
@@ -83,6 +89,11 @@ impl RecorderReader {
     #[inline]
     pub fn next_sequence(&self) -> u64 {
         self.region.words()[layout::NEXT_SEQUENCE].load()
+    }
+
+    /// Creation time of the recorded ring's region, ns since the UNIX epoch; 0 if unknown.
+    pub(crate) fn ring_created_ns(&self) -> u64 {
+        self.region.spec().parameters[0]
     }
 
     /// The region.
@@ -105,7 +116,7 @@ impl RecorderReader {
                 (OwnerState::Alive, layout::WAITING_FOR_ROOM) => RecorderState::WaitingForRoom,
                 (OwnerState::Alive, _) => RecorderState::Starting,
             },
-            ring_created_ns: self.region.spec().parameters[0],
+            ring_created_ns: self.ring_created_ns(),
             updated_ns: word(layout::UPDATED_NS),
             next_sequence: word(layout::NEXT_SEQUENCE),
             position_bytes: word(layout::POSITION),
