@@ -33,7 +33,6 @@ pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
 
 use crate::{
     given::Given,
-    journals::of_journal,
     span::{Guard, Span},
     status::{BadData, Status},
 };
@@ -204,7 +203,14 @@ impl Report {
         (summary, fault): (RecordedSummary, Option<RecordedError<JournalRunError>>),
     ) -> anyhow::Result<Self> {
         let fault = match fault {
-            Some(RecordedError::Stream(error)) => return Err(of_journal_run(error)),
+            Some(RecordedError::Stream(error)) => {
+                let error = of_journal_run(error);
+                // What comes before damage is the answer, as in a file that ends early.
+                if !error.is::<BadData>() {
+                    return Err(error);
+                }
+                Some(error.to_string())
+            }
             fault => fault_of(name, fault)?,
         };
         Ok(Self::Records(Recorded { summary, fault, noun: "journal", is_only_first: false }))
@@ -306,7 +312,9 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
         let mut engine = BookEngine::new(books);
-        let (first, end) = (run.stream().next_sequence(), run.stream().end().map_err(of_journal)?);
+        let first = run.stream().next_sequence();
+        // Damage before the end is found when it is read.
+        let end = run.stream().end().unwrap_or(first);
         let progress = Progress::with_steps("messages", end.saturating_sub(first));
         let Ok(report) = engine.run(&mut *run, observer, |run| {
             progress.set(run.stream().next_sequence().saturating_sub(first));

@@ -157,7 +157,10 @@ impl Side {
     fn open(of: RunIn<'_>, number: usize) -> Result<Result<Self, MissingRecords>, JournalError> {
         let first = of.run.first_sequence;
         let tailer = match Tailer::open(of.journal, Start::Sequence(first)) {
-            Ok(tailer) => tailer,
+            Ok(mut tailer) => {
+                tailer.set_stops_at_end(true);
+                tailer
+            }
             Err(error) => {
                 let ErrorKind::NotYet { next, .. } = *error.kind() else { return Err(error) };
                 let what = format!(

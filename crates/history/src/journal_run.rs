@@ -90,7 +90,9 @@ impl JournalRun {
         let after_snapshot = snapshot.as_ref().map(SnapshotFile::next_sequence);
         let first = after_snapshot.or(run.map(|run| run.first_sequence));
         let start = first.map_or(Start::Oldest, Start::Sequence);
-        let source = TailerSource::new(Tailer::open(journal, start)?);
+        let mut tailer = Tailer::open(journal, start)?;
+        tailer.set_stops_at_end(true);
+        let source = TailerSource::new(tailer);
         let opening = run.zip(snapshot).map(|(run, snapshot)| Opening::of(run, snapshot, &only));
         let has_orders = run.is_some_and(|run| run.kinds.has(RecordKind::Mbo));
         Ok(Self { source, opening, only, has_orders, until_ns: span.until_ns })

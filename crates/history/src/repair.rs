@@ -51,43 +51,46 @@ pub fn repair(
             continue;
         }
         let is_runs = finding.path == runs;
-        let to = match (is_dry_run, is_runs) {
-            (true, _) => None,
-            (false, true) => match list_again(journal)? {
-                Some(to) => Some(to),
-                // All that can be found is there.
-                None => continue,
-            },
-            (false, false) => Some(set_aside(journal, &finding.path)?),
+        let new = if is_runs { list_again(journal)? } else { None };
+        if is_runs && new.is_none() {
+            // All that can be found is there.
+            continue;
+        }
+        let to = match new {
+            _ if is_dry_run => None,
+            Some(new) => Some(replace_runs(journal, &new)?),
+            None => Some(set_aside(journal, &finding.path)?),
         };
         actions.push(HistoryAction { finding, to, is_made_again: is_runs });
     }
     Ok(actions)
 }
 
-/// Writes the file of runs again. Returns where the old one is; `None` if it has all that can be
-/// found.
-fn list_again(journal: &Path) -> Result<Option<PathBuf>, SnapshotterError> {
+/// The file of runs with all that can be found; `None` if it has that.
+fn list_again(journal: &Path) -> Result<Option<Vec<u8>>, SnapshotterError> {
     let path = journal.join(RUNS);
     let records = Records::read(journal)?;
     let bytes = fs::read(&path).map_err(system("read", &path))?;
     let known = runs::salvaged(&bytes);
     let new = runs::good_lines(&merged(&known, &records));
-    if new == bytes {
-        return Ok(None);
-    }
+    Ok((new != bytes).then_some(new))
+}
+
+/// Writes the file of runs again. Returns where the old one is.
+fn replace_runs(journal: &Path, new: &[u8]) -> Result<PathBuf, SnapshotterError> {
+    let path = journal.join(RUNS);
     let to = set_aside(journal, &path)?;
     let files = files_like(journal, &to);
     let temporary = format!("{QUARANTINE}/{RUNS}.new");
     let write = || {
         let mut file = files.new_file(&temporary)?;
-        file.write_all(&new)?;
+        file.write_all(new)?;
         file.sync_all()?;
         fs::rename(journal.join(&temporary), &path)?;
         File::open(journal)?.sync_all()
     };
     write().map_err(system("write", &path))?;
-    Ok(Some(to))
+    Ok(to)
 }
 
 /// The runs of the file and those of the records, in their order.
@@ -104,6 +107,11 @@ fn merged(known: &Runs, records: &Records) -> Runs {
             (run.first_sequence, run.started_ns) == (start.first_sequence, start.started_ns)
         });
         run.names = listed.map_or_else(|| of.names.clone(), |listed| listed.names.clone());
+        let mut last = LocateTable::filled(None);
+        run.names.retain_mut(|(locate, name)| {
+            *name = of.contradicts(*locate, *name).unwrap_or(*name);
+            last[*locate].replace(*name) != Some(*name)
+        });
         all.push(run);
     }
     // The names of a run that was not listed are those of the run before it, after its own. A

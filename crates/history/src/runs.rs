@@ -123,6 +123,7 @@ impl Runs {
             return Ok(stored);
         }
         let mut tailer = Tailer::open(journal, Start::Oldest)?;
+        tailer.set_stops_at_end(true);
         let mut runs = Vec::new();
         loop {
             match tailer.next() {

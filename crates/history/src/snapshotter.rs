@@ -142,6 +142,7 @@ impl Snapshotter {
     pub fn open(journal: &Path, options: &SnapshotterOptions) -> Result<Self, SnapshotterError> {
         // An error about the journal comes before anything is created.
         let mut tailer = Tailer::open(journal, Start::Oldest)?;
+        tailer.set_stops_at_end(!options.follows);
         let lock = lock(journal, options.mode)?;
         let snapshots = Snapshots::list(journal)?;
         let mut keeper = Keeper {

@@ -94,7 +94,10 @@ pub fn verify(
     let records = listed_runs::Records::read(journal)?;
     // After the records: a recorder stores each line before the first record that needs it.
     match Runs::read(journal) {
-        Ok(runs) => records.compare(journal, &runs, &mut findings),
+        Ok(runs) => {
+            records.compare(journal, &runs, &mut findings);
+            findings.extend(without_beginning(journal, &runs, &oldest));
+        }
         Err(RunsError::Line { path, line }) => {
             let what = format!(
                 "line {line} is not a run or a stock with its checksum; `nanotape journal repair` \
@@ -115,6 +118,17 @@ pub fn verify(
         Books::new(journal, oldest, &mut findings).compare(&good, progress)?;
     }
     Ok(findings)
+}
+
+/// The oldest run of a journal that was pruned, or lost segments, in the middle of a run.
+fn without_beginning(journal: &Path, runs: &Runs, oldest: &Oldest) -> Option<HistoryFinding> {
+    let first = runs.of_sequence(oldest.sequence)?.first_sequence;
+    let what = format!(
+        "the run that begins with record {first} is there from record {} on: what is before was pruned, \
+         or its segments were removed",
+        oldest.sequence
+    );
+    (oldest.is_pruned && first < oldest.sequence).then(|| HistoryFinding::note(journal, what))
 }
 
 /// A journal without an excerpt has no runs with stocks, and no snapshots.

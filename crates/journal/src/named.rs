@@ -186,6 +186,11 @@ impl NamedTailer {
         self.tailer.set_durable(is_durable);
     }
 
+    /// As [`Tailer::set_stops_at_end`].
+    pub fn set_stops_at_end(&mut self, stops_at_end: bool) {
+        self.tailer.set_stops_at_end(stops_at_end);
+    }
+
     /// Waits until the position is on disk.
     pub fn sync(&self) -> Result<(), JournalError> {
         let Some(path) = self.region.path() else { return Ok(()) };

@@ -9,7 +9,7 @@ use crate::{
     disk::{Disk, ReadableFile},
     names::{self, Kept},
     segment::{
-        excerpt::{Kind, MAX_LENGTH, excerpt_words},
+        excerpt::{Kind, MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
         header::Header,
         layout::{Layout, at},
         view::View,
@@ -95,8 +95,8 @@ pub(crate) fn open_kept<D: Disk>(
 }
 
 /// The words of a compressed segment: never more than its own header allows, and at most
-/// [`SLACK_WORDS`] after the last place where an excerpt can be. So a small file that states a
-/// large segment does not take its memory.
+/// [`SLACK_WORDS`] after the last excerpt whose number is larger than that of the one before. So a
+/// small file that states a large segment does not take its memory.
 pub(crate) fn unpack(packed: &[u8]) -> Result<Arc<[Word]>, Cause> {
     let (front, outcome) = unpack_up_to(packed, at::INDEX);
     if front.len() < at::INDEX {
@@ -124,17 +124,23 @@ const SLACK_WORDS: usize = (64 << 20) / 8;
 
 /// The words of a compressed segment of this layout.
 fn unpack_excerpts(packed: &[u8], layout: Layout) -> (Vec<Word>, Result<(), Cause>) {
-    let mut next = layout.data;
+    let (mut next, mut good_end, mut before) = (layout.data, layout.data, 0);
     unpack_while(packed, |words| {
-        while let Some(commit) = words.get(next).map(|word| word.as_read_only().load()) {
+        let load = |at: usize| words.get(at).map(|word| word.as_read_only().load());
+        while let (Some(commit), Some(sequence)) = (load(next), load(next + 1)) {
             let length = excerpt_words((commit as u32 & MAX_LENGTH) as usize);
-            match commit >> 28 & 0xf {
-                MESSAGE | LOST => next += length,
-                // The end mark, or damage.
-                _ => return (next + SLACK_WORDS).min(layout.words),
+            // Otherwise it is the end mark, or damage.
+            if !matches!(commit >> 28 & 0xf, MESSAGE | LOST) {
+                break;
             }
+            next += length;
+            let sequence = sequence & MAX_SEQUENCE;
+            if sequence > before {
+                good_end = next;
+            }
+            before = sequence;
         }
-        layout.words
+        (good_end + SLACK_WORDS).min(layout.words)
     })
 }
 
@@ -230,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_small_file_that_states_a_large_segment_is_not_unpacked_to_its_end() {
-        for fill in [0, u64::MAX, 0x2fff_ffff] {
+        for fill in [0, u64::MAX, 0x2fff_ffff, MESSAGE << 28] {
             let packed = packed(1 << 30, fill);
             assert!(packed.len() < 1 << 17, "{}", packed.len());
             assert_eq!(unpack(&packed).map(|_| ()), Err(Cause::TooLong), "{fill:#x}");

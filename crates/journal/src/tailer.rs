@@ -66,6 +66,10 @@ pub struct Tailer<D: Disk = Folder> {
     is_checked: bool,
     /// Whether to read only what is on disk.
     is_durable: bool,
+    /// Whether the caller stops where nothing follows.
+    stops_at_end: bool,
+    /// The position at which the end was last looked up, and the end: two sequence numbers.
+    end: Option<(u64, u64)>,
     /// Consecutive polls without an excerpt.
     idles: u32,
     /// The word before which pages are in memory.
@@ -125,6 +129,8 @@ impl<D: Disk> Tailer<D> {
             back: Back::default(),
             is_checked: true,
             is_durable: false,
+            stops_at_end: false,
+            end: None,
             idles: 0,
             touched: 0,
             next_chore: usize::MAX,
@@ -158,8 +164,8 @@ impl<D: Disk> Tailer<D> {
                     return Ok(Tail::Gap(gap));
                 }
                 Step::Reused(reused) => return Ok(Tail::Reused(reused)),
-                Step::Nothing => return Ok(Tail::Nothing),
-                Step::Again => {}
+                Step::Nothing if self.is_at_end()? => return Ok(Tail::Nothing),
+                Step::Nothing | Step::Again => {}
             }
         }
     }
@@ -168,11 +174,12 @@ impl<D: Disk> Tailer<D> {
     pub(crate) fn peek(&mut self) -> Result<Step, JournalError> {
         loop {
             match self.step()? {
-                Step::Again => {}
                 Step::Gap(gap) => {
                     self.place.sequence = gap.to + 1;
                     return Ok(Step::Gap(gap));
                 }
+                Step::Nothing if self.is_at_end()? => return Ok(Step::Nothing),
+                Step::Nothing | Step::Again => {}
                 step => return Ok(step),
             }
         }
@@ -208,6 +215,14 @@ impl<D: Disk> Tailer<D> {
     /// should call this periodically.
     pub fn ask(&mut self) {
         self.idles = 0;
+        self.end = None;
+    }
+
+    /// Sets whether the caller stops at [`Tail::Nothing`]. Default: false. Then it is returned only
+    /// at the end of the journal, and an end before excerpts that exist is damage: a part of the
+    /// journal was overwritten with zeros. Cost: at the end, the journal is opened again.
+    pub fn set_stops_at_end(&mut self, stops_at_end: bool) {
+        self.stops_at_end = stops_at_end;
     }
 
     /// Sets whether the checksums of excerpts are verified. Default: true.

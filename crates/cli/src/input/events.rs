@@ -6,7 +6,6 @@ use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origi
 use nanotape_plant::{DamageLog, RunReport};
 
 use super::{Opened, Opening, Progress, Report};
-use crate::journals::of_journal;
 
 /// Calls `event` with each event, with the time of its receipt in ns since the UNIX epoch, if the
 /// input has those, and with the exchange's message, empty for records. `Break` ends the reading.
@@ -24,8 +23,9 @@ pub(crate) fn read_events(
             Ok(Report::Day(RunReport { summary, damage: handler.damage }))
         }
         Opened::Journal(mut run) => {
-            let (first, end) =
-                (run.stream().next_sequence(), run.stream().end().map_err(of_journal)?);
+            let first = run.stream().next_sequence();
+            // Damage before the end is found when it is read.
+            let end = run.stream().end().unwrap_or(first);
             let progress = Progress::with_steps("messages", end.saturating_sub(first));
             let Ok(summary) = run.read(&mut handler, |run| {
                 progress.set(run.stream().next_sequence().saturating_sub(first));

@@ -8,8 +8,8 @@ use std::{
 };
 
 use nanotape_harness::Bounded as _;
-use nanotape_history::{SnapshotFile, snapshot::Snapshots};
-use nanotape_journal::{RUNS, SNAPSHOTS, Start, Tailer};
+use nanotape_history::{RunLog, Runs, SnapshotFile, snapshot::Snapshots};
+use nanotape_journal::{RUNS, SNAPSHOTS, Start, Tail, Tailer};
 use nanotape_types::StockLocate;
 
 use crate::support::{Folder, Ran, nanotape, nanotape_fed};
@@ -89,7 +89,7 @@ fn snapshots_of_a_run_whose_beginning_was_pruned_are_good_and_a_faulty_one_is_fo
     let left = recorded.snapshots();
     assert!(left.len() > 2, "{left:?}");
     let ran = recorded.verify();
-    check(&ran, 0, &["cannot be checked: its records were pruned"]);
+    check(&ran, 0, &["cannot be checked: its records were pruned", "is there from record "]);
     assert!(!ran.stdout.contains("remove the file"), "{}", ran.stdout);
     assert_eq!(book(), before, "the snapshots are used");
 
@@ -123,6 +123,8 @@ fn a_list_of_runs_that_lacks_lines_is_a_fault() {
     for gone in [5, lines.len() - 1] {
         fs::write(&path, without(gone)).unwrap();
         check(&recorded.verify(), 1, &["runs", "but no name"]);
+        let would = nanotape(["journal", "repair", &recorded.journal, "--dry-run"]);
+        assert!(!would.stdout.contains("made the file again"), "{}", would.stdout);
         check(&recorded.repair(), 1, &["remains: stock", "no name"]);
         check(&recorded.verify(), 1, &["but no name"]);
     }
@@ -134,6 +136,18 @@ fn a_list_of_runs_that_lacks_lines_is_a_fault() {
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         assert_eq!(recorded.verify().status, 0);
     }
+    // A name that is not that of the stock's definition, under a valid checksum.
+    fs::write(&path, &text).unwrap();
+    let runs = Runs::read(Path::new(&recorded.journal)).unwrap();
+    let run = runs.iter().next().unwrap();
+    let mut log = RunLog::open(Path::new(&recorded.journal), 0o600).unwrap();
+    log.begin(run).unwrap();
+    log.name(run.names[3].0, "OTHER".parse().unwrap()).unwrap();
+    drop(log);
+    let told = format!("stock {} is OTHER in the run", run.names[3].0.get());
+    check(&recorded.verify(), 1, &[&told, &format!("but {}", run.names[3].1)]);
+    check(&recorded.repair(), 0, &["made the file again"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
     // A damaged line costs no other one.
     let mut bad = text.clone().into_bytes();
     bad[3] ^= 1;
@@ -213,5 +227,64 @@ fn a_limit_of_file_sizes_is_an_error_with_the_file() {
         let told = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert_eq!(ran.status.code(), Some(2), "{script}: {:?} {told}", ran.status);
         assert!(told.contains(&**file) && told.contains("File too large"), "{told}");
+    }
+}
+
+/// Damages the last segment that is full of excerpts: a flipped bit, or an excerpt of zeros. The
+/// segment and the number of the excerpt.
+fn damage(recorded: &Recorded, is_hole: bool) -> (PathBuf, u64) {
+    let mut tailer = Tailer::open(Path::new(&recorded.journal), Start::Oldest).unwrap();
+    let mut all = Vec::new();
+    while let Tail::Excerpt(excerpt) = tailer.next().unwrap() {
+        all.push((excerpt.segment(), excerpt.offset() as usize, excerpt.sequence()));
+    }
+    let (segment, _, _) = all[all.len() - 1];
+    let first = all.iter().position(|(of, _, _)| *of == segment).unwrap();
+    let at = first + (all.len() - first) / 4;
+    let (_, offset, sequence) = all[at];
+    let path = recorded.path(&format!("{segment:010}.segment"));
+    let mut bytes = fs::read(&path).unwrap();
+    match is_hole {
+        true => bytes[offset..all[at + 1].1].fill(0),
+        false => bytes[offset + 26] ^= 1,
+    }
+    fs::write(&path, bytes).unwrap();
+    (path, sequence)
+}
+
+#[test]
+fn what_comes_before_damage_is_answered_and_a_hole_is_damage() {
+    let recorded = Recorded::new("beside-damage");
+    let whole = good(&["inside", &recorded.journal, "--format", "csv"]).stdout;
+    for is_hole in [false, true] {
+        let copy = Recorded {
+            folder: Folder::new("beside-damage-copy"),
+            ring: String::new(),
+            journal: recorded.folder.path(&format!("copy-{is_hole}")),
+        };
+        let mut copied = Command::new("cp");
+        copied.args(["-r", &recorded.journal, &copy.journal]);
+        assert!(copied.bounded_status().unwrap().success());
+        fs::remove_dir_all(copy.path(SNAPSHOTS)).unwrap();
+        let (segment, sequence) = damage(&copy, is_hole);
+        let segment = segment.to_str().unwrap();
+        let inside = nanotape(["inside", &copy.journal, "--format", "csv"]);
+        check(&inside, 1, &[segment]);
+        // All of its records were read, and the look ahead holds nothing back.
+        let read = nanotape(["journal", "dump", &copy.journal, "--format", "csv"]);
+        check(&read, 1, &[segment, &format!("\n{},", sequence - 1)]);
+        let rows = inside.stdout.lines().count();
+        assert!(whole.starts_with(&inside.stdout) && rows > whole.lines().count() / 2, "{rows}");
+        for command in [["stats", ""], ["trades", ""], ["tap", "--strict"], ["journal", "snapshot"]]
+        {
+            let arguments: Vec<&str> = match command {
+                ["journal", snapshot] => vec!["journal", snapshot, &copy.journal],
+                [command, ""] => vec![command, &copy.journal, "--format", "csv"],
+                [command, option] => vec![command, &copy.journal, option, "--format", "csv"],
+            };
+            let ran = nanotape(&arguments);
+            check(&ran, 1, &[segment]);
+            assert!(ran.stdout.lines().count() > 10 || command[0] == "journal", "{ran:?}");
+        }
     }
 }

@@ -42,7 +42,9 @@ impl<'a> Books<'a> {
         good: &[Listed],
         mut progress: impl FnMut(u64, u64),
     ) -> Result<(), SnapshotterError> {
-        let mut source = TailerSource::new(Tailer::open(self.journal, Start::Oldest)?);
+        let mut tailer = Tailer::open(self.journal, Start::Oldest)?;
+        tailer.set_stops_at_end(true);
+        let mut source = TailerSource::new(tailer);
         let mut buffer = RecordBuffer::default();
         let (first, end) = (source.next_sequence(), source.end()?);
         let mut expected = good.iter().peekable();

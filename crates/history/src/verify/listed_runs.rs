@@ -40,6 +40,12 @@ impl RunRecords {
     fn new(start: Option<Run>) -> Self {
         Self { start, stocks: Vec::new(), is_lossy: false, names: Vec::new() }
     }
+
+    /// The last name of a stock in its definition records, if it has some and none has this name.
+    pub(crate) fn contradicts(&self, locate: StockLocate, listed_as: Symbol) -> Option<Symbol> {
+        let defined = || self.names.iter().filter(|(of, _)| *of == locate).map(|(_, name)| *name);
+        if defined().any(|name| name == listed_as) { None } else { defined().next_back() }
+    }
 }
 
 impl Records {
@@ -47,6 +53,7 @@ impl Records {
     pub(crate) fn read(journal: &Path) -> Result<Self, JournalError> {
         let mut tailer = Tailer::open(journal, Start::Oldest)?;
         tailer.set_checked(false);
+        tailer.set_stops_at_end(true);
         let oldest = tailer.next_sequence();
         let (runs, seen) = (vec![RunRecords::new(None)], LocateTable::filled(false));
         let mut all = Self { runs, oldest, next: oldest, seen };
@@ -152,11 +159,25 @@ impl Records {
     fn compare_names(&self, path: &Path, runs: &Runs, findings: &mut Vec<HistoryFinding>) {
         let before = findings.len();
         let mut unnamed = 0_usize;
+        let mut renamed = 0_usize;
         for of in &self.runs {
             let Some(&(_, first)) = of.stocks.first() else { continue };
             let Some(listed) = runs.of_sequence(first) else { continue };
             let mut is_named = LocateTable::filled(false);
             listed.names.iter().for_each(|(locate, _)| is_named[*locate] = true);
+            for &(locate, listed_as) in &listed.names {
+                let Some(symbol) = of.contradicts(locate, listed_as) else { continue };
+                renamed += 1;
+                if renamed <= NAMED {
+                    let what = format!(
+                        "stock {} is {listed_as} in the run that begins with record {}, but {symbol} in \
+                         its definition record; `nanotape journal repair` makes the file again",
+                        locate.get(),
+                        listed.first_sequence
+                    );
+                    findings.push(HistoryFinding::fault(path, what));
+                }
+            }
             for &(locate, first) in of.stocks.iter().filter(|(locate, _)| !is_named[*locate]) {
                 unnamed += 1;
                 if unnamed > NAMED {

@@ -28,6 +28,10 @@ pub const MIN_BLOCK_BYTES: u64 = if cfg!(nanotape_loom) { 128 } else { 4096 };
 /// The largest block.
 pub const MAX_BLOCK_BYTES: u64 = 1 << 30;
 
+/// The most blocks of a segment: those of the largest one in blocks of the usual size. More would
+/// let a small compressed file state an index of half a gigabyte.
+pub(crate) const MAX_BLOCKS: usize = 1 << 20;
+
 /// The block size of journals with large segments.
 const USUAL_BLOCK_BYTES: u64 = 1 << 16;
 
@@ -130,6 +134,9 @@ impl Layout {
         let words = usize::try_from(segment_bytes).ok()? / WORD_BYTES;
         let block_shift = (block_bytes / WORD_BYTES as u64).trailing_zeros();
         let entries = words.div_ceil(1 << block_shift);
+        if entries > MAX_BLOCKS {
+            return None;
+        }
         let page_words = PAGE_BYTES as usize / WORD_BYTES;
         let data = (at::INDEX + entries * ENTRY_WORDS).next_multiple_of(page_words);
         let layout = Self { words, block_shift, data };
@@ -193,6 +200,14 @@ pub(crate) fn position_bytes(word: usize) -> u64 {
 #[cfg(all(test, not(nanotape_loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_index_of_more_blocks_than_the_largest_usual_one_is_refused() {
+        let usual = Layout::usual_block_bytes(MAX_SEGMENT_BYTES);
+        assert!(Layout::new(MAX_SEGMENT_BYTES, usual).is_some());
+        assert_eq!(Layout::new(MAX_SEGMENT_BYTES, usual / 2), None);
+        assert!(Layout::new((MAX_BLOCKS as u64) * 4096, 4096).is_some());
+    }
 
     #[test]
     fn excerpts_begin_behind_the_index_and_leave_room_for_an_end_mark() {

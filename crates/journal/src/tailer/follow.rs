@@ -66,6 +66,33 @@ impl<D: Disk> Tailer<D> {
         Ok(Step::Nothing)
     }
 
+    /// Whether nothing is the answer, for a caller that goes on or at the end of the journal;
+    /// otherwise another look is due. The end is looked up before that look, so what an appender
+    /// adds meanwhile is read.
+    #[inline]
+    pub(super) fn is_at_end(&mut self) -> Result<bool, JournalError> {
+        if !self.stops_at_end { Ok(true) } else { self.confirm_end() }
+    }
+
+    #[cold]
+    fn confirm_end(&mut self) -> Result<bool, JournalError> {
+        let here = self.place.sequence;
+        match self.end {
+            Some((at, end)) if at == here && end <= here => Ok(true),
+            Some((at, _)) if at == here => Err(self.damaged(Corruption::Hole)),
+            _ => {
+                // What is not on disk yet does not count.
+                let end = match self.is_durable {
+                    true => here,
+                    false => Self::open_on(self.disk.clone(), Start::Newest)?.next_sequence(),
+                };
+                self.end = Some((here, end));
+                self.idles = 0;
+                Ok(false)
+            }
+        }
+    }
+
     /// Prefetches the cache lines of the next excerpt, if it is as long as the last one. They come
     /// from the appender's cache together with the line of the commit word and not after it, which
     /// saves a quarter of the time from write to read (bench: journal/tail).

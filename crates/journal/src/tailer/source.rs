@@ -43,6 +43,11 @@ impl<D: Disk> TailerSource<D> {
         &self.tailer
     }
 
+    /// As [`Tailer::set_stops_at_end`].
+    pub fn set_stops_at_end(&mut self, stops_at_end: bool) {
+        self.tailer.set_stops_at_end(stops_at_end);
+    }
+
     /// Like [`poll`](Source::poll), but visits only the excerpts that `is_wanted` accepts. Others
     /// are skipped in place, without a copy; their checksums are verified all the same.
     pub fn poll_where(

@@ -18,6 +18,7 @@ mod processes;
 mod prune;
 mod repair;
 mod simulated;
+mod to_the_end;
 mod upkeep_faults;
 mod verify;
 mod versions;

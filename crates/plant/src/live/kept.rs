@@ -43,6 +43,7 @@ impl KeptSource {
     /// Opens the folder of a kept session.
     pub fn open(folder: &Path) -> Result<Self, LiveError> {
         let mut tailer = Tailer::open(folder, Start::Oldest)?;
+        tailer.set_stops_at_end(true);
         let refused = |sequence, found: &str| LiveError::Kept {
             folder: folder.to_owned(),
             sequence,

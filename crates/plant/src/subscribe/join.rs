@@ -12,7 +12,7 @@ use nanotape_history::{
 use nanotape_journal::{ErrorKind, Tailer, TailerSource};
 use nanotape_ring::{Rejoin, RingSource, Start, Subscribe as _, stream};
 use nanotape_shm::Refusal;
-use nanotape_tape::{Deadline, Follow, Tape as _};
+use nanotape_tape::{Deadline, Follow, Tape as _, WriterState};
 
 use super::{
     Failed, Opening, SubscribeError, Subscriber, Subscription,
@@ -178,6 +178,7 @@ impl Subscription {
             deadline.open(&self.shutdown, is_pending, || Tailer::open(&path, Start::Newest));
         let tailer = opened.map_err(SubscribeError::Journal)?.ok_or(SubscribeError::Shutdown)?;
         let mut source = TailerSource::new(tailer);
+        source.set_stops_at_end(source.writer().state != WriterState::Alive);
         let (snapshot, next) = self.begin(&path, None, source.next_sequence())?;
         if next != source.next_sequence() {
             nanotape_tape::Source::seek(&mut source, Start::Sequence(next))

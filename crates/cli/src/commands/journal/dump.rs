@@ -4,7 +4,7 @@ mod payloads;
 
 use std::{
     io::{self, BufWriter},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use clap::Args;
@@ -17,7 +17,7 @@ use crate::{
     interrupt,
     journals::of_journal,
     output::OutputArguments,
-    status::{BadData, Status},
+    status::Status,
 };
 use payloads::Payloads;
 
@@ -72,6 +72,7 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let mut tailer = Tailer::open(&command.journal, command.from).map_err(of_journal)?;
     tailer.set_durable(command.durable);
+    tailer.set_stops_at_end(true);
     // Ends at the current end of the journal: an appender can be faster than the dump.
     let end = match Tailer::open(&command.journal, Start::Newest) {
         Ok(tailer) => tailer.next_sequence(),
@@ -124,7 +125,6 @@ fn dump(
     interrupt: &ShutdownFlag,
 ) -> anyhow::Result<()> {
     let mut left = command.count.unwrap_or(u64::MAX);
-    let mut has_asked = false;
     while left > 0 && !interrupt.is_requested() {
         if !command.backwards && tailer.next_sequence() >= end {
             break;
@@ -134,39 +134,10 @@ fn dump(
             Tail::Excerpt(excerpt) => (dumped.excerpt(&excerpt), 1),
             Tail::Gap(gap) => (dumped.gap(gap), 0),
             Tail::Reused(reused) => (dumped.reused(reused), 0),
-            // The end, unless the journal goes on after a damaged part.
-            Tail::Nothing if !has_asked => {
-                has_asked = true;
-                tailer.ask();
-                continue;
-            }
-            Tail::Nothing => {
-                if !command.backwards && !command.durable {
-                    require_end(&command.journal, tailer, end)?;
-                }
-                break;
-            }
+            Tail::Nothing => break,
         };
-        has_asked = false;
         printed?;
         left -= count;
     }
     Ok(())
-}
-
-/// Refuses an end before the number that the journal had for its next excerpt.
-pub(super) fn require_end(journal: &Path, tailer: &Tailer, end: u64) -> anyhow::Result<()> {
-    let next = tailer.next_sequence();
-    if next >= end || end == u64::MAX {
-        return Ok(());
-    }
-    let (file, offset) = tailer.place();
-    Err(BadData(format!(
-        "{}: nothing is committed at byte {offset}, but the journal continues up to {}: excerpts from \
-         {next} on cannot be read; see nanotape journal verify {}",
-        file.display(),
-        end - 1,
-        journal.display()
-    ))
-    .into())
 }

@@ -11,7 +11,6 @@ use nanotape_journal::{Excerpt, Merge, Merged, NamedTailer, Resumed, Start, Tail
 use nanotape_logging::Formatter;
 use nanotape_tape::{Follow, Progress, Step, Tape, Writer, WriterState};
 
-use super::dump::require_end;
 use crate::{
     commands::messages::{Printer, Shown},
     interrupt,
@@ -32,7 +31,8 @@ Examples:
   nanotape journal tail log --text --follow   the log of a program, as lines
 
 With --name the journal stores the position: the next reader of that name resumes where this one
-stopped. Every excerpt is delivered at least once. The position moves when the output was written:
+stopped. A new name begins with the oldest excerpt, whatever -n says; --from overrides the stored
+position. Every excerpt is delivered at least once. The position moves when the output was written:
 in batches of 256 KiB, when there is nothing more to read, and at the end. With -o FILE it moves when
 the file is complete. After a kill, a closed pipe or a full disk, the next reader begins with the
 last batch again, and journal prune keeps it. A program behind a pipe that takes rows and ignores
@@ -92,16 +92,7 @@ pub(super) fn run(command: &TailCommand) -> anyhow::Result<Status> {
     let names = command.journals.iter().map(|path| path.display().to_string()).collect();
     let printer = Printer::new(&command.output, Shown::Line, names)?;
     let left = command.count.unwrap_or(u64::MAX);
-    let end = |path: &PathBuf| {
-        // What is damaged before the end is found when it is read.
-        let newest = Tailer::open(path, Start::Newest);
-        newest.map_or(u64::MAX, |newest| newest.next_sequence())
-    };
-    let ends = match command.follow {
-        true => Vec::new(),
-        false => command.journals.iter().map(end).collect(),
-    };
-    let mut following = Following { command, printer, formatters, left, ends, damage: None };
+    let mut following = Following { command, printer, formatters, left, damage: None };
     let mut follow = Follow::new(source).shutdown(&interrupt);
     let outcome = following.run(&mut follow);
     let damage = following.damage.take();
@@ -175,6 +166,7 @@ impl Source {
             _ => {}
         }
         named.set_durable(command.durable);
+        named.set_stops_at_end(!command.follow);
         let sequence = named.next_sequence().max(1);
         if let Ok(there) = Tailer::open(path, Start::Sequence(sequence)) {
             formatters.learn(0, path, &there)?;
@@ -202,6 +194,7 @@ fn tailer(command: &TailCommand, path: &Path) -> anyhow::Result<Tailer> {
         }
     }
     tailer.set_durable(command.durable);
+    tailer.set_stops_at_end(!command.follow);
     Ok(tailer)
 }
 
@@ -255,8 +248,6 @@ struct Following<'a> {
     printer: Printer,
     formatters: Formatters,
     left: u64,
-    /// The number of the next excerpt of each journal at the start; without --follow.
-    ends: Vec<u64>,
     /// Why the journal cannot be read further.
     damage: Option<anyhow::Error>,
 }
@@ -275,36 +266,12 @@ impl Following<'_> {
             });
             match step? {
                 Step::Idle if self.command.follow => self.deliver(follow.tape_mut())?,
-                // The end, unless a journal goes on after a damaged part.
-                Step::Idle => {
-                    follow.tape_mut().check()?;
-                    match self.read(follow.tape_mut(), u64::MAX)? {
-                        Progress::Nothing => self.damage = self.early_end(follow.tape_mut()),
-                        Progress::Stopped => {}
-                        _ => continue,
-                    }
-                    break;
-                }
-                Step::Stopped | Step::Shutdown => break,
+                Step::Idle | Step::Stopped | Step::Shutdown => break,
                 _ if self.printer.unflushed() < BATCH_BYTES || self.printer.is_file() => {}
                 _ => self.deliver(follow.tape_mut())?,
             }
         }
         self.deliver(follow.tape_mut())
-    }
-
-    /// The error of a journal that had more excerpts at the start than could be read.
-    fn early_end(&self, source: &Source) -> Option<anyhow::Error> {
-        if self.command.durable {
-            return None;
-        }
-        let tailers: Vec<&Tailer> = match source {
-            Source::Named(named) => vec![named.tailer()],
-            Source::Several(merge) => merge.tailers().collect(),
-        };
-        let read = self.command.journals.iter().zip(tailers).zip(&self.ends);
-        read.map(|((journal, tailer), end)| require_end(journal, tailer, *end))
-            .find_map(Result::err)
     }
 
     /// Writes all rows. A named position moves after that; a file has its rows when it is complete.

@@ -66,7 +66,10 @@ impl Spans {
     /// thread can be faster than its reader.
     pub(crate) fn open(target: &Given, follow: bool) -> anyhow::Result<Self> {
         if is_recording(target) {
-            return Ok(Self(Source::Recording(Box::new(Recording::open(Path::new(target))?))));
+            return Ok(Self(Source::Recording(Box::new(Recording::open(
+                Path::new(target),
+                follow,
+            )?))));
         }
         let mut lives = Vec::new();
         for thread in threads::of_target(target)? {
@@ -161,10 +164,13 @@ impl Live {
 }
 
 impl Recording {
-    fn open(journal: &Path) -> anyhow::Result<Self> {
+    fn open(journal: &Path, follow: bool) -> anyhow::Result<Self> {
+        let start = nanotape_journal::Start::Oldest;
+        let mut tailer = Tailer::open(journal, start).map_err(of_journal)?;
+        tailer.set_stops_at_end(!follow);
         Ok(Self {
             journal: journal.to_owned(),
-            tailer: Tailer::open(journal, nanotape_journal::Start::Oldest).map_err(of_journal)?,
+            tailer,
             decoder: Decoder::new(),
             entries: VecDeque::new(),
             place: (0, 0),
