@@ -90,7 +90,7 @@ fn of_bursts(name: &str, flow: &Flow) -> Vec<Scenario> {
         name: format!("{name}-{kind}"),
         flow: flow.clone(),
         window_ns: 1_000_000_000,
-        xcorr_window_ns: 256_000_000,
+        xcorr_window_ns: 512_000_000,
         feed,
         is_unrelated: false,
     };

@@ -28,7 +28,7 @@ pub(super) struct MethodArguments {
     #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share)]
     pub(super) rate: f64,
 
-    /// Length of a window [default: 1s; of xcorr 256ms, of lead-lag 10m]
+    /// Length of a window [default: 1s; of xcorr 512ms, of lead-lag 10m]
     #[arg(long, value_name = "TIME", value_parser = some_duration)]
     window: Option<Duration>,
 
@@ -106,7 +106,7 @@ impl MethodArguments {
     pub(super) fn window(&self) -> Duration {
         self.window.unwrap_or(match self.method() {
             Method::MatchValue | Method::MatchSequence => Duration::from_secs(1),
-            Method::Xcorr => Duration::from_millis(256),
+            Method::Xcorr => Duration::from_millis(512),
             Method::LeadLag => Duration::from_secs(600),
         })
     }
