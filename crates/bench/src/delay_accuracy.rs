@@ -124,13 +124,18 @@ pub struct AccuracyRow {
     pub cost_ns: Option<f64>,
 }
 
-/// Runs every method over so many windows of each scenario. `done` gets the rows so far.
+/// The names of all methods, in the order of the rows.
+pub const METHODS: [&str; 5] =
+    ["match-sequence", "match-value", "xcorr", "xcorr of levels", "lead-lag"];
+
+/// Runs these methods over so many windows of each scenario. `done` gets the rows so far.
 ///
 /// # Errors
 ///
 /// A specification or a setting that is refused: a mistake of the table above.
 pub fn accuracy(
     scenarios: &[Scenario],
+    chosen: &[&str],
     windows: u32,
     seed: u64,
     mut done: impl FnMut(AccuracyRow),
@@ -140,7 +145,8 @@ pub fn accuracy(
         let runs = runs_of(scenario, windows, seed)?;
         // Numbers are related whatever the values are.
         for mut method in methods(scenario)? {
-            if !(scenario.is_unrelated && method.is_by_number) {
+            let is_chosen = chosen.contains(&method.name);
+            if is_chosen && !(scenario.is_unrelated && method.is_by_number) {
                 done(row(scenario, &mut method, &runs, &clock));
             }
         }
@@ -205,16 +211,14 @@ fn methods(scenario: &Scenario) -> Result<Vec<Method>, SettingsError> {
         window_ns: scenario.xcorr_window_ns,
         ..of(name, estimator)
     };
-    let by_number = Method {
-        is_by_number: true,
-        ..of("match-sequence", Box::new(MatchSequence::new(MAX_LAG_NS)))
-    };
+    let by_number =
+        Method { is_by_number: true, ..of(METHODS[0], Box::new(MatchSequence::new(MAX_LAG_NS))) };
     Ok(vec![
         by_number,
-        of("match-value", Box::new(MatchValue::new(matching))),
-        of_transforms("xcorr", Box::new(Xcorr::new(better)?)),
-        of_transforms("xcorr of levels", Box::new(Xcorr::new(published)?)),
-        of("lead-lag", Box::new(LeadLag::new(leading))),
+        of(METHODS[1], Box::new(MatchValue::new(matching))),
+        of_transforms(METHODS[2], Box::new(Xcorr::new(better)?)),
+        of_transforms(METHODS[3], Box::new(Xcorr::new(published)?)),
+        of(METHODS[4], Box::new(LeadLag::new(leading))),
     ])
 }
 

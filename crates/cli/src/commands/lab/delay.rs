@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::bail;
 use clap::Args;
 use nanotape_bench::delay_accuracy::{
-    AccuracyRow, CLOSE_NS, Flow, Scenario, accuracy, scenarios, scenarios_of_day,
+    AccuracyRow, CLOSE_NS, Flow, METHODS, Scenario, accuracy, scenarios, scenarios_of_day,
 };
 use nanotape_console::records::{Columns, RecordArguments};
 use nanotape_lab::text::nanos;
@@ -20,6 +20,7 @@ use crate::{input::Progress, status::Status};
 Examples:
   nanotape lab delay
   nanotape lab delay --windows 1000 --scenarios noisy,sparse -o accuracy.csv
+  nanotape lab delay --methods match-value,xcorr
   nanotape lab delay --flow day.itch50 --scenarios day-lognormal
 
 A stock changes its quote, and a second feed shows it later: with jitter, without a part of the changes, and with
@@ -39,6 +40,11 @@ pub(super) struct DelayCommand {
     /// Only these scenarios
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     scenarios: Vec<String>,
+
+    /// Only these methods [possible values: match-sequence, match-value, xcorr, xcorr of levels,
+    /// lead-lag]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = METHODS, hide_possible_values = true)]
+    methods: Vec<String>,
 
     /// Add scenarios with the quotes of the busiest stock of this day file, under the name of the
     /// file: NAME-lognormal, NAME-exponential and NAME-long
@@ -72,10 +78,14 @@ const COLUMNS: Columns = &[
 pub(super) fn run(command: &DelayCommand) -> anyhow::Result<Status> {
     let chosen = chosen(command)?;
     let mut output = command.output.records(COLUMNS)?;
-    let progress = Progress::with_steps("rows", 5 * chosen.len() as u64);
+    let methods: Vec<&str> = match command.methods.is_empty() {
+        true => METHODS.to_vec(),
+        false => command.methods.iter().map(String::as_str).collect(),
+    };
+    let progress = Progress::with_steps("rows", (methods.len() * chosen.len()) as u64);
     let (mut rows, mut failed) = (0, Ok(()));
     let mut scenario = String::new();
-    accuracy(&chosen, command.windows, command.seed, |row| {
+    accuracy(&chosen, &methods, command.windows, command.seed, |row| {
         rows += 1;
         progress.set(rows);
         let heading = match scenario == row.scenario {
