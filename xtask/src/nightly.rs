@@ -29,7 +29,7 @@ const fn row(name: &'static str, command: &'static str, minutes: u64) -> Row {
     Row { name, command, minutes }
 }
 
-pub(crate) const ROWS: [Row; 12] = [
+pub(crate) const ROWS: [Row; 13] = [
     row("miri", "cargo xtask miri", 90),
     row("aarch64", "cargo xtask aarch64 run", 60),
     row(
@@ -40,6 +40,7 @@ pub(crate) const ROWS: [Row; 12] = [
     row("fuzz", "cargo xtask fuzz all 60", 90),
     row("loom", "LOOM_MAX_PREEMPTIONS=3 cargo xtask loom", 240),
     row("day-proof", "scripts/day-proof/prove", 240),
+    row("pages", "cargo build --release --locked -p nanotape-cli && scripts/pages", 40),
     row("environments", "scripts/hostile-environments", 240),
     row(
         "agreement",

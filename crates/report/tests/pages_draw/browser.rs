@@ -4,6 +4,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::Duration,
 };
@@ -70,6 +71,21 @@ impl Browser {
         assert!(document.contains("</html>"), "the browser gave no document of {name}");
         without_scripts(&document)
     }
+}
+
+/// Checks each item, on a thread for each processor: a browser draws a page for seconds.
+pub(crate) fn on_threads<T: Sync>(items: &[T], check: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            check(item);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
 }
 
 fn on_path() -> Option<PathBuf> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     HOSTILE, PRESS,
-    browser::{Browser, count, errors},
+    browser::{Browser, count, errors, on_threads},
     delays::delays,
     samples::{Numbers, each_null, environment, quantiles_of},
     with_script,
@@ -308,21 +308,22 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("12 windows are not here, most of them with too few changes", 1),
         ],
     ];
-    for ((name, draw, records), expected) in PAGES.into_iter().zip(expected) {
+    let pages: Vec<_> = PAGES.into_iter().zip(expected).collect();
+    on_threads(&pages, |((name, draw, records), expected)| {
         let page = with_script(&draw(&records()), PRESS);
         let page = browser.document(&format!("{name}.html"), &page);
         assert_eq!(errors(&page), "", "{name}");
-        for (what, times) in expected {
+        for (what, times) in *expected {
             assert_eq!(count(&page, what), *times, "{name}: {what}");
         }
         assert_eq!(count(&page, "could not be drawn"), 0, "{name}");
-    }
+    });
 }
 
 #[test]
 fn pages_of_the_machine_draw_hostile_and_broken_records() {
     let Some(browser) = Browser::find("pages_of_the_machine_broken") else { return };
-    for (name, draw, records) in PAGES {
+    on_threads(&PAGES, |(name, draw, records)| {
         let mut odd: Vec<Value> = records().iter().map(hostile).collect();
         for record in records().iter().rev().take(2) {
             odd.extend(each_null(record));
@@ -337,7 +338,7 @@ fn pages_of_the_machine_draw_hostile_and_broken_records() {
         // The page of slow messages has a timeline and no plots.
         let drawn = count(&page, "data-drawn") + count(&page, "class=\"timeline\"");
         assert!(drawn > 0, "{name}");
-    }
+    });
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod delays;
 mod machine;
 mod samples;
 
-use browser::{Browser, count, errors};
+use browser::{Browser, count, errors, on_threads};
 use nanotape_report::{results, trend};
 use samples::{bench, compare, each_null, environment, month};
 use serde_json::{Value, json};
@@ -242,7 +242,7 @@ fn pages_draw_in_a_browser() {
 #[test]
 fn pages_draw_hostile_and_broken_records_in_a_browser() {
     let Some(browser) = Browser::find("pages_draw_broken_records") else { return };
-    for (name, draw) in PAGES {
+    on_threads(&PAGES, |(name, draw)| {
         for (kind, records) in [("hostile", hostile()), ("broken", broken()), ("none", vec![])] {
             let page = with_script(&draw(&records), "Lab.unfoldAll()");
             let page = browser.document(&format!("{name}-{kind}.html"), &page);
@@ -251,7 +251,7 @@ fn pages_draw_hostile_and_broken_records_in_a_browser() {
             assert_eq!(count(&page, "<img"), 0, "{name}, {kind}");
             assert_eq!(count(&page, "data-drawn") > 0, !records.is_empty(), "{name}, {kind}");
         }
-    }
+    });
 }
 
 #[test]

@@ -36,8 +36,11 @@ position. Every excerpt is delivered at least once. The position moves when the 
 in batches of 256 KiB, when there is nothing more to read, and at the end. With -o FILE it moves when
 the file is complete. After a kill, a closed pipe or a full disk, the next reader begins with the
 last batch again, and journal prune keeps it. A program behind a pipe that takes rows and ignores
-them, such as head, has them nevertheless: use --count. Several journals are merged: the earliest excerpt comes first. With --follow an excerpt
-is held back for a while, in which the other journals may deliver an earlier one.
+them, such as head, has them nevertheless: use --count. So has /dev/null, which a closed standard
+output (>&-) is too.
+
+Several journals are merged: the earliest excerpt comes first. With --follow an excerpt is held back
+for a while, in which the other journals may deliver an earlier one.
 
 Exit status: 0 success; 1 a journal is damaged; 2 it cannot be opened.")]
 pub(super) struct TailCommand {
