@@ -165,11 +165,6 @@ impl NamedTailer {
         as_read_only(self.region.words())[POSITION].load() & MAX_SEQUENCE
     }
 
-    /// Its tailer, for positions in messages.
-    pub fn tailer(&self) -> &Tailer {
-        &self.tailer
-    }
-
     /// The number of excerpts that were handled under this name. One that was handled twice counts
     /// twice.
     pub fn read(&self) -> u64 {

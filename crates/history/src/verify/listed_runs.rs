@@ -145,6 +145,7 @@ impl Records {
                 findings.push(HistoryFinding::fault(&path, what));
             }
         }
+        self.compare_definitions(&path, runs, findings);
         self.compare_names(&path, runs, findings);
     }
 
@@ -155,16 +156,12 @@ impl Records {
         run.is_some_and(|run| run.is_lossy)
     }
 
-    /// Reports the stocks with records and without a name.
-    fn compare_names(&self, path: &Path, runs: &Runs, findings: &mut Vec<HistoryFinding>) {
-        let before = findings.len();
-        let mut unnamed = 0_usize;
+    /// Reports the stocks whose definition records have other names.
+    fn compare_definitions(&self, path: &Path, runs: &Runs, findings: &mut Vec<HistoryFinding>) {
         let mut renamed = 0_usize;
         for of in &self.runs {
             let Some(&(_, first)) = of.stocks.first() else { continue };
             let Some(listed) = runs.of_sequence(first) else { continue };
-            let mut is_named = LocateTable::filled(false);
-            listed.names.iter().for_each(|(locate, _)| is_named[*locate] = true);
             for &(locate, listed_as) in &listed.names {
                 let Some(symbol) = of.contradicts(locate, listed_as) else { continue };
                 renamed += 1;
@@ -178,6 +175,22 @@ impl Records {
                     findings.push(HistoryFinding::fault(path, what));
                 }
             }
+        }
+        if renamed > NAMED {
+            let what = format!("{} more stocks have other names", renamed - NAMED);
+            findings.push(HistoryFinding::fault(path, what));
+        }
+    }
+
+    /// Reports the stocks with records and without a name.
+    fn compare_names(&self, path: &Path, runs: &Runs, findings: &mut Vec<HistoryFinding>) {
+        let before = findings.len();
+        let mut unnamed = 0_usize;
+        for of in &self.runs {
+            let Some(&(_, first)) = of.stocks.first() else { continue };
+            let Some(listed) = runs.of_sequence(first) else { continue };
+            let mut is_named = LocateTable::filled(false);
+            listed.names.iter().for_each(|(locate, _)| is_named[*locate] = true);
             for &(locate, first) in of.stocks.iter().filter(|(locate, _)| !is_named[*locate]) {
                 unnamed += 1;
                 if unnamed > NAMED {
