@@ -25,6 +25,17 @@ impl Scratch {
         Self::below(&memory_folder(), name)
     }
 
+    /// [`Scratch::new`] for a few MB that must be in memory, also where that is small; `None`, with
+    /// a notice, if the machine has none.
+    pub fn in_memory(name: &str) -> Option<Self> {
+        let memory = Path::new("/dev/shm");
+        if rustix::fs::access(memory, rustix::fs::Access::WRITE_OK).is_err() {
+            crate::skipped("there is no /dev/shm here that can be written");
+            return None;
+        }
+        Some(Self::below(memory, name))
+    }
+
     /// [`Scratch::new`] on the disk of the build, for behaviour that memory does not have. If only
     /// another user can write there, on the disk of `/var/tmp`.
     pub fn on_disk(name: &str) -> Self {

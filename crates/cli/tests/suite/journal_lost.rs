@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 
 use nanotape_harness::eventually;
 use nanotape_journal::{Start, Tail, Tailer};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
 use crate::support::{
@@ -129,6 +130,27 @@ fn a_recorder_whose_journal_is_lost_ends_with_status_1_and_true_totals() {
         }
         writer.end();
     }
+}
+
+#[test]
+fn messages_of_a_lost_journal_count_as_lost_if_the_rest_of_it_cannot_be_read() {
+    let folder = Folder::new("journal-unread");
+    let (ring, journal) = (folder.path("ring"), folder.path("journal"));
+    let mut writer = Running::start_fed(&["ring", "publish", &ring, "--format", "json"]);
+    writer.hear_json();
+    let mut recorder = Running::start(&["journal", "record", &ring, &journal, "--format", "json"]);
+    (1..=10).for_each(|number| writer.say(&format!("message {number}")));
+    eventually("all of it is recorded", || readable(&journal) == 10);
+    let active = segments(&journal).into_iter().rfind(|path| is_active(path)).unwrap();
+    fs::remove_file(&active).unwrap();
+    mknodat(CWD, &active, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let (status, said, complained) = recorder.end();
+    assert_eq!(status, Some(1), "{complained}");
+    let told = "all messages count as lost, since the rest of the journal cannot be read: ";
+    assert!(complained.contains(told) && complained.contains(&active), "{complained}");
+    let summary = json(&said);
+    assert_eq!((&summary["recorded"], &summary["lost"]), (&0.into(), &10.into()), "{summary}");
+    writer.end();
 }
 
 /// A plant that is recorded, with snapshots.

@@ -38,6 +38,9 @@ const PATIENCE: u32 = 100;
 /// The time between two checks that the journal is still in its place.
 const PLACE_NS: u64 = 100_000_000;
 
+/// Most segments that are prepared, however small they are: each has two open files.
+const MOST_PREPARED: usize = 16;
+
 /// Long sleeps between two attempts to create a segment after a failure.
 const RETRY: u32 = 5;
 
@@ -140,7 +143,7 @@ impl<D: Disk> Pretoucher<D> {
                 return false;
             }
         }
-        let wanted = 1 + self.ahead / self.plan.layout.words;
+        let wanted = (1 + self.ahead / self.plan.layout.words).min(MOST_PREPARED);
         self.exchange.prepare_ahead(&self.disk, &self.plan, wanted).unwrap_or_else(|_| {
             // The appender returns the reason if it needs the segment.
             self.pause = RETRY * (LONG.as_millis() / SHORT.as_millis()) as u32;

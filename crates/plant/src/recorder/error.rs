@@ -62,6 +62,17 @@ pub enum RecorderError {
         /// The last message that was recorded.
         last: u64,
     },
+    /// The journal was removed or replaced while it was recorded, and the rest of it cannot be
+    /// read. All its messages count as lost.
+    #[error(
+        "{gone}; all messages count as lost, since the rest of the journal cannot be read: {why}"
+    )]
+    Unreadable {
+        /// What happened to the journal.
+        gone: JournalError,
+        /// Why it cannot be read.
+        why: JournalError,
+    },
     /// The journal has messages of another ring.
     #[error(
         "{}: not the ring that {} was recorded from: {why}; record it into a new journal",
@@ -198,7 +209,7 @@ impl RecorderError {
     pub fn is_of_lost_journal(&self) -> bool {
         match self {
             Self::Journal(error) => *error.kind() == ErrorKind::Gone,
-            Self::Moved { .. } => true,
+            Self::Moved { .. } | Self::Unreadable { .. } => true,
             _ => false,
         }
     }

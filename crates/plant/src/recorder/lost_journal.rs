@@ -5,7 +5,7 @@
 //! Failure: what was recorded and is not in the folder any more counts as lost, in the summary and
 //! in the region of the recorder.
 
-use nanotape_journal::Tailer;
+use nanotape_journal::{ErrorKind, JournalError, Tailer};
 use nanotape_ring::Start;
 
 use super::{Keeper, Recorder, RecorderError, RecorderState};
@@ -40,8 +40,14 @@ impl Recorder {
         if !is_lost {
             return outcome;
         }
-        let is_gone = !matches!(placed, Err(RecorderError::Moved { .. }));
-        let lost = if is_gone { keeper.missing() } else { 0 };
+        let (lost, placed) = match placed {
+            Err(RecorderError::Journal(gone)) => match keeper.missing() {
+                Ok(missing) => (missing, Err(gone.into())),
+                Err(why) => (u64::MAX, Err(RecorderError::Unreadable { gone, why })),
+            },
+            // It is whole under another name.
+            moved => (0, moved),
+        };
         if let Ok(progress) = &mut self.progress {
             progress.unrecorded(keeper.appender.next_sequence(), lost);
             progress.set_state(RecorderState::JournalGone);
@@ -54,12 +60,15 @@ impl Recorder {
 }
 
 impl Keeper {
-    /// Recorded messages that are not in the folder of the journal any more; `u64::MAX` for all.
-    fn missing(&self) -> u64 {
+    /// Recorded messages that are not in the folder of the journal any more; `u64::MAX` for all. The
+    /// error is the reason why that cannot be known.
+    fn missing(&self) -> Result<u64, JournalError> {
         match Tailer::open(&self.appender.path(), Start::Newest) {
-            Ok(left) => self.appender.next_sequence().saturating_sub(left.next_sequence().max(1)),
-            // There is none, or it cannot be read.
-            Err(_) => u64::MAX,
+            Ok(left) => {
+                Ok(self.appender.next_sequence().saturating_sub(left.next_sequence().max(1)))
+            }
+            Err(error) if *error.kind() == ErrorKind::NotFound => Ok(u64::MAX),
+            Err(error) => Err(error),
         }
     }
 }

@@ -240,9 +240,10 @@ fn of_record(error: RecorderError, command: &RecordCommand) -> anyhow::Error {
         RecorderError::Journal(error) => of_journal(error),
         RecorderError::Region(error) => of_region(&error),
         RecorderError::Ring { ring, error } => of_ring(&ring, &error),
-        RecorderError::Mark { .. } | RecorderError::Lost { .. } | RecorderError::Moved { .. } => {
-            BadData(error.to_string()).into()
-        }
+        RecorderError::Mark { .. }
+        | RecorderError::Lost { .. }
+        | RecorderError::Moved { .. }
+        | RecorderError::Unreadable { .. } => BadData(error.to_string()).into(),
         RecorderError::NoRing { ring } => anyhow::anyhow!(
             "{}: no such ring, and no writer created it{}; start its writer (nanotape run), or wait for \
              it with --wait SECONDS",

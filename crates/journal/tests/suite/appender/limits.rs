@@ -1,6 +1,6 @@
-//! The largest lengths and times.
+//! The largest lengths, times and numbers of prepared segments.
 
-use nanotape_harness::Scratch;
+use nanotape_harness::{Scratch, eventually};
 use nanotape_journal::{
     Appender, AppenderOptions, ErrorKind, MAX_LENGTH, RollCycle, RollTimes, Start, Tail, Tailer,
     excerpt_bytes,
@@ -103,4 +103,25 @@ fn the_cycle_of_a_segment_is_that_of_the_largest_time_so_far() {
     assert_eq!(appender.segment(), 2);
     appender.append(1, 6_000, b"in cycle 6").unwrap();
     assert_eq!(appender.segment(), 3);
+}
+
+/// The memory ahead of the appender is 128 segments, and each has two open files.
+#[test]
+fn few_segments_are_prepared_however_small_they_are() {
+    let place = Scratch::new("small");
+    let options = AppenderOptions { has_pretoucher: true, ..options(RollCycle::Size) };
+    assert_eq!(options.ahead_bytes / options.segment_bytes, 128);
+    let mut appender = Appender::open(place.path(), &options).unwrap();
+    let segments = || {
+        let names =
+            std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(".segment")).count()
+    };
+    for number in 1..=20 {
+        appender.append(1, number, &[7; 50_000]).unwrap();
+        // One is active, and one more may be prepared at this moment.
+        let most = usize::try_from(number).unwrap() + 17;
+        eventually("segments are prepared", || segments() >= most - 1);
+        assert!(segments() <= most, "{} segments after {number} excerpts", segments());
+    }
 }
