@@ -112,7 +112,8 @@ mod tests {
 
     /// The results of both loops for twenty excerpts, each changed by `spoil`.
     fn read(path: &Path, spoil: impl Fn(u64, &mut Vec<u8>)) -> [Result<Report, Error>; 2] {
-        let mut appender = Appender::open(path, &AppenderOptions::default()).unwrap();
+        let options = AppenderOptions { segment_bytes: 1 << 20, ..AppenderOptions::default() };
+        let mut appender = Appender::open(path, &options).unwrap();
         for sequence in 1..=20 {
             let mut message = vec![0; USUAL_BYTES];
             fill(&mut message, sequence);

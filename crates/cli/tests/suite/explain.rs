@@ -5,6 +5,7 @@ use std::{
     collections::BTreeMap,
     fs,
     process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
     thread,
     time::Duration,
 };
@@ -85,7 +86,10 @@ fn injected_causes_have_their_names_with_the_events_of_the_kernel() {
     find_injected(&["--kernel"], &RIGHT_WITH_EVENTS);
 }
 
+/// In turns: what one plant is injected would be in the rows of the other.
 fn find_injected(options: &[&str], right: &Right) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut wrong = Vec::new();
     for _ in 0..ATTEMPTS {
         wrong = inject(options, right);

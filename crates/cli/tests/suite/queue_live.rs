@@ -1,10 +1,14 @@
 //! `nanotape lab queue --live` beside a plant.
 
-use nanotape_harness::Patience;
+use nanotape_harness::{Patience, eventually};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Folder, nanotape, plants::Ring, running::Running};
+use crate::support::{
+    Folder, nanotape,
+    plants::Ring,
+    running::{Running, json},
+};
 
 #[test]
 fn a_running_plant_has_a_table_that_grows_until_it_ends() {
@@ -12,6 +16,12 @@ fn a_running_plant_has_a_table_that_grows_until_it_ends() {
     let ring = Ring::new("queue-live");
     let day = folder.day(100_000, 20);
     let (mut plant, _) = Running::plant(&day, &ring, &["--pace-from", "09:30"]);
+    // Until 09:30 it publishes at full speed.
+    let is_paced = || {
+        let seen = nanotape(["stat", ring.path(), "--interval", "0", "--format", "json"]);
+        seen.status == 0 && json(&seen.stdout)["time_of_day"].as_str() >= Some("09:30")
+    };
+    eventually("the plant publishes at the recorded pace", is_paced);
     let live = ["lab", "queue", "--live", ring.path(), "--every", "20ms", "--format", "json"];
     let mut following = Running::start(&live);
     let messages = |record: &Value| record["messages"].as_u64().unwrap();

@@ -1,6 +1,10 @@
 //! Plants as processes of their own, and the rings that they publish on.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use nanotape_harness::memory_folder;
 use nanotape_plant::{
@@ -23,8 +27,11 @@ pub(crate) const DATE: &str = "2019-12-30";
 pub(crate) struct Ring(pub PathBuf);
 
 impl Ring {
+    /// No other test has a ring of this name, also if it gives the same one.
     pub(crate) fn new(name: &str) -> Self {
-        Self(memory_folder().join(format!("nanotape-plant-{}-{name}", std::process::id())))
+        static RINGS: AtomicU32 = AtomicU32::new(0);
+        let (process, ring) = (std::process::id(), RINGS.fetch_add(1, Ordering::Relaxed));
+        Self(memory_folder().join(format!("nanotape-plant-{process}-{ring}-{name}")))
     }
 
     pub(crate) fn path(&self) -> &str {
