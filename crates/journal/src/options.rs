@@ -22,8 +22,8 @@ pub struct AppenderOptions {
     /// When excerpts are forced to the disk.
     pub sync: SyncPolicy,
     /// Bytes ahead of the appender that a thread brings into memory, so that appends take no page
-    /// faults. Should cover what is written in some milliseconds at the highest rate. At most 16
-    /// segments are prepared for it.
+    /// faults. Should cover what is written in some milliseconds at the highest rate.
+    /// Prepared segments take at most a quarter of the files that the process can have open.
     pub ahead_bytes: u64,
     /// Whether to request large pages for new segments on tmpfs. These are allocated in half the
     /// time, whatever the system's setting for shared memory. Not used where they would take

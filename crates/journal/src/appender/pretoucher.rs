@@ -13,6 +13,7 @@
 use std::{sync::Arc, thread::JoinHandle, time::Duration};
 
 use nanotape_clock::Clock;
+use rustix::process::{Resource, getrlimit};
 
 use super::{exchange::Exchange, prepare::Plan, sync::SyncFailure};
 use crate::{
@@ -38,8 +39,9 @@ const PATIENCE: u32 = 100;
 /// The time between two checks that the journal is still in its place.
 const PLACE_NS: u64 = 100_000_000;
 
-/// Most segments that are prepared, however small they are: each has two open files.
-const MOST_PREPARED: usize = 16;
+/// The part of the files that the process can have open that prepared segments may take, as a
+/// divisor. Each has two.
+const PART_OF_OPEN_FILES: u64 = 4;
 
 /// Long sleeps between two attempts to create a segment after a failure.
 const RETRY: u32 = 5;
@@ -51,6 +53,8 @@ struct Pretoucher<D: Disk> {
     plan: Plan,
     /// Words ahead of the appender to keep in memory.
     ahead: usize,
+    /// Segments to have prepared for that.
+    wanted: usize,
     exchange: Arc<Exchange<D>>,
     /// The segment and the word before which pages are in memory.
     touched: (u64, usize),
@@ -80,10 +84,13 @@ impl<D: Disk> Running<D> {
             let run = move || sync_every(&disk_to_sync, period, &shared);
             running.threads.push(exchange.start("journal-sync", disk, run)?);
         }
+        let ahead = usize::try_from(ahead_bytes / 8).unwrap_or(usize::MAX / 2);
+        let wanted = (1 + ahead / plan.layout.words).min(most_prepared());
         let pretoucher = Pretoucher {
             disk: disk.clone(),
             plan,
-            ahead: usize::try_from(ahead_bytes / 8).unwrap_or(usize::MAX / 2),
+            ahead,
+            wanted,
             exchange: Arc::clone(exchange),
             touched: (0, 0),
             pause: 0,
@@ -102,6 +109,12 @@ impl<D: Disk> Drop for Running<D> {
             let _ = thread.join();
         }
     }
+}
+
+/// Most segments that are prepared, however small they are.
+fn most_prepared() -> usize {
+    let open_files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(open_files / PART_OF_OPEN_FILES / 2).unwrap_or(usize::MAX).max(1)
 }
 
 impl<D: Disk> Pretoucher<D> {
@@ -143,8 +156,7 @@ impl<D: Disk> Pretoucher<D> {
                 return false;
             }
         }
-        let wanted = (1 + self.ahead / self.plan.layout.words).min(MOST_PREPARED);
-        self.exchange.prepare_ahead(&self.disk, &self.plan, wanted).unwrap_or_else(|_| {
+        self.exchange.prepare_ahead(&self.disk, &self.plan, self.wanted).unwrap_or_else(|_| {
             // The appender returns the reason if it needs the segment.
             self.pause = RETRY * (LONG.as_millis() / SHORT.as_millis()) as u32;
             false

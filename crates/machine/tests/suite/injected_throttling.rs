@@ -20,6 +20,9 @@ const SPIN_NS: u64 = 2_000_000_000;
 /// be at the beginning and the end, and where the victim waits for other threads for longer.
 const LEAST_RIGHT: f64 = 0.8;
 
+/// Work beside the tests can preempt a victim all the time.
+const ATTEMPTS: usize = 3;
+
 /// A victim in a control group that may use a tenth of a processor.
 #[test]
 fn a_control_group_without_time_is_found() {
@@ -28,12 +31,23 @@ fn a_control_group_without_time_is_found() {
         Ok(group) => group,
         Err(why) => return skipped(format!("throttling is not injected: {why}")),
     };
+    let mut wrong = String::new();
+    for _ in 0..ATTEMPTS {
+        match wrong_of(&group, &scratch) {
+            Err(why) => return skipped(format!("throttling is not injected: {why}")),
+            Ok(None) => return,
+            Ok(Some(what)) => wrong = what,
+        }
+    }
+    panic!("in {ATTEMPTS} attempts, the last: {wrong}");
+}
+
+/// Runs a victim in the group; returns what was found too seldom.
+fn wrong_of(group: &Group, scratch: &Scratch) -> Result<Option<String>, String> {
     let folder = group.0.display().to_string();
     let task = Task::new("throttled", scratch.path()).detail(&folder);
     let mut victim = Peer::start(task.command(VICTIM));
-    if let Err(why) = group.take(&victim.hear()) {
-        return skipped(format!("throttling is not injected: {why}"));
-    }
+    group.take(&victim.hear()).map_err(|why| why.to_string())?;
     victim.tell("begin");
     let found = victim.hear();
     println!("{found}");
@@ -47,9 +61,11 @@ fn a_control_group_without_time_is_found() {
     for name in ["accounts", "traced"] {
         let found = count(name);
         // One may have begun before the victim spins.
-        let is_right = found as f64 >= LEAST_RIGHT * all as f64 && found <= all + 1;
-        assert!(is_right, "{name}: {found} of {all}");
+        if (found as f64) < LEAST_RIGHT * all as f64 || found > all + 1 {
+            return Ok(Some(format!("{name}: {found} of {all}")));
+        }
     }
+    Ok(None)
 }
 
 /// Spins for two seconds, and says how often it found that its group had no time; returns at once

@@ -60,8 +60,8 @@ impl Recorder {
 }
 
 impl Keeper {
-    /// Recorded messages that are not in the folder of the journal any more; `u64::MAX` for all. The
-    /// error is the reason why that cannot be known.
+    /// Recorded messages that are not in the folder of the journal any more; `u64::MAX` for all.
+    /// The error is the reason why that cannot be known.
     fn missing(&self) -> Result<u64, JournalError> {
         match Tailer::open(&self.appender.path(), Start::Newest) {
             Ok(left) => {
