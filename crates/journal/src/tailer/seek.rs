@@ -1,5 +1,7 @@
 //! Seeks: by sequence number, by time, to the beginning or the end.
 //!
+//! Failure: damage is an error of the seek only if the position depends on it. Otherwise the tailer
+//! begins before it, and reading reports it after everything that is before it.
 //! Cost: the headers of as many segments as the logarithm of their number, the index of one
 //! segment, and the excerpts of one block.
 
@@ -30,7 +32,7 @@ impl<D: Disk> Tailer<D> {
         let numbers: Vec<u64> = files.segments.into_keys().collect();
         let found = match start {
             Start::Oldest => self.find(&numbers, |_| false, |_| false, |_| false)?,
-            Start::Newest => self.find(&numbers, |_| true, |_| true, |_| true)?,
+            Start::Newest => self.find_end(&numbers)?,
             Start::Sequence(sequence) => self.find(
                 &numbers,
                 |segment| segment.first_sequence <= sequence,
@@ -113,7 +115,9 @@ impl<D: Disk> Tailer<D> {
             Look::Excerpt(front) => (Place { sequence: front.sequence, ..place }, true),
             // The next excerpt is in the next segment, if that is active.
             Look::End(front) => {
-                let is_there = self.open_segment(current.number + 1)?.is_some();
+                // Segments between the two may be missing. What is damaged is there.
+                let is_there =
+                    self.next_active(numbers, current.number).map_or(true, |next| next.is_some());
                 (Place { sequence: front.sequence, ..place }, is_there)
             }
             Look::Nothing => (place, false),
@@ -128,27 +132,57 @@ impl<D: Disk> Tailer<D> {
         is_before: impl Fn(&Activation) -> bool,
     ) -> Result<Option<Current<D::Readable>>, JournalError> {
         let (mut low, mut high) = (0, numbers.len());
-        let (mut best, mut first) = (None, None);
-        // Segments that are only prepared come after all others, so they count as too late.
+        let (mut best, mut first) = (None, Ok(None));
         while low < high {
             let middle = low + (high - low) / 2;
-            let number = numbers[middle];
-            let Some(stored) = stored::open(&self.disk, number)? else {
-                let path = self.disk.path(&names::segment(number));
-                return Err(JournalError::new(path, ErrorKind::NotFound));
+            // Instead of a damaged segment the next readable one decides.
+            let (mut at, mut damage) = (middle, None);
+            let found = loop {
+                match self.segment_in_list(numbers[at]) {
+                    Err(error) if *error.kind() == ErrorKind::NotFound => return Err(error),
+                    Err(error) => damage = damage.or(Some(error)),
+                    Ok(found) => break found,
+                }
+                at += 1;
+                if at == high {
+                    break None;
+                }
             };
-            match self.enter(number, stored)? {
+            match found {
                 Some(current) if is_before(&current.activation) => {
                     best = Some(current);
-                    low = middle + 1;
+                    low = at + 1;
                 }
+                // Segments that are only prepared come after all others, so they count as too late.
                 found => {
-                    first = found;
+                    first = damage.map_or(Ok(found), Err);
                     high = middle;
                 }
             }
         }
-        Ok(best.or(first))
+        best.map_or(first, |best| Ok(Some(best)))
+    }
+
+    /// A segment that a list has; `None` if it is only prepared.
+    fn segment_in_list(&self, number: u64) -> Result<Option<Current<D::Readable>>, JournalError> {
+        match stored::open(&self.disk, number)? {
+            Some(stored) => self.enter(number, stored),
+            None => {
+                let path = self.disk.path(&names::segment(number));
+                Err(JournalError::new(path, ErrorKind::NotFound))
+            }
+        }
+    }
+
+    /// The end of the last active segment, or what is damaged there: reading from it reports it.
+    fn find_end(&self, numbers: &[u64]) -> Result<Option<Found<D::Readable>>, JournalError> {
+        let Some(current) = self.find_segment(numbers, |_| true)? else { return Ok(None) };
+        let view = current.view(self.is_checked);
+        let (place, look) = view.walk(view.by_index(|_| true), |_, _| true);
+        let sequence =
+            if let Ok(Look::End(front)) = look { front.sequence } else { place.sequence };
+        let place = Place { sequence, ..place };
+        Ok(Some((current, place, false)))
     }
 }
 

@@ -1,13 +1,17 @@
 //! Readers that stop at the end of a journal: they stop nowhere else.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{
     Appender, Corruption, ErrorKind, JournalError, Merge, Merged, NamedTailer, Start, Tail, Tailer,
 };
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::damage::{lengths, options, overwrite, payload, segments, time, write};
+use super::damage::{lengths, options, overwrite, payload, segment, segments, time, write};
 
 /// Reads on to the end. Returns the last number that was read.
 fn read_on(tailer: &mut Tailer) -> (u64, Result<(), JournalError>) {
@@ -118,4 +122,64 @@ fn the_end_of_a_whole_journal_is_found_also_while_it_is_written() {
     });
     assert_eq!(last, 20_000);
     assert!(segments(place.path()).len() > 10);
+}
+
+/// Ways to damage a segment so that it cannot be entered.
+fn damage_header(path: &std::path::Path, number: u64, way: usize) {
+    let file = segment(path, number);
+    match way {
+        0 => fs::write(&file, b"").unwrap(),
+        1 => overwrite(path, number, 0, &[0xff; 8]),
+        2 => overwrite(path, number, 0, &[0; 4096]),
+        _ => {
+            fs::remove_file(&file).unwrap();
+            mknodat(CWD, &file, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        }
+    }
+}
+
+#[test]
+fn everything_before_a_segment_that_cannot_be_entered_is_read_whichever_it_is() {
+    for way in 0..4 {
+        for damaged in 2..=8 {
+            let place = Scratch::new("header");
+            let path = place.path();
+            let records = write(path, &lengths(9, 1));
+            assert!(records.last().unwrap().segment >= 8);
+            let before = records.iter().filter(|record| record.segment < damaged).count() as u64;
+            damage_header(path, damaged, way);
+            let mut tailer = Tailer::open(path, Start::Oldest).unwrap();
+            tailer.set_stops_at_end(true);
+            let (last, outcome) = read_on(&mut tailer);
+            assert_eq!(last, before, "way {way}, segment {damaged}");
+            outcome.expect_err("the segment cannot be read");
+            // What is behind it can be read too.
+            if let Some(record) = records.iter().find(|record| record.segment > damaged + 1) {
+                let mut behind = Tailer::open(path, Start::Sequence(record.sequence)).unwrap();
+                behind.set_stops_at_end(true);
+                assert_eq!(read_on(&mut behind).0, records.len() as u64, "way {way}, {damaged}");
+            }
+            // The end is where reading ends or reports the damage.
+            let mut newest = Tailer::open(path, Start::Newest).unwrap();
+            newest.set_stops_at_end(true);
+            assert_eq!(read_on(&mut newest).0, 0);
+        }
+    }
+}
+
+#[test]
+fn a_number_of_a_segment_that_is_missing_is_in_a_gap() {
+    let place = Scratch::new("missing");
+    let records = write(place.path(), &lengths(6, 1));
+    let of = |number| records.iter().filter(move |record| record.segment == number);
+    fs::remove_file(segment(place.path(), 3)).unwrap();
+    let wanted = of(3).nth(5).unwrap().sequence;
+    let mut tailer = Tailer::open(place.path(), Start::Sequence(wanted)).unwrap();
+    let next = of(4).next().unwrap().sequence;
+    match tailer.next().unwrap() {
+        Tail::Gap(gap) => assert_eq!((gap.from, gap.to), (wanted, next - 1)),
+        other => panic!("{other:?}"),
+    }
+    let Tail::Excerpt(excerpt) = tailer.next().unwrap() else { panic!("the next segment") };
+    assert_eq!(excerpt.sequence(), next);
 }
