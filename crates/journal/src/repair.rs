@@ -21,12 +21,13 @@ use nanotape_shm::{OwnedRegion, ReadWord, as_read_only};
 use crate::{
     Corruption, ErrorKind, JournalError,
     catalog::{Catalog, Head, Listed},
-    disk::{Disk, Folder},
+    disk::{Disk, Folder, ReadableFile},
     names::{self, Kept},
     quarantine,
     segment::{
         header::Header,
         layout::{at, position_bytes},
+        view::View,
     },
     segment_locks,
     stored::{self, Stored},
@@ -93,8 +94,16 @@ pub fn repair_on<D: Disk>(
         checker: Checker::default(),
         report: Repaired { actions: renamed },
     };
+    let mut is_plain_out = false;
     for number in &catalog.files.twice {
-        repair.settle_twice(*number)?;
+        is_plain_out |= repair.settle_twice(*number)?;
+    }
+    if is_plain_out {
+        if is_dry_run {
+            // What else is needed depends on these segments.
+            return Ok(repair.report);
+        }
+        catalog = Catalog::read(disk)?;
     }
     repair.survey(&catalog)?;
     let mut done = 0;
@@ -313,12 +322,34 @@ impl<D: Disk> Repair<'_, D> {
         Ok(())
     }
 
-    /// A segment that exists both compressed and plain, left by a killed compression.
-    fn settle_twice(&mut self, number: u64) -> Result<(), JournalError> {
+    /// A segment that exists both compressed and plain, left by a killed compression: one of the
+    /// two is moved out. Returns whether that is the plain one, which has the name that readers
+    /// prefer.
+    fn settle_twice(&mut self, number: u64) -> Result<bool, JournalError> {
         let name = names::packed(number);
         let packed = self.disk.read(&name);
         let packed = packed.map_err(JournalError::system(self.disk.path(&name), "read"))?;
         let bytes = packed.len() as u64;
-        self.move_out(&Kept { number, is_packed: true, bytes })
+        let plain = Kept { number, is_packed: false, bytes: 0 };
+        let is_plain_whole = is_whole(number, self.load(&plain)?.stored.words());
+        let unpacked = stored::unpack(&packed);
+        let is_packed_whole = unpacked.is_ok_and(|words| is_whole(number, as_read_only(&words)));
+        let is_plain_out = is_packed_whole && !is_plain_whole;
+        let bytes = if is_plain_out { self.load(&plain)?.bytes() } else { bytes };
+        self.move_out(&Kept { number, is_packed: !is_plain_out, bytes })?;
+        Ok(is_plain_out)
     }
+}
+
+impl<F: ReadableFile> Loaded<F> {
+    fn bytes(&self) -> u64 {
+        position_bytes(self.stored.words().len())
+    }
+}
+
+/// Whether these are the words of a closed segment of this number, without damage.
+fn is_whole(number: u64, words: &[ReadWord]) -> bool {
+    let is_own = Header::load(words).is_ok_and(|header| header.number == number);
+    let view = View::new(words).ok().flatten();
+    is_own && view.is_some_and(|view| view.check_closed().is_ok())
 }

@@ -350,6 +350,36 @@ fn a_damaged_compressed_segment_is_unpacked_and_its_file_is_kept() {
 }
 
 #[test]
+fn of_a_segment_that_exists_twice_the_undamaged_file_is_kept() {
+    let place = Scratch::new("twice");
+    let path = place.path();
+    let records = damage::write(path, &lengths(5, 1));
+    let plain = files(path);
+    nanotape_journal::compress(path, &Default::default(), |_, _| ()).unwrap();
+    let file = damage::segment(path, 3);
+    let in_third = records.iter().find(|record| record.segment == 3).unwrap();
+    let mut flipped = plain[&3].clone();
+    flipped[in_third.offset + 20] ^= 1;
+    let zeros = vec![0; plain[&3].len()];
+    for damaged in [zeros, flipped, Vec::new(), plain[&4].clone()] {
+        fs::write(&file, &damaged).unwrap();
+        assert!(!damage::verified(path).is_clean());
+        let would = repair(path, true, |_, _| ()).unwrap().actions;
+        assert!(would.iter().all(|action| action.path == file), "{would:?}");
+        let done = repaired(path);
+        assert!(matches!(done[..], [Done::Moved { to: Some(_), .. }]), "{done:?}");
+        assert!(!file.exists() && cut(path).contains(&damaged), "the damaged file is kept");
+        assert_eq!(read(path), records);
+        assert!(damage::verified(path).is_clean());
+    }
+    // Both are good: the plain one stays.
+    fs::write(&file, &plain[&3]).unwrap();
+    repaired(path);
+    assert!(file.exists() && !path.join("0000000003.segment.zst").exists());
+    assert_eq!(read(path), records);
+}
+
+#[test]
 fn nobody_repairs_while_somebody_appends_or_compresses() {
     let place = Scratch::new("locks");
     let appender = Appender::open(place.path(), &options()).unwrap();
