@@ -26,6 +26,9 @@ pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
         | ErrorKind::Packed { .. }
         | ErrorKind::TailerLost(_)
         | ErrorKind::Gone => BadData(error.to_string()).into(),
+        ErrorKind::System { cause, .. } if cause.is_of_contents() => {
+            BadData(error.to_string()).into()
+        }
         _ => anyhow::anyhow!("{error}"),
     }
 }

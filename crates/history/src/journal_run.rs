@@ -83,7 +83,7 @@ impl JournalRun {
         let snapshot = match (run, span.books_at_ns) {
             (Some(run), Some(at_ns)) => {
                 let end = runs.after(run).unwrap_or(u64::MAX);
-                Snapshots::list(journal)?.last_until(run.first_sequence..end, at_ns)
+                Snapshots::list(journal)?.last_named_until(run.first_sequence..end, at_ns)
             }
             _ => None,
         };

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_journal::{Folder, QUARANTINE, RUNS, exclusive};
+use nanotape_journal::{Folder, QUARANTINE, RUNS, exclusive, read_beside};
 use nanotape_types::LocateTable;
 
 use crate::{
@@ -70,7 +70,7 @@ pub fn repair(
 fn list_again(journal: &Path) -> Result<Option<Vec<u8>>, SnapshotterError> {
     let path = journal.join(RUNS);
     let records = Records::read(journal)?;
-    let bytes = fs::read(&path).map_err(system("read", &path))?;
+    let bytes = read_beside(&path).map_err(system("read", &path))?;
     let known = runs::salvaged(&bytes);
     let new = runs::good_lines(&merged(&known, &records));
     Ok((new != bytes).then_some(new))

@@ -12,15 +12,16 @@ mod line;
 mod log;
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
-use nanotape_journal::{JournalError, RUNS, Start, Tail, Tailer};
+use nanotape_journal::{JournalError, RUNS, Start, Tail, Tailer, read_beside};
 use nanotape_market::StockDirectory;
 use nanotape_records::{FIRST_TYPE_ID, Notice, PlantStart, RecordKinds};
 use nanotape_types::{StockLocate, Symbol};
 
+use crate::SnapshotFile;
 use line::Line;
 pub use log::RunLog;
 pub(crate) use log::{good_lines, set_aside};
@@ -113,6 +114,16 @@ impl Runs {
     /// The same, but an invalid line only ends the reading. For damaged files, to use what is good.
     pub fn read_good(journal: &Path) -> Result<Self, RunsError> {
         Ok(Read::of(&journal.join(RUNS))?.runs)
+    }
+
+    /// Whether the file of a journal is undamaged and names every stock of a snapshot.
+    pub(crate) fn name_all_of(journal: &Path, snapshot: &SnapshotFile) -> bool {
+        let Ok(read) = Read::of(&journal.join(RUNS)) else { return false };
+        let Some(run) = read.runs.of_sequence(snapshot.moment().sequence) else { return false };
+        let names = run.directory();
+        let market = StockLocate::default();
+        let has_name = |locate| locate == market || names.symbol(locate).is_some();
+        read.damaged_line.is_none() && snapshot.stocks().iter().all(|entry| has_name(entry.locate))
     }
 
     /// The runs of the journal in a folder: as its recorder stored them, otherwise those whose
@@ -229,7 +240,7 @@ struct Read {
 
 impl Read {
     fn of(path: &Path) -> Result<Self, RunsError> {
-        match fs::read(path) {
+        match read_beside(path) {
             Ok(bytes) => Ok(Self::parse(&bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => {

@@ -242,6 +242,9 @@ pub enum Cause {
     /// The kind of an error that has no number.
     #[error("{0}")]
     Kind(io::ErrorKind),
+    /// A pipe, a device or a socket has the name of a file.
+    #[error("not a file: remove it, or move it away")]
+    NotAFile,
     /// The name of an error of zstd.
     #[error("zstd: {0}")]
     Zstd(&'static str),
@@ -257,8 +260,8 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether a verification reports it and continues: the contents of one file cannot be read.
-    pub(crate) fn is_of_contents(self) -> bool {
+    /// Whether the contents of one file cannot be read: a verification reports it and continues.
+    pub fn is_of_contents(self) -> bool {
         !matches!(self, Self::Errno(errno) if errno != Errno::IO)
     }
 }
@@ -267,6 +270,9 @@ impl From<&io::Error> for Cause {
     fn from(error: &io::Error) -> Self {
         if let Some(errno) = Errno::from_io_error(error) {
             return Self::Errno(errno);
+        }
+        if error.kind() == io::ErrorKind::InvalidInput {
+            return Self::NotAFile;
         }
         // The zstd crate keeps only the name. Its codes are the negated numbers up to 120.
         let text = error.to_string();

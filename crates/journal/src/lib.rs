@@ -11,6 +11,7 @@
 #[cfg(not(nanotape_loom))]
 mod appender;
 #[cfg(not(nanotape_loom))]
+mod beside;
 mod catalog;
 #[allow(unsafe_code, reason = "calls the instructions for CRC-32C")]
 mod checksum;
@@ -49,6 +50,7 @@ mod upkeep;
 #[cfg(not(nanotape_loom))]
 mod verify;
 
+pub use beside::{open_beside, read_beside};
 pub use checksum::{checksum, checksum_bytes};
 pub use disk::{
     Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, Whereabouts, WritableFile,

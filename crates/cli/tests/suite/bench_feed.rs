@@ -27,6 +27,9 @@ fn names(list: &[Value]) -> Vec<&str> {
 
 #[test]
 fn every_row_is_in_one_list_with_every_message_of_the_day() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("bench-feed");
     let day = folder.day(20_000, 20);
     let options = ["--rounds", "1", "--format", "json", "--most-packets", "5000"];
@@ -134,6 +137,9 @@ fn the_table_has_sizes_and_goals_after_the_rows() {
 
 #[test]
 fn what_makes_no_sense_is_refused_with_a_reason() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("bench-feed-usage");
     let day = folder.day(5_000, 5);
     for (arguments, said) in [

@@ -183,6 +183,9 @@ fn nothing_is_left_in_memory() {
 
 #[test]
 fn what_makes_no_sense_is_refused_with_a_reason() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("bench-plant-usage");
     let day = folder.day(5_000, 5);
     for (arguments, said) in [

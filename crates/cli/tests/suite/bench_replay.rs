@@ -127,6 +127,9 @@ fn check_moments(record: &Value) {
 
 #[test]
 fn tables_have_a_row_for_everything_and_the_goals_beside_it() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("bench-replay-tables");
     let (day, journals) = (folder.day(20_000, 20), journals(&folder));
     let ran = bench_replay(&[&day, "--rounds", "1", "--moments", "5", "--folder", &journals]);
@@ -145,6 +148,9 @@ fn tables_have_a_row_for_everything_and_the_goals_beside_it() {
 
 #[test]
 fn rows_without_the_shared_journal_record_none() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("bench-replay-plants");
     let (day, journals) = (folder.day(20_000, 20), journals(&folder));
     let only = ["--only", "plant,plant-recorder", "--rounds", "1", "--folder", &journals];
@@ -161,6 +167,9 @@ fn rows_without_the_shared_journal_record_none() {
 
 #[test]
 fn wrong_usage_and_damaged_files_are_refused() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("bench-replay-usage");
     let day = folder.day(5_000, 5);
     let missing = folder.path("missing");

@@ -27,6 +27,7 @@ mod journal;
 mod journal_beside;
 mod journal_lost;
 mod journal_named;
+mod journal_readers;
 mod journal_record;
 mod journal_upkeep;
 mod json_numbers;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     captures::capture_of,
-    support::{Folder, nanotape, nanotape_fed},
+    support::{Folder, has_memory_for_benchmarks, nanotape, nanotape_fed},
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -36,6 +36,9 @@ fn times(bytes: &[u8]) -> Vec<u64> {
 
 #[test]
 fn the_busiest_second_the_worst_burst_and_a_span_are_replayed() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("queue-validate");
     let day = folder.day(20_000, 10);
     let bytes = fs::read(&day).unwrap();
@@ -91,6 +94,9 @@ fn the_busiest_second_the_worst_burst_and_a_span_are_replayed() {
 
 #[test]
 fn receive_times_of_a_capture_and_another_speed_are_a_schedule_too() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("queue-validate-capture");
     let day = folder.day(2_000, 10);
     let capture = capture_of(&fs::read(&day).unwrap(), 0..0);
@@ -108,6 +114,9 @@ fn receive_times_of_a_capture_and_another_speed_are_a_schedule_too() {
 
 #[test]
 fn what_cannot_be_replayed_is_refused() {
+    if !has_memory_for_benchmarks() {
+        return;
+    }
     let folder = Folder::new("queue-validate-refused");
     let day = folder.day(2_000, 10);
     let dbn = folder.path("day.dbn");

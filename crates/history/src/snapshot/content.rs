@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_journal::checksum_bytes;
+use nanotape_journal::{checksum_bytes, open_beside};
 
 use super::{SnapshotError, layout, store};
 
@@ -37,10 +37,10 @@ impl Content {
     /// compressed file of the same snapshot is opened.
     pub(super) fn open(path: &Path) -> Result<(Self, Vec<u8>), SnapshotError> {
         let mut path = path.to_owned();
-        let file = match File::open(&path) {
+        let file = match open_beside(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !store::is_packed(&path) => {
                 let packed = store::packed_path(&path);
-                File::open(&packed).inspect(|_| path = packed).map_err(|_| error)
+                open_beside(&packed).inspect(|_| path = packed).map_err(|_| error)
             }
             opened => opened,
         };

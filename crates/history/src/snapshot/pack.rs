@@ -7,6 +7,8 @@
 
 use std::{fs, io, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
+use nanotape_journal::read_beside;
+
 use super::{
     Listed, SnapshotError, SnapshotFile, Snapshots,
     content::MAX_UNPACKED_BYTES,
@@ -55,7 +57,7 @@ fn pack(listed: &Listed, level: i32) -> Result<Option<PackedSnapshot>, SnapshotE
     if !is_good {
         return Ok(None);
     }
-    let plain = fs::read(path).map_err(SnapshotError::system("read", path))?;
+    let plain = read_beside(path).map_err(SnapshotError::system("read", path))?;
     let mode = fs::metadata(path).map_err(SnapshotError::system("read", path))?.permissions();
     let packed = zstd::bulk::compress(&plain, level);
     let packed = packed.map_err(SnapshotError::system("compress", path))?;

@@ -8,9 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_journal::SNAPSHOTS;
+use nanotape_journal::{SNAPSHOTS, Start, Tailer};
 
 use super::{SnapshotError, SnapshotFile};
+use crate::Runs;
 
 const SUFFIX: &str = "snapshot";
 pub(super) const PART: &str = "part";
@@ -153,6 +154,20 @@ impl Snapshots {
         let candidates = candidates
             .filter(|listed| sequences.contains(&listed.sequence) && listed.ts_event <= ts_event);
         candidates.filter_map(|listed| self.open(listed)).next()
+    }
+
+    /// The same for a reader that needs the names of the stocks: the definition records that name
+    /// them are before the snapshot. `None` if the file `runs` lacks a name and the records are all
+    /// there, so that the reader begins with the first of them.
+    pub fn last_named_until(&self, sequences: Range<u64>, ts_event: u64) -> Option<SnapshotFile> {
+        let first = sequences.start;
+        let file = self.last_until(sequences, ts_event)?;
+        if Runs::name_all_of(&self.journal, &file) {
+            return Some(file);
+        }
+        let oldest = Tailer::open(&self.journal, Start::Oldest);
+        let is_first_there = oldest.is_ok_and(|oldest| oldest.next_sequence() <= first);
+        (!is_first_there).then_some(file)
     }
 
     /// The last snapshot of these records.

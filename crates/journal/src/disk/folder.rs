@@ -31,7 +31,7 @@ use super::{
     APPENDER, Disk, FileLock, Listed, Preallocation, ReadableFile, UPKEEP, Whereabouts,
     WritableFile,
 };
-use crate::{checksum::checksum_bytes, names::QUARANTINE};
+use crate::{beside, checksum::checksum_bytes, names::QUARANTINE};
 
 /// The kind of the region that states which process appends.
 pub const APPENDER_KIND: [u8; 8] = *b"JOURNAL ";
@@ -120,8 +120,7 @@ impl Folder {
         let file = File::from(opened);
         let kind = file.metadata()?.file_type();
         if !kind.is_file() && !kind.is_dir() {
-            let what = "is no file: remove it, or move it away";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            return Err(beside::not_a_file());
         }
         Ok(file)
     }

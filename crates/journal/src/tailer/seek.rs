@@ -32,7 +32,10 @@ impl<D: Disk> Tailer<D> {
         let numbers: Vec<u64> = files.segments.into_keys().collect();
         let found = match start {
             Start::Oldest => self.find(&numbers, |_| false, |_| false, |_| false)?,
-            Start::Newest => self.find_end(&numbers)?,
+            Start::Newest => {
+                self.check_end(&numbers)?;
+                self.find(&numbers, |_| true, |_| true, |_| true)?
+            }
             Start::Sequence(sequence) => self.find(
                 &numbers,
                 |segment| segment.first_sequence <= sequence,
@@ -131,6 +134,16 @@ impl<D: Disk> Tailer<D> {
         numbers: &[u64],
         is_before: impl Fn(&Activation) -> bool,
     ) -> Result<Option<Current<D::Readable>>, JournalError> {
+        let (best, first) = self.search(numbers, is_before)?;
+        best.map_or(first, |best| Ok(Some(best)))
+    }
+
+    /// The last segment that is before the target, and the first one that is not.
+    fn search(
+        &self,
+        numbers: &[u64],
+        is_before: impl Fn(&Activation) -> bool,
+    ) -> Result<Border<D::Readable>, JournalError> {
         let (mut low, mut high) = (0, numbers.len());
         let (mut best, mut first) = (None, Ok(None));
         while low < high {
@@ -160,7 +173,7 @@ impl<D: Disk> Tailer<D> {
                 }
             }
         }
-        best.map_or(first, |best| Ok(Some(best)))
+        Ok((best, first))
     }
 
     /// A segment that a list has; `None` if it is only prepared.
@@ -174,17 +187,14 @@ impl<D: Disk> Tailer<D> {
         }
     }
 
-    /// The end of the last active segment, or what is damaged there: reading from it reports it.
-    fn find_end(&self, numbers: &[u64]) -> Result<Option<Found<D::Readable>>, JournalError> {
-        let Some(current) = self.find_segment(numbers, |_| true)? else { return Ok(None) };
-        let view = current.view(self.is_checked);
-        let (place, look) = view.walk(view.by_index(|_| true), |_, _| true);
-        let sequence =
-            if let Ok(Look::End(front)) = look { front.sequence } else { place.sequence };
-        let place = Place { sequence, ..place };
-        Ok(Some((current, place, false)))
+    /// Checks that no segment after the last readable one is damaged.
+    fn check_end(&self, numbers: &[u64]) -> Result<(), JournalError> {
+        self.search(numbers, |_| true)?.1.map(drop)
     }
 }
+
+/// The last segment before a target; the first one that is not, or what is damaged there.
+type Border<F> = (Option<Current<F>>, Result<Option<Current<F>>, JournalError>);
 
 /// A segment, a position in it, and whether an excerpt is there.
 type Found<F> = (Current<F>, Place, bool);

@@ -10,7 +10,7 @@ use nanotape_shm::OwnerState;
 use nanotape_tape::{Item, Message, Progress, Source, Start, Tape, Writer, WriterState};
 
 use super::{Excerpt, Tail, Tailer};
-use crate::{Disk, Folder, JournalError};
+use crate::{Disk, ErrorKind, Folder, JournalError};
 
 /// The most items that one poll visits.
 const ITEMS_PER_POLL: usize = 256;
@@ -94,8 +94,14 @@ impl<D: Disk> Tape for TailerSource<D> {
     }
 
     fn end(&self) -> Result<u64, JournalError> {
-        let newest = Tailer::open_on(self.tailer.disk.clone(), Start::Newest)?;
-        Ok(newest.next_sequence().max(1))
+        match Tailer::open_on(self.tailer.disk.clone(), Start::Newest) {
+            Ok(newest) => Ok(newest.next_sequence().max(1)),
+            // Reading reports it, after everything that is before it.
+            Err(error) if self.tailer.stops_at_end && *error.kind() != ErrorKind::NotFound => {
+                Ok(u64::MAX)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn writer(&self) -> Writer {

@@ -17,7 +17,7 @@ use std::{
 };
 
 use nanotape_clock::UtcNanos;
-use nanotape_journal::{ErrorKind, Folder, JournalError, RECORDED_FROM, Tail, Tailer};
+use nanotape_journal::{ErrorKind, Folder, JournalError, RECORDED_FROM, Tail, Tailer, read_beside};
 use nanotape_ring::{AnyReader, RingError, RingSource, Start, StartError, Subscribe as _};
 use nanotape_tape::{Item, Source as _};
 
@@ -148,7 +148,7 @@ impl Mark {
     /// Reads the file; `None` if it does not exist.
     fn read(path: &Path) -> Result<Option<Self>, RecorderError> {
         let path = path.to_owned();
-        let bytes = match fs::read(&path) {
+        let bytes = match read_beside(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(RecorderError::File { operation: "read", path, error }),

@@ -174,8 +174,14 @@ impl Subscription {
         let is_pending = |error: &nanotape_journal::JournalError| {
             matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotYet { .. })
         };
-        let opened =
-            deadline.open(&self.shutdown, is_pending, || Tailer::open(&path, Start::Newest));
+        let is_of_end =
+            self.whole_before.is_none() && matches!(self.start, None | Some(Start::Newest));
+        let open = || match Tailer::open(&path, Start::Newest) {
+            // The end is damaged: what is before it can be read.
+            Err(error) if !is_pending(&error) && !is_of_end => Tailer::open(&path, Start::Oldest),
+            opened => opened,
+        };
+        let opened = deadline.open(&self.shutdown, is_pending, open);
         let tailer = opened.map_err(SubscribeError::Journal)?.ok_or(SubscribeError::Shutdown)?;
         let mut source = TailerSource::new(tailer);
         source.set_stops_at_end(source.writer().state != WriterState::Alive);
@@ -288,7 +294,12 @@ impl Subscription {
             let of_board = ring.map(|(_, board)| board.first_sequence());
             let first = of_board.or(runs.iter().last().map(|run| run.first_sequence)).unwrap_or(1);
             let snapshots = Snapshots::list(journal).map_err(SubscribeError::Snapshot)?;
-            let last = snapshots.last_in(first..end.max(first));
+            let range = first..end.max(first);
+            // The board of a ring has all names.
+            let last = match ring {
+                Some(_) => snapshots.last_in(range),
+                None => snapshots.last_named_until(range, u64::MAX),
+            };
             let next = last.as_ref().map_or(first, SnapshotFile::next_sequence);
             return Ok((last, next));
         }
@@ -315,7 +326,7 @@ impl Subscription {
         let window = self.window.unwrap_or_default();
         let Some(until_ns) = window.from_ns.checked_sub(1) else { return Ok(None) };
         let snapshots = Snapshots::list(journal).map_err(SubscribeError::Snapshot)?;
-        let last = snapshots.last_until(first..window.end, until_ns);
+        let last = snapshots.last_named_until(first..window.end, until_ns);
         Ok(last.as_ref().map(SnapshotFile::next_sequence))
     }
 

@@ -1,7 +1,7 @@
 //! `nanotape journal append`: appends lines of text, or other payloads, as excerpts.
 
 use std::{
-    fs,
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_clock::{Clock, Timeline};
-use nanotape_journal::{Appender, ErrorKind, JournalError, RECORDED_FROM};
+use nanotape_journal::{Appender, ErrorKind, JournalError, RECORDED_FROM, read_beside};
 
 use crate::{
     framing::Framing,
@@ -92,7 +92,12 @@ pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {
 
 /// The excerpts of a recorded journal have the numbers of its ring.
 fn refuse_recorded(journal: &Path) -> anyhow::Result<()> {
-    let Ok(text) = fs::read_to_string(journal.join(RECORDED_FROM)) else { return Ok(()) };
+    let path = journal.join(RECORDED_FROM);
+    let bytes = match read_beside(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        read => read.with_context(|| path.display().to_string())?,
+    };
+    let text = String::from_utf8_lossy(&bytes);
     let ring = text.lines().find_map(|line| line.strip_prefix("ring ")).unwrap_or("a ring");
     bail!(
         "{}: the journal is recorded from {}, and its recorder would refuse other excerpts; append to \

@@ -77,8 +77,8 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let end = match Tailer::open(&command.journal, Start::Newest) {
         Ok(tailer) => tailer.next_sequence(),
         // The journal is damaged before its end: the dump prints up to the damage, then reports it.
-        Err(error) if matches!(error.kind(), ErrorKind::Damaged { .. }) => u64::MAX,
-        Err(error) => return Err(of_journal(error)),
+        Err(error) if *error.kind() == ErrorKind::NotFound => return Err(of_journal(error)),
+        Err(_) => u64::MAX,
     };
     if let Some(framing) = command.payloads {
         let output = BufWriter::with_capacity(64 << 10, command.output.open()?);
