@@ -28,7 +28,7 @@ use std::{
 pub use error::{NotShown, OriginMismatch, RecorderError};
 use names::Names;
 use nanotape_clock::{Clock, Timeline};
-use nanotape_journal::{Appender, JournalError};
+use nanotape_journal::Appender;
 use nanotape_ring::{Rejoin, RingError, RingSource, Start, StartError, Subscribe as _};
 use nanotape_shm::Refusal;
 use nanotape_tape::{
@@ -107,7 +107,7 @@ pub enum RecorderEvent<'a> {
     /// Messages were lost.
     Lost(Gap),
     /// The disk is full; the recorder waits for room.
-    NoRoom(&'a JournalError),
+    NoRoom(&'a RecorderError),
     /// The disk has room again.
     RoomAgain,
     /// The writer exited, and the recording ends. `Alive`: another one has taken the ring over.
@@ -420,13 +420,22 @@ impl Keeper {
         report: &mut impl FnMut(RecorderEvent<'_>),
     ) -> Result<(), RecorderError> {
         let Message { sequence, type_id, payload, .. } = *message;
-        self.names.before(sequence, type_id, payload)?;
+        if let Err(error) = self.names.before(sequence, type_id, payload) {
+            self.retry(error.into(), report, |keeper| {
+                Ok(keeper.names.before(sequence, type_id, payload)?)
+            })?;
+        }
         if sequence != self.appender.next_sequence() {
             self.appender.skip_to(sequence)?;
         }
         let now_ns = self.now_ns();
         if let Err(error) = self.appender.append_unsynced(type_id, now_ns, payload) {
-            self.retry(error, type_id, payload, report)?;
+            self.retry(error.into(), report, |keeper| {
+                keeper.now_ns = None;
+                let now_ns = keeper.now_ns();
+                keeper.appender.append_unsynced(type_id, now_ns, payload)?;
+                Ok(())
+            })?;
         }
         self.recorded += 1;
         Ok(())
@@ -448,15 +457,14 @@ impl Keeper {
         report(RecorderEvent::Lost(gap));
     }
 
-    /// If the disk is full, waits for room and appends.
+    /// If the disk is full, waits for room and attempts it again.
     #[cold]
     fn retry(
         &mut self,
-        mut error: JournalError,
-        type_id: u16,
-        payload: &[u8],
+        mut error: RecorderError,
         report: &mut impl FnMut(RecorderEvent<'_>),
-    ) -> Result<(), JournalError> {
+        attempt: impl Fn(&mut Self) -> Result<(), RecorderError>,
+    ) -> Result<(), RecorderError> {
         let mut is_reported = false;
         loop {
             if !error.is_full() || self.shutdown.is_requested() {
@@ -467,10 +475,8 @@ impl Keeper {
                 is_reported = true;
             }
             self.shutdown.sleep(RETRY);
-            self.now_ns = None;
-            let now_ns = self.now_ns();
-            match self.appender.append_unsynced(type_id, now_ns, payload) {
-                Ok(_) => break,
+            match attempt(self) {
+                Ok(()) => break,
                 Err(again) => error = again,
             }
         }

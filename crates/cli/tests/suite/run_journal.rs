@@ -465,6 +465,28 @@ fn a_plant_waits_while_the_disk_has_no_room_for_a_name() {
     recorded.check_journal();
 }
 
+/// The disk has room for the segment, but not for the list of runs.
+#[test]
+fn a_plant_ends_on_request_although_the_disk_has_no_room_for_a_name() {
+    for is_told in [true, false] {
+        let Some(mounted) = Mount::new("tmpfs", "size=268k") else { return };
+        let mut recorded = Recorded::new("run-journal-names-end", 6_000);
+        recorded.journal = mounted.path().join("journal").display().to_string();
+        let no_wait: &[&str] = if is_told { &[] } else { &["--no-wait"] };
+        let options = ["--journal-segment", "256KiB", "--capacity", "1MiB"];
+        let mut plant = recorded.start(&[&options[..], no_wait].concat());
+        let recorder = recorded.until("waiting for room");
+        if is_told {
+            plant.signal(Signal::INT);
+        }
+        let (status, _, complained) = plant.end();
+        let _ = kill_process(recorder, Signal::KILL);
+        assert_eq!(status, Some(1), "{complained}");
+        assert!(complained.contains("/runs: No space left on device"), "{complained}");
+        assert_eq!(lacking(&complained).1, recorded.ring.next_sequence() - 1);
+    }
+}
+
 #[test]
 fn a_plant_that_waits_for_its_recorder_ends_on_request() {
     let recorded = Recorded::new("run-journal-ctrl-c", 100_000);

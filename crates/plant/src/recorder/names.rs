@@ -31,7 +31,7 @@ impl Names {
         Self { journal: journal.to_owned(), mode, log: None, symbols, has_run: false }
     }
 
-    /// Called before a message is appended.
+    /// Called before a message is appended. After an error it can be called again.
     #[inline(always)]
     pub(super) fn before(
         &mut self,
@@ -40,7 +40,8 @@ impl Names {
         payload: &[u8],
     ) -> Result<(), RunsError> {
         if type_id >= FIRST_TYPE_ID {
-            return self.notice(sequence, type_id, payload);
+            let stored = self.notice(sequence, type_id, payload);
+            return stored.inspect_err(|_| self.close());
         }
         let instrument = Header::of(payload).map_or(0, |header| header.instrument_id);
         let locate = StockLocate::new(u16::try_from(instrument).unwrap_or(0));
@@ -48,7 +49,14 @@ impl Names {
         if is_named && type_id != RecordKind::Definitions.type_id() {
             return Ok(());
         }
-        self.learn(sequence, type_id, payload, locate)
+        let stored = self.learn(sequence, type_id, payload, locate);
+        stored.inspect_err(|_| self.close())
+    }
+
+    /// A part of a line may have been written: opening the file again removes it.
+    #[cold]
+    fn close(&mut self) {
+        (self.log, self.has_run) = (None, false);
     }
 
     /// Messages were lost, and maybe a start with them.

@@ -220,7 +220,9 @@ impl Gaps {
 
 fn report(ring: &Path, event: &RecorderEvent<'_>) {
     match event {
-        RecorderEvent::NoRoom(error) => tell(error),
+        RecorderEvent::NoRoom(error @ RecorderError::Journal(_)) => tell(error),
+        // The name of a stock.
+        RecorderEvent::NoRoom(error) => tell(format_args!("{error}; waiting")),
         RecorderEvent::RoomAgain => note("space is available again"),
         RecorderEvent::NotShown(error) => tell(format_args!(
             "{error}; this recorder does not show its progress in `nanotape stat`"
