@@ -219,8 +219,8 @@ fn a_limit_of_file_sizes_is_an_error_with_the_file() {
     let program = env!("CARGO_BIN_EXE_nanotape");
     let day = folder.path("day.itch50");
     for (command, file) in [
-        (format!("echo line | {program} journal append {journal} --segment 64KiB"), &journal),
-        (format!("{program} synth --messages 20000 --symbols 20 -o {day}"), &day),
+        (format!("echo line | '{program}' journal append '{journal}' --segment 64KiB"), &journal),
+        (format!("'{program}' synth --messages 20000 --symbols 20 -o '{day}'"), &day),
     ] {
         let script = format!("ulimit -f 40; {command}");
         let ran = Command::new("bash").args(["-c", &script]).bounded_output().unwrap();

@@ -159,7 +159,7 @@ fn a_dbn_stream_on_standard_output_ends_in_front_of_another_date() {
     let symbols = market.symbols(records);
     let (said, file) = (market.folder.path("said"), market.folder.path("piped"));
     let command = format!(
-        "{} tap {} --from oldest --through-restarts --format dbn >{file} 2>{said}; echo $?",
+        "'{}' tap '{}' --from oldest --through-restarts --format dbn >'{file}' 2>'{said}'; echo $?",
         env!("CARGO_BIN_EXE_nanotape"),
         market.ring()
     );
