@@ -381,9 +381,12 @@ impl Recording {
     }
 
     fn no_room(&self, seen: &RecorderStat, end: u64) -> RecordingError {
+        // The recorder shows its progress after a poll, and waits in the middle of one.
+        let stored =
+            Tailer::open(&self.journal, Start::Newest).map_or(0, |tailer| tailer.next_sequence());
         RecordingError::NoRoom {
             journal: self.journal.clone(),
-            next_sequence: seen.next_sequence,
+            next_sequence: seen.next_sequence.max(stored),
             last_sequence: end - 1,
             recorder: seen.owner.pid,
         }

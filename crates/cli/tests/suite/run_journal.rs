@@ -393,6 +393,8 @@ fn a_plant_ends_on_request_although_the_disk_is_full_and_its_recorder_finishes_l
         assert_eq!(status, Some(1), "{complained}");
         let (first, last) = lacking(&complained);
         assert_eq!(last, recorded.ring.next_sequence() - 1);
+        let in_journal = Tailer::open(Path::new(&recorded.journal), Start::Newest).unwrap();
+        assert_eq!(first, in_journal.next_sequence(), "{complained}");
         assert!(
             first <= last && complained.contains(&format!("process {}", recorder.as_raw_nonzero()))
         );
