@@ -21,7 +21,7 @@ use nanotape_market::StockDirectory;
 use nanotape_records::{FIRST_TYPE_ID, Notice, PlantStart, RecordKinds};
 use nanotape_types::{StockLocate, Symbol};
 
-use crate::SnapshotFile;
+use crate::{SnapshotFile, Snapshots};
 use line::Line;
 pub use log::RunLog;
 pub(crate) use log::{good_lines, set_aside};
@@ -126,13 +126,36 @@ impl Runs {
         read.damaged_line.is_none() && snapshot.stocks().iter().all(|entry| has_name(entry.locate))
     }
 
-    /// The runs of the journal in a folder: as its recorder stored them, otherwise those whose
-    /// start record it has. Without stored runs, all records are read.
+    /// The runs of the journal in a folder: as its recorder stored them, and if that is damaged or
+    /// lacks what the last snapshot has, those whose start record it has. For these, all records
+    /// are read.
     pub fn of_journal(journal: &Path) -> Result<Self, RunsError> {
-        let stored = Self::read_good(journal)?;
-        if !stored.is_empty() {
-            return Ok(stored);
+        let read = Read::of(&journal.join(RUNS))?;
+        let last = Snapshots::list(journal).ok().and_then(|all| all.last_in(0..u64::MAX));
+        let has_last = last.is_none_or(|last| Self::name_all_of(journal, &last));
+        if !read.runs.is_empty() && read.damaged_line.is_none() && has_last {
+            return Ok(read.runs);
         }
+        Ok(Self::of_starts(journal)?.with_stored(read.runs))
+    }
+
+    /// Adds what was stored: names, and runs whose start record is not there any more.
+    fn with_stored(mut self, stored: Self) -> Self {
+        for run in stored.0 {
+            let same = |found: &&mut Run| {
+                (found.first_sequence, found.started_ns) == (run.first_sequence, run.started_ns)
+            };
+            match self.0.iter_mut().find(same) {
+                Some(found) => found.names = run.names,
+                None => self.0.push(run),
+            }
+        }
+        self.0.sort_by_key(|run| run.first_sequence);
+        self
+    }
+
+    /// The runs whose start record the journal has.
+    fn of_starts(journal: &Path) -> Result<Self, RunsError> {
         let mut tailer = Tailer::open(journal, Start::Oldest)?;
         tailer.set_stops_at_end(true);
         let mut runs = Vec::new();
