@@ -118,12 +118,7 @@ impl Runs {
 
     /// Whether the file of a journal is undamaged and names every stock of a snapshot.
     pub(crate) fn name_all_of(journal: &Path, snapshot: &SnapshotFile) -> bool {
-        let Ok(read) = Read::of(&journal.join(RUNS)) else { return false };
-        let Some(run) = read.runs.of_sequence(snapshot.moment().sequence) else { return false };
-        let names = run.directory();
-        let market = StockLocate::default();
-        let has_name = |locate| locate == market || names.symbol(locate).is_some();
-        read.damaged_line.is_none() && snapshot.stocks().iter().all(|entry| has_name(entry.locate))
+        Read::of(&journal.join(RUNS)).is_ok_and(|read| read.names_all_of(snapshot))
     }
 
     /// The runs of the journal in a folder: as its recorder stored them, and if that is damaged or
@@ -132,7 +127,7 @@ impl Runs {
     pub fn of_journal(journal: &Path) -> Result<Self, RunsError> {
         let read = Read::of(&journal.join(RUNS))?;
         let last = Snapshots::list(journal).ok().and_then(|all| all.last_in(0..u64::MAX));
-        let has_last = last.is_none_or(|last| Self::name_all_of(journal, &last));
+        let has_last = last.is_none_or(|last| read.names_all_of(&last));
         if !read.runs.is_empty() && read.damaged_line.is_none() && has_last {
             return Ok(read.runs);
         }
@@ -270,6 +265,15 @@ impl Read {
                 Err(RunsError::System { operation: "read", path: path.to_owned(), error })
             }
         }
+    }
+
+    /// Whether the file is undamaged and names every stock of a snapshot.
+    fn names_all_of(&self, snapshot: &SnapshotFile) -> bool {
+        let Some(run) = self.runs.of_sequence(snapshot.moment().sequence) else { return false };
+        let names = run.directory();
+        let market = StockLocate::default();
+        let has_name = |locate| locate == market || names.symbol(locate).is_some();
+        self.damaged_line.is_none() && snapshot.stocks().iter().all(|entry| has_name(entry.locate))
     }
 
     /// Reads complete lines. A line without its line feed is still being written, or was cut off.

@@ -21,7 +21,7 @@ use nanotape_shm::{OwnedRegion, ReadWord, as_read_only};
 use crate::{
     Corruption, ErrorKind, JournalError,
     catalog::{Catalog, Head, Listed},
-    disk::{Disk, Folder, ReadableFile},
+    disk::{Disk, Folder},
     names::{self, Kept},
     quarantine,
     segment::{
@@ -330,20 +330,15 @@ impl<D: Disk> Repair<'_, D> {
         let packed = self.disk.read(&name);
         let packed = packed.map_err(JournalError::system(self.disk.path(&name), "read"))?;
         let bytes = packed.len() as u64;
-        let plain = Kept { number, is_packed: false, bytes: 0 };
-        let is_plain_whole = is_whole(number, self.load(&plain)?.stored.words());
+        let loaded = self.load(&Kept { number, is_packed: false, bytes: 0 })?;
+        let words = loaded.stored.words();
+        let (is_plain_whole, plain_bytes) = (is_whole(number, words), position_bytes(words.len()));
         let unpacked = stored::unpack(&packed);
         let is_packed_whole = unpacked.is_ok_and(|words| is_whole(number, as_read_only(&words)));
         let is_plain_out = is_packed_whole && !is_plain_whole;
-        let bytes = if is_plain_out { self.load(&plain)?.bytes() } else { bytes };
+        let bytes = if is_plain_out { plain_bytes } else { bytes };
         self.move_out(&Kept { number, is_packed: !is_plain_out, bytes })?;
         Ok(is_plain_out)
-    }
-}
-
-impl<F: ReadableFile> Loaded<F> {
-    fn bytes(&self) -> u64 {
-        position_bytes(self.stored.words().len())
     }
 }
 

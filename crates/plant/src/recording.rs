@@ -356,9 +356,7 @@ impl Recording {
             && matches!(progress.refusal(), Refusal::Truncated { .. })
         {
             // The words of a truncated file are not those of the recorder.
-            let journal = self.journal.clone();
-            let next_sequence =
-                Tailer::open(&journal, Start::Newest).map_or(0, |tailer| tailer.next_sequence());
+            let (journal, next_sequence) = (self.journal.clone(), self.stored_next());
             let last_sequence = end - 1;
             return Err(RecordingError::ProgressLost {
                 progress: Box::new(progress),
@@ -380,13 +378,16 @@ impl Recording {
         })
     }
 
+    /// The number after the last message in the journal; 0 if it cannot be read.
+    fn stored_next(&self) -> u64 {
+        Tailer::open(&self.journal, Start::Newest).map_or(0, |tailer| tailer.next_sequence())
+    }
+
     fn no_room(&self, seen: &RecorderStat, end: u64) -> RecordingError {
-        // The recorder shows its progress after a poll, and waits in the middle of one.
-        let stored =
-            Tailer::open(&self.journal, Start::Newest).map_or(0, |tailer| tailer.next_sequence());
         RecordingError::NoRoom {
             journal: self.journal.clone(),
-            next_sequence: seen.next_sequence.max(stored),
+            // The recorder shows its progress after a poll, and waits in the middle of one.
+            next_sequence: seen.next_sequence.max(self.stored_next()),
             last_sequence: end - 1,
             recorder: seen.owner.pid,
         }

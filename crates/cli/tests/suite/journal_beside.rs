@@ -15,14 +15,14 @@ use nanotape_types::StockLocate;
 use crate::support::{Folder, Ran, nanotape, nanotape_fed};
 
 /// A recorded journal in small segments, with snapshots.
-struct Recorded {
+pub(crate) struct Recorded {
     folder: Folder,
     ring: String,
-    journal: String,
+    pub(crate) journal: String,
 }
 
 impl Recorded {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let folder = Folder::new(name);
         let (day, ring) = (folder.path("2019-12-30.itch50"), folder.path("ring"));
         let journal = folder.path("journal");

@@ -9,28 +9,14 @@ use std::{
 use nanotape_journal::{RECORDED_FROM, RUNS, SNAPSHOTS};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::support::{Folder, Ran, nanotape, nanotape_fed};
+use crate::{
+    journal_beside::Recorded,
+    support::{Ran, nanotape, nanotape_fed},
+};
 
 /// Commands that print rows of a journal.
 const ROWS: [&[&str]; 5] =
     [&["journal", "dump"], &["convert"], &["tap", "--strict"], &["inside"], &["trades"]];
-
-/// A recorded journal with snapshots.
-fn recorded(folder: &Folder) -> String {
-    let (day, ring) = (folder.path("2019-12-30.itch50"), folder.path("ring"));
-    let journal = folder.path("journal");
-    good(&["synth", "-o", &day, "--messages", "12000", "--symbols", "20"]);
-    good(&["run", "--input", &day, "--ring", &ring, "--capacity", "64MiB"]);
-    good(&["journal", "record", &ring, &journal, "--segment", "256KiB"]);
-    good(&["journal", "snapshot", &journal, "--share", "100", "--least", "128KiB"]);
-    journal
-}
-
-fn good(arguments: &[&str]) -> Ran {
-    let ran = nanotape(arguments);
-    assert_eq!(ran.status, 0, "{arguments:?}: {} {}", ran.stdout, ran.stderr);
-    ran
-}
 
 fn rows(command: &[&str], journal: &str, options: &[&str]) -> Ran {
     nanotape([command, &[journal, "--format", "csv"], options].concat())
@@ -42,8 +28,8 @@ fn make_fifo(path: &Path) {
 
 #[test]
 fn names_are_those_of_the_definitions_if_the_list_of_runs_is_damaged() {
-    let folder = Folder::new("readers-names");
-    let journal = recorded(&folder);
+    let recorded = Recorded::new("readers-names");
+    let journal = recorded.journal.clone();
     let path = Path::new(&journal).join(RUNS);
     let text = fs::read_to_string(&path).unwrap();
     let line = text.lines().nth(9).unwrap();
@@ -77,8 +63,8 @@ fn names_are_those_of_the_definitions_if_the_list_of_runs_is_damaged() {
 
 #[test]
 fn everything_before_a_damaged_segment_comes_out_whichever_it_is() {
-    let folder = Folder::new("readers-header");
-    let journal = recorded(&folder);
+    let recorded = Recorded::new("readers-header");
+    let journal = recorded.journal.clone();
     let whole: Vec<Ran> = ROWS.iter().map(|command| rows(command, &journal, &[])).collect();
     let segments = |journal: &str| -> Vec<PathBuf> {
         let entries = fs::read_dir(journal).unwrap().map(|entry| entry.unwrap().path());
@@ -119,8 +105,8 @@ fn everything_before_a_damaged_segment_comes_out_whichever_it_is() {
 
 #[test]
 fn nothing_waits_for_a_pipe_or_reads_a_device_beside_the_segments() {
-    let folder = Folder::new("readers-special");
-    let journal = recorded(&folder);
+    let recorded = Recorded::new("readers-special");
+    let journal = recorded.journal.clone();
     let path = Path::new(&journal);
     let snapshot = fs::read_dir(path.join(SNAPSHOTS))
         .unwrap()

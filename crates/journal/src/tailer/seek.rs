@@ -30,21 +30,24 @@ impl<D: Disk> Tailer<D> {
     fn try_seek(&mut self, start: Start) -> Result<(), JournalError> {
         let files = Files::list(&self.disk)?;
         let numbers: Vec<u64> = files.segments.into_keys().collect();
+        let segment =
+            |is_before: &dyn Fn(&Activation) -> bool| self.find_segment(&numbers, is_before);
         let found = match start {
-            Start::Oldest => self.find(&numbers, |_| false, |_| false, |_| false)?,
+            Start::Oldest => self.find(&numbers, segment(&|_| false)?, |_| false, |_| false)?,
             Start::Newest => {
-                self.check_end(&numbers)?;
-                self.find(&numbers, |_| true, |_| true, |_| true)?
+                let (last, behind) = self.search(&numbers, |_| true)?;
+                behind?;
+                self.find(&numbers, last, |_| true, |_| true)?
             }
             Start::Sequence(sequence) => self.find(
                 &numbers,
-                |segment| segment.first_sequence <= sequence,
+                segment(&|segment| segment.first_sequence <= sequence)?,
                 |entry| entry.sequence <= sequence,
                 |front| front.sequence < sequence,
             )?,
             Start::Time(time) => self.find(
                 &numbers,
-                |segment| segment.max_ts_before < time.unix_ns(),
+                segment(&|segment| segment.max_ts_before < time.unix_ns())?,
                 |entry| entry.max_ts < time.unix_ns(),
                 |front| front.ts_ns < time.unix_ns(),
             )?,
@@ -99,15 +102,15 @@ impl<D: Disk> Tailer<D> {
     }
 
     /// The first position with an excerpt that is not before the target, and whether there is one.
-    /// Searches the last active segment that begins early enough, or the first one.
+    /// Searches one segment, the last active one that begins early enough, or the first one.
     fn find(
         &self,
         numbers: &[u64],
-        is_segment_before: impl Fn(&Activation) -> bool,
+        current: Option<Current<D::Readable>>,
         is_entry_before: impl Fn(&Place) -> bool,
         is_before: impl Fn(&Front) -> bool,
     ) -> Result<Option<Found<D::Readable>>, JournalError> {
-        let Some(current) = self.find_segment(numbers, is_segment_before)? else { return Ok(None) };
+        let Some(current) = current else { return Ok(None) };
         let view = current.view(self.is_checked);
         let start = view.by_index(is_entry_before);
         let (place, look) = view.walk(start, |_, front| is_before(front));
@@ -185,11 +188,6 @@ impl<D: Disk> Tailer<D> {
                 Err(JournalError::new(path, ErrorKind::NotFound))
             }
         }
-    }
-
-    /// Checks that no segment after the last readable one is damaged.
-    fn check_end(&self, numbers: &[u64]) -> Result<(), JournalError> {
-        self.search(numbers, |_| true)?.1.map(drop)
     }
 }
 

@@ -98,8 +98,8 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     let mut is_reported = false;
     let (outcome, summary) = loop {
         match record(command, &ring, &shutdown) {
-            // The disk has no room for a name of a stock. Opening the journal again removes a part
-            // of it that was written.
+            // The disk has no room for a file beside the segments, or for what skips lost messages.
+            // Opening the journal again removes a part of it that was written.
             Err(error) | Ok(Some((Err(error), _))) if command.for_plant && error.is_full() => {
                 if !is_reported {
                     tell(format_args!("{error}; waiting"));
