@@ -50,7 +50,6 @@ mod upkeep;
 #[cfg(not(nanotape_loom))]
 mod verify;
 
-pub use beside::{open_beside, read_beside};
 pub use checksum::{checksum, checksum_bytes};
 pub use disk::{
     Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, Whereabouts, WritableFile,
@@ -71,6 +70,7 @@ pub use tailer::{Bookmark, Excerpt, Resumed, Tail, Tailer, TailerSource};
 #[cfg(not(nanotape_loom))]
 pub use {
     appender::{Appender, Batch, Claim},
+    beside::{open_beside, read_beside},
     compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on},
     disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT},
     named::{
