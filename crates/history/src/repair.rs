@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_journal::{Folder, QUARANTINE, RUNS, exclusive, read_beside};
+use nanotape_journal::{Folder, QUARANTINE, RUNS, check_idle, exclusive, read_beside};
 use nanotape_types::LocateTable;
 
 use crate::{
@@ -40,7 +40,10 @@ pub fn repair(
     is_dry_run: bool,
     progress: impl FnMut(u64, u64),
 ) -> Result<Vec<HistoryAction>, SnapshotterError> {
-    let _lock = exclusive(journal)?;
+    let _lock = match is_dry_run {
+        true => check_idle(journal).map(|()| None)?,
+        false => Some(exclusive(journal)?),
+    };
     let findings = verify::verify(journal, true, progress)?;
     let runs = journal.join(RUNS);
     let mut actions: Vec<HistoryAction> = Vec::new();

@@ -61,6 +61,9 @@ impl fmt::Display for HistoryFinding {
 /// The text about a snapshot whose records are not in the journal any more.
 const PRUNED: &str = "cannot be checked: its records were pruned";
 
+/// The text about a snapshot with what the journal lacks now.
+const LOST: &str = "cannot be checked: records that it was made with are damaged or missing";
+
 /// What the journal has at its beginning.
 struct Oldest {
     /// The first record; the next one to be written if there is none.
@@ -79,15 +82,22 @@ pub fn verify(
     let mut findings = Vec::new();
     let snapshots = Snapshots::list(journal)?;
     let mut tailer = Tailer::open(journal, Start::Oldest)?;
-    let oldest = match tailer.next()? {
-        Tail::Excerpt(excerpt) => {
-            Oldest { sequence: excerpt.sequence(), is_pruned: excerpt.segment() > 1 }
-        }
-        _ => {
-            if let Some(finding) = without_records(journal, &tailer, &snapshots)? {
-                return Ok(vec![finding]);
+    let mut lost_from = None;
+    let oldest = loop {
+        match tailer.next()? {
+            Tail::Excerpt(excerpt) => {
+                let sequence = lost_from.unwrap_or(excerpt.sequence());
+                break Oldest { sequence, is_pruned: excerpt.segment() > 1 };
             }
-            Oldest { sequence: tailer.next_sequence(), is_pruned: false }
+            // The beginning of the oldest segment is damaged, or a repair ended it there.
+            Tail::Gap(gap) => lost_from = lost_from.or(Some(gap.from)),
+            Tail::Reused(_) => {}
+            Tail::Nothing => {
+                if let Some(finding) = without_records(journal, &tailer, &snapshots)? {
+                    return Ok(vec![finding]);
+                }
+                break Oldest { sequence: tailer.next_sequence(), is_pruned: false };
+            }
         }
     };
     drop(tailer);
@@ -148,7 +158,7 @@ fn without_records(
     let (runs, snapshots) = (runs.len(), snapshots.len());
     let what = format!(
         "the journal has no excerpt, but {runs} runs and {snapshots} snapshots: its segments are \
-         missing"
+         missing, or have lost their excerpts"
     );
     Ok(Some(HistoryFinding::fault(journal, what)))
 }

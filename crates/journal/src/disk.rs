@@ -64,6 +64,11 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// Takes the lock of the appender.
     fn lock(&self) -> Result<Self::Lock, RegionError>;
 
+    /// An error if a process has the lock of the appender. Writes nothing.
+    fn check_unlocked(&self) -> Result<(), RegionError> {
+        Ok(())
+    }
+
     /// Locks a file for its writer, independent of its name; `None` if another process has it
     /// locked. A disk with one process needs no locks.
     fn lock_file(&self, _name: &str) -> io::Result<Option<FileLock>> {

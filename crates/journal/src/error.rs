@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_shm::{Refusal, RegionError, WORD_BYTES};
+use nanotape_shm::{Refusal, RegionError, Shortage, WORD_BYTES};
 use rustix::io::Errno;
 use zstd::zstd_safe::get_error_name;
 
@@ -111,8 +111,9 @@ pub enum ErrorKind {
     },
     /// There is no space for a segment.
     #[error(
-        "no space: the next segment needs {needed_bytes} bytes, but {free_bytes} are free; existing \
-         excerpts stay readable, and appending continues when there is space"
+        "no space: the next segment needs {}; existing excerpts stay readable, and appending \
+         continues when there is space",
+        Shortage { needed_bytes: *needed_bytes, free_bytes: *free_bytes }
     )]
     NoSpace {
         /// Bytes that must be free.

@@ -80,7 +80,7 @@ pub use {
     prune::{PruneOptions, Pruned, PrunedSegment, prune, prune_on},
     quarantine::Quarantined,
     recovery::Recovery,
-    repair::{Action, Done, Exclusive, Repaired, exclusive, repair, repair_on},
+    repair::{Action, Done, Exclusive, Repaired, check_idle, exclusive, repair, repair_on},
     stat::{KeptAs, SegmentStat, Stat, stat},
     verify::{Finding, Found, Severity, Verified, verify, verify_on},
 };

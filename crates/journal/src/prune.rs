@@ -18,7 +18,7 @@ use nanotape_shm::OwnerState;
 use crate::{
     JournalError, Start, Tailer,
     catalog::Catalog,
-    disk::{Disk, Folder, WritableFile as _},
+    disk::{Disk, WritableFile as _},
     named,
     names::{self, Kept},
     segment::layout::{at, position_bytes},
@@ -72,7 +72,10 @@ pub struct PrunedSegment {
 
 /// Removes the oldest segments of a journal, which can be in use.
 pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError> {
-    let (folder, _upkeep): (Folder, _) = upkeep::locked(path)?;
+    let (folder, _upkeep) = match options.is_dry_run {
+        true => (upkeep::unlocked(path)?, None),
+        false => upkeep::locked(path).map(|(folder, lock)| (folder, Some(lock)))?,
+    };
     let tailers = if options.is_forced { Vec::new() } else { named::tailers(path)? };
     let unknown = tailers.iter().find_map(|tailer| Some((tailer, tailer.refusal?)));
     if let Some((tailer, refusal)) = unknown {

@@ -41,13 +41,16 @@ use crate::{
 /// The most words of a compressed segment, if no segment states its length.
 const USUAL_WORDS: usize = (64 << 20) / 8;
 
-/// Repairs a journal that has no appender. A dry run only reports the actions.
+/// Repairs a journal that has no appender. A dry run only reports the actions, and writes nothing.
 pub fn repair(
     path: &Path,
     is_dry_run: bool,
     progress: impl FnMut(u64, u64),
 ) -> Result<Repaired, JournalError> {
-    let (folder, _upkeep): (Folder, _) = upkeep::locked(path)?;
+    let (folder, _upkeep) = match is_dry_run {
+        true => (upkeep::unlocked(path)?, None),
+        false => upkeep::locked(path).map(|(folder, lock)| (folder, Some(lock)))?,
+    };
     repair_on(&folder, is_dry_run, progress)
 }
 
@@ -64,7 +67,12 @@ pub fn exclusive(path: &Path) -> Result<Exclusive, JournalError> {
     Ok(Exclusive { _appender: folder.lock()?, _upkeep: upkeep })
 }
 
-/// The same on another disk. The caller ensures that no process compresses or prunes meanwhile.
+/// An error if a process appends to a journal, compresses, prunes or repairs it. Writes nothing.
+pub fn check_idle(path: &Path) -> Result<(), JournalError> {
+    Ok(upkeep::unlocked(path)?.check_unlocked()?)
+}
+
+/// [`repair`] on another disk. The caller ensures that no process compresses or prunes meanwhile.
 pub fn repair_on<D: Disk>(
     disk: &D,
     is_dry_run: bool,
@@ -73,7 +81,10 @@ pub fn repair_on<D: Disk>(
     if !names::Files::list(disk)?.is_journal {
         return Err(JournalError::new(disk.path(""), ErrorKind::NotFound));
     }
-    let _lock = disk.lock()?;
+    let _lock = match is_dry_run {
+        true => disk.check_unlocked().map(|()| None)?,
+        false => Some(disk.lock()?),
+    };
     segment_locks::check(disk)?;
     let mut catalog = Catalog::read(disk)?;
     let renamed = rename::to_own_names(disk, &catalog, is_dry_run)?;

@@ -13,8 +13,23 @@ use crate::{
 };
 
 /// The folder of an existing journal, locked so that no other process compresses, prunes or repairs
-/// it. New files get the permission bits of the existing ones.
+/// it.
 pub(crate) fn locked(path: &Path) -> Result<(Folder, OwnedRegion), JournalError> {
+    let folder = existing(path)?;
+    let lock = folder.lock_upkeep()?;
+    Ok((folder, lock))
+}
+
+/// The same if nothing is changed: a process that does this now is an error, and one that begins
+/// later is not.
+pub(crate) fn unlocked(path: &Path) -> Result<Folder, JournalError> {
+    let folder = existing(path)?;
+    folder.check_no_upkeep()?;
+    Ok(folder)
+}
+
+/// The folder of an existing journal. New files get the permission bits of the existing ones.
+fn existing(path: &Path) -> Result<Folder, JournalError> {
     let folder = Folder::new(path, 0);
     let files = Files::list(&folder)?;
     if !files.is_journal {
@@ -23,9 +38,7 @@ pub(crate) fn locked(path: &Path) -> Result<(Folder, OwnedRegion), JournalError>
     let first = files.segments.values().next().map(|kept| kept.name());
     let names = first.as_deref().into_iter().chain([APPENDER]);
     let mode = |name| Some(fs::metadata(path.join(name)).ok()?.permissions().mode());
-    let folder = Folder::new(path, names.filter_map(mode).next().unwrap_or(0o600));
-    let lock = folder.lock_upkeep()?;
-    Ok((folder, lock))
+    Ok(Folder::new(path, names.filter_map(mode).next().unwrap_or(0o600)))
 }
 
 /// Writes a segment to a new file that is complete and on disk before it has its name. The

@@ -69,7 +69,7 @@ pub use processor::is_amd;
 pub use region::{
     BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, OwnedRegion, Owner,
     OwnerState, PageLock, Refusal, RegionError, RegionPages, RegionSpec, Residency, SharedRegion,
-    Started, field,
+    Shortage, Started, field,
 };
 #[cfg(not(nanotape_loom))]
 pub use region::{Origin, RegionInfo, RegionOptions, Removed, beside, inspect, named, remove};

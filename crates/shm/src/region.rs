@@ -40,7 +40,7 @@ pub(crate) use mapping::{Access, Mapping};
 pub use create::{Origin, RegionOptions};
 pub use header::{BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, field};
 pub use owner::{Owner, OwnerState, Started};
-pub use refusal::{Refusal, RegionError};
+pub use refusal::{Refusal, RegionError, Shortage};
 pub use residency::{PageLock, RegionPages, Residency};
 #[cfg(not(nanotape_loom))]
 pub use tools::{RegionInfo, Removed, beside, inspect, named, remove};

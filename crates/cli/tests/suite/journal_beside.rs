@@ -123,8 +123,15 @@ fn a_list_of_runs_that_lacks_lines_is_a_fault() {
     for gone in [5, lines.len() - 1] {
         fs::write(&path, without(gone)).unwrap();
         check(&recorded.verify(), 1, &["runs", "but no name"]);
+        for lock in ["appender", "upkeep"] {
+            fs::remove_file(recorded.path(lock)).unwrap();
+        }
         let would = nanotape(["journal", "repair", &recorded.journal, "--dry-run"]);
+        check(&would, 1, &["remains: stock", "no name", "0 changes needed, 1 fault cannot"]);
         assert!(!would.stdout.contains("made the file again"), "{}", would.stdout);
+        for lock in ["appender", "upkeep"] {
+            assert!(!recorded.path(lock).exists(), "a dry run made {lock}");
+        }
         check(&recorded.repair(), 1, &["remains: stock", "no name"]);
         check(&recorded.verify(), 1, &["but no name"]);
     }
@@ -178,6 +185,41 @@ fn runs_and_snapshots_without_segments_are_no_good_journal() {
     check(&recorded.verify(), 1, &["its segments are missing"]);
     fs::remove_file(recorded.path(RUNS)).unwrap();
     assert_eq!(recorded.verify().status, 0);
+}
+
+#[test]
+fn records_that_are_lost_cost_no_snapshot_that_was_made_with_them() {
+    let recorded = Recorded::new("beside-lost");
+    let first = recorded.path("0000000001.segment");
+    let (whole, all) = (fs::read(&first).unwrap(), recorded.snapshots());
+    let kept_bytes: Vec<_> = all.iter().map(|path| fs::read(path).unwrap()).collect();
+    let text = fs::read_to_string(recorded.path(RUNS)).unwrap();
+    let symbol = text.lines().nth(4).and_then(|line| line.split(' ').nth(2)).unwrap();
+    let book = || {
+        let command = ["book", &recorded.journal, "--symbols", symbol, "--at", "15:59"];
+        good(&[&command[..], &["--format", "csv"]].concat()).stdout
+    };
+    let before = book();
+    // No excerpt, no excerpt but the index, and half of the excerpts are left.
+    for bytes in [4096, 8192, 100_000] {
+        fs::write(&first, &whole[..bytes]).unwrap();
+        check(&recorded.repair(), 0, &["ended the excerpts here"]);
+        let left = recorded.snapshots();
+        let gone = all.len() - left.len();
+        assert!(gone <= 1 && left == all[gone..], "{bytes}: {left:?} of {all:?}");
+        check(&recorded.verify(), 0, &["records that it was made with are damaged or missing"]);
+        assert_eq!(book(), before, "{bytes}");
+        for (path, bytes) in all.iter().zip(&kept_bytes) {
+            fs::write(path, bytes).unwrap();
+        }
+    }
+    // Later snapshots are still compared, with the first one that could not be.
+    let faulty = &all[all.len() - 2];
+    let file = SnapshotFile::open(faulty).unwrap();
+    let mut state = file.state().unwrap();
+    state.tainted[StockLocate::new(1)] = 1;
+    state.write_snapshot(Path::new(&recorded.journal), file.mark(), 0o600).unwrap();
+    check(&recorded.verify(), 1, &[faulty.to_str().unwrap(), "records before them are missing"]);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Compares snapshots with the books of the records, byte for byte.
 //!
-//! Meaning: the books of a run follow from all of its records. If the first ones were pruned, the
-//! first snapshot that is left cannot be checked. Its books, continued with the records after it,
-//! must be those of the later snapshots.
+//! Meaning: the books of a run follow from all of its records. If the first ones were pruned, or
+//! records were lost since a snapshot was made with them, the next snapshot cannot be checked: it
+//! knows more than the records do. Its books, continued with the records after it, must be those of
+//! the later snapshots.
 
 use std::{ops::ControlFlow, path::Path};
 
@@ -10,7 +11,7 @@ use nanotape_journal::{Start, Tailer, TailerSource};
 use nanotape_records::RecordBuffer;
 use nanotape_tape::{Progress, Source as _, Tape as _};
 
-use super::{HistoryFinding, Oldest, PRUNED};
+use super::{HistoryFinding, LOST, Oldest, PRUNED};
 use crate::{
     SnapshotFile, SnapshotterError,
     rebuild::Rebuild,
@@ -23,7 +24,7 @@ pub(super) struct Books<'a> {
     oldest: Oldest,
     findings: &'a mut Vec<HistoryFinding>,
     rebuild: Rebuild,
-    /// The snapshot from which a run is continued whose first records were pruned, and its run.
+    /// The last snapshot that could not be checked, from which its run is continued, and the run.
     base: Option<(u64, u64)>,
 }
 
@@ -87,17 +88,24 @@ impl<'a> Books<'a> {
         let run = state.moment.first_sequence;
         let is_whole = !self.oldest.is_pruned || run >= self.oldest.sequence;
         let base = self.base.filter(|(_, of)| *of == run).map(|(base, _)| base);
-        if !is_whole && base.is_none() {
-            self.findings.push(HistoryFinding::note(&listed.path, PRUNED));
-            self.rebuild.start_at(SnapshotFile::open(&listed.path)?.state()?);
+        let file = SnapshotFile::open(&listed.path)?;
+        let stored = file.moment();
+        let has_more = stored.first_sequence == run && stored.losses < state.moment.losses;
+        let uncheckable = match base {
+            None if !is_whole => Some(PRUNED),
+            _ if has_more => Some(LOST),
+            _ => None,
+        };
+        if let Some(why) = uncheckable {
+            self.findings.push(HistoryFinding::note(&listed.path, why));
+            self.rebuild.start_at(file.state()?);
             self.base = Some((listed.sequence, run));
             return Ok(());
         }
-        let bytes = SnapshotFile::open(&listed.path)?.to_bytes()?;
+        let bytes = file.to_bytes()?;
         let Some(offset) = first_difference(&bytes, &encoded(state, self.rebuild.mark())) else {
             return Ok(());
         };
-        let base = base.filter(|_| !is_whole);
         let is_undecided = base.is_some();
         let what = match base {
             None => "the books differ from those of the records; remove the file, it can be made \
@@ -105,7 +113,7 @@ impl<'a> Books<'a> {
                 .to_owned(),
             Some(base) => format!(
                 "the books differ from those of the snapshot of record {base}, continued with the \
-                 records: one of the two is wrong, and the records before were pruned"
+                 records: one of the two is wrong, and records before them are missing"
             ),
         };
         let fault = HistoryFinding::fault(&listed.path, what);

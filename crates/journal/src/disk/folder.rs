@@ -15,9 +15,9 @@ use std::{
 };
 
 use nanotape_shm::{
-    LargePages, OwnedRegion, Owner, ReadWord, ReadableWords, Refusal, RegionError, RegionOptions,
-    RegionSpec, Word, WritableWords, forget, free_bytes, is_in_memory, is_open_once, reserve,
-    reserve_in_large_pages, shrink, store_in_file, write_zeros,
+    LargePages, OwnedRegion, Owner, OwnerState, ReadWord, ReadableWords, Refusal, RegionError,
+    RegionOptions, RegionSpec, Word, WritableWords, forget, free_bytes, is_in_memory, is_open_once,
+    reserve, reserve_in_large_pages, shrink, store_in_file, write_zeros,
 };
 use rustix::{
     fs::{
@@ -89,6 +89,26 @@ impl Folder {
     /// Locks the journal for compression, pruning or repair.
     pub(crate) fn lock_upkeep(&self) -> Result<OwnedRegion, RegionError> {
         self.own(UPKEEP, UPKEEP_KIND, UPKEEP_LAYOUT)
+    }
+
+    /// An error if a process compresses, prunes or repairs the journal. Writes nothing.
+    pub(crate) fn check_no_upkeep(&self) -> Result<(), RegionError> {
+        self.check_unowned(UPKEEP)
+    }
+
+    /// An error if a region has an owner.
+    fn check_unowned(&self, name: &str) -> Result<(), RegionError> {
+        let path = self.absolute.join(name);
+        let owner = match nanotape_shm::inspect(&path) {
+            Err(error) if *error.refusal() == Refusal::NotFound => None,
+            found => found?.owner(),
+        };
+        match owner {
+            Some(Owner { pid, started, state: OwnerState::Alive, .. }) => {
+                Err(RegionError::new(&path, Refusal::OwnerAlive { pid, started }))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes ownership of a region that only states an owner and stores no data.
@@ -256,7 +276,16 @@ impl Disk for Folder {
     }
 
     fn lock(&self) -> Result<OwnedRegion, RegionError> {
-        self.own(APPENDER, APPENDER_KIND, APPENDER_LAYOUT)
+        let lock = self.own(APPENDER, APPENDER_KIND, APPENDER_LAYOUT)?;
+        // While there is space: pruning needs the file, and is what helps when there is none.
+        if self.stat(UPKEEP, AtFlags::SYMLINK_NOFOLLOW).is_err() {
+            let _ = self.lock_upkeep();
+        }
+        Ok(lock)
+    }
+
+    fn check_unlocked(&self) -> Result<(), RegionError> {
+        self.check_unowned(APPENDER)
     }
 
     fn lock_file(&self, name: &str) -> io::Result<Option<FileLock>> {

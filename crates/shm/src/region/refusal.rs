@@ -12,7 +12,7 @@ use crate::word::WORD_BYTES;
 
 /// A refusal, with the path of the region.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{}: {refusal}", path.display())]
+#[error("{}: {refusal}{}", path.display(), advice(path, refusal))]
 pub struct RegionError {
     path: PathBuf,
     refusal: Refusal,
@@ -32,6 +32,41 @@ impl RegionError {
     /// The reason.
     pub fn refusal(&self) -> &Refusal {
         &self.refusal
+    }
+}
+
+/// What helps against a lack of space, which depends on the path.
+fn advice(path: &Path, refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::NoSpace { .. } if path.starts_with("/dev/shm") => {
+            "; request less, or enlarge it (in containers /dev/shm often has 64 MiB: --shm-size)"
+        }
+        Refusal::NoSpace { .. } => "; request less, or make room",
+        _ => "",
+    }
+}
+
+/// How much space is missing. Reads as the end of a sentence that ends with "needs". A file system
+/// with enough bytes refuses a file if it has no inode for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shortage {
+    /// Bytes that must be free.
+    pub needed_bytes: u64,
+    /// Bytes that are free.
+    pub free_bytes: u64,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { needed_bytes, free_bytes } = *self;
+        if free_bytes < needed_bytes {
+            return write!(f, "{needed_bytes} bytes, but {free_bytes} are free");
+        }
+        write!(
+            f,
+            "{needed_bytes} bytes and {free_bytes} are free, but the file system allows no more \
+             files: look at its inodes (df -i)"
+        )
     }
 }
 
@@ -223,10 +258,7 @@ pub enum Refusal {
         owner: u32,
     },
     /// The file system is full.
-    #[error(
-        "no space: the region needs {asked_bytes} bytes, but the file system has {free_bytes} free; \
-         request less, or enlarge it (in containers /dev/shm often has 64 MiB: --shm-size)"
-    )]
+    #[error("no space: the region needs {}", Shortage { needed_bytes: *asked_bytes, free_bytes: *free_bytes })]
     NoSpace {
         /// Requested bytes.
         asked_bytes: u64,

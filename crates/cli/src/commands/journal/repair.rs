@@ -28,9 +28,12 @@ missing sequence numbers as a gap. Faulty snapshots move to cut too: `nanotape j
 makes them again. The file runs is made again from its good lines and the records. A repair that was
 killed can be run again.
 
-Exit status: 0 the journal is good (with --dry-run: all that is needed was listed); 1 something
-cannot be repaired, and is named; 2 the journal cannot be opened or written, or an appender is using
-it.")]
+Exit status: 0 the journal is good (with --dry-run: would be after the changes that are listed, as
+far as can be told before they are made); 1 something cannot be repaired, and is named; 2 the
+journal cannot be opened or written, or an appender is using it.
+
+A dry run writes nothing, so it works on a read-only file system. A snapshot that was made with
+records that are damaged now stays: it cannot be checked, and it has what they had.")]
 pub(super) struct RepairCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
@@ -63,7 +66,11 @@ pub(super) fn run(command: &RepairCommand) -> anyhow::Result<Status> {
         record_beside(action).write(&mut output, format, is_first, || text_beside(action))?;
         changes += 1;
     }
-    let left = if dry_run { Vec::new() } else { faults_left(command)? };
+    // What is left after changes to segments is known when they are made.
+    let left = match dry_run && !repaired.actions.is_empty() {
+        true => Vec::new(),
+        false => faults_left(command, &beside)?,
+    };
     for (number, (path, offset, what)) in left.iter().enumerate() {
         let record = Record::default()
             .with("path", path.clone())
@@ -77,17 +84,24 @@ pub(super) fn run(command: &RepairCommand) -> anyhow::Result<Status> {
     if format == Format::Text {
         use std::io::Write as _;
         let path = path.display();
+        let faults = counted(left.len() as u64, "fault");
         match (changes, dry_run, left.len()) {
             (0, _, 0) => writeln!(output, "{path}: nothing to repair")?,
-            (n, true, _) => {
-                let runs =
-                    if beside.is_empty() { "; runs and snapshots were not checked" } else { "" };
+            (n, true, 0) => {
+                let runs = match repaired.actions.is_empty() {
+                    true => "",
+                    false => "; runs and snapshots were not checked",
+                };
                 writeln!(output, "{path}: {} needed{runs}; nothing was changed", changes_text(n))?;
             }
+            (n, true, _) => writeln!(
+                output,
+                "{path}: {} needed, {faults} cannot be repaired; nothing was changed",
+                changes_text(n)
+            )?,
             (n, false, 0) => writeln!(output, "{path}: repaired with {}", changes_text(n))?,
-            (n, false, left) => {
-                let left = counted(left as u64, "fault");
-                writeln!(output, "{path}: {}, {left} cannot be repaired", changes_text(n))?;
+            (n, false, _) => {
+                writeln!(output, "{path}: {}, {faults} cannot be repaired", changes_text(n))?;
             }
         }
     }
@@ -108,8 +122,12 @@ fn repair_beside(command: &RepairCommand) -> anyhow::Result<Vec<HistoryAction>> 
     repaired.map_err(of_snapshotter)
 }
 
-/// Path, offset and text of each fault and hint that is left.
-fn faults_left(command: &RepairCommand) -> anyhow::Result<Vec<(String, u64, String)>> {
+/// Path, offset and text of each fault and hint that is left. A dry run has not moved its files.
+fn faults_left(
+    command: &RepairCommand,
+    moved: &[HistoryAction],
+) -> anyhow::Result<Vec<(String, u64, String)>> {
+    let is_moved = |path: &PathBuf| command.dry_run && moved.iter().any(|it| it.finding.path == *path);
     let verified = nanotape_journal::verify(&command.path, |_, _| ()).map_err(of_journal)?;
     let beside = nanotape_history::verify(&command.path, false, |_, _| ());
     let beside = beside.map_err(of_snapshotter)?;
@@ -120,7 +138,7 @@ fn faults_left(command: &RepairCommand) -> anyhow::Result<Vec<(String, u64, Stri
         .map(|it| (it.path.display().to_string(), it.offset, it.found.to_string()));
     let beside = beside
         .iter()
-        .filter(|finding| finding.is_fault())
+        .filter(|finding| finding.is_fault() && !is_moved(&finding.path))
         .map(|it| (it.path.display().to_string(), it.offset, it.what.clone()));
     Ok(segments.chain(beside).collect())
 }

@@ -1,7 +1,7 @@
 //! A full disk: a small one in memory, mounted for the test, if that is permitted.
 
 use nanotape_harness::Mount;
-use nanotape_journal::{Appender, AppenderOptions, ErrorKind, RollCycle};
+use nanotape_journal::{Appender, AppenderOptions, ErrorKind, PruneOptions, RollCycle, prune};
 
 use crate::processes::records::{payload, read_all};
 
@@ -53,6 +53,37 @@ fn a_full_disk(has_pretoucher: bool) {
         appender.append(7, next, &payload(next, 7)).unwrap();
     }
     assert_eq!(read_all(&path).len() as u64, before + 299);
+}
+
+#[test]
+fn a_journal_is_pruned_on_a_disk_without_a_free_byte() {
+    let Some(mounted) = Mount::new("tmpfs", "size=1m") else { return };
+    let path = mounted.path().join("journal");
+    let options = AppenderOptions {
+        segment_bytes: 1 << 16,
+        roll_cycle: RollCycle::Size,
+        ..AppenderOptions::default()
+    };
+    let mut appender = Appender::open(&path, &options).unwrap();
+    until_full(&mut appender);
+    drop(appender);
+    let filled = std::fs::write(mounted.path().join("rest"), vec![1; 1 << 20]).unwrap_err();
+    assert_eq!(filled.kind(), std::io::ErrorKind::StorageFull);
+    let all = PruneOptions { keep_bytes: Some(0), ..PruneOptions::default() };
+    assert!(!prune(&path, &all).unwrap().segments.is_empty());
+}
+
+#[test]
+fn a_disk_that_allows_no_more_files_is_told_from_a_full_one() {
+    let Some(mounted) = Mount::new("tmpfs", "size=8m,nr_inodes=12") else { return };
+    let options = AppenderOptions {
+        segment_bytes: 1 << 16,
+        roll_cycle: RollCycle::Size,
+        ..AppenderOptions::default()
+    };
+    let mut appender = Appender::open(&mounted.path().join("journal"), &options).unwrap();
+    let error = until_full(&mut appender).to_string();
+    assert!(error.contains("allows no more files: look at its inodes (df -i)"), "{error}");
 }
 
 #[test]
