@@ -2,7 +2,7 @@
 //!
 //! The name of a moved file states the segment, the position in it, and the time of the move.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nanotape_shm::ReadWord;
 
@@ -33,6 +33,13 @@ pub struct Quarantined {
 /// The name for a part that is moved now.
 fn name(number: u64, offset: u64) -> String {
     format!("{QUARANTINE}/{number:010}-{offset}-{}", now_ns())
+}
+
+/// The number of a segment that was moved here as a whole.
+pub(crate) fn whole_segment(path: &Path) -> Option<u64> {
+    let mut parts = path.file_name()?.to_str()?.split('-');
+    let (number, offset) = (parts.next()?, parts.next()?);
+    number.parse().ok().filter(|_| offset == "0")
 }
 
 /// Moves a whole segment file out of the journal.

@@ -12,7 +12,7 @@
 pub(crate) mod check;
 mod finding;
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, ops::Range, path::Path};
 
 use check::{Checker, Context};
 pub use finding::{Finding, Found, Severity};
@@ -23,6 +23,7 @@ use crate::{
     disk::{Disk, Folder},
     named::{self, list_folder},
     names::{self, QUARANTINE},
+    quarantine,
     stored::{self, Stored},
 };
 
@@ -94,8 +95,10 @@ impl Verified {
 /// Verifies a journal, which can have an appender. `progress` receives the completed and the total
 /// bytes.
 pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, JournalError> {
-    let mut verified = verify_on(&Folder::new(path, 0), progress)?;
-    for path in list_folder(&path.join(QUARANTINE))? {
+    let quarantined = list_folder(&path.join(QUARANTINE))?;
+    let moved = quarantined.iter().filter_map(|path| quarantine::whole_segment(path)).collect();
+    let mut verified = verify_with(&Folder::new(path, 0), Some(&moved), progress)?;
+    for path in quarantined {
         let bytes = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
         verified.add(Finding { path, offset: 0, found: Found::Quarantined { bytes } });
     }
@@ -108,9 +111,19 @@ pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, J
     Ok(verified)
 }
 
-/// The same on another disk, without the files of the quarantine.
+/// The same on another disk, without the files of the quarantine: a segment without a file might be
+/// there, so only the gap is reported.
 pub fn verify_on<D: Disk>(
     disk: &D,
+    progress: impl FnMut(u64, u64),
+) -> Result<Verified, JournalError> {
+    verify_with(disk, None, progress)
+}
+
+/// The same with the numbers of the segments that a repair moved out, if they are known.
+fn verify_with<D: Disk>(
+    disk: &D,
+    moved: Option<&BTreeSet<u64>>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Verified, JournalError> {
     let catalog = Catalog::read(disk)?;
@@ -121,6 +134,15 @@ pub fn verify_on<D: Disk>(
     for (index, listed) in catalog.listed.iter().enumerate() {
         let number = listed.kept.number;
         let path = disk.path(&listed.kept.name());
+        if let Some(before) = index.checked_sub(1).filter(|_| last_active >= Some(index)) {
+            let before = catalog.listed[before].kept.number;
+            let missing = moved.map(|moved| ranges_without(before + 1..number, moved));
+            for range in missing.into_iter().flatten().filter(|_| !checker.is_removed) {
+                let (from, to) = (range.start, range.end - 1);
+                let (path, found) = (disk.path(&names::segment(from)), Found::Missing { from, to });
+                verified.add(Finding { path, offset: 0, found });
+            }
+        }
         let is_followed = || last_active > Some(index) || is_active(disk, number + 1);
         let (before, kept, checked) = (verified.counts(), verified.findings.len(), checker);
         for read in 1..=READS {
@@ -166,6 +188,18 @@ pub fn verify_on<D: Disk>(
     verified.next_sequence = checker.least.max(checker.next.unwrap_or(0));
     note_files(disk, &catalog, &mut verified);
     Ok(verified)
+}
+
+/// The parts of a range between these numbers.
+fn ranges_without(range: Range<u64>, numbers: &BTreeSet<u64>) -> Vec<Range<u64>> {
+    let (mut from, mut parts) = (range.start, Vec::new());
+    for &number in numbers.range(range.clone()).chain([&range.end]) {
+        if from < number {
+            parts.push(from..number);
+        }
+        from = number + 1;
+    }
+    parts
 }
 
 /// Reports the files of the folder that are not segments.

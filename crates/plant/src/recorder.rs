@@ -475,6 +475,7 @@ impl Keeper {
                 is_reported = true;
             }
             self.shutdown.sleep(RETRY);
+            self.check_journal()?;
             match attempt(self) {
                 Ok(()) => break,
                 Err(again) => error = again,

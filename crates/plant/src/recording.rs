@@ -171,8 +171,9 @@ pub enum RecordingError {
     #[error(
         "{}: the disk is full, so messages from {next_sequence} to {last_sequence} are not in the \
          journal; its recorder, process {recorder}, goes on waiting, and records them when there is \
-         room",
-        journal.display()
+         room: `nanotape stat {}` shows it",
+        journal.display(),
+        ring.display()
     )]
     NoRoom {
         /// The folder of the journal.
@@ -183,6 +184,8 @@ pub enum RecordingError {
         last_sequence: u64,
         /// The process of the recorder.
         recorder: u32,
+        /// The ring that it records.
+        ring: PathBuf,
     },
     /// The recorder ended before the last message.
     #[error(
@@ -390,6 +393,7 @@ impl Recording {
             next_sequence: seen.next_sequence.max(self.stored_next()),
             last_sequence: end - 1,
             recorder: seen.owner.pid,
+            ring: self.ring.ring.clone(),
         }
     }
 

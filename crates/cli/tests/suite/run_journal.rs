@@ -471,7 +471,7 @@ fn a_plant_waits_while_the_disk_has_no_room_for_a_name() {
 #[test]
 fn a_plant_ends_on_request_although_the_disk_has_no_room_for_a_name() {
     for is_told in [true, false] {
-        let Some(mounted) = Mount::new("tmpfs", "size=268k") else { return };
+        let Some(mounted) = Mount::new("tmpfs", "size=276k") else { return };
         let mut recorded = Recorded::new("run-journal-names-end", 6_000);
         recorded.journal = mounted.path().join("journal").display().to_string();
         let no_wait: &[&str] = if is_told { &[] } else { &["--no-wait"] };
@@ -623,4 +623,17 @@ fn the_settings_of_the_journal_are_options_of_the_plant() {
         let refusal = format!("{option} has no effect without --journal DIR");
         assert_eq!((ran.status, ran.stderr.contains(&refusal)), (2, true), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_journal_that_is_renamed_while_its_disk_is_full_is_noticed_before_there_is_room() {
+    let Some(mounted) = Mount::new("tmpfs", "size=40m") else { return };
+    let (recorded, config) = full("run-journal-full-renamed", 60_000, &mounted);
+    let mut plant = recorded.start(&[&SMALL[..], &["--config", &config]].concat());
+    recorded.until("waiting for room");
+    let now_at = mounted.path().join("elsewhere");
+    fs::rename(&recorded.journal, &now_at).unwrap();
+    let (status, _, complained) = plant.end();
+    assert_eq!(status, Some(1), "{complained}");
+    assert!(complained.contains(&now_at.display().to_string()), "{complained}");
 }

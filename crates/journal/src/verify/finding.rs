@@ -29,6 +29,7 @@ impl Finding {
             | F::Unreadable(_)
             | F::Tailer(_)
             | F::Inactive
+            | F::Missing { .. }
             | F::Skipped { .. } => Severity::Fault,
             F::WrongEntry | F::Time { .. } => Severity::Hint,
             _ => Severity::Note,
@@ -80,6 +81,14 @@ pub enum Found {
     /// A segment that never became active, before one that did.
     #[error("the segment is only prepared, but a later one is active")]
     Inactive,
+    /// Segments without a file, between others. Those that a repair moved out are not meant.
+    #[error("there is no such file{}: its excerpts are missing; restore a copy", up_to(*.from, *.to))]
+    Missing {
+        /// The number of the first one.
+        from: u64,
+        /// The number of the last one.
+        to: u64,
+    },
     /// A wrong entry of the index.
     #[error("the index entry here does not match the excerpts")]
     WrongEntry,
@@ -124,4 +133,9 @@ pub enum Found {
         /// How many.
         bytes: u64,
     },
+}
+
+/// The end of a range of segments, if there is more than one.
+fn up_to(from: u64, to: u64) -> String {
+    if from == to { String::new() } else { format!(", nor any up to number {to}") }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use nanotape_harness::{Scratch, Task, bytes_of, survives};
 use nanotape_journal::{
-    Appender, AppenderOptions, Done, ErrorKind, Found, Start, Tail, Tailer, repair,
+    Appender, AppenderOptions, Done, ErrorKind, Found, Start, Tail, Tailer, repair, verify,
 };
 use nanotape_shm::kill_points;
 use proptest::prelude::*;
@@ -274,6 +274,10 @@ fn a_segment_of_another_journal_is_moved_away_and_its_numbers_are_told_missing()
         }
     };
     assert_eq!(gap.count() as usize, records.len() - rest.len());
+    // It is in the quarantine: only a file that is nowhere is a fault.
+    assert!(verify(place.path(), |_, _| ()).unwrap().is_clean());
+    fs::remove_dir_all(place.path().join("cut")).unwrap();
+    assert!(!verify(place.path(), |_, _| ()).unwrap().is_clean());
 }
 
 #[test]

@@ -110,7 +110,9 @@ fn a_segment_that_is_missing_is_told_by_its_numbers_and_one_that_is_not_ours_by_
     damage::write(other.path(), &lengths(3, 3));
     fs::remove_file(segment(place.path(), 2)).unwrap();
     let missing = records.iter().filter(|record| record.segment == 2).count() as u64;
-    assert_eq!(assert_clean(place.path()).missing, missing);
+    let found = verified(place.path());
+    assert_eq!((found.missing, found.faults), (missing, 1));
+    assert!(has(&found, |it| *it == Found::Missing { from: 2, to: 2 }));
     fs::copy(segment(other.path(), 2), segment(place.path(), 2)).unwrap();
     let found = verified(place.path());
     let is_stranger =

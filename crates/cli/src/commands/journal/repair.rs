@@ -28,8 +28,8 @@ missing sequence numbers as a gap. Faulty snapshots move to cut too: `nanotape j
 makes them again. The file runs is made again from its good lines and the records. A repair that was
 killed can be run again.
 
-Exit status: 0 the journal is good (with --dry-run: would be after the changes that are listed, as
-far as can be told before they are made); 1 something cannot be repaired, and is named; 2 the
+Exit status: 0 the journal is good (with --dry-run: would be, after the listed changes, as
+far as is known before they are made); 1 something cannot be repaired, and is named; 2 the
 journal cannot be opened or written, or an appender is using it.
 
 A dry run writes nothing, so it works on a read-only file system. A snapshot that was made with
@@ -127,7 +127,8 @@ fn faults_left(
     command: &RepairCommand,
     moved: &[HistoryAction],
 ) -> anyhow::Result<Vec<(String, u64, String)>> {
-    let is_moved = |path: &PathBuf| command.dry_run && moved.iter().any(|it| it.finding.path == *path);
+    let is_moved =
+        |path: &PathBuf| command.dry_run && moved.iter().any(|it| it.finding.path == *path);
     let verified = nanotape_journal::verify(&command.path, |_, _| ()).map_err(of_journal)?;
     let beside = nanotape_history::verify(&command.path, false, |_, _| ());
     let beside = beside.map_err(of_snapshotter)?;
