@@ -28,6 +28,8 @@ appended to meanwhile: the command checks what was there when it started. A faul
 hint does not; a note is information. In JSON and CSV each finding is a line; JSON ends with a line
 of totals.
 
+A segment without a file between others is a fault, unless a repair moved it to the folder cut.
+
 Exit status: 0 no faults and no hints; 1 faults or hints; 2 the journal cannot be read.")]
 pub(super) struct VerifyCommand {
     /// Folder of the journal
