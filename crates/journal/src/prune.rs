@@ -72,10 +72,7 @@ pub struct PrunedSegment {
 
 /// Removes the oldest segments of a journal, which can be in use.
 pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError> {
-    let (folder, _upkeep) = match options.is_dry_run {
-        true => (upkeep::unlocked(path)?, None),
-        false => upkeep::locked(path).map(|(folder, lock)| (folder, Some(lock)))?,
-    };
+    let (folder, _upkeep) = upkeep::locked_unless(options.is_dry_run, path)?;
     let tailers = if options.is_forced { Vec::new() } else { named::tailers(path)? };
     let unknown = tailers.iter().find_map(|tailer| Some((tailer, tailer.refusal?)));
     if let Some((tailer, refusal)) = unknown {

@@ -47,10 +47,7 @@ pub fn repair(
     is_dry_run: bool,
     progress: impl FnMut(u64, u64),
 ) -> Result<Repaired, JournalError> {
-    let (folder, _upkeep) = match is_dry_run {
-        true => (upkeep::unlocked(path)?, None),
-        false => upkeep::locked(path).map(|(folder, lock)| (folder, Some(lock)))?,
-    };
+    let (folder, _upkeep) = upkeep::locked_unless(is_dry_run, path)?;
     repair_on(&folder, is_dry_run, progress)
 }
 

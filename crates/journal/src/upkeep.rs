@@ -28,6 +28,17 @@ pub(crate) fn unlocked(path: &Path) -> Result<Folder, JournalError> {
     Ok(folder)
 }
 
+/// The folder of an existing journal, locked unless nothing is changed.
+pub(crate) fn locked_unless(
+    is_dry_run: bool,
+    path: &Path,
+) -> Result<(Folder, Option<OwnedRegion>), JournalError> {
+    match is_dry_run {
+        true => Ok((unlocked(path)?, None)),
+        false => locked(path).map(|(folder, lock)| (folder, Some(lock))),
+    }
+}
+
 /// The folder of an existing journal. New files get the permission bits of the existing ones.
 fn existing(path: &Path) -> Result<Folder, JournalError> {
     let folder = Folder::new(path, 0);

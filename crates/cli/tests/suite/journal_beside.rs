@@ -50,6 +50,14 @@ impl Recorded {
         nanotape(["journal", "repair", &self.journal])
     }
 
+    /// The book of one stock shortly before the close.
+    fn book(&self) -> String {
+        let runs = Runs::read(Path::new(&self.journal)).unwrap();
+        let symbol = runs.iter().next().unwrap().names[3].1.to_string();
+        let command = ["book", &self.journal, "--symbols", &symbol, "--at", "15:59"];
+        good(&[&command[..], &["--format", "csv"]].concat()).stdout
+    }
+
     fn snapshots(&self) -> Vec<PathBuf> {
         let listed = Snapshots::list(Path::new(&self.journal)).unwrap();
         listed.iter().map(|listed| listed.path.clone()).collect()
@@ -77,13 +85,7 @@ fn snapshots_of_a_run_whose_beginning_was_pruned_are_good_and_a_faulty_one_is_fo
     assert!(recorded.snapshots().len() > 4, "{:?}", recorded.snapshots());
     let end = Tailer::open(Path::new(&recorded.journal), Start::Newest).unwrap().next_sequence();
     let middle = end / 3;
-    let runs = fs::read_to_string(recorded.path(RUNS)).unwrap();
-    let symbol = runs.lines().nth(4).and_then(|line| line.split(' ').nth(2)).unwrap();
-    let book = || {
-        let command = ["book", &recorded.journal, "--symbols", symbol, "--at", "15:59"];
-        good(&[&command[..], &["--format", "csv"]].concat()).stdout
-    };
-    let before = book();
+    let before = recorded.book();
     assert!(before.lines().count() > 3, "{before}");
     good(&["journal", "prune", &recorded.journal, "--before-sequence", &middle.to_string()]);
     let left = recorded.snapshots();
@@ -91,7 +93,7 @@ fn snapshots_of_a_run_whose_beginning_was_pruned_are_good_and_a_faulty_one_is_fo
     let ran = recorded.verify();
     check(&ran, 0, &["cannot be checked: its records were pruned", "is there from record "]);
     assert!(!ran.stdout.contains("remove the file"), "{}", ran.stdout);
-    assert_eq!(book(), before, "the snapshots are used");
+    assert_eq!(recorded.book(), before, "the snapshots are used");
 
     // Another book under valid checksums.
     let faulty = &left[left.len() / 2];
@@ -193,13 +195,8 @@ fn records_that_are_lost_cost_no_snapshot_that_was_made_with_them() {
     let first = recorded.path("0000000001.segment");
     let (whole, all) = (fs::read(&first).unwrap(), recorded.snapshots());
     let kept_bytes: Vec<_> = all.iter().map(|path| fs::read(path).unwrap()).collect();
-    let text = fs::read_to_string(recorded.path(RUNS)).unwrap();
-    let symbol = text.lines().nth(4).and_then(|line| line.split(' ').nth(2)).unwrap();
-    let book = || {
-        let command = ["book", &recorded.journal, "--symbols", symbol, "--at", "15:59"];
-        good(&[&command[..], &["--format", "csv"]].concat()).stdout
-    };
-    let before = book();
+    let before = recorded.book();
+    assert!(before.lines().count() > 3, "{before}");
     // No excerpt, no excerpt but the index, and half of the excerpts are left.
     for bytes in [4096, 8192, 100_000] {
         fs::write(&first, &whole[..bytes]).unwrap();
@@ -208,7 +205,7 @@ fn records_that_are_lost_cost_no_snapshot_that_was_made_with_them() {
         let gone = all.len() - left.len();
         assert!(gone <= 1 && left == all[gone..], "{bytes}: {left:?} of {all:?}");
         check(&recorded.verify(), 0, &["records that it was made with are damaged or missing"]);
-        assert_eq!(book(), before, "{bytes}");
+        assert_eq!(recorded.book(), before, "{bytes}");
         for (path, bytes) in all.iter().zip(&kept_bytes) {
             fs::write(path, bytes).unwrap();
         }

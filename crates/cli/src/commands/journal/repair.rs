@@ -28,12 +28,12 @@ missing sequence numbers as a gap. Faulty snapshots move to cut too: `nanotape j
 makes them again. The file runs is made again from its good lines and the records. A repair that was
 killed can be run again.
 
+A dry run writes nothing, so it works on a read-only file system. A snapshot that was made with
+records that are damaged now stays: it cannot be checked, and it has what they had.
+
 Exit status: 0 the journal is good (with --dry-run: would be, after the listed changes, as
 far as is known before they are made); 1 something cannot be repaired, and is named; 2 the
-journal cannot be opened or written, or an appender is using it.
-
-A dry run writes nothing, so it works on a read-only file system. A snapshot that was made with
-records that are damaged now stays: it cannot be checked, and it has what they had.")]
+journal cannot be opened or written, or an appender is using it.")]
 pub(super) struct RepairCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
