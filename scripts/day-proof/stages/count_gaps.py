@@ -63,11 +63,14 @@ def main():
         sys.exit(f"processor {cpu} has {len(beside)} records")
     traced = any(rung["rung"] == "events of the kernel" and rung["used"] for rung in beside[0]["rungs"])
     cause = "preempted by nanotape" if user == "0" and traced else "preempted"
-    lost = sum(one["ns"] for one in beside[0]["causes"] if one["cause"].startswith(cause))
-    share = lost / max(1, beside[0]["lost_ns"])
-    print(f"{cause}: {100 * share:.1f}% of the lost time of processor {cpu}")
+    causes = {one["cause"]: one["ns"] for one in beside[0]["causes"]}
+    lost = sum(ns for name, ns in causes.items() if name.startswith(cause))
+    # What other programs of a busy machine took says nothing about the plant.
+    others = sum(ns for name, ns in causes.items() if name.startswith("preempted by ") and not name.startswith(cause))
+    share = lost / max(1, beside[0]["lost_ns"] - others)
+    print(f"{cause}: {100 * share:.1f}% of the time of processor {cpu} that no other program took")
     if share < 0.7:
-        errors.append(f"{cause} has {100 * share:.1f}% of the lost time, expected 70% or more")
+        errors.append(f"{cause} has {100 * share:.1f}% of that time, expected 70% or more")
     print("\n".join(errors) if errors else f"{len(records)} records are as counted")
     sys.exit(1 if errors else 0)
 
