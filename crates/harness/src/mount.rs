@@ -32,6 +32,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.path()).bounded_status();
+        // Detached now, and freed when the last process of a test has closed its files.
+        let _ = Command::new("umount").arg("--lazy").arg(self.path()).bounded_status();
     }
 }

@@ -487,13 +487,14 @@ mod tests {
         let from = clock.stamp();
         // Each yield is a system call in which another thread may run; each start of one is events.
         let mut to = from;
-        for _ in 0..400 {
+        for _ in 0..4_000 {
             thread::spawn(|| ()).join().unwrap();
             to = clock.stamp();
         }
         let events = trace.take().unwrap();
         let losses = events.losses();
-        if losses.read + losses.overwritten < 200 {
+        // Beside other work some of them run on other processors. The buffer has less than 400.
+        if losses.read + losses.overwritten < 400 {
             return nanotape_harness::skipped("the threads ran on another processor");
         }
         assert!(losses.overwritten > 0 && losses.missing > 0 && losses.lost() > 0, "{losses:?}");
