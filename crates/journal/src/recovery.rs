@@ -192,9 +192,12 @@ impl<D: Disk> Pass<'_, D> {
 
     /// Searches from the end. Later segments never became active, or lost that with the power.
     fn last_active(&self) -> Result<Option<Last>, JournalError> {
+        // The oldest of the segments at the end that are too short for a header.
+        let mut short = None;
         for index in (0..self.kept.len()).rev() {
             let kept = self.kept[index];
             if kept.bytes < (at::INDEX * 8) as u64 && !kept.is_packed {
+                short = Some(index);
                 continue;
             }
             let stored = self.open(index)?;
@@ -212,6 +215,21 @@ impl<D: Disk> Pass<'_, D> {
                     }
                     let incarnation = Incarnation::load(words).unwrap_or_default();
                     let journal = view.header.journal;
+                    // The next segment is active before the end mark, and had its length before.
+                    let has_ended = || {
+                        matches!(
+                            view.walk(view.by_index(|_| true), |_, _| true).1,
+                            Ok(Look::End(_))
+                        )
+                    };
+                    if let Some(short) = short
+                        && short == index + 1
+                        && boot == self.boot
+                        && boot != 0
+                        && has_ended()
+                    {
+                        return Err(self.damaged(short, 0, Corruption::Short));
+                    }
                     return Ok(Some(Last { index, journal, incarnation, boot }));
                 }
                 Ok(None) if !self.was_on_disk(words) => {}
@@ -225,7 +243,18 @@ impl<D: Disk> Pass<'_, D> {
                 Err(damage) => return Err(self.damaged(index, 0, damage)),
             }
         }
-        Ok(None)
+        match short {
+            Some(short) if self.has_words(short)? => Err(self.damaged(short, 0, Corruption::Short)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a file has more than zeros.
+    fn has_words(&self, index: usize) -> Result<bool, JournalError> {
+        let name = self.kept[index].name();
+        let bytes = self.disk.read(&name);
+        let bytes = bytes.map_err(JournalError::system(self.disk.path(&name), "read"))?;
+        Ok(bytes.iter().any(|&byte| byte != 0))
     }
 
     /// Whether a segment states that its activation was on disk: it states this only after a sync.

@@ -16,7 +16,7 @@ use std::{path::Path, sync::Arc};
 
 use buffer::RepairBuffer;
 pub use done::{Action, Done, Repaired};
-use nanotape_shm::{OwnedRegion, ReadWord, as_read_only};
+use nanotape_shm::{OwnedRegion, ReadWord, Word, as_read_only};
 
 use crate::{
     Corruption, ErrorKind, JournalError,
@@ -188,13 +188,15 @@ impl<D: Disk> Repair<'_, D> {
             let name = kept.name();
             let packed = self.disk.read(&name);
             let packed = packed.map_err(JournalError::system(self.disk.path(&name), "read"))?;
-            let unpacked = stored::unpack(&packed);
-            let is_whole = unpacked.is_ok();
+            // Behind a damaged header nothing was unpacked.
+            let has_header = |words: &Arc<[Word]>| Header::load(as_read_only(words)).is_ok();
+            if let Some(words) = stored::unpack(&packed).ok().filter(has_header) {
+                return Ok(Loaded { stored: Stored::Unpacked(words), is_whole: true });
+            }
             // As much of it as can be unpacked. Without its header it is as long as other segments.
             let most = self.known.iter().map(|header| header.layout.words).max();
-            let most = most.unwrap_or(USUAL_WORDS);
-            let words = unpacked.unwrap_or_else(|_| stored::unpack_damaged(&packed, most).into());
-            return Ok(Loaded { stored: Stored::Unpacked(words), is_whole });
+            let words = stored::unpack_damaged(&packed, most.unwrap_or(USUAL_WORDS));
+            return Ok(Loaded { stored: Stored::Unpacked(words.into()), is_whole: false });
         }
         match stored::open_kept(self.disk, kept) {
             Ok(stored) => Ok(Loaded { stored, is_whole: true }),

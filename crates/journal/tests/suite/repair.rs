@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use nanotape_harness::{Scratch, Task, bytes_of, survives};
 use nanotape_journal::{
-    Appender, AppenderOptions, Done, ErrorKind, Found, Start, Tail, Tailer, repair, verify,
+    Appender, AppenderOptions, Corruption, Done, ErrorKind, Found, Start, Tail, Tailer, repair,
+    verify,
 };
 use nanotape_shm::kill_points;
 use proptest::prelude::*;
@@ -431,4 +432,45 @@ fn two_segments_that_do_not_belong_there_are_moved_out_one_after_the_other() {
     let rest: Vec<Record> =
         records.iter().filter(|record| ![2, 3].contains(&record.segment)).cloned().collect();
     assert_eq!(read(place.path()), rest);
+}
+
+/// Symptom: behind one wrong word of its header, a compressed segment lost all excerpts.
+#[test]
+fn a_compressed_segment_with_a_damaged_header_keeps_its_excerpts() {
+    for word in 0..=10 {
+        let place = Scratch::new("packed-header");
+        let records = damage::write(place.path(), &lengths(3, 1));
+        flip(place.path(), 2, word * 8 + 1, 0x10);
+        let plain = segment(place.path(), 2);
+        let packed = zstd::encode_all(&fs::read(&plain).unwrap()[..], 1).unwrap();
+        fs::write(place.path().join("0000000002.segment.zst"), packed).unwrap();
+        fs::remove_file(plain).unwrap();
+        repaired(place.path());
+        assert_eq!(read(place.path()), records, "word {word}");
+    }
+}
+
+/// Symptom: an appender removed an active segment whose file ended in its header, without a word,
+/// and assigned its numbers again.
+#[test]
+fn a_last_segment_without_a_whole_header_is_left_to_a_repair() {
+    for (segments, length) in [(3, 0), (3, 10), (3, 600), (3, 4095), (1, 600), (1, 4095)] {
+        let place = Scratch::new("short-header");
+        let records = damage::write(place.path(), &lengths(segments, 1));
+        let last = records.last().unwrap().segment;
+        let path = segment(place.path(), last);
+        fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+        let error = Appender::open(place.path(), &options()).unwrap_err();
+        let is_short = matches!(error.kind(), ErrorKind::Damaged { damage: Corruption::Short, .. });
+        assert!(is_short, "{segments} segments, {length} bytes: {error}");
+        assert_eq!(fs::metadata(&path).unwrap().len(), length, "nothing has changed");
+        repaired(place.path());
+        let mut appender = Appender::open(place.path(), &options()).unwrap();
+        appender.append(1, u64::MAX / 2, &[1]).unwrap();
+        appender.close().unwrap();
+        let found = read(place.path());
+        let kept = records.iter().filter(|record| record.segment != last);
+        assert!(found.iter().zip(kept.clone()).all(|(found, kept)| found == kept));
+        assert_eq!(found.len(), kept.count() + 1, "{segments} segments, {length} bytes");
+    }
 }
