@@ -27,6 +27,7 @@ use nanotape_types::{StockLocate, Symbol};
 use source::Opened;
 pub(crate) use source::{
     RunChoice, is_read_once, of_dbn, of_journal_run, of_runs, open, open_bytes, open_dbn,
+    unlisted_run,
 };
 pub(crate) use unread::tell_of_unread;
 pub(crate) use verdict::{conclude, require_symbols, warn_of_taint};
@@ -200,6 +201,7 @@ pub(crate) enum Report {
 impl Report {
     fn of_journal(
         name: &str,
+        stream: &JournalRun,
         (summary, fault): (RecordedSummary, Option<RecordedError<JournalRunError>>),
     ) -> anyhow::Result<Self> {
         let fault = match fault {
@@ -213,6 +215,8 @@ impl Report {
             }
             fault => fault_of(name, fault)?,
         };
+        let unlisted = summary.next_run.filter(|start| !stream.knows(*start));
+        let fault = fault.or(unlisted.map(|start| unlisted_run(stream.journal(), start)));
         Ok(Self::Records(Recorded { summary, fault, noun: "journal", is_only_first: false }))
     }
 
@@ -319,7 +323,7 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         let Ok(report) = engine.run(&mut *run, observer, |run| {
             progress.set(run.stream().next_sequence().saturating_sub(first));
         });
-        Ok(Self::new(name, engine, Report::of_journal(name, report.summary)?))
+        Ok(Self::new(name, engine, Report::of_journal(name, run.stream(), report.summary)?))
     }
 
     fn of_dbn(

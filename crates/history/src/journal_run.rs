@@ -6,7 +6,10 @@
 //! lost before the snapshot, then its orders as records, and then the records after it.
 //! Cost: records of other stocks are skipped in place, after their checksums were verified.
 
-use std::{ops::ControlFlow, path::Path};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use nanotape_journal::{Excerpt, JournalError, Start, Tailer, TailerSource};
 use nanotape_records::{FIRST_TYPE_ID, Notice, PlantStart, Predecessor, RecordKind, Taint};
@@ -42,6 +45,9 @@ impl Default for RunSpan {
 /// A run in a journal, or a part of it.
 #[derive(Debug)]
 pub struct JournalRun {
+    journal: PathBuf,
+    /// The start of the next run, if it is known.
+    next_run: Option<u64>,
     source: TailerSource,
     opening: Option<Opening>,
     /// The stocks whose records are read; `None`: all.
@@ -83,7 +89,7 @@ impl JournalRun {
         let snapshot = match (run, span.books_at_ns) {
             (Some(run), Some(at_ns)) => {
                 let end = runs.after(run).unwrap_or(u64::MAX);
-                Snapshots::list(journal)?.last_named_until(run.first_sequence..end, at_ns)
+                last_of(&Snapshots::list(journal)?, run, end, at_ns)
             }
             _ => None,
         };
@@ -95,7 +101,19 @@ impl JournalRun {
         let source = TailerSource::new(tailer);
         let opening = run.zip(snapshot).map(|(run, snapshot)| Opening::of(run, snapshot, &only));
         let has_orders = run.is_some_and(|run| run.kinds.has(RecordKind::Mbo));
-        Ok(Self { source, opening, only, has_orders, until_ns: span.until_ns })
+        let journal = journal.to_owned();
+        let next_run = run.and_then(|run| runs.after(run));
+        Ok(Self { journal, next_run, source, opening, only, has_orders, until_ns: span.until_ns })
+    }
+
+    /// The folder of the journal.
+    pub fn journal(&self) -> &Path {
+        &self.journal
+    }
+
+    /// Whether a run that begins with this record was known, or is listed now.
+    pub fn knows(&self, next_run: u64) -> bool {
+        self.next_run == Some(next_run) || Runs::lists(&self.journal, next_run)
     }
 
     /// The position of the snapshot that the stream begins with.
@@ -111,6 +129,18 @@ impl JournalRun {
     /// The sequence number after the current last record of the journal.
     pub fn end(&self) -> Result<u64, JournalError> {
         self.source.end()
+    }
+}
+
+/// The last snapshot of a run before `end` and up to a moment. One of another run is that of a run
+/// which the list of runs lacks.
+fn last_of(all: &Snapshots, run: &Run, mut end: u64, at_ns: u64) -> Option<SnapshotFile> {
+    loop {
+        let file = all.last_named_until(run.first_sequence..end, at_ns)?;
+        match file.moment().first_sequence {
+            first if first <= run.first_sequence => return Some(file),
+            first => end = first,
+        }
     }
 }
 

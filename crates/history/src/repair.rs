@@ -31,6 +31,8 @@ pub struct HistoryAction {
     pub to: Option<PathBuf>,
     /// Whether the file was made again.
     pub is_made_again: bool,
+    /// In a dry run, the faults that the file would have then.
+    pub remains: Vec<HistoryFinding>,
 }
 
 /// Sets faulty snapshots aside, and makes the file `runs` again if it is faulty. `progress` gets
@@ -59,24 +61,37 @@ pub fn repair(
             // All that can be found is there.
             continue;
         }
+        let mut remains = Vec::new();
         let to = match new {
-            _ if is_dry_run => None,
-            Some(new) => Some(replace_runs(journal, &new)?),
+            Some(new) if is_dry_run => {
+                new.records.compare(journal, &new.runs, &mut remains);
+                remains.retain(HistoryFinding::is_fault);
+                None
+            }
+            Some(new) => Some(replace_runs(journal, &runs::good_lines(&new.runs))?),
+            None if is_dry_run => None,
             None => Some(set_aside(journal, &finding.path)?),
         };
-        actions.push(HistoryAction { finding, to, is_made_again: is_runs });
+        actions.push(HistoryAction { finding, to, is_made_again: is_runs, remains });
     }
     Ok(actions)
 }
 
-/// The file of runs with all that can be found; `None` if it has that.
-fn list_again(journal: &Path) -> Result<Option<Vec<u8>>, SnapshotterError> {
+/// The runs of a journal with all that can be found, and its records.
+struct ListedAgain {
+    runs: Runs,
+    records: Records,
+}
+
+/// The runs with all that can be found; `None` if the file has that.
+fn list_again(journal: &Path) -> Result<Option<ListedAgain>, SnapshotterError> {
     let path = journal.join(RUNS);
     let records = Records::read(journal)?;
     let bytes = read_beside(&path).map_err(system("read", &path))?;
     let known = runs::salvaged(&bytes);
-    let new = runs::good_lines(&merged(&known, &records));
-    Ok((new != bytes).then_some(new))
+    let runs = merged(&known, &records);
+    let is_new = runs::good_lines(&runs) != bytes;
+    Ok(is_new.then_some(ListedAgain { runs, records }))
 }
 
 /// Writes the file of runs again. Returns where the old one is.
@@ -109,7 +124,11 @@ fn merged(known: &Runs, records: &Records) -> Runs {
         let listed = known.iter().find(|run| {
             (run.first_sequence, run.started_ns) == (start.first_sequence, start.started_ns)
         });
-        run.names = listed.map_or_else(|| of.names.clone(), |listed| listed.names.clone());
+        run.names = listed.map(|listed| listed.names.clone()).unwrap_or_default();
+        let mut is_named = LocateTable::filled(false);
+        run.names.iter().for_each(|(locate, _)| is_named[*locate] = true);
+        // Definition records have the names of lines that were lost.
+        run.names.extend(of.names.iter().filter(|(locate, _)| !is_named[*locate]));
         let mut last = LocateTable::filled(None);
         run.names.retain_mut(|(locate, name)| {
             *name = of.contradicts(*locate, *name).unwrap_or(*name);

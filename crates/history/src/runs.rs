@@ -19,7 +19,7 @@ use std::{
 use nanotape_journal::{JournalError, RUNS, Start, Tail, Tailer, read_beside};
 use nanotape_market::StockDirectory;
 use nanotape_records::{FIRST_TYPE_ID, Notice, PlantStart, RecordKinds};
-use nanotape_types::{StockLocate, Symbol};
+use nanotape_types::{LocateTable, StockLocate, Symbol};
 
 use crate::{SnapshotFile, Snapshots};
 use line::Line;
@@ -116,6 +116,12 @@ impl Runs {
         Ok(Read::of(&journal.join(RUNS))?.runs)
     }
 
+    /// Whether the file of a journal has a run that begins with this record.
+    pub fn lists(journal: &Path, first_sequence: u64) -> bool {
+        let runs = Self::read_good(journal);
+        runs.is_ok_and(|runs| runs.iter().any(|run| run.first_sequence == first_sequence))
+    }
+
     /// Whether the file of a journal is undamaged and names every stock of a snapshot.
     pub(crate) fn name_all_of(journal: &Path, snapshot: &SnapshotFile) -> bool {
         Read::of(&journal.join(RUNS)).is_ok_and(|read| read.names_all_of(snapshot))
@@ -136,7 +142,14 @@ impl Runs {
 
     /// Adds what was stored: names, and runs whose start record is not there any more.
     fn with_stored(mut self, stored: Self) -> Self {
-        for run in stored.0 {
+        let listed: Vec<u64> = stored.iter().map(|run| run.first_sequence).collect();
+        for mut run in stored.0 {
+            let next = self.0.iter().find(|found| found.first_sequence > run.first_sequence);
+            if next.is_some_and(|next| !listed.contains(&next.first_sequence)) {
+                // Names of the run that is not stored come after those of this one.
+                let mut is_named = LocateTable::filled(false);
+                run.names.retain(|(locate, _)| !std::mem::replace(&mut is_named[*locate], true));
+            }
             let same = |found: &&mut Run| {
                 (found.first_sequence, found.started_ns) == (run.first_sequence, run.started_ns)
             };
@@ -238,7 +251,7 @@ pub(crate) fn salvaged(bytes: &[u8]) -> Runs {
             }
             Some(line) if is_known => runs.take(line),
             Some(_) => {}
-            None => is_known &= text.starts_with(b"stock ") || text == line::TITLE.as_bytes(),
+            None => is_known &= text == line::TITLE.as_bytes() || line::was_stock(text),
         }
     }
     runs
@@ -267,9 +280,14 @@ impl Read {
         }
     }
 
-    /// Whether the file is undamaged and names every stock of a snapshot.
+    /// Whether the file is undamaged, and has the run of a snapshot with a name for every stock.
     fn names_all_of(&self, snapshot: &SnapshotFile) -> bool {
-        let Some(run) = self.runs.of_sequence(snapshot.moment().sequence) else { return false };
+        let moment = snapshot.moment();
+        let is_of = |run: &&Run| {
+            (run.first_sequence, run.started_ns) == (moment.first_sequence, moment.started_ns)
+        };
+        let run = self.runs.of_sequence(moment.sequence);
+        let Some(run) = run.filter(is_of) else { return false };
         let names = run.directory();
         let market = StockLocate::default();
         let has_name = |locate| locate == market || names.symbol(locate).is_some();

@@ -174,6 +174,11 @@ fn check(journal: &Path, listed: &Listed, oldest: &Oldest) -> Result<(), History
         error => fault(error.to_string()),
     };
     let file = SnapshotFile::open(&listed.path).map_err(of_error)?;
+    let moment = file.moment();
+    if (moment.sequence, moment.ts_event) != (listed.sequence, listed.ts_event) {
+        let what = "is named after another record than the one that it was made after";
+        return Err(fault(format!("{what}, {}; remove the file", moment.sequence)));
+    }
     // The orders of each stock, and that no reference is in two of them.
     file.state().map_err(of_error)?;
     if listed.sequence < oldest.sequence && oldest.is_pruned {

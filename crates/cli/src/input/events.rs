@@ -30,7 +30,7 @@ pub(crate) fn read_events(
             let Ok(summary) = run.read(&mut handler, |run| {
                 progress.set(run.stream().next_sequence().saturating_sub(first));
             });
-            Report::of_journal(name, summary)
+            Report::of_journal(name, run.stream(), summary)
         }
         Opened::Dbn(mut run) => {
             let progress = Progress::of(run.stream().source());

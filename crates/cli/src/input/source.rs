@@ -187,6 +187,15 @@ pub(crate) fn of_runs(error: RunsError) -> anyhow::Error {
     }
 }
 
+/// The line about a run that the list of runs lacks.
+pub(crate) fn unlisted_run(journal: &Path, start: u64) -> String {
+    let journal = journal.display();
+    format!(
+        "{journal}/runs: lacks the run that begins with record {start}; `nanotape journal repair \
+         {journal}` adds it"
+    )
+}
+
 /// Opens a DBN file at the chosen run.
 pub(crate) fn open_dbn(
     name: &Given,

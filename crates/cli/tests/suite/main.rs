@@ -67,5 +67,6 @@ mod trace;
 mod trace_collect;
 mod trace_readers;
 mod trades;
+mod unlisted_runs;
 mod values;
 mod wait_for;

@@ -64,6 +64,14 @@ impl Line {
     }
 }
 
+/// Whether an invalid line was that of a stock: it begins like one, or has its number of words and
+/// is text, so that it cannot be what is left of a run.
+pub(super) fn was_stock(text: &[u8]) -> bool {
+    let is_text = text.iter().all(|byte| (b' '..=b'~').contains(byte));
+    let spaces = text.iter().filter(|&&byte| byte == b' ').count();
+    text.starts_with(b"stock ") || is_text && spaces == 3 && !text.starts_with(b"r")
+}
+
 /// A symbol in one word: as it is printed, or 16 hexadecimal digits if that would not be unique.
 fn name(symbol: Symbol) -> String {
     let text = symbol.to_string();

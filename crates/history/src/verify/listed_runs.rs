@@ -114,7 +114,7 @@ impl Records {
     }
 
     /// Reports what the file `runs` lacks.
-    pub(super) fn compare(&self, journal: &Path, runs: &Runs, findings: &mut Vec<HistoryFinding>) {
+    pub(crate) fn compare(&self, journal: &Path, runs: &Runs, findings: &mut Vec<HistoryFinding>) {
         let path = journal.join(RUNS);
         let started: Vec<&Run> = self.runs.iter().filter_map(|run| run.start.as_ref()).collect();
         if !has_runs(journal) {

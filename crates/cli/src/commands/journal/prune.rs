@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 use nanotape_clock::UtcNanos;
 use nanotape_history::{Snapshots, snapshot::Listed};
-use nanotape_journal::{PruneOptions, Pruned, PrunedSegment};
+use nanotape_journal::{PruneOptions, Pruned, PrunedSegment, Start, Tailer};
 
 use super::text::{age, known_time_text, size_text};
 use crate::{
@@ -103,10 +103,12 @@ pub(super) fn remove(
     options: &PruneOptions,
 ) -> anyhow::Result<(Pruned, Vec<Listed>)> {
     let pruned = nanotape_journal::prune(journal, options).map_err(of_journal)?;
-    let snapshots = match pruned.segments.last() {
-        Some(last) => Snapshots::list(journal)?.prune(last.next_sequence, options.is_dry_run)?,
-        None => Vec::new(),
+    let oldest = match pruned.segments.last() {
+        Some(last) => last.next_sequence,
+        // A prune that was killed may have left some.
+        None => Tailer::open(journal, Start::Oldest).map_err(of_journal)?.next_sequence(),
     };
+    let snapshots = Snapshots::list(journal)?.prune(oldest, options.is_dry_run)?;
     Ok((pruned, snapshots))
 }
 

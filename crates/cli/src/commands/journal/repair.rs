@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use nanotape_history::HistoryAction;
-use nanotape_journal::{Action, Done, Severity};
+use nanotape_journal::{Action, Done, Found, Severity};
 
 use super::{snapshot::of_snapshotter, with_bar};
 use crate::{
@@ -66,9 +66,9 @@ pub(super) fn run(command: &RepairCommand) -> anyhow::Result<Status> {
         record_beside(action).write(&mut output, format, is_first, || text_beside(action))?;
         changes += 1;
     }
-    // What is left after changes to segments is known when they are made.
+    // What is left after changes to segments is known when they are made, but for missing files.
     let left = match dry_run && !repaired.actions.is_empty() {
-        true => Vec::new(),
+        true => missing_segments(command, &repaired.actions)?,
         false => faults_left(command, &beside)?,
     };
     for (number, (path, offset, what)) in left.iter().enumerate() {
@@ -122,6 +122,21 @@ fn repair_beside(command: &RepairCommand) -> anyhow::Result<Vec<HistoryAction>> 
     repaired.map_err(of_snapshotter)
 }
 
+/// Path, offset and text of each segment without a file, which no repair brings back. Whether a
+/// segment that gets its own name again is one of them is not known before.
+fn missing_segments(
+    command: &RepairCommand,
+    actions: &[Action],
+) -> anyhow::Result<Vec<(String, u64, String)>> {
+    if actions.iter().any(|action| matches!(action.done, Done::Renamed { .. })) {
+        return Ok(Vec::new());
+    }
+    let verified = nanotape_journal::verify(&command.path, |_, _| ()).map_err(of_journal)?;
+    let missing = verified.findings.iter().filter(|it| matches!(it.found, Found::Missing { .. }));
+    let missing = missing.filter(|finding| finding.severity() > Severity::Note);
+    Ok(missing.map(|it| (it.path.display().to_string(), it.offset, it.found.to_string())).collect())
+}
+
 /// Path, offset and text of each fault and hint that is left. A dry run has not moved its files.
 fn faults_left(
     command: &RepairCommand,
@@ -137,9 +152,12 @@ fn faults_left(
         .iter()
         .filter(|finding| finding.severity() > Severity::Note)
         .map(|it| (it.path.display().to_string(), it.offset, it.found.to_string()));
+    // Those of a file that was only made again in memory.
+    let again = moved.iter().flat_map(|action| &action.remains);
     let beside = beside
         .iter()
         .filter(|finding| finding.is_fault() && !is_moved(&finding.path))
+        .chain(again)
         .map(|it| (it.path.display().to_string(), it.offset, it.what.clone()));
     Ok(segments.chain(beside).collect())
 }

@@ -3,6 +3,7 @@
 use std::{io, ops::ControlFlow, time::Duration};
 
 use nanotape_clock::Clock;
+use nanotape_history::Runs;
 use nanotape_plant::{
     Ended, Event, RunError, Step, SubscribeError, Subscriber,
     board::Waiting,
@@ -15,13 +16,13 @@ use super::{
     TapArguments, TapFormat,
     join::of_subscription,
     line_of,
-    missing_end::{begins_run, lacks_stop, no_stop, region_lost},
+    missing_end::{is_start, lacks_stop, no_stop, region_lost},
     printer::Printer,
-    source::InputKind,
+    source::{InputKind, TapStart},
 };
 use crate::{
     commands::run::of_run,
-    input::{Progress, conclude, warn_of_taint},
+    input::{Progress, conclude, unlisted_run, warn_of_taint},
     regions::{of_region, state_sentence},
     status::{BadData, Status, is_broken_pipe, note, tell},
     symbols::with_suggestions,
@@ -43,6 +44,8 @@ pub(super) struct Tap {
     checks_digest: bool,
     /// Whether the span has an end before that of the run.
     has_until: bool,
+    /// Whether it reads one run of a journal, not from a chosen record on.
+    is_of_run: bool,
     /// `None`: what the plant waits for is not reported. Else when it is reported again.
     waits: Option<Waits>,
     subscriber: Subscriber,
@@ -64,6 +67,8 @@ struct Reading {
     ends_with_stop: bool,
     /// Stops before this record belong to earlier runs than the one that a named tap joined.
     run_first: u64,
+    /// The start of another run than the one that the tap began with.
+    next_start: Option<u64>,
     /// Whether the last notice of the plant was its stop.
     is_stopped: bool,
     /// Whether the plant stopped because its ring or board was lost.
@@ -119,6 +124,7 @@ impl Tap {
             left: command.count.unwrap_or(u64::MAX),
             ends_with_stop: !command.through_restarts,
             run_first: subscriber.run_first(),
+            next_start: None,
             is_stopped: false,
             is_region_lost: false,
             counts: Counts { first, last: first - 1, written: 0, lost: 0, gaps: 0, healed: 0 },
@@ -141,6 +147,8 @@ impl Tap {
             fails_on_loss,
             checks_digest,
             has_until,
+            is_of_run: kind == InputKind::Journal
+                && !matches!(command.from, Some(TapStart::Start(_))),
             waits,
             subscriber,
             reading,
@@ -150,7 +158,11 @@ impl Tap {
     /// Reads to the end and completes the output, also after damage.
     pub(super) fn run(mut self) -> anyhow::Result<Status> {
         let mut end = self.follow();
-        let missing = end.as_ref().ok().and_then(|end| self.missing(*end));
+        let unlisted = end.as_ref().ok().and_then(|end| self.unlisted(*end));
+        let missing = match unlisted {
+            Some(start) => Some(unlisted_run(self.subscriber.ring(), start)),
+            None => end.as_ref().ok().and_then(|end| self.missing(*end)),
+        };
         if missing.is_some() && self.reading.is_strict {
             tell(missing.as_deref().unwrap_or_default());
             end = Ok(End::Refused);
@@ -204,7 +216,7 @@ impl Tap {
         let is_opening_bad = subscriber.opening().is_some_and(|opening| opening.losses > 0);
         let is_loss_bad = fails_on_loss && (counts.gaps > 0 || is_opening_bad);
         if is_loss_bad {
-            tell(format_args!("{ring}: records lost: {} (--fail-on-loss)", counts.lost));
+            tell(format_args!("{ring}: records lost: {}", counts.lost));
         }
         if left_out > 0 {
             tell(format_args!(
@@ -220,7 +232,8 @@ impl Tap {
         if let Some(line) = &missing {
             tell(line);
         }
-        let is_missing_bad = missing.is_some() && (fails_on_loss || is_region_lost);
+        let is_missing_bad =
+            missing.is_some() && (fails_on_loss || is_region_lost || unlisted.is_some());
         let is_digest_bad = checks_digest && !tell_digest(&ring.to_string(), is_digest_same);
         let is_dead = end == End::Gone(WriterState::Dead);
         let is_bad = is_dead || is_day_bad || bad_records > 0 || is_loss_bad || is_digest_bad;
@@ -270,13 +283,21 @@ impl Tap {
         }
     }
 
+    /// The start of a run that the list of runs lacks: the run that was read is not the last one.
+    fn unlisted(&self, end: End) -> Option<u64> {
+        let (path, next) = (self.subscriber.ring(), self.subscriber.next_sequence());
+        let is_next = self.is_of_run && end == End::Stopped && is_start(path, next);
+        let start = self.reading.next_start.or(is_next.then_some(next));
+        start.filter(|start| self.is_of_run && !Runs::lists(path, *start))
+    }
+
     /// The line about an input that ended before its run did.
     fn missing(&self, end: End) -> Option<String> {
         let (path, next) = (self.subscriber.ring(), self.subscriber.next_sequence());
         let is_over = match end {
             End::Stopped if self.reading.is_region_lost => return Some(region_lost(path)),
             End::Gone(_) => true,
-            End::Complete => !self.has_until || begins_run(path, next),
+            End::Complete => !self.has_until || Runs::lists(path, next),
             _ => false,
         };
         let is_missing = self.kind == InputKind::Journal && is_over && lacks_stop(path, next);
@@ -390,7 +411,11 @@ impl Reading {
     #[cold]
     fn hear(&mut self, notice: &Notice, sequence: u64) {
         match notice {
-            Notice::Start(_) => self.is_stopped = false,
+            Notice::Start(_) => {
+                self.is_stopped = false;
+                let is_next = sequence > self.counts.first;
+                self.next_start = self.next_start.or(is_next.then_some(sequence));
+            }
             Notice::Stop(stop) => {
                 self.is_stopped = true;
                 self.is_region_lost = stop.reason == StopReason::RegionLost;

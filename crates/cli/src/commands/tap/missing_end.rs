@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use nanotape_history::Runs;
 use nanotape_journal::{Tail, Tailer};
 use nanotape_plant::records::{FIRST_TYPE_ID, Notice};
 use nanotape_ring::Start;
@@ -12,22 +11,22 @@ use nanotape_ring::Start;
 /// run.
 pub(super) fn lacks_stop(journal: &Path, next: u64) -> bool {
     let last = next.saturating_sub(1);
-    if last == 0 {
-        return false;
-    }
-    let Ok(mut tailer) = Tailer::open(journal, Start::Sequence(last)) else { return true };
-    match tailer.next() {
-        Ok(Tail::Excerpt(excerpt)) if excerpt.type_id() >= FIRST_TYPE_ID => {
-            let notice = Notice::decode(excerpt.type_id(), &excerpt.to_vec());
-            !matches!(notice, Some(Notice::Stop(_)))
-        }
-        _ => true,
-    }
+    last > 0 && !matches!(notice(journal, last), Some(Notice::Stop(_)))
 }
 
-/// Whether a run of the journal begins with the record of this number.
-pub(super) fn begins_run(journal: &Path, next: u64) -> bool {
-    Runs::read_good(journal).is_ok_and(|runs| runs.iter().any(|run| run.first_sequence == next))
+/// Whether the record of this number is the start of a run.
+pub(super) fn is_start(journal: &Path, sequence: u64) -> bool {
+    matches!(notice(journal, sequence), Some(Notice::Start(_)))
+}
+
+fn notice(journal: &Path, sequence: u64) -> Option<Notice> {
+    let mut tailer = Tailer::open(journal, Start::Sequence(sequence)).ok()?;
+    match tailer.next() {
+        Ok(Tail::Excerpt(excerpt)) if excerpt.type_id() >= FIRST_TYPE_ID => {
+            Notice::decode(excerpt.type_id(), &excerpt.to_vec())
+        }
+        _ => None,
+    }
 }
 
 /// The line about a run without its end.

@@ -8,7 +8,8 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use nanotape_feed::DaySource;
-use nanotape_history::{DBN_MAGIC, DbnStream, Runs};
+use nanotape_history::{DBN_MAGIC, DbnStream, Runs, RunsError};
+use nanotape_journal::ErrorKind;
 use nanotape_market::{
     Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position, StockDirectory, What,
 };
@@ -201,8 +202,13 @@ impl TapInput {
         let runs = match command.from {
             _ if has_moment || command.run.is_some() => Runs::of_journal(path).map_err(of_runs)?,
             Some(_) => return Ok(None),
-            // A recorder that has not begun is waited for.
-            None => Runs::read_good(path).unwrap_or_default(),
+            None => match Runs::of_journal(path) {
+                // A recorder that has not begun is waited for.
+                Err(RunsError::Journal(error)) if *error.kind() == ErrorKind::NotFound => {
+                    Runs::default()
+                }
+                runs => runs.map_err(of_runs)?,
+            },
         };
         let choice = command.run.unwrap_or(RunChoice::Last);
         let number = RunChoice::of(Some(choice), &path.display().to_string(), runs.len() as u64)?;
