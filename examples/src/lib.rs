@@ -1,5 +1,4 @@
-//! The examples in the README, in the READMEs of the crates and in two guides, compiled
-//! and run as documentation tests.
+//! The examples of the crates' READMEs and of guides, compiled and run as documentation tests.
 //!
 //! This crate contains nothing else.
 #![forbid(unsafe_code)]
@@ -17,8 +16,8 @@ readmes!(types shm clock tape market wire feed book ring journal trace logging r
     nanotape console check bench cli);
 
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-mod readme {}
+#[doc = include_str!("../../docs/rust.md")]
+mod rust {}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/BENCHMARKING.md")]

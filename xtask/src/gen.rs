@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::ExitCode};
 use anyhow::{Context, Result};
 use nanotape_schema::{Protocol, code, document, fuzz_target, read};
 
-use crate::root;
+use crate::{figures, root};
 
 /// One derived file: its path from the repository root, and its content.
 struct Derived {
@@ -54,6 +54,9 @@ fn stale(root: &Path) -> Result<Vec<Derived>> {
 
 fn derived(root: &Path) -> Result<Vec<Derived>> {
     let mut out = Vec::new();
+    if let Some((path, content)) = figures::fresh_readme(root)? {
+        out.push(Derived { path: path.to_owned(), content });
+    }
     for protocol in protocols(root, "schema")? {
         let module = &protocol.module;
         out.extend(

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod aarch64;
+mod figures;
 mod fuzz;
 mod gate;
 mod r#gen;
@@ -25,6 +26,8 @@ usage: cargo xtask <command>
                  nothing is slower, 1 something is, 2 undecided
   gate instructions [--accept]
                  compare its instruction counts with bench/instructions.json; --accept writes them
+  figures        measure the numbers of the README on this machine, append them to
+                 bench/record/figures.jsonl, and write the table
   fuzz           list the fuzz targets
   fuzz T [S]     run target T, or all, for S seconds each (60); exit status 1 after a crash
   aarch64        check that the crates with shared memory compile for aarch64 without warnings; exit
@@ -46,6 +49,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["gate", "instructions", more @ ..] => gate::instructions(&root(), more),
         ["gate"] => gate::time(&root(), "main", &[]),
         ["gate", base, more @ ..] => gate::time(&root(), base, more),
+        ["figures"] => figures::run(&root()),
         ["fuzz"] => fuzz::list(&root()),
         ["fuzz", target] => fuzz::run(&root(), target, None),
         ["fuzz", target, seconds] => fuzz::run(&root(), target, Some(seconds)),

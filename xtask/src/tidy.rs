@@ -6,6 +6,7 @@
 
 mod code;
 mod dependencies;
+mod documents;
 mod edges;
 mod files;
 mod links;
@@ -78,6 +79,7 @@ fn problems(repository: &Repository) -> Result<Vec<Problem>> {
     let mut all = dependencies::check(repository)?;
     all.extend(source::check(repository));
     all.extend(unsafe_code::check(repository));
+    all.extend(documents::check(repository));
     all.extend(edges::check(repository));
     all.extend(files::check(repository));
     all.extend(links::check(repository));
