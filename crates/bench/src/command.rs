@@ -8,6 +8,7 @@ use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat},
     status::{BadData, Status, tell},
 };
+use nanotape_feed::SourceError;
 use nanotape_lab::{
     BenchArguments, BenchError, Placement, measure, pages,
     record::{RunContext, append},
@@ -158,7 +159,7 @@ pub fn worker() -> Option<ExitCode> {
         }
         Err(error) => {
             tell(format_args!("{error:#}"));
-            Status::of_error(&error).into()
+            Status::of_error(&error, SourceError::is_bad_data).into()
         }
     })
 }

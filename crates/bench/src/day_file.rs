@@ -121,7 +121,7 @@ impl Day {
             bail!("{path}: not a regular file, which every reading could read again");
         }
         let progress = Progress::with_total(found.map(|found| found.len()));
-        let survey = Survey::of(self.path(), |source| progress.update(source));
+        let survey = Survey::of(self.path(), |source| progress.set(source.progress().done_bytes));
         let survey = survey.map_err(Error::judged)?;
         self.orders.get_or_insert(survey.orders());
         (self.bytes, self.messages) = (survey.bytes, survey.messages);

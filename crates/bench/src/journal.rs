@@ -26,11 +26,11 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_console::values::bytes;
 use nanotape_console::{records::Columns, values::grouped};
 use nanotape_journal::{
     AppenderOptions, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES, RollCycle, SyncPolicy, excerpt_bytes,
 };
-use nanotape_plant::config::parse_bytes;
 use nanotape_shm::free_bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ pub(crate) struct Journal {
     segment_bytes: u64,
 
     /// Bytes ahead of the appender to bring into memory [default: that of the journal]
-    #[arg(long = "ahead", alias = "ahead-bytes", value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(long = "ahead", alias = "ahead-bytes", value_name = "BYTES", value_parser = bytes)]
     ahead_bytes: Option<usize>,
 
     /// Do not use huge pages for segments in memory
@@ -113,7 +113,7 @@ pub(crate) struct Journal {
 /// Parses a length in bytes that is a multiple of a page.
 pub(crate) fn segment_bytes(text: &str) -> Result<u64, String> {
     let range = MIN_SEGMENT_BYTES..=MAX_SEGMENT_BYTES;
-    let bytes = parse_bytes(text).ok().map(|bytes| bytes as u64);
+    let bytes = bytes(text).ok().map(|bytes| bytes as u64);
     bytes
         .filter(|bytes| bytes.is_multiple_of(4096) && range.contains(bytes))
         .ok_or_else(|| "expected a multiple of 4096 bytes, from 64KiB to 64GiB".to_owned())

@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Args;
+use nanotape_console::values::bytes;
 use nanotape_console::{records::Columns, values::grouped};
-use nanotape_plant::config::parse_bytes;
 use nanotape_ring::RingError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ pub(crate) struct Ring {
 
 /// Parses a size that is a power of two.
 fn capacity(text: &str) -> Result<usize, String> {
-    let capacity_bytes = parse_bytes(text)?;
+    let capacity_bytes = bytes(text)?;
     match capacity_bytes {
         _ if !capacity_bytes.is_power_of_two() => {
             Err(RingError::Capacity { capacity_bytes }.to_string())

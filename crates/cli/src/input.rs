@@ -304,8 +304,9 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
         let mut engine = BookEngine::new(books);
-        let progress = Progress::of(source);
-        let report = engine.run(source, observer, |source| progress.update(source))?;
+        let progress = Progress::with_total(source.progress().total_bytes);
+        let report =
+            engine.run(source, observer, |source| progress.set(source.progress().done_bytes))?;
         Ok(Self::new(source.name(), engine, Report::Day(report)))
     }
 
@@ -333,9 +334,10 @@ impl<L: PriceLevels, S: OrderStore> Session<L, S> {
         observer: &mut impl Observer<Books<L, S>>,
     ) -> anyhow::Result<Self> {
         let mut engine = BookEngine::new(books);
-        let progress = Progress::of(run.stream().source());
-        let Ok(report) =
-            engine.run(&mut *run, observer, |run| progress.update(run.stream().source()));
+        let progress = Progress::with_total(run.stream().source().progress().total_bytes);
+        let Ok(report) = engine.run(&mut *run, observer, |run| {
+            progress.set(run.stream().source().progress().done_bytes)
+        });
         let name = run.stream().source().name();
         Ok(Self::new(name, engine, Report::of_dbn(name, report.summary, is_only_first)?))
     }

@@ -36,7 +36,7 @@ use crate::{
 fn main() -> ExitCode {
     if let Err(error) = interrupt::catch_file_limit() {
         tell(line_of(&error));
-        return Status::of_error(&error).into();
+        return Status::of_error(&error, SourceError::is_bad_data).into();
     }
     // Worker processes of measurements and proofs run the same program.
     if let Some(code) = nanotape_bench::worker().or_else(nanotape_machine::doctor::guardian) {
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let pipe = pipe_of(&error, matches.subcommand_name().unwrap_or_default());
             tell(format_args!("{}{pipe}", line_of(&error)));
-            Status::of_error(&error).into()
+            Status::of_error(&error, SourceError::is_bad_data).into()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Values as typed and printed.
 
 pub(crate) use nanotape_console::values::{
-    bytes, bytes_text, count, counted, duration, grouped, mode, nanos, nanos_text, seconds,
-    seconds_in, whole,
+    bytes, bytes_text, count, counted, duration, duration_or_seconds, grouped, mode, nanos,
+    nanos_text, seconds, seconds_in, whole,
 };

@@ -11,7 +11,6 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use nanotape_feed::DaySource;
 
 use crate::verbosity::has_progress;
 
@@ -28,11 +27,6 @@ const OF_BYTES: &str = "{bar:32} {percent:>3}% {bytes}/{total_bytes} {bytes_per_
 const OF_UNKNOWN: &str = "{spinner} {bytes} {bytes_per_sec} {elapsed}";
 
 impl Progress {
-    /// A bar for reading a day.
-    pub fn of(source: &DaySource) -> Self {
-        Self::with_total(source.progress().total_bytes)
-    }
-
     /// A bar for this number of bytes; without a total if it is unknown.
     pub fn with_total(total_bytes: Option<u64>) -> Self {
         let template = if total_bytes.is_some() { OF_BYTES } else { OF_UNKNOWN };
@@ -77,11 +71,6 @@ impl Progress {
         self.bar.set_length(total);
         self.bar.set_message(what.to_owned());
         self.bar.set_position(done);
-    }
-
-    /// Shows the position of the source.
-    pub fn update(&self, source: &DaySource) {
-        self.bar.set_position(source.progress().done_bytes);
     }
 
     /// Shows this number of bytes or steps as done.

@@ -6,8 +6,6 @@ use std::{
     process::ExitCode,
 };
 
-use nanotape_feed::SourceError;
-
 use crate::{printable::printable, progress, verbosity::is_quiet};
 
 /// The exit status of a command.
@@ -44,20 +42,13 @@ impl fmt::Display for BadData {
 impl std::error::Error for BadData {}
 
 impl Status {
-    /// The status of an error: bad data, or the environment.
-    pub fn of_error(error: &anyhow::Error) -> Self {
-        if error.is::<BadData>() {
-            return Self::Bad;
-        }
-        match error.downcast_ref::<SourceError>() {
-            Some(
-                SourceError::CompressionCut { .. }
-                | SourceError::CompressionDamaged { .. }
-                | SourceError::Empty { .. }
-                | SourceError::Map(nanotape_feed::MapError::Shrank { .. }),
-            ) => Self::Bad,
-            _ => Self::Usage,
-        }
+    /// The status of an error: bad data, or the environment. `is_bad` knows the errors of inputs.
+    pub fn of_error<E>(error: &anyhow::Error, is_bad: impl Fn(&E) -> bool) -> Self
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        let is_bad = error.is::<BadData>() || error.downcast_ref().is_some_and(is_bad);
+        if is_bad { Self::Bad } else { Self::Usage }
     }
 }
 

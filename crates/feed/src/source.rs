@@ -195,6 +195,19 @@ pub enum SourceError {
     },
 }
 
+impl SourceError {
+    /// Whether the content is bad, rather than its name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        matches!(
+            self,
+            Self::CompressionCut { .. }
+                | Self::CompressionDamaged { .. }
+                | Self::Empty { .. }
+                | Self::Map(MapError::Shrank { .. })
+        )
+    }
+}
+
 impl DaySource {
     /// Opens a file of any compression.
     pub fn open(path: &Path) -> Result<Self, SourceError> {

@@ -15,13 +15,11 @@ use std::{
 };
 
 use nanotape_feed::Group;
-use nanotape_types::{Symbol, nearest};
+use nanotape_types::{Symbol, nearest, units};
 use serde::{Deserialize, Deserializer, de};
 
 pub use addresses::{parse_address, parse_ip};
-pub use journal::{
-    Compression, JournalConfig, parse_duration, parse_sync_policy, sync_policy_text,
-};
+pub use journal::{Compression, JournalConfig, parse_sync_policy, sync_policy_text};
 pub use live::{JoinChoice, LiveConfig};
 pub use roll::Roll;
 
@@ -96,7 +94,7 @@ pub struct RingConfig {
     /// when they are half a ring behind. 0: the plant waits for none. Not for live sessions.
     pub wait_for: usize,
     /// How long the plant waits for them to join; zero: without a limit.
-    #[serde(deserialize_with = "live::duration")]
+    #[serde(deserialize_with = "duration")]
     pub wait_for_limit: Duration,
 }
 
@@ -155,7 +153,7 @@ pub struct TraceConfig {
     pub spans: usize,
     /// The kernel is asked what it has counted of the thread behind each traced message that takes
     /// longer, if the sites `kernel.*` are on.
-    #[serde(deserialize_with = "live::duration")]
+    #[serde(deserialize_with = "duration")]
     pub ask_above: Duration,
 }
 
@@ -248,48 +246,28 @@ fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RecordKinds, D::E
 }
 
 fn octal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    parse_mode(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    quoted(deserializer, units::mode)
+}
+
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    quoted(deserializer, units::bytes).map(|bytes| bytes as usize)
 }
 
 fn size_if_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
-    parse_bytes(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
+    size(deserializer).map(Some)
 }
 
-/// Permission bits in octal: `0644`.
-pub fn parse_mode(text: &str) -> Result<u32, String> {
-    match u32::from_str_radix(text, 8) {
-        Ok(mode) if mode <= 0o777 && mode & 0o600 == 0o600 => Ok(mode),
-        _ => {
-            Err("expected permission bits in octal, such as 0600, 0640 or 0644; the owner needs read and write"
-                .to_owned())
-        }
-    }
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    quoted(deserializer, units::duration)
 }
 
-/// Bytes: `8MiB`, `64KB`, `64k`, `4096`, `1_000_000`. K, KB and KiB are all 1,024 bytes, and so on
-/// up to T: sizes here are of memory. Letters of either case.
-pub fn parse_bytes(text: &str) -> Result<usize, String> {
-    let expected = || format!("expected bytes such as 4096, 64KiB, 8MiB or 1GiB, not {text:?}");
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let number: usize = without_separators(digits).parse().map_err(|_| expected())?;
-    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        "t" | "tb" | "tib" => 40,
-        _ => return Err(expected()),
-    };
-    number.checked_mul(1 << shift).ok_or_else(expected)
-}
-
-/// Digits without the `_` between them, as in `5_000_000`.
-pub fn without_separators(digits: &str) -> String {
-    let is_between = |at: usize| {
-        let is_digit = |at: usize| digits.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
-        at > 0 && is_digit(at - 1) && is_digit(at + 1)
-    };
-    digits.char_indices().filter(|&(at, c)| c != '_' || !is_between(at)).map(|(_, c)| c).collect()
+/// Parses a text, and quotes it in the error.
+fn quoted<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    parse: impl Fn(&str) -> Result<T, units::ParseUnitError>,
+) -> Result<T, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse(&text).map_err(|error| de::Error::custom(format!("{error}, not {text:?}")))
 }
 
 #[cfg(test)]

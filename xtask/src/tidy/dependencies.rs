@@ -191,7 +191,7 @@ const TABLE: &[Row] = &[
     // The output layer of the command line and of the benchmarks.
     Row {
         package: "nanotape-console",
-        inside: &["nanotape-types", "nanotape-tape", "nanotape-feed", "nanotape-plant"],
+        inside: &["nanotape-types", "nanotape-tape"],
         outside: &[
             "anyhow",
             "clap",

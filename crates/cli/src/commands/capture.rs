@@ -59,8 +59,8 @@ pub(crate) fn run(arguments: &CaptureArguments) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
     let mut source = arguments.input.open()?;
     let survey = {
-        let progress = Progress::of(&source);
-        CaptureSurvey::read(&mut source, |source| progress.update(source))?
+        let progress = Progress::with_total(source.progress().total_bytes);
+        CaptureSurvey::read(&mut source, |source| progress.set(source.progress().done_bytes))?
     };
     let mut output = arguments.output.open()?;
     let name = source.name();

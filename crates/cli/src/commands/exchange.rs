@@ -18,7 +18,7 @@ use crate::{
     output::{Format, OutputArguments},
     sending::{LineArguments, of_exchange, parsed, require_sent},
     status::Status,
-    values::duration,
+    values::duration_or_seconds,
 };
 
 #[derive(Args, Debug)]
@@ -81,11 +81,11 @@ pub(crate) struct ExchangeArguments {
     glimpse_faults: Option<ServerFaults>,
 
     /// Send heartbeats for this long before the first message
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0s")]
+    #[arg(long, value_name = "TIME", value_parser = duration_or_seconds, default_value = "0s")]
     wait: Duration,
 
     /// Repeat the end of the session, and keep the servers, for this long after the last message
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "3s")]
+    #[arg(long, value_name = "TIME", value_parser = duration_or_seconds, default_value = "3s")]
     linger: Duration,
 
     #[command(flatten)]
@@ -111,10 +111,10 @@ pub(crate) fn run(arguments: &ExchangeArguments) -> anyhow::Result<Status> {
     outcome::write_ready(&ready, format, &mut output)?;
     let mut damage = DamageLog::default();
     let summary = {
-        let progress = Progress::of(&source);
+        let progress = Progress::with_total(source.progress().total_bytes);
         let on_damage = |found| damage.record(found);
         exchange
-            .run(&mut source, |source| progress.update(source), on_damage)
+            .run(&mut source, |source| progress.set(source.progress().done_bytes), on_damage)
             .map_err(of_exchange)?
     };
     outcome::write_summary(ready, &summary, format, &mut output)?;

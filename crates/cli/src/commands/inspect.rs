@@ -93,10 +93,12 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
         last_time: NanosSinceMidnight::default(),
         error: None,
     };
-    let progress = Progress::of(&source);
+    let progress = Progress::with_total(source.progress().total_bytes);
     let summary = match arguments.count {
         Some(0) => None,
-        _ => Some(read_day(&mut source, &mut inspection, |source| progress.update(source))?),
+        _ => Some(read_day(&mut source, &mut inspection, |source| {
+            progress.set(source.progress().done_bytes)
+        })?),
     };
     drop(progress);
     let (ended_early, missing) = (inspection.is_past, inspection.missing_types());

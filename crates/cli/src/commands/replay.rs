@@ -26,7 +26,7 @@ use crate::{
     output::{FileFormat, Format, OutputArguments},
     sending::{LineArguments, of_exchange},
     status::Status,
-    values::duration,
+    values::duration_or_seconds,
 };
 
 /// Where a day goes in a capture if no line is given.
@@ -81,7 +81,7 @@ pub(crate) struct ReplayArguments {
 
     /// Wait at most this long for a packet of a capture, as in 10s: leave out what was recorded
     /// above it, for this packet and those after it
-    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "output")]
+    #[arg(long, value_name = "TIME", value_parser = duration_or_seconds, conflicts_with = "output")]
     longest_wait: Option<Duration>,
 
     /// Write a capture to FILE, or to standard output for -, and send nothing; the suffix chooses
@@ -229,8 +229,8 @@ impl ReplayArguments {
         source: &mut DaySource,
     ) -> anyhow::Result<Replayed> {
         let interrupt = interrupt::install()?;
-        let progress = Progress::of(source);
-        let update = |source: &DaySource| progress.update(source);
+        let progress = Progress::with_total(source.progress().total_bytes);
+        let update = |source: &DaySource| progress.set(source.progress().done_bytes);
         if is_capture {
             let options = CaptureOptions {
                 pace_milli: options.pace_milli,

@@ -28,7 +28,7 @@ use crate::{
     span::Moment,
     status::{BadData, Status, note, tell},
     symbols::{SymbolArguments, SymbolFilter},
-    values::{bytes, count, duration, mode},
+    values::{bytes, count, duration, duration_or_seconds, mode},
 };
 use outcome::Outcome;
 
@@ -124,7 +124,7 @@ pub(crate) struct RunArguments {
     wait_for: Option<usize>,
 
     /// How long --wait-for waits for followers to join; 0s: without a limit [default: 10m]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration_or_seconds)]
     wait_for_limit: Option<Duration>,
 
     /// Read the configuration from FILE

@@ -21,9 +21,9 @@ impl Breaks {
             return Ok(None);
         }
         let Some(mut source) = input.open_day_again()? else { return Ok(None) };
-        let progress = Progress::of(&source);
+        let progress = Progress::with_total(source.progress().total_bytes);
         let mut breaks = Self::default();
-        source.read(&mut breaks, |source| progress.update(source))?;
+        source.read(&mut breaks, |source| progress.set(source.progress().done_bytes))?;
         Ok(Some(breaks))
     }
 

@@ -18,8 +18,8 @@ pub(crate) fn read_events(
     let mut handler = Events { event, received_ns: None, damage: DamageLog::default() };
     match source {
         Opened::Day(mut day) => {
-            let progress = Progress::of(&day);
-            let summary = day.read(&mut handler, |day| progress.update(day))?;
+            let progress = Progress::with_total(day.progress().total_bytes);
+            let summary = day.read(&mut handler, |day| progress.set(day.progress().done_bytes))?;
             Ok(Report::Day(RunReport { summary, damage: handler.damage }))
         }
         Opened::Journal(mut run) => {
@@ -33,8 +33,10 @@ pub(crate) fn read_events(
             Report::of_journal(name, run.stream(), summary)
         }
         Opened::Dbn(mut run) => {
-            let progress = Progress::of(run.stream().source());
-            let Ok(summary) = run.read(&mut handler, |run| progress.update(run.stream().source()));
+            let progress = Progress::with_total(run.stream().source().progress().total_bytes);
+            let Ok(summary) = run.read(&mut handler, |run| {
+                progress.set(run.stream().source().progress().done_bytes)
+            });
             Report::of_dbn(run.stream().source().name(), summary, arguments.run.is_none())
         }
     }

@@ -6,7 +6,7 @@ use nanotape_journal::SyncPolicy;
 use nanotape_types::units;
 use serde::{Deserialize, Deserializer, de};
 
-use super::{Roll, octal, parse_bytes};
+use super::{Roll, duration, octal, size};
 
 /// The journal that the plant's recorder writes: the options of `nanotape journal record`.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -101,16 +101,12 @@ impl Default for JournalConfig {
     }
 }
 
-fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    parse_bytes(&String::deserialize(deserializer)?).map_err(de::Error::custom)
-}
-
 fn some_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     size(deserializer).map(|bytes| Some(bytes as u64))
 }
 
 fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    parse_duration(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
+    duration(deserializer).map(Some)
 }
 
 fn roll<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Roll, D::Error> {
@@ -121,18 +117,13 @@ fn sync<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SyncPolicy, D::Err
     parse_sync_policy(&String::deserialize(deserializer)?).map_err(de::Error::custom)
 }
 
-/// A duration with its unit: `250us`, `10ms`, `1.5s`, `2m`, `12h`, `30d`.
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    units::duration(text).map_err(|error| format!("{error}, not {text:?}"))
-}
-
 /// A sync policy: a word, a number of excerpts, or an interval.
 pub fn parse_sync_policy(text: &str) -> Result<SyncPolicy, String> {
     match (text, text.parse::<u64>()) {
         ("never", _) => Ok(SyncPolicy::Never),
         ("batch", _) => Ok(SyncPolicy::Batch),
         (_, Ok(count)) if count > 0 => Ok(SyncPolicy::Excerpts(count)),
-        _ => match parse_duration(text) {
+        _ => match units::duration(text) {
             Ok(time) if time >= Duration::from_millis(1) => Ok(SyncPolicy::Every(time)),
             _ => Err("expected never, batch, a number from 1, or an interval from 1ms".to_owned()),
         },

@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::{
     addresses::{address_if_there, ip, ip_if_there},
-    parse_bytes, parse_duration, parsed,
+    duration, parsed, size,
 };
 
 /// A live session of MoldUDP64 packets.
@@ -188,14 +188,6 @@ impl FromStr for JoinChoice {
             _ => Err("expected here, start or snapshot"),
         }
     }
-}
-
-pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    parse_duration(&String::deserialize(deserializer)?).map_err(de::Error::custom)
-}
-
-fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    parse_bytes(&String::deserialize(deserializer)?).map_err(de::Error::custom)
 }
 
 /// Text in a field of the protocol, padded on the right.

@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr};
 
 use nanotape_clock::UtcNanos;
 use nanotape_journal::{RollCycle, RollTimes};
+use nanotape_types::units;
 
-use super::parse_duration;
 use crate::records::midnights;
 
 /// How long before the start of an appender its excerpts may be, and how long it may run. Outside
@@ -60,7 +60,7 @@ impl FromStr for Roll {
             "minute" => RollCycle::Minute,
             "hour" => RollCycle::Hour,
             "day" => RollCycle::Day,
-            _ => match parse_duration(text).map(|time| u64::try_from(time.as_nanos())) {
+            _ => match units::duration(text).map(|time| u64::try_from(time.as_nanos())) {
                 Ok(Ok(nanos)) if nanos > 0 => RollCycle::EveryNs(nanos),
                 _ => {
                     return Err("expected size, minute, hour, day, day@ZONE such as \

@@ -4,12 +4,11 @@ use std::{str::FromStr, time::Duration};
 
 use nanotape_plant::{
     Event,
-    config::parse_duration,
     records::{Notice, Record},
 };
 use nanotape_tape::Deadline;
 
-use crate::values::bytes;
+use crate::values::{bytes, duration};
 
 /// `--roll`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,12 +33,7 @@ impl FromStr for Roll {
         if text == "date" {
             return Ok(Self::Date);
         }
-        let hours = text.strip_suffix('h').map(str::parse::<u32>);
-        let time = match hours {
-            Some(hours) => hours.ok().map(|hours| Duration::from_secs(3_600) * hours),
-            None => parse_duration(text).ok(),
-        };
-        if let Some(time) = time {
+        if let Ok(time) = duration(text) {
             return if time.is_zero() { Err(expected()) } else { Ok(Self::Every(time)) };
         }
         match bytes(text) {

@@ -20,7 +20,7 @@ use crate::{
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     status::{Status, note, tell},
-    values::{bytes, counted, duration, nanos},
+    values::{bytes, counted, duration_or_seconds, nanos},
 };
 
 #[derive(Args, Debug)]
@@ -50,7 +50,7 @@ pub(super) struct CollectCommand {
     output: PathBuf,
 
     /// End after this time
-    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = duration_or_seconds)]
     time: Option<Duration>,
 
     /// Bytes of a segment of the journal, a multiple of 4096
