@@ -15,7 +15,6 @@ mod regions;
 mod sending;
 mod session;
 mod span;
-mod structures;
 mod symbols;
 mod times;
 mod values;

@@ -10,7 +10,6 @@ use crate::{
     rows::{Column, Rows},
     span::{Moment, Span},
     status::Status,
-    structures::StructureArguments,
     symbols::{SymbolArguments, SymbolFilter, expanded, has_several},
     values::count,
 };
@@ -50,22 +49,10 @@ pub(crate) struct BookArguments {
 
     #[command(flatten)]
     output: OutputArguments,
-
-    #[command(flatten)]
-    structures: StructureArguments,
 }
 
 pub(crate) fn run(arguments: &BookArguments) -> anyhow::Result<Status> {
-    match arguments.structures.chosen(arguments.input.orders()) {
-        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
-        Some(books) => run_with(arguments, books),
-    }
-}
-
-fn run_with<L: PriceLevels, S: OrderStore>(
-    arguments: &BookArguments,
-    books: Books<L, S>,
-) -> anyhow::Result<Status> {
+    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let format = arguments.output.row_format()?;
     let output = arguments.output.open()?;
     let (span, symbols) = (Span::up_to(arguments.at), &arguments.symbols.list());

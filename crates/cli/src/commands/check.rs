@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
+use nanotape_book::DefaultBooks;
 use nanotape_check::{Rule, Strength, Validator};
 use nanotape_feed::DayEnd;
 
@@ -13,7 +13,6 @@ use crate::{
     record::Record,
     rows::{Column, Rows},
     status::Status,
-    structures::StructureArguments,
     values::grouped,
 };
 
@@ -38,22 +37,10 @@ pub(crate) struct CheckArguments {
 
     #[command(flatten)]
     output: OutputArguments,
-
-    #[command(flatten)]
-    structures: StructureArguments,
 }
 
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
-    match arguments.structures.chosen(arguments.input.orders()) {
-        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
-        Some(books) => run_with(arguments, books),
-    }
-}
-
-fn run_with<L: PriceLevels, S: OrderStore>(
-    arguments: &CheckArguments,
-    books: Books<L, S>,
-) -> anyhow::Result<Status> {
+    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let format = arguments.output.format_or(Format::Text)?;
     let output = arguments.output.open()?;
     let mut validator = Validator::default();

@@ -22,7 +22,6 @@ use crate::{
     output::{Format, Output, OutputArguments},
     rows::{Column, Rows},
     status::{BadData, Status},
-    structures::StructureArguments,
     symbols::symbol_or_locate,
     values::grouped,
 };
@@ -43,9 +42,6 @@ pub(crate) struct DemoArguments {
 
     #[command(flatten)]
     output: OutputArguments,
-
-    #[command(flatten)]
-    structures: StructureArguments,
 }
 
 /// Fewest messages of a synthetic day per live order.
@@ -63,10 +59,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Status> {
 
     let orders = arguments.market.config().messages / MESSAGES_PER_LIVE_ORDER;
     let orders = usize::try_from(orders)?;
-    match arguments.structures.chosen(orders) {
-        None => demonstrate(made, DefaultBooks::with_capacity(orders)),
-        Some(books) => demonstrate(made, books),
-    }
+    demonstrate(made, DefaultBooks::with_capacity(orders))
 }
 
 /// A day, and the output for its results.

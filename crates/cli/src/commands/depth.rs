@@ -5,7 +5,7 @@ mod lobster;
 use std::path::PathBuf;
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
+use nanotape_book::{DefaultBooks, Outcome, PriceLevels};
 use nanotape_types::Side;
 
 use crate::{
@@ -15,7 +15,6 @@ use crate::{
     rows::{Column, Rows},
     span::SpanArguments,
     status::Status,
-    structures::StructureArguments,
     symbols::{SymbolArguments, SymbolFilter, has_several},
     times::TimeArguments,
     values::count,
@@ -78,22 +77,10 @@ pub(crate) struct DepthArguments {
 
     #[command(flatten)]
     output: OutputArguments,
-
-    #[command(flatten)]
-    structures: StructureArguments,
 }
 
 pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
-    match arguments.structures.chosen(arguments.input.orders()) {
-        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
-        Some(books) => run_with(arguments, books),
-    }
-}
-
-fn run_with<L: PriceLevels, S: OrderStore>(
-    arguments: &DepthArguments,
-    books: Books<L, S>,
-) -> anyhow::Result<Status> {
+    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let DepthArguments { input, span, symbols, every, with, time, output, .. } = arguments;
     let symbols = &symbols.list();
     let opening = input::open(input, (*span).into(), symbols)?;

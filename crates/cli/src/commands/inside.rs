@@ -1,7 +1,7 @@
 //! `nanotape inside`: one row for each message that changed a stock's best bid or offer.
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, Outcome, PriceLevels};
+use nanotape_book::{DefaultBooks, Inside, Outcome, PriceLevels};
 use nanotape_console::line::{Line, PlainSymbol};
 use nanotape_types::Side;
 
@@ -12,7 +12,6 @@ use crate::{
     rows::{Column, Rows},
     span::SpanArguments,
     status::Status,
-    structures::StructureArguments,
     symbols::{SymbolArguments, SymbolFilter},
     times::TimeArguments,
 };
@@ -63,22 +62,10 @@ pub(crate) struct InsideArguments {
 
     #[command(flatten)]
     output: OutputArguments,
-
-    #[command(flatten)]
-    structures: StructureArguments,
 }
 
 pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
-    match arguments.structures.chosen(arguments.input.orders()) {
-        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
-        Some(books) => run_with(arguments, books),
-    }
-}
-
-fn run_with<L: PriceLevels, S: OrderStore>(
-    arguments: &InsideArguments,
-    books: Books<L, S>,
-) -> anyhow::Result<Status> {
+    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let InsideArguments { input, span, symbols, every, with, time, output, .. } = arguments;
     let (format, symbols) = (output.row_format()?, &symbols.list());
     let cells = InsideCells { has_message: with.has_message(), has_orders: with.has_orders() };

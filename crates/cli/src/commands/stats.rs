@@ -1,7 +1,7 @@
 //! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in total.
 
 use clap::Args;
-use nanotape_book::{Anomaly, AnomalyCounts, Books, DefaultBooks, OrderStore, PriceLevels};
+use nanotape_book::{Anomaly, AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
 use nanotape_plant::{DayFigures, DayStatistics, StockStatistics};
 use nanotape_trace::Histogram;
@@ -13,7 +13,6 @@ use crate::{
     rows::{Column, Rows},
     span::SpanArguments,
     status::Status,
-    structures::StructureArguments,
     symbols::{SymbolArguments, SymbolFilter, symbol_or_locate},
 };
 
@@ -62,25 +61,13 @@ pub(crate) struct StatsArguments {
 
     #[command(flatten)]
     output: OutputArguments,
-
-    #[command(flatten)]
-    structures: StructureArguments,
 }
 
 /// Default number of stocks in the text format.
 const TOP_IN_TEXT: usize = 20;
 
 pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
-    match arguments.structures.chosen(arguments.input.orders()) {
-        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
-        Some(books) => run_with(arguments, books),
-    }
-}
-
-fn run_with<L: PriceLevels, S: OrderStore>(
-    arguments: &StatsArguments,
-    books: Books<L, S>,
-) -> anyhow::Result<Status> {
+    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let format = arguments.output.format_or(Format::Text)?;
     let mut output = arguments.output.open()?;
     let mut statistics = DayStatistics::new(Clock::calibrate());

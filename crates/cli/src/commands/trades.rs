@@ -17,7 +17,6 @@ use crate::{
     rows::{Column, Rows},
     span::SpanArguments,
     status::{Status, note, tell},
-    structures::StructureArguments,
     symbols::{SymbolArguments, SymbolFilter, symbol_or_locate},
     times::{TimeArguments, Times},
     values::counted,
@@ -64,22 +63,10 @@ pub(crate) struct TradesArguments {
 
     #[command(flatten)]
     output: OutputArguments,
-
-    #[command(flatten)]
-    structures: StructureArguments,
 }
 
 pub(crate) fn run(arguments: &TradesArguments) -> anyhow::Result<Status> {
-    match arguments.structures.chosen(arguments.input.orders()) {
-        None => run_with(arguments, DefaultBooks::with_capacity(arguments.input.orders())),
-        Some(books) => run_with(arguments, books),
-    }
-}
-
-fn run_with<L: PriceLevels, S: OrderStore>(
-    arguments: &TradesArguments,
-    books: Books<L, S>,
-) -> anyhow::Result<Status> {
+    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let TradesArguments { input, span, symbols, time, output, .. } = arguments;
     let (format, symbols) = (output.row_format()?, &symbols.list());
     let opening = input::open(input, (*span).into(), symbols)?;

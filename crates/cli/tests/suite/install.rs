@@ -190,7 +190,6 @@ fn bash_completes_commands_options_and_values() {
         (&["nanotape", "stats", "--form"], &["--format"]),
         (&["nanotape", "stats", "--format", ""], &["csv", "json", "text"]),
         (&["nanotape", "stats", "--format", "c"], &["csv"]),
-        (&["nanotape", "stats", "--level-structure", "tick"], &["tick-indexed"]),
         (&["nanotape", "completions", "z"], &["zsh"]),
         // Hidden: the option with which a plant starts its recorder.
         (&["nanotape", "journal", "record", "--for-p"], &[""]),

@@ -56,7 +56,6 @@ mod signals;
 mod snapshots;
 mod stat;
 mod stats;
-mod structures;
 mod study;
 mod support;
 mod synth;

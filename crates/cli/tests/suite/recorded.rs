@@ -52,15 +52,7 @@ fn every_input_answers_as_the_day_file_does() {
             vec!["depth", "--symbols", symbol, "--levels", "5", "--format", "csv"],
             vec!["book", "--symbols", symbol, "--at", "12:00", "--format", "json"],
             vec!["book", "--symbols", symbol, "--at", "12:00", "--orders", "--format", "csv"],
-            vec![
-                "inside",
-                "--symbols",
-                symbol,
-                "--level-structure",
-                "sorted-map",
-                "--format",
-                "json",
-            ],
+            vec!["inside", "--symbols", symbol, "--format", "json"],
         ] {
             let of = |input: &str| good(&[&command[..1], &[input], &command[1..]].concat()).stdout;
             assert!(of(&day).lines().count() > 1, "{command:?}");

@@ -17,7 +17,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nanotape_book::{LevelStructure, OrderStructure};
 use nanotape_harness::{BoundedChild as _, Scratch, memory_folder, skipped};
 
 /// The result of a run of the program.
@@ -88,15 +87,6 @@ pub(crate) fn has_memory_for_benchmarks() -> bool {
         skipped("/dev/shm has less than 1 GiB: benchmarks have their rings there");
     }
     is_large
-}
-
-/// The options that choose structures, as in every command: none, each structure of levels, each of
-/// orders, and one of both.
-pub(crate) fn every_choice_of_structures() -> Vec<Vec<&'static str>> {
-    let levels = LevelStructure::NAMES.iter().map(|name| vec!["--level-structure", name]);
-    let orders = OrderStructure::NAMES.iter().map(|name| vec!["--order-structure", name]);
-    let both = vec!["--level-structure", "tick-indexed", "--order-structure", "hash-map"];
-    [vec![]].into_iter().chain(levels).chain(orders).chain([both]).collect()
 }
 
 /// A file of real market data beside the repository; `None` with a notice if it is missing.

@@ -282,8 +282,8 @@ fn help_lists_daily_options_first() {
     for (command, daily, rare) in [
         ("inside", &["--symbols", "--from", "--every", "--output"][..], &["--run", "--strict"][..]),
         ("depth", &["--symbols", "--levels", "--from", "--output"], &["--group", "--strict"]),
-        ("trades", &["--symbols", "--from", "--output"], &["--run", "--level-structure"]),
-        ("stats", &["--symbols", "--from", "--top", "--output"], &["--date", "--order-structure"]),
+        ("trades", &["--symbols", "--from", "--output"], &["--run", "--strict"]),
+        ("stats", &["--symbols", "--from", "--top", "--output"], &["--date", "--strict"]),
         ("tap", &["--symbols", "--records", "--from", "--output"], &["--rejoin", "--ts-recv"]),
         ("convert", &["--symbols", "--records", "--output"], &["--run", "--group", "--strict"]),
         (

@@ -1,4 +1,4 @@
-//! A synthetic day through every structure: they agree after every message.
+//! A synthetic and a real day through every structure: they agree after every message.
 //!
 //! After every message all structures have the same outcome, and the naive model names the same
 //! stock. In every N-th message the model checks whether the inside has changed, and its stock's
@@ -8,10 +8,11 @@
 //! `NANOTAPE_AGREEMENT_OPERATIONS` sets the number of messages; 10,000,000 take some minutes in
 //! release.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, path::Path};
 
 use nanotape_book::{BookEvent, ChosenBooks, OrderStore as _};
 use nanotape_feed::{DaySource, MessageHandler, Position, market_event, read_day};
+use nanotape_harness::skipped;
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_testkit::{
     naive::NaiveBooks,
@@ -79,6 +80,11 @@ impl MessageHandler for Lockstep {
 }
 
 impl Lockstep {
+    /// Empty books; each message of this many is compared with the model.
+    fn every(every: u64) -> Self {
+        Self { structures: every_structure(1), naive: NaiveBooks::default(), every, compared: 0 }
+    }
+
     fn compare(&self, locate: StockLocate, context: &str) {
         for side in Side::BOTH {
             let expected = self.naive.depth(locate, side);
@@ -148,12 +154,7 @@ fn every_structure_agrees_on_a_synthetic_day() {
     let mut day = Vec::new();
     Market::new(config).unwrap().write_to(&mut day).unwrap();
 
-    let mut lockstep = Lockstep {
-        structures: every_structure(1),
-        naive: NaiveBooks::default(),
-        every: messages.div_ceil(ALL_COMPARED),
-        compared: 0,
-    };
+    let mut lockstep = Lockstep::every(messages.div_ceil(ALL_COMPARED));
     let mut source = DaySource::memory("a synthetic day", day);
     let summary = read_day(&mut source, &mut lockstep, |_| ()).unwrap();
     assert_eq!(summary.records, messages);
@@ -163,4 +164,18 @@ fn every_structure_agrees_on_a_synthetic_day() {
         assert!(!books.anomalies().any(), "{name}");
         println!("{messages} operations (a synthetic day), structure {name} agrees");
     }
+}
+
+#[test]
+fn every_structure_agrees_on_a_real_open() {
+    const NAME: &str = "aapl_20190130_open10k.itch50";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(NAME);
+    let Ok(day) = std::fs::read(file) else {
+        skipped(format_args!("no {NAME} in ../shared/data (real market data)"));
+        return;
+    };
+    let mut lockstep = Lockstep::every(1);
+    let mut source = DaySource::memory(NAME, day);
+    read_day(&mut source, &mut lockstep, |_| ()).unwrap();
+    assert!(lockstep.compared > 10_000, "{}", lockstep.compared);
 }
