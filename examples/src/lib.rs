@@ -5,15 +5,28 @@
 
 #[cfg(doctest)]
 macro_rules! readmes {
-    ($($name:ident)*) => {$(
-        #[doc = include_str!(concat!("../../crates/", stringify!($name), "/README.md"))]
-        mod $name {}
+    ($($floor:ident: $($name:ident)*;)*) => {$(
+        mod $floor {
+            $(
+                #[doc = include_str!(concat!(
+                    "../../crates/", stringify!($floor), "/", stringify!($name), "/README.md"
+                ))]
+                mod $name {}
+            )*
+        }
     )*};
 }
 
 #[cfg(doctest)]
-readmes!(types shm clock tape market wire feed book ring journal trace logging report lab machine synth testkit records plant
-    nanotape console check bench cli);
+readmes! {
+    base: types shm clock tape console;
+    market: wire market feed book records;
+    store: ring journal logging trace;
+    plant: plant check;
+    play: synth testkit;
+    lab: report lab machine bench;
+    programs: nanotape cli;
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/rust.md")]

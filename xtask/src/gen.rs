@@ -61,7 +61,7 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
         let module = &protocol.module;
         out.extend(
             [
-                (format!("crates/wire/src/generated/{module}.rs"), code(&protocol, "crate")),
+                (format!("crates/market/wire/src/generated/{module}.rs"), code(&protocol, "crate")),
                 (format!("fuzz/fuzz_targets/{module}_messages.rs"), fuzz_target(&protocol)),
                 (format!("docs/protocols/{}.md", protocol.name), document(&protocol)),
             ]
@@ -74,7 +74,7 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
         out.extend(
             [
                 (
-                    format!("crates/testkit/src/generated/{module}.rs"),
+                    format!("crates/play/testkit/src/generated/{module}.rs"),
                     code(&protocol, "nanotape_wire"),
                 ),
                 (format!("schema/testing/{}.md", protocol.name), document(&protocol)),

@@ -14,7 +14,7 @@ enum { LATER = 100 };
 
 static uint64_t state;
 
-/* As in crates/bench/src/delay/work.rs. */
+/* As in crates/lab/bench/src/delay/work.rs. */
 static float sample(void) {
     state = state * 6364136223846793005u + 1;
     return (float)(state >> 33) / 2147483648.0f - 0.5f;

@@ -4,7 +4,10 @@
 //! a cycle. A new edge needs a decision note before a row. An edge without a manifest also fails,
 //! so that the table permits nothing unused.
 
-use std::{collections::BTreeSet, process::Command};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    process::Command,
+};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -19,6 +22,11 @@ struct Row {
     /// Packages from elsewhere.
     outside: &'static [&'static str],
 }
+
+/// The folders of the crates, in the order of the flow: a crate depends on its own floor, and on
+/// those before.
+pub(super) const FLOORS: [&str; 7] =
+    ["base", "market", "store", "plant", "play", "lab", "programs"];
 
 const TABLE: &[Row] = &[
     Row { package: "nanotape-types", inside: &[], outside: &[] },
@@ -353,7 +361,40 @@ pub(crate) fn check(repository: &Repository) -> Result<Vec<Problem>> {
     let said = String::from_utf8_lossy(&output.stderr);
     anyhow::ensure!(output.status.success(), "cargo metadata: {said}");
     let metadata = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
-    Ok(compare(&metadata, TABLE))
+    let mut problems = compare(&metadata, TABLE);
+    problems.extend(climbing(&metadata));
+    Ok(problems)
+}
+
+/// Dependencies on a later floor. Tests may have them.
+fn climbing(metadata: &Value) -> Vec<Problem> {
+    let empty = Vec::new();
+    let packages = metadata["packages"].as_array().unwrap_or(&empty);
+    let floors: BTreeMap<&str, usize> = packages
+        .iter()
+        .filter_map(|package| {
+            let (_, path) = package["manifest_path"].as_str()?.split_once("/crates/")?;
+            let floor = FLOORS.iter().position(|floor| path.split('/').next() == Some(floor))?;
+            Some((package["name"].as_str()?, floor))
+        })
+        .collect();
+    let mut problems = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some(&floor) = floors.get(name) else { continue };
+        let dependencies = package["dependencies"].as_array().unwrap_or(&empty);
+        for target in dependencies.iter().filter(|dependency| dependency["kind"] != "dev") {
+            let target = target["name"].as_str().unwrap_or_default();
+            if let Some(&above) = floors.get(target).filter(|above| **above > floor) {
+                let what = format!(
+                    "{name} on {} depends on {target} on {}, a later floor",
+                    FLOORS[floor], FLOORS[above]
+                );
+                problems.push(Problem::of_file(name, what));
+            }
+        }
+    }
+    problems
 }
 
 fn compare(metadata: &Value, table: &[Row]) -> Vec<Problem> {
@@ -438,6 +479,19 @@ mod tests {
         let low = json!([{ "name": "serde", "kind": null }, { "name": "proptest", "kind": "dev" }]);
         let high = json!([{ "name": "low", "kind": "build" }, { "name": "high", "kind": "dev" }]);
         assert_eq!(found(low, high), [""; 0]);
+    }
+
+    #[test]
+    fn a_dependency_on_a_later_floor_is_named() {
+        let on = |name: &str, floor: &str, target: &str, kind: Option<&str>| {
+            json!({ "name": name, "manifest_path": format!("/r/crates/{floor}/{name}/Cargo.toml"),
+                "dependencies": [{ "name": target, "kind": kind }] })
+        };
+        let packages = |kind| json!({ "packages": [on("low", "base", "high", kind), on("high", "lab", "low", None)] });
+        assert!(climbing(&packages(Some("dev"))).is_empty());
+        let found = climbing(&packages(None));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].what, "low on base depends on high on lab, a later floor");
     }
 
     /// The problems if the manifest of `low` or of `high` has one more dependency than listed.

@@ -8,7 +8,8 @@ pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
     let manifests: Vec<(String, Vec<&str>)> = texts
         .iter()
         .filter_map(|(path, text)| {
-            let name = path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
+            let (_, name) =
+                path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?.split_once('/')?;
             Some((format!("nanotape-{name}"), dependencies(text)))
         })
         .collect();

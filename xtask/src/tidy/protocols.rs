@@ -13,22 +13,22 @@ const PROTOCOLS_IN_EXAMPLES: &str = "wire::";
 
 /// Files that may use the messages of an exchange, by the beginning of their paths.
 const KNOW_A_PROTOCOL: [&str; 11] = [
-    "crates/wire/",
-    "crates/feed/",
+    "crates/market/wire/",
+    "crates/market/feed/",
     // The rules of one exchange, and the command that prints its messages.
-    "crates/check/",
-    "crates/cli/src/commands/inspect",
+    "crates/plant/check/",
+    "crates/programs/cli/src/commands/inspect",
     // The synthetic market writes a day of one exchange.
-    "crates/synth/",
+    "crates/play/synth/",
     // The simulated exchange sends the messages of one.
-    "crates/exchange/",
-    "crates/testkit/",
+    "crates/play/exchange/",
+    "crates/play/testkit/",
     // Benchmarks of decoding, and other programs' decoders.
-    "crates/bench/src/",
+    "crates/lab/bench/src/",
     "bench/rivals/",
     "examples/01_decode_a_file.rs",
     // Re-exports only.
-    "crates/nanotape/src/lib.rs",
+    "crates/programs/nanotape/src/lib.rs",
 ];
 
 pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
@@ -59,14 +59,14 @@ mod tests {
     #[test]
     fn only_listed_files_know_a_protocol() {
         let line = format!("//! x\nuse {PROTOCOLS}::itch50::Message;\n");
-        assert!(knows_a_protocol("crates/plant/src/publisher.rs", &line).is_some());
-        assert!(knows_a_protocol("crates/cli/src/commands/inside.rs", &line).is_some());
-        assert_eq!(knows_a_protocol("crates/cli/src/commands/inspect.rs", &line), None);
-        assert_eq!(knows_a_protocol("crates/plant/tests/suite/a.rs", &line), None);
+        assert!(knows_a_protocol("crates/plant/plant/src/publisher.rs", &line).is_some());
+        assert!(knows_a_protocol("crates/programs/cli/src/commands/inside.rs", &line).is_some());
+        assert_eq!(knows_a_protocol("crates/programs/cli/src/commands/inspect.rs", &line), None);
+        assert_eq!(knows_a_protocol("crates/plant/plant/tests/suite/a.rs", &line), None);
         let example = "//! x\nuse nanotape::{\n    wire::itch50::Message,\n};\n";
         assert!(knows_a_protocol("examples/02_build_a_book.rs", example).is_some());
         assert_eq!(knows_a_protocol("examples/01_decode_a_file.rs", example), None);
         let comment = format!("//! Not {PROTOCOLS}.\n");
-        assert_eq!(knows_a_protocol("crates/plant/src/publisher.rs", &comment), None);
+        assert_eq!(knows_a_protocol("crates/plant/plant/src/publisher.rs", &comment), None);
     }
 }

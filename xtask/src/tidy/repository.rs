@@ -135,7 +135,7 @@ mod tests {
         walk(&root, "", &mut walked).unwrap();
         assert!(walked.iter().any(|path| path == "xtask/src/tidy/repository.rs"));
         let repository = Repository::read(&root).unwrap();
-        assert!(repository.has("Cargo.toml") && repository.has("crates/types/src"));
+        assert!(repository.has("Cargo.toml") && repository.has("crates/base/types/src"));
         assert!(!repository.has("crates/typ") && !repository.has("target"));
         assert!(repository.text("Cargo.toml").unwrap().contains("[workspace]"));
     }

@@ -104,7 +104,7 @@ mod tests {
         let (fits, too_long) = ("//! x\n".repeat(1_000), "//! x\n".repeat(1_001));
         assert_eq!(length("a.rs", &fits), None);
         assert!(length("a.rs", &too_long).is_some());
-        assert_eq!(length("crates/wire/src/generated/a.rs", &too_long), None);
+        assert_eq!(length("crates/market/wire/src/generated/a.rs", &too_long), None);
     }
 
     #[test]

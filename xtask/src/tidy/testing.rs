@@ -3,7 +3,7 @@
 //! The last column of the table of kinds has the command of each. Either `.ci/run` runs it, as part
 //! of the whole suite or by itself, or `cargo xtask nightly` does.
 
-use super::{Problem, repository::Repository};
+use super::{Problem, dependencies::FLOORS, repository::Repository};
 use crate::nightly::{ROWS, Row};
 
 const DOCUMENT: &str = "docs/TESTING.md";
@@ -49,14 +49,16 @@ fn rows(document: &str, ci: &str, nightly: &[Row], has: impl Fn(&str) -> bool) -
 /// For a command that runs a part of the suite: the files of which one must exist.
 fn of_suite(command: &str) -> Option<Vec<String>> {
     let words: Vec<&str> = command.strip_prefix("cargo test -p nanotape-")?.split(' ').collect();
-    let folder = if words[0] == "examples" { "examples" } else { &format!("crates/{}", words[0]) };
+    let floors = FLOORS.map(|floor| format!("crates/{floor}/{}", words[0]));
+    let examples = ["examples".to_owned()];
+    let folders = if words[0] == "examples" { &examples[..] } else { &floors };
     let test = words.iter().position(|word| *word == "--test").map(|at| words[at + 1]);
-    Some(match test {
-        Some(test) => {
-            vec![format!("{folder}/tests/{test}.rs"), format!("{folder}/tests/{test}/main.rs")]
-        }
-        None => vec![format!("{folder}/Cargo.toml")],
-    })
+    let files = match test {
+        Some(test) => vec![format!("tests/{test}.rs"), format!("tests/{test}/main.rs")],
+        None => vec!["Cargo.toml".to_owned()],
+    };
+    let paths = |folder| files.iter().map(move |file| format!("{folder}/{file}"));
+    Some(folders.iter().flat_map(paths).collect())
 }
 
 /// Whether a line of a script, without its comments, begins with the command.
@@ -81,8 +83,9 @@ mod tests {
             "| a | `no kind` |\n## Kinds\n\n| kind | alone |\n|---|---|\n| a | {cell} |\n## Longer\n\
              | b | none |\n"
         );
-        let has =
-            |path: &str| path == "crates/a/tests/suite/main.rs" || path == "crates/a/Cargo.toml";
+        let has = |path: &str| {
+            path == "crates/store/a/tests/suite/main.rs" || path == "crates/lab/a/Cargo.toml"
+        };
         rows(&document, SCRIPT, &NIGHTLY, has).iter().map(Problem::to_string).collect()
     }
 

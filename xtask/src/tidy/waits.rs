@@ -20,7 +20,7 @@ const PRINTS: [&str; 4] = [
     concat!("writeln!(io::stderr(), \"SKIP", "PED"),
 ];
 
-const HARNESS: &str = "crates/harness/";
+const HARNESS: &str = "crates/base/harness/";
 
 pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
     let mut problems = Vec::new();
