@@ -22,7 +22,7 @@ readmes! {
     base: types shm clock tape console;
     market: wire market feed book records;
     store: ring journal logging trace;
-    plant: plant check;
+    plant: engine board live plant tap check;
     play: synth testkit;
     lab: report lab machine bench;
     programs: nanotape cli;

@@ -8,15 +8,17 @@ use std::{
     process::{Command, Stdio},
 };
 
-use nanotape::book::{DefaultBooks, Outcome};
-use nanotape::feed::DaySource;
-use nanotape::journal::{Appender, AppenderOptions};
-use nanotape::market::{MarketEvent, Position};
-use nanotape::plant::{
-    BookEngine, Observer, PlantConfig, PlantRun, Recorder, RecorderOptions, ShutdownFlag,
+use nanotape::{
+    book::{DefaultBooks, Outcome},
+    engine::{BookEngine, Observer},
+    feed::DaySource,
+    journal::{Appender, AppenderOptions},
+    market::{MarketEvent, Position},
+    plant::{PlantConfig, PlantRun, ShutdownFlag},
+    synth::{Market, MarketConfig},
+    tap::{Recorder, RecorderOptions},
+    types::Symbol,
 };
-use nanotape::synth::{Market, MarketConfig};
-use nanotape::types::Symbol;
 use nanotape_harness::Scratch;
 
 /// Like a program outside of this repository.

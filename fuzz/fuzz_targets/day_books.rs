@@ -4,8 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 use nanotape_book::{DefaultBooks, OrderStore as _, PlainBooks};
 use nanotape_check::Validator;
+use nanotape_engine::BookEngine;
 use nanotape_feed::DaySource;
-use nanotape_plant::BookEngine;
 use nanotape_types::{Side, StockLocate};
 
 fuzz_target!(|bytes: &[u8]| through_the_books(bytes));

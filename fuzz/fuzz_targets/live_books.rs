@@ -10,6 +10,7 @@ use std::convert::Infallible;
 use libfuzzer_sys::fuzz_target;
 use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
+use nanotape_engine::BookEngine;
 use nanotape_feed::{
     Delivery, EventSink,
     glimpse::GlimpseReader,
@@ -21,7 +22,7 @@ use nanotape_feed::{
 use nanotape_history::LocalBooks;
 use nanotape_market::{EventHandler, EventSource, MarketSnapshot};
 use nanotape_plant::{
-    BookEngine, Publisher,
+    Publisher,
     records::{Record, RecordBuffer, RecordKinds},
 };
 use nanotape_ring::{Publish as _, RingSource, Start, stream};

@@ -8,11 +8,12 @@ use std::{cell::RefCell, fs, path::PathBuf, process};
 
 use libfuzzer_sys::fuzz_target;
 use nanotape_plant::{
-    Event, PlantConfig, PlantRun, ShutdownFlag, Subscription,
+    PlantConfig, PlantRun, ShutdownFlag,
     records::{FIRST_TYPE_ID, Notice, RecordKind},
 };
 use nanotape_ring::{Publish as _, Start, stream};
 use nanotape_shm::RegionOptions;
+use nanotape_tap::{Event, Subscription};
 
 const CAPACITY_BYTES: usize = 1 << 18;
 

@@ -50,13 +50,13 @@ pub(crate) const ROWS: [Row; 13] = [
     ),
     row(
         "structures",
-        "NANOTAPE_AGREEMENT_OPERATIONS=10000000 cargo test --release --locked -p nanotape-plant --test \
+        "NANOTAPE_AGREEMENT_OPERATIONS=10000000 cargo test --release --locked -p nanotape-tap --test \
          suite structures_agree::",
         90,
     ),
     row(
         "damage",
-        "NANOTAPE_CAMPAIGN=10 cargo test --release --locked -p nanotape-plant --test suite damage_campaign::",
+        "NANOTAPE_CAMPAIGN=10 cargo test --release --locked -p nanotape-tap --test suite damage_campaign::",
         120,
     ),
     row(

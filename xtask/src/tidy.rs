@@ -4,6 +4,7 @@
 //! shows it fail on a bad sample. All of them also run as one test, so that `cargo test` enforces
 //! them.
 
+mod circles;
 mod code;
 mod dependencies;
 mod documents;
@@ -78,6 +79,7 @@ pub(crate) fn run(root: &Path) -> Result<ExitCode> {
 fn problems(repository: &Repository) -> Result<Vec<Problem>> {
     let mut all = dependencies::check(repository)?;
     all.extend(source::check(repository));
+    all.extend(circles::check(repository));
     all.extend(unsafe_code::check(repository));
     all.extend(documents::check(repository));
     all.extend(edges::check(repository));

@@ -62,7 +62,7 @@ mod tests {
         assert!(knows_a_protocol("crates/plant/plant/src/publisher.rs", &line).is_some());
         assert!(knows_a_protocol("crates/programs/cli/src/commands/inside.rs", &line).is_some());
         assert_eq!(knows_a_protocol("crates/programs/cli/src/commands/inspect.rs", &line), None);
-        assert_eq!(knows_a_protocol("crates/plant/plant/tests/suite/a.rs", &line), None);
+        assert_eq!(knows_a_protocol("crates/plant/tap/tests/suite/a.rs", &line), None);
         let example = "//! x\nuse nanotape::{\n    wire::itch50::Message,\n};\n";
         assert!(knows_a_protocol("examples/02_build_a_book.rs", example).is_some());
         assert_eq!(knows_a_protocol("examples/01_decode_a_file.rs", example), None);

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// Crate roots that must forbid unsafe code.
-const FORBIDDEN_IN: [&str; 21] = [
+const FORBIDDEN_IN: [&str; 25] = [
     "crates/base/types/src/lib.rs",
     "crates/market/schema/src/lib.rs",
     "crates/base/tape/src/lib.rs",
@@ -23,7 +23,11 @@ const FORBIDDEN_IN: [&str; 21] = [
     "crates/play/synth/src/lib.rs",
     "crates/play/exchange/src/lib.rs",
     "crates/play/testkit/src/lib.rs",
+    "crates/plant/engine/src/lib.rs",
+    "crates/plant/board/src/lib.rs",
+    "crates/plant/live/src/lib.rs",
     "crates/plant/plant/src/lib.rs",
+    "crates/plant/tap/src/lib.rs",
     "crates/lab/bench/src/lib.rs",
     "crates/base/console/src/lib.rs",
     "crates/programs/cli/src/main.rs",

@@ -4,9 +4,9 @@ use core::ops::ControlFlow;
 use std::path::Path;
 
 use nanotape_book::{DefaultBooks, Outcome as Applied};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_feed::{DaySource, MessageHandler, book_event, read_day};
 use nanotape_market::{Damage, MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{BookEvent, Side, StockLocate};
 use nanotape_wire::itch50::Message;
 use rivals_measure::Failure;

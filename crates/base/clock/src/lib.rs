@@ -1,6 +1,6 @@
 //! The clock that measurements read: the only place that reads time, and it states its own cost.
 //!
-//! Where: layer 0. It converts ticks to nanoseconds, and does not depend on what is timed.
+//! Where: base. It converts ticks to nanoseconds, and does not depend on what is timed.
 //!
 //! A [`Clock`] reads the processor's time stamp counter if it passes all checks, else the operating
 //! system's clock; [`Clock::why`] returns the deciding check. A [`Stamp`] is a bare count of ticks.

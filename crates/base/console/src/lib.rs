@@ -1,6 +1,6 @@
 //! The parts that commands share: outputs, formats, typed values, and exit statuses.
 //!
-//! Where: layer 5, below `bench` and `cli`. It must not know any command.
+//! Where: base, below `bench` and `cli`. It must not know any command.
 //!
 //! - [`output`]: `--format`, `-o FILE` and `--force`; a file gets its name when it is complete.
 //! - [`rows`]: tables of named cells in text, CSV and JSON, fast enough for a row per message.

@@ -1,6 +1,6 @@
 //! Memory from the kernel: windows of files, tables in huge pages, regions that processes share.
 //!
-//! Where: layer 0. It handles bytes, files and pages, independent of their contents. It maps
+//! Where: base. It handles bytes, files and pages, independent of their contents. It maps
 //! windows of files for FEED to read, provides the tables of BOOK, and the regions for RING,
 //! JOURNAL and LATEST: files with a header, one owner at a time and any number of readers.
 //!

@@ -1,6 +1,6 @@
 //! The numbered stream: the common interface of a ring and a journal, and a follower for both.
 //!
-//! Where: layer 1, below RING and JOURNAL, which implement [`Source`] and [`Sink`]. It stores
+//! Where: base, below RING and JOURNAL, which implement [`Source`] and [`Sink`]. It stores
 //! nothing and is independent of any record.
 //!
 //! A writer numbers its messages from 1 without gaps. A reader starts at a [`Start`], visits

@@ -1,6 +1,6 @@
 //! The vocabulary of market data: units, identities and absence, each one machine word or less.
 //!
-//! Where: layer 0. Every other crate uses these types; this one is independent of files, clocks and
+//! Where: base. Every other crate uses these types; this one is independent of files, clocks and
 //! threads.
 //!
 //! The crate has two ideas. Each quantity has its own type: a price, a share count, a stock locate

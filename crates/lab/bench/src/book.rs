@@ -4,10 +4,10 @@ use core::ops::ControlFlow;
 use std::sync::Arc;
 
 use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PlainBooks, PriceLevels};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_feed::{DaySource, handle_message};
 use nanotape_lab::Fixture;
 use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer};
 use nanotape_wire::itch50::Message;
 
 use crate::day::Day;

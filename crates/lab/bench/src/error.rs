@@ -8,9 +8,10 @@ use nanotape_feed::{SourceError, udp::UdpError};
 use nanotape_history::{JournalRunError, RunsError, SnapshotError, SnapshotterError};
 use nanotape_journal::{ErrorKind, JournalError};
 use nanotape_lab::text::in_full;
-use nanotape_plant::{RecorderError, RecordingError, RunError, SubscribeError};
+use nanotape_plant::{RecordingError, RunError};
 use nanotape_ring::{PublishError, ReadError, RingError, StartError};
 use nanotape_shm::{Refusal, RegionError};
+use nanotape_tap::{RecorderError, SubscribeError};
 use nanotape_trace::{flight::FlightError, spans::TraceError};
 
 use crate::engine::TimedOut;

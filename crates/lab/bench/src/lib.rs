@@ -1,6 +1,6 @@
 //! nanotape's own benchmarks: the hot path, stage by stage, and tables that compare variants.
 //!
-//! Where: layer 5, above PLANT, below the command line. [`hot`] has fixtures only; `nanotape-lab`
+//! Where: lab, above PLANT, below the command line. [`hot`] has fixtures only; `nanotape-lab`
 //! measures their time. [`run`] is `nanotape lab bench`: whole days from files, the rings between
 //! processes and the journal, each reading in processes of its own. [`Study`] is `nanotape lab
 //! study`: questions about the machine.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use nanotape_book::{Books, DefaultBooks, OrderStore, PlainBooks, PriceLevels};
+use nanotape_engine::BookEngine;
 use nanotape_feed::DaySource;
 use nanotape_lab::Fixture;
 use nanotape_plant::{
-    BookEngine, Publisher,
+    Publisher,
     records::{RecordKind, RecordKinds},
 };
 use nanotape_ring::{Publish as _, stream};

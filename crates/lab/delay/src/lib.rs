@@ -1,6 +1,6 @@
 //! Delay between two feeds: how much later the second shows what the first shows.
 //!
-//! Where: layer 3. It works on values with times ([`Changes`]); it knows no exchange, no book, no
+//! Where: lab. It works on values with times ([`Changes`]); it knows no exchange, no book, no
 //! file and no clock. The command line reads two inputs into [`Series`], one per stock and
 //! attribute, and passes windows of them to an [`Estimator`].
 //!

@@ -1,6 +1,6 @@
 //! Benchmarks: a harness, statistics, and comparisons with a known power.
 //!
-//! Where: layer 3. It works on numbers and closures and does not depend on the measured code.
+//! Where: lab. It works on numbers and closures and does not depend on the measured code.
 //!
 //! A benchmark is a [`Fixture`]; a [`Suite`] gives it a name and builds a program from it:
 //!

@@ -1,6 +1,6 @@
 //! Reports: one self-contained HTML file each, which works without a network.
 //!
-//! Where: layer 3. The command line and benchmark programs call it with records, and write the page
+//! Where: lab. The command line and benchmark programs call it with records, and write the page
 //! to a file. It does not depend on how a record was measured, and reads and writes no files.
 //!
 //! The page contains the records as JSON, and its scripts draw them. The style sheet, the scripts

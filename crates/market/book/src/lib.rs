@@ -1,6 +1,6 @@
 //! Order-by-order books for every stock at once: a pure state machine over book events.
 //!
-//! Where: layer 2, between FEED, which produces [`BookEvent`]s, and the users of prices. It has no
+//! Where: market, between FEED, which produces [`BookEvent`]s, and the users of prices. It has no
 //! protocol, clock or I/O, and allocates nothing once its tables have grown to the day's size.
 //!
 //! ```text

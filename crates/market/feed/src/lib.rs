@@ -1,7 +1,7 @@
 //! Reads files into market events: sources, decompression, framing, damage, and the conversion of a
 //! protocol's messages to exchange-independent events.
 //!
-//! Where: layer 2, between WIRE (views over bytes) and the consumers of events. It does not depend
+//! Where: market, between WIRE (views over bytes) and the consumers of events. It does not depend
 //! on books or rings.
 //!
 //! ```text

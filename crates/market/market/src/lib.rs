@@ -1,7 +1,7 @@
 //! Market events independent of any exchange, the directory of instruments, and the two traits
 //! between a source of events and its consumer.
 //!
-//! Where: layer 1. FEED makes events from an exchange's messages, RECORDS makes them from stored
+//! Where: market. FEED makes events from an exchange's messages, RECORDS makes them from stored
 //! records, the plant and the commands consume them.
 //!
 //! ```text

@@ -1,6 +1,6 @@
 //! Normalised records, which the plant publishes and subscribers read.
 //!
-//! Where: layer 3. The plant's publisher writes them into a ring; subscribers, journals and DBN
+//! Where: market. The plant's publisher writes them into a ring; subscribers, journals and DBN
 //! files carry them. `docs/formats/records.md` lists the records of each event.
 //! Layout: DBN version 3, which tools for Databento's data read: little-endian, a header of 16
 //! bytes, times in ns since the UNIX epoch, prices in units of 1e-9. A ring's type id is the record

@@ -1,6 +1,6 @@
 //! The exchange's rules for a whole day, checked while the day runs through the books.
 //!
-//! Where: layer 5, next to the benchmarks. `nanotape check` prints the findings.
+//! Where: plant, next to the benchmarks. `nanotape check` prints the findings.
 #![forbid(unsafe_code)]
 
 mod number_set;

@@ -7,9 +7,9 @@
 use core::ops::ControlFlow;
 
 use nanotape_book::{Anomaly, Books, Condition, OrderStore, Outcome, PriceLevels};
+use nanotape_engine::{BookEngine, DayReport, Observer};
 use nanotape_feed::{Damage, DayEnd, Position, hidden_in};
 use nanotape_market::MarketEvent;
-use nanotape_plant::{BookEngine, DayReport, Observer};
 use nanotape_types::{LocateTable, Maybe, NanosSinceMidnight, StockLocate, Symbol};
 use nanotape_wire::itch50::{EventCode, Message, TradingState};
 

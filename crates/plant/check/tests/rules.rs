@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use nanotape_book::DefaultBooks;
 use nanotape_check::{Rule, Validator};
+use nanotape_engine::BookEngine;
 use nanotape_feed::DaySource;
-use nanotape_plant::BookEngine;
 use nanotape_synth::{Market, MarketConfig};
 
 fn day(config: MarketConfig) -> Arc<Vec<u8>> {

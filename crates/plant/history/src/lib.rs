@@ -1,7 +1,7 @@
 //! The past of a plant, from the records in a journal or a DBN file: market events again, and books
 //! at any moment.
 //!
-//! Where: layer 3, between JOURNAL with RECORDS, and PLANT. A [`RecordedRun`] is an
+//! Where: plant, between JOURNAL with RECORDS, and PLANT. A [`RecordedRun`] is an
 //! [`EventSource`](nanotape_market::EventSource), so the commands read it as they read a day file.
 #![forbid(unsafe_code)]
 

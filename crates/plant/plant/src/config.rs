@@ -2,9 +2,7 @@
 //!
 //! Failure: an unknown key is an error with its line; nothing is ignored.
 
-mod addresses;
 mod journal;
-mod live;
 mod roll;
 
 use std::{
@@ -15,18 +13,24 @@ use std::{
 };
 
 use nanotape_feed::Group;
+use nanotape_live::{
+    LiveConfig,
+    text::{duration, parsed, quoted, size},
+};
 use nanotape_types::{Symbol, nearest, units};
 use serde::{Deserialize, Deserializer, de};
 
-pub use addresses::{parse_address, parse_ip};
 pub use journal::{Compression, JournalConfig, parse_sync_policy, sync_policy_text};
-pub use live::{JoinChoice, LiveConfig};
 pub use roll::Roll;
 
 use crate::{Moment, Pace, TradeDate, records::RecordKinds};
 
 /// A complete configuration file with comments, printed by `nanotape run --example-config`.
 pub const EXAMPLE: &str = include_str!("config/example.toml");
+
+/// The smallest ring on which a plant can wait in time. Between two checks it publishes the records
+/// of [`LOOK_EVERY`](crate::LOOK_EVERY) messages, which have less than 9 KiB.
+pub(crate) const MIN_CAPACITY_BYTES: u64 = 64 << 10;
 
 /// The configuration of a plant.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
@@ -221,12 +225,6 @@ fn with_suggestion(what: String) -> String {
     }
 }
 
-fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-}
-
 fn parsed_if_there<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -249,25 +247,8 @@ fn octal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     quoted(deserializer, units::mode)
 }
 
-fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    quoted(deserializer, units::bytes).map(|bytes| bytes as usize)
-}
-
 fn size_if_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
     size(deserializer).map(Some)
-}
-
-fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    quoted(deserializer, units::duration)
-}
-
-/// Parses a text, and quotes it in the error.
-fn quoted<'de, D: Deserializer<'de>, T>(
-    deserializer: D,
-    parse: impl Fn(&str) -> Result<T, units::ParseUnitError>,
-) -> Result<T, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse(&text).map_err(|error| de::Error::custom(format!("{error}, not {text:?}")))
 }
 
 #[cfg(test)]

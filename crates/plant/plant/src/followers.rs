@@ -2,7 +2,7 @@
 //!
 //! Where: [`PlantRun`](crate::PlantRun) waits for them before its first record, and the
 //! [gate](crate::gate) of the publisher afterwards. A follower is a
-//! [`Subscription`](crate::Subscription) or a [`Recorder`](crate::Recorder) with a name.
+//! `Subscription` or a `Recorder` with a name.
 //! Layout: `docs/formats/follower.md`: each follower owns a region beside the ring, in which it
 //! shows its position.
 //! Protocol: a follower joins the ring of a living writer, then creates its region. The plant finds
@@ -29,9 +29,6 @@
 //! last did so. A follower stores two words a poll.
 
 mod held;
-mod layout;
-mod named;
-mod reader;
 #[cfg(test)]
 mod tests;
 
@@ -46,15 +43,11 @@ use std::{
     time::Duration,
 };
 
+use nanotape_board::FollowerReader;
 use nanotape_tape::ShutdownFlag;
 
-use crate::gate::MIN_CAPACITY_BYTES;
+use crate::config::MIN_CAPACITY_BYTES;
 use held::Roster;
-#[doc(hidden)]
-pub use layout::{FIELDS as FOLLOWER_FIELDS, KIND as FOLLOWER_KIND, LAYOUT as FOLLOWER_LAYOUT};
-pub use named::{FollowerError, follower_path};
-pub(crate) use named::{FollowerStart, NamedFollower};
-pub use reader::{FollowerReader, FollowerStat, follower_names};
 
 /// Time between two checks of the followers.
 const CHECK: Duration = Duration::from_millis(20);

@@ -7,24 +7,17 @@
 //! Cost: one comparison of numbers of this process per check. One load per recorder and follower
 //! when the plant has used up the distance.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
+
+use nanotape_board::{FollowerReader, Waiting};
 
 use crate::{
-    RecorderReader,
-    board::Waiting,
-    followers::{FollowerReader, Shared},
-    recording::Supervised,
+    followers::Shared,
+    recording::{RecorderHold, reopen},
 };
-
-/// The smallest ring on which a plant can wait in time. Between two checks it publishes the records
-/// of [`LOOK_EVERY`](crate::LOOK_EVERY) messages, which have less than 9 KiB.
-pub(crate) const MIN_CAPACITY_BYTES: u64 = 64 << 10;
 
 /// The distance that a plant keeps from those that it waits for.
 #[derive(Debug)]
@@ -50,14 +43,6 @@ enum Slowest {
     Follower,
 }
 
-/// The recorder of a ring, in another process.
-#[derive(Debug)]
-pub(crate) struct RecorderHold {
-    pub(crate) ring: PathBuf,
-    pub(crate) reader: RecorderReader,
-    pub(crate) supervised: Arc<Supervised>,
-}
-
 /// The named followers of a ring, in other processes.
 #[derive(Debug)]
 struct FollowersHold {
@@ -68,12 +53,12 @@ struct FollowersHold {
 
 /// The position of a reader in this process, which its plant waits for. Stored by the reader.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct ReaderPosition(Arc<AtomicU64>);
+pub struct ReaderPosition(Arc<AtomicU64>);
 
 impl ReaderPosition {
     /// Shows that everything before this position was read.
     #[inline]
-    pub(crate) fn show(&self, position_bytes: u64) {
+    pub fn show(&self, position_bytes: u64) {
         self.0.store(position_bytes, Ordering::Relaxed);
     }
 }
@@ -192,14 +177,5 @@ impl Gate {
     /// How long the plant waited for its named followers.
     pub(crate) fn waited_for_followers_ns(&self) -> u64 {
         self.waited_for_followers_ns
-    }
-}
-
-/// Opens the region of a ring's recorder again if its file was replaced, for the same ring.
-pub(crate) fn reopen(ring: &Path, reader: &mut RecorderReader) {
-    if reader.region().check().is_err()
-        && let Some(current) = RecorderReader::of_ring(ring, reader.ring_created_ns())
-    {
-        *reader = current;
     }
 }

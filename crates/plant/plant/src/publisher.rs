@@ -26,8 +26,10 @@ mod waiting;
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use dbn::Action;
+use nanotape_board::{Board, BoardReader, Counts, Watch};
 use nanotape_book::{Anomaly, Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp, Timeline};
+use nanotape_engine::{BookEngine, Observer, RestoredStock};
 use nanotape_market::{Damage, MarketEvent, Position, SessionChange, What};
 use nanotape_ring::{Publish, PublishError};
 use nanotape_shm::RegionError;
@@ -42,14 +44,12 @@ use seams::{Seam, Seams};
 use session::Unreliable;
 
 use crate::{
-    BoardReader, BookEngine, Observer, RestoredStock, ShutdownFlag,
-    board::{Board, Counts},
+    ShutdownFlag,
     followers::Report,
     gate::Gate,
     records::{
         Common, Digests, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason,
     },
-    watch::Watch,
 };
 
 /// Messages per periodic check, if the speed is unlimited. Odd, so that the checks never

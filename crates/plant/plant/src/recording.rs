@@ -5,8 +5,8 @@
 //! Protocol: a thread starts the process and reads its standard error. If the process is killed or
 //! fails, the thread starts it again, after 10 ms, doubled up to 1 s. The process ends by itself
 //! after the last message of a ring whose writer is gone. The plant sends it nothing. It finds all
-//! that it needs in the ring, the journal's lock and its [region](crate::RecorderReader), so it
-//! ends in the same way if the plant is killed.
+//! that it needs in the ring, the journal's lock and its
+//! [region](nanotape_board::RecorderReader), so it ends in the same way if the plant is killed.
 //!
 //! Why nothing is lost, case by case:
 //! - *The plant starts.* It publishes its first record after a recorder of this journal shows that
@@ -58,19 +58,15 @@ use std::{
     time::Duration,
 };
 
-use nanotape_journal::Tailer;
+use nanotape_board::{RecorderReader, RecorderStat, RecorderState};
+use nanotape_journal::{ErrorKind, JournalError, Tailer};
 use nanotape_shm::{OwnerState, Refusal, RegionError};
 use nanotape_tape::{Deadline, ShutdownFlag, Start};
 
 use companion::CompanionProcess;
 pub(crate) use process::Supervised;
 
-use crate::{
-    RecorderReader, RecorderStat, RecorderState,
-    followers::Report,
-    gate::{MIN_CAPACITY_BYTES, RecorderHold, reopen},
-    recorder::check_replaced,
-};
+use crate::{config::MIN_CAPACITY_BYTES, followers::Report};
 
 /// Time between two checks of a recorder that starts or ends.
 const POLL: Duration = Duration::from_millis(1);
@@ -146,6 +142,21 @@ pub enum RecordingError {
     /// recorder printed.
     #[error("{0}; nothing is recorded since")]
     JournalGone(String),
+    /// The ring is about to be replaced by an empty one, and the journal has messages.
+    #[error(
+        "{}: not the ring that {} was recorded from: a replaced ring begins again with message 1, but the \
+         next excerpt of the journal is {journal_next}; record it into a new journal",
+        ring.display(),
+        journal.display()
+    )]
+    Replaced {
+        /// The ring.
+        ring: PathBuf,
+        /// The folder of the journal.
+        journal: PathBuf,
+        /// The journal's next number.
+        journal_next: u64,
+    },
     /// A stop was requested before the recorder was ready.
     #[error("stopped on request before the recorder was ready")]
     Stopped,
@@ -225,6 +236,14 @@ pub(crate) struct Recording {
     before: RecorderStat,
 }
 
+/// The recorder of a ring, in another process.
+#[derive(Debug)]
+pub(crate) struct RecorderHold {
+    pub(crate) ring: PathBuf,
+    pub(crate) reader: RecorderReader,
+    pub(crate) supervised: Arc<Supervised>,
+}
+
 impl Recording {
     /// Checks, before a ring is replaced, that the new one can be recorded.
     pub(crate) fn check_replaced(
@@ -233,8 +252,20 @@ impl Recording {
         capacity_bytes: u64,
     ) -> Result<(), RecordingError> {
         Self::check_size(process, capacity_bytes)?;
-        check_replaced(&process.journal, ring)
-            .map_err(|error| RecordingError::Failed(error.to_string()))
+        let failed = |error: JournalError| RecordingError::Failed(error.to_string());
+        let journal_next = match Tailer::open(&process.journal, Start::Newest) {
+            Ok(tailer) => tailer.next_sequence(),
+            Err(error) if *error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(error)),
+        };
+        match journal_next {
+            1 => Ok(()),
+            journal_next => Err(RecordingError::Replaced {
+                ring: ring.to_owned(),
+                journal: process.journal.clone(),
+                journal_next,
+            }),
+        }
     }
 
     fn check_size(process: &RecorderProcess, capacity_bytes: u64) -> Result<(), RecordingError> {
@@ -419,4 +450,13 @@ fn ready(ring: &Recorded, journal: &Path) -> Option<(RecorderReader, RecorderSta
     let is_alive = matches!(seen.state, RecorderState::Recording | RecorderState::WaitingForRoom);
     let is_ready = is_alive && seen.journal == journal && seen.next_sequence >= ring.first_sequence;
     is_ready.then_some((reader, seen))
+}
+
+/// Opens the region of a ring's recorder again if its file was replaced, for the same ring.
+pub(crate) fn reopen(ring: &Path, reader: &mut RecorderReader) {
+    if reader.region().check().is_err()
+        && let Some(current) = RecorderReader::of_ring(ring, reader.ring_created_ns())
+    {
+        *reader = current;
+    }
 }

@@ -25,8 +25,10 @@ pub use error::RunError;
 use input::open_input;
 pub use input::{PlantSource, trade_date_of};
 use joining::{check_size, check_wait_for};
+use nanotape_board::{Board, BoardReader, BoardSpec, LiveStat, Watch};
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
+use nanotape_engine::{BookEngine, DayReport, Live, Observer, RunReport};
 use nanotape_feed::{DaySource, source::Progress};
 use nanotape_market::EventSource;
 use nanotape_ring::{Publish as _, RingError, Start, stream};
@@ -35,18 +37,14 @@ use nanotape_tape::Pacer;
 use nanotape_trace::spans::{Switches, Tracer};
 
 use crate::{
-    BoardReader, BookEngine, DayReport, Live, Moment, Observer, PlantConfig, Publisher, RunReport,
-    ShutdownFlag, TradeDate,
-    board::{Board, BoardSpec},
+    Moment, PlantConfig, Publisher, ShutdownFlag, TradeDate,
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
     followers::{Followers, FollowersSummary, HeldRing, Report},
     gate::{Gate, ReaderPosition},
-    live::LiveStat,
     publisher::Parts,
     recording::{Recorded, RecorderProcess, Recording, RecordingError, RecordingSummary},
     records::{Gap, PlantStart, PlantStop, Predecessor, StopReason},
     traces::trace_plant,
-    watch::Watch,
 };
 
 /// How long a plant waits for input before it reports that it is alive, and checks for a requested
@@ -204,7 +202,7 @@ impl PlantRun {
     /// A plant of this source on a ring in private memory, with a reader of all of its records. The
     /// plant waits when the [position](ReaderPosition) that the reader shows is half a ring behind,
     /// so nothing is lost. It leaves no file.
-    pub(crate) fn open_private(
+    pub fn open_private(
         config: &PlantConfig,
         mut source: DaySource,
         date: TradeDate,
@@ -454,7 +452,7 @@ impl PlantRun {
     }
 
     /// The switches of the plant's [spans](nanotape_trace::spans), which
-    /// [`trace_path`](crate::trace_path) leads to; `None` if it has none.
+    /// [`trace_path`](nanotape_board::trace_path) leads to; `None` if it has none.
     pub fn trace_switches(&self) -> Option<Switches> {
         self.publisher.trace_switches()
     }

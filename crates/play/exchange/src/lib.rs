@@ -1,6 +1,6 @@
 //! The exchange side of a day: what a receiver of a feed needs at the other end of its sockets.
 //!
-//! Where: layer 3, beside SYNTH and below CLI. It reads a day and sends it as the exchange would:
+//! Where: play, beside SYNTH and below CLI. It reads a day and sends it as the exchange would:
 //! two lines of MoldUDP64 packets, a re-request server, SoupBinTCP with replay, and GLIMPSE. It
 //! must not know records, rings or the plant.
 //!

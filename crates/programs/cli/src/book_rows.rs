@@ -7,8 +7,8 @@ use std::{io, ops::ControlFlow, time::Duration};
 
 use clap::{Args, ValueEnum};
 use nanotape_book::{Book, Books, OrderStore, Outcome, PriceLevels};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{LocateTable, Side, StockLocate};
 
 use crate::{

@@ -16,13 +16,14 @@ pub(crate) use events::read_events;
 pub(crate) use groups::GroupArguments;
 use nanotape_book::{Books, OrderStore, PriceLevels};
 pub(crate) use nanotape_console::progress::Progress;
+use nanotape_engine::{BookEngine, DayReport, Observer};
 use nanotape_feed::{DayEnd, DaySource};
 use nanotape_history::{
     DbnError, DbnStream, JournalRun, JournalRunError, RecordedEnd, RecordedError, RecordedRun,
     RecordedSummary,
 };
 use nanotape_market::Position;
-use nanotape_plant::{BookEngine, DayReport, Observer, PlantConfig, TradeDate, orders_of};
+use nanotape_plant::{PlantConfig, TradeDate, orders_of};
 use nanotape_types::{StockLocate, Symbol};
 use source::Opened;
 pub(crate) use source::{

@@ -14,10 +14,8 @@ use nanotape_exchange::{
     Faults,
     server::{ExchangeError, ExchangeOptions},
 };
-use nanotape_plant::{
-    Pace,
-    config::{parse_address, parse_ip},
-};
+use nanotape_live::{parse_address, parse_ip};
+use nanotape_plant::Pace;
 use nanotape_types::{Alpha, NanosSinceMidnight};
 pub(crate) use report::{Schedule, day_record, day_text, require_sent, tell_of_errors};
 

@@ -1,6 +1,6 @@
 //! The report of a live session: its lines, the race between them, and its gaps.
 
-use nanotape_plant::{LineStat, LiveStat};
+use nanotape_board::{LineStat, LiveStat};
 use serde_json::{Value, json};
 
 use crate::{record::Record, values::nanos_text};

@@ -6,9 +6,9 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 use anyhow::bail;
 use clap::Args;
 use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{Damage, MarketEvent, Position};
 pub(crate) use nanotape_plant::Moment;
-use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::StockLocate;
 
 /// A moment in an input, which may have no date.

@@ -10,7 +10,11 @@
 //! | [`feed`] | day files, captures, live sessions, damage |
 //! | [`market`] | events that no exchange owns, symbols by stock locate |
 //! | [`book`] | order books: best prices, depth, queue position |
-//! | [`plant`] | days through books to an observer; plants and their subscribers; statistics |
+//! | [`engine`] | events through books to an observer; statistics of a day |
+//! | [`live`] | a live session: lines, re-requests, snapshots, kept packets |
+//! | [`plant`] | a plant, from its configuration to its last record |
+//! | [`tap`] | subscribers of a plant or its journal; recorders, audits, DBN files |
+//! | [`board`] | counters, followers and health of a plant, in shared memory |
 //! | [`records`] | events as DBN records, and back |
 //! | [`ring`], [`journal`], [`tape`] | numbered messages in shared memory and on disk, and what both share |
 //! | [`history`] | recorded days: snapshots, digests, books at any moment |
@@ -29,10 +33,12 @@
 
 pub mod prelude;
 
+pub use nanotape_board as board;
 pub use nanotape_book as book;
 pub use nanotape_clock as clock;
 #[cfg(feature = "delay")]
 pub use nanotape_delay as delay;
+pub use nanotape_engine as engine;
 #[cfg(feature = "exchange")]
 pub use nanotape_exchange as exchange;
 pub use nanotape_feed as feed;
@@ -40,6 +46,7 @@ pub use nanotape_history as history;
 pub use nanotape_journal as journal;
 #[cfg(feature = "lab")]
 pub use nanotape_lab as lab;
+pub use nanotape_live as live;
 #[cfg(feature = "logging")]
 pub use nanotape_logging as logging;
 #[cfg(feature = "machine")]
@@ -51,6 +58,7 @@ pub use nanotape_ring as ring;
 pub use nanotape_shm as shm;
 #[cfg(feature = "synth")]
 pub use nanotape_synth as synth;
+pub use nanotape_tap as tap;
 pub use nanotape_tape as tape;
 pub use nanotape_trace as trace;
 pub use nanotape_types as types;

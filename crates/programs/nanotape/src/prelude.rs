@@ -1,12 +1,11 @@
 //! The names that most programs need: `use nanotape::prelude::*`.
 
 pub use nanotape_book::{Books, DefaultBooks, DepthLevel, Inside, Outcome, Quote};
+pub use nanotape_engine::{BookEngine, Observer};
 pub use nanotape_feed::DaySource;
 pub use nanotape_market::{MarketEvent, Position, What};
-pub use nanotape_plant::{
-    BookEngine, Delivery, Event, LocalBooks, Observer, PlantConfig, PlantRun, Subscriber,
-    Subscription,
-};
+pub use nanotape_plant::{LocalBooks, PlantConfig, PlantRun};
+pub use nanotape_tap::{Delivery, Event, Subscriber, Subscription};
 pub use nanotape_types::{
     NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side, StockLocate, Symbol,
 };

@@ -1,6 +1,6 @@
 //! An unbounded log on disk: one process appends, and any number of processes read concurrently.
 //!
-//! Where: layer 2, beside RING. It handles bytes, sequence numbers and times, and does not
+//! Where: store, beside RING. It handles bytes, sequence numbers and times, and does not
 //! interpret payloads. RING passes messages in memory and drops them; a journal stores them.
 //! Layout: `docs/formats/journal.md`.
 //! Failure: see [`ErrorKind`]. A killed appender loses nothing that it committed, a loss of power

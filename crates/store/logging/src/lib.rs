@@ -1,6 +1,6 @@
 //! Logs of programs in a journal: written as values at the cost of an append, formatted when read.
 //!
-//! Where: layer 3, on JOURNAL. A program logs with `tracing` or `log`; a reader formats lines.
+//! Where: store, on JOURNAL. A program logs with `tracing` or `log`; a reader formats lines.
 //! Layout: `docs/formats/log.md`. Reasons: `docs/decisions/0025-logs-in-a-journal.md`.
 //! `SpanLayer` is apart from the journal: it writes the times of `tracing` spans into rings.
 //! Failure: events that cannot be written are counted, and the next event that can be written

@@ -1,7 +1,7 @@
 //! Histograms of times and counts, spans of a running program, their recordings, a flight recorder,
 //! and what the kernel counts of a thread.
 //!
-//! Where: layer 3. It is independent of the meaning of the numbers.
+//! Where: store. It is independent of the meaning of the numbers.
 #![forbid(unsafe_code)]
 
 pub mod accounts;

@@ -2,7 +2,7 @@
 
 use nanotape_book::{Books, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
-use nanotape_plant::BookEngine;
+use nanotape_engine::BookEngine;
 use nanotape_trace::Histogram;
 
 use super::{

@@ -7,13 +7,13 @@ use std::path::Path;
 use nanotape_book::{Books, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
 use nanotape_console::{progress::Progress, values::grouped};
+use nanotape_engine::Observer;
 use nanotape_feed::{DaySource, SourceError};
 use nanotape_lab::{
     callgrind::{self, Request, counted_region},
     counters::{Counters, CountersUnavailable},
     text::in_full,
 };
-use nanotape_plant::Observer;
 use nanotape_trace::Histogram;
 use nanotape_wire::framing::binary_file::{End, Records};
 use serde::{Deserialize, Serialize};

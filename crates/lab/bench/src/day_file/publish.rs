@@ -11,11 +11,11 @@ use std::{
 use nanotape_book::OrderStore as _;
 use nanotape_clock::Clock;
 use nanotape_plant::{
-    Event, PlantConfig, PlantRun, Publisher, RecorderProcess, RecordingSummary, ShutdownFlag,
-    Subscription,
+    PlantConfig, PlantRun, Publisher, RecorderProcess, RecordingSummary, ShutdownFlag,
     records::{Notice, Record, RecordKind},
 };
 use nanotape_ring::{Start, stream};
+use nanotape_tap::{Event, Subscription};
 use nanotape_trace::Histogram;
 use nanotape_types::Symbol;
 use serde_json::{Value, json};

@@ -5,12 +5,12 @@
 use core::ops::ControlFlow;
 use std::{fs::File, io::Read as _, path::Path};
 
+use nanotape_engine::{DamageLog, DayReport};
 use nanotape_feed::{
     Compression, Damage, DayEnd, DaySource, DaySummary, MessageHandler, Position, SourceError,
     market_event, read_day, source::OtherKind,
 };
 use nanotape_market::StockDirectory;
-use nanotape_plant::{DamageLog, DayReport};
 use nanotape_types::{LocateTable, StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 

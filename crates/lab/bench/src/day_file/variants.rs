@@ -10,7 +10,7 @@ use nanotape_book::{
     PagedOrders, PooledOrders, PriceLevels, SortedMap, TickIndexed,
 };
 use nanotape_clock::Clock;
-use nanotape_plant::Observer;
+use nanotape_engine::Observer;
 
 use super::{
     Book, Day, Pass, books,

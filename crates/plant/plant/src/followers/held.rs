@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use nanotape_board::{
+    FollowerReader, FollowerStat, follower_names, follower_path, is_of_the_rings_user,
+};
 use nanotape_shm::OwnerState;
 
-use super::{
-    FollowerReader, FollowerStat, FollowerState, FollowerSummary, HeldRing, MOST_FOLLOWERS, Report,
-    Reported, Shared, follower_names,
-    named::{follower_path, is_of_the_rings_user},
-};
+use super::{FollowerState, FollowerSummary, HeldRing, MOST_FOLLOWERS, Report, Reported, Shared};
 
 /// Checks of the known followers per search for new ones, which reads a folder.
 const CHECKS_PER_SEARCH: u32 = 5;

@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use nanotape_board::{FollowerError, FollowerStart, NamedFollower, follower_names, follower_path};
 use nanotape_harness::Scratch;
 use nanotape_shm::{OwnerState, Refusal};
 use nanotape_tape::Gap;

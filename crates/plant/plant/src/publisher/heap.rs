@@ -3,16 +3,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use nanotape_board::{Board, BoardSpec, Watch};
 use nanotape_clock::Clock;
 use nanotape_ring::{RingError, stream};
 
 use super::{Parts, Publisher};
-use crate::{
-    ShutdownFlag,
-    board::{Board, BoardSpec},
-    records::RecordKinds,
-    watch::Watch,
-};
+use crate::{ShutdownFlag, records::RecordKinds};
 
 impl Publisher<stream::Writer> {
     /// A publisher with a ring in private memory: for threads, tests, and measuring the cost of

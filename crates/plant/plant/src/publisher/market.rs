@@ -3,18 +3,16 @@
 
 use dbn::{Action, Side as DbnSide};
 use nanotape_book::{Books, OrderStore, PriceLevels};
+use nanotape_engine::BookEngine;
 use nanotape_market::{MarketEvent, Trade, What};
 use nanotape_ring::Publish;
 use nanotape_types::StockLocate;
 
 use super::{Publisher, Stock};
-use crate::{
-    BookEngine,
-    records::{
-        Common, RecordKind, definition,
-        encode::{Change, LAST, mbo, price_of, side_of, size_of_shares, trade},
-        imbalance, status,
-    },
+use crate::records::{
+    Common, RecordKind, definition,
+    encode::{Change, LAST, mbo, price_of, side_of, size_of_shares, trade},
+    imbalance, status,
 };
 
 impl<W: Publish> Publisher<W> {

@@ -2,17 +2,15 @@
 
 use dbn::Action;
 use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
+use nanotape_engine::BookEngine;
 use nanotape_market::{Execution, MarketEvent, Modified, What};
 use nanotape_ring::Publish;
 use nanotape_types::{OrderReferenceNumber, Side};
 
 use super::{Publisher, Stock, session::CLEARED};
-use crate::{
-    BookEngine,
-    records::{
-        Common, RecordKind,
-        encode::{Change, LAST, mbo, mbp1, opposite, price_of, trade},
-    },
+use crate::records::{
+    Common, RecordKind,
+    encode::{Change, LAST, mbo, mbp1, opposite, price_of, trade},
 };
 
 impl<W: Publish> Publisher<W> {

@@ -1,11 +1,9 @@
 //! Collects the records of one message into one batch.
 
+use nanotape_board::Counts;
 use nanotape_ring::{Batched, Publish, PublishError};
 
-use crate::{
-    board::Counts,
-    records::{Digests, RecordKind},
-};
+use crate::records::{Digests, RecordKind};
 
 /// Records that readers see together or not at all.
 pub(super) struct Outbox<'a, W: Publish + 'a> {

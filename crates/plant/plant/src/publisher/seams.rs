@@ -11,6 +11,7 @@ mod packets;
 
 use std::time::Duration;
 
+use nanotape_board::{Board, Stage};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_trace::{
     accounts::{ASK, COUNTS},
@@ -18,7 +19,6 @@ use nanotape_trace::{
 };
 
 use super::questions::{Questions, ticks};
-use crate::board::{Board, Stage};
 use packets::Packets;
 
 /// The sites of the thread of a plant, in the order in which a message passes them.

@@ -7,18 +7,16 @@
 
 use dbn::{Action, Side as DbnSide, UNDEF_PRICE};
 use nanotape_book::{Anomaly, Books, OrderStore, PriceLevels};
+use nanotape_engine::{BookEngine, RestoredStock};
 use nanotape_market::{SessionChange, Suspect};
 use nanotape_ring::Publish;
 use nanotape_types::{Side, StockLocate};
 
 use super::{LOOK_EVERY, Publisher, Stock};
-use crate::{
-    BookEngine, RestoredStock,
-    records::{
-        Common, GapNotice, Notice, RecordKind, RestoredCause, RestoredNotice, SuspectNotice,
-        SuspectReason, Taint,
-        encode::{Change, LAST, mbo, mbp1, price_of, side_of},
-    },
+use crate::records::{
+    Common, GapNotice, Notice, RecordKind, RestoredCause, RestoredNotice, SuspectNotice,
+    SuspectReason, Taint,
+    encode::{Change, LAST, mbo, mbp1, price_of, side_of},
 };
 
 /// Why the records of all stocks are flagged.

@@ -6,12 +6,13 @@
 
 use std::{ops::ControlFlow, time::Duration};
 
+use nanotape_board::Waiting;
 use nanotape_ring::Publish;
 use nanotape_tape::{Pacer, WaitStrategy, Waiter};
 use nanotape_types::NanosSinceMidnight;
 
 use super::{ANCHOR_OFTEN_NS, Publisher, seams::Seam};
-use crate::{board::Waiting, followers::Reported, gate::Gate};
+use crate::{followers::Reported, gate::Gate};
 
 /// Time between two checks of a recorder or follower that is too far behind.
 const READER_POLL: Duration = Duration::from_micros(50);

@@ -8,13 +8,14 @@ use std::{
     time::Duration,
 };
 
+use nanotape_board::{RecorderReader, RecorderState};
 use nanotape_tape::{Deadline, ShutdownFlag};
 
 use super::{
     Recorded, RecorderProcess,
     child::{Backoff, ChildProcess, Ended, FAILURES, lock},
 };
-use crate::{RecorderReader, RecorderState, followers::Reported};
+use crate::followers::Reported;
 
 /// How long a line of a recorder that is not ready is kept.
 const MOMENT: Duration = Duration::from_millis(250);

@@ -1,11 +1,9 @@
 //! How a run ended, from what its source reports.
 
+use nanotape_engine::DayReport;
 use nanotape_feed::DayEnd;
 
-use crate::{
-    DayReport,
-    records::{Gap, GapKind, StopReason},
-};
+use crate::records::{Gap, GapKind, StopReason};
 
 /// The reason of the stop, and the part of the input that is missing at its end. `asked` is the
 /// publisher's reason, if it ended the run.

@@ -4,11 +4,12 @@ use std::{io, path::PathBuf};
 
 use nanotape_book::Room;
 use nanotape_feed::SourceError;
+use nanotape_live::LiveError;
 use nanotape_ring::{PublishError, RingError};
 use nanotape_shm::{Refusal, RegionError};
 use nanotape_trace::spans::TraceError;
 
-use crate::{followers::WaitForError, live::LiveError, recording::RecordingError};
+use crate::{followers::WaitForError, recording::RecordingError};
 
 /// Why a plant cannot run.
 #[derive(Debug, thiserror::Error)]

@@ -2,16 +2,14 @@
 
 use std::path::Path;
 
+use nanotape_board::LiveStat;
 use nanotape_clock::Clock;
 use nanotape_feed::{DaySource, SourceError, source::Progress};
 use nanotape_history::DBN_MAGIC;
+use nanotape_live::{KeptSource, LiveSource};
 
 use super::{PATIENCE, RunError};
-use crate::{
-    Pace, TradeDate,
-    config::InputConfig,
-    live::{KeptSource, LiveSource, LiveStat},
-};
+use crate::{Pace, TradeDate, config::InputConfig};
 
 /// A folder that no plant can read.
 const OTHER_FOLDER: &str = "a folder without a kept session";

@@ -7,8 +7,8 @@ use nanotape_tape::Deadline;
 use super::{PlantRun, RunError};
 use crate::{
     PlantConfig,
+    config::MIN_CAPACITY_BYTES,
     followers::{MOST_FOLLOWERS, Reported, WaitForError},
-    gate::MIN_CAPACITY_BYTES,
     records::StopReason,
 };
 

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
-use nanotape_plant::{Audit, AuditReport};
+use nanotape_tap::{Audit, AuditReport};
 
 use crate::{
     commands::tap::of_subscription,

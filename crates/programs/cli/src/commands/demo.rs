@@ -9,9 +9,9 @@ use std::{
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
+use nanotape_engine::{BookEngine, DayReport, Observer};
 use nanotape_feed::DaySource;
 use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, DayReport, Observer};
 use nanotape_synth::Market;
 use nanotape_trace::Histogram;
 use nanotape_types::{LocateTable, StockLocate};

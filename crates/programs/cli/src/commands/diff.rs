@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io};
 
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
-use nanotape_plant::{BookEngine, Observer};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_types::{Price4, Side, Symbol};
 
 use crate::{

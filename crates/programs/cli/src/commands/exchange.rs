@@ -6,11 +6,12 @@ use std::{net::SocketAddr, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_engine::{DamageLog, DayReport};
 use nanotape_exchange::{
     ServerFaults,
     server::{ExchangeOptions, SimulatedExchange, history_of},
 };
-use nanotape_plant::{DamageLog, DayReport, Pace, TradeDate, trade_date_of};
+use nanotape_plant::{Pace, TradeDate, trade_date_of};
 
 use crate::{
     input::{DayArguments, Progress, conclude},

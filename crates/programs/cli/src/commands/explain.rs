@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use nanotape_board::PLANT_THREAD;
 use nanotape_clock::{Clock, Stamp};
 use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat, Records},
@@ -18,7 +19,6 @@ use nanotape_machine::{
     explain::{Context, Explainer, Found, Options, Row},
     kernel_trace::{KernelEvents, Losses},
 };
-use nanotape_plant::PLANT_THREAD;
 use nanotape_ring::Start;
 use nanotape_tape::ShutdownFlag;
 use nanotape_trace::{

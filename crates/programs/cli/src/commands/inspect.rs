@@ -6,9 +6,10 @@ use std::{fmt::Write as _, io, ops::ControlFlow};
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_engine::{DamageLog, DayReport};
 use nanotape_feed::{Damage, MessageHandler, Position, hidden_in, market_event, read_day};
 use nanotape_market::StockDirectory;
-use nanotape_plant::{DamageLog, DayReport, trade_date_of};
+use nanotape_plant::trade_date_of;
 use nanotape_types::{NanosSinceMidnight, Symbol};
 use nanotape_wire::itch50::{Message, TAGS};
 

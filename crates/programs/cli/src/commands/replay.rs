@@ -11,13 +11,14 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use nanotape_engine::DamageLog;
 use nanotape_exchange::{
     replay::{CaptureOptions, replay_capture, replay_day},
     server::ExchangeOptions,
     transport::{CaptureFormat, CaptureTransport, SocketTransport, Transport},
 };
 use nanotape_feed::DaySource;
-use nanotape_plant::{DamageLog, Pace, TradeDate, trade_date_of};
+use nanotape_plant::{Pace, TradeDate, trade_date_of};
 use outcome::{Replayed, ReplayedCapture};
 
 use crate::{

@@ -10,10 +10,11 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use nanotape_board::BoardReader;
 use nanotape_clock::Clock;
 use nanotape_plant::{
-    BoardReader, Ended, Finished, FollowerSummary, Pace, PlantConfig, PlantRun, PlantSource,
-    RecordingError, Reported, RunError, ShutdownFlag, TradeDate, WaitForError,
+    Ended, Finished, FollowerSummary, Pace, PlantConfig, PlantRun, PlantSource, RecordingError,
+    Reported, RunError, ShutdownFlag, TradeDate, WaitForError,
     config::EXAMPLE,
     records::{RecordKinds, StopReason},
 };

@@ -7,9 +7,9 @@ use std::{io::Write as _, path::Path, time::Duration};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use nanotape_board::health::{HealthError, PlantHealth, PlantMonitor};
 use nanotape_clock::Clock;
 use nanotape_console::screen::Screen;
-use nanotape_plant::health::{HealthError, PlantHealth, PlantMonitor};
 
 use crate::{
     given::Given,

@@ -3,7 +3,7 @@
 use clap::Args;
 use nanotape_book::{Anomaly, AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
-use nanotape_plant::{DayFigures, DayStatistics, StockStatistics};
+use nanotape_engine::{DayFigures, DayStatistics, StockStatistics};
 use nanotape_trace::Histogram;
 use nanotape_types::Side;
 
@@ -224,7 +224,7 @@ macro_rules! figures {
     };
 }
 
-/// The figures of an [`Activity`](nanotape_plant::Activity), each with a prefix.
+/// The figures of an [`Activity`](nanotape_engine::Activity), each with a prefix.
 macro_rules! activity {
     ($prefix:literal, $of:ident) => {
         figures! {

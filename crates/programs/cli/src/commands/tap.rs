@@ -23,10 +23,11 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use nanotape_plant::{
-    Subscriber, TradeDate,
+    TradeDate,
     records::{RecordKind, RecordKinds},
 };
 use nanotape_ring::{Rejoin, Start};
+use nanotape_tap::Subscriber;
 use nanotape_tape::ShutdownFlag;
 use nanotape_types::Symbol;
 

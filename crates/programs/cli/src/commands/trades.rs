@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use nanotape_book::{Books, DefaultBooks, Order, OrderStore, Outcome, PriceLevels};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{Execution, MarketEvent, Position, Trade, TradeKind, What};
-use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{MatchNumber, Price4, Side};
 
 use crate::{

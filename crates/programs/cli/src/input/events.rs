@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use nanotape_engine::{DamageLog, RunReport};
 use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
-use nanotape_plant::{DamageLog, RunReport};
 
 use super::{Opened, Opening, Progress, Report};
 

@@ -1,10 +1,10 @@
 //! What an input lacks, on standard error, and the exit status that follows from it.
 
 use nanotape_book::{AnomalyCounts, OrderStore, PriceLevels};
+use nanotape_engine::DayReport;
 use nanotape_feed::DayEnd;
 use nanotape_history::RecordedEnd;
 use nanotape_market::StockDirectory;
-use nanotape_plant::DayReport;
 use nanotape_types::StockLocate;
 
 use super::{Recorded, Report, Session, tell_of_unread};

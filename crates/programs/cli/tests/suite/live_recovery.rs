@@ -11,10 +11,11 @@ use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_feed::{Damage, DaySource, MessageHandler, Position, book_event, read_day};
 use nanotape_market::MessageNumbers;
 use nanotape_plant::{
-    Event, LocalBooks, Subscription,
+    LocalBooks,
     records::{GapKind, Notice, Record, RestoredCause},
 };
 use nanotape_ring::Start;
+use nanotape_tap::{Event, Subscription};
 use nanotape_types::{OrderReferenceNumber, StockLocate};
 use nanotape_wire::itch50::Message;
 

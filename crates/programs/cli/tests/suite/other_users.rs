@@ -7,8 +7,8 @@ use std::{
     path::Path,
 };
 
+use nanotape_board::{PLANT_THREAD, trace_path};
 use nanotape_harness::Scratch;
-use nanotape_plant::{PLANT_THREAD, trace_path};
 
 use crate::support::{
     Folder, nanotape,

@@ -3,11 +3,9 @@
 
 use std::{fs, path::Path};
 
-use nanotape_plant::{
-    Event, Subscription,
-    records::{Notice, Record, StopReason},
-};
+use nanotape_plant::records::{Notice, Record, StopReason};
 use nanotape_ring::Start;
+use nanotape_tap::{Event, Subscription};
 use serde_json::Value;
 
 use crate::support::{

@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use nanotape_board::{PLANT_THREAD, trace_path};
 use nanotape_clock::Clock;
 use nanotape_harness::{Bounded as _, Scratch, eventually, skipped};
-use nanotape_plant::{PLANT_THREAD, trace_path};
 use nanotape_trace::spans::{Rate, Sites, Tracer, TracerOptions, spans_path};
 use rustix::process::Signal;
 use serde_json::Value;

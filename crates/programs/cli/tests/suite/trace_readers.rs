@@ -8,8 +8,8 @@ use std::{
     thread,
 };
 
+use nanotape_board::{PLANT_THREAD, trace_names, trace_path};
 use nanotape_harness::eventually;
-use nanotape_plant::{PLANT_THREAD, trace_names, trace_path};
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
 use nanotape_trace::spans::{Look, Span, SpanReader};

@@ -1,8 +1,8 @@
 //! `nanotape run --wait-for` with real processes: named taps and recorders that are slow, frozen or
 //! killed lose nothing, or the plant reports their losses.
 
+use nanotape_board::follower_path;
 use nanotape_harness::eventually;
-use nanotape_plant::follower_path;
 use rustix::process::Signal;
 use serde_json::Value;
 

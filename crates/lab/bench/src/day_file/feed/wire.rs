@@ -22,12 +22,13 @@ use std::{
 use nanotape_clock::{Clock, Stamp};
 use nanotape_exchange::transport::{Departure, SocketTransport, Transport as _};
 use nanotape_feed::udp::{DatagramReceiver as _, UdpAddress, UdpOptions, UdpSocket};
+use nanotape_live::LiveConfig;
 use nanotape_plant::{
-    Event, PlantRun, PlantSource, ShutdownFlag, Subscriber, Subscription,
-    config::LiveConfig,
+    PlantRun, PlantSource, ShutdownFlag,
     records::{Notice, Record, RecordKind},
 };
 use nanotape_ring::Start;
+use nanotape_tap::{Event, Subscriber, Subscription};
 use nanotape_wire::{framing::moldudp64::end_of_session, moldudp64::DownstreamHeader};
 
 use super::{

@@ -4,9 +4,10 @@ use core::ops::ControlFlow;
 use std::path::Path;
 
 use nanotape_book::DefaultBooks;
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_history::{JournalRun, RecordedError, RecordedRun, RunSpan, Runs};
 use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer, orders_of};
+use nanotape_plant::orders_of;
 use nanotape_types::StockLocate;
 use serde_json::json;
 

@@ -8,10 +8,10 @@ use std::{
 };
 
 use nanotape_book::{DefaultBooks, OrderStore as _};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_feed::{Damage, MessageHandler, Position, market_event, read_day};
 use nanotape_lab::rng::{Rng, mix};
 use nanotape_market::{MarketEvent, StockDirectory};
-use nanotape_plant::{BookEngine, Observer};
 use nanotape_types::{LocateTable, NanosSinceMidnight, Side, StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 use serde::{Deserialize, Serialize};

@@ -4,11 +4,9 @@
 use std::{hint::black_box, time::Duration};
 
 use nanotape_journal::{Tail, Tailer};
-use nanotape_plant::{
-    Event, Subscription,
-    records::{Notice, Record},
-};
+use nanotape_plant::records::{Notice, Record};
 use nanotape_ring::Start;
+use nanotape_tap::{Event, Subscription};
 
 use super::Replay;
 use crate::{

@@ -9,9 +9,8 @@ use std::path::PathBuf;
 use nanotape_console::status::{note, tell};
 use nanotape_journal::AppenderOptions;
 use nanotape_lab::{Pin, Placement, PlacementRequest};
-use nanotape_plant::{
-    Recorder, RecorderEvent, RecorderOptions, RecorderProcess, Reported, open_when_free,
-};
+use nanotape_plant::{RecorderProcess, Reported};
+use nanotape_tap::{Recorder, RecorderEvent, RecorderOptions, open_when_free};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

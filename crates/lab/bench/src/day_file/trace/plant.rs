@@ -6,7 +6,8 @@
 //! machine that becomes slower is slower for both.
 //! The first block of each segment does not count: it warms the caches after the switch.
 
-use nanotape_plant::{PLANT_THREAD, PlantRun, ShutdownFlag, trace_path};
+use nanotape_board::{PLANT_THREAD, trace_path};
+use nanotape_plant::{PlantRun, ShutdownFlag};
 use nanotape_ring::Start;
 use nanotape_trace::spans::{Look, SpanReader};
 

@@ -6,12 +6,13 @@
 
 use std::{io, path::PathBuf, slice, thread, time::Duration};
 
+use nanotape_board::{PLANT_THREAD, trace_path};
 use nanotape_clock::Clock;
-use nanotape_plant::{PLANT_THREAD, PlantRun, ShutdownFlag, trace_path};
+use nanotape_plant::{PlantRun, ShutdownFlag};
 use nanotape_ring::Start;
-use nanotape_trace::accounts::thread_run_ns;
 use nanotape_trace::{
     Histogram,
+    accounts::thread_run_ns,
     export::{self, Format},
     flight::{Options, Recorder},
     spans::Rate,

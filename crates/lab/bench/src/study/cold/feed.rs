@@ -1,7 +1,7 @@
 //! The messages of a day, one at a time, and the books that they change.
 
 use nanotape_book::DefaultBooks;
-use nanotape_plant::BookEngine;
+use nanotape_engine::BookEngine;
 
 use crate::{book::apply, day::Day};
 

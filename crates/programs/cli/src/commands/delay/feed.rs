@@ -9,9 +9,10 @@ use nanotape_console::values::counted_grouped;
 use nanotape_delay::{Series, Window};
 use nanotape_lab::rng::mix;
 use nanotape_plant::{
-    Event, Step, SubscribeError, Subscriber, dbn,
+    Step, dbn,
     records::{Notice, Record, SuspectReason},
 };
+use nanotape_tap::{Event, SubscribeError, Subscriber};
 use nanotape_tape::WriterState;
 use nanotape_types::Symbol;
 

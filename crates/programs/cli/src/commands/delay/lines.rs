@@ -20,11 +20,9 @@ use nanotape_delay::{
     Combined, Feed as Side, MatchSequence, Observed, SequenceCounts, SequenceRing, Window,
 };
 use nanotape_lab::text::nanos as time_text;
+use nanotape_live::{LiveConfig, LiveSource, parse_address, parse_ip};
 use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
-use nanotape_plant::{
-    LiveSource, TradeDate,
-    config::{LiveConfig, parse_address, parse_ip},
-};
+use nanotape_plant::TradeDate;
 use nanotape_tape::{Deadline, ShutdownFlag};
 use nanotape_trace::Histogram;
 use serde_json::{Value, json};

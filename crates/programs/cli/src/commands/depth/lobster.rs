@@ -14,8 +14,9 @@ use std::{
 
 use anyhow::Context as _;
 use nanotape_book::{Book, Books, Order, OrderStore, Outcome, PriceLevels};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{Execution, MarketEvent, Position, TradeKind, TradingAction, What};
-use nanotape_plant::{BookEngine, Observer, TradeDate};
+use nanotape_plant::TradeDate;
 use nanotape_types::{BookEvent, Price4, Side, StockLocate, Symbol};
 
 use super::DepthArguments;

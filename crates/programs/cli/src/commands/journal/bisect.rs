@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use nanotape_history::{Compared, Comparison, ComparisonEnd, MissingRecords, Run, RunIn, Runs};
-use nanotape_plant::{
-    Delivery, Event,
-    records::{Header, RecordBuffer},
-};
+use nanotape_plant::records::{Header, RecordBuffer};
+use nanotape_tap::{Delivery, Event};
 use nanotape_types::StockLocate;
 
 use crate::{

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use clap::Args;
 use nanotape_journal::{Appender, JournalError};
-use nanotape_plant::{
+use nanotape_tap::{
     Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary, open_when_free,
 };
 use nanotape_tape::{Gap, ShutdownFlag, WriterState};

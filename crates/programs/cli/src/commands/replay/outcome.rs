@@ -6,11 +6,11 @@ use std::{
     net::SocketAddrV4,
 };
 
+use nanotape_engine::{DamageLog, DayReport};
 use nanotape_exchange::{
     replay::{CaptureDamage, CaptureSummary, DestinationSummary, SkipReason},
     server::ExchangeSummary,
 };
-use nanotape_plant::{DamageLog, DayReport};
 
 use crate::{
     input::{conclude, tell_of_unread},

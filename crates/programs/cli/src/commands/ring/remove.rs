@@ -3,8 +3,8 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use nanotape_plant::{
-    board::board_path, follower_names, follower_path, recorder_path, trace_names, trace_path,
+use nanotape_board::{
+    board_path, follower_names, follower_path, recorder_path, trace_names, trace_path,
 };
 use nanotape_ring::{slots, stream};
 use nanotape_shm::Refusal;

@@ -7,10 +7,8 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_plant::{
-    PlantSource,
-    config::{InputConfig, JoinChoice, parse_address, parse_ip},
-};
+use nanotape_live::{JoinChoice, parse_address, parse_ip};
+use nanotape_plant::{PlantSource, config::InputConfig};
 
 use crate::{
     session,

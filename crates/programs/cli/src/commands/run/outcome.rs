@@ -2,10 +2,11 @@
 
 use std::{fmt::Write as _, fs::File, io::Read as _};
 
+use nanotape_board::{BoardReader, LiveStat};
 use nanotape_feed::source::Compression;
 use nanotape_plant::{
-    BoardReader, Ended, Finished, FollowerState, FollowerSummary, FollowersSummary, LiveStat, Pace,
-    PlantRun, PlantSource, RecordingSummary, TradeDate, records::RecordKind,
+    Ended, Finished, FollowerState, FollowerSummary, FollowersSummary, Pace, PlantRun, PlantSource,
+    RecordingSummary, TradeDate, records::RecordKind,
 };
 use nanotape_shm::Origin;
 use serde_json::{Value, json};

@@ -1,12 +1,11 @@
 //! `nanotape stat` as JSON: one flat object per reading; names contain their units.
 
-use nanotape_book::Anomaly;
-use nanotape_plant::{
-    Pace, TradeDate,
-    board::{DAMAGES, Waiting},
+use nanotape_board::{
+    DAMAGES, Waiting,
     health::{Life, PlantHealth},
-    records::RecordKind,
 };
+use nanotape_book::Anomaly;
+use nanotape_plant::{Pace, TradeDate, records::RecordKind};
 use serde_json::{Value, json};
 
 use super::Report;

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
+use nanotape_board::{
+    DAMAGES, RecorderStat, RecorderState, StageTimes,
+    health::{FollowerHealth, Life, PlantHealth, RecorderHealth, SnapshotsHealth},
+};
 use nanotape_book::Anomaly;
 use nanotape_plant::{
-    Pace, RecorderStat, RecorderState, TradeDate,
-    board::{DAMAGES, StageTimes},
-    health::{FollowerHealth, Life, PlantHealth, RecorderHealth, SnapshotsHealth},
+    Pace, TradeDate,
     records::{RecordKind, StopReason},
 };
 use nanotape_shm::{OwnerState, Started};

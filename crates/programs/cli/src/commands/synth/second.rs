@@ -6,9 +6,9 @@ use std::{
 };
 
 use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, Outcome, PriceLevels};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_feed::DaySource;
 use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::{BookEngine, Observer};
 use nanotape_synth::{
     Fate, FeedShape, MarketConfig, Quote, QuoteDay, QuoteUpdate, SecondFeed, SecondFeedSpec,
     ShownUpdate,

@@ -6,10 +6,8 @@
 
 use std::io::{self, BufWriter};
 
-use nanotape_plant::{
-    DbnFile, Event, NextFile, Subscriber,
-    records::{Notice, Record},
-};
+use nanotape_plant::records::{Notice, Record};
+use nanotape_tap::{DbnFile, Event, NextFile, Subscriber};
 use nanotape_types::{StockLocate, Symbol};
 
 use super::{TapArguments, numbered::NumberedFiles, rows::line_of};

@@ -3,7 +3,8 @@
 use std::fmt::{self, Write};
 
 use nanotape_plant::{
-    dbn::{self, ImbalanceMsg, InstrumentDefMsg, StatusMsg},
+    dbn,
+    dbn::{ImbalanceMsg, InstrumentDefMsg, StatusMsg},
     records::{Notice, Record},
 };
 

@@ -6,12 +6,13 @@
 //! depend on when it is made.
 
 use nanotape_plant::{
-    Delivery, Event, dbn,
+    dbn,
     records::{
         Gap, GapNotice, Header, Notice, PlantStart, PlantStop, Record, RecordBuffer, RecordKind,
         RestoredNotice, SuspectNotice, Taint,
     },
 };
+use nanotape_tap::{Delivery, Event};
 
 #[derive(Default)]
 pub(super) struct EventTimes {

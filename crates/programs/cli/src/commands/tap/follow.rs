@@ -2,13 +2,14 @@
 
 use std::{io, ops::ControlFlow, time::Duration};
 
+use nanotape_board::Waiting;
 use nanotape_clock::Clock;
 use nanotape_history::Runs;
 use nanotape_plant::{
-    Ended, Event, RunError, Step, SubscribeError, Subscriber,
-    board::Waiting,
+    Ended, RunError, Step,
     records::{Notice, Record, StopReason},
 };
+use nanotape_tap::{Event, SubscribeError, Subscriber};
 use nanotape_tape::{Deadline, WriterState};
 use nanotape_types::Symbol;
 

@@ -4,9 +4,11 @@ use std::{path::Path, time::Duration};
 
 use anyhow::{anyhow, bail};
 use nanotape_history::SnapshotError;
-use nanotape_plant::{SubscribeError, Subscriber, Subscription, records::RecordKinds};
+use nanotape_plant::records::RecordKinds;
 use nanotape_ring::Start;
 use nanotape_shm::{Refusal, RegionError};
+use nanotape_tap::{SubscribeError, Subscriber, Subscription};
+use nanotape_tape::ShutdownFlag;
 
 use super::{
     TapArguments,
@@ -21,7 +23,6 @@ use crate::{
     span::{Moment, MomentOf as _},
     status::{BadData, tell},
 };
-use nanotape_tape::ShutdownFlag;
 
 /// The time without a record after which a tap checks what the plant waits for.
 const QUIET: Duration = Duration::from_secs(1);

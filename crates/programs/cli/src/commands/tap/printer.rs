@@ -2,7 +2,7 @@
 
 use std::io;
 
-use nanotape_plant::{Event, Subscriber};
+use nanotape_tap::{Event, Subscriber};
 use nanotape_types::{StockLocate, Symbol};
 
 use super::{

@@ -2,10 +2,8 @@
 
 use std::{str::FromStr, time::Duration};
 
-use nanotape_plant::{
-    Event,
-    records::{Notice, Record},
-};
+use nanotape_plant::records::{Notice, Record};
+use nanotape_tap::Event;
 use nanotape_tape::Deadline;
 
 use crate::values::{bytes, duration};

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use nanotape_plant::{
-    Delivery, Event, Handover, dbn,
+    dbn,
     records::{Header, Notice, Record},
 };
+use nanotape_tap::{Delivery, Event, Handover};
 use nanotape_types::Symbol;
 
 use super::details;

@@ -3,7 +3,8 @@
 
 use std::io::{self, Write as _};
 
-use nanotape_plant::{Event, dbn};
+use nanotape_plant::dbn;
+use nanotape_tap::Event;
 use nanotape_types::{NanosSinceMidnight, Price4};
 
 use super::{

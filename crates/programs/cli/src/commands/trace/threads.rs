@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use nanotape_plant::{trace_names, trace_path};
+use nanotape_board::{trace_names, trace_path};
 use nanotape_ring::Start;
 use nanotape_trace::spans::{KIND, SpanReader, TraceError};
 

@@ -6,15 +6,13 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use nanotape_harness::memory_folder;
-use nanotape_plant::{
-    Event, Subscription,
-    board::board_path,
-    follower_names, follower_path, recorder_path,
-    records::{Notice, PlantStop, Record},
-    trace_names, trace_path,
+use nanotape_board::{
+    board_path, follower_names, follower_path, recorder_path, trace_names, trace_path,
 };
+use nanotape_harness::memory_folder;
+use nanotape_plant::records::{Notice, PlantStop, Record};
 use nanotape_ring::{RingMonitor, Start};
+use nanotape_tap::{Event, Subscription};
 use nanotape_trace::spans::spans_path;
 use serde_json::Value;
 

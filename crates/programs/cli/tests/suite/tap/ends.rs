@@ -7,13 +7,10 @@ use std::{
 
 use nanotape_harness::{BoundedChild as _, eventually};
 
-use nanotape_plant::{
-    PLANT_THREAD,
-    dbn::{
-        SymbolMappingMsg,
-        decode::{DecodeRecordRef as _, dbn::Decoder},
-    },
-    trace_path,
+use nanotape_board::{PLANT_THREAD, trace_path};
+use nanotape_plant::dbn::{
+    SymbolMappingMsg,
+    decode::{DecodeRecordRef as _, dbn::Decoder},
 };
 use nanotape_trace::spans::spans_path;
 use rustix::process::Signal;

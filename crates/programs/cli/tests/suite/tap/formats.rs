@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, fs, io::Cursor};
 
-use nanotape_plant::dbn::{
-    self, Mbp1Msg, SymbolIndex as _, SymbolMappingMsg,
-    decode::{DbnMetadata as _, DecodeRecordRef as _, dbn::Decoder},
+use nanotape_plant::{
+    dbn,
+    dbn::{
+        Mbp1Msg, SymbolIndex as _, SymbolMappingMsg,
+        decode::{DbnMetadata as _, DecodeRecordRef as _, dbn::Decoder},
+    },
 };
 use serde_json::Value;
 

@@ -8,7 +8,6 @@ use std::{
 };
 
 use nanotape_harness::line_of;
-
 use nanotape_plant::{Ended, PlantConfig, PlantRun, ShutdownFlag};
 
 use crate::support::{Folder, running::Running};
@@ -40,7 +39,7 @@ impl Market {
     }
 
     pub(crate) fn board(&self) -> PathBuf {
-        nanotape_plant::board::board_path(&self.ring)
+        nanotape_board::board_path(&self.ring)
     }
 
     /// A plant of all records, with a ring that holds the whole day.

@@ -5,10 +5,11 @@ use std::{collections::HashMap, ops::ControlFlow, path::Path};
 use anyhow::{Context as _, bail};
 use nanotape_feed::DaySource;
 use nanotape_plant::{
-    Event, Step, Subscription, TradeDate, dbn,
+    Step, TradeDate, dbn,
     records::{Record, RecordKind},
 };
 use nanotape_synth::{Quote, QuoteUpdate};
+use nanotape_tap::{Event, Subscription};
 
 /// Units of a price in those of a record.
 const UNITS: i64 = 100_000;

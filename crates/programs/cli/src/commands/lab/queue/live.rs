@@ -14,10 +14,8 @@ use nanotape_console::{
     values::{duration, nanos},
 };
 use nanotape_lab::queue::{Simulation, Source, record};
-use nanotape_plant::{
-    Event, Subscriber, Subscription,
-    records::{Notice, Record},
-};
+use nanotape_plant::records::{Notice, Record};
+use nanotape_tap::{Event, Subscriber, Subscription};
 use nanotape_tape::WriterState;
 use serde_json::{Value, json};
 

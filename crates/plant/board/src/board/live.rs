@@ -1,0 +1,199 @@
+//! The statistics of a live session on a board.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use nanotape_feed::{
+    GapCounts,
+    session::{Fills, LineCounts, MalformedKind, SessionPosition},
+};
+use nanotape_market::MAX_LINES;
+use nanotape_shm::Word;
+use nanotape_trace::Histogram;
+
+use super::stages::{BUCKETS, TIMES};
+use super::{LineStat, LiveStat};
+
+/// Number of lines; 0 if the plant has no session.
+const LINES: usize = 0;
+const EXPECTED: usize = 1;
+const HIGHEST: usize = 2;
+const MISSING: usize = 3;
+const KEPT: usize = 4;
+/// Bit 0 suspect, 1 holding, 2 ended.
+const STATE: usize = 5;
+const OVERTAKEN: usize = 6;
+/// Declared, closed, longest in ns, then what filled them: by line, retransmitted, snapshot, lost.
+const GAPS: usize = 7;
+const ANSWERS: usize = GAPS + 3 + MAX_LINES + 3;
+const FIRST_LINE: usize = 48;
+
+/// Words of the counts of a line.
+const COUNTS: usize = 12 + MalformedKind::ALL.len();
+
+// A line: its address, the drops of the kernel, its counts, then by how much it was ahead.
+const ADDRESS: usize = 0;
+const DROPS: usize = 1;
+const OF_LINE: usize = 2;
+const LEADS: usize = 32;
+const LINE_WORDS: usize = LEADS + BUCKETS;
+
+/// Words of a session.
+pub(super) const WORDS: usize = FIRST_LINE + MAX_LINES * LINE_WORDS;
+
+const _: () = {
+    assert!(ANSWERS + COUNTS <= FIRST_LINE);
+    assert!(OF_LINE + COUNTS <= LEADS);
+};
+
+/// Stores the statistics.
+pub(super) fn store(words: &[Word], stat: &LiveStat) {
+    let LiveStat { lines, answers, overtaken, position, gaps } = stat;
+    let SessionPosition { expected, highest, missing, kept, is_suspect, is_holding, has_ended } =
+        *position;
+    let state = u64::from(is_suspect) | u64::from(is_holding) << 1 | u64::from(has_ended) << 2;
+    let of_session = [expected, highest, missing, kept, state, *overtaken];
+    put(&words[EXPECTED..], of_session);
+    let Fills { lines: [a, b, c, d], retransmitted, snapshot, lost } = gaps.fills;
+    let of_gaps = [gaps.declared, gaps.closed, gaps.longest_ns, a, b, c, d];
+    put(&words[GAPS..], of_gaps.into_iter().chain([retransmitted, snapshot, lost]));
+    put(&words[ANSWERS..], words_of(answers));
+    for (place, line) in lines.iter().take(MAX_LINES).enumerate() {
+        let words = &words[FIRST_LINE + place * LINE_WORDS..][..LINE_WORDS];
+        let address =
+            u64::from(u32::from(*line.address.ip())) << 16 | u64::from(line.address.port());
+        words[ADDRESS].store(address);
+        words[DROPS].store(line.kernel_drops);
+        put(&words[OF_LINE..], words_of(&line.counts));
+        put(&words[LEADS..], line.leads.counts_to(BUCKETS));
+    }
+    words[LINES].store(lines.len().min(MAX_LINES) as u64);
+}
+
+/// The statistics; `None` if the plant has no session.
+pub(super) fn load(word: impl Fn(usize) -> u64) -> Option<LiveStat> {
+    let count = usize::try_from(word(LINES)).ok().filter(|&count| count > 0)?.min(MAX_LINES);
+    let state = word(STATE);
+    let position = SessionPosition {
+        expected: word(EXPECTED),
+        highest: word(HIGHEST),
+        missing: word(MISSING),
+        kept: word(KEPT),
+        is_suspect: state & 1 != 0,
+        is_holding: state & 2 != 0,
+        has_ended: state & 4 != 0,
+    };
+    let after = GAPS + 3 + MAX_LINES;
+    let fills = Fills {
+        lines: core::array::from_fn(|line| word(GAPS + 3 + line)),
+        retransmitted: word(after),
+        snapshot: word(after + 1),
+        lost: word(after + 2),
+    };
+    let gaps = GapCounts {
+        declared: word(GAPS),
+        closed: word(GAPS + 1),
+        longest_ns: word(GAPS + 2),
+        fills,
+    };
+    let lines = (0..count).map(|place| {
+        let word = |at: usize| word(FIRST_LINE + place * LINE_WORDS + at);
+        let address = word(ADDRESS);
+        let ip = Ipv4Addr::from((address >> 16) as u32);
+        let leads = (0..BUCKETS).map(|bucket| word(LEADS + bucket)).collect();
+        LineStat {
+            address: SocketAddrV4::new(ip, address as u16),
+            counts: counts_of(|place| word(OF_LINE + place)),
+            kernel_drops: word(DROPS),
+            leads: Histogram::of_counts(TIMES, leads),
+        }
+    });
+    Some(LiveStat {
+        lines: lines.collect(),
+        answers: counts_of(|place| word(ANSWERS + place)),
+        overtaken: word(OVERTAKEN),
+        position,
+        gaps,
+    })
+}
+
+fn put(words: &[Word], values: impl IntoIterator<Item = u64>) {
+    words.iter().zip(values).for_each(|(word, value)| word.store(value));
+}
+
+fn words_of(counts: &LineCounts) -> impl Iterator<Item = u64> {
+    let LineCounts {
+        packets,
+        bytes,
+        heartbeats,
+        messages,
+        first_messages,
+        first_packets,
+        duplicates,
+        overtaken,
+        missing,
+        other_session,
+        far_ahead,
+        malformed,
+        silences,
+    } = *counts;
+    let before = [packets, bytes, heartbeats, messages, first_messages, first_packets];
+    let after = [duplicates, overtaken, missing, other_session, far_ahead, silences];
+    before.into_iter().chain(after).chain(malformed)
+}
+
+fn counts_of(word: impl Fn(usize) -> u64) -> LineCounts {
+    LineCounts {
+        packets: word(0),
+        bytes: word(1),
+        heartbeats: word(2),
+        messages: word(3),
+        first_messages: word(4),
+        first_packets: word(5),
+        duplicates: word(6),
+        overtaken: word(7),
+        missing: word(8),
+        other_session: word(9),
+        far_ahead: word(10),
+        silences: word(11),
+        malformed: core::array::from_fn(|kind| word(12 + kind)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_the_same_after_they_were_on_a_board() {
+        let words: Vec<Word> = (0..WORDS).map(|_| Word::new(0)).collect();
+        let word = |place: usize| words[place].load();
+        assert_eq!(load(word), None);
+        let mut line = LineStat::of(SocketAddrV4::new(Ipv4Addr::new(239, 1, 2, 3), 5001));
+        line.counts = LineCounts { packets: 1, silences: 9, ..LineCounts::default() };
+        line.counts.malformed[1] = 7;
+        (line.kernel_drops, line.leads) =
+            (3, Histogram::of_counts(TIMES, (0..BUCKETS as u64).collect()));
+        let stat = LiveStat {
+            lines: vec![line.clone(), LineStat { kernel_drops: 4, ..line }],
+            answers: LineCounts { bytes: 5, missing: 6, ..LineCounts::default() },
+            overtaken: 11,
+            position: SessionPosition {
+                expected: 12,
+                highest: 13,
+                missing: 14,
+                kept: 15,
+                is_suspect: true,
+                is_holding: false,
+                has_ended: true,
+            },
+            gaps: GapCounts {
+                declared: 16,
+                closed: 17,
+                fills: Fills { lines: [18, 19, 20, 21], retransmitted: 22, snapshot: 23, lost: 24 },
+                longest_ns: 25,
+            },
+        };
+        store(&words, &stat);
+        assert_eq!(load(word), Some(stat));
+    }
+}

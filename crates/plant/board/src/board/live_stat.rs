@@ -1,0 +1,58 @@
+//! The statistics of a live session: what each line brought, the race between them, and the gaps.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use nanotape_feed::{
+    GapCounts,
+    session::{LineCounts, SessionPosition},
+};
+use nanotape_trace::Histogram;
+
+use super::stages::TIMES;
+
+/// The statistics of a session.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LiveStat {
+    /// The lines, A first.
+    pub lines: Vec<LineStat>,
+    /// The answers of the re-request server.
+    pub answers: LineCounts,
+    /// Messages that a line lacked and another one brought within the hold time.
+    pub overtaken: u64,
+    /// How far the session is.
+    pub position: SessionPosition,
+    /// Declared gaps, and what filled them.
+    pub gaps: GapCounts,
+}
+
+/// The statistics of a line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LineStat {
+    /// Its address.
+    pub address: SocketAddrV4,
+    /// What it brought.
+    pub counts: LineCounts,
+    /// Packets that the kernel dropped because the buffer was full.
+    pub kernel_drops: u64,
+    /// By how many ns it was ahead of another line, for each packet that was first here.
+    pub leads: Histogram,
+}
+
+impl LineStat {
+    /// A line that brought nothing yet.
+    pub fn of(address: SocketAddrV4) -> Self {
+        let (counts, leads) = (LineCounts::default(), no_leads());
+        Self { address, counts, kernel_drops: 0, leads }
+    }
+}
+
+impl Default for LineStat {
+    fn default() -> Self {
+        Self::of(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0))
+    }
+}
+
+/// An empty histogram of times, with its memory.
+pub fn no_leads() -> Histogram {
+    Histogram::of_counts(TIMES, vec![0; TIMES.of(u64::MAX) + 1])
+}

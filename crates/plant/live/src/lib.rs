@@ -1,0 +1,15 @@
+//! A live session: the packets of its lines in, events in order out, losses requested and reported.
+//!
+//! Where: between sockets and a plant. [`LiveSource`] receives; [`KeptSource`] runs a session again
+//! from the journal of its packets, with the same result.
+#![forbid(unsafe_code)]
+
+mod addresses;
+mod config;
+mod source;
+#[doc(hidden)]
+pub mod text;
+
+pub use addresses::{parse_address, parse_ip};
+pub use config::{JoinChoice, LiveConfig};
+pub use source::{KeptSource, LiveError, LiveSource};

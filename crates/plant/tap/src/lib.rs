@@ -1,0 +1,20 @@
+//! Reads a plant from another process: a [`Subscription`] to its ring or journal, its [`Recorder`],
+//! an [`Audit`] of the journal beside the ring, and [DBN files](DbnFile) of what was read.
+//!
+//! Where: after a plant, in any number of processes. A plant does no work for a reader.
+#![forbid(unsafe_code)]
+
+mod audit;
+mod dbn_file;
+mod recorder;
+mod spans;
+mod subscribe;
+mod symbols;
+
+pub use audit::{Audit, AuditDifference, AuditReport};
+pub use dbn_file::{DbnFile, NextFile};
+pub use recorder::{
+    NotShown, OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions,
+    RecorderSummary, open_when_free,
+};
+pub use subscribe::{Delivery, Event, Handover, Opening, SubscribeError, Subscriber, Subscription};

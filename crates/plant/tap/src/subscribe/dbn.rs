@@ -1,0 +1,94 @@
+//! One run of a DBN file as the messages of a subscriber.
+//!
+//! Protocol: notices that a tap wrote as text become notices again. The run ends with its stop,
+//! before the next start, or with the file.
+
+use std::ops::ControlFlow;
+
+use nanotape_history::{DbnStream, Entry as Stored, RecordStream as _};
+use nanotape_records::Notice;
+use nanotape_tape::{Item, Message, Progress, Writer, WriterState};
+
+use super::{
+    Failed,
+    feed::{Amount, Entry, limited},
+};
+
+/// A run of a DBN file.
+#[derive(Debug)]
+pub(super) struct DbnFeed {
+    stream: DbnStream,
+    has_begun: bool,
+    /// Whether the run, or the trade date of another writer, was read to its end.
+    is_whole: bool,
+    is_over: bool,
+}
+
+impl DbnFeed {
+    /// Reads the run at which the stream is.
+    pub(super) fn new(stream: DbnStream) -> Self {
+        Self { stream, has_begun: false, is_whole: false, is_over: false }
+    }
+
+    pub(super) fn next_sequence(&self) -> u64 {
+        self.stream.next_sequence()
+    }
+
+    /// The state of its writer: dead if the run has no end.
+    pub(super) fn writer(&self) -> Writer {
+        let state = match (self.is_over, self.is_whole) {
+            (false, _) => WriterState::Alive,
+            (true, true) => WriterState::Closed,
+            (true, false) => WriterState::Dead,
+        };
+        Writer { epoch: 1, state }
+    }
+
+    pub(super) fn poll(
+        &mut self,
+        amount: Amount,
+        mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> Result<Progress, Failed> {
+        if self.is_over {
+            return Ok(Progress::Nothing);
+        }
+        let Self { stream, has_begun, is_whole, is_over } = self;
+        let mut buffer = Notice::buffer();
+        let polled = stream.poll(|entry| {
+            let (sequence, notice) = match entry {
+                Stored::Message { sequence, type_id, payload } => {
+                    let message = Message { sequence, type_id, ts: None, payload };
+                    return limited(visit(Entry::Item(Item::Message(message))), amount);
+                }
+                Stored::Name(locate, symbol) => return visit(Entry::Name(locate, symbol)),
+                Stored::Gap(gap) => return limited(visit(Entry::Item(Item::Gap(gap))), amount),
+                Stored::Loss { sequence, text } => {
+                    return limited(visit(Entry::Reported { sequence, text }), amount);
+                }
+                Stored::Notice { sequence, notice } => (sequence, notice),
+            };
+            match notice {
+                Notice::Start(_) if *has_begun => *is_over = true,
+                Notice::Start(_) => *has_begun = true,
+                Notice::Stop(stop) => {
+                    *is_whole = true;
+                    // The file has no stop: only its trade date ends.
+                    *is_over = stop.stopped_ns == 0;
+                }
+                _ => {}
+            }
+            if *is_over {
+                return ControlFlow::Break(());
+            }
+            let payload = notice.encode(&mut buffer);
+            let message = Message { sequence, type_id: notice.type_id(), ts: None, payload };
+            limited(visit(Entry::Item(Item::Message(message))), amount)
+        });
+        let progress = polled.map_err(Failed::Dbn)?;
+        if *is_over {
+            return Ok(Progress::Read);
+        }
+        *is_over = progress == Progress::Nothing;
+        Ok(progress)
+    }
+}

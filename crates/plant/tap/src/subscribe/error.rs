@@ -1,0 +1,109 @@
+//! Why a plant or its journal cannot be read.
+
+use std::path::{Path, PathBuf};
+
+use nanotape_board::FollowerError;
+use nanotape_history::{DbnError, SnapshotError};
+use nanotape_journal::JournalError;
+use nanotape_plant::RunError;
+use nanotape_records::BadRecord;
+use nanotape_ring::{ReadError, RingError};
+use nanotape_shm::RegionError;
+
+use crate::RecorderError;
+
+/// Why a plant cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubscribeError {
+    /// A shutdown was requested before the plant started.
+    #[error("a shutdown was requested before the plant started")]
+    Shutdown,
+    /// The plant of the ring has ended, and a named follower needs one that runs.
+    #[error("{}: the plant of this ring has ended, and a named follower joins a running plant", path.display())]
+    NoPlant {
+        /// The ring.
+        path: PathBuf,
+    },
+    /// The subscriber cannot be a named follower.
+    #[error(transparent)]
+    Follower(#[from] FollowerError),
+    /// The ring or the board cannot be opened, or the name is invalid.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// The ring cannot be joined at the requested start.
+    #[error("{}: {error}", path.display())]
+    Ring {
+        /// The ring.
+        path: PathBuf,
+        /// The cause.
+        error: Box<RingError>,
+    },
+    /// The ring is damaged.
+    #[error("{}: {error}", path.display())]
+    Read {
+        /// The ring.
+        path: PathBuf,
+        /// The damage.
+        error: ReadError,
+    },
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(JournalError),
+    /// The snapshot that the subscriber begins with cannot be read.
+    #[error(transparent)]
+    Snapshot(SnapshotError),
+    /// The journal was recorded from another ring, or the file that names its ring cannot be read.
+    #[error(transparent)]
+    Origin(Box<RecorderError>),
+    /// A DBN file cannot be read on.
+    #[error("{}: {error}", path.display())]
+    Dbn {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: Box<DbnError>,
+    },
+    /// The plant of a day file cannot run.
+    #[error(transparent)]
+    Plant(Box<RunError>),
+    /// A message of the ring is not a valid record of its type.
+    #[error("{}: {error}", path.display())]
+    Record {
+        /// The ring.
+        path: PathBuf,
+        /// The problem.
+        error: BadRecord,
+    },
+}
+
+/// Why a poll failed.
+#[derive(Debug)]
+pub(super) enum Failed {
+    Ring(RingError),
+    Journal(JournalError),
+    Snapshot(SnapshotError),
+    Dbn(DbnError),
+    Bad(BadRecord),
+}
+
+impl From<RingError> for Failed {
+    fn from(error: RingError) -> Self {
+        Self::Ring(error)
+    }
+}
+
+impl Failed {
+    pub(super) fn on(self, path: &Path) -> SubscribeError {
+        let path = path.to_owned();
+        match self {
+            Self::Ring(RingError::Region(error)) => SubscribeError::Region(error),
+            Self::Ring(RingError::Read(error)) => SubscribeError::Read { path, error },
+            Self::Ring(error) => SubscribeError::Ring { path, error: Box::new(error) },
+            Self::Journal(error) => SubscribeError::Journal(error),
+            Self::Snapshot(error) => SubscribeError::Snapshot(error),
+            Self::Dbn(error) => SubscribeError::Dbn { path, error: Box::new(error) },
+            Self::Bad(error) => SubscribeError::Record { path, error },
+        }
+    }
+}
