@@ -217,7 +217,9 @@ impl Tap {
         let is_opening_bad = subscriber.opening().is_some_and(|opening| opening.losses > 0);
         let is_loss_bad = fails_on_loss && (counts.gaps > 0 || is_opening_bad);
         if is_loss_bad {
-            tell(format_args!("{ring}: records lost: {}", counts.lost));
+            // `nanotape convert`, which reads no ring, has no such option.
+            let option = if kind == InputKind::Ring { " (--fail-on-loss)" } else { "" };
+            tell(format_args!("{ring}: records lost: {}{option}", counts.lost));
         }
         if left_out > 0 {
             tell(format_args!(
