@@ -4,7 +4,7 @@
 //!     cargo run --release -p nanotape-logging --example spans [NAME [SECONDS]]
 //!
 //! After the measurement it works for SECONDS (default 0), so that another terminal can run
-//! `nanotape trace on NAME`, `trace stat NAME --watch`, `trace record NAME --above 1us -o x.fxt`
+//! `nanotape trace on NAME`, `trace stat NAME --watch`, `trace record NAME --above 1us -o x.json`
 //! and so on. A message is two spans, one within the other, with a field that numbers the message.
 //! Figures are medians over rounds of all kinds in turn, in nanoseconds for each span.
 

@@ -1,15 +1,13 @@
 //! Writes a recording of spans as a file that trace viewers open.
 //!
 //! Where: the [flight recorder](crate::flight) makes recordings; a command writes them.
-//! Formats: Perfetto's protobuf, Fuchsia's `.fxt` and Chrome's JSON. All hold the same spans with
-//! their numbers and values, the flow of a message from thread to thread, the losses and instants
-//! such as a trigger.
+//! Formats: Perfetto's protobuf and Chrome's JSON. Both hold the same spans with their numbers and
+//! values, the flow of a message from thread to thread, the losses and instants such as a trigger.
 //! Bounds: [`write()`] takes about 100 bytes a span beside the recording, and `O(n log n)` time.
 //! Failure: any recording is written. Names may hold any text, times may go back or overlap: see
 //! [`Written`] for what a viewer shows of them. Only the output can fail.
 
 mod chrome;
-mod fxt;
 mod perfetto;
 mod plan;
 
@@ -85,21 +83,18 @@ pub struct Instant {
 pub enum Format {
     /// Perfetto's protobuf (`.pftrace`).
     Perfetto,
-    /// Fuchsia's trace format (`.fxt`).
-    Fxt,
     /// Chrome's trace events in JSON, for small recordings: about 200 bytes a span.
     Chrome,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 3] = [Self::Perfetto, Self::Fxt, Self::Chrome];
+    pub const ALL: [Self; 2] = [Self::Perfetto, Self::Chrome];
 
     /// Its name on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Perfetto => "perfetto",
-            Self::Fxt => "fxt",
             Self::Chrome => "chrome",
         }
     }
@@ -108,7 +103,6 @@ impl Format {
     pub const fn suffixes(self) -> &'static [&'static str] {
         match self {
             Self::Perfetto => &["pftrace", "perfetto-trace"],
-            Self::Fxt => &["fxt"],
             Self::Chrome => &["json"],
         }
     }
@@ -133,18 +127,15 @@ pub struct Written {
     /// Spans that end before they begin. A viewer shows them at their begin, without a length; the
     /// argument `ends_before_ns` has the difference.
     pub backwards: u64,
-    /// Uses of texts longer than 32,000 bytes, which `.fxt` cannot hold: it has their beginning.
-    pub cut: u64,
 }
 
 /// Writes a recording. `out` should buffer.
 pub fn write(recording: &Recording, format: Format, out: &mut dyn Write) -> io::Result<Written> {
     let plan = Plan::of(recording);
-    let cut = match format {
-        Format::Perfetto => perfetto::write(&plan, out).map(|()| 0),
-        Format::Fxt => fxt::write(&plan, out),
-        Format::Chrome => chrome::write(&plan, out).map(|()| 0),
+    match format {
+        Format::Perfetto => perfetto::write(&plan, out),
+        Format::Chrome => chrome::write(&plan, out),
     }?;
     out.flush()?;
-    Ok(Written { cut, ..plan.written })
+    Ok(plan.written)
 }

@@ -199,35 +199,6 @@ fn any_recording_reads_back() {
 }
 
 #[test]
-fn more_names_and_threads_than_fxt_has_entries_read_back() {
-    let span = |site, at| Slice { site, begin_ns: at, end_ns: at + 5, ..Slice::default() };
-    let sites: Vec<String> = (0..33_500).map(|site| format!("site.{site}")).collect();
-    let spans = (0..33_500).map(|site| span(site, site as u64 * 5)).collect();
-    let mut threads = vec![Thread { sites, spans, name: "many".into(), ..Thread::default() }];
-    threads.extend((1..300).map(|id| Thread {
-        process_id: id,
-        name: format!("thread {id}"),
-        process: format!("process {id}"),
-        thread_id: Some(id),
-        sites: vec!["site.0".into()],
-        spans: vec![span(0, 3)],
-        ..Thread::default()
-    }));
-    check(&[Recording { threads, ..Recording::default() }], Format::Fxt);
-}
-
-#[test]
-fn fxt_says_which_texts_it_cuts() {
-    let mut recording = plant();
-    recording.threads[0].name = "\u{20ac}".repeat(11_000);
-    for format in Format::ALL {
-        let (bytes, written) = bytes_of(&recording, format);
-        assert_eq!(written.cut, u64::from(format == Format::Fxt));
-        assert!(!bytes.is_empty());
-    }
-}
-
-#[test]
 fn a_full_disk_is_an_error() {
     struct Full;
     impl std::io::Write for Full {
@@ -249,6 +220,6 @@ fn the_suffix_chooses_the_format() {
     let of = |name: &str| Format::of_path(name.as_ref());
     assert_eq!(of("a/slow.pftrace"), Some(Format::Perfetto));
     assert_eq!(of("slow.perfetto-trace"), Some(Format::Perfetto));
-    assert_eq!((of("x.fxt"), of("x.y.json")), (Some(Format::Fxt), Some(Format::Chrome)));
-    assert_eq!((of("fxt"), of("x.csv"), of("")), (None, None, None));
+    assert_eq!((of("x.fxt"), of("x.y.json")), (None, Some(Format::Chrome)));
+    assert_eq!((of("json"), of("x.csv"), of("")), (None, None, None));
 }

@@ -2,8 +2,8 @@
 
     read_traces.py FORMAT FILE...
 
-FORMAT is perfetto (needs the packages perfetto and protobuf), chrome or fxt. One line for each
-span, loss, instant and flow, sorted; texts in hexadecimal. Fails if a file breaks its format, if the
+FORMAT is perfetto (needs the packages perfetto and protobuf) or chrome. One line for each span, loss,
+instant and flow, sorted; texts in hexadecimal. Fails if a file breaks its format, if the
 spans of a track overlap, or if a flow does not begin, end, or stay with its message.
 """
 
@@ -11,7 +11,6 @@ import collections
 import decimal
 import json
 import re
-import struct
 import sys
 
 FIRST_OWN_ID = 1 << 23
@@ -181,123 +180,9 @@ def add_flow(trace, pid, tid, at, point, identity):
     trace.spans[-1] = (*span[:6], (point, identity))
 
 
-class Words:
-    """The words of one record."""
-
-    def __init__(self, body):
-        self.body, self.at = body, 0
-
-    def next(self):
-        self.at += 8
-        return struct.unpack_from("<Q", self.body, self.at - 8)[0]
-
-    def text(self, size):
-        padded = (size + 7) // 8 * 8
-        text, zeros = self.body[self.at :][:size], self.body[self.at + size : self.at + padded]
-        assert len(text) == size and not any(zeros)
-        self.at += padded
-        return text.decode()
-
-
-def bits(word, low, high):
-    return word >> low & (1 << high - low + 1) - 1
-
-
-class Fxt:
-    """A reader of the Fuchsia trace format, as far as its document goes for these records."""
-
-    def __init__(self, path):
-        with open(path, "rb") as source:
-            self.data = source.read()
-        self.trace, self.strings, self.threads = Trace(), {0: ""}, {}
-        self.ticks = None
-
-    def read(self):
-        assert self.data[:8] == bytes.fromhex("1000044678541600")
-        at = 8
-        while at < len(self.data):
-            (header,) = struct.unpack_from("<Q", self.data, at)
-            size = bits(header, 4, 15) * 8
-            assert 8 <= size and at + size <= len(self.data)
-            words = Words(self.data[at + 8 : at + size])
-            self.record(bits(header, 0, 3), header, words)
-            assert words.at == size - 8, "a record has words that its type does not"
-            at += size
-        assert at == len(self.data) and self.ticks == 1_000_000_000
-        return self.trace
-
-    def record(self, kind, header, words):
-        if kind == 0:
-            assert bits(header, 16, 19) == 1 and bits(header, 60, 63) == 0
-            assert words.text(bits(header, 52, 59)) == "nanotape"
-        elif kind == 1:
-            assert bits(header, 16, 63) == 0
-            self.ticks = words.next()
-        elif kind == 2:
-            assert bits(header, 31, 31) == bits(header, 47, 63) == 0
-            self.strings[bits(header, 16, 30)] = words.text(bits(header, 32, 46))
-        elif kind == 3:
-            assert bits(header, 16, 23) > 0 and bits(header, 24, 63) == 0
-            self.threads[bits(header, 16, 23)] = (words.next(), words.next())
-        elif kind == 7:
-            self.kernel_object(header, words)
-        else:
-            assert kind == 4, kind
-            self.event(header, words)
-
-    def string(self, reference, words):
-        return words.text(reference & 0x7FFF) if reference & 0x8000 else self.strings[reference]
-
-    def arguments(self, count, words):
-        found = {}
-        for _ in range(count):
-            begin = words.at
-            header = words.next()
-            name = self.string(bits(header, 16, 31), words)
-            kind = bits(header, 0, 3)
-            if kind == 2:
-                found[name] = bits(header, 32, 63)
-            elif kind in (4, 8):
-                found[name] = words.next()
-                assert kind == 8 or found[name] > 0xFFFFFFFF
-            else:
-                assert kind == 6, kind
-                found[name] = self.string(bits(header, 32, 47), words)
-            assert words.at - begin == bits(header, 4, 15) * 8
-        return found
-
-    def kernel_object(self, header, words):
-        assert bits(header, 44, 63) == 0
-        koid, name = words.next(), self.string(bits(header, 24, 39), words)
-        arguments = self.arguments(bits(header, 40, 43), words)
-        if bits(header, 16, 23) == 1:
-            self.trace.processes[koid] = name
-        else:
-            assert bits(header, 16, 23) == 2
-            assert (arguments["process"], koid) not in self.trace.threads
-            self.trace.threads[arguments["process"], koid] = name
-
-    def event(self, header, words):
-        kind, reference = bits(header, 16, 19), bits(header, 24, 31)
-        at = words.next()
-        pid, tid = self.threads[reference] if reference else (words.next(), words.next())
-        category = self.string(bits(header, 32, 47), words)
-        name = self.string(bits(header, 48, 63), words)
-        arguments = self.arguments(bits(header, 20, 23), words)
-        assert category == "nanotape"
-        if kind == 0:
-            self.trace.instants.append((pid, tid, at, name, arguments))
-        elif kind == 4:
-            self.trace.spans.append((pid, tid, name, at, words.next(), arguments, None))
-        else:
-            point = {8: "begin", 9: "step", 10: "end"}[kind]
-            add_flow(self.trace, pid, tid, at, point, words.next())
-
-
 READERS = {
     "perfetto": read_perfetto,
     "chrome": read_chrome,
-    "fxt": lambda path: Fxt(path).read(),
 }
 
 

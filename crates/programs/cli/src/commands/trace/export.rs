@@ -27,10 +27,10 @@ use crate::{
 Examples:
   nanotape trace export spans/ -o spans.pftrace
   nanotape trace export spans/ --last 1000 -o spans.json
-  nanotape trace export equities -o now.fxt           what is in the rings of a plant
+  nanotape trace export equities -o now.pftrace       what is in the rings of a plant
 
-Open .pftrace and .fxt files in https://ui.perfetto.dev, .json also in chrome://tracing. Each span takes
-about 150 bytes of memory.
+Open the files in https://ui.perfetto.dev, .json also in chrome://tracing. Each span takes about 150 bytes
+of memory.
 
 Exit status: 0 success; 1 the spans are damaged, and those around the damage are in the file; 2 there are
 none, or the file cannot be written.")]

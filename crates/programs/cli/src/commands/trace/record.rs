@@ -34,7 +34,7 @@ use crate::{
 Examples:
   nanotape trace on equities
   nanotape trace record equities --above 20us -o slow.pftrace
-  nanotape trace record equities --site plant.book=5us --copies 1 -o book.fxt
+  nanotape trace record equities --site plant.book=5us --copies 1 -o book.pftrace
   nanotape trace record equities --now -o last.json     what is there, also of a killed plant
   nanotape trace record equities --on-signal -o asked.pftrace   a copy whenever SIGUSR1 comes, as from
       kill -USR1 PID in another terminal
@@ -42,7 +42,7 @@ Examples:
 Keeps the last spans of every thread, and writes a copy of them when a message takes longer than --above
 over all threads, or longer than --site in a stage, and with each SIGUSR1: the first line on standard
 error has the number of the process. The first copy is FILE, the next ones FILE with -2, -3 and so on
-before the suffix. The plant does nothing for it. Open .pftrace and .fxt files in
+before the suffix. The plant does nothing for it. Open the files in
 https://ui.perfetto.dev, .json also in chrome://tracing.
 
 A message of a paced plant waits until it is due, and --above counts the wait (plant.wait): use --site
@@ -103,8 +103,6 @@ pub(super) struct RecordCommand {
 pub(super) enum TraceFormat {
     /// Perfetto's protobuf
     Perfetto,
-    /// Fuchsia's trace format
-    Fxt,
     /// Chrome's trace events, for small copies
     Chrome,
 }
@@ -113,18 +111,17 @@ impl TraceFormat {
     pub(super) fn exported(self) -> export::Format {
         match self {
             Self::Perfetto => export::Format::Perfetto,
-            Self::Fxt => export::Format::Fxt,
             Self::Chrome => export::Format::Chrome,
         }
     }
 }
 
 impl FileFormat for TraceFormat {
-    const SUFFIXES: &str = ".pftrace, .perfetto-trace, .fxt or .json";
+    const SUFFIXES: &str = ".pftrace, .perfetto-trace or .json";
 
     fn of_suffix(suffix: &str) -> Option<Self> {
         let has = |format: &Self| format.exported().suffixes().contains(&suffix);
-        [Self::Perfetto, Self::Fxt, Self::Chrome].into_iter().find(has)
+        [Self::Perfetto, Self::Chrome].into_iter().find(has)
     }
 }
 
