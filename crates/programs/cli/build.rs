@@ -25,7 +25,8 @@ fn main() {
     let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     println!("cargo::rerun-if-changed=build.rs");
-    let commit = Repository::of(&package.join("../..")).and_then(|repository| repository.commit());
+    let commit =
+        Repository::of(&package.join("../../..")).and_then(|repository| repository.commit());
     let (version, date) = match commit {
         Some(Commit { name, date }) => (format!("{version} ({name} {date})"), date),
         None => (version, String::new()),
@@ -71,7 +72,7 @@ impl Repository {
         let (hash, date) = head.split_once(' ')?;
         let mut changes = vec!["status", "--porcelain", "--untracked-files=no", "--"];
         changes.extend(SOURCES);
-        let of_crates = SOURCES_OF_A_CRATE.map(|name| format!("crates/*/{name}*"));
+        let of_crates = SOURCES_OF_A_CRATE.map(|name| format!("crates/*/*/{name}*"));
         changes.extend(of_crates.iter().map(String::as_str));
         let is_clean = self.git(&changes).is_ok_and(|changes| changes.is_empty());
         let name = format!("{hash}{}", if is_clean { "" } else { "-dirty" });
@@ -82,8 +83,11 @@ impl Repository {
     /// missing file would run this script in every build.
     fn watch(&self) {
         let mut watched: Vec<PathBuf> = SOURCES.iter().map(|name| self.root.join(name)).collect();
-        for entry in fs::read_dir(self.root.join("crates")).into_iter().flatten().flatten() {
-            watched.extend(SOURCES_OF_A_CRATE.map(|name| entry.path().join(name)));
+        let folders = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten();
+        for floor in folders(&self.root.join("crates")) {
+            for entry in folders(&floor.path()) {
+                watched.extend(SOURCES_OF_A_CRATE.map(|name| entry.path().join(name)));
+            }
         }
         let branch = self.git(&["symbolic-ref", "--quiet", "HEAD"]).unwrap_or_default();
         // The branch is a file or a line of packed-refs; the log of HEAD has a line per commit.

@@ -30,7 +30,7 @@ fn the_version_has_the_commit() {
     let version = nanotape(["--version"]).stdout;
     let package = concat!("nanotape ", env!("CARGO_PKG_VERSION"));
     let rest = version.trim_end().strip_prefix(package).unwrap_or_else(|| panic!("{version}"));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     if !root.join(".git").exists() || !has("git") {
         assert_eq!(rest, "", "sources without a repository have a version only");
         return;
@@ -158,7 +158,7 @@ fn the_layer_of_dependencies_of_the_container_is_of_the_whole_workspace() {
     if !has("cargo") {
         return;
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let folder = Folder::new("manifests");
     let manifests = root.join("contrib/manifests");
     let layer = folder.path("layer");

@@ -66,7 +66,7 @@ impl Site {
     /// The source text of the line, which identifies a site in the list of survivors, because line
     /// numbers change.
     fn text(&self) -> String {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
         let source = std::fs::read_to_string(root.join(self.file)).unwrap();
         source.lines().nth(self.line as usize - 1).unwrap().trim().to_owned()
     }
