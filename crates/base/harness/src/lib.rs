@@ -9,8 +9,9 @@
 //! - [`Task`] and [`Peer`]: this test program again, as a process with a role.
 //! - [`CountingAllocator`] and [`check_without_system_calls`]: checks that code allocates nothing
 //!   and makes no system calls.
-//! - [`Bounded`], [`BoundedChild`], [`line_of`] and [`Patience`]: waits for programs and threads,
-//!   each with a bound. Programs that a test starts do not inherit ignored signals (`signals.rs`).
+//! - [`Bounded`], [`BoundedChild`], [`line_of`], [`Patience`] and [`SetAtEnd`]: waits for programs
+//!   and threads, each with a bound. Programs that a test starts do not inherit ignored signals
+//!   (`signals.rs`).
 //! - [`skipped`] and [`eventually`]: for machines that lack a feature, or are slow.
 
 mod disk;
@@ -33,4 +34,4 @@ pub use quiet::{
 pub use random::{Random, bytes_of, mixed};
 pub use rustix::process::Signal;
 pub use scratch::{Scratch, memory_folder};
-pub use wait::{Bounded, BoundedChild, Patience, eventually, line_of, rest_of};
+pub use wait::{Bounded, BoundedChild, Patience, SetAtEnd, eventually, line_of, rest_of};

@@ -6,6 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Read},
     os::fd::{AsFd, AsRawFd as _, BorrowedFd},
     process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
@@ -215,6 +216,16 @@ impl Patience {
     /// After progress: the bound begins again.
     pub fn renew(&mut self) {
         *self = Self::new(self.what);
+    }
+}
+
+/// Sets a flag when it is dropped, so that a test that fails ends the threads that wait for it.
+#[derive(Debug)]
+pub struct SetAtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
     }
 }
 

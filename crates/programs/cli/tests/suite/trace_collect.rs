@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use nanotape_clock::Clock;
-use nanotape_harness::{Scratch, eventually};
+use nanotape_harness::{Scratch, SetAtEnd, eventually};
 use nanotape_journal::{Appender, AppenderOptions, Start, Tail, Tailer};
 use nanotape_trace::{
     recording::{LOST, SPANS, START, THREAD},
@@ -164,6 +164,7 @@ fn sites_that_appear_later_are_switched_and_have_names_in_a_recording() {
     let mut answers = tracer.answers().unwrap();
     let is_over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _end = SetAtEnd(&is_over);
         scope.spawn(|| {
             while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
                 answers.look();
@@ -186,7 +187,9 @@ fn sites_that_appear_later_are_switched_and_have_names_in_a_recording() {
             tracer.span(site, 7, 8, stamp..stamp);
         }
         eventually("the first span is recorded", || {
-            fs::exists(&recording).unwrap() && dump(&recording).len() == 1
+            // The folder is there before the recording can be read.
+            let ran = nanotape(["trace", "dump", &recording, "--format", "json"]);
+            ran.status == 0 && objects(&ran.stdout).len() == 1
         });
         let four = tracer.add_site(&SiteName::like("four").unwrap()).unwrap();
         tracer.span(three, 7, 8, stamp..stamp);
@@ -196,7 +199,6 @@ fn sites_that_appear_later_are_switched_and_have_names_in_a_recording() {
         assert_eq!(names, ["two", "three", "four"]);
         collector.signal(Signal::INT);
         assert_eq!(collector.end().0, Some(0));
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
 

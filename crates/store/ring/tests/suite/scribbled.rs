@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use nanotape_harness::Random;
+use nanotape_harness::{Random, SetAtEnd};
 use nanotape_ring::{
     Batched as _, Claimed as _, Publish, Read, Rejoin, RingError, Start, Subscribe, slots, stream,
 };
@@ -413,6 +413,7 @@ fn under_fire<K: Kind>() {
     let old = [Start::Oldest, Start::Newest].map(|start| K::join(region.share(), start).unwrap());
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _end = SetAtEnd(&is_done);
         scope.spawn(|| {
             let mut random = Random::new(7);
             while !is_done.load(Ordering::Relaxed) {
@@ -432,7 +433,6 @@ fn under_fire<K: Kind>() {
                 }
             }
         }
-        is_done.store(true, Ordering::Relaxed);
         println!("{}: {came} messages under fire", K::NAME);
     });
 }

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use nanotape_harness::SetAtEnd;
 use nanotape_plant::{
     Step,
     records::{Notice, Record},
@@ -105,6 +106,7 @@ fn a_subscriber_that_waits_joins_although_the_ring_is_being_replaced() {
     fs::hard_link(&ring, &kept).unwrap();
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _end = SetAtEnd(&is_over);
         // The path is absent again and again, as while a plant replaces the ring.
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
@@ -114,7 +116,6 @@ fn a_subscriber_that_waits_joins_although_the_ring_is_being_replaced() {
         });
         let open = || Subscription::to(&folder.ring()).wait(Duration::from_secs(60)).open();
         let refused = (0..2_000).find_map(|_| open().err());
-        is_over.store(true, Ordering::Relaxed);
         assert!(refused.is_none(), "{}", refused.unwrap());
     });
 }
