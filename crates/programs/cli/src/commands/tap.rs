@@ -141,7 +141,7 @@ input, or unreliable book of a selected stock, also before that snapshot.
 that in the plant's stop record. It needs all of them: --from the start of the run, or --whole.
 
 Exit status: 0 success; 1 the digests differ or could not be compared, the plant died, the ring is damaged, or was truncated, removed or
-replaced while it was read, or no message named a requested stock, or records or the end of a run
+replaced while it was read, or no message named a requested stock, or a journal has a run that its file runs lacks, or records or the end of a run
 were lost and --fail-on-loss was given, or --strict refused the records; 2 there is no plant, or the
 output cannot be written.")]
 pub(crate) struct TapArguments {
