@@ -34,8 +34,8 @@ pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
 fn compare(crates: &BTreeMap<String, Graph>, accepted: &[(&str, usize)]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (name, graph) in crates {
-        let found: Vec<&str> = graph.keys().map(String::as_str).collect();
-        let found: Vec<&str> = found.into_iter().filter(|at| reaches(graph, at, at)).collect();
+        let modules = graph.keys().map(String::as_str);
+        let found: Vec<&str> = modules.filter(|at| reaches(graph, at, at)).collect();
         let known = accepted.iter().find(|(of, _)| of == name).map_or(0, |(_, known)| *known);
         if found.len() != known {
             let what = format!(

@@ -5,12 +5,7 @@ use std::{
     time::Duration,
 };
 
-use nanotape_types::units::{self, ParseUnitError};
-
-/// A parser that quotes the text in its error.
-fn quoted<T>(text: &str, parse: impl Fn(&str) -> Result<T, ParseUnitError>) -> Result<T, String> {
-    parse(text).map_err(|error| format!("{error}, not {text:?}"))
-}
+use nanotape_types::units::{self, quoted};
 
 /// Parses bytes: `8MiB`, `64k`, `4096`.
 pub fn bytes(text: &str) -> Result<usize, String> {

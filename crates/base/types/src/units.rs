@@ -31,6 +31,14 @@ impl fmt::Display for ParseUnitError {
 
 impl core::error::Error for ParseUnitError {}
 
+/// Parses a text, and quotes it in the error.
+pub fn quoted<T>(
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, ParseUnitError>,
+) -> Result<T, String> {
+    parse(text).map_err(|error| format!("{error}, not {text:?}"))
+}
+
 /// A duration with its units, up to 584 years: `250us`, `1.5s`, `1h30m`. Only `0` needs none.
 pub fn duration(text: &str) -> Result<Duration, ParseUnitError> {
     let expected = "a duration such as 250us, 10ms, 1.5s, 2m or 1h30m";

@@ -18,8 +18,7 @@ pub fn quoted<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     parse: impl Fn(&str) -> Result<T, units::ParseUnitError>,
 ) -> Result<T, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse(&text).map_err(|error| de::Error::custom(format!("{error}, not {text:?}")))
+    units::quoted(&String::deserialize(deserializer)?, parse).map_err(de::Error::custom)
 }
 
 pub fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(

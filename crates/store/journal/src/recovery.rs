@@ -151,6 +151,12 @@ fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
     Ok(Some((pass, std::mem::take(&mut files.parts), last, locks)))
 }
 
+/// Whether the excerpts of a segment of this boot lead to an end mark.
+fn has_ended(view: &View<'_>) -> bool {
+    let (_, found) = view.walk(view.by_index(|_| true), |_, _| true);
+    matches!(found, Ok(Look::End(_)))
+}
+
 /// One recovery.
 struct Pass<'disk, D: Disk> {
     disk: &'disk D,
@@ -215,20 +221,10 @@ impl<D: Disk> Pass<'_, D> {
                     }
                     let incarnation = Incarnation::load(words).unwrap_or_default();
                     let journal = view.header.journal;
+                    let is_same_boot = boot == self.boot && boot != 0;
                     // The next segment is active before the end mark, and had its length before.
-                    let has_ended = || {
-                        matches!(
-                            view.walk(view.by_index(|_| true), |_, _| true).1,
-                            Ok(Look::End(_))
-                        )
-                    };
-                    if let Some(short) = short
-                        && short == index + 1
-                        && boot == self.boot
-                        && boot != 0
-                        && has_ended()
-                    {
-                        return Err(self.damaged(short, 0, Corruption::Short));
+                    if is_same_boot && short == Some(index + 1) && has_ended(&view) {
+                        return Err(self.damaged(index + 1, 0, Corruption::Short));
                     }
                     return Ok(Some(Last { index, journal, incarnation, boot }));
                 }

@@ -112,16 +112,14 @@ pub(crate) fn unpack(packed: &[u8]) -> Result<Arc<[Word]>, Cause> {
 /// header those of the layout that it states, and at least `most` words.
 pub(crate) fn unpack_damaged(packed: &[u8], most: usize) -> Vec<Word> {
     let (front, _) = unpack_up_to(packed, at::INDEX);
+    if let Ok(header) = Header::load(as_read_only(&front)) {
+        return unpack_excerpts(packed, header.layout).0;
+    }
     let word = |at: usize| front.get(at).map_or(0, |word| word.as_read_only().load());
     let stated = Layout::new(word(at::SEGMENT_BYTES), word(at::BLOCK_BYTES));
-    match Header::load(as_read_only(&front)) {
-        Ok(header) => unpack_excerpts(packed, header.layout).0,
-        Err(_) => {
-            let excerpts = stated.map(|layout| unpack_excerpts(packed, layout).0);
-            let words = unpack_up_to(packed, most).0;
-            excerpts.filter(|excerpts| excerpts.len() > words.len()).unwrap_or(words)
-        }
-    }
+    let excerpts = stated.map(|layout| unpack_excerpts(packed, layout).0).unwrap_or_default();
+    let words = unpack_up_to(packed, most).0;
+    if excerpts.len() > words.len() { excerpts } else { words }
 }
 
 /// The most words that are unpacked after the end mark or after damage: a repair finds later

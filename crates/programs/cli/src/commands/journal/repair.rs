@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use nanotape_history::HistoryAction;
-use nanotape_journal::{Action, Done, Found, Severity};
+use nanotape_journal::{Action, Done, Finding, Found, Severity};
 
 use super::{snapshot::of_snapshotter, with_bar};
 use crate::{
@@ -134,7 +134,7 @@ fn missing_segments(
     let verified = nanotape_journal::verify(&command.path, |_, _| ()).map_err(of_journal)?;
     let missing = verified.findings.iter().filter(|it| matches!(it.found, Found::Missing { .. }));
     let missing = missing.filter(|finding| finding.severity() > Severity::Note);
-    Ok(missing.map(|it| (it.path.display().to_string(), it.offset, it.found.to_string())).collect())
+    Ok(missing.map(left).collect())
 }
 
 /// Path, offset and text of each fault and hint that is left. A dry run has not moved its files.
@@ -147,11 +147,8 @@ fn faults_left(
     let verified = nanotape_journal::verify(&command.path, |_, _| ()).map_err(of_journal)?;
     let beside = nanotape_history::verify(&command.path, false, |_, _| ());
     let beside = beside.map_err(of_snapshotter)?;
-    let segments = verified
-        .findings
-        .iter()
-        .filter(|finding| finding.severity() > Severity::Note)
-        .map(|it| (it.path.display().to_string(), it.offset, it.found.to_string()));
+    let segments =
+        verified.findings.iter().filter(|finding| finding.severity() > Severity::Note).map(left);
     // Those of a file that was only made again in memory.
     let again = moved.iter().flat_map(|action| &action.remains);
     let beside = beside
@@ -160,6 +157,10 @@ fn faults_left(
         .chain(again)
         .map(|it| (it.path.display().to_string(), it.offset, it.what.clone()));
     Ok(segments.chain(beside).collect())
+}
+
+fn left(finding: &Finding) -> (String, u64, String) {
+    (finding.path.display().to_string(), finding.offset, finding.found.to_string())
 }
 
 fn record_beside(action: &HistoryAction) -> Record {
