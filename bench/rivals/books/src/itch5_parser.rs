@@ -1,35 +1,42 @@
 //! The crate `itch5`: a parser over a slice that calls a handler with views.
 //!
-//! The whole file is mapped. One call inside the timed part brings in its pages, as nanotape does
-//! with its windows.
+//! It gets the same blocks of the file as nanotape's decoder. At a record that the block cuts off
+//! it stops with an error, and continues with that record at the beginning of the next block.
 
 use core::ops::ControlFlow;
 use std::path::Path;
 
 use itch5::{MessageHandler, Parser, messages::*};
-use nanotape_shm::MappableFile;
+use nanotape_feed::DaySource;
+use nanotape_wire::framing::binary_file::LENGTH_BYTES;
 use rivals_measure::Failure;
 
 use crate::{
     digest::FieldSum,
     measured::{Numbers, Outcome, measured},
-    records,
 };
 
+/// The record that ends a session: the parser stops there with an error.
+const END_OF_SESSION: &[u8] = &[0, 0];
+
 pub(crate) fn run(file: &Path) -> Result<Outcome, Failure> {
-    let ((window, parsed, end), measured) = measured(|| {
-        let file = MappableFile::open(file)?;
-        let window = file.map(0, usize::try_from(file.len())?)?;
+    let (parsed, measured) = measured(|| {
+        let mut source = DaySource::open(file)?;
         let mut parsed = Parsed::default();
-        let end = Parser::new(window.bytes()).parse_stream(&mut parsed);
-        Ok((window, parsed, end))
+        loop {
+            let block = source.next_block(std::mem::take(&mut parsed.used_bytes))?;
+            let end = Parser::new(block.bytes).parse_stream(&mut parsed);
+            let rest = &block.bytes[parsed.used_bytes..];
+            match end {
+                Ok(()) if block.is_last => return Ok(parsed),
+                Err(_) if block.is_last && rest == END_OF_SESSION => return Ok(parsed),
+                Err(error) if block.is_last || parsed.used_bytes == 0 => {
+                    return Err(format!("after {} messages: {error}", parsed.messages).into());
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
     })?;
-    // It stops with an error at the empty record that ends a session.
-    if let Err(error) = end
-        && !records::end_with_an_empty_one(window.bytes())
-    {
-        return Err(format!("after {} messages: {error}", parsed.messages).into());
-    }
     Ok(Outcome {
         kind: "parse",
         messages: parsed.messages,
@@ -43,19 +50,22 @@ pub(crate) fn run(file: &Path) -> Result<Outcome, Failure> {
 struct Parsed {
     sum: FieldSum,
     messages: u64,
+    /// Bytes of the block that were whole records.
+    used_bytes: usize,
 }
 
-/// Every handler counts its message, and those of orders add fields to the sum.
+/// Every handler counts its message, adds its length, and those of orders add fields to the sum.
 macro_rules! handlers {
     ($($method:ident($message:ident) $(= |$order:ident| $fields:expr)?;)*) => {
         $(
             #[inline]
-            fn $method(&mut self, _message: &$message) -> ControlFlow<()> {
+            fn $method(&mut self, message: &$message) -> ControlFlow<()> {
                 $(
-                    let $order = _message;
+                    let $order = message;
                     self.sum.add(u64::from($order.stock_locate()) + $fields);
                 )?
                 self.messages += 1;
+                self.used_bytes += LENGTH_BYTES + size_of_val(message);
                 ControlFlow::Continue(())
             }
         )*

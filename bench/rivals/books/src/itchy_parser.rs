@@ -7,7 +7,6 @@
 use std::path::Path;
 
 use itchy::{Body, MessageStream};
-use nanotape_shm::MappableFile;
 use rivals_measure::Failure;
 
 use crate::{
@@ -20,10 +19,7 @@ use crate::{
 const KNOWN_TYPES: &[u8] = b"ABCDEFHIJKLNPQRSUVWXY";
 
 pub(crate) fn run(file: &Path) -> Result<Outcome, Failure> {
-    let day = MappableFile::open(file)?;
-    let day = day.map(0, usize::try_from(day.len())?)?;
-    let (known, spared) = records::only(KNOWN_TYPES, day.bytes());
-    drop(day);
+    let (known, spared) = records::only(KNOWN_TYPES, &records::whole(file)?);
     let ((sum, messages), measured) = measured(|| {
         let (mut sum, mut messages) = (FieldSum::default(), 0);
         for message in MessageStream::from_reader(known.as_slice()) {

@@ -1,15 +1,8 @@
-//! Memory from the kernel: windows of files, tables in huge pages, regions that processes share.
+//! Memory from the kernel: tables in huge pages, and regions that processes share.
 //!
-//! Where: base. It handles bytes, files and pages, independent of their contents. It maps
-//! windows of files for FEED to read, provides the tables of BOOK, and the regions for RING,
-//! JOURNAL and LATEST: files with a header, one owner at a time and any number of readers.
-//!
-//! ```no_run
-//! let file = nanotape_shm::MappableFile::open("12302019.NASDAQ_ITCH50".as_ref())?;
-//! let window = file.map(0, 1 << 20)?;
-//! println!("{} of {} bytes", window.bytes().len(), file.len());
-//! # Ok::<(), nanotape_shm::MapError>(())
-//! ```
+//! Where: base. It handles bytes, files and pages, independent of their contents. It provides the
+//! tables of BOOK, and the regions for RING and JOURNAL: files with a header, one owner at a time
+//! and any number of readers.
 //!
 //! One process owns a region, and others read it:
 //!
@@ -34,7 +27,6 @@
 #[cfg(not(nanotape_loom))]
 mod bus_guard;
 mod compare;
-mod file_window;
 #[cfg(not(nanotape_loom))]
 mod file_words;
 #[cfg(feature = "kill-points")]
@@ -55,7 +47,6 @@ mod word;
 #[cfg(not(nanotape_loom))]
 pub use bus_guard::{MOST_MAPPINGS, guard_against_truncation};
 pub use compare::{COMPARED, first_greater};
-pub use file_window::{FileWindow, MapError, MappableFile};
 #[cfg(not(nanotape_loom))]
 pub use file_words::{
     ReadableWords, WritableWords, forget, free_bytes, reserve, reserve_in_large_pages, shrink,

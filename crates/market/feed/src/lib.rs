@@ -41,6 +41,5 @@ pub use delivery::{Delivery, EventSink, GapCounts, MessageSink};
 pub use events::{handle_message, handle_messages};
 pub use hidden::hidden_in;
 pub use nanotape_market::{Damage, Position};
-pub use nanotape_shm::MapError;
 pub use normalise::{book_event, market_event};
 pub use source::{Block, Compression, DaySource, SourceError};

@@ -32,7 +32,6 @@ use std::{
 
 pub use compression::Compression;
 use file::FileBlocks;
-use nanotape_shm::{MapError, MappableFile};
 pub use recognise::{OtherKind, RECORD_WITHIN_BYTES};
 use stream::StreamBlocks;
 
@@ -143,9 +142,18 @@ pub enum SourceError {
         /// Bytes that were searched for a record.
         bytes: u64,
     },
-    /// The file could not be read, or shrank.
-    #[error(transparent)]
-    Map(#[from] MapError),
+    /// The file is shorter than when it was opened.
+    #[error(
+        "{name}: the file shrank to {now_bytes} bytes while it was read (it had {opened_bytes})"
+    )]
+    Shrank {
+        /// The input.
+        name: String,
+        /// Length when opened.
+        opened_bytes: u64,
+        /// Current length.
+        now_bytes: u64,
+    },
     /// The compressed stream ends before its end marker; everything before was delivered.
     #[error(
         "{name}: the {compression} stream is cut off at compressed offset {compressed_offset} \
@@ -203,7 +211,7 @@ impl SourceError {
             Self::CompressionCut { .. }
                 | Self::CompressionDamaged { .. }
                 | Self::Empty { .. }
-                | Self::Map(MapError::Shrank { .. })
+                | Self::Shrank { .. }
         )
     }
 }
@@ -232,7 +240,7 @@ impl DaySource {
         let limit = Compression::MAGIC_BYTES as u64;
         (&mut file).take(limit).read_to_end(&mut first).map_err(system("read"))?;
         if is_whole && Compression::of(&first) == Compression::None {
-            let blocks = FileBlocks::new(MappableFile::open(path)?);
+            let blocks = FileBlocks::new(name.clone(), file, metadata.len());
             return Ok(Self::new(name, Kind::File(blocks)));
         }
         file.seek(SeekFrom::Start(0)).map_err(system("rewind"))?;

@@ -11,9 +11,9 @@
 //! Bounds: `MAX_UNUSED_BYTES + BLOCK_BYTES` and a cache line; more only while a reader looks for
 //! the first record, or if it leaves more unused than it may.
 
-use std::fmt;
+use std::{fmt, fs::File, io, os::unix::fs::FileExt};
 
-use nanotape_shm::MappableFile;
+use rustix::fs::{Advice, fadvise};
 
 use super::{Block, MAX_UNUSED_BYTES, Progress, SourceError};
 
@@ -24,7 +24,10 @@ const BLOCK_BYTES: usize = 512 << 10;
 const LINE_BYTES: usize = 64;
 
 pub(super) struct FileBlocks {
-    file: MappableFile,
+    name: String,
+    file: File,
+    /// Length when it was opened. Later appends are not read.
+    length_bytes: u64,
     buffer: Vec<u8>,
     /// The range of the current block in the buffer.
     start: usize,
@@ -39,17 +42,19 @@ pub(super) struct FileBlocks {
 impl fmt::Debug for FileBlocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileBlocks")
-            .field("file", &self.file)
+            .field("name", &self.name)
             .field("offset", &self.offset)
             .finish_non_exhaustive()
     }
 }
 
 impl FileBlocks {
-    pub(super) fn new(file: MappableFile) -> Self {
+    pub(super) fn new(name: String, file: File, length_bytes: u64) -> Self {
+        // Only advice: if it is refused, reading is slower.
+        let _ = fadvise(&file, 0, None, Advice::Sequential);
         let buffer = vec![0; MAX_UNUSED_BYTES + LINE_BYTES + BLOCK_BYTES];
         let (start, end) = (MAX_UNUSED_BYTES, MAX_UNUSED_BYTES);
-        Self { file, buffer, start, end, offset: 0, is_peeked: false }
+        Self { name, file, length_bytes, buffer, start, end, offset: 0, is_peeked: false }
     }
 
     pub(super) fn next_block(&mut self, used_bytes: usize) -> Result<Block<'_>, SourceError> {
@@ -73,7 +78,7 @@ impl FileBlocks {
     }
 
     fn block(&self) -> Block<'_> {
-        let is_last = self.read_bytes() >= self.file.len();
+        let is_last = self.read_bytes() >= self.length_bytes;
         Block { offset: self.offset, bytes: &self.buffer[self.start..self.end], is_last }
     }
 
@@ -94,12 +99,46 @@ impl FileBlocks {
         place += self.buffer[place..].as_ptr().align_offset(LINE_BYTES) % LINE_BYTES;
         (self.start, self.end) = (place - unused.len(), place);
         self.buffer.copy_within(unused, self.start);
-        let space = &mut self.buffer[place..place + BLOCK_BYTES];
-        self.end += self.file.read(read_bytes, space)?;
+        let rest = self.length_bytes.saturating_sub(read_bytes);
+        let length = usize::try_from(rest).unwrap_or(usize::MAX).min(BLOCK_BYTES);
+        let space = &mut self.buffer[place..place + length];
+        self.file.read_exact_at(space, read_bytes).map_err(|error| self.failed(error))?;
+        self.end += length;
         Ok(())
     }
 
+    #[cold]
+    fn failed(&self, source: io::Error) -> SourceError {
+        let (name, opened_bytes) = (self.name.clone(), self.length_bytes);
+        match self.file.metadata() {
+            Ok(now) if source.kind() == io::ErrorKind::UnexpectedEof => {
+                SourceError::Shrank { name, opened_bytes, now_bytes: now.len() }
+            }
+            _ => SourceError::System { operation: "read", name, source },
+        }
+    }
+
     pub(super) fn progress(&self) -> Progress {
-        Progress { done_bytes: self.offset, total_bytes: Some(self.file.len()) }
+        Progress { done_bytes: self.offset, total_bytes: Some(self.length_bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nanotape_harness::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_shrank_is_an_error_with_its_path() {
+        let scratch = Scratch::new("shrinks");
+        std::fs::write(scratch.path(), [7; 10_000]).unwrap();
+        let file = File::options().read(true).write(true).open(scratch.path()).unwrap();
+        file.set_len(100).unwrap();
+        let mut blocks = FileBlocks::new(scratch.path().display().to_string(), file, 10_000);
+        let error = blocks.next_block(0).unwrap_err();
+        assert!(error.is_bad_data());
+        let text = error.to_string();
+        assert!(text.contains("shrank to 100 bytes") && text.contains("shrinks"), "{text}");
     }
 }
