@@ -24,7 +24,7 @@ readmes! {
     store: ring journal logging trace;
     plant: engine board live plant tap check;
     play: synth testkit;
-    lab: report lab machine bench;
+    lab: report lab queue machine bench;
     programs: nanotape cli;
 }
 

@@ -91,6 +91,12 @@ const TABLE: &[Row] = &[
             "thread-priority",
         ],
     },
+    // docs/decisions/0059-the-queue-is-a-crate.md.
+    Row {
+        package: "nanotape-queue",
+        inside: &["nanotape-trace", "nanotape-lab"],
+        outside: &["libm", "serde_json", "thiserror"],
+    },
     Row {
         package: "nanotape-machine",
         inside: &[
@@ -254,6 +260,7 @@ const TABLE: &[Row] = &[
             "nanotape-logging",
             "nanotape-trace",
             "nanotape-lab",
+            "nanotape-queue",
             "nanotape-machine",
             "nanotape-delay",
             "nanotape-synth",
@@ -313,6 +320,7 @@ const TABLE: &[Row] = &[
             "nanotape-history",
             "nanotape-trace",
             "nanotape-lab",
+            "nanotape-queue",
             "nanotape-machine",
             "nanotape-delay",
             "nanotape-synth",
@@ -344,6 +352,7 @@ const TABLE: &[Row] = &[
             "nanotape-logging",
             "nanotape-trace",
             "nanotape-lab",
+            "nanotape-queue",
             "nanotape-machine",
             "nanotape-delay",
             "nanotape-synth",
@@ -389,6 +398,7 @@ const TABLE: &[Row] = &[
             "nanotape-trace",
             "nanotape-report",
             "nanotape-lab",
+            "nanotape-queue",
             "nanotape-machine",
             "nanotape-synth",
             "nanotape-records",

@@ -44,7 +44,6 @@ pub mod perf_program;
 pub mod placement;
 mod program;
 pub mod prove;
-pub mod queue;
 pub mod record;
 pub mod rng;
 mod sampler;

@@ -16,9 +16,10 @@ use crate::{
     placement::Placement,
 };
 
-/// The name and version of the format; see docs/formats/lab-record.md.
-pub(crate) const FORMAT: &str = "nanotape-lab";
-pub(crate) const VERSION: u64 = 1;
+/// The name of the format; see docs/formats/lab-record.md.
+pub const FORMAT: &str = "nanotape-lab";
+/// Its version.
+pub const VERSION: u64 = 1;
 
 /// The machine, its noise and the clock of a measurement.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@
 //! | [`ring`], [`journal`], [`tape`] | numbered messages in shared memory and on disk, and what both share |
 //! | [`history`] | recorded days: snapshots, digests, books at any moment |
 //! | [`shm`], [`clock`], [`trace`] | regions of shared memory, time, histograms |
-//! | `logging`, `synth`, `exchange`, `lab`, `machine`, `delay` | with the feature of the same name |
+//! | `logging`, `synth`, `exchange`, `lab`, `queue`, `machine`, `delay` | with the feature of the same name |
 //!
 //! ```
 //! use nanotape::prelude::*;
@@ -53,6 +53,8 @@ pub use nanotape_logging as logging;
 pub use nanotape_machine as machine;
 pub use nanotape_market as market;
 pub use nanotape_plant as plant;
+#[cfg(feature = "queue")]
+pub use nanotape_queue as queue;
 pub use nanotape_records as records;
 pub use nanotape_ring as ring;
 pub use nanotape_shm as shm;

@@ -3,8 +3,8 @@
 //! Bounds: [`MOST`] of them, in memory that is touched at the start; later ones are counted.
 
 use nanotape_clock::{Clock, Stamp};
-use nanotape_lab::queue::Interruption;
 use nanotape_machine::{Attributor, Cause, Gap};
+use nanotape_queue::Interruption;
 
 /// Moments that are kept.
 const MOST: usize = 1 << 17;

@@ -5,13 +5,12 @@ use std::thread;
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::{DaySource, handle_message};
-use nanotape_lab::{
-    NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise, queue::Replay,
-};
+use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise};
 use nanotape_market::{
     Damage, EventHandler, EventSource, MarketEvent, MarketSnapshot, Origin, Position, SessionChange,
 };
 use nanotape_plant::{PlantConfig, PlantRun, ShutdownFlag};
+use nanotape_queue::Replay;
 use nanotape_types::{Coming, StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 

@@ -18,12 +18,10 @@ use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat},
     values::{count, duration, nanos, share_of_percent},
 };
-use nanotape_lab::{
-    pages,
-    queue::{
-        LANES, MAX_LIMITS, MAX_SERVICE_NS, Outcome, Question, Search, ServiceResult, Simulation,
-        Source, default_services, receiver_record, record, service_record,
-    },
+use nanotape_lab::pages;
+use nanotape_queue::{
+    LANES, MAX_LIMITS, MAX_SERVICE_NS, Outcome, Question, Search, ServiceResult, Simulation,
+    Source, default_services, receiver_record, record, service_record,
 };
 use nanotape_types::StockLocate;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 
 use anyhow::{Context as _, bail};
-use nanotape_lab::queue::{Bursts, burst_records};
+use nanotape_queue::{Bursts, burst_records};
 use serde_json::Value;
 
 use super::{QueueCommand, text::time};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nanotape_lab::queue::{Capacity, Question, Search, capacity_record};
+use nanotape_queue::{Capacity, Question, Search, capacity_record};
 use serde_json::Value;
 
 use super::{QueueCommand, text::time};

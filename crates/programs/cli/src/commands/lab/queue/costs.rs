@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs::File, io::Read as _, path::Path};
 
 use anyhow::{Context as _, bail};
-use nanotape_lab::queue::Steps;
+use nanotape_queue::Steps;
 
 /// The first line of a file.
 const HEADER: &str = "type,quantile,ns";

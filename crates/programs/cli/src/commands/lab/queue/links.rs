@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nanotape_lab::queue::{LinkOptions, MAX_BITS_PER_SECOND, Receiver};
+use nanotape_queue::{LinkOptions, MAX_BITS_PER_SECOND, Receiver};
 
 use super::{service, text::time};
 use crate::values::{grouped, nanos_text};

@@ -13,8 +13,8 @@ use nanotape_console::{
     records::RecordFormat,
     values::{duration, nanos},
 };
-use nanotape_lab::queue::{Simulation, Source, record};
 use nanotape_plant::records::{Notice, Record};
+use nanotape_queue::{Simulation, Source, record};
 use nanotape_tap::{Event, Subscriber, Subscription};
 use nanotape_tape::WriterState;
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use anyhow::bail;
 use clap::Args;
 use nanotape_console::{records::RecordFormat, values::count};
-use nanotape_lab::queue::{
+use nanotape_queue::{
     Batch, Costs, Link, LinkOptions, MAX_CORES, MAX_LINKS, MAX_RING, Receiver, Steps,
 };
 

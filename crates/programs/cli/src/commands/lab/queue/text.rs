@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nanotape_lab::queue::{Outcome, QUANTILES, Question, Receiver, Search, Source, Window};
+use nanotape_queue::{Outcome, QUANTILES, Question, Receiver, Search, Source, Window};
 use nanotape_types::NanosSinceMidnight;
 
 use super::capacity::RingCapacity;

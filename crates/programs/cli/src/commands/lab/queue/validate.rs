@@ -11,12 +11,10 @@ use nanotape_bench::paced::{ArrivalClock, Excerpt, Paced, Schedule};
 use nanotape_clock::Clock;
 use nanotape_console::{records::RecordFormat, values::count};
 use nanotape_lab::{
-    NoiseWatch, Pin, Placement, PlacementRequest,
-    environment::Noise,
-    queue::{Bursts, Replay, ServiceTimes, Validation, validation::Case},
-    record::RunContext,
+    NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise, record::RunContext,
 };
 use nanotape_plant::PlantConfig;
+use nanotape_queue::{Bursts, Replay, ServiceTimes, Validation, validation::Case};
 use nanotape_types::NanosSinceMidnight;
 use serde_json::{Value, json};
 

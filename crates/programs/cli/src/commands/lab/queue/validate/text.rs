@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nanotape_lab::queue::validation::{COMPARED, Comparison, Delays, GOAL, Validation};
+use nanotape_queue::validation::{COMPARED, Comparison, Delays, GOAL, Validation};
 
 use super::Validated;
 use crate::{

@@ -1,8 +1,8 @@
 //! The links behind a receiver, such as the disk of a recorder or the network of a follower.
 //!
-//! Where: `nanotape lab queue --link` feeds them what leaves a [`Receiver`](super::Receiver).
+//! Where: `nanotape lab queue --link` feeds them what leaves a [`Receiver`](crate::Receiver).
 //!
-//! Definitions, beside those of [`queue`](super):
+//! Definitions, beside those of [`nanotape_queue`](crate):
 //!
 //! 1. Each link gets every message, at the moment at which it leaves the receiver. Links do not
 //!    wait for each other, and the receiver does not wait for them.

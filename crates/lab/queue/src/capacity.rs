@@ -3,7 +3,7 @@
 //! Where: `nanotape lab queue --ring` feeds it the arrivals once more, when it knows the longest
 //! service time with which the ring drops none.
 //!
-//! Definitions, beside those of [`queue`](super):
+//! Definitions, beside those of [`nanotape_queue`](crate):
 //!
 //! 1. The ring has the messages in the system, the one in service among them. A message that finds
 //!    it full is dropped: it needs no time.

@@ -12,11 +12,8 @@
 //! The draw is `mix(seed, number)` of splitmix64, its upper 53 bits divided by 2^53: the same on
 //! every machine.
 
-use super::{MAX_SERVICE_NS, QueueError};
-use crate::rng::mix;
-
-/// Quantiles of one type.
-pub const MAX_STEPS: usize = 1_024;
+use crate::{MAX_SERVICE_NS, MAX_STEPS, QueueError};
+use nanotape_lab::rng::mix;
 
 /// A distribution of service times.
 #[derive(Clone, PartialEq, Debug)]

@@ -4,7 +4,7 @@
 //! good enough end at one number. Each pass over the arrivals tries up to [`LANES`] service times
 //! between the longest one that was good enough and the shortest one that was not.
 
-use super::{LANES, MAX_SERVICE_NS, ServiceResult};
+use crate::{LANES, MAX_SERVICE_NS, ServiceResult};
 
 /// What a service time must keep to.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -96,7 +96,7 @@ impl Default for Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Simulation;
+    use crate::Simulation;
 
     #[test]
     fn a_question_is_met_by_the_nearest_rank() {

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use nanotape_lab::Rng;
 use proptest::prelude::*;
 
 use super::*;
-use crate::Rng;
 
 /// What the naive queue finds for one service time.
 #[derive(PartialEq, Eq, Debug, Default)]

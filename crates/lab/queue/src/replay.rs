@@ -1,10 +1,10 @@
 //! One replay of recorded arrivals: when each message was due, when it was done, and what
 //! interrupted the thread.
 //!
-//! Where: the benchmarks replay through a real pipeline; [`validation`](super::validation) compares
+//! Where: the benchmarks replay through a real pipeline; [`validation`](crate::validation) compares
 //! with predictions. This module works on numbers only.
 //!
-//! Definitions, beside those of [`queue`](super):
+//! Definitions, beside those of [`nanotape_queue`](crate):
 //!
 //! 1. The delay of a message is from its due time to its end. It begins at the later of its due
 //!    time and the end of the message before it; from there its service time counts.

@@ -3,7 +3,7 @@
 //! Windows begin at multiples of their length. Only windows with an arrival are kept. If there are
 //! too many, their length doubles, so that memory is bounded for any timestamps.
 
-use super::{LANES, MAX_WINDOWS};
+use crate::{LANES, MAX_WINDOWS};
 
 /// A window with at least one arrival.
 #[derive(Clone, PartialEq, Eq, Debug)]

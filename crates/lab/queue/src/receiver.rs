@@ -2,9 +2,9 @@
 //! each message.
 //!
 //! Where: `nanotape lab queue` with `--cores`, `--ring`, `--batch` or `--cost` feeds it the
-//! arrivals that [`Simulation`](super::Simulation) gets, with the service time of each.
+//! arrivals that [`Simulation`](crate::Simulation) gets, with the service time of each.
 //!
-//! Definitions, beside those of [`queue`](super):
+//! Definitions, beside those of [`nanotape_queue`](crate):
 //!
 //! 1. A message goes to core `key % cores`. Each core processes its messages in their order.
 //! 2. A core that is free takes all waiting messages at once, up to the size of a batch, and none
@@ -15,7 +15,7 @@
 //!    that finds it full is dropped: it has no delay and needs no time.
 //! 5. A message whose batch ends at the moment of an arrival has left the ring.
 //!
-//! Batches of one message without a fixed time are the receiver of [`queue`](super).
+//! Batches of one message without a fixed time are the receiver of [`nanotape_queue`](crate).
 //!
 //! Bounds: [`MAX_CORES`] cores, [`MAX_RING`] messages in each ring. Memory grows to the largest
 //! queue.
@@ -27,13 +27,7 @@ use std::{
 
 use nanotape_trace::Histogram;
 
-use super::{Link, QueueError};
-
-/// Cores of a receiver.
-pub const MAX_CORES: usize = 256;
-
-/// Messages in the ring of a core, and in a batch.
-pub const MAX_RING: usize = 1 << 20;
+use crate::{Link, MAX_CORES, MAX_RING, QueueError};
 
 /// How messages are taken from the ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

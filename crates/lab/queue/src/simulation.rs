@@ -1,72 +1,8 @@
-//! The queue in front of a receiver that takes a constant time a message, for many times at once.
-//!
-//! Where: `nanotape lab queue` feeds it the arrivals of an input. It works on numbers and depends
-//! on no message, file or clock.
-//!
-//! Definitions:
-//!
-//! 1. Messages are processed strictly one after another, in the order of [`Simulation::arrive`].
-//! 2. The delay of a message is the time from its arrival to the end of its processing: its wait,
-//!    and its own service time. Without a wait it equals the service time.
-//! 3. The queue is the number of messages in the system just after an arrival: the new one, those
-//!    that wait, and the one in service. A message whose processing ends at the moment of an
-//!    arrival has left. With a constant service time the queue is the delay divided by it, rounded
-//!    up, so that the largest delay gives the largest queue.
-//! 4. Messages with one timestamp arrive together: each waits for those before it.
-//! 5. A timestamp below an earlier one counts as equal to the latest, and is counted in `reversed`.
-//! 6. The receiver is behind from the arrival that finds it idle to the next moment at which it
-//!    is idle again. The longest of these times is how long it takes to catch up.
-//!
-//! Lindley's recursion gives the delay of message n: `max(delay - gap, 0) + service`, with `gap`
-//! the time between two arrivals.
-//!
-//! Bounds: [`LANES`] service times of at most [`MAX_SERVICE_NS`], [`MAX_LIMITS`] limits and
-//! [`MAX_WINDOWS`] windows. If the arrivals need more windows, pairs are joined into windows of
-//! twice the length. Delays are exact up to 2^53 ns, which needs 900 billion arrivals within one
-//! moment.
-//! Cost: no allocation for an arrival, except one for each window. Times are `f64` with whole
-//! numbers, because the vector instructions of every x86-64 processor have a maximum of those, and
-//! the bucket of a log-linear histogram is a shift of their bits.
+//! The recursion, for up to [`LANES`] service times at once.
 
-mod bursts;
-mod capacity;
-mod costs;
-mod links;
-mod models;
-mod receiver;
-mod record;
-pub mod replay;
-mod search;
-pub mod validation;
-mod windows;
-
-pub use bursts::{Burst, Bursts, MAX_BURST_MESSAGES};
-pub use capacity::{Capacity, FirstDrop, MAX_SPEEDS, Speed};
-pub use costs::{Costs, MAX_STEPS, Steps};
-pub use links::{Link, LinkOptions, MAX_BACKLOG, MAX_BITS_PER_SECOND, MAX_LINKS, Peak};
-pub use models::{Model, ServiceTimes, delays};
 use nanotape_trace::Histogram;
-pub use receiver::{Batch, Core, MAX_CORES, MAX_RING, Receiver};
-pub use record::{
-    QUANTILES, Source, burst_records, capacity_record, link_record, receiver_record, record,
-    service_record,
-};
-pub use replay::{Interruption, Replay, Step};
-pub use search::{Question, Search};
-pub use validation::Validation;
-pub use windows::{Window, Windows};
 
-/// Service times of one simulation.
-pub const LANES: usize = 60;
-
-/// The longest service time.
-pub const MAX_SERVICE_NS: u64 = 10_000_000;
-
-/// Limits of one simulation.
-pub const MAX_LIMITS: usize = 4;
-
-/// Windows that are kept.
-pub const MAX_WINDOWS: usize = 20_000;
+use crate::{LANES, MAX_LIMITS, MAX_SERVICE_NS, QueueError, Windows};
 
 /// One number for each service time.
 type Lane = [f64; LANES];
@@ -82,54 +18,6 @@ const FIRST_BUCKET: u64 = 1.0_f64.to_bits() >> SHIFT;
 
 /// Buckets of delays up to 2^53.
 const BUCKETS: usize = (f64::MANTISSA_DIGITS as usize) << (PRECISION_BITS - 1);
-
-/// The reason why a simulation is refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum QueueError {
-    /// The number of service times is wrong.
-    #[error("{count} service times: use 1 to {LANES}")]
-    Services {
-        /// The number.
-        count: usize,
-    },
-    /// A service time is out of range.
-    #[error("a service time of {ns} ns: use 1 ns to 10 ms")]
-    Service {
-        /// The service time.
-        ns: u64,
-    },
-    /// There are too many limits.
-    #[error("{count} limits: use at most {MAX_LIMITS}")]
-    Limits {
-        /// The number.
-        count: usize,
-    },
-    /// The number of cores is wrong.
-    #[error("{count} cores: use 1 to {MAX_CORES}")]
-    Cores {
-        /// The number.
-        count: usize,
-    },
-    /// The length of the ring is wrong.
-    #[error("a ring of {messages} messages: use 1 to {MAX_RING}")]
-    Ring {
-        /// The messages.
-        messages: usize,
-    },
-    /// The size of a batch is wrong.
-    #[error("a batch of {messages} messages: use 1 to {MAX_RING}")]
-    Batch {
-        /// The messages.
-        messages: usize,
-    },
-    /// Quantiles are no distribution.
-    #[error("quantiles must grow with their times, from above 0 to 1, at most {MAX_STEPS} of them")]
-    Quantiles,
-    /// The window has no length.
-    #[error("a window of 0 ns: use at least 1 ns")]
-    Window,
-}
 
 /// The queues of up to [`LANES`] service times over one series of arrivals.
 #[derive(Clone, Debug)]
@@ -361,6 +249,3 @@ impl ServiceResult {
         Some(self.delays.quantile(quantile)?.min(self.largest_delay_ns))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,6 @@
 //! Service times for a prediction: constant, by type, by type and idle time, and of each message.
 //!
-//! Where: [`validation`](super::validation) measures them in replays of the same messages with
+//! Where: [`validation`](crate::validation) measures them in replays of the same messages with
 //! other due times: each at once after the one before it, and each after an idle time, which is
 //! that of another message of the input.
 //!
@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Costs, Interruption, Replay, Steps};
+use crate::{Costs, Interruption, MAX_SERVICE_NS, Replay, Steps};
 
 /// Quantiles of a distribution, apart from the largest ones.
 const EVEN_STEPS: usize = 400;
@@ -256,7 +256,7 @@ fn steps(times: &mut [u64]) -> Steps {
     times.sort_unstable();
     let even = (1..EVEN_STEPS).map(|step| step as f64 / EVEN_STEPS as f64);
     let shares = even.chain(LARGE_STEPS);
-    let most_ns = super::MAX_SERVICE_NS;
+    let most_ns = MAX_SERVICE_NS;
     let quantile = |share: f64| {
         let rank = (share * times.len() as f64).ceil() as usize;
         Some((share, (*times.get(rank.max(1) - 1)?).min(most_ns)))
@@ -297,7 +297,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::queue::Simulation;
+    use crate::Simulation;
 
     proptest! {
         #[test]

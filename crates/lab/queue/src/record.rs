@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::{
+use crate::{
     Burst, Capacity, Core, Link, Outcome, Peak, Question, Receiver, Search, Speed, Window,
 };
-use crate::record::{FORMAT, VERSION};
+use nanotape_lab::record::{FORMAT, VERSION};
 
 /// The quantiles of a record, by name.
 pub const QUANTILES: [(&str, f64); 5] =

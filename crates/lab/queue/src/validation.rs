@@ -4,14 +4,14 @@
 //! Where: `nanotape lab queue --validate` replays. This module works on numbers only.
 //!
 //! Predictions and measurements are compared on the same messages: on all, and on those that are
-//! quiet (see [`replay`](super::replay)). Quantiles are those of the nearest rank over all replays
+//! quiet (see [`replay`](crate::replay)). Quantiles are those of the nearest rank over all replays
 //! together.
 
 use std::{collections::BTreeMap, ops::Range};
 
 use serde_json::{Value, json};
 
-use super::{Model, Replay, ServiceTimes};
+use crate::{Model, Replay, ServiceTimes};
 
 /// The quantiles that are compared, by name.
 pub const COMPARED: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
@@ -266,7 +266,7 @@ impl Delays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Interruption;
+    use crate::Interruption;
 
     /// Messages that are due every 100 ns, and take 60 ns after an idle time and 40 without one.
     fn replays(interruptions: &[Interruption]) -> (ServiceTimes, Replay) {

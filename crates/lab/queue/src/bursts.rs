@@ -3,13 +3,13 @@
 //! Where: `nanotape lab queue --bursts` keeps their bytes, which this module does not read.
 //!
 //! A burst begins with the message that finds the receiver idle, and ends before the next message
-//! that does, as in [`queue`](super). Bursts are compared by their largest delay; of equal ones the
-//! earlier is worse.
+//! that does, as in [`nanotape_queue`](crate). Bursts are compared by their largest delay; of equal
+//! ones the earlier is worse.
 //!
 //! Bounds: the number of bursts, and [`MAX_BURST_MESSAGES`] messages of each. A longer burst counts
 //! all of its messages, and has the bytes of the first ones.
 
-use super::MAX_SERVICE_NS;
+use crate::MAX_SERVICE_NS;
 
 /// Messages of a burst whose bytes and arrivals are kept.
 pub const MAX_BURST_MESSAGES: u64 = 1 << 16;
