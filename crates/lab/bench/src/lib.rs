@@ -23,6 +23,8 @@ mod prove;
 mod publish;
 mod ring;
 mod study;
+#[cfg(test)]
+mod tests;
 
 use nanotape_lab::{Suite, truth};
 

@@ -128,7 +128,7 @@ pub(crate) fn rounds<B: Benchmark>(run: &Run<B>) -> String {
 }
 
 /// Writes the whole run in the selected format.
-pub(super) fn write<B: Benchmark>(run: &Run<B>, output: &mut Records) -> anyhow::Result<()> {
+pub(crate) fn write<B: Benchmark>(run: &Run<B>, output: &mut Records) -> anyhow::Result<()> {
     output.heading(&format!("\n{}\n", B::heading(run)))?;
     let of_all = run.context.noise.sentences.iter().filter(|_| !B::IS_PAIR);
     for note in run.notes.iter().chain(of_all) {
