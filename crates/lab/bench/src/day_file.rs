@@ -32,6 +32,7 @@ use clap::Args;
 use nanotape_console::progress::Progress;
 use nanotape_feed::{Compression, DaySource, SourceError};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use self::survey::Survey;
 pub(crate) use self::{
@@ -97,7 +98,16 @@ impl Day {
         DaySource::open(self.path())
     }
 
-    fn orders(&self) -> usize {
+    /// The file as JSON.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "path": self.path().display().to_string(),
+            "bytes": self.bytes,
+            "messages": self.messages,
+        })
+    }
+
+    pub(crate) fn orders(&self) -> usize {
         self.orders.unwrap_or(0) as usize
     }
 

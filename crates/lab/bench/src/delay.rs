@@ -9,13 +9,12 @@ use std::time::Duration;
 use clap::Args;
 use nanotape_console::records::Columns;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use self::rows::{Part, ROWS, What};
+use self::rows::{FIGURES, Part, ROWS, What};
 use crate::{
     engine::{
-        Amount, Asked, AskedCpus, Base, Benchmark, Measured, Reading, Report, Row, Run, Worker,
-        table,
+        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Worker,
+        columns, table,
     },
     error::Error,
 };
@@ -56,13 +55,14 @@ impl Benchmark for Delay {
     const NAME: &'static str = "delay";
     const ROWS: &'static [Row<Self>] = ROWS;
     const NAME_WIDTH: usize = 20;
-    const COLUMNS: Columns = &[
-        ("name", "/name"),
-        ("section", "/section"),
-        ("p50_ns", "/latency/p50_ns"),
-        ("p99_ns", "/latency/p99_ns"),
-        ("ratio", "/ratio"),
-        ("ratio_to", "/ratio_to"),
+    const FIGURES: Figures<Self> = FIGURES;
+    const COLUMNS: Columns = columns![
+        "name",
+        "section",
+        "p50_ns" = "latency/p50_ns",
+        "p99_ns" = "latency/p99_ns",
+        "ratio",
+        "ratio_to",
     ];
 
     type Work = What;
@@ -94,27 +94,7 @@ impl Benchmark for Delay {
     }
 
     fn heading(run: &Run<Self>) -> String {
-        format!(
-            "{} of {} s each; processors {} and {}",
-            table::rounds(run),
-            run.options.seconds,
-            run.cpus.writer,
-            run.cpus.readers[0]
-        )
-    }
-
-    /// Format: docs/formats/lab-bench-delay.md.
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
-        let mut latency = table::latency(measured, |reading| reading.times.as_ref());
-        if let Value::Object(latency) = &mut latency {
-            latency.remove("from_due_p50_ns");
-            latency.remove("from_due_p99_ns");
-        }
-        json!({
-            "seconds": run.options.seconds,
-            "cpus": [run.cpus.writer, run.cpus.readers[0]],
-            "latency": latency,
-        })
+        table::heading(run, run.options.seconds)
     }
 }
 

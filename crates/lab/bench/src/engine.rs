@@ -17,7 +17,9 @@
 
 pub(crate) mod command;
 mod cpus;
+pub(crate) mod figure;
 mod folder;
+pub(crate) mod form;
 mod goal;
 pub(crate) mod line;
 mod measured;
@@ -28,6 +30,7 @@ mod progress;
 mod report;
 pub(crate) mod row;
 pub(crate) mod sample;
+pub(crate) mod shared;
 mod spread;
 pub(crate) mod table;
 mod timeout;
@@ -43,19 +46,19 @@ use serde_json::{Value, json};
 pub(crate) use self::{
     command::Run,
     cpus::{Asked, AskedCpus, Cpus, run_on},
+    figure::{Cell, Figure, Figures, Take, columns, figures},
     folder::{Folder, is_memory, real},
-    goal::{Bound, Goal, Unit, goals_text},
+    goal::{Bound, Goal, Wanted, goals, goals_text},
     measured::Measured,
     pace::Amount,
     process::{End, GO, Launch, Program, WORKER, Workers},
     report::{Reading, Report, Taken, Times, Written},
     row::{Base, Row, Section},
     spread::Spread,
-    table::Column,
     timeout::{TimedOut, Timeout, Wait},
     worker::{Worker, end_with_parent, report_ready, work},
 };
-use crate::error::Error;
+use crate::{day_file::Day, error::Error};
 
 /// A longer latency counts as one during which the process was preempted.
 pub(crate) const PREEMPTED_NANOS: u64 = 100_000;
@@ -82,8 +85,14 @@ pub(crate) trait Benchmark:
     /// Whether the folder of a reading is removed as soon as all processes have opened their files.
     const LEAVES_FOLDER: bool = true;
 
+    /// The figures of a row.
+    const FIGURES: Figures<Self>;
+
     /// The columns of CSV.
     const COLUMNS: Columns;
+
+    /// The goals of its rows.
+    const GOALS: &'static [Wanted] = &[];
 
     /// The width of names in the text.
     const NAME_WIDTH: usize;
@@ -93,6 +102,11 @@ pub(crate) trait Benchmark:
 
     /// What one reading of a row measures, if there are several kinds.
     type Pass: Copy + Debug + Default + PartialEq + Serialize + DeserializeOwned;
+
+    /// The day file of its rows, if it has one.
+    fn day(&self) -> Option<&Day> {
+        None
+    }
 
     /// The requested processors and priority.
     fn asked(&self) -> Asked;
@@ -140,8 +154,8 @@ pub(crate) trait Benchmark:
     fn base(row: &Row<Self>) -> Option<Base>;
 
     /// The goals of a row that were measured.
-    fn goals(_: &Measured<Self>, _: &Run<Self>) -> Vec<Goal> {
-        Vec::new()
+    fn goals(row: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
+        Self::GOALS.iter().filter_map(|wanted| wanted.of(row, run)).collect()
     }
 
     /// Compares the answers, and computes results that belong to no single row.
@@ -157,12 +171,9 @@ pub(crate) trait Benchmark:
     /// The text before the table.
     fn heading(run: &Run<Self>) -> String;
 
-    /// Members of a row's JSON object that only this benchmark has.
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value;
-
     /// The text after the table.
-    fn footing(_: &Run<Self>) -> String {
-        String::new()
+    fn footing(run: &Run<Self>) -> String {
+        goals_text(run)
     }
 }
 

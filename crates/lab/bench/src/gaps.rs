@@ -9,13 +9,12 @@ use std::time::Duration;
 use clap::Args;
 use nanotape_console::records::Columns;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use self::rows::{ROWS, What};
+use self::rows::{FIGURES, ROWS, What};
 use crate::{
     engine::{
-        Amount, Asked, AskedCpus, Base, Benchmark, Bound, Goal, Measured, Reading, Report, Row,
-        Run, Unit, Worker, goals_text, table,
+        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Wanted,
+        Worker, columns, goals, table,
     },
     error::Error,
 };
@@ -52,33 +51,29 @@ pub(crate) struct Gaps {
     realtime: Option<u8>,
 }
 
-/// The goals: a row, the name of its number, and the bound.
-const WANTED: [(&str, &str, Bound); 6] = [
-    (rows::METER, ADDED, Bound::AtMost(3.0)),
-    (rows::ATTRIBUTION, "p50_ns", Bound::AtMost(2_000.0)),
-    (rows::AFTER_A_GAP, "p50_ns", Bound::AtMost(2_000.0)),
-    (rows::SEEN, SEEN_SHARE, Bound::AtLeast(1.0)),
-    (rows::CELLS, "ratio", Bound::AtMost(1.1)),
-    (rows::STREAM, "ratio", Bound::AtMost(1.5)),
-];
-
-const ADDED: &str = "added_ns";
-const SEEN_SHARE: &str = "seen_share";
-
 impl Benchmark for Gaps {
     const NAME: &'static str = "gaps";
     const ROWS: &'static [Row<Self>] = ROWS;
     const NAME_WIDTH: usize = 28;
-    const COLUMNS: Columns = &[
-        ("name", "/name"),
-        ("section", "/section"),
-        ("added_ns", "/added_ns"),
-        ("seen_share", "/seen_share"),
-        ("p50_ns", "/latency/p50_ns"),
-        ("p99_ns", "/latency/p99_ns"),
-        ("ratio", "/ratio"),
-        ("ratio_to", "/ratio_to"),
+    const FIGURES: Figures<Self> = FIGURES;
+    const COLUMNS: Columns = columns![
+        "name",
+        "section",
+        "added_ns",
+        "seen_share",
+        "p50_ns" = "latency/p50_ns",
+        "p99_ns" = "latency/p99_ns",
+        "ratio",
+        "ratio_to",
     ];
+    const GOALS: &'static [Wanted] = goals! {
+        rows::METER => "added_ns" = "added_ns", AtMost 3.0, 1.0 "ns added to a stamp" 2;
+        rows::ATTRIBUTION => "p50_ns" = "latency/p50_ns", AtMost 2_000.0, 1.0 "ns p50" 0;
+        rows::AFTER_A_GAP => "p50_ns" = "latency/p50_ns", AtMost 2_000.0, 1.0 "ns p50" 0;
+        rows::SEEN => "seen_share" = "seen_share", AtLeast 1.0, 100.0 "% of pauses seen" 2;
+        rows::CELLS => "ratio" = "ratio", AtMost 1.1, 1.0 "times the line" 2;
+        rows::STREAM => "ratio" = "ratio", AtMost 1.5, 1.0 "times the line" 2;
+    };
 
     type Work = What;
     type Pass = ();
@@ -118,58 +113,8 @@ impl Benchmark for Gaps {
         }
     }
 
-    fn goals(measured: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
-        let number = |of| match of {
-            ADDED => added(measured, run),
-            SEEN_SHARE => seen_share(measured),
-            "p50_ns" => table::median(measured.time_ns(|times| Some(times.p50_ns))),
-            _ => measured.ratio(run).map(|ratio| ratio.value),
-        };
-        let wanted = WANTED.iter().filter(|(row, ..)| *row == measured.row.name);
-        wanted.filter_map(|&(_, of, bound)| Some(Goal { of, bound, value: number(of)? })).collect()
-    }
-
     fn heading(run: &Run<Self>) -> String {
-        format!(
-            "{} of {} s each; processors {} and {}",
-            table::rounds(run),
-            run.options.seconds,
-            run.cpus.writer,
-            run.cpus.readers[0]
-        )
-    }
-
-    /// Format: docs/formats/lab-bench-gaps.md.
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
-        let mut latency = table::latency(measured, |reading| reading.times.as_ref());
-        if let Value::Object(latency) = &mut latency {
-            latency.remove("p99.99_ns");
-            latency.remove("from_due_p50_ns");
-            latency.remove("from_due_p99_ns");
-        }
-        json!({
-            "seconds": run.options.seconds,
-            "cpus": [run.cpus.writer, run.cpus.readers[0]],
-            "added_ns": added(measured, run),
-            "seen_share": seen_share(measured),
-            "latency": latency,
-            "goals": Self::goals(measured, run).into_iter().map(Goal::to_json).collect::<Vec<_>>(),
-        })
-    }
-
-    fn footing(run: &Run<Self>) -> String {
-        let unit = |goal: &Goal| match goal.of {
-            ADDED => Unit::new(1.0, "ns added to a stamp", 2),
-            SEEN_SHARE => Unit::new(100.0, "% of pauses seen", 2),
-            "p50_ns" => Unit::new(1.0, "ns p50", 0),
-            _ => Unit::new(1.0, "times the line", 2),
-        };
-        let of_row = |row: &Measured<Self>| {
-            let name = row.row.name;
-            Self::goals(row, run).into_iter().map(move |goal| (name, goal, unit(&goal))).collect()
-        };
-        let goals: Vec<Vec<_>> = run.measured.iter().map(of_row).collect();
-        goals_text(&goals.concat(), Self::NAME_WIDTH)
+        table::heading(run, run.options.seconds)
     }
 }
 
@@ -179,26 +124,16 @@ impl Gaps {
     }
 }
 
-/// What a loop adds to the one that only reads the clock, in nanoseconds a turn.
-fn added(measured: &Measured<Gaps>, run: &Run<Gaps>) -> Option<f64> {
-    let base = run.find(Gaps::base(measured.row).filter(|base| base.row == rows::STAMP)?.row)?;
-    measured.added(base).map(|added| added.median)
-}
-
-/// The share of the pauses that the meter saw, over all rounds.
-fn seen_share(measured: &Measured<Gaps>) -> Option<f64> {
-    let sum = |name: &str| -> u64 {
-        measured.readings.iter().filter_map(|reading| reading.detail[name].as_u64()).sum()
-    };
-    let made = sum("made");
-    (made > 0).then(|| sum("seen") as f64 / made as f64)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
+
+    use super::{
+        rows::{added, seen_share},
+        *,
+    };
     use crate::engine::{
-        Times, Written,
+        Measured, Times, Written,
         test::{measured, run},
     };
 
@@ -223,14 +158,14 @@ mod tests {
         ]);
         assert_eq!(added(&all.measured[1], &all), Some(2.0));
         assert_eq!(added(&all.measured[0], &all), None);
-        let [goal] = Gaps::goals(&all.measured[1], &all)[..] else { panic!("one goal") };
-        assert!(goal.is_met() && goal.of == ADDED);
+        let [goal] = &Gaps::goals(&all.measured[1], &all)[..] else { panic!("one goal") };
+        assert!(goal.is_met() && goal.of == "added_ns");
     }
 
     #[test]
     fn round_trips_are_judged_by_the_line_of_their_round() {
         let all = run(vec![timed(rows::CELLS, 440), timed(rows::LINE, 400)]);
-        let [goal] = Gaps::goals(&all.measured[0], &all)[..] else { panic!("one goal") };
+        let [goal] = &Gaps::goals(&all.measured[0], &all)[..] else { panic!("one goal") };
         assert!((goal.value - 1.1).abs() < 1e-9 && goal.is_met());
         assert_eq!(Gaps::goals(&all.measured[1], &all), []);
     }

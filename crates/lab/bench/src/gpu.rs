@@ -11,7 +11,8 @@ use nanotape_console::{
 };
 use nanotape_delay::{GpuError, GpuRow, GpuRows};
 use nanotape_lab::{Pin, Placement, PlacementRequest, environment, record::RunContext, text};
-use serde_json::{Value, json};
+
+use crate::engine::{Figure, columns, figure::record, figures};
 
 /// What a GPU does with windows of two feeds.
 #[derive(Args, Debug)]
@@ -49,14 +50,40 @@ pub(crate) struct Gpu {
     output: RecordArguments,
 }
 
-const COLUMNS: Columns = &[
-    ("name", "/name"),
-    ("unit", "/unit"),
-    ("nanos", "/nanos"),
-    ("bytes", "/bytes"),
-    ("gb_per_second", "/gb_per_second"),
-    ("share", "/share"),
-];
+const COLUMNS: Columns = columns!["name", "unit", "nanos", "bytes", "gb_per_second", "share"];
+
+/// Format: docs/formats/lab-bench-gpu.md.
+pub(crate) const FIGURES: &[&[Figure<Measured, RunContext>]] = &[figures! {
+    /// `launch`, `copy/to-device`, `copy/on-device`, `reduce`, `launch/waited`,
+    /// `resident/circular/cache`, `resident/circular/memory`, `resident/smoothed/cache`,
+    /// `resident/smoothed/memory`, `end-to-end/1`, or `end-to-end/N` with N threads of the host
+    "name": "text" = |row, _| row.row.name;
+    /// Number and name of the GPU
+    "device": "text" = |row, _| row.device;
+    /// What is counted: `launch`, `copy` or `window`
+    "unit": "text" = |row, _| row.row.unit;
+    /// Nanoseconds of one: the median of seven readings
+    "nanos": "number" = |row, _| row.row.nanos;
+    /// Bytes that one moves through the memory of the device, or over the bus, if each transform is
+    /// one pass
+    "bytes": "number or null" = |row, _| row.rate.map(|_| row.row.bytes);
+    /// `bytes` by `nanos`
+    "gb_per_second": "number or null" = |row, _| row.rate;
+    /// `gb_per_second` by that of `copy/on-device`
+    "share": "number or null" = |row, _| row.share;
+    /// The machine, as in [lab-record.md](lab-record.md)
+    "environment": "object" = |_, context| {
+        environment::to_json(&context.environment, &context.noise)
+    };
+}];
+
+/// A row beside the copies on its device.
+pub(crate) struct Measured {
+    device: String,
+    row: GpuRow,
+    rate: Option<f64>,
+    share: Option<f64>,
+}
 
 /// The row that others are compared with.
 const COPY: &str = "copy/on-device";
@@ -83,10 +110,12 @@ pub(crate) fn run(arguments: &Gpu) -> anyhow::Result<Status> {
     output.heading(&text::context(&context))?;
     output.heading(&format!("\n{}\n{HEADER}\n", rows.device))?;
     let copy = rows.rows.iter().find(|row| row.name == COPY).map(GpuRow::rate);
-    for row in &rows.rows {
+    for row in rows.rows {
         let rate = (row.bytes > 0.0).then(|| row.rate());
         let share = rate.zip(copy).map(|(rate, copy)| rate / copy);
-        output.result(&line(row, rate, share), record(&rows.device, row, rate, share, &context))?;
+        let line = line(&row, rate, share);
+        let measured = Measured { device: rows.device.clone(), row, rate, share };
+        output.result(&line, record(FIGURES, &measured, &context))?;
     }
     output.finish()?;
     Ok(Status::Good)
@@ -108,26 +137,6 @@ fn line(row: &GpuRow, rate: Option<f64>, share: Option<f64>) -> String {
         number(rate, 1),
         number(share, 2),
     )
-}
-
-/// Format: docs/formats/lab-bench-gpu.md.
-fn record(
-    device: &str,
-    row: &GpuRow,
-    rate: Option<f64>,
-    share: Option<f64>,
-    context: &RunContext,
-) -> Value {
-    json!({
-        "name": row.name,
-        "device": device,
-        "unit": row.unit,
-        "nanos": row.nanos,
-        "bytes": rate.map(|_| row.bytes),
-        "gb_per_second": rate,
-        "share": share,
-        "environment": environment::to_json(&context.environment, &context.noise),
-    })
 }
 
 #[cfg(test)]

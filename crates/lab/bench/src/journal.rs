@@ -8,10 +8,9 @@
 //! ```
 //!
 //! A missing excerpt, or one with a wrong payload, is a finding and ends the run.
-//! To add a row, add a line to [`ROWS`]; to add a goal, a line to `goals.rs`.
+//! To add a row, add a line to [`ROWS`].
 
 mod append;
-mod goals;
 mod limits;
 mod pruned;
 mod rows;
@@ -33,13 +32,12 @@ use nanotape_journal::{
 };
 use nanotape_shm::free_bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use self::rows::{FDATASYNC, FDATASYNC_32, LINE, ROWS, What, Work};
+use self::rows::{FDATASYNC, FDATASYNC_32, FIGURES, LINE, ROWS, What, Work};
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Worker,
-        command::slowest, is_memory, message::USUAL_BYTES, real, table,
+        Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Wanted, Worker,
+        columns, command::slowest, goals, is_memory, message::USUAL_BYTES, real, table,
     },
     error::Error,
 };
@@ -197,27 +195,36 @@ impl Benchmark for Journal {
     const NAME: &'static str = "journal";
     const ROWS: &'static [Row<Self>] = ROWS;
     const NAME_WIDTH: usize = 28;
-    const COLUMNS: Columns = &[
-        ("name", "/name"),
-        ("section", "/section"),
-        ("written_per_second", "/written_per_second"),
-        ("read_per_second", "/read_per_second"),
-        ("p50_ns", "/latency/p50_ns"),
-        ("p90_ns", "/latency/p90_ns"),
-        ("p99_ns", "/latency/p99_ns"),
-        ("p99.9_ns", "/latency/p99.9_ns"),
-        ("p99.99_ns", "/latency/p99.99_ns"),
-        ("max_ns", "/latency/max_ns"),
-        ("over_100us", "/latency/over_100us"),
-        ("from_due_p50_ns", "/latency/from_due_p50_ns"),
-        ("from_due_p99_ns", "/latency/from_due_p99_ns"),
-        ("rolls", "/rolls/count"),
-        ("rolls_p50_ns", "/rolls/p50_ns"),
-        ("rolls_max_ns", "/rolls/max_ns"),
-        ("ratio", "/ratio"),
-        ("ratio_to", "/ratio_to"),
-        ("foreign", "/environment/foreign"),
+    const FIGURES: Figures<Self> = FIGURES;
+    const COLUMNS: Columns = columns![
+        "name",
+        "section",
+        "written_per_second",
+        "read_per_second",
+        "p50_ns" = "latency/p50_ns",
+        "p90_ns" = "latency/p90_ns",
+        "p99_ns" = "latency/p99_ns",
+        "p99.9_ns" = "latency/p99.9_ns",
+        "p99.99_ns" = "latency/p99.99_ns",
+        "max_ns" = "latency/max_ns",
+        "over_100us" = "latency/over_100us",
+        "from_due_p50_ns" = "latency/from_due_p50_ns",
+        "from_due_p99_ns" = "latency/from_due_p99_ns",
+        "rolls" = "rolls/count",
+        "rolls_p50_ns" = "rolls/p50_ns",
+        "rolls_max_ns" = "rolls/max_ns",
+        "ratio",
+        "ratio_to",
+        "foreign" = "environment/foreign",
     ];
+    const GOALS: &'static [Wanted] = goals! {
+        "append" => "messages/s" = "written_per_second", AtLeast 20e6,
+            1e-6 "million messages a second" 2;
+        "append call" => "p50_ns" = "latency/p50_ns", AtMost 40.0, 1.0 "ns p50" 0;
+        "append call" => "p99_ns" = "latency/p99_ns", AtMost 250.0, 1.0 "ns p99" 0;
+        "write to read" => "p50_ns" = "latency/p50_ns", AtMost 230.0, 1.0 "ns p50" 0;
+        "sync" => "ratio" = "ratio", AtMost 1.3, 1.0 "times fdatasync" 2;
+    };
 
     type Work = Work;
     type Pass = ();
@@ -299,10 +306,6 @@ impl Benchmark for Journal {
         (base.row != row.name).then_some(base)
     }
 
-    fn goals(measured: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
-        goals::goals(measured, run)
-    }
-
     fn heading(run: &Run<Self>) -> String {
         let options = &run.options;
         format!(
@@ -323,50 +326,52 @@ impl Benchmark for Journal {
             options.disk().display(),
         )
     }
-
-    /// Format: docs/formats/lab-bench-journal.md.
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
-        let (options, row) = (&run.options, measured.row);
-        let of_journal = |bytes: u64| row.work.is_of_journal().then_some(bytes);
-        let goals = Self::goals(measured, run);
-        let readings = &measured.readings;
-        json!({
-            "amount": options.amount(row),
-            "rate_per_second": row.work.rate_per_second(),
-            "message_bytes": row.work.message_bytes(),
-            "folder": options.folder_of(row).to_string_lossy(),
-            "segment_bytes": of_journal(options.segment_bytes),
-            "ahead_bytes": of_journal(options.ahead_bytes()),
-            "large_pages": row.work.is_of_journal().then_some(!options.small_pages),
-            "cpus": {
-                "writer": run.cpus.writer,
-                "reader": row.work.is_read().then_some(run.cpus.readers[0]),
-            },
-            "answer": {
-                "written": readings.iter().map(|reading| reading.written.messages).sum::<u64>(),
-                "read": row.work.is_read().then(|| measured.taken(|taken| taken.messages)),
-            },
-            "latency": table::latency(measured, |reading| reading.times.as_ref()),
-            "calls": table::latency(measured, |reading| reading.calls.as_ref()),
-            "rolls": table::latency(measured, |reading| reading.rolls.as_ref()),
-            "goals": goals.into_iter().map(Goal::to_json).collect::<Vec<_>>(),
-        })
-    }
-
-    fn footing(run: &Run<Self>) -> String {
-        goals::text(run)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::{
+        Times, Written,
         row::find,
         test::{measured, run},
     };
 
-    use super::goals::tests::{rate, timed};
+    fn timed(p50_ns: u64, p99_ns: u64) -> Reading {
+        let times = Some(Times { count: 1, p50_ns, p99_ns, ..Times::default() });
+        Reading { times, ..Reading::default() }
+    }
+
+    fn rate(messages: u64, nanos: u64) -> Reading {
+        Reading { written: Written { messages, nanos }, ..Reading::default() }
+    }
+
+    #[test]
+    fn goals_are_met_on_one_side_and_missed_on_the_other() {
+        let all = run::<Journal>(vec![
+            measured("append/73/throughput", [rate(25_000, 1_000_000)]),
+            measured("append/256/throughput", [rate(15_000, 1_000_000)]),
+            measured("append/73/call", [timed(30, 500)]),
+            measured("sync/73/each", [timed(130, 300)]),
+            measured("limit/fdatasync", [timed(100, 200)]),
+        ]);
+        let of_row = |row| Journal::goals(row, &all).into_iter().map(|goal| (row.row.name, goal));
+        let found = all
+            .measured
+            .iter()
+            .flat_map(of_row)
+            .map(|(row, goal)| (row, goal.of, goal.is_met(), (goal.share() * 100.0).round()));
+        let expected = [
+            ("append/73/throughput", "messages/s", true, 25.0),
+            ("append/256/throughput", "messages/s", false, 25.0),
+            ("append/73/call", "p50_ns", true, 25.0),
+            ("append/73/call", "p99_ns", false, 100.0),
+            ("sync/73/each", "ratio", true, 0.0),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        let without = run(all.measured[..4].to_vec());
+        assert!(Journal::goals(&without.measured[3], &without).is_empty(), "without its limit");
+    }
 
     #[test]
     fn every_row_but_the_limits_has_a_limit_of_its_kind() {

@@ -31,8 +31,14 @@ use nanotape_lab::{Suite, truth};
 use crate::{
     book::{BookDay, BookOneByOne},
     day::Day,
+    day_file::{Book, Feed, Plant, Replay, Trace},
     decode::Decode,
+    delay::Delay,
+    engine::figure::{page, page_of},
+    gaps::Gaps,
+    journal::Journal,
     publish::PublishDay,
+    ring::Ring,
 };
 pub use crate::{
     command::{BenchCommand, run, worker},
@@ -48,6 +54,23 @@ pub fn hot() -> Suite {
         .add("book/day", || BookDay::new(&Day::wide()))
         .add("book/one", || BookOneByOne::new(&Day::small()))
         .add("plant/hot", || PublishDay::new(&Day::small()))
+}
+
+/// The tables of the pages `lab-bench-NAME.md` in docs/formats, by NAME. They follow from the
+/// declarations of the figures.
+pub fn format_pages() -> Vec<(&'static str, String)> {
+    vec![
+        page_of::<Book>(),
+        page_of::<Plant>(),
+        page_of::<Replay>(),
+        page_of::<Feed>(),
+        page_of::<Trace>(),
+        page_of::<Ring>(),
+        page_of::<Gaps>(),
+        page_of::<Delay>(),
+        page_of::<Journal>(),
+        ("gpu", page(gpu::FIGURES, &[])),
+    ]
 }
 
 /// Every benchmark that a process of this program can run.

@@ -23,16 +23,15 @@ use nanotape_console::values::bytes;
 use nanotape_console::{records::Columns, values::grouped};
 use nanotape_ring::RingError;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use self::{
     designs::fewest_messages,
-    rows::{LINE, MEMCPY, ROWS, What, Work},
+    rows::{FIGURES, LINE, MEMCPY, ROWS, What, Work},
 };
 use crate::{
     engine::{
-        Amount, Asked, AskedCpus, Base, Benchmark, Measured, Reading, Report, Row, Run, Taken,
-        Worker, command::slowest, message::SHORTEST, table,
+        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Worker,
+        columns, command::slowest, message::SHORTEST, table,
     },
     error::Error,
 };
@@ -135,24 +134,25 @@ impl Benchmark for Ring {
     const NAME: &'static str = "ring";
     const ROWS: &'static [Row<Self>] = ROWS;
     const NAME_WIDTH: usize = 36;
-    const COLUMNS: Columns = &[
-        ("name", "/name"),
-        ("section", "/section"),
-        ("written_per_second", "/written_per_second"),
-        ("read_per_second", "/read_per_second"),
-        ("lost_share", "/lost_share"),
-        ("batch_p50", "/batch_p50"),
-        ("p50_ns", "/latency/p50_ns"),
-        ("p90_ns", "/latency/p90_ns"),
-        ("p99_ns", "/latency/p99_ns"),
-        ("p99.9_ns", "/latency/p99.9_ns"),
-        ("max_ns", "/latency/max_ns"),
-        ("over_100us", "/latency/over_100us"),
-        ("from_due_p50_ns", "/latency/from_due_p50_ns"),
-        ("from_due_p99_ns", "/latency/from_due_p99_ns"),
-        ("ratio", "/ratio"),
-        ("ratio_to", "/ratio_to"),
-        ("foreign", "/environment/foreign"),
+    const FIGURES: Figures<Self> = FIGURES;
+    const COLUMNS: Columns = columns![
+        "name",
+        "section",
+        "written_per_second",
+        "read_per_second",
+        "lost_share",
+        "batch_p50",
+        "p50_ns" = "latency/p50_ns",
+        "p90_ns" = "latency/p90_ns",
+        "p99_ns" = "latency/p99_ns",
+        "p99.9_ns" = "latency/p99.9_ns",
+        "max_ns" = "latency/max_ns",
+        "over_100us" = "latency/over_100us",
+        "from_due_p50_ns" = "latency/from_due_p50_ns",
+        "from_due_p99_ns" = "latency/from_due_p99_ns",
+        "ratio",
+        "ratio_to",
+        "foreign" = "environment/foreign",
     ];
 
     type Work = Work;
@@ -229,63 +229,13 @@ impl Benchmark for Ring {
             run.cpus.readers[0],
         )
     }
-
-    /// Format: docs/formats/lab-bench-ring.md.
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
-        let (options, row) = (&run.options, measured.row);
-        let (seconds, messages) = match options.amount() {
-            Amount::Seconds(seconds) => (Some(seconds), None),
-            Amount::Messages(messages) => (None, Some(messages)),
-        };
-        let readers = Self::readers(row);
-        let is_one_way = row.work.what == What::OneWay;
-        let mut latency = table::latency(measured, |reading| reading.times.as_ref());
-        if let Value::Object(latency) = &mut latency {
-            latency.remove("p99.99_ns");
-            let half = latency["p50_ns"].as_f64().filter(|_| !is_one_way);
-            latency.insert("half_p50_ns".to_owned(), half.map(|nanos| nanos / 2.0).into());
-        }
-        json!({
-            "design": row.work.design,
-            "seconds": seconds,
-            "messages": messages,
-            "rate_per_second": is_one_way.then_some(options.rate),
-            "message_bytes": options.length,
-            "capacity_bytes": options.capacity,
-            "cpus": {
-                "writer": run.cpus.writer,
-                "readers": (0..readers)
-                    .map(|index| run.cpus.reader(index, readers).0)
-                    .collect::<Vec<_>>(),
-            },
-            "readers": readers,
-            "readers_share_processors": run.cpus.are_short_for(readers),
-            "answer": answer(measured),
-            "lost_share": table::median(rows::lost_share(measured)),
-            "batch_p50": rows::batch_p50(measured),
-            "latency": latency,
-        })
-    }
-}
-
-/// Counts of messages over all rounds and readers.
-fn answer(measured: &Measured<Ring>) -> Value {
-    let readings = &measured.readings;
-    let has_readers = Ring::readers(measured.row) > 0;
-    let sum = |number| has_readers.then(|| measured.taken(number));
-    json!({
-        "published": readings.iter().map(|reading| reading.written.messages).sum::<u64>(),
-        "read": sum(|taken| taken.messages),
-        "lost": sum(|taken| taken.lost),
-        "accounted": sum(Taken::accounted),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::{
-        Times, Written,
+        Measured, Taken, Times, Written,
         test::{measured, run},
     };
 

@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 use crate::{
     day_file::{Book, Feed, Plant, Replay, Trace},
     delay::Delay,
-    engine::{Benchmark, Cpus, Measured, Reading, Row, Run, Taken, Times, Written, table, test},
+    engine::{
+        Benchmark, Cpus, Measured, Reading, Row, Run, Taken, Times, Written, figure::Shown, table,
+        test,
+    },
     gaps::Gaps,
     journal::Journal,
     ring::Ring,
@@ -77,7 +80,7 @@ fn reading<B: Benchmark>(row: &Row<B>, place: u64, round: u64, is_bare: bool) ->
         "made": 1_000 + x, "seen": 990 + x, "ns": 40.5 + x as f64, "base_ns": 30.25,
         "adds_ns": 10.25 + x as f64, "takes_share": 0.01 * x as f64, "pairs": 10 + x, "copies": x,
         "waited_ns": 5_000 * x, "drain_ns": 7_000_000 * x, "from_snapshot": 90,
-        "slowest": { "symbol": (place % 2 == 0).then_some("AAPL"), "time": "10:00:00.5" },
+        "slowest": { "symbol": place.is_multiple_of(2).then_some("AAPL"), "time": "10:00:00.5" },
         "steps": [step(50 + x, 0), step(60 + x, 0), step(70 + x, x % 2)],
         "buffer_bytes": 212_992 + x,
     });
@@ -105,7 +108,7 @@ fn run<B: Benchmark>(rows: &[&'static Row<B>], options: &Value, is_bare: bool) -
         let place = B::ROWS.iter().position(|one| one.name == row.name).unwrap() as u64;
         let of = |round| reading(row, place, round, is_bare);
         let mut measured: Measured<B> = test::measured(row.name, (1..=3).map(of));
-        if measured.row.name.len() % 2 == 0 && !is_bare {
+        if measured.row.name.len().is_multiple_of(2) && !is_bare {
             measured.others = (1..=3).map(of).collect();
         }
         measured
@@ -201,4 +204,57 @@ fn tables_of_processes_are_as_before() {
     check::<Gaps>(json!({}));
     check::<Delay>(json!({}));
     check::<Journal>(json!({ "folder": "/dev/shm", "disk": "/tmp" }));
+}
+
+#[test]
+fn columns_show_declared_figures() {
+    fn check<B: Benchmark>() {
+        let declared: Vec<String> =
+            B::FIGURES.iter().copied().flatten().flat_map(|one| one.names()).collect();
+        for section in B::ROWS.iter().map(|row| row.section) {
+            for column in section.columns.iter().copied().flatten() {
+                assert!(Shown::<B>::of(column).is_some(), "{} of {}", column, section.name);
+            }
+        }
+        for (name, pointer) in B::COLUMNS {
+            let path = pointer.trim_start_matches('/').to_owned();
+            let is_declared = declared.contains(&path) || path.starts_with("environment/");
+            assert!(is_declared, "{name} of {}", B::NAME);
+        }
+        for wanted in B::GOALS {
+            assert!(declared.iter().any(|path| path == wanted.path), "{}", wanted.path);
+        }
+    }
+    check::<Book>();
+    check::<Plant>();
+    check::<Replay>();
+    check::<Feed>();
+    check::<Trace>();
+    check::<Ring>();
+    check::<Gaps>();
+    check::<Delay>();
+    check::<Journal>();
+}
+
+/// The part of a page that follows from the declarations is between these lines.
+const BEGIN: &str = "<!-- The tables below follow from the declarations in crates/lab/bench. -->\n";
+const END: &str = "<!-- End of these tables. -->\n";
+
+#[test]
+fn pages_have_the_tables_of_the_declarations() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/formats");
+    for (name, tables) in crate::format_pages() {
+        let path = folder.join(format!("lab-bench-{name}.md"));
+        let page = fs::read_to_string(&path).unwrap();
+        let (head, rest) = page.split_once(BEGIN).unwrap();
+        let (found, tail) = rest.split_once(END).unwrap();
+        if std::env::var_os("NANOTAPE_WRITE_TABLES").is_some() {
+            fs::write(&path, format!("{head}{BEGIN}\n{tables}\n{END}{tail}")).unwrap();
+            continue;
+        }
+        for (found, expected) in found.trim().lines().zip(tables.trim().lines()) {
+            assert_eq!(found, expected, "write {name} with NANOTAPE_WRITE_TABLES=1");
+        }
+        assert_eq!(found.trim().lines().count(), tables.trim().lines().count(), "{name}");
+    }
 }

@@ -9,17 +9,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Day, Pass,
-    loads::table_bytes,
-    one_by_one,
+    Day, Pass, one_by_one,
     profile::{Profile, profile},
-    reading::{compare, heading, record},
-    variants::{DEFAULT, ROWS, Take},
+    reading::{compare, heading},
+    variants::{DEFAULT, FIGURES, ROWS, Take},
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Measured, Reading, Report, Row, Run, Worker,
-        command::slowest, table,
+        Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Worker, columns,
+        command::slowest,
     },
     error::Error,
 };
@@ -85,14 +83,14 @@ pub(crate) struct Book {
     /// The result of the profile.
     #[arg(skip)]
     #[serde(skip)]
-    profiled: Option<Profile>,
+    pub(super) profiled: Option<Profile>,
 }
 
 fn is_books(row: &Row<Book>) -> bool {
     row.section.name == "books"
 }
 
-fn is_load(row: &Row<Book>) -> bool {
+pub(super) fn is_load(row: &Row<Book>) -> bool {
     row.section.name == "memory"
 }
 
@@ -103,26 +101,31 @@ impl Benchmark for Book {
     const SELECTS_BELOW: bool = false;
     const IS_PAIR: bool = false;
     const NAME_WIDTH: usize = 28;
-    const COLUMNS: Columns = &[
-        ("name", "/name"),
-        ("kind", "/kind"),
-        ("ns_per_message", "/ns_per_message"),
-        ("ns_per_message_low", "/ns_per_message_low"),
-        ("ns_per_message_high", "/ns_per_message_high"),
-        ("wall_ns_per_message", "/wall_ns_per_message"),
-        ("ratio_to_default", "/ratio_to_default"),
-        ("ns_per_access", "/ns_per_access"),
-        ("startup_ms", "/startup_ms"),
-        ("peak_memory_bytes", "/peak_memory_bytes"),
-        ("peak_anonymous_bytes", "/peak_anonymous_bytes"),
-        ("latency_p50_ns", "/latency/p50_ns"),
-        ("latency_p99_ns", "/latency/p99_ns"),
-        ("latency_p99.9_ns", "/latency/p99.9_ns"),
-        ("latency_max_ns", "/latency/max_ns"),
+    const FIGURES: Figures<Self> = FIGURES;
+    const COLUMNS: Columns = columns![
+        "name",
+        "kind",
+        "ns_per_message",
+        "ns_per_message_low",
+        "ns_per_message_high",
+        "wall_ns_per_message",
+        "ratio_to_default",
+        "ns_per_access",
+        "startup_ms",
+        "peak_memory_bytes",
+        "peak_anonymous_bytes",
+        "latency_p50_ns" = "latency/p50_ns",
+        "latency_p99_ns" = "latency/p99_ns",
+        "latency_p99.9_ns" = "latency/p99.9_ns",
+        "latency_max_ns" = "latency/max_ns",
     ];
 
     type Work = Take;
     type Pass = Pass;
+
+    fn day(&self) -> Option<&Day> {
+        Some(&self.day)
+    }
 
     fn asked(&self) -> Asked {
         Asked { cpus: AskedCpus::One(self.cpu), real_time_priority: self.realtime }
@@ -179,31 +182,6 @@ impl Benchmark for Book {
         heading(run, &run.options.day)
     }
 
-    /// Format: docs/formats/lab-bench-book.md.
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
-        let (row, day) = (measured.row, &run.options.day);
-        let profile = run.options.profiled.as_ref().filter(|_| row.name == DEFAULT);
-        let load = table::number(measured).filter(|_| is_load(row));
-        let mut own = json!({
-            "kind": row.section.name,
-            "repeat": day.repeat,
-            "ratio_to_default": measured.ratio(run).map(|ratio| ratio.value),
-            "ns_per_access": table::median(load),
-            "ns_per_access_low": load.map(|spread| spread.lowest),
-            "ns_per_access_high": load.map(|spread| spread.highest),
-            "table_bytes": load.map(|_| table_bytes(day.orders())),
-            "peak_anonymous_bytes": measured.most(|day| day.peak_anonymous_bytes),
-            "profile": profile.map(Profile::to_json),
-        });
-        if is_load(row) {
-            // The median stays: the time of a message that makes one load and nothing else.
-            for name in ["ns_per_message_low", "ns_per_message_high", "wall_ns_per_message"] {
-                own[name] = Value::Null;
-            }
-        }
-        record(measured, run, day, own)
-    }
-
     fn footing(run: &Run<Self>) -> String {
         one_by_one::table(run) + &run.options.profiled.as_ref().map_or(String::new(), Profile::text)
     }
@@ -215,7 +193,7 @@ mod tests {
     use crate::{
         day_file::DayReading,
         engine::{
-            Spread,
+            Measured, Spread, table,
             test::{measured, run},
         },
     };

@@ -6,11 +6,10 @@
 //! sender -> UDP on 127.0.0.1 -> plant -> ring -> tap
 //! ```
 //!
-//! To add a row, add a line to `rows.rs`; to add a goal, one to `goals.rs`.
+//! To add a row, add a line to `rows.rs`.
 
 mod bursts;
 mod drops;
-mod goals;
 mod lines;
 mod packets;
 mod rows;
@@ -21,14 +20,14 @@ use std::time::Duration;
 use clap::Args;
 use nanotape_console::{progress::Progress, records::Columns};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use self::rows::{DECODED, MESSAGE, PING, ROWS, Work};
+use self::rows::{ARBITRATED, DECODED, FIGURES, MESSAGE, OWN_TAP, PACKET, PING, ROWS, TAP, Work};
+use self::wire::Receiving;
 use super::{Day, Pass, plant_variants::USUAL, publish, reading::compare, reading::heading};
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Goal, Measured, Reading, Report, Row, Run, Worker,
-        command::slowest,
+        Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Report, Row, Run,
+        Wanted, Worker, columns, command::slowest, goals, goals_text,
     },
     error::Error,
 };
@@ -110,29 +109,42 @@ impl Benchmark for Feed {
     /// A plant stops when its ring is removed.
     const LEAVES_FOLDER: bool = false;
     const NAME_WIDTH: usize = 20;
-    const COLUMNS: Columns = &[
-        ("name", "/name"),
-        ("section", "/section"),
-        ("ns", "/ns"),
-        ("ns_low", "/ns_low"),
-        ("ns_high", "/ns_high"),
-        ("adds_ns", "/adds_ns"),
-        ("adds_ns_low", "/adds_ns_low"),
-        ("adds_ns_high", "/adds_ns_high"),
-        ("p50_ns", "/latency/p50_ns"),
-        ("p90_ns", "/latency/p90_ns"),
-        ("p99_ns", "/latency/p99_ns"),
-        ("p99.9_ns", "/latency/p99.9_ns"),
-        ("max_ns", "/latency/max_ns"),
-        ("over_100us", "/latency/over_100us"),
-        ("from_due_p50_ns", "/latency/from_due_p50_ns"),
-        ("from_due_p99_ns", "/latency/from_due_p99_ns"),
-        ("packets_per_second", "/drops/without_per_second"),
-        ("foreign", "/environment/foreign"),
+    const FIGURES: Figures<Self> = FIGURES;
+    const COLUMNS: Columns = columns![
+        "name",
+        "section",
+        "ns",
+        "ns_low",
+        "ns_high",
+        "adds_ns",
+        "adds_ns_low",
+        "adds_ns_high",
+        "p50_ns" = "latency/p50_ns",
+        "p90_ns" = "latency/p90_ns",
+        "p99_ns" = "latency/p99_ns",
+        "p99.9_ns" = "latency/p99.9_ns",
+        "max_ns" = "latency/max_ns",
+        "over_100us" = "latency/over_100us",
+        "from_due_p50_ns" = "latency/from_due_p50_ns",
+        "from_due_p99_ns" = "latency/from_due_p99_ns",
+        "packets_per_second" = "drops/without_per_second",
+        "foreign" = "environment/foreign",
     ];
+    const GOALS: &'static [Wanted] = goals! {
+        PACKET => "p50" = "latency/p50_ns", AtMost 250.0, 1.0 "ns p50" 1;
+        PACKET => "p99" = "latency/p99_ns", AtMost 800.0, 1.0 "ns p99" 1;
+        PACKET => "p99.9" = "latency/p99.9_ns", AtMost 1_200.0, 1.0 "ns p99.9" 1;
+        ARBITRATED => "adds" = "adds_ns", AtMost 15.0, 1.0 "ns adds" 1;
+        OWN_TAP => "adds" = "adds_ns", AtMost 1_000.0, 1.0 "ns adds" 1;
+        TAP => "adds" = "adds_ns", AtMost 1_000.0, 1.0 "ns adds" 1;
+    };
 
     type Work = Work;
     type Pass = ();
+
+    fn day(&self) -> Option<&Day> {
+        Some(&self.day)
+    }
 
     fn asked(&self) -> Asked {
         Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
@@ -211,7 +223,14 @@ impl Benchmark for Feed {
     }
 
     fn goals(measured: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
-        goals::goals(measured, run)
+        // Beside its sender on one processor a tap shows the scheduler, and not the plant.
+        let is_judged = match measured.row.work {
+            Work::Wire(Receiving::PlantAndTap) => !run.cpus.are_short_for(2),
+            Work::Wire(Receiving::PlantAndSender) => run.cpus.are_two(),
+            _ => true,
+        };
+        let wanted = Self::GOALS.iter().filter(|_| is_judged);
+        wanted.filter_map(|wanted| wanted.of(measured, run)).collect()
     }
 
     fn conclude(run: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
@@ -226,12 +245,62 @@ impl Benchmark for Feed {
         )
     }
 
-    /// Format: docs/formats/lab-bench-feed.md.
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
-        rows::record(measured, run)
+    fn footing(run: &Run<Self>) -> String {
+        rows::sizes_text(run) + &goals_text(run)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        day_file::DayReading,
+        engine::{
+            Times,
+            test::{measured, run},
+        },
+    };
+
+    fn timed(p50_ns: u64, p99_ns: u64, p999_ns: u64) -> Reading {
+        let times = Some(Times { count: 1, p50_ns, p99_ns, p999_ns, ..Times::default() });
+        Reading { times, ..Reading::default() }
     }
 
-    fn footing(run: &Run<Self>) -> String {
-        rows::sizes_text(run) + &goals::text(run)
+    fn per_packet(processor_nanos: u64) -> Reading {
+        let day = DayReading { processor_nanos, operations: 10, ..DayReading::default() };
+        Reading { day, ..Reading::default() }
+    }
+
+    #[test]
+    fn goals_are_of_packets_and_of_what_receiver_and_plant_add() {
+        let mut all = run::<Feed>(vec![
+            measured("packet", [timed(250, 801, 1_000)]),
+            measured("packet/one-line", [timed(250, 801, 1_000)]),
+            measured("lines/decoded", [per_packet(200)]),
+            measured("lines/arbitrated", [per_packet(360)]),
+            measured("wire/ping", [timed(2_000, 1, 1)]),
+            measured("wire/own-tap", [timed(2_900, 1, 1)]),
+            measured("wire/tap", [timed(3_001, 1, 1)]),
+        ]);
+        (all.cpus.writer, all.cpus.readers) = (0, vec![1, 2]);
+        let found = |run: &Run<Feed>| -> Vec<_> {
+            let of_row =
+                |row| Feed::goals(row, run).into_iter().map(move |goal| (row.row.name, goal));
+            let all = run.measured.iter().flat_map(of_row);
+            all.map(|(row, goal)| (row, goal.of, goal.value, goal.is_met())).collect()
+        };
+        let expected = [
+            ("packet", "p50", 250.0, true),
+            ("packet", "p99", 801.0, false),
+            ("packet", "p99.9", 1_000.0, true),
+            ("lines/arbitrated", "adds", 16.0, false),
+            ("wire/own-tap", "adds", 900.0, true),
+            ("wire/tap", "adds", 1_001.0, false),
+        ];
+        assert_eq!(found(&all), expected);
+        all.cpus.readers = vec![1];
+        assert_eq!(found(&all), expected[..5], "no goal for processes that share a processor");
+        all.measured.retain(|row| row.row.name != "wire/ping");
+        assert_eq!(found(&all), expected[..4]);
     }
 }

@@ -19,7 +19,7 @@ use super::{
     limits::for_each_record,
     reading::{Answer, DayReading},
 };
-use crate::engine::{Benchmark, Measured, Report, Run, Times};
+use crate::engine::{Benchmark, Figure, Measured, Report, Run, Times, figures};
 
 /// Runs one day. `tell` gets the type of each message and its time from bytes to a handled event.
 pub(super) fn run(
@@ -66,7 +66,7 @@ fn times<B: Benchmark>(row: &Measured<B>) -> Vec<Times> {
 }
 
 /// A quantile of single messages: the median over rounds.
-pub(super) fn quantile_ns<B: Benchmark>(row: &Measured<B>, name: &str) -> Option<f64> {
+fn quantile_ns<B: Benchmark>(row: &Measured<B>, name: &str) -> Option<f64> {
     let (_, quantile) = QUANTILES.iter().find(|(known, _)| *known == name)?;
     let times = times(row);
     median(&times.iter().map(|times| quantile(times) as f64).collect::<Vec<_>>())
@@ -77,7 +77,7 @@ fn clock_ns(times: &[Times]) -> Option<f64> {
 }
 
 /// The JSON of single messages; null if they were not timed.
-pub(super) fn to_json<B: Benchmark>(row: &Measured<B>, run: &Run<B>) -> Value {
+fn to_json<B: Benchmark>(row: &Measured<B>, run: &Run<B>) -> Value {
     let times = times(row);
     let Some(first) = times.first() else { return Value::Null };
     let mut object = json!({
@@ -90,6 +90,34 @@ pub(super) fn to_json<B: Benchmark>(row: &Measured<B>, run: &Run<B>) -> Value {
         object[format!("{name}_ns")] = json!(quantile_ns(row, name));
     }
     object
+}
+
+impl<B: Benchmark> Figure<Measured<B>, Run<B>> {
+    /// The times of single messages.
+    pub(super) const ONE_BY_ONE: &'static [Self] = figures! {
+        /// Times of single messages, one at a time without prefetching: from their bytes to the
+        /// books, or to the published records of a plant. They include the time of the clock. null
+        /// for rows without these times
+        "latency": "object or null" = |row, run| to_json(row, run);
+        /// Messages of one run
+        "latency/count": "number";
+        /// Quantiles; the median over rounds of each
+        "latency/p50_ns": "number";
+        /// As `p50_ns`
+        "latency/p90_ns": "number";
+        /// As `p50_ns`
+        "latency/p99_ns": "number";
+        /// As `p50_ns`
+        "latency/p99.9_ns": "number";
+        /// As `p50_ns`
+        "latency/p99.99_ns": "number";
+        /// The longest time of all rounds
+        "latency/max_ns": "number";
+        /// The time of an empty pair of stamps, which is in every time
+        "latency/clock_ns": "number";
+        /// The name of the clock
+        "latency/clock": "text";
+    };
 }
 
 /// The table of single messages; empty if none were timed.

@@ -11,18 +11,16 @@ use serde_json::{Value, json};
 
 use super::{
     Day, Pass, one_by_one,
-    plant_variants::{
-        BACKBONE, ONE_TAP, PLANT, ROWS, Shape, limit_taps, lost_share, records_per_second, taps,
-    },
+    plant_variants::{BACKBONE, FIGURES, ONE_TAP, PLANT, ROWS, Shape, limit_taps, taps},
     profile::{Profile, profile},
     publish,
-    reading::{compare, heading, record},
+    reading::{compare, heading},
     variants::take_default_books,
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Bound, Goal, Measured, Reading, Report, Row, Run,
-        Worker, command::slowest, table,
+        Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Report, Row, Run,
+        Wanted, Worker, columns, command::slowest, goals,
     },
     error::Error,
 };
@@ -74,18 +72,11 @@ pub(crate) struct Plant {
     /// The result of the profile.
     #[arg(skip)]
     #[serde(skip)]
-    profiled: Option<Profile>,
+    pub(super) profiled: Option<Profile>,
 }
 
 /// Rows whose messages are also timed one by one.
 const ONE_BY_ONE: [&str; 3] = [BACKBONE, PLANT, ONE_TAP];
-
-/// Limits of the time that records and ring add to a message: the name of the goal, its row, and
-/// nanoseconds.
-const MOST_ADDED: [(&str, &str, f64); 2] = [("adds", PLANT, 30.0), ("adds, 1 tap", ONE_TAP, 40.0)];
-
-/// Limits of the times of single messages: a quantile, and nanoseconds.
-const MOST_OF_QUANTILES: [(&str, f64); 2] = [("p99", 650.0), ("p99.9", 1_000.0)];
 
 impl Benchmark for Plant {
     const NAME: &'static str = "plant";
@@ -96,29 +87,41 @@ impl Benchmark for Plant {
     /// A plant stops when its ring is removed.
     const LEAVES_FOLDER: bool = false;
     const NAME_WIDTH: usize = 18;
-    const COLUMNS: Columns = &[
-        ("name", "/name"),
-        ("taps", "/taps"),
-        ("ns_per_message", "/ns_per_message"),
-        ("ns_per_message_low", "/ns_per_message_low"),
-        ("ns_per_message_high", "/ns_per_message_high"),
-        ("wall_ns_per_message", "/wall_ns_per_message"),
-        ("adds_ns", "/adds_ns"),
-        ("adds_ns_low", "/adds_ns_low"),
-        ("adds_ns_high", "/adds_ns_high"),
-        ("ratio_to_backbone", "/ratio_to_backbone"),
-        ("messages_per_second", "/messages_per_second"),
-        ("records_per_second", "/records_per_second"),
-        ("lost_share", "/lost_share"),
-        ("latency_p50_ns", "/latency/p50_ns"),
-        ("latency_p99_ns", "/latency/p99_ns"),
-        ("latency_p99.9_ns", "/latency/p99.9_ns"),
-        ("latency_max_ns", "/latency/max_ns"),
+    const FIGURES: Figures<Self> = FIGURES;
+    const COLUMNS: Columns = columns![
+        "name",
+        "taps",
+        "ns_per_message",
+        "ns_per_message_low",
+        "ns_per_message_high",
+        "wall_ns_per_message",
+        "adds_ns",
+        "adds_ns_low",
+        "adds_ns_high",
+        "ratio_to_backbone",
+        "messages_per_second",
+        "records_per_second",
+        "lost_share",
+        "latency_p50_ns" = "latency/p50_ns",
+        "latency_p99_ns" = "latency/p99_ns",
+        "latency_p99.9_ns" = "latency/p99.9_ns",
+        "latency_max_ns" = "latency/max_ns",
     ];
+    /// All of them are goals of `plant`; the rows are those of their numbers.
+    const GOALS: &'static [Wanted] = goals! {
+        PLANT => "adds" = "adds_ns", AtMost 30.0, 1.0 "ns" 1;
+        ONE_TAP => "adds, 1 tap" = "adds_ns", AtMost 40.0, 1.0 "ns" 1;
+        PLANT => "p99" = "latency/p99_ns", AtMost 650.0, 1.0 "ns" 1;
+        PLANT => "p99.9" = "latency/p99.9_ns", AtMost 1_000.0, 1.0 "ns" 1;
+    };
 
     /// What a plant publishes; None for a row of books only.
     type Work = Option<Shape>;
     type Pass = Pass;
+
+    fn day(&self) -> Option<&Day> {
+        Some(&self.day)
+    }
 
     fn asked(&self) -> Asked {
         Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
@@ -182,15 +185,8 @@ impl Benchmark for Plant {
         if plant.row.name != PLANT {
             return Vec::new();
         }
-        let goal = |of, most, value| Goal { of, bound: Bound::AtMost(most), value };
-        let added = MOST_ADDED.into_iter().filter_map(|(name, row, most)| {
-            let added = run.find(row)?.added(run.find(BACKBONE)?)?;
-            Some(goal(name, most, added.median))
-        });
-        let quantiles = MOST_OF_QUANTILES.into_iter().filter_map(|(name, most)| {
-            Some(goal(name, most, one_by_one::quantile_ns(plant, name)?))
-        });
-        added.chain(quantiles).collect()
+        let goal = |wanted: &Wanted| wanted.of(run.find(wanted.rows)?, run);
+        Self::GOALS.iter().filter_map(goal).collect()
     }
 
     fn conclude(run: &mut Run<Self>, progress: &Progress) -> Result<(), Error> {
@@ -210,41 +206,6 @@ impl Benchmark for Plant {
         let (plant, tap) = (run.cpus.writer, run.cpus.readers[0]);
         let heading = heading(run, &run.options.day);
         format!("{heading}; plant on processor {plant}, first tap on processor {tap}")
-    }
-
-    /// Format: docs/formats/lab-bench-plant.md.
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
-        let (row, day) = (measured.row, &run.options.day);
-        let adds = run.find(BACKBONE).and_then(|backbone| measured.added(backbone));
-        let profile = run.options.profiled.as_ref().filter(|_| row.name == PLANT);
-        let taps = taps(row);
-        let answer = measured.answer();
-        let mut answers = answer.to_json();
-        answers["order_records"] = json!(answer.order_records);
-        let goals = || Self::goals(measured, run).into_iter().map(goal).collect::<Vec<_>>();
-        let own = json!({
-            "records": row.work.map(|shape| shape.kinds.to_string()),
-            "capacity_bytes": row.work.map(|shape| shape.capacity_bytes),
-            "taps": taps,
-            "taps_share_processors": run.cpus.are_short_for(taps),
-            "tap_symbol": day.busiest.as_ref().filter(|_| taps > 0),
-            "cpus": {
-                "plant": run.cpu,
-                "taps": (0..taps).map(|tap| run.cpus.reader(tap, taps).0).collect::<Vec<_>>(),
-            },
-            "adds_ns": table::median(adds),
-            "adds_ns_low": adds.map(|spread| spread.lowest),
-            "adds_ns_high": adds.map(|spread| spread.highest),
-            "ratio_to_backbone": measured.ratio(run).map(|ratio| ratio.value),
-            "messages_per_second": table::median(measured.messages_per_second()),
-            "records_per_second": table::median(records_per_second(measured)),
-            "answer": answers,
-            "published": published(measured),
-            "lost_share": lost_share(measured),
-            "goals": (row.name == PLANT).then(goals),
-            "profile": profile.map(Profile::to_json),
-        });
-        record(measured, run, day, own)
     }
 
     fn footing(run: &Run<Self>) -> String {
@@ -270,28 +231,6 @@ impl Benchmark for Plant {
         }
         text + &run.options.profiled.as_ref().map_or(String::new(), Profile::text)
     }
-}
-
-/// The records of all rounds together; null if the row publishes none.
-fn published(measured: &Measured<Plant>) -> Value {
-    let readings = measured.readings.iter();
-    measured.row.work.map_or(Value::Null, |_| {
-        json!({
-            "records": readings.map(|reading| reading.written.messages).sum::<u64>(),
-            "read": measured.taken(|tap| tap.messages),
-            "lost": measured.taken(|tap| tap.lost),
-            "wanted": measured.taken(|tap| tap.wanted),
-        })
-    })
-}
-
-fn goal(goal: Goal) -> Value {
-    json!({
-        "name": goal.of,
-        "at_most_ns": goal.bound.number(),
-        "ns": goal.value,
-        "met": goal.is_met(),
-    })
 }
 
 #[cfg(test)]

@@ -6,8 +6,13 @@ use nanotape_plant::{
     records::{RecordKind, RecordKinds},
 };
 
-use super::Plant;
-use crate::engine::{Column, Measured, Row, Run, Section, Spread, Taken, table};
+use serde_json::{Value, json};
+
+use super::{Plant, profile::Profile};
+use crate::engine::{
+    Benchmark as _, Figure, Figures, Goal, Measured, Row, Run, Section, Spread, Taken, figures,
+    table,
+};
 
 /// The books without records and without a ring: the base of the comparison.
 pub(super) const BACKBONE: &str = "backbone";
@@ -65,35 +70,101 @@ const PLANTS: Section<Plant> = Section {
          second"
             .to_owned()
     },
-    columns: &[&Column::NANOS, &[WALL], &ADDS, &RATES, &[SHARED]],
+    columns: &[TIMES, RATES],
 };
 
-const WALL: Column<Plant> = Column::new("wall", 8, |row, _| table::nanos(row.wall_ns()));
+const TIMES: &[&str] = &[
+    "ns_per_message",
+    "ns_per_message_low",
+    "ns_per_message_high",
+    "wall_ns_per_message",
+    "adds",
+    "adds_low",
+    "adds_high",
+    "ratio",
+];
+const RATES: &[&str] = &["messages_per_second", "records_per_second", "lost_share", "shared"];
 
-const ADDS: [Column<Plant>; 4] = [
-    Column::new("adds", 8, |row, run| table::nanos(adds(row, run).map(|adds| adds.median))),
-    Column::new("lowest", 8, |row, run| table::nanos(adds(row, run).map(|adds| adds.lowest))),
-    Column::new("highest", 8, |row, run| table::nanos(adds(row, run).map(|adds| adds.highest))),
-    Column::new("ratio", 8, |row, run| {
-        let ratio = row.ratio(run).filter(|_| row.row.name != BACKBONE);
-        ratio.map_or("-".to_owned(), |ratio| format!("{:.3}", ratio.value))
-    }),
+/// Format: docs/formats/lab-bench-plant.md.
+pub(super) const FIGURES: Figures<Plant> = &[
+    Figure::COMMON,
+    figures! {
+        /// The published kinds of records, such as `mbo,bbo`; null for `backbone` rows
+        "records": "text or null" = |row, _| row.row.work.map(|shape| shape.kinds.to_string());
+        /// Size of the ring; null for `backbone` rows
+        "capacity_bytes": "number or null" = |row, _| {
+            row.row.work.map(|shape| shape.capacity_bytes)
+        };
+        /// Processes that read the ring during the reading
+        "taps": "number" = |row, _| taps(row.row);
+        /// Whether a tap shares its processor with another tap or with the plant
+        "taps_share_processors": "true or false" = |row, run| {
+            run.cpus.are_short_for(taps(row.row))
+        };
+        /// The stock that the taps select: the one with the most messages. null without taps, and
+        /// if the file names no stock; the taps then select all stocks
+        "tap_symbol": "text or null" = |row, run| {
+            run.options.day.busiest.as_ref().filter(|_| taps(row.row) > 0)
+        };
+        /// The processors: `plant` (number, or null if the system refused pinning), `taps` (list of
+        /// numbers)
+        "cpus": "object" = |row, run| {
+            json!({ "plant": run.cpu, "taps": run.cpus.of_readers(taps(row.row)) })
+        };
+        /// Processor time of one message on the plant's processor, in user mode and in the kernel,
+        /// from the first byte to the last record
+        "ns_per_message": spread ["median" 8 nanos] = |row, _| table::number(row);
+        /// The same as elapsed time; the median over rounds
+        "wall_ns_per_message": "number" ["wall" 8 nanos] = |row, _| row.wall_ns();
+        /// The time of the row minus that of `backbone` in the same round; null if `backbone` was
+        /// not measured
+        "adds_ns": spread = |row, run| row.added(run.find(BACKBONE)?);
+        "adds": text_spread ["adds" 8 nanos] = |row, run| {
+            row.added(run.find(BACKBONE)?).filter(|_| row.row.name != BACKBONE)
+        };
+        /// The time divided by that of `backbone`, computed in the same way
+        "ratio_to_backbone": "number or null" = |row, run| {
+            row.ratio(run).map(|ratio| ratio.value)
+        };
+        "ratio": text ["ratio" 8 ratio] = |row, run| {
+            row.ratio(run).filter(|_| row.row.name != BACKBONE).map(|ratio| ratio.value)
+        };
+        /// Per second of elapsed time; the median over rounds
+        "messages_per_second": "number" ["messages" 8 millions] = |row, _| {
+            table::median(row.messages_per_second())
+        };
+        /// The same for records; null for `backbone` rows
+        "records_per_second": "number or null" ["records" 8 millions] = |row, _| {
+            table::median(records_per_second(row))
+        };
+        /// The results of one reading, see below
+        "answer": "object" = |row, _| row.answer().of_plant();
+        /// Sums over all rounds and taps, see below; null for `backbone` rows
+        "published": "object or null" = |row, _| row.row.work.map(|_| published(row));
+        /// From 0 to 1: the share of published records that taps lost, over all rounds; null
+        /// without taps
+        "lost_share": "number or null" ["lost" 8 percent] = |row, _| lost_share(row);
+        "shared": text ["" 0 words] = |row, run| shared(row, run);
+        /// For `plant`, null for all others, see below
+        "goals": "list or null" = |row, run| (row.row.name == PLANT).then(|| {
+            Plant::goals(row, run).iter().map(goal).collect::<Vec<_>>()
+        });
+        /// With `--profile` for `plant`, null for all others: the fields of
+        /// [lab-bench-book.md](lab-bench-book.md). The instructions are those of a plant with a
+        /// ring in private memory
+        "profile": "object or null" = |row, run| {
+            let profile = run.options.profiled.as_ref().filter(|_| row.row.name == PLANT);
+            profile.map(Profile::to_json)
+        };
+    },
+    Figure::OF_DAYS,
+    Figure::DAY,
+    Figure::ORDERS,
+    Figure::ONE_BY_ONE,
 ];
 
-const RATES: [Column<Plant>; 3] = [
-    Column::new("messages", 8, |row, _| {
-        table::millions(row.messages_per_second(), |rate| rate.median)
-    }),
-    Column::new("records", 8, |row, _| {
-        table::millions(records_per_second(row), |rate| rate.median)
-    }),
-    Column::new("lost", 8, |row, _| {
-        lost_share(row).map_or("-".to_owned(), |share| format!("{:.2}%", 100.0 * share))
-    }),
-];
-
-/// Column for taps that share their processor.
-const SHARED: Column<Plant> = Column::new("", 0, |row, run| {
+/// The note for taps that share their processor.
+fn shared(row: &Measured<Plant>, run: &Run<Plant>) -> String {
     let taps = taps(row.row);
     let processors = run.cpus.readers.len().min(taps);
     match (run.cpus.are_short_for(taps), run.cpus.are_two()) {
@@ -104,10 +175,25 @@ const SHARED: Column<Plant> = Column::new("", 0, |row, run| {
             format!(" {taps} taps share {processors} {noun}")
         }
     }
-});
+}
 
-fn adds(row: &Measured<Plant>, run: &Run<Plant>) -> Option<Spread> {
-    row.added(run.find(BACKBONE)?).filter(|_| row.row.name != BACKBONE)
+/// The records of all rounds together.
+fn published(row: &Measured<Plant>) -> Value {
+    json!({
+        "records": row.written(),
+        "read": row.taken(|tap| tap.messages),
+        "lost": row.taken(|tap| tap.lost),
+        "wanted": row.taken(|tap| tap.wanted),
+    })
+}
+
+fn goal(goal: &Goal) -> Value {
+    json!({
+        "name": goal.of,
+        "at_most_ns": goal.bound.number(),
+        "ns": goal.value,
+        "met": goal.is_met(),
+    })
 }
 
 /// Number of processes that read the plant of a row.
@@ -116,13 +202,13 @@ pub(super) fn taps(row: &Row<Plant>) -> usize {
 }
 
 /// Records per second of wall time; None if the row publishes none.
-pub(super) fn records_per_second(row: &Measured<Plant>) -> Option<Spread> {
+fn records_per_second(row: &Measured<Plant>) -> Option<Spread> {
     row.spread(|reading| Some(reading.day.per_second(reading.written.messages)))
         .filter(|_| row.row.work.is_some())
 }
 
 /// Share of the published records that taps lost, from 0 to 1; None without taps.
-pub(super) fn lost_share(row: &Measured<Plant>) -> Option<f64> {
+fn lost_share(row: &Measured<Plant>) -> Option<f64> {
     let share = row.taken(|tap| tap.lost) as f64 / row.taken(Taken::accounted).max(1) as f64;
     (taps(row.row) > 0).then_some(share)
 }

@@ -4,9 +4,9 @@ use nanotape_console::values::grouped;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Day, one_by_one};
+use super::Day;
 use crate::{
-    engine::{Benchmark, Measured, Run, Spread, table},
+    engine::{Benchmark, Figure, Measured, Run, Spread, figures, table},
     error::Error,
 };
 
@@ -70,6 +70,13 @@ impl Answer {
         [messages, inside_changes, orders_left, anomalies, order_records]
     }
 
+    /// JSON for plants.
+    pub(super) fn of_plant(self) -> Value {
+        let mut answer = self.to_json();
+        answer["order_records"] = json!(self.order_records);
+        answer
+    }
+
     /// JSON for the table of books, which publish nothing.
     pub(super) fn to_json(self) -> Value {
         json!({
@@ -128,33 +135,19 @@ impl<B: Benchmark> Measured<B> {
     }
 }
 
-/// Members of a row that both tables of days have, and `own` members of one table.
-pub(super) fn record<B: Benchmark>(
-    measured: &Measured<B>,
-    run: &Run<B>,
-    day: &Day,
-    own: Value,
-) -> Value {
-    let time = table::number(measured);
-    let mut record = json!({
-        "file": {
-            "path": day.path().display().to_string(),
-            "bytes": day.bytes,
-            "messages": day.messages,
-        },
-        "orders": day.orders(),
-        "ns_per_message": table::median(time),
-        "ns_per_message_low": time.map(|spread| spread.lowest),
-        "ns_per_message_high": time.map(|spread| spread.highest),
-        "ns_by_round": measured.by_round(),
-        "wall_ns_per_message": measured.wall_ns(),
-        "startup_ms": measured.startup_ms(),
-        "peak_memory_bytes": measured.most(|day| day.peak_memory_bytes),
-        "answer": measured.answer().to_json(),
-        "latency": one_by_one::to_json(measured, run),
-    });
-    table::extend(&mut record, own);
-    record
+impl<B: Benchmark> Figure<Measured<B>, Run<B>> {
+    /// Those of both tables of days.
+    pub(super) const OF_DAYS: &'static [Self] = figures! {
+        /// The main number of the row, round by round
+        "ns_by_round": "list of numbers" = |row, _| row.by_round();
+        /// Time to make tables, and the ring and the board of a plant, before the first byte; the
+        /// median over rounds
+        "startup_ms": "number" ["start-up" 9 millis] = |row, _| row.startup_ms();
+        /// The memory peak of the process over all rounds (`VmHWM`), with the ring of a plant
+        "peak_memory_bytes": "number or null" ["peak" 9 megabytes] = |row, _| {
+            row.most(|day| day.peak_memory_bytes)
+        };
+    };
 }
 
 /// The line above both tables of days.

@@ -7,10 +7,9 @@
 //!
 //! Every book at a moment is compared with the book that the day file has then. A wrong one is a
 //! finding and ends the run.
-//! To add a row, add a line to `rows.rs`; to add a goal, a line to `goals.rs`.
+//! To add a row, add a line to `rows.rs`.
 
 mod book_at;
-mod goals;
 mod kept;
 mod moments;
 mod read;
@@ -26,12 +25,11 @@ use std::{
 use clap::Args;
 use nanotape_console::{progress::Progress, records::Columns, values::grouped};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub(crate) use self::recorder::RecorderJob;
 use self::{
     kept::Kept,
-    rows::{PLANT, ROWS, TAP, Work},
+    rows::{FIGURES, PLANT, RECORDER, ROWS, TAP, Work},
 };
 use super::{
     Day,
@@ -41,8 +39,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Folder, Goal, Measured, Reading, Report, Row, Run,
-        Worker, command::slowest, is_memory,
+        Asked, AskedCpus, Base, Benchmark, Figures, Folder, Reading, Report, Row, Run, Wanted,
+        Worker, columns, command::slowest, goals, is_memory,
     },
     error::Error,
     journal::segment_bytes,
@@ -145,31 +143,49 @@ impl Benchmark for Replay {
     /// A plant stops when its ring is removed.
     const LEAVES_FOLDER: bool = false;
     const NAME_WIDTH: usize = 18;
-    const COLUMNS: Columns = &[
-        ("name", "/name"),
-        ("section", "/section"),
-        ("ns_per_message", "/ns_per_message"),
-        ("ns_per_message_low", "/ns_per_message_low"),
-        ("ns_per_message_high", "/ns_per_message_high"),
-        ("wall_ns_per_message", "/wall_ns_per_message"),
-        ("adds_ns", "/adds_ns"),
-        ("adds_ns_low", "/adds_ns_low"),
-        ("adds_ns_high", "/adds_ns_high"),
-        ("waited_ns_per_message", "/waited_ns_per_message"),
-        ("records_per_second", "/records_per_second"),
-        ("records_per_second_low", "/records_per_second_low"),
-        ("records_per_second_high", "/records_per_second_high"),
-        ("ratio", "/ratio"),
-        ("ratio_low", "/ratio_low"),
-        ("ratio_high", "/ratio_high"),
-        ("ratio_to", "/ratio_to"),
-        ("median_ms", "/times/median_ms"),
-        ("worst_ms", "/times/worst_ms"),
-        ("snapshot_percent", "/journal/snapshot_percent"),
+    const FIGURES: Figures<Self> = FIGURES;
+    const COLUMNS: Columns = columns![
+        "name",
+        "section",
+        "ns_per_message",
+        "ns_per_message_low",
+        "ns_per_message_high",
+        "wall_ns_per_message",
+        "adds_ns",
+        "adds_ns_low",
+        "adds_ns_high",
+        "waited_ns_per_message",
+        "records_per_second",
+        "records_per_second_low",
+        "records_per_second_high",
+        "ratio",
+        "ratio_low",
+        "ratio_high",
+        "ratio_to",
+        "median_ms" = "times/median_ms",
+        "worst_ms" = "times/worst_ms",
+        "snapshot_percent" = "journal/snapshot_percent",
     ];
+    const GOALS: &'static [Wanted] = goals! {
+        // Recording costs the plant no more than a tap does.
+        RECORDER => "ratio" = "ratio", AtMost 1.0, 1.0 "times {to}" 2;
+        "read-back" => "records_per_second" = "records_per_second", AtLeast 20e6,
+            1e-6 "million records a second" 1;
+        // Faster than the plant publishes.
+        "heal" => "ratio" = "ratio", AtLeast 1.0, 1.0 "times {to}" 2;
+        "snapshot" => "snapshot_percent" = "journal/snapshot_percent", AtMost 15.0,
+            1.0 "% of the journal's bytes" 1;
+        "book-at" => "median_ms" = "times/median_ms", AtMost 100.0, 1.0 "ms, median" 1;
+        "book-at" => "worst_ms" = "times/worst_ms", AtMost 250.0, 1.0 "ms, worst" 1;
+        "books-at" => "worst_ms" = "times/worst_ms", AtMost 1_500.0, 1.0 "ms, worst" 1;
+    };
 
     type Work = Work;
     type Pass = Pass;
+
+    fn day(&self) -> Option<&Day> {
+        Some(&self.day)
+    }
 
     fn asked(&self) -> Asked {
         Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
@@ -250,10 +266,6 @@ impl Benchmark for Replay {
         }
     }
 
-    fn goals(measured: &Measured<Self>, run: &Run<Self>) -> Vec<Goal> {
-        goals::goals(measured, run)
-    }
-
     fn conclude(run: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
         if run.measured.iter().any(|row| row.row.work.is_plant()) {
             compare(run, run.options.day.operations())?;
@@ -283,12 +295,60 @@ impl Benchmark for Replay {
         }
         text
     }
+}
 
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
-        rows::record(measured, run)
-    }
+#[cfg(test)]
+mod tests {
+    use super::{super::DayReading, *};
+    use crate::engine::{
+        Measured, Times, Written,
+        test::{measured, run},
+    };
 
-    fn footing(run: &Run<Self>) -> String {
-        goals::text(run)
+    #[test]
+    fn goals_are_met_on_one_side_and_missed_on_the_other() {
+        let plant = |name: &str, processor_nanos| -> Measured<Replay> {
+            let day = DayReading { processor_nanos, operations: 10, ..DayReading::default() };
+            let written = Written { messages: 20, nanos: 1_000 };
+            measured(name, [Reading { day, written, ..Reading::default() }])
+        };
+        let reader = |name: &str, messages| {
+            let written = Written { messages, nanos: 1_000 };
+            measured(name, [Reading { written, ..Reading::default() }])
+        };
+        let books = |name: &str, p50_ns, max_ns| {
+            let times = Some(Times { count: 1, p50_ns, max_ns, ..Times::default() });
+            measured(name, [Reading { times, ..Reading::default() }])
+        };
+        let mut all = run(vec![
+            plant(PLANT, 400),
+            plant(TAP, 500),
+            plant(RECORDER, 550),
+            reader("read-back", 25),
+            reader("heal", 10),
+            reader("snapshot", 10),
+            books("book-at", 90_000_000, 300_000_000),
+            books("books-at", 1_000_000_000, 1_200_000_000),
+        ]);
+        all.options.kept = Some(Kept { bytes: 1_000, snapshot_bytes: 120, ..Kept::default() });
+        let of_row = |row| Replay::goals(row, &all).into_iter().map(|goal| (row.row.name, goal));
+        let found = all.measured.iter().flat_map(of_row);
+        let found = found.map(|(row, goal)| (row, goal.of, (goal.share() * 100.0).round()));
+        let expected = [
+            (RECORDER, "ratio", 10.0),
+            ("read-back", "records_per_second", 25.0),
+            ("heal", "ratio", 50.0),
+            ("snapshot", "snapshot_percent", 20.0),
+            ("book-at", "median_ms", 10.0),
+            ("book-at", "worst_ms", 20.0),
+            ("books-at", "worst_ms", 20.0),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        let printed = Replay::footing(&all);
+        assert!(printed.starts_with("\nGoals: 4 of 7 met\n"), "{printed}");
+        assert!(printed.contains("missed at most 1.00 times plant-tap: 1.10, by 10%"), "{printed}");
+        assert!(printed.contains("missed at least 1.00 times plant: 0.50, by 50%"), "{printed}");
+        let alone = run(vec![plant(RECORDER, 550)]);
+        assert_eq!(Replay::footing(&alone), "");
     }
 }

@@ -11,17 +11,16 @@ use std::time::Duration;
 use clap::Args;
 use nanotape_console::records::Columns;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use self::rows::{ROWS, What};
+use self::rows::{FIGURES, ROWS, What};
 use super::{
     Day,
     reading::{compare, heading},
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Bound, Goal, Measured, Reading, Report, Row, Run,
-        Spread, Times, Unit, Worker, command::slowest, goals_text, table,
+        Asked, AskedCpus, Base, Benchmark, Figures, Measured, Reading, Report, Row, Run, Spread,
+        Wanted, Worker, columns, command::slowest, goals,
     },
     error::Error,
 };
@@ -71,18 +70,6 @@ pub(crate) struct Trace {
     realtime: Option<u8>,
 }
 
-/// The goals: a row, the name of its number, and the most it may be.
-const WANTED: [(&str, &str, f64); 5] = [
-    (rows::BEYOND_STAMP, ADDS, 6.0),
-    (rows::BARE_BEYOND, ADDS, 6.0),
-    (rows::ONE_IN_16, TAKES, 0.05),
-    (rows::ON, ADDS, 80.0),
-    (rows::COPIES, ADDS, 1_000.0),
-];
-
-const ADDS: &str = "adds_ns";
-const TAKES: &str = "takes_share";
-
 impl Benchmark for Trace {
     const NAME: &'static str = "trace";
     const ROWS: &'static [Row<Self>] = ROWS;
@@ -90,25 +77,37 @@ impl Benchmark for Trace {
     /// A plant stops when its ring is removed.
     const LEAVES_FOLDER: bool = false;
     const NAME_WIDTH: usize = 18;
-    const COLUMNS: Columns = &[
-        ("name", "/name"),
-        ("section", "/section"),
-        ("ns", "/ns"),
-        ("ns_low", "/ns_low"),
-        ("ns_high", "/ns_high"),
-        ("beside", "/beside"),
-        ("beside_ns", "/beside_ns"),
-        ("adds_ns", "/adds_ns"),
-        ("adds_ns_low", "/adds_ns_low"),
-        ("adds_ns_high", "/adds_ns_high"),
-        ("takes_share", "/takes_share"),
-        ("takes_share_low", "/takes_share_low"),
-        ("takes_share_high", "/takes_share_high"),
-        ("copies", "/copies"),
+    const FIGURES: Figures<Self> = FIGURES;
+    const COLUMNS: Columns = columns![
+        "name",
+        "section",
+        "ns",
+        "ns_low",
+        "ns_high",
+        "beside",
+        "beside_ns",
+        "adds_ns",
+        "adds_ns_low",
+        "adds_ns_high",
+        "takes_share",
+        "takes_share_low",
+        "takes_share_high",
+        "copies",
     ];
+    const GOALS: &'static [Wanted] = goals! {
+        rows::BEYOND_STAMP => "adds_ns" = "adds_ns", AtMost 6.0, 1.0 "ns beyond a stamp" 2;
+        rows::BARE_BEYOND => "adds_ns" = "adds_ns", AtMost 6.0, 1.0 "ns beyond a stamp" 2;
+        rows::ONE_IN_16 => "takes_share" = "takes_share", AtMost 0.05, 100.0 "% of the rate" 2;
+        rows::ON => "adds_ns" = "adds_ns", AtMost 80.0, 1.0 "ns added to a message" 1;
+        rows::COPIES => "adds_ns" = "adds_ns", AtMost 1_000.0, 1.0 "ns added to p99.9" 0;
+    };
 
     type Work = What;
     type Pass = ();
+
+    fn day(&self) -> Option<&Day> {
+        Some(&self.day)
+    }
 
     fn asked(&self) -> Asked {
         Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
@@ -149,15 +148,6 @@ impl Benchmark for Trace {
         None
     }
 
-    fn goals(measured: &Measured<Self>, _: &Run<Self>) -> Vec<Goal> {
-        let wanted = WANTED.iter().filter(|(row, ..)| *row == measured.row.name);
-        let goal = |&(_, of, most): &(_, &'static str, f64)| {
-            let value = spread(measured, of)?.median;
-            Some(Goal { of, bound: Bound::AtMost(most), value })
-        };
-        wanted.filter_map(goal).collect()
-    }
-
     fn conclude(
         run: &mut Run<Self>,
         _: &nanotape_console::progress::Progress,
@@ -174,68 +164,6 @@ impl Benchmark for Trace {
         let heading = heading(run, &run.options.day);
         format!("{heading}; plant on processor {plant}, recorder on processor {recorder}")
     }
-
-    /// Format: docs/formats/lab-bench-trace.md.
-    fn record(measured: &Measured<Self>, run: &Run<Self>) -> Value {
-        let day = &run.options.day;
-        let (ns, beside) = (table::number(measured), spread(measured, "base_ns"));
-        let (adds, takes) = (adds(measured), takes(measured));
-        let is_recorder = matches!(measured.row.work, What::Recorder(_));
-        json!({
-            "section": measured.row.section.name,
-            "file": {
-                "path": day.path().display().to_string(),
-                "bytes": day.bytes,
-                "messages": day.messages,
-            },
-            "cpus": [run.cpus.writer, run.cpus.readers[0]],
-            "ns": table::median(ns),
-            "ns_low": ns.map(|spread| spread.lowest),
-            "ns_high": ns.map(|spread| spread.highest),
-            "beside": measured.row.work.beside(),
-            "beside_ns": table::median(beside),
-            "adds_ns": table::median(adds),
-            "adds_ns_low": adds.map(|spread| spread.lowest),
-            "adds_ns_high": adds.map(|spread| spread.highest),
-            "adds_ns_by_round": measured.numbers(|reading| reading.detail[ADDS].as_f64()),
-            "takes_share": table::median(takes),
-            "takes_share_low": takes.map(|spread| spread.lowest),
-            "takes_share_high": takes.map(|spread| spread.highest),
-            "pairs": sum(measured, "pairs"),
-            "copies": is_recorder.then(|| copies(measured)),
-            "latency": latency(measured, |reading| reading.times.as_ref()),
-            "latency_alone": latency(measured, |reading| reading.calls.as_ref()),
-            "answer": (!matches!(measured.row.work, What::Calls { .. }))
-                .then(|| measured.answer().to_json()),
-            "goals": Self::goals(measured, run).into_iter().map(Goal::to_json).collect::<Vec<_>>(),
-        })
-    }
-
-    fn footing(run: &Run<Self>) -> String {
-        let unit = |row: &Row<Self>, goal: &Goal| match (row.work, goal.of) {
-            (_, TAKES) => Unit::new(100.0, "% of the rate", 2),
-            (What::Recorder(_), _) => Unit::new(1.0, "ns added to p99.9", 0),
-            (What::Calls { .. }, _) => Unit::new(1.0, "ns beyond a stamp", 2),
-            _ => Unit::new(1.0, "ns added to a message", 1),
-        };
-        let of_row = |row: &Measured<Self>| {
-            let goals = Self::goals(row, run).into_iter();
-            goals.map(|goal| (row.row.name, goal, unit(row.row, &goal))).collect()
-        };
-        let goals: Vec<Vec<_>> = run.measured.iter().map(of_row).collect();
-        goals_text(&goals.concat(), Self::NAME_WIDTH)
-    }
-}
-
-/// Times of single messages.
-fn latency(measured: &Measured<Trace>, which: fn(&Reading) -> Option<&Times>) -> Value {
-    let mut latency = table::latency(measured, which);
-    if let Value::Object(latency) = &mut latency {
-        for name in ["reversed", "from_due_p50_ns", "from_due_p99_ns"] {
-            latency.remove(name);
-        }
-    }
-    latency
 }
 
 /// A number of all rounds.
@@ -244,12 +172,12 @@ fn spread(measured: &Measured<Trace>, number: &str) -> Option<Spread> {
 }
 
 fn adds(measured: &Measured<Trace>) -> Option<Spread> {
-    spread(measured, ADDS)
+    spread(measured, "adds_ns")
 }
 
 /// The share of the rate of a plant.
 fn takes(measured: &Measured<Trace>) -> Option<Spread> {
-    spread(measured, TAKES).filter(|_| matches!(measured.row.work, What::Plant(_)))
+    spread(measured, "takes_share").filter(|_| matches!(measured.row.work, What::Plant(_)))
 }
 
 /// The sum of a number over all rounds.
@@ -264,6 +192,8 @@ fn copies(measured: &Measured<Trace>) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::engine::test::{measured, run};
 
@@ -285,8 +215,12 @@ mod tests {
         ]);
         let goals = all.measured.iter().flat_map(|row| Trace::goals(row, &all));
         let goals: Vec<_> = goals.map(|goal| (goal.of, goal.value, goal.is_met())).collect();
-        let expected =
-            [(ADDS, 6.5, false), (TAKES, 0.04, true), (ADDS, 80.0, true), (ADDS, 1_200.0, false)];
+        let expected = [
+            ("adds_ns", 6.5, false),
+            ("takes_share", 0.04, true),
+            ("adds_ns", 80.0, true),
+            ("adds_ns", 1_200.0, false),
+        ];
         assert_eq!(goals, expected);
         let text = Trace::footing(&all);
         assert!(text.contains("Goals: 2 of 4 met"), "{text}");

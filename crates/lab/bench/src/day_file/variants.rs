@@ -13,12 +13,15 @@ use nanotape_clock::Clock;
 use nanotape_engine::Observer;
 
 use super::{
-    Book, Day, Pass, books,
+    Book, Day, Pass,
+    book::is_load,
+    books,
     limits::{Tally, measure},
-    loads, profile,
+    loads,
+    profile::{self, Profile},
 };
 use crate::{
-    engine::{Column, Report, Row, Section, table},
+    engine::{Figure, Figures, Measured, Report, Row, Section, Spread, figures, table},
     error::Error,
 };
 
@@ -27,7 +30,7 @@ pub(super) const DEFAULT: &str = "default";
 
 /// Every row.
 pub(super) const ROWS: &[Row<Book>] = &[
-    row(DEFAULT, &BOOKS, take_default),
+    Row::new(DEFAULT, &BOOKS, take_default),
     levels::<PackedLevels>("levels/packed"),
     levels::<EachSide<SortedMap>>("levels/sorted-map"),
     levels::<EachSide<BestFirst>>("levels/best-first"),
@@ -41,10 +44,10 @@ pub(super) const ROWS: &[Row<Book>] = &[
     orders::<CompactOrders>("orders/open-addressing"),
     orders::<BucketOrders>("orders/buckets"),
     orders::<PooledOrders>("orders/pool"),
-    row("bytes", &LIMIT, |day, clock, _| measure(day, clock, Tally::bytes)),
-    row("framing", &LIMIT, |day, clock, _| measure(day, clock, Tally::framing)),
-    row("touch", &LIMIT, |day, clock, _| measure(day, clock, Tally::touch)),
-    row("decode", &LIMIT, |day, clock, _| measure(day, clock, Tally::decode)),
+    Row::new("bytes", &LIMIT, |day, clock, _| measure(day, clock, Tally::bytes)),
+    Row::new("framing", &LIMIT, |day, clock, _| measure(day, clock, Tally::framing)),
+    Row::new("touch", &LIMIT, |day, clock, _| measure(day, clock, Tally::touch)),
+    Row::new("decode", &LIMIT, |day, clock, _| measure(day, clock, Tally::decode)),
     load::<1>("load/dependent"),
     load::<8>("load/8"),
     load::<16>("load/16"),
@@ -58,7 +61,7 @@ pub(super) const BOOKS: Section<Book> = Section {
     name: "books",
     is_timed: true,
     title: |_| "Books: processor time for a message, in ns".to_owned(),
-    columns: &[&Column::NANOS, &AGAINST_DEFAULT, &MEMORY],
+    columns: &[NANOS, MEMORY],
 };
 
 /// Rows without books: the cost of reading and decoding.
@@ -66,7 +69,7 @@ const LIMIT: Section<Book> = Section {
     name: "limit",
     is_timed: true,
     title: |_| "Limits: the same file without books, ns a message".to_owned(),
-    columns: &[&Column::NANOS, &AGAINST_DEFAULT],
+    columns: &[NANOS],
 };
 
 /// Rows without a file: a reading is per access.
@@ -80,24 +83,73 @@ const LOADS: Section<Book> = Section {
             bytes as f64 / 1e6
         )
     },
-    columns: &[&Column::NANOS],
+    columns: &[&["ns_per_access", "ns_per_access_low", "ns_per_access_high"]],
 };
 
-const AGAINST_DEFAULT: [Column<Book>; 2] = [
-    Column::new("wall", 8, |row, _| table::nanos(row.wall_ns())),
-    Column::new("ratio", 8, |row, run| {
-        row.ratio(run).map_or("-".to_owned(), |ratio| format!("{:.3}", ratio.value))
-    }),
+const NANOS: &[&str] = &[
+    "ns_per_message",
+    "ns_per_message_low",
+    "ns_per_message_high",
+    "wall_ns_per_message",
+    "ratio_to_default",
+];
+const MEMORY: &[&str] = &["peak_memory_bytes", "peak_anonymous_bytes", "startup_ms"];
+
+/// Format: docs/formats/lab-bench-book.md.
+pub(super) const FIGURES: Figures<Book> = &[
+    Figure::COMMON,
+    figures! {
+        /// `books`: books in given structures. `limit`: the same file with less work than books.
+        /// `memory`: loads from memory, without a file
+        "kind": "text" = |row, _| row.row.section.name;
+        /// The number of passes of the file through the same books in each reading
+        "repeat": "number" = |_, run| run.options.day.repeat;
+        /// Processor time of one message, in user mode and in the kernel, from the first byte to
+        /// the last message. For `memory` that of one load, without a range
+        "ns_per_message": spread ["median" 8 nanos] = |row, _| per_message(row);
+        /// The same as elapsed time; the median over rounds. null for `memory`
+        "wall_ns_per_message": "number or null" ["wall" 8 nanos] = |row, _| {
+            row.wall_ns().filter(|_| !is_load(row.row))
+        };
+        /// The time divided by that of `default`: the median over rounds of the quotient of two
+        /// readings of one round. null if `default` was not measured, and for `memory`
+        "ratio_to_default": "number or null" ["ratio" 8 ratio] = |row, run| {
+            row.ratio(run).map(|ratio| ratio.value)
+        };
+        /// For `memory`: processor time of one load
+        "ns_per_access": spread ["median" 8 nanos] = |row, _| {
+            table::number(row).filter(|_| is_load(row.row))
+        };
+        /// For `memory`: the size of the table
+        "table_bytes": "number or null" = |row, run| {
+            is_load(row.row).then(|| loads::table_bytes(run.options.day.orders()))
+        };
+        /// The highest observed memory without a file (`RssAnon`), sampled every 32 MB of the file
+        /// and at the end; a short peak can be missed
+        "peak_anonymous_bytes": "number or null" ["anonymous" 10 megabytes] = |row, _| {
+            row.most(|day| day.peak_anonymous_bytes)
+        };
+        /// The results of the row, see below
+        "answer": "object" = |row, _| row.answer().to_json();
+        /// For `default` with `--profile`, see below
+        "profile": "object or null" = |row, run| {
+            let profile = run.options.profiled.as_ref().filter(|_| row.row.name == DEFAULT);
+            profile.map(Profile::to_json)
+        };
+    },
+    Figure::OF_DAYS,
+    Figure::DAY,
+    Figure::ORDERS,
+    Figure::ONE_BY_ONE,
 ];
 
-const MEMORY: [Column<Book>; 3] = [
-    Column::new("peak", 9, |row, _| megabytes(row.most(|day| day.peak_memory_bytes))),
-    Column::new("anonymous", 10, |row, _| megabytes(row.most(|day| day.peak_anonymous_bytes))),
-    Column::new("start-up", 9, |row, _| format!("{:.1} ms", row.startup_ms().unwrap_or(f64::NAN))),
-];
-
-fn megabytes(bytes: Option<u64>) -> String {
-    bytes.map_or("-".to_owned(), |bytes| format!("{:.1} MB", bytes as f64 / 1e6))
+/// The time of a message; of a message that makes one load and nothing else the median only.
+fn per_message(row: &Measured<Book>) -> Option<Spread> {
+    let time = table::number(row);
+    match is_load(row.row) {
+        true => time.map(|time| Spread { lowest: f64::NAN, highest: f64::NAN, ..time }),
+        false => time,
+    }
 }
 
 /// The parts of a type of books. With it only the book crate names the default.
@@ -116,20 +168,16 @@ type DefaultOrders = <DefaultBooks as Parts>::Orders;
 
 /// A row with these levels and the default's store.
 const fn levels<L: PriceLevels>(name: &'static str) -> Row<Book> {
-    row(name, &BOOKS, take_books::<L, DefaultOrders>)
+    Row::new(name, &BOOKS, take_books::<L, DefaultOrders>)
 }
 
 /// A row with this store and the default's levels.
 const fn orders<S: OrderStore>(name: &'static str) -> Row<Book> {
-    row(name, &BOOKS, take_books::<DefaultLevels, S>)
+    Row::new(name, &BOOKS, take_books::<DefaultLevels, S>)
 }
 
 const fn load<const CHAINS: usize>(name: &'static str) -> Row<Book> {
-    row(name, &LOADS, |day, clock, _| Ok(loads::measure::<CHAINS>(day, clock)))
-}
-
-const fn row(name: &'static str, section: &'static Section<Book>, work: Take) -> Row<Book> {
-    Row { name, section, work }
+    Row::new(name, &LOADS, |day, clock, _| Ok(loads::measure::<CHAINS>(day, clock)))
 }
 
 fn take_books<L: PriceLevels, S: OrderStore>(

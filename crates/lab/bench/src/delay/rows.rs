@@ -1,7 +1,10 @@
 //! The rows of `nanotape lab bench delay`, in the order of the table.
 
 use super::Delay;
-use crate::engine::{Column, Row, Section};
+use crate::engine::{
+    Figure, Figures, Row, Section, figures,
+    shared::{END, LONGEST, QUANTILES},
+};
 
 pub(super) const BATCH: &str = "batch/one";
 
@@ -15,24 +18,24 @@ pub(super) const SERIES: u64 = 4;
 pub(super) const MESSAGES: u64 = 1_000;
 
 pub(super) const ROWS: &[Row<Delay>] = &[
-    row("whole/2048", &PARTS, What::Part(Part::Whole, 2_048)),
-    row("transforms/2048", &PARTS, What::Part(Part::Transforms, 2_048)),
-    row("peak/2048", &PARTS, What::Part(Part::Peak, 2_048)),
-    row("smoothed/2048", &PARTS, What::Part(Part::Smoothed, 2_048)),
-    row("whole/16384", &PARTS, What::Part(Part::Whole, 16_384)),
-    row("transforms/16384", &PARTS, What::Part(Part::Transforms, 16_384)),
-    row("peak/16384", &PARTS, What::Part(Part::Peak, 16_384)),
-    row("smoothed/16384", &PARTS, What::Part(Part::Smoothed, 16_384)),
-    row("whole/65536", &PARTS, What::Part(Part::Whole, 65_536)),
-    row("transforms/65536", &PARTS, What::Part(Part::Transforms, 65_536)),
-    row("peak/65536", &PARTS, What::Part(Part::Peak, 65_536)),
-    row("smoothed/65536", &PARTS, What::Part(Part::Smoothed, 65_536)),
-    row("estimate/500", &ESTIMATES, What::Estimate(500)),
-    row("estimate/5000", &ESTIMATES, What::Estimate(5_000)),
-    row(BATCH, &BATCHES, What::Batch { is_spread: false }),
-    row("batch/both", &BATCHES, What::Batch { is_spread: true }),
-    row("values/500", &VALUES, What::Values),
-    row("numbers/1000", &NUMBERS, What::Numbers),
+    Row::new("whole/2048", &PARTS, What::Part(Part::Whole, 2_048)),
+    Row::new("transforms/2048", &PARTS, What::Part(Part::Transforms, 2_048)),
+    Row::new("peak/2048", &PARTS, What::Part(Part::Peak, 2_048)),
+    Row::new("smoothed/2048", &PARTS, What::Part(Part::Smoothed, 2_048)),
+    Row::new("whole/16384", &PARTS, What::Part(Part::Whole, 16_384)),
+    Row::new("transforms/16384", &PARTS, What::Part(Part::Transforms, 16_384)),
+    Row::new("peak/16384", &PARTS, What::Part(Part::Peak, 16_384)),
+    Row::new("smoothed/16384", &PARTS, What::Part(Part::Smoothed, 16_384)),
+    Row::new("whole/65536", &PARTS, What::Part(Part::Whole, 65_536)),
+    Row::new("transforms/65536", &PARTS, What::Part(Part::Transforms, 65_536)),
+    Row::new("peak/65536", &PARTS, What::Part(Part::Peak, 65_536)),
+    Row::new("smoothed/65536", &PARTS, What::Part(Part::Smoothed, 65_536)),
+    Row::new("estimate/500", &ESTIMATES, What::Estimate(500)),
+    Row::new("estimate/5000", &ESTIMATES, What::Estimate(5_000)),
+    Row::new(BATCH, &BATCHES, What::Batch { is_spread: false }),
+    Row::new("batch/both", &BATCHES, What::Batch { is_spread: true }),
+    Row::new("values/500", &VALUES, What::Values),
+    Row::new("numbers/1000", &NUMBERS, What::Numbers),
 ];
 
 /// The work of the process of a row.
@@ -67,8 +70,7 @@ pub(super) fn transforms(points: usize) -> Option<&'static str> {
     ROWS.iter().find(is_meant).map(|row| row.name)
 }
 
-const COLUMNS: &[&[Column<Delay>]] =
-    &[&Column::QUANTILES, &Column::LONGEST, &[Column::OTHERS, Column::RATIO]];
+const COLUMNS: &[&[&str]] = &[QUANTILES, LONGEST, END];
 
 const PARTS: Section<Delay> = Section {
     name: "parts",
@@ -112,6 +114,18 @@ const NUMBERS: Section<Delay> = Section {
     columns: COLUMNS,
 };
 
-const fn row(name: &'static str, section: &'static Section<Delay>, work: What) -> Row<Delay> {
-    Row { name, section, work }
-}
+/// Format: docs/formats/lab-bench-delay.md.
+pub(super) const FIGURES: Figures<Delay> = &[
+    Figure::COMMON,
+    Figure::SECTION,
+    Figure::BY_ROUND,
+    figures! {
+        /// The duration of a reading
+        "seconds": "number" = |_, run| run.options.seconds;
+    },
+    Figure::CPUS,
+    Figure::LATENCY,
+    Figure::P9999,
+    Figure::REVERSED,
+    Figure::PAIR,
+];

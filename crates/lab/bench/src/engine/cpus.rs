@@ -78,6 +78,11 @@ impl Cpus {
         (cpu, same > 1 || cpu == self.writer)
     }
 
+    /// The processors of so many readers.
+    pub(crate) fn of_readers(&self, readers: usize) -> Vec<u32> {
+        (0..readers).map(|index| self.reader(index, readers).0).collect()
+    }
+
     /// Whether any of `readers` shares its processor.
     pub(crate) fn are_short_for(&self, readers: usize) -> bool {
         (0..readers).any(|index| self.reader(index, readers).1)

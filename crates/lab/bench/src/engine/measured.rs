@@ -37,12 +37,7 @@ impl<B: Benchmark> Measured<B> {
     }
 
     /// A time of single messages. A round whose reader lost all messages has none.
-    pub(crate) fn time_ns(&self, time: impl Fn(&Times) -> Option<u64>) -> Option<Spread> {
-        self.time_ns_of(|reading| reading.times.as_ref(), time)
-    }
-
-    /// The same for other times of a reading.
-    pub(crate) fn time_ns_of(
+    pub(crate) fn time_ns(
         &self,
         which: impl Fn(&Reading) -> Option<&Times>,
         time: impl Fn(&Times) -> Option<u64>,
@@ -60,6 +55,11 @@ impl<B: Benchmark> Measured<B> {
         number: impl Fn(&Times) -> u64,
     ) -> u64 {
         self.readings.iter().filter_map(which).map(number).sum()
+    }
+
+    /// The messages that were written in all rounds.
+    pub(crate) fn written(&self) -> u64 {
+        self.readings.iter().map(|reading| reading.written.messages).sum()
     }
 
     /// The sum of a number over all rounds and readers.
@@ -113,6 +113,11 @@ impl<B: Benchmark> Measured<B> {
             judge(noise.foreign, FOREIGN_LIMIT, "other processes");
         }
         noise
+    }
+
+    /// The disturbances in its record: its own, or those of the run.
+    pub(crate) fn noise_in(&self, run: &Run<B>) -> Noise {
+        if B::IS_PAIR { self.noise() } else { run.context.noise.clone() }
     }
 
     /// A number of all rounds that have it.

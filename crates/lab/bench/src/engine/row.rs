@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use super::{Benchmark, Column, Run};
+use super::{Benchmark, Run};
 
 /// One thing that is measured.
 #[derive(Debug)]
@@ -23,7 +23,18 @@ pub(crate) struct Section<B: Benchmark> {
     pub(crate) is_timed: bool,
     /// The line above its rows.
     pub(crate) title: fn(&Run<B>) -> String,
-    pub(crate) columns: &'static [&'static [Column<B>]],
+    /// The paths of the figures that the text shows, in groups; `head=path` has another head.
+    pub(crate) columns: &'static [&'static [&'static str]],
+}
+
+impl<B: Benchmark> Row<B> {
+    pub(crate) const fn new(
+        name: &'static str,
+        section: &'static Section<B>,
+        work: B::Work,
+    ) -> Self {
+        Self { name, section, work }
+    }
 }
 
 /// The row that another row is compared with.

@@ -3,101 +3,17 @@
 use core::fmt::Write as _;
 
 use nanotape_console::{records::Records, values::grouped};
-use nanotape_lab::environment;
 use serde_json::{Value, json};
 
-use super::{Benchmark, Measured, Reading, Run, Spread, Times, measured::Ratio};
-
-/// A column: its name, its width, and the cell of a row. A last column without a width is printed
-/// only if it has content.
-pub(crate) struct Column<B: Benchmark> {
-    name: &'static str,
-    width: usize,
-    cell: fn(&Measured<B>, &Run<B>) -> String,
-}
-
-impl<B: Benchmark> core::fmt::Debug for Column<B> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-impl<B: Benchmark> Column<B> {
-    pub(crate) const fn new(
-        name: &'static str,
-        width: usize,
-        cell: fn(&Measured<B>, &Run<B>) -> String,
-    ) -> Self {
-        Self { name, width, cell }
-    }
-
-    /// Quantiles of single messages: each is a median over rounds.
-    pub(crate) const QUANTILES: [Self; 4] = [
-        Self::new("p50", 9, |row, _| time(row, |times| Some(times.p50_ns))),
-        Self::new("p90", 9, |row, _| time(row, |times| Some(times.p90_ns))),
-        Self::new("p99", 9, |row, _| time(row, |times| Some(times.p99_ns))),
-        Self::new("p99.9", 9, |row, _| time(row, |times| Some(times.p999_ns))),
-    ];
-
-    /// The longest time over rounds, and the number of preempted samples.
-    pub(crate) const LONGEST: [Self; 2] = [
-        Self::new("max", 9, |row, _| {
-            whole(row.time_ns(|times| Some(times.max_ns)).map(|one| one.highest))
-        }),
-        Self::new(">100us", 9, |row, _| {
-            grouped(row.sum(|reading| reading.times.as_ref(), |times| times.over_100us))
-        }),
-    ];
-
-    /// Times since a message was due.
-    pub(crate) const DUE: [Self; 2] = [
-        Self::new("due p50", 9, |row, _| time(row, |times| times.due_p50_ns)),
-        Self::new("due p99", 9, |row, _| time(row, |times| times.due_p99_ns)),
-    ];
-
-    /// Millions per second of the writer.
-    pub(crate) const WRITER: [Self; 3] = [
-        Self::new("writer", 8, |row, _| millions(row.written_per_second(), |rate| rate.median)),
-        Self::new("lowest", 8, |row, _| millions(row.written_per_second(), |rate| rate.lowest)),
-        Self::new("highest", 8, |row, _| millions(row.written_per_second(), |rate| rate.highest)),
-    ];
-
-    /// Millions per second of the slowest reader.
-    pub(crate) const READER: [Self; 3] = [
-        Self::new("reader", 8, |row, _| millions(row.read_per_second(), |rate| rate.median)),
-        Self::new("lowest", 8, |row, _| millions(row.read_per_second(), |rate| rate.lowest)),
-        Self::new("highest", 8, |row, _| millions(row.read_per_second(), |rate| rate.highest)),
-    ];
-
-    /// The number by which a row is judged, in ns.
-    pub(crate) const NANOS: [Self; 3] = [
-        Self::new("median", 8, |row, _| nanos(number(row).map(|one| one.median))),
-        Self::new("lowest", 8, |row, _| nanos(number(row).map(|one| one.lowest))),
-        Self::new("highest", 8, |row, _| nanos(number(row).map(|one| one.highest))),
-    ];
-
-    /// Share of its processors that other processes took.
-    pub(crate) const OTHERS: Self = Self::new("others", 7, |row, _| {
-        let share = row.noise().foreign.filter(|_| B::readers(row.row) < 2);
-        share.map_or("-".to_owned(), |share| format!("{:.0}%", 100.0 * share))
-    });
-
-    /// The ratio of a row to its base.
-    pub(crate) const RATIO: Self =
-        Self::new(" ratio", 0, |row, run| format!(" {}", ratio_text(row.ratio(run))));
-}
+use super::{
+    Benchmark, Measured, Reading, Run, Spread, Times,
+    figure::{Shown, record},
+    measured::Ratio,
+};
 
 /// The spread of the number by which a row is judged.
 pub(crate) fn number<B: Benchmark>(row: &Measured<B>) -> Option<Spread> {
     Spread::of(&row.by_round())
-}
-
-/// A time: the median over rounds.
-pub(crate) fn time<B: Benchmark>(
-    row: &Measured<B>,
-    time: impl Fn(&Times) -> Option<u64>,
-) -> String {
-    whole(row.time_ns(time).map(|one| one.median))
 }
 
 /// A ratio as text: `1.31 x line`.
@@ -112,19 +28,15 @@ pub(crate) fn whole(nanos: Option<f64>) -> String {
     nanos.map_or("-".to_owned(), |nanos| grouped(nanos.round() as u64))
 }
 
-/// A time in ns with two decimals.
-pub(crate) fn nanos(number: Option<f64>) -> String {
-    number.map_or("-".to_owned(), |number| format!("{number:.2}"))
-}
-
-/// One number of a rate, in millions.
-pub(crate) fn millions(rate: Option<Spread>, of: fn(Spread) -> f64) -> String {
-    nanos(rate.map(|rate| of(rate) / 1e6))
-}
-
 /// The number of rounds as text: `3 rounds`.
 pub(crate) fn rounds<B: Benchmark>(run: &Run<B>) -> String {
     format!("{} {}", run.rounds, if run.rounds == 1 { "round" } else { "rounds" })
+}
+
+/// The line above a table whose readings have a duration and two processors.
+pub(crate) fn heading<B: Benchmark>(run: &Run<B>, seconds: u32) -> String {
+    let (first, second) = (run.cpus.writer, run.cpus.readers[0]);
+    format!("{} of {seconds} s each; processors {first} and {second}", rounds(run))
 }
 
 /// Writes the whole run in the selected format.
@@ -137,16 +49,17 @@ pub(crate) fn write<B: Benchmark>(run: &Run<B>, output: &mut Records) -> anyhow:
     let mut last = None;
     for measured in &run.measured {
         let section = measured.row.section;
+        let columns: Vec<Shown<B>> =
+            section.columns.iter().copied().flatten().filter_map(|path| Shown::of(path)).collect();
         let title = (section.title)(run);
         if last.as_ref() != Some(&title) {
-            let columns = section.columns.iter().copied().flatten();
-            let names = columns.map(|column| (column.name.to_owned(), column.width));
-            output.heading(&format!("\n{title}\n{}", line::<B>("", names)))?;
+            let heads = columns.iter().map(|column| (column.head.to_owned(), column.width));
+            output.heading(&format!("\n{title}\n{}", line::<B>("", heads)))?;
             last = Some(title);
         }
-        let columns = section.columns.iter().copied().flatten();
-        let cells = columns.map(|column| ((column.cell)(measured, run), column.width));
-        output.result(&line::<B>(measured.row.name, cells), record(measured, run))?;
+        let record = record(B::FIGURES, measured, run);
+        let cells = columns.iter().map(|one| (one.cell(measured, run, &record), one.width));
+        output.result(&line::<B>(measured.row.name, cells), record)?;
     }
     output.heading(&B::footing(run))?;
     if B::IS_PAIR {
@@ -194,58 +107,25 @@ fn noise<B: Benchmark>(run: &Run<B>) -> String {
     text
 }
 
-/// All members of a row.
-fn record<B: Benchmark>(measured: &Measured<B>, run: &Run<B>) -> Value {
-    let own_noise = B::IS_PAIR.then(|| measured.noise());
-    let noise = own_noise.as_ref().unwrap_or(&run.context.noise);
-    let mut record = json!({
-        "name": measured.row.name,
-        "rounds": run.rounds,
-        "environment": environment::to_json(&run.context.environment, noise),
-        "noise": noise.sentences,
-        "notes": run.notes,
-    });
-    if B::IS_PAIR {
-        extend(&mut record, pair_record(measured, run));
-    }
-    extend(&mut record, B::record(measured, run));
-    record
-}
-
-/// Members of a row with writers and readers.
-fn pair_record<B: Benchmark>(measured: &Measured<B>, run: &Run<B>) -> Value {
-    let section = measured.row.section;
-    let ratio = measured.ratio(run);
-    let (written, read) = (measured.written_per_second(), measured.read_per_second());
-    json!({
-        "section": section.name,
-        "unit": if section.is_timed { "ns" } else { "messages/s" },
-        "by_round": measured.by_round(),
-        "written_per_second": median(written),
-        "written_per_second_low": written.map(|spread| spread.lowest),
-        "written_per_second_high": written.map(|spread| spread.highest),
-        "read_per_second": median(read),
-        "read_per_second_low": read.map(|spread| spread.lowest),
-        "read_per_second_high": read.map(|spread| spread.highest),
-        "ratio": ratio.map(|ratio| ratio.value),
-        "ratio_to": ratio.map(|ratio| ratio.to.row),
-        "ratio_to_half": ratio.map(|ratio| ratio.to.is_half),
-        "clock": {
-            "source": run.context.clock.source().to_string(),
-            "offset_ns": run.offset.map(|offset| {
-                // The offset is relative to the processor with the smaller number.
-                let is_of_reader = offset.cpu == run.cpus.readers[0] as usize;
-                if is_of_reader { offset.offset_nanos } else { -offset.offset_nanos }
-            }),
-            "offset_bound_ns": run.offset.map(|offset| offset.bound_nanos),
-        },
-    })
-}
-
 /// Adds the members of a JSON object to another.
 pub(crate) fn extend(record: &mut Value, more: Value) {
     if let (Value::Object(record), Value::Object(more)) = (record, more) {
         record.extend(more);
+    }
+}
+
+impl<B: Benchmark> Run<B> {
+    /// The clock of the stamps, as JSON.
+    pub(super) fn clock(&self) -> Value {
+        json!({
+            "source": self.context.clock.source().to_string(),
+            "offset_ns": self.offset.map(|offset| {
+                // The offset is relative to the processor with the smaller number.
+                let is_of_reader = offset.cpu == self.cpus.readers[0] as usize;
+                if is_of_reader { offset.offset_nanos } else { -offset.offset_nanos }
+            }),
+            "offset_bound_ns": self.offset.map(|offset| offset.bound_nanos),
+        })
     }
 }
 
@@ -254,7 +134,7 @@ pub(crate) fn median(spread: Option<Spread>) -> Option<f64> {
     spread.map(|spread| spread.median)
 }
 
-/// Times of a row as JSON; null if there are none.
+/// The times of a row, with the members that the table declares for `latency`; null without times.
 pub(crate) fn latency<B: Benchmark>(
     measured: &Measured<B>,
     which: impl Fn(&Reading) -> Option<&Times> + Copy,
@@ -263,10 +143,13 @@ pub(crate) fn latency<B: Benchmark>(
     if times.is_empty() {
         return Value::Null;
     }
-    let of = |time: fn(&Times) -> Option<u64>| median(measured.time_ns_of(which, time));
-    json!({
+    let of = |time: fn(&Times) -> Option<u64>| median(measured.time_ns(which, time));
+    let p50_ns = of(|times| Some(times.p50_ns));
+    let is_one_way = B::base(measured.row).is_some_and(|base| base.is_half);
+    let mut latency = json!({
         "count": measured.sum(which, |times| times.count),
-        "p50_ns": of(|times| Some(times.p50_ns)),
+        "p50_ns": p50_ns,
+        "half_p50_ns": p50_ns.filter(|_| !is_one_way).map(|nanos| nanos / 2.0),
         "p90_ns": of(|times| Some(times.p90_ns)),
         "p99_ns": of(|times| Some(times.p99_ns)),
         "p99.9_ns": of(|times| Some(times.p999_ns)),
@@ -277,5 +160,13 @@ pub(crate) fn latency<B: Benchmark>(
         "from_due_p50_ns": of(|times| times.due_p50_ns),
         "from_due_p99_ns": of(|times| times.due_p99_ns),
         "clock_ns": times.iter().map(|times| times.clock_ns).reduce(f64::max),
-    })
+    });
+    if let Value::Object(members) = &mut latency {
+        let declared = || B::FIGURES.iter().copied().flatten();
+        let is_declared = |name: &str| {
+            declared().any(|figure| figure.path.strip_prefix("latency/") == Some(name))
+        };
+        members.retain(|name, _| is_declared(name));
+    }
+    latency
 }

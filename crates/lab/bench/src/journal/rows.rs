@@ -1,12 +1,13 @@
 //! The rows of `nanotape lab bench journal`, one line each, in the order of the table.
 
-use nanotape_console::values::grouped;
+use serde_json::json;
 
 use super::Journal;
 use crate::engine::{
-    Column, Measured, Reading, Row, Section, Times,
+    Figure, Figures, Measured, Row, Section, figures,
     message::{LARGER_BYTES, USUAL_BYTES},
-    table::whole,
+    shared::{DUE, END, LONGEST, QUANTILES, READER, WRITER},
+    table::latency,
 };
 
 /// Every row.
@@ -152,7 +153,7 @@ const APPEND: Section<Journal> = Section {
     name: "append",
     is_timed: false,
     title: |_| "Append: million messages a second, by appender and tailer".to_owned(),
-    columns: &[&Column::WRITER, &Column::READER, END],
+    columns: &[WRITER, READER, END],
 };
 
 /// Rows with each call timed.
@@ -160,7 +161,7 @@ const CALL: Section<Journal> = Section {
     name: "append call",
     is_timed: true,
     title: |_| "Append call: ns of each, and of those that rolled".to_owned(),
-    columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, &ROLLS, END],
+    columns: &[QUANTILES, P9999, LONGEST, ROLLS, END],
 };
 
 /// Rows from the appender to a tailer in another process.
@@ -173,7 +174,7 @@ const WRITE_TO_READ: Section<Journal> = Section {
              the due time; call: of the append; line: half a round trip of {LINE}"
         )
     },
-    columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, &Column::DUE, &CALLS, &ROLLS, END],
+    columns: &[QUANTILES, P9999, LONGEST, DUE, CALLS, ROLLS, END],
 };
 
 /// Rows in which a call returns after the data is on the disk.
@@ -184,7 +185,7 @@ const SYNC: Section<Journal> = Section {
         let disk = run.options.disk().display();
         format!("Sync: ns of an append, or a batch, until it is on the disk of {disk}")
     },
-    columns: &[&Column::QUANTILES, &[P9999], &Column::LONGEST, END],
+    columns: &[QUANTILES, P9999, LONGEST, END],
 };
 
 /// Limits of the machine at full speed.
@@ -198,7 +199,7 @@ const LIMITS: Section<Journal> = Section {
             run.options.folder.display()
         )
     },
-    columns: &[&Column::WRITER, END],
+    columns: &[WRITER, END],
 };
 
 /// Limits of the machine, with each operation timed.
@@ -215,31 +216,66 @@ const LIMIT_TIMES: Section<Journal> = Section {
     columns: SYNC.columns,
 };
 
-const P9999: Column<Journal> = Column::new("p99.99", 9, |row, _| {
-    whole(row.time_ns(|times| Some(times.p9999_ns)).map(|one| one.median))
-});
-const CALLS: [Column<Journal>; 2] = [
-    Column::new("call p50", 9, |row, _| whole(call(row, |times| times.p50_ns))),
-    Column::new("call p99", 9, |row, _| whole(call(row, |times| times.p99_ns))),
-];
-const ROLLS: [Column<Journal>; 3] = [
-    Column::new("rolls", 7, |row, _| grouped(row.sum(rolls, |times| times.count))),
-    Column::new("roll p50", 10, |row, _| {
-        whole(row.time_ns_of(rolls, |times| Some(times.p50_ns)).map(|one| one.median))
-    }),
-    Column::new("roll max", 10, |row, _| {
-        whole(row.time_ns_of(rolls, |times| Some(times.max_ns)).map(|one| one.highest))
-    }),
-];
-const END: &[Column<Journal>] = &[Column::OTHERS, Column::RATIO];
+const P9999: &[&str] = &["latency/p99.99_ns"];
+const CALLS: &[&str] = &["calls/p50_ns", "calls/p99_ns"];
+const ROLLS: &[&str] = &["rolls/count", "rolls/p50_ns", "rolls/max_ns"];
 
-fn call(row: &Measured<Journal>, time: fn(&Times) -> u64) -> Option<f64> {
-    row.time_ns_of(|reading| reading.calls.as_ref(), |times| Some(time(times)))
-        .map(|one| one.median)
-}
+/// Format: docs/formats/lab-bench-journal.md.
+pub(super) const FIGURES: Figures<Journal> = &[
+    Figure::COMMON,
+    Figure::SECTION,
+    Figure::BY_ROUND,
+    figures! {
+        /// Messages of a reading; for rows that wait for the disk, the number of waits
+        "amount": "number" = |row, run| run.options.amount(row.row);
+        /// Due messages a second; only for `write to read`
+        "rate_per_second": "number or null" = |row, _| row.row.work.rate_per_second();
+        /// Payload of a message; null for `limit/line`
+        "message_bytes": "number or null" = |row, _| row.row.work.message_bytes();
+        /// The folder of the reading
+        "folder": "text" = |row, run| run.options.folder_of(row.row).to_string_lossy();
+        /// The option of the appender; null for limits
+        "segment_bytes": "number or null" = |row, run| of_journal(row, run.options.segment_bytes);
+        /// The option of the appender; null for limits
+        "ahead_bytes": "number or null" = |row, run| of_journal(row, run.options.ahead_bytes());
+        /// Whether large pages were requested for segments in memory; null for limits
+        "large_pages": "true, false or null" = |row, run| {
+            of_journal(row, !run.options.small_pages)
+        };
+        /// `writer` (number), `reader` (number or null): processors
+        "cpus": "object" = |row, run| json!({
+            "writer": run.cpus.writer,
+            "reader": row.row.work.is_read().then_some(run.cpus.readers[0]),
+        });
+        /// Sums over all rounds: `written`, and `read`, which is null without a reader. For a
+        /// journal they must be equal; otherwise the command ends with status 1 and writes no list
+        "answer": "object" = |row, _| json!({
+            "written": row.written(),
+            "read": row.row.work.is_read().then(|| row.taken(|taken| taken.messages)),
+        });
+        /// Times of the append calls in `write to read`, with the members of `latency`
+        "calls": "object or null" = |row, _| latency(row, |reading| reading.calls.as_ref());
+        "calls/p50_ns": "number or null" ["call p50" 9 whole];
+        "calls/p99_ns": "number or null" ["call p99" 9 whole];
+        /// Times of the calls that rolled to a new segment, in `append call`, `write to read` and
+        /// `sync/BYTES/each`, with the members of `latency`. They are also in the other times.
+        /// Without a roll `count` is 0 and the quantiles are null
+        "rolls": "object or null" = |row, _| latency(row, |reading| reading.rolls.as_ref());
+        "rolls/count": "number" ["rolls" 7 count];
+        "rolls/p50_ns": "number or null" ["roll p50" 10 whole];
+        "rolls/max_ns": "number" ["roll max" 10 longest];
+    },
+    Figure::LATENCY,
+    Figure::P9999,
+    Figure::REVERSED,
+    Figure::DUE,
+    Figure::PAIR,
+    Figure::GOALS,
+];
 
-fn rolls(reading: &Reading) -> Option<&Times> {
-    reading.rolls.as_ref()
+/// A value that only rows of journals have.
+fn of_journal<T>(row: &Measured<Journal>, value: T) -> Option<T> {
+    row.row.work.is_of_journal().then_some(value)
 }
 
 const fn usual(name: &'static str, section: &'static Section<Journal>, what: What) -> Row<Journal> {

@@ -2,8 +2,14 @@
 
 use nanotape_console::values::grouped;
 
+use serde_json::{Value, json};
+
 use super::Ring;
-use crate::engine::{Benchmark as _, Column, Measured, Row, Run, Section, Spread, table};
+use crate::engine::{
+    Amount, Benchmark as _, Figure, Figures, Measured, Row, Run, Section, Spread, Taken, figures,
+    shared::{DUE, LONGEST, QUANTILES, READER, WRITER},
+    table,
+};
 
 /// Every row.
 pub(super) const ROWS: &[Row<Ring>] = &[
@@ -80,7 +86,7 @@ const ONE_WAY: Section<Ring> = Section {
             grouped(run.options.rate.into())
         )
     },
-    columns: &[&Column::QUANTILES, &Column::LONGEST, &Column::DUE, &[LOST_OF_TIMED], END],
+    columns: &[QUANTILES, LONGEST, DUE, &["lost_of_timed"], END],
 };
 
 /// Rows with round trips.
@@ -88,7 +94,7 @@ const ROUND_TRIP: Section<Ring> = Section {
     name: "round trip",
     is_timed: true,
     title: |_| format!("Round trip: ns there and back, one message at a time; line: {LINE}"),
-    columns: &[&Column::QUANTILES, &Column::LONGEST, &[HALF], END],
+    columns: &[QUANTILES, LONGEST, &["latency/half_p50_ns"], END],
 };
 
 /// Rows at full speed.
@@ -96,7 +102,7 @@ const THROUGHPUT: Section<Ring> = Section {
     name: "throughput",
     is_timed: false,
     title: |_| "Throughput: million messages a second, by writer and reader".to_owned(),
-    columns: &[&Column::WRITER, &Column::READER, &[LOST, BATCH_SIZE], END],
+    columns: &[WRITER, READER, &["lost_share", "batch_p50"], END],
 };
 
 /// Rows at full speed with several readers.
@@ -129,23 +135,85 @@ const LIMITS: Section<Ring> = Section {
          without readers"
             .to_owned()
     },
-    columns: &[&Column::WRITER, END],
+    columns: &[WRITER, END],
 };
 
-const HALF: Column<Ring> = Column::new("half", 9, |row, _| {
-    table::whole(row.time_ns(|times| Some(times.p50_ns)).map(|one| one.median / 2.0))
-});
-const LOST_OF_TIMED: Column<Ring> = Column::new("lost", 9, |row, _| percent(lost_share(row)));
-const LOST: Column<Ring> = Column::new("lost", 8, |row, _| percent(lost_share(row)));
-const BATCH_SIZE: Column<Ring> = Column::new("batch", 8, |row, _| {
-    batch_p50(row).map_or("-".to_owned(), |size| format!("{size:.0}"))
-});
-const END: &[Column<Ring>] = &[Column::OTHERS, Column::new(" ratio", 0, ratio)];
+const END: &[&str] = &["others", "ratio_or_shares"];
+
+/// Format: docs/formats/lab-bench-ring.md.
+pub(super) const FIGURES: Figures<Ring> = &[
+    Figure::COMMON,
+    Figure::SECTION,
+    Figure::BY_ROUND,
+    figures! {
+        /// `stream`, `slots`; null for limits of the machine alone
+        "design": "text or null" = |row, _| row.row.work.design;
+        /// The duration of a reading; null if it has a number of messages
+        "seconds": "number or null" = |_, run| match run.options.amount() {
+            Amount::Seconds(seconds) => Some(seconds),
+            Amount::Messages(_) => None,
+        };
+        /// The messages of a reading; null if it has a duration
+        "messages": "number or null" = |_, run| run.options.messages;
+        /// Due messages a second; only for `one way`
+        "rate_per_second": "number or null" = |row, run| {
+            (row.row.work.what == What::OneWay).then_some(run.options.rate)
+        };
+        /// Payload of a message
+        "message_bytes": "number" = |_, run| run.options.length;
+        /// Size of a ring; a `slots` ring has the largest power of two of slots that fits into it
+        "capacity_bytes": "number" = |_, run| run.options.capacity;
+        /// `writer` (number), `readers` (list of numbers, one for each reader): processors
+        "cpus": "object" = |row, run| {
+            json!({ "writer": run.cpus.writer, "readers": run.cpus.of_readers(readers(row)) })
+        };
+        /// Reading processes
+        "readers": "number" = |row, _| readers(row);
+        /// Whether a reader has no processor of its own; such readers yield
+        "readers_share_processors": "true or false" = |row, run| {
+            run.cpus.are_short_for(readers(row))
+        };
+        /// Sums over all rounds and readers: `published`, and `read`, `lost` and `accounted` (the
+        /// sum of both), which are null without a reader. In a round, every reader must account for
+        /// everything that was published. Otherwise the command ends with status 1 and writes no
+        /// list
+        "answer": "object" = |row, _| answer(row);
+        /// From 0 to 1: the share of published messages that readers lost; the median over rounds
+        "lost_share": "number or null" ["lost" 8 lost] = |row, _| {
+            table::median(lost_share(row))
+        };
+        "lost_of_timed": text ["lost" 9 lost] = |row, _| table::median(lost_share(row));
+        /// Messages in the median batch, if messages are read in batches; the median over rounds
+        "batch_p50": "number or null" ["batch" 8 plain] = |row, _| batch_p50(row);
+        "ratio_or_shares": text [" ratio" 0 words] = |row, run| ratio(row, run);
+        /// Half of `p50_ns`; null one way
+        "latency/half_p50_ns": "number or null" ["half" 9 whole];
+    },
+    Figure::LATENCY,
+    Figure::REVERSED,
+    Figure::DUE,
+    Figure::PAIR,
+];
+
+fn readers(row: &Measured<Ring>) -> usize {
+    Ring::readers(row.row)
+}
+
+/// Counts of messages over all rounds and readers.
+fn answer(row: &Measured<Ring>) -> Value {
+    let sum = |number| (readers(row) > 0).then(|| row.taken(number));
+    json!({
+        "published": row.written(),
+        "read": sum(|taken| taken.messages),
+        "lost": sum(|taken| taken.lost),
+        "accounted": sum(Taken::accounted),
+    })
+}
 
 /// The ratio to the base, and whether readers share processors.
 fn ratio(row: &Measured<Ring>, run: &Run<Ring>) -> String {
     let mut text = format!(" {}", table::ratio_text(row.ratio(run)));
-    let readers = Ring::readers(row.row);
+    let readers = readers(row);
     if readers > 1 && run.cpus.are_short_for(readers) {
         let processors = run.cpus.readers.len().min(readers);
         let noun = if processors == 1 { "processor" } else { "processors" };
@@ -164,14 +232,6 @@ pub(super) fn lost_share(row: &Measured<Ring>) -> Option<Spread> {
 pub(super) fn batch_p50(row: &Measured<Ring>) -> Option<f64> {
     let size = row.spread(|reading| Some(reading.taken.first()?.batch_p50? as f64));
     table::median(size)
-}
-
-fn percent(share: Option<Spread>) -> String {
-    match share.map(|share| 100.0 * share.median) {
-        None => "-".to_owned(),
-        Some(0.0) => "0%".to_owned(),
-        Some(share) => format!("{share:.2}%"),
-    }
 }
 
 const fn stream(name: &'static str, section: &'static Section<Ring>, what: What) -> Row<Ring> {

@@ -6,16 +6,16 @@ use nanotape_console::values::grouped;
 use serde_json::{Value, json};
 
 use super::{
-    super::reading::DayReading,
     Feed,
     bursts::{Packed, SIZES, Size},
     drops::{Step, Steps},
-    goals,
     packets::Shape,
     wire::Receiving,
 };
 use crate::engine::{
-    Benchmark as _, Column, Goal, Measured, Reading, Row, Run, Section, Spread, table,
+    Benchmark as _, Figure, Figures, Goal, Measured, Reading, Row, Run, Section, Spread, figures,
+    shared::{DUE, END, LONGEST, QUANTILES},
+    table,
 };
 
 /// A message alone, without a packet: the base of packets.
@@ -33,6 +33,12 @@ pub(super) const ARBITRATED: &str = "lines/arbitrated";
 /// The base of the way from the wire to a reaction.
 pub(super) const PING: &str = "wire/ping";
 
+/// A plant whose sender is its tap.
+pub(super) const OWN_TAP: &str = "wire/own-tap";
+
+/// A plant with a tap.
+pub(super) const TAP: &str = "wire/tap";
+
 /// Every row.
 pub(super) const ROWS: &[Row<Feed>] = &[
     Row { name: MESSAGE, section: &PACKETS, work: Work::Message },
@@ -44,8 +50,8 @@ pub(super) const ROWS: &[Row<Feed>] = &[
     Row { name: ARBITRATED, section: &LINES, work: Work::Arbitrate },
     wire(PING, Receiving::Bare),
     wire("wire/reader", Receiving::Reader),
-    wire("wire/own-tap", Receiving::PlantAndSender),
-    wire("wire/tap", Receiving::PlantAndTap),
+    wire(OWN_TAP, Receiving::PlantAndSender),
+    wire(TAP, Receiving::PlantAndTap),
     Row { name: "drops", section: &DROPS, work: Work::Drops },
 ];
 
@@ -76,7 +82,7 @@ const PACKETS: Section<Feed> = Section {
          last message; due: from its arrival"
             .to_owned()
     },
-    columns: &[&Column::QUANTILES, &Column::LONGEST, &Column::DUE, END],
+    columns: &[QUANTILES, LONGEST, DUE, END],
 };
 
 const LINES: Section<Feed> = Section {
@@ -85,7 +91,7 @@ const LINES: Section<Feed> = Section {
     title: |_| {
         "Arbitration and sequencing, without a plant: ns for a packet of either line".to_owned()
     },
-    columns: &[&Column::NANOS, &ADDS, END],
+    columns: &[&["ns", "ns_low", "ns_high"], ADDS, END],
 };
 
 const WIRE: Section<Feed> = Section {
@@ -98,35 +104,99 @@ const WIRE: Section<Feed> = Section {
             grouped(run.options.rate.into())
         )
     },
-    columns: &[&Column::QUANTILES, &Column::LONGEST, &ADDS, &[Column::OTHERS, SHARED]],
+    columns: &[QUANTILES, LONGEST, ADDS, &["others", "shared"]],
 };
 
 const DROPS: Section<Feed> = Section {
     name: "drops",
     is_timed: false,
     title: |_| "Drops of the kernel: thousand packets a second sent to a plant".to_owned(),
-    columns: &[&[
-        Column::new("without", 9, |row, _| thousands(without_drops(row).map(|one| one.median))),
-        Column::new("lowest", 9, |row, _| thousands(without_drops(row).map(|one| one.lowest))),
-        Column::new("highest", 9, |row, _| thousands(without_drops(row).map(|one| one.highest))),
-        Column::new("dropping", 9, |row, _| thousands(with_drops(row).map(|one| one.median))),
-        Column::new("", 0, |row, _| drops_text(row)),
-    ]],
+    columns: &[&["without", "without_low", "without_high", "drops/with_per_second", "drops_text"]],
 };
 
-const ADDS: [Column<Feed>; 3] = [
-    Column::new("adds", 8, |row, run| table::nanos(adds(row, run).map(|adds| adds.median))),
-    Column::new("lowest", 8, |row, run| table::nanos(adds(row, run).map(|adds| adds.lowest))),
-    Column::new("highest", 8, |row, run| table::nanos(adds(row, run).map(|adds| adds.highest))),
+const ADDS: &[&str] = &["adds_ns", "adds_ns_low", "adds_ns_high"];
+
+/// Format: docs/formats/lab-bench-feed.md.
+pub(super) const FIGURES: Figures<Feed> = &[
+    Figure::COMMON,
+    Figure::SECTION,
+    Figure::BY_ROUND,
+    Figure::DAY,
+    Figure::ORDERS,
+    figures! {
+        /// Due packets a second; only for `wire`
+        "rate_per_second": "number or null" = |row, run| {
+            is_wire(row).then_some(run.options.rate)
+        };
+        /// The duration of a reading; only for `wire`
+        "seconds": "number or null" = |row, run| is_wire(row).then_some(run.options.seconds);
+        /// Processors: `first` (number), of the plant or, in rows with a socket, of the sender;
+        /// `others` (list of numbers, one for each other process). On two processors the tap of
+        /// `wire/tap` is on that of the sender, whatever the list has
+        "cpus": "object" = |row, run| {
+            let others = run.cpus.of_readers(Feed::readers(row.row));
+            json!({ "first": run.cpus.writer, "others": others })
+        };
+        /// Whether two processes of the row share a processor
+        "share_processors": "true or false" = |row, run| {
+            run.cpus.are_short_for(Feed::readers(row.row))
+        };
+        "shared": text ["" 0 words] = |row, run| {
+            let is_short = run.cpus.are_short_for(Feed::readers(row.row));
+            if is_short { " processes share a processor" } else { "" }
+        };
+        /// Counted packets of one reading: those with new messages in `packets`; those of both
+        /// lines in `lines`; those after the first tenth in `wire`, for a plant only those with an
+        /// order or inside record; all sent ones in `drops`. null for `message`
+        "packets": "number or null" = |row, _| packets_counted(row);
+        /// Messages of one reading; null for `wire` and `drops`
+        "messages": "number or null" = |row, _| row.answer().messages;
+        /// The main number of the row: p50 of packets or messages, or the time for one packet in
+        /// `lines`. null for `drops`
+        "ns": spread ["median" 8 nanos] = |row, _| {
+            table::number(row).filter(|_| row.row.section.is_timed)
+        };
+        /// The main number minus that of `lines/decoded` or `wire/ping` in the same round; null for
+        /// these two rows and in other sections
+        "adds_ns": spread ["adds" 8 nanos] = |row, run| adds(row, run);
+        /// For `packet` rows: the packets by the number of their new messages, see below
+        "sizes": "list or null" = |row, _| sizes_json(row);
+        "without": text_spread ["without" 9 thousands] = |row, _| without_drops(row);
+        /// For the row `drops`
+        "drops": "object or null" = |row, _| {
+            (row.row.work == Work::Drops).then(|| drops(row))
+        };
+        /// The highest rate of a step without a drop, packets a second; the median over rounds
+        "drops/without_per_second": "number or null";
+        /// The rate of the step in which the kernel dropped packets; the median over the rounds in
+        /// which it did. null if the sender reached its limit before
+        "drops/with_per_second": "number or null" ["dropping" 9 thousands];
+        /// Rounds in which the kernel dropped packets
+        "drops/rounds_with_drops": "number";
+        /// Size of the kernel's receive buffer; the smallest of all rounds
+        "drops/buffer_bytes": "number";
+        /// For each round its steps: `due_per_second`, `sent_per_second`, `packets` (sent),
+        /// `dropped`
+        "drops/steps": "list of lists";
+        "drops_text": text ["" 0 words] = |row, _| drops_text(row);
+        /// The goals of the row, or null if it has none: objects with `of` (`p50`, `p99`, `p99.9`
+        /// or `adds`), `bound` (`at most`), `wanted` and `value` in ns, `met`, and `distance`, the
+        /// difference as a share of the goal. They do not change the exit status. `wire/tap` has a
+        /// goal only if each of its processes has a processor
+        "goals": "list or null" = |row, run| {
+            let goals: Vec<_> = Feed::goals(row, run).iter().map(Goal::to_json).collect();
+            (!goals.is_empty()).then_some(goals)
+        };
+    },
+    Figure::LATENCY,
+    Figure::REVERSED,
+    Figure::DUE,
+    Figure::PAIR,
 ];
 
-const END: &[Column<Feed>] = &[Column::OTHERS, Column::RATIO];
-
-/// Column for a tap that shares its processor.
-const SHARED: Column<Feed> = Column::new("", 0, |row, run| {
-    let is_short = run.cpus.are_short_for(Feed::readers(row.row));
-    if is_short { " processes share a processor".to_owned() } else { String::new() }
-});
+fn is_wire(row: &Measured<Feed>) -> bool {
+    matches!(row.row.work, Work::Wire(_))
+}
 
 /// The difference to the base of the row, in rounds; `None` for the base itself and for packets,
 /// whose distribution is another one than that of messages.
@@ -149,11 +219,6 @@ fn without_drops(row: &Measured<Feed>) -> Option<Spread> {
 
 fn with_drops(row: &Measured<Feed>) -> Option<Spread> {
     row.spread(|reading| Some(steps(reading)?.with_drops()?.sent_per_second))
-}
-
-/// A rate in thousands.
-fn thousands(rate: Option<f64>) -> String {
-    rate.map_or("-".to_owned(), |rate| grouped((rate / 1e3).round() as u64))
 }
 
 fn drops_text(row: &Measured<Feed>) -> String {
@@ -220,19 +285,9 @@ const fn wire(name: &'static str, receiving: Receiving) -> Row<Feed> {
     Row { name, section: &WIRE, work: Work::Wire(receiving) }
 }
 
-/// Members of a row that only this table has.
-pub(super) fn record(measured: &Measured<Feed>, run: &Run<Feed>) -> Value {
-    let (row, options) = (measured.row, &run.options);
-    let readers = Feed::readers(row);
-    let adds = adds(measured, run);
-    let ns = table::number(measured).filter(|_| row.section.is_timed);
-    let is_wire = matches!(row.work, Work::Wire(_));
-    let mut latency = table::latency(measured, |reading| reading.times.as_ref());
-    if let Value::Object(latency) = &mut latency {
-        latency.remove("p99.99_ns");
-    }
-    let sizes = of_sizes(measured);
-    let sizes = sizes.iter().map(|(size, [p50, p99, p999])| {
+/// The packets of a row by their size; `None` if it has none.
+fn sizes_json(row: &Measured<Feed>) -> Option<Vec<Value>> {
+    let of = |(size, [p50, p99, p999]): (Size, [Option<f64>; 3])| {
         json!({
             "from_messages": size.from,
             "packets": size.packets,
@@ -241,36 +296,9 @@ pub(super) fn record(measured: &Measured<Feed>, run: &Run<Feed>) -> Value {
             "p99_ns": p99,
             "p99.9_ns": p999,
         })
-    });
-    let sizes: Vec<Value> = sizes.collect();
-    let goals: Vec<Value> = goals::goals(measured, run).into_iter().map(Goal::to_json).collect();
-    json!({
-        "file": {
-            "path": options.day.path().display().to_string(),
-            "bytes": options.day.bytes,
-            "messages": options.day.messages,
-        },
-        "orders": options.day.orders(),
-        "rate_per_second": is_wire.then_some(options.rate),
-        "seconds": is_wire.then_some(options.seconds),
-        "cpus": {
-            "first": run.cpus.writer,
-            "others": (0..readers).map(|one| run.cpus.reader(one, readers).0).collect::<Vec<_>>(),
-        },
-        "share_processors": run.cpus.are_short_for(readers),
-        "ns": table::median(ns),
-        "ns_low": ns.map(|spread| spread.lowest),
-        "ns_high": ns.map(|spread| spread.highest),
-        "adds_ns": table::median(adds),
-        "adds_ns_low": adds.map(|spread| spread.lowest),
-        "adds_ns_high": adds.map(|spread| spread.highest),
-        "packets": packets_counted(measured),
-        "messages": measured.answer().to_json()["messages"],
-        "latency": latency,
-        "sizes": (!sizes.is_empty()).then_some(sizes),
-        "drops": (row.work == Work::Drops).then(|| drops(measured)),
-        "goals": (!goals.is_empty()).then_some(goals),
-    })
+    };
+    let sizes: Vec<Value> = of_sizes(row).into_iter().map(of).collect();
+    (!sizes.is_empty()).then_some(sizes)
 }
 
 /// The packets of one reading that were counted.
@@ -278,10 +306,7 @@ fn packets_counted(measured: &Measured<Feed>) -> Option<u64> {
     let reading = measured.readings.first()?;
     match measured.row.work {
         Work::Message => None,
-        Work::Decode | Work::Arbitrate => {
-            let DayReading { operations, .. } = reading.day;
-            Some(operations)
-        }
+        Work::Decode | Work::Arbitrate => Some(reading.day.operations),
         Work::Packets(_) | Work::Wire(_) => reading.times.map(|times| times.count),
         Work::Drops => Some(reading.written.messages),
     }

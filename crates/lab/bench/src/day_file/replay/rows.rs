@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{super::plant_variants, Replay, goals};
+use super::{super::plant_variants::USUAL, Kept, Replay};
 use crate::engine::{
-    Benchmark as _, Column, Goal, Measured, Reading, Row, Run, Section, Spread, is_memory, table,
+    Benchmark as _, Figure, Figures, Measured, Reading, Row, Run, Section, Spread, Times, figures,
+    is_memory, table,
 };
 
 /// The plant without a reader: the base of most comparisons.
@@ -72,18 +73,9 @@ const PLANTS: Section<Replay> = Section {
             .to_owned()
     },
     columns: &[
-        &Column::NANOS,
-        &[Column::new("wall", 8, |row, _| table::nanos(row.wall_ns()))],
-        &[
-            Column::new("adds", 8, |row, run| table::nanos(adds(row, run).map(|one| one.median))),
-            Column::new("lowest", 8, |row, run| table::nanos(adds(row, run).map(|one| one.lowest))),
-            Column::new("highest", 8, |row, run| {
-                table::nanos(adds(row, run).map(|one| one.highest))
-            }),
-            Column::new("waited", 8, |row, _| table::nanos(waited_ns(row))),
-            Column::new("records", 8, |row, _| table::millions(rate(row), |rate| rate.median)),
-            RATIO,
-        ],
+        &["ns_per_message", "ns_per_message_low", "ns_per_message_high", "wall_ns_per_message"],
+        &["adds_ns", "adds_ns_low", "adds_ns_high", "waited_ns_per_message"],
+        &["records_per_second", "ratio_text"],
     ],
 };
 
@@ -91,71 +83,170 @@ const READERS: Section<Replay> = Section {
     name: "reader",
     is_timed: false,
     title: |_| "The journal from its first record: millions of records a second".to_owned(),
-    columns: &[&[
-        Column::new("median", 8, |row, _| table::millions(rate(row), |rate| rate.median)),
-        Column::new("lowest", 8, |row, _| table::millions(rate(row), |rate| rate.lowest)),
-        Column::new("highest", 8, |row, _| table::millions(rate(row), |rate| rate.highest)),
-        RATIO,
-    ]],
+    columns: &[
+        &["median=records_per_second", "records_per_second_low", "records_per_second_high"],
+        &["ratio_text"],
+    ],
 };
 
 const BOOKS: Section<Replay> = Section {
     name: "moment",
     is_timed: true,
     title: |_| "From opening the journal to the finished book at a moment: ms".to_owned(),
-    columns: &[&[
-        Column::new("moments", 8, |row, _| {
-            count(row).map_or("-".to_owned(), |count| count.to_string())
-        }),
-        Column::new("median", 8, |row, _| {
-            table::nanos(Times::of(row).map(|one| one.median.median))
-        }),
-        Column::new("lowest", 8, |row, _| {
-            table::nanos(Times::of(row).map(|one| one.median.lowest))
-        }),
-        Column::new("highest", 8, |row, _| {
-            table::nanos(Times::of(row).map(|one| one.median.highest))
-        }),
-        Column::new("p90", 8, |row, _| table::nanos(Times::of(row).map(|one| one.p90))),
-        Column::new("worst", 8, |row, _| table::nanos(Times::of(row).map(|one| one.worst))),
-        Column::new("", 0, |row, _| slowest_text(row)),
-    ]],
+    columns: &[
+        &["times/moments", "times/median_ms", "times/median_ms_low", "times/median_ms_high"],
+        &["times/p90_ms", "times/worst_ms", "slowest"],
+    ],
 };
 
-const RATIO: Column<Replay> = Column::new(" ratio", 0, |row, run| {
-    ratio(row, run).map_or(String::new(), |(spread, to)| {
-        format!("  {:.2} ({:.2} to {:.2}) x {to}", spread.median, spread.lowest, spread.highest)
-    })
-});
-
-/// Times of moments in ms.
-pub(super) struct Times {
-    /// The median of a round.
-    pub(super) median: Spread,
-    /// The median over rounds.
-    pub(super) p90: f64,
-    /// The longest time of all rounds.
-    pub(super) worst: f64,
-}
-
-impl Times {
-    pub(super) fn of(row: &Measured<Replay>) -> Option<Self> {
-        let is_timed = row.row.work.is_of_moments();
-        let of = |time: fn(&crate::engine::Times) -> u64| {
-            let times = |reading: &Reading| reading.times.filter(|_| is_timed);
-            row.spread(|reading| Some(time(&times(reading)?) as f64 / 1e6))
+/// Format: docs/formats/lab-bench-replay.md.
+pub(super) const FIGURES: Figures<Replay> = &[
+    Figure::COMMON,
+    Figure::SECTION,
+    Figure::BY_ROUND,
+    Figure::DAY,
+    Figure::ORDERS,
+    figures! {
+        /// The published kinds of records, such as `mbo,bbo`
+        "records": "text" = |_, _| USUAL.kinds.to_string();
+        /// Size of the ring; null for rows without a plant
+        "capacity_bytes": "number or null" = |row, _| {
+            row.row.work.is_plant().then_some(USUAL.capacity_bytes)
         };
-        Some(Self {
-            median: of(|times| times.p50_ns)?,
-            p90: of(|times| times.p90_ns)?.median,
-            worst: of(|times| times.max_ns)?.highest,
-        })
-    }
+        /// The processors: `plant` (number, or null if the system refused pinning; all other
+        /// processes run here too), `reader` (of the tap or the recorder; null for rows without
+        /// one)
+        "cpus": "object" = |row, run| {
+            let is_read = matches!(row.row.work, Work::Tap | Work::Recorder);
+            json!({ "plant": run.cpu, "reader": is_read.then_some(run.cpus.readers[0]) })
+        };
+        /// Plants: processor time of one message in the plant's process, in user mode and in the
+        /// kernel, from the first byte to the last record
+        "ns_per_message": spread ["median" 8 nanos] = |row, _| {
+            table::number(row).filter(|_| row.row.work.is_plant())
+        };
+        /// The same as elapsed time, waits for the recorder included; the median over rounds
+        "wall_ns_per_message": "number or null" ["wall" 8 nanos] = |row, _| {
+            // Other rows have no day, and their quotient would be undefined.
+            row.row.work.is_plant().then(|| row.wall_ns()).flatten()
+        };
+        /// The time of the row minus that of `plant` in the same round; null if `plant` was not
+        /// measured
+        "adds_ns": spread ["adds" 8 nanos] = |row, run| adds(row, run);
+        /// `plant-recorder`: elapsed time that the plant waited for its recorder, per message; the
+        /// median over rounds. It is a part of `wall_ns_per_message`
+        "waited_ns_per_message": "number or null" ["waited" 8 nanos] = |row, _| waited_ns(row);
+        /// `plant-recorder`: time from the plant's last record to the end of the recorder, in ms;
+        /// the median over rounds. It is not in any other number
+        "drain_ms": "number or null" = |row, _| table::median(row.spread(|reading| {
+            Some(reading.detail["drain_ns"].as_f64()? / 1e6)
+        }));
+        /// Records per second of elapsed time: published by a plant, or read by a reader. null for
+        /// moments
+        "records_per_second": spread ["records" 8 millions] = |row, _| {
+            row.spread(Reading::written_per_second)
+        };
+        /// Plants: the time divided by that of `ratio_to`. Readers: the rate divided by that of
+        /// `ratio_to`
+        "ratio": spread = |row, run| ratio(row, run);
+        /// The row of comparison: `plant-tap` for `plant-recorder`, `plant` for `plant-tap` and
+        /// readers
+        "ratio_to": "text or null" = |row, run| ratio(row, run).and_then(|_| base(row));
+        "ratio_text": text [" ratio" 0 words] = |row, run| {
+            ratio(row, run).zip(base(row)).map(|(Spread { median, lowest, highest }, to)| {
+                format!("  {median:.2} ({lowest:.2} to {highest:.2}) x {to}")
+            })
+        };
+        /// Plants: the results of one reading, with the fields of
+        /// [lab-bench-plant.md](lab-bench-plant.md)
+        "answer": "object or null" = |row, _| {
+            row.row.work.is_plant().then(|| row.answer().of_plant())
+        };
+        /// Plants: published records, start and stop included. Readers: records that were read in
+        /// the measured time. null for moments
+        "read": "number or null" = |row, _| {
+            row.readings.first().map(|one| one.written.messages).filter(|&read| read > 0)
+        };
+        /// Moments. Percentiles are measured times, by nearest rank: nothing is interpolated
+        "times": "object or null" = |row, _| times(row);
+        /// Moments of a reading. They are the same in each round
+        "times/moments": "number" ["moments" 8 plain];
+        /// Time from opening the journal to the finished book, in ms: the median over rounds of the
+        /// median of a round
+        "times/median_ms": "number" ["median" 8 nanos];
+        /// The lowest median of a round
+        "times/median_ms_low": "number" ["lowest" 8 nanos];
+        /// The highest median of a round
+        "times/median_ms_high": "number" ["highest" 8 nanos];
+        /// The 90th percentile of a round; the median over rounds
+        "times/p90_ms": "number" ["p90" 8 nanos];
+        /// The longest time of all rounds
+        "times/worst_ms": "number" ["worst" 8 nanos];
+        /// The moment of the longest time: `symbol` (text; null for all books), `time` (text, time
+        /// of day)
+        "times/slowest": "object";
+        /// Moments whose reading began with a snapshot, and not with the first record of the day
+        "times/from_snapshot": "number";
+        "slowest": text ["" 0 words] = |row, _| slowest_text(row);
+        /// The journal; null for `plant` and `plant-tap` if no row needs the shared journal
+        "journal": "object or null" = |row, run| journal(row, run);
+        /// The folder in which journals are made
+        "journal/folder": "text";
+        /// Whether it is on a file system without a disk, such as tmpfs
+        "journal/in_memory": "true or false";
+        /// Length of a segment
+        "journal/segment_bytes": "number";
+        /// Records of the shared journal; null, as all that follows, if no row needs it
+        "journal/records": "number or null";
+        /// Bytes of its segments up to the end of their excerpts
+        "journal/bytes": "number or null";
+        /// Number of its snapshots
+        "journal/snapshots": "number or null";
+        /// Bytes of all snapshots
+        "journal/snapshot_bytes": "number or null";
+        /// `snapshot_bytes` in percent of `bytes`
+        "journal/snapshot_percent": "number or null";
+    },
+    Figure::GOALS,
+];
+
+/// The times of moments; null for other rows.
+fn times(row: &Measured<Replay>) -> Value {
+    let is_timed = row.row.work.is_of_moments();
+    let of = |time: fn(&Times) -> u64| {
+        let times = |reading: &Reading| reading.times.filter(|_| is_timed);
+        row.spread(|reading| Some(time(&times(reading)?) as f64 / 1e6))
+    };
+    let Some(median) = of(|times| times.p50_ns) else { return Value::Null };
+    let detail = slowest(row).map_or(Value::Null, |reading| reading.detail.clone());
+    json!({
+        "moments": row.readings.first().and_then(|reading| Some(reading.times?.count)),
+        "median_ms": median.median,
+        "median_ms_low": median.lowest,
+        "median_ms_high": median.highest,
+        "p90_ms": table::median(of(|times| times.p90_ns)),
+        "worst_ms": of(|times| times.max_ns).map(|worst| worst.highest),
+        "slowest": detail["slowest"],
+        "from_snapshot": detail["from_snapshot"],
+    })
 }
 
-/// Moments of a reading.
-fn count(row: &Measured<Replay>) -> Option<u64> {
-    row.readings.first().and_then(|reading| Some(reading.times?.count))
+/// The journal of a row that has one.
+fn journal(row: &Measured<Replay>, run: &Run<Replay>) -> Option<Value> {
+    let (options, kept) = (&run.options, run.options.kept.as_ref());
+    let folder = options.folder();
+    (kept.is_some() || row.row.name == RECORDER).then(|| {
+        json!({
+            "folder": folder.to_string_lossy(),
+            "in_memory": is_memory(folder),
+            "segment_bytes": options.segment_bytes,
+            "records": kept.map(|kept| kept.records),
+            "bytes": kept.map(|kept| kept.bytes),
+            "snapshots": kept.map(|kept| kept.snapshots),
+            "snapshot_bytes": kept.map(|kept| kept.snapshot_bytes),
+            "snapshot_percent": kept.map(Kept::snapshot_percent),
+        })
+    })
 }
 
 /// The reading of the round with the longest time.
@@ -167,11 +258,6 @@ fn slowest_text(row: &Measured<Replay>) -> String {
     let Some(reading) = slowest(row) else { return String::new() };
     let text = |name: &str| reading.detail["slowest"][name].as_str().unwrap_or("all stocks");
     format!("  {} at {}", text("symbol"), text("time"))
-}
-
-/// Records a second.
-pub(super) fn rate(row: &Measured<Replay>) -> Option<Spread> {
-    row.spread(Reading::written_per_second)
 }
 
 /// What the row adds to the time of the plant.
@@ -189,97 +275,21 @@ fn waited_ns(row: &Measured<Replay>) -> Option<f64> {
     table::median(row.spread(waited))
 }
 
+/// The row of comparison.
+fn base(row: &Measured<Replay>) -> Option<&'static str> {
+    Replay::base(row.row).map(|base| base.row)
+}
+
 /// The quotient of a row and its base, round by round: of times for a plant, of rates for a reader.
-pub(super) fn ratio(row: &Measured<Replay>, run: &Run<Replay>) -> Option<(Spread, &'static str)> {
-    let base = run.find(Replay::base(row.row)?.row)?;
+fn ratio(row: &Measured<Replay>, run: &Run<Replay>) -> Option<Spread> {
+    let base = run.find(base(row)?)?;
     let number = |reading: &Reading| match row.row.work.is_plant() {
         true => Some(reading.day.processor_ns()),
         false => reading.written_per_second(),
     };
     let pairs = row.readings.iter().zip(&base.readings);
     let quotients = pairs.filter_map(|(own, base)| Some(number(own)? / number(base)?));
-    Some((Spread::of(&quotients.collect::<Vec<_>>())?, base.row.name))
-}
-
-/// Format: docs/formats/lab-bench-replay.md.
-pub(super) fn record(row: &Measured<Replay>, run: &Run<Replay>) -> Value {
-    let (options, work) = (&run.options, row.row.work);
-    let (adds, ratio, rate) = (adds(row, run), ratio(row, run), rate(row));
-    let time = table::number(row).filter(|_| work.is_plant());
-    // Other rows have no day, and their quotient would be undefined.
-    let wall_ns = work.is_plant().then(|| row.wall_ns()).flatten();
-    let drain_ms = |reading: &Reading| Some(reading.detail["drain_ns"].as_f64()? / 1e6);
-    let has_journal = options.kept.is_some() || row.row.name == RECORDER;
-    let folder = options.folder();
-    let kept = options.kept.as_ref();
-    let answer = row.answer();
-    let goals = goals::goals(row, run).into_iter().map(Goal::to_json);
-    json!({
-        "section": row.row.section.name,
-        "file": {
-            "path": options.day.path().display().to_string(),
-            "bytes": options.day.bytes,
-            "messages": options.day.messages,
-        },
-        "orders": options.day.orders(),
-        "records": plant_variants::USUAL.kinds.to_string(),
-        "capacity_bytes": work.is_plant().then_some(plant_variants::USUAL.capacity_bytes),
-        "cpus": {
-            "plant": run.cpu,
-            "reader": (work == Work::Tap || work == Work::Recorder).then_some(run.cpus.readers[0]),
-        },
-        "by_round": row.by_round(),
-        "ns_per_message": table::median(time),
-        "ns_per_message_low": time.map(|spread| spread.lowest),
-        "ns_per_message_high": time.map(|spread| spread.highest),
-        "wall_ns_per_message": wall_ns,
-        "adds_ns": table::median(adds),
-        "adds_ns_low": adds.map(|spread| spread.lowest),
-        "adds_ns_high": adds.map(|spread| spread.highest),
-        "waited_ns_per_message": waited_ns(row),
-        "drain_ms": table::median(row.spread(drain_ms)),
-        "records_per_second": table::median(rate),
-        "records_per_second_low": rate.map(|spread| spread.lowest),
-        "records_per_second_high": rate.map(|spread| spread.highest),
-        "ratio": ratio.map(|(spread, _)| spread.median),
-        "ratio_low": ratio.map(|(spread, _)| spread.lowest),
-        "ratio_high": ratio.map(|(spread, _)| spread.highest),
-        "ratio_to": ratio.map(|(_, to)| to),
-        "times": times(row),
-        "answer": work.is_plant().then(|| {
-            let mut answers = answer.to_json();
-            answers["order_records"] = json!(answer.order_records);
-            answers
-        }),
-        "read": row.readings.first().map(|one| one.written.messages).filter(|&read| read > 0),
-        "journal": has_journal.then(|| json!({
-            "folder": folder.to_string_lossy(),
-            "in_memory": is_memory(folder),
-            "segment_bytes": options.segment_bytes,
-            "records": kept.map(|kept| kept.records),
-            "bytes": kept.map(|kept| kept.bytes),
-            "snapshots": kept.map(|kept| kept.snapshots),
-            "snapshot_bytes": kept.map(|kept| kept.snapshot_bytes),
-            "snapshot_percent": kept.map(|kept| kept.snapshot_percent()),
-        })),
-        "goals": goals.collect::<Vec<_>>(),
-    })
-}
-
-/// The times of moments; null for other rows.
-fn times(row: &Measured<Replay>) -> Value {
-    let Some(Times { median, p90, worst }) = Times::of(row) else { return Value::Null };
-    let detail = slowest(row).map_or(Value::Null, |reading| reading.detail.clone());
-    json!({
-        "moments": count(row),
-        "median_ms": median.median,
-        "median_ms_low": median.lowest,
-        "median_ms_high": median.highest,
-        "p90_ms": p90,
-        "worst_ms": worst,
-        "slowest": detail["slowest"],
-        "from_snapshot": detail["from_snapshot"],
-    })
+    Spread::of(&quotients.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -315,8 +325,8 @@ mod tests {
             )
         };
         let all = run(vec![of(PLANT, [10, 20]), of("heal", [30, 40])]);
-        let (spread, to) = ratio(&all.measured[1], &all).unwrap();
-        assert_eq!((spread.lowest, spread.median, spread.highest, to), (2.0, 2.5, 3.0, PLANT));
+        let spread = ratio(&all.measured[1], &all).unwrap();
+        assert_eq!((spread.lowest, spread.median, spread.highest), (2.0, 2.5, 3.0));
         assert!(ratio(&all.measured[0], &all).is_none());
         let alone = run(vec![all.measured[1].clone()]);
         assert!(ratio(&alone.measured[0], &alone).is_none());

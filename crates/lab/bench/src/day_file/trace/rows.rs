@@ -2,8 +2,8 @@
 
 use nanotape_trace::spans::Rate;
 
-use super::{Trace, adds, takes};
-use crate::engine::{Column, Row, Section, table};
+use super::{Trace, adds, copies, spread, sum, takes};
+use crate::engine::{Figure, Figures, Row, Section, figures, table, table::latency};
 
 pub(super) const BEYOND_STAMP: &str = "span/beyond-stamp";
 pub(super) const BARE_BEYOND: &str = "bare/beyond-stamp";
@@ -102,14 +102,14 @@ const CALLS: Section<Trace> = Section {
     name: "span",
     is_timed: true,
     title: |_| "A stage, and a span at its end: ns a turn of a loop".to_owned(),
-    columns: &[&Column::NANOS, &BESIDE],
+    columns: &[BESIDE],
 };
 
 const PLANTS: Section<Trace> = Section {
     name: "plant",
     is_timed: true,
     title: |_| "A plant at full speed, five sites: processor time for a message, in ns".to_owned(),
-    columns: &[&Column::NANOS, &BESIDE, &[TAKES]],
+    columns: &[BESIDE, &["takes_share"]],
 };
 
 const RECORDERS: Section<Trace> = Section {
@@ -119,24 +119,55 @@ const RECORDERS: Section<Trace> = Section {
         "A plant with all spans on, one message at a time, and a process beside it: ns of p99.9"
             .to_owned()
     },
-    columns: &[&Column::NANOS, &BESIDE, &[COPIES_MADE]],
+    columns: &[BESIDE, &["copies"]],
 };
 
-const BESIDE: [Column<Trace>; 4] = [
-    Column::new("beside", 8, |row, _| row.row.work.beside().to_owned()),
-    Column::new("adds", 8, |row, _| table::nanos(adds(row).map(|adds| adds.median))),
-    Column::new("lowest", 8, |row, _| table::nanos(adds(row).map(|adds| adds.lowest))),
-    Column::new("highest", 8, |row, _| table::nanos(adds(row).map(|adds| adds.highest))),
+const BESIDE: &[&str] =
+    &["ns", "ns_low", "ns_high", "beside", "adds_ns", "adds_ns_low", "adds_ns_high"];
+
+/// Format: docs/formats/lab-bench-trace.md.
+pub(super) const FIGURES: Figures<Trace> = &[
+    Figure::COMMON,
+    Figure::SECTION,
+    Figure::DAY,
+    Figure::CPUS,
+    figures! {
+        /// The row's own side: ns of a turn of the loop, ns of processor time of a message of the
+        /// plant, or the quantile 99.9% of the time of a message
+        "ns": spread ["median" 8 nanos] = |row, _| table::number(row);
+        /// The other side: `work`, `nothing` or `stamp` (loops), `off` (a plant whose sites are
+        /// off), `alone` (a plant without a process beside it)
+        "beside": "text" ["beside" 8 words] = |row, _| row.row.work.beside();
+        /// The same as `ns` for the other side; the median over rounds
+        "beside_ns": "number" = |row, _| table::median(spread(row, "base_ns"));
+        /// The difference. For `recorder` that of the two quantiles of a round
+        "adds_ns": spread ["adds" 8 nanos] = |row, _| adds(row);
+        /// The same, round by round
+        "adds_ns_by_round": "list of numbers" = |row, _| {
+            row.numbers(|reading| reading.detail["adds_ns"].as_f64())
+        };
+        /// For `plant`: the share of the messages a second that the difference takes, from 0 to 1
+        "takes_share": spread ["rate" 8 loss] = |row, _| takes(row);
+        /// Pairs of all rounds
+        "pairs": "number" = |row, _| sum(row, "pairs");
+        /// For `recorder`: copies that were made and exported in all rounds
+        "copies": "number or null" ["copies" 8 any] = |row, _| {
+            matches!(row.row.work, What::Recorder(_)).then(|| copies(row))
+        };
+        /// For `recorder`: times on the side alone, with the members of `latency`
+        "latency_alone": "object or null" = |row, _| {
+            latency(row, |reading| reading.calls.as_ref())
+        };
+        /// For `plant` and `recorder`: `messages`, `inside_changes`, `orders_left`, `anomalies`, as
+        /// in [lab-bench-plant.md](lab-bench-plant.md). All rows must agree
+        "answer": "object or null" = |row, _| {
+            (!matches!(row.row.work, What::Calls { .. })).then(|| row.answer().to_json())
+        };
+    },
+    Figure::LATENCY,
+    Figure::P9999,
+    Figure::GOALS,
 ];
-
-const TAKES: Column<Trace> = Column::new("rate", 8, |row, _| {
-    takes(row).map_or("-".to_owned(), |share| format!("{:+.2}%", -100.0 * share.median))
-});
-
-const COPIES_MADE: Column<Trace> = Column::new("copies", 8, |row, _| {
-    let made = super::copies(row);
-    if made > 0 { made.to_string() } else { "-".to_owned() }
-});
 
 const fn call(name: &'static str, has_work: bool, base: Call, own: Call) -> Row<Trace> {
     Row { name, section: &CALLS, work: What::Calls { has_work, base, own } }
