@@ -30,11 +30,17 @@ pub(super) const FLOORS: [&str; 7] =
 
 const TABLE: &[Row] = &[
     Row { package: "nanotape-types", inside: &[], outside: &[] },
+    // docs/decisions/0060-one-reader-of-proc-and-sys.md.
+    Row { package: "nanotape-host", inside: &[], outside: &["rustix"] },
     // libc for the owner's lock and the handler of SIGBUS, which rustix does not have; loom only
     // for checking models (cfg nanotape_loom).
-    Row { package: "nanotape-shm", inside: &[], outside: &["libc", "loom", "rustix", "thiserror"] },
+    Row {
+        package: "nanotape-shm",
+        inside: &["nanotape-host"],
+        outside: &["libc", "loom", "rustix", "thiserror"],
+    },
     // rustix since docs/decisions/0010-the-counter-where-it-can-be-trusted.md.
-    Row { package: "nanotape-clock", inside: &[], outside: &["rustix"] },
+    Row { package: "nanotape-clock", inside: &["nanotape-host"], outside: &["rustix"] },
     Row { package: "nanotape-market", inside: &["nanotape-types"], outside: &[] },
     // For tests of every crate, so below all of them.
     Row { package: "nanotape-harness", inside: &[], outside: &["libc", "rustix", "tempfile"] },
@@ -66,7 +72,7 @@ const TABLE: &[Row] = &[
     // docs/decisions/0050-a-plant-asks-behind-a-slow-message.md.
     Row {
         package: "nanotape-trace",
-        inside: &["nanotape-shm", "nanotape-clock", "nanotape-ring"],
+        inside: &["nanotape-host", "nanotape-shm", "nanotape-clock", "nanotape-ring"],
         outside: &["nix", "rustix", "thiserror"],
     },
     // docs/decisions/0025-logs-in-a-journal.md; shm and trace since
@@ -79,7 +85,7 @@ const TABLE: &[Row] = &[
     Row { package: "nanotape-report", inside: &[], outside: &["serde_json"] },
     Row {
         package: "nanotape-lab",
-        inside: &["nanotape-clock", "nanotape-trace", "nanotape-report"],
+        inside: &["nanotape-host", "nanotape-clock", "nanotape-trace", "nanotape-report"],
         outside: &[
             "clap",
             "libm",
@@ -100,6 +106,7 @@ const TABLE: &[Row] = &[
     Row {
         package: "nanotape-machine",
         inside: &[
+            "nanotape-host",
             "nanotape-shm",
             "nanotape-clock",
             "nanotape-ring",
@@ -207,6 +214,7 @@ const TABLE: &[Row] = &[
         package: "nanotape-plant",
         inside: &[
             "nanotape-types",
+            "nanotape-host",
             "nanotape-shm",
             "nanotape-clock",
             "nanotape-tape",
@@ -278,7 +286,7 @@ const TABLE: &[Row] = &[
     // The output layer of the command line and of the benchmarks.
     Row {
         package: "nanotape-console",
-        inside: &["nanotape-types", "nanotape-tape"],
+        inside: &["nanotape-types", "nanotape-host", "nanotape-tape"],
         outside: &[
             "anyhow",
             "clap",
@@ -308,6 +316,7 @@ const TABLE: &[Row] = &[
         package: "nanotape-bench",
         inside: &[
             "nanotape-types",
+            "nanotape-host",
             "nanotape-shm",
             "nanotape-clock",
             "nanotape-market",
@@ -340,6 +349,7 @@ const TABLE: &[Row] = &[
         package: "nanotape-cli",
         inside: &[
             "nanotape-types",
+            "nanotape-host",
             "nanotape-shm",
             "nanotape-clock",
             "nanotape-tape",
@@ -385,6 +395,7 @@ const TABLE: &[Row] = &[
         inside: &[
             "nanotape",
             "nanotape-types",
+            "nanotape-host",
             "nanotape-shm",
             "nanotape-clock",
             "nanotape-tape",

@@ -25,7 +25,7 @@ use core::{
 };
 use std::thread;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nanotape_host::{allowed_cpus, run_on};
 
 use crate::{Clock, Source, Stamp};
 
@@ -37,9 +37,9 @@ use estimate::Estimate;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Offset {
     /// The processor.
-    pub cpu: usize,
+    pub cpu: u32,
     /// The processor it is compared with.
-    pub reference_cpu: usize,
+    pub reference_cpu: u32,
     /// By how much this processor's clock is ahead of the other's, in nanoseconds.
     pub offset_nanos: f64,
     /// Maximum error of the offset; infinite if no round was made.
@@ -119,14 +119,8 @@ pub fn measure(clock: &Clock, effort: Effort) -> Vec<Offset> {
     others.iter().map(|&cpu| compare(clock, reference, cpu, effort)).collect()
 }
 
-/// Processors that this thread may use, in order.
-fn allowed_cpus() -> Vec<usize> {
-    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
-}
-
 /// Compares two processors.
-fn compare(clock: &Clock, reference: usize, cpu: usize, effort: Effort) -> Offset {
+fn compare(clock: &Clock, reference: u32, cpu: u32, effort: Effort) -> Offset {
     let exchange = Exchange::default();
     let (estimate, ending) = thread::scope(|scope| {
         let exchange = &exchange;
@@ -189,9 +183,9 @@ const NOT_PINNED: u32 = 2;
 
 impl Exchange {
     /// The reference's side: runs rounds until the effort is spent.
-    fn ask(&self, clock: &Clock, cpu: usize, effort: Effort) -> (Estimate, Ending) {
+    fn ask(&self, clock: &Clock, cpu: u32, effort: Effort) -> (Estimate, Ending) {
         let mut estimate = Estimate::default();
-        if pin(cpu).is_err() {
+        if run_on(&[cpu]).is_err() {
             return (estimate, Ending::NotPinned);
         }
         let source = clock.source();
@@ -228,8 +222,8 @@ impl Exchange {
     }
 
     /// The other thread's side: answers until it is stopped.
-    fn answer(&self, source: Source, cpu: usize) {
-        if pin(cpu).is_err() {
+    fn answer(&self, source: Source, cpu: u32) {
+        if run_on(&[cpu]).is_err() {
             // SYNC(clock.state): pairs with the load in `ask`.
             self.state.0.store(NOT_PINNED, Ordering::Release);
             return;
@@ -310,16 +304,6 @@ impl<'a> Patience<'a> {
     }
 }
 
-/// Pins this thread to a processor; on return, it runs there.
-fn pin(cpu: usize) -> rustix::io::Result<()> {
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(rustix::io::Errno::INVAL);
-    }
-    let mut set = CpuSet::new();
-    set.set(cpu);
-    sched_setaffinity(None, &set)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,7 +357,7 @@ mod tests {
     fn a_processor_that_is_not_there_is_said_to_be() {
         let clock = Clock::monotonic();
         let here = allowed_cpus()[0];
-        for cpu in [CpuSet::MAX_CPU, usize::MAX] {
+        for cpu in [1 << 20, u32::MAX] {
             let offset = compare(&clock, here, cpu, Effort::default());
             assert_eq!(offset.ending, Ending::NotPinned);
             assert_eq!(compare(&clock, cpu, here, Effort::default()).ending, Ending::NotPinned);

@@ -1,15 +1,10 @@
 //! Queries of the kernel: its clocks, and its judgement of the processor's counter.
 
+use nanotape_host::{CLOCK_SOURCES, System};
 use rustix::{
     process::{TimeStampCounterReadability, time_stamp_counter_readability},
     time::{ClockId, Timespec, clock_getres, clock_gettime},
 };
-
-/// The clock sources that the kernel can use, best first.
-const AVAILABLE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
-
-/// The clock source that the kernel uses.
-const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// Nanoseconds of `CLOCK_MONOTONIC_RAW`: since boot, never slewed or stepped.
 #[inline]
@@ -89,12 +84,12 @@ pub(crate) fn verdict(available: Option<&str>) -> Verdict {
 
 /// The list of clock sources, or `None` if it cannot be read.
 pub(crate) fn available_sources() -> Option<String> {
-    std::fs::read_to_string(AVAILABLE).ok()
+    System::default().read(&format!("{CLOCK_SOURCES}/available_clocksource"))
 }
 
 /// The name of the clock source in use, or `None` if it cannot be read or is not a plain name.
 pub(crate) fn current_source() -> Option<String> {
-    plain_name(&std::fs::read_to_string(CURRENT).ok()?)
+    plain_name(&System::default().read(&format!("{CLOCK_SOURCES}/current_clocksource"))?)
 }
 
 fn plain_name(text: &str) -> Option<String> {

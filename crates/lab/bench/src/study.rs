@@ -23,11 +23,8 @@ use std::{fmt, time::Duration};
 
 use nanotape_clock::Clock;
 use nanotape_console::progress::Progress;
-use nanotape_lab::{
-    NoiseWatch, Pin, Placement, PlacementRequest,
-    placement::{allowed_cpus, usable_cpus},
-    record::RunContext,
-};
+use nanotape_host::{allowed_cpus, usable_cpus};
+use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, record::RunContext};
 use serde_json::Value;
 
 use self::findings::Findings;

@@ -8,24 +8,20 @@
 
 mod binary;
 mod build;
-mod machine;
 mod noise;
 mod processor_time;
-mod settings;
 mod source;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
+use nanotape_host::{CLOCK_SOURCES, System, hypervisor};
 use serde_json::{Value, json};
 
 pub use self::{
     build::BuildInfo,
     noise::{FOREIGN_LIMIT, Noise, NoiseWatch, PRESSURE_LIMIT, STOLEN_LIMIT},
 };
-use crate::{CpuList, placement::Placement};
+use crate::placement::Placement;
 
 /// The machine, the program and its source, as known before a run.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -76,29 +72,26 @@ impl Environment {
     pub fn capture(placement: &Placement, build: BuildInfo, source: &Path) -> Self {
         let name = rustix::system::uname();
         let cpu_pinned = placement.cpu();
-        let cpu_info = read("/proc/cpuinfo");
+        let system = System::default();
+        let word = |path: &str| known(&system.read(path)?);
         let tree = source::Tree::of(source);
         Self {
             host: name.nodename().to_str().ok().and_then(known),
             kernel: kernel(name.sysname().to_str().ok(), name.release().to_str().ok()),
-            cpu: cpu_info.as_deref().and_then(machine::cpu_model),
-            hypervisor: machine::hypervisor(cpu_info.as_deref()),
-            cpus: read("/sys/devices/system/cpu/online")
-                .and_then(|text| CpuList::parse(&text))
-                .map(|online| online.count())
-                .filter(|count| *count > 0),
+            cpu: system.processor_model(),
+            hypervisor: hypervisor(),
+            cpus: system.online_if_known().map(|online| online.count()),
             cpu_pinned,
-            governor: cpu_pinned.and_then(settings::governor),
-            turbo: settings::turbo(),
-            smt: read("/sys/devices/system/cpu/smt/control").as_deref().and_then(known),
-            huge_pages: settings::huge_pages(),
-            clocksource: read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-                .as_deref()
-                .and_then(known),
-            aslr: settings::aslr(),
+            governor: cpu_pinned
+                .and_then(|cpu| word(&System::frequency_path(cpu, "scaling_governor"))),
+            turbo: system.turbo().map(|turbo| if turbo.is_on { "on" } else { "off" }.to_owned()),
+            smt: word("/sys/devices/system/cpu/smt/control"),
+            huge_pages: system.huge_pages(),
+            clocksource: word(&format!("{CLOCK_SOURCES}/current_clocksource")),
+            aslr: system.address_layout(),
             scheduling: placement.scheduling().to_owned(),
             memory_locked: placement.memory_locked().to_owned(),
-            load_average: read("/proc/loadavg").as_deref().and_then(machine::load_average),
+            load_average: system.read("/proc/loadavg").as_deref().and_then(load_average),
             revision: tree.revision,
             dirty: tree.dirty,
             build,
@@ -139,18 +132,14 @@ pub fn to_json(environment: &Environment, noise: &Noise) -> Value {
     })
 }
 
-/// The hypervisor of this machine; `none` if the processor reports none, `None` if it is not known.
-pub fn hypervisor_of_this_machine() -> Option<String> {
-    machine::hypervisor(read("/proc/cpuinfo").as_deref())
-}
-
 fn kernel(system: Option<&str>, release: Option<&str>) -> Option<String> {
     Some(format!("{} {}", known(system?)?, known(release?)?))
 }
 
-/// The text of a file of the kernel, if it can be read.
-fn read(path: impl Into<PathBuf>) -> Option<String> {
-    fs::read_to_string(path.into()).ok()
+/// The load over one minute, from the text of `/proc/loadavg`.
+fn load_average(text: &str) -> Option<f64> {
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    (load.is_finite() && load >= 0.0).then_some(load)
 }
 
 /// A word or line without surrounding space; `None` if it is empty or `(none)`.
@@ -192,6 +181,14 @@ mod tests {
         assert!(object["stolen"].is_null());
         assert!(object["dirty"].is_null());
         assert_eq!(object["scheduling"], "");
+    }
+
+    #[test]
+    fn load_is_the_first_number() {
+        assert_eq!(load_average("0.52 0.58 0.59 1/467 12345\n"), Some(0.52));
+        for rubbish in ["", "x", "-1", "nan", "inf 0"] {
+            assert_eq!(load_average(rubbish), None, "{rubbish:?}");
+        }
     }
 
     #[test]

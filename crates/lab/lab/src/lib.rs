@@ -35,7 +35,6 @@ pub mod baseline;
 pub mod callgrind;
 pub mod compare;
 pub mod counters;
-mod cpu_list;
 pub mod environment;
 mod fixture;
 mod latency;
@@ -54,7 +53,6 @@ pub mod truth;
 mod worker;
 
 pub use arguments::{BenchArguments, PerfMode, PlaceArguments, select};
-pub use cpu_list::CpuList;
 pub use environment::NoiseWatch;
 pub use fixture::{Fixture, Prepared, WrongAnswer};
 pub use latency::Latency;

@@ -15,10 +15,8 @@ mod scheduling;
 
 use std::marker::PhantomData;
 
-use rustix::{
-    io::Errno,
-    thread::{CpuSet, sched_getaffinity, sched_setaffinity},
-};
+use nanotape_host::{allow_every_cpu, allowed_cpus, run_on, usable_cpus};
+use rustix::io::Errno;
 
 pub use self::burst::Burst;
 use self::scheduling::Class;
@@ -65,7 +63,7 @@ pub struct Placement {
     memory_locked: String,
     refused: Vec<String>,
     /// The affinity to restore; None if it is unchanged.
-    affinity_before: Option<CpuSet>,
+    affinity_before: Option<Vec<u32>>,
     class_before: Option<Class>,
     /// Neither `Send` nor `Sync`.
     of_this_thread: PhantomData<*const ()>,
@@ -118,13 +116,7 @@ impl Placement {
     }
 
     fn pin(&mut self, pin: Pin) -> String {
-        let allowed = match sched_getaffinity(None) {
-            Ok(allowed) => allowed,
-            Err(error) => {
-                return self
-                    .refuse("pinning", &format!("cannot read the allowed processors: {error}"));
-            }
-        };
+        let allowed = allowed_cpus();
         let cpu = match choose(pin, &allowed) {
             Ok(Some(cpu)) => cpu,
             Ok(None) => {
@@ -137,9 +129,7 @@ impl Placement {
             }
             Err(why) => return self.refuse("pinning", &why),
         };
-        let mut set = CpuSet::new();
-        set.set(cpu as usize);
-        match sched_setaffinity(None, &set) {
+        match run_on(&[cpu]) {
             Ok(()) => {}
             Err(Errno::INVAL) => return self.refuse("pinning", &not_usable(cpu)),
             Err(error) => return self.refuse("pinning", &format!("processor {cpu}: {error}")),
@@ -189,8 +179,8 @@ impl Placement {
         {
             left.push(format!("cannot restore the scheduling class: {error}"));
         }
-        if let Some(set) = self.affinity_before.take()
-            && let Err(error) = sched_setaffinity(None, &set)
+        if let Some(cpus) = self.affinity_before.take()
+            && let Err(error) = run_on(&cpus)
         {
             left.push(format!("cannot restore the allowed processors: {error}"));
         }
@@ -210,9 +200,7 @@ impl Drop for Placement {
 pub(crate) fn unplaced<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
     std::thread::scope(|scope| {
         let body = || {
-            // The kernel removes processors that this process must not use. If it refuses, the
-            // helper stays on the caller's processors, which is slower, but correct.
-            let _ = sched_setaffinity(None, &every_processor());
+            allow_every_cpu();
             if let Some(Class::RealTime { .. }) = Class::of_this_thread() {
                 let _ = Class::normal().restore();
             }
@@ -222,82 +210,57 @@ pub(crate) fn unplaced<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
     })
 }
 
-/// The processors on which the calling thread may run, in order; empty if the kernel does not say.
-pub fn allowed_cpus() -> Vec<u32> {
-    sched_getaffinity(None).map(|set| numbers(&set).collect()).unwrap_or_default()
-}
-
-/// The processors on which a thread of this process may run if it asks for them, in order: those of
-/// the control group. Isolated processors are among them, and those that `taskset` took away.
-pub fn usable_cpus() -> Vec<u32> {
-    // The kernel limits a request for every processor to these.
-    unplaced(allowed_cpus).unwrap_or_default()
-}
-
 fn not_usable(cpu: u32) -> String {
     let usable: Vec<String> = usable_cpus().iter().map(u32::to_string).collect();
     format!("processor {cpu} is not among those allowed ({})", usable.join(", "))
 }
 
-fn every_processor() -> CpuSet {
-    let mut set = CpuSet::new();
-    (0..CpuSet::MAX_CPU).for_each(|cpu| set.set(cpu));
-    set
-}
-
-fn choose(pin: Pin, allowed: &CpuSet) -> Result<Option<u32>, String> {
+fn choose(pin: Pin, allowed: &[u32]) -> Result<Option<u32>, String> {
     match pin {
         Pin::Free => Ok(None),
-        Pin::Last => match numbers(allowed).last() {
-            Some(cpu) => Ok(Some(cpu)),
+        Pin::Last => match allowed.last() {
+            Some(&cpu) => Ok(Some(cpu)),
             None => Err("no processor is allowed".to_owned()),
         },
         // The kernel decides.
-        Pin::To(cpu) if (cpu as usize) < CpuSet::MAX_CPU => Ok(Some(cpu)),
-        Pin::To(cpu) => Err(not_usable(cpu)),
+        Pin::To(cpu) => Ok(Some(cpu)),
     }
 }
 
-fn only(allowed: &CpuSet) -> Option<u32> {
-    let mut numbers = numbers(allowed);
-    let first = numbers.next()?;
-    numbers.next().is_none().then_some(first)
-}
-
-fn numbers(set: &CpuSet) -> impl Iterator<Item = u32> {
-    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).filter_map(|cpu| u32::try_from(cpu).ok())
+fn only(allowed: &[u32]) -> Option<u32> {
+    if let [cpu] = allowed { Some(*cpu) } else { None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn set(cpus: &[usize]) -> CpuSet {
-        let mut set = CpuSet::new();
-        cpus.iter().for_each(|&cpu| set.set(cpu));
-        set
-    }
-
     #[test]
     fn the_last_allowed_processor_is_chosen() {
-        assert_eq!(choose(Pin::Last, &set(&[0, 3, 5])), Ok(Some(5)));
-        assert_eq!(choose(Pin::To(3), &set(&[0, 3, 5])), Ok(Some(3)));
-        assert_eq!(choose(Pin::To(4), &set(&[0, 3, 5])), Ok(Some(4)), "the kernel decides");
-        assert_eq!(choose(Pin::Free, &set(&[0, 3])), Ok(None));
-        assert!(choose(Pin::Last, &set(&[])).is_err());
+        assert_eq!(choose(Pin::Last, &[0, 3, 5]), Ok(Some(5)));
+        assert_eq!(choose(Pin::To(3), &[0, 3, 5]), Ok(Some(3)));
+        assert_eq!(choose(Pin::To(4), &[0, 3, 5]), Ok(Some(4)), "the kernel decides");
+        assert_eq!(choose(Pin::Free, &[0, 3]), Ok(None));
+        assert!(choose(Pin::Last, &[]).is_err());
     }
 
     #[test]
     fn a_processor_that_cannot_exist_is_refused() {
-        let why = choose(Pin::To(1_000_000), &set(&[0, 3, 5])).expect_err("not allowed");
+        let request = PlacementRequest {
+            pin: Pin::To(1_000_000),
+            real_time_priority: None,
+            lock_memory: false,
+        };
+        let placement = Placement::apply(&request);
         let usable: Vec<String> = usable_cpus().iter().map(u32::to_string).collect();
         let usable = usable.join(", ");
-        assert_eq!(why, format!("processor 1000000 is not among those allowed ({usable})"));
+        let why = format!("processor 1000000 is not among those allowed ({usable})");
+        assert_eq!(placement.refused(), [format!("pinning was refused: {why}")]);
     }
 
     #[test]
     fn a_helper_does_not_inherit_the_place_and_release_gives_it_back() {
-        let (allowed, class) = (sched_getaffinity(None), Class::of_this_thread());
+        let (allowed, class) = (allowed_cpus(), Class::of_this_thread());
         let request =
             PlacementRequest { pin: Pin::Last, real_time_priority: Some(10), lock_memory: false };
         let placement = Placement::apply(&request);
@@ -310,17 +273,17 @@ mod tests {
             priority: 10,
         };
         assert_eq!(Class::of_this_thread(), Some(placed));
-        assert_eq!(sched_getaffinity(None).map(|set| only(&set)), Ok(placement.cpu()));
-        let helper = unplaced(|| (sched_getaffinity(None), Class::of_this_thread()));
-        assert_eq!(helper, Some((allowed, Some(Class::normal()))));
+        assert_eq!(only(&allowed_cpus()), placement.cpu());
+        let helper = unplaced(|| (allowed_cpus(), Class::of_this_thread()));
+        assert_eq!(helper, Some((usable_cpus(), Some(Class::normal()))));
         assert_eq!(placement.release(), [""; 0]);
-        assert_eq!((sched_getaffinity(None), Class::of_this_thread()), (allowed, class));
+        assert_eq!((allowed_cpus(), Class::of_this_thread()), (allowed, class));
     }
 
     #[test]
     fn one_allowed_processor_is_a_place() {
-        assert_eq!(only(&set(&[3])), Some(3));
-        assert_eq!(only(&set(&[3, 4])), None);
-        assert_eq!(only(&set(&[])), None);
+        assert_eq!(only(&[3]), Some(3));
+        assert_eq!(only(&[3, 4]), None);
+        assert_eq!(only(&[]), None);
     }
 }

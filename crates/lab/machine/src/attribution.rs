@@ -24,6 +24,7 @@
 //! than the slow moment was at another moment, and explains nothing.
 
 use nanotape_clock::Clock;
+use nanotape_host::Ticks;
 use nanotape_trace::accounts::{Accounts, Counts, ThreadUse};
 
 use crate::{cause::Cause, gaps::Gap};
@@ -130,16 +131,10 @@ impl Attributor {
 fn stolen_time() -> Rung {
     const NAME: &str = "stolen time";
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    match counts_interrupts_apart(&stat) {
-        false => Rung::used(NAME),
-        true => Rung::unused(NAME, "this kernel counts the time of interrupts the same way"),
+    match Ticks::of(&stat, None) {
+        None | Some(Ticks { interrupts: 0, .. }) => Rung::used(NAME),
+        Some(_) => Rung::unused(NAME, "this kernel counts the time of interrupts the same way"),
     }
-}
-
-/// Whether the column `irq` of the first line is used.
-fn counts_interrupts_apart(stat: &str) -> bool {
-    let column = stat.lines().next().and_then(|line| line.split_whitespace().nth(6));
-    column.and_then(|number| number.parse::<u64>().ok()).is_some_and(|ticks| ticks > 0)
 }
 
 /// The accounts are read some moments after a slow moment has ended.
@@ -280,12 +275,5 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(60));
         let found = attributor.attribute(&Gap { from, to: clock.stamp() });
         assert_eq!(found.cause, Cause::Blocked, "{found:?}");
-    }
-
-    #[test]
-    fn the_kernel_that_counts_interrupts_apart_is_known_by_its_column() {
-        assert!(!counts_interrupts_apart("cpu  41633 191 6945 488284 776 0 103 31 0 0\n"));
-        assert!(counts_interrupts_apart("cpu  41633 191 6945 488284 776 12 103 31 0 0\n"));
-        assert!(!counts_interrupts_apart("cpu x"));
     }
 }

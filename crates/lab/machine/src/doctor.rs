@@ -28,13 +28,15 @@ mod system;
 mod tools;
 mod trial;
 
-use nanotape_lab::CpuList;
+use nanotape_host::CpuList;
+pub use nanotape_host::System;
 
 pub use active::ActiveTest;
 pub use ethtool::CardTexts;
 pub use guard::{STATE_FILE, guardian, left_over, restore_from};
 pub use mend::{Change, Mend};
-pub use system::{Facts, System};
+use system::Configuration;
+pub use system::Facts;
 pub use trial::{Effect, Side, Trial, TrialOptions};
 
 /// What a check found.
@@ -178,6 +180,7 @@ fn shown<T: AsRef<str>>(names: &[T], most: usize) -> String {
 /// What the checks read.
 struct View<'a> {
     system: &'a System,
+    configuration: Configuration,
     facts: &'a Facts,
     /// The processors of threads with little time.
     hot: &'a CpuList,
@@ -186,6 +189,12 @@ struct View<'a> {
 impl View<'_> {
     fn read(&self, path: &str) -> Option<String> {
         self.system.read(path)
+    }
+
+    /// Whether the kernel was built with an option, or has it as a module, and the file that shows
+    /// it; `None` if its configuration cannot be read.
+    fn configured(&self, option: &str) -> Option<(&str, bool)> {
+        self.configuration.has(self.system, option)
     }
 
     /// A word of the kernel's command line for the hot processors, if one is left for the rest.
@@ -206,7 +215,7 @@ impl View<'_> {
 
 /// Makes all checks. `hot`: the processors of threads with little time.
 pub fn examine(system: &System, facts: &Facts, hot: &CpuList) -> Vec<Finding> {
-    let view = View { system, facts, hot };
+    let view = View { system, configuration: Configuration::default(), facts, hot };
     let mut findings = Vec::new();
     findings.extend(processors::check(&view));
     findings.extend(scheduling::check(&view));

@@ -280,7 +280,7 @@ mod tests {
 
     /// The share of the lost time that a busy thread on the same processor is the cause of.
     fn share_of_a_neighbour(clock: &Clock) -> f64 {
-        let cpu = *nanotape_lab::placement::allowed_cpus().last().expect("a processor is allowed");
+        let cpu = *nanotape_host::allowed_cpus().last().expect("a processor is allowed");
         let options = SpinOptions {
             cpus: vec![cpu],
             duration: Duration::from_millis(300),

@@ -482,20 +482,12 @@ fn books(config: &PlantConfig) -> DefaultBooks {
 fn check_room(config: &PlantConfig) -> Result<(), RunError> {
     let Some(orders) = config.machine.orders else { return Ok(()) };
     let room = DefaultBooks::check_room(orders).map_err(|room| RunError::Orders { room })?;
-    match available_bytes() {
+    match nanotape_host::available_memory_bytes() {
         Some(available_bytes) if room.bytes as u64 > available_bytes => {
             Err(RunError::Memory { room, available_bytes })
         }
         _ => Ok(()),
     }
-}
-
-/// The memory that the kernel can give without taking it from other programs.
-fn available_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kilobytes << 10)
 }
 
 fn start(

@@ -294,9 +294,7 @@ impl Drop for Mapping {
 
 /// The word in brackets in the kernel's setting.
 fn setting() -> Option<String> {
-    let said = std::fs::read_to_string(SETTING).ok()?;
-    let (_, behind) = said.split_once('[')?;
-    Some(behind.split_once(']')?.0.to_owned())
+    nanotape_host::chosen(&std::fs::read_to_string(SETTING).ok()?).map(str::to_owned)
 }
 
 /// How much of the mapping at an address is in huge pages, as reported by the kernel.

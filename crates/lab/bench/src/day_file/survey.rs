@@ -14,8 +14,8 @@ use nanotape_market::StockDirectory;
 use nanotape_types::{LocateTable, StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 
-use super::usage::available_memory_bytes;
 use crate::error::Error;
+use nanotape_host::available_memory_bytes;
 
 /// Properties of a valid day.
 #[derive(Clone, PartialEq, Eq, Debug)]

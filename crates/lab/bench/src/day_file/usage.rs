@@ -1,6 +1,7 @@
 //! Resources that a process has used so far: processor time and peak memory.
 
 use nanotape_clock::{Clock, Stamp};
+use nanotape_host::bytes;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::reading::{Answer, DayReading};
@@ -82,20 +83,8 @@ impl Memory {
     }
 
     fn of(status: &str) -> Self {
-        Self { peak: kilobytes(status, "VmHWM:"), anonymous: kilobytes(status, "RssAnon:") }
+        Self { peak: bytes(status, "VmHWM"), anonymous: bytes(status, "RssAnon") }
     }
-}
-
-/// Bytes available to programs before the machine swaps or drops cached files.
-pub(super) fn available_memory_bytes() -> Option<u64> {
-    kilobytes(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
-}
-
-/// The number after `name`, which the kernel gives in units of 1024 bytes.
-fn kilobytes(text: &str, name: &str) -> Option<u64> {
-    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
-    let kilobytes: u64 = value.split_whitespace().next()?.parse().ok()?;
-    Some(kilobytes * 1024)
 }
 
 #[cfg(test)]

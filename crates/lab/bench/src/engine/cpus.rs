@@ -5,8 +5,7 @@ use nanotape_clock::{
     Clock,
     cross_core::{self, Effort, Offset},
 };
-use nanotape_lab::placement::{allowed_cpus, usable_cpus};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use nanotape_host::{allowed_cpus, usable_cpus};
 
 /// The requested processors and priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,23 +95,17 @@ impl Cpus {
 
 /// Keeps this thread, and threads that it starts, on these processors, if there are any.
 pub(crate) fn run_on(cpus: &[u32]) {
-    let mut set = CpuSet::new();
-    cpus.iter().for_each(|&cpu| set.set(cpu as usize));
     if !cpus.is_empty() {
         // If the kernel refuses, the thread keeps its processors.
-        let _ = sched_setaffinity(None, &set);
+        let _ = nanotape_host::run_on(cpus);
     }
 }
 
 /// Offset between the clocks of two processors; None for the same one, or if it is unknown.
 pub(crate) fn offset_between(clock: &Clock, cpus: &Cpus) -> Option<Offset> {
-    let (first, second) = (cpus.writer as usize, cpus.readers[0] as usize);
     // Runs on a thread of its own, which is limited to these two processors.
     let compare = || {
-        let mut set = CpuSet::new();
-        set.set(first);
-        set.set(second);
-        sched_setaffinity(None, &set).ok()?;
+        nanotape_host::run_on(&[cpus.writer, cpus.readers[0]]).ok()?;
         cross_core::measure(clock, Effort::default()).into_iter().next()
     };
     std::thread::scope(|scope| {

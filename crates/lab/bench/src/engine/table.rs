@@ -121,7 +121,7 @@ impl<B: Benchmark> Run<B> {
             "source": self.context.clock.source().to_string(),
             "offset_ns": self.offset.map(|offset| {
                 // The offset is relative to the processor with the smaller number.
-                let is_of_reader = offset.cpu == self.cpus.readers[0] as usize;
+                let is_of_reader = offset.cpu == self.cpus.readers[0];
                 if is_of_reader { offset.offset_nanos } else { -offset.offset_nanos }
             }),
             "offset_bound_ns": self.offset.map(|offset| offset.bound_nanos),

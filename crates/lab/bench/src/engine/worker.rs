@@ -9,9 +9,8 @@ use std::{
 
 use anyhow::bail;
 use nanotape_clock::{Clock, Source};
-use nanotape_lab::{
-    NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise, placement::allowed_cpus,
-};
+use nanotape_host::allowed_cpus;
+use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise};
 use nanotape_shm::SharedRegion;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use nanotape_clock::{Clock, Stamp};
+use nanotape_host::Ticks;
 
-use super::processor_time::{Accounts, Thread, Ticks};
+use super::processor_time::{Accounts, Thread};
 
 /// Share of the processor that other processes can use.
 pub const FOREIGN_LIMIT: f64 = 0.05;
@@ -120,7 +121,7 @@ fn judge(
             let run = Run { cpu, nanos: nanos.max(1) as f64, nanos_per_tick };
             let busy = ticks_after.busy.saturating_sub(ticks_before.busy);
             let stolen = ticks_after.stolen.saturating_sub(ticks_before.stolen);
-            judge_shares(&mut noise, &run, Ticks { busy, stolen }, own);
+            judge_shares(&mut noise, &run, Ticks { busy, stolen, ..Ticks::default() }, own);
         }
         (Some((cpu, _)), ..) => noise.unknown.push(format!(
             "the share taken by others is not known: /proc/stat has no line for processor {cpu}"

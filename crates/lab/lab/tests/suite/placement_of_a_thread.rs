@@ -5,7 +5,8 @@ use std::{fs, thread};
 use nanotape_harness::skipped;
 
 use nanotape_clock::Clock;
-use nanotape_lab::placement::{Burst, Pin, Placement, PlacementRequest, allowed_cpus, usable_cpus};
+use nanotape_host::{allowed_cpus, usable_cpus, value};
+use nanotape_lab::placement::{Burst, Pin, Placement, PlacementRequest};
 
 const NOTHING: PlacementRequest =
     PlacementRequest { pin: Pin::Free, real_time_priority: None, lock_memory: false };
@@ -13,8 +14,7 @@ const NOTHING: PlacementRequest =
 /// A value in the calling thread's status.
 fn status(key: &str) -> String {
     let text = fs::read_to_string("/proc/thread-self/status").expect("a thread has a status");
-    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-    line.expect("the key is there").trim().to_owned()
+    value(&text, key).expect("the key is there").to_owned()
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl View<'_> {
             Err(error) => error.to_string(),
             Ok(_) => "it has no value".to_owned(),
         };
-        match self.system.configured(option) {
+        match self.configured(option) {
             Some((source, false)) if !option.is_empty() => {
                 check.found(Verdict::Ok, format!("this kernel has no {option} in {source}"))
             }

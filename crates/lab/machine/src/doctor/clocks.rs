@@ -1,5 +1,7 @@
 //! The clock: whether stamps are cheap, and comparable between processors.
 
+use nanotape_host::CLOCK_SOURCES;
+
 use super::{Check, Finding, Verdict, View, When};
 
 /// A stamp that costs more is not just the instruction.
@@ -20,11 +22,10 @@ fn source(view: &View<'_>) -> Finding {
         why: "with another source each reading of the time is a system call or a trap",
         when: When::Now,
     };
-    let folder = "/sys/devices/system/clocksource/clocksource0";
-    let path = format!("{folder}/current_clocksource");
+    let path = format!("{CLOCK_SOURCES}/current_clocksource");
     let Some(text) = view.read(&path) else { return check.unknown(format!("cannot read {path}")) };
     let has_tsc = view
-        .read(&format!("{folder}/available_clocksource"))
+        .read(&format!("{CLOCK_SOURCES}/available_clocksource"))
         .is_some_and(|text| text.split_whitespace().any(|word| word == "tsc"));
     let is_arm = text == "arch_sys_counter";
     let finding = check.judged(text == "tsc" || is_arm, Verdict::Fail, format!("{text} in {path}"));

@@ -17,7 +17,7 @@ fn ticks(view: &View<'_>) -> Finding {
     };
     let path = "/sys/devices/system/cpu/nohz_full";
     let Some(text) = view.read(path) else {
-        return match view.system.configured("CONFIG_NO_HZ_FULL") {
+        return match view.configured("CONFIG_NO_HZ_FULL") {
             Some((source, false)) => check
                 .found(Verdict::Fail, format!("this kernel has no CONFIG_NO_HZ_FULL in {source}"))
                 .fix("a kernel with NO_HZ_FULL, then nohz_full=LIST on its command line"),

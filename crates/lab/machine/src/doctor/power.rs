@@ -1,6 +1,8 @@
 //! Power: frequencies, idle states, and devices that sleep.
 
-use super::{Change, Check, Finding, Verdict, View, When, settings::chosen, shown};
+use nanotape_host::Turbo;
+
+use super::{Change, Check, Finding, System, Verdict, View, When, settings::chosen, shown};
 
 /// Names in a finding.
 const MOST_NAMES: usize = 4;
@@ -58,7 +60,7 @@ fn energy(view: &View<'_>) -> Finding {
 /// Whether a file of cpufreq has `performance` for each hot processor; `None` without such a file.
 fn performance(view: &View<'_>, check: Check, file: &str, otherwise: Verdict) -> Option<Finding> {
     let change = |cpu: u32| {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{file}");
+        let path = System::frequency_path(cpu, file);
         Some(Change::new(path.clone(), view.read(&path)?, PERFORMANCE))
     };
     let found: Vec<Change> = view.hot.iter().filter_map(change).collect();
@@ -76,20 +78,15 @@ fn turbo(view: &View<'_>) -> Finding {
         why: "the frequency depends on how many cores work and how warm they are",
         when: When::Now,
     };
-    let intel = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-    let other = "/sys/devices/system/cpu/cpufreq/boost";
-    match (view.read(intel).as_deref(), view.read(other).as_deref()) {
-        (Some("1"), _) => check.found(Verdict::Ok, format!("off: 1 in {intel}")),
-        (Some(text), _) => check
-            .found(Verdict::Info, format!("on: {text} in {intel}"))
-            .fix(format!("echo 1 > {intel}"))
-            .undo(format!("echo 0 > {intel}")),
-        (None, Some("0")) => check.found(Verdict::Ok, format!("off: 0 in {other}")),
-        (None, Some(text)) => check
-            .found(Verdict::Info, format!("on: {text} in {other}"))
-            .fix(format!("echo 0 > {other}"))
-            .undo(format!("echo 1 > {other}")),
-        (None, None) => check.found(Verdict::Info, "not reported by this kernel: the host decides"),
+    match view.system.turbo() {
+        Some(Turbo { is_on: true, path, text, off }) => check
+            .found(Verdict::Info, format!("on: {text} in {path}"))
+            .fix(format!("echo {off} > {path}"))
+            .undo(format!("echo {text} > {path}")),
+        Some(Turbo { path, text, .. }) => {
+            check.found(Verdict::Ok, format!("off: {text} in {path}"))
+        }
+        None => check.found(Verdict::Info, "not reported by this kernel: the host decides"),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use nanotape_host::{self as host, Ticks, processor_groups};
+
 use super::{Check, CpuList, Finding, Verdict, View, When};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
@@ -49,13 +51,7 @@ fn stolen(view: &View<'_>) -> Finding {
     let Some(text) = view.read("/proc/stat") else {
         return check.unknown("cannot read /proc/stat");
     };
-    let ticks = |line: &str| -> Option<(u64, u64)> {
-        let fields: Option<Vec<u64>> =
-            line.split_whitespace().skip(1).take(8).map(|word| word.parse().ok()).collect();
-        let fields = fields?;
-        Some((*fields.get(7)?, fields.iter().fold(0_u64, |sum, one| sum.saturating_add(*one))))
-    };
-    let Some((stolen, all)) = text.lines().next().and_then(ticks) else {
+    let Some(Ticks { stolen, all, .. }) = Ticks::of(&text, None) else {
         return check.unknown("/proc/stat has no sum of all processors");
     };
     let share = 100.0 * stolen as f64 / all.max(1) as f64;
@@ -106,10 +102,7 @@ fn smt(view: &View<'_>) -> Finding {
     let siblings: Vec<u32> = view
         .hot
         .iter()
-        .filter_map(|cpu| {
-            let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-            CpuList::parse(&view.read(&path)?)
-        })
+        .filter_map(|cpu| view.system.siblings(cpu))
         .flat_map(|list| list.iter().collect::<Vec<_>>())
         .collect();
     if siblings.is_empty() {
@@ -117,8 +110,7 @@ fn smt(view: &View<'_>) -> Finding {
     }
     let others = CpuList::of(siblings.into_iter().filter(|&cpu| !view.hot.contains(cpu)));
     let shared = view.hot.iter().any(|cpu| {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let list = view.read(&path).and_then(|text| CpuList::parse(&text)).unwrap_or_default();
+        let list = view.system.siblings(cpu).unwrap_or_default();
         list.iter().any(|other| other != cpu && view.hot.contains(other))
     });
     if others.is_empty() && !shared {
@@ -173,13 +165,13 @@ fn cache(view: &View<'_>) -> Finding {
         when: When::Now,
     };
     let folder = "/sys/fs/resctrl";
-    let text = view.read("/proc/cpuinfo").unwrap_or_default();
-    let flags = text.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
-    if flags.is_empty() {
-        return check.unknown("/proc/cpuinfo cannot be read, or has no line flags");
-    }
-    if !flags.split_whitespace().any(|flag| flag == "cat_l3") {
-        return check.found(Verdict::Ok, "this processor does not report cat_l3 in /proc/cpuinfo");
+    match view.system.has_flag("cat_l3") {
+        None => return check.unknown("/proc/cpuinfo cannot be read, or has no line flags"),
+        Some(false) => {
+            return check
+                .found(Verdict::Ok, "this processor does not report cat_l3 in /proc/cpuinfo");
+        }
+        Some(true) => {}
     }
     let group = format!(
         "mkdir {folder}/hot; echo {} > {folder}/hot/cpus_list; give disjoint L3 masks to \
@@ -239,12 +231,7 @@ fn microcode(view: &View<'_>) -> Finding {
         why: "old ones have slow mitigations and bugs of timers",
         when: When::Firmware,
     };
-    let text = view.read("/proc/cpuinfo").unwrap_or_default();
-    let revision = text.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == "microcode").then(|| value.trim().to_owned())
-    });
-    match revision {
+    match view.system.processor_value("microcode") {
         None => check.unknown("/proc/cpuinfo does not tell it"),
         Some(revision) => check.found(Verdict::Info, format!("{revision} in /proc/cpuinfo")),
     }
@@ -281,16 +268,11 @@ fn quota(view: &View<'_>) -> Finding {
     let Some(text) = view.read("/proc/self/cgroup") else {
         return check.unknown("cannot read /proc/self/cgroup");
     };
-    // Lines are NUMBER:CONTROLLERS:GROUP. Version 2 has none of them in its only line.
-    let lines = text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
     let (mut first, mut second) = (None, None);
-    for (controllers, group) in lines {
+    for (controllers, group) in processor_groups(&text) {
         match controllers {
             "" => second = Some(group),
-            _ if controllers.split(',').any(|one| one == "cpu") => {
-                first = Some((controllers, group));
-            }
-            _ => {}
+            _ => first = Some((controllers, group)),
         }
     }
     let (folder, group, file, none) = match (first, second) {
@@ -329,11 +311,7 @@ fn pressure(view: &View<'_>) -> Finding {
     };
     let path = "/proc/pressure/cpu";
     let Some(text) = view.read(path) else { return check.unknown(format!("cannot read {path}")) };
-    let share = text.lines().find(|line| line.starts_with("some ")).and_then(|line| {
-        let word = line.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;
-        word.parse::<f64>().ok()
-    });
-    match share {
+    match host::pressure(&text, "avg10").and_then(|word| word.parse::<f64>().ok()) {
         None => check.unknown(format!("{path} has no average")),
         Some(share) => check
             .judged(share < 1.0, Verdict::Warn, format!("{share}% of the last 10 s in {path}"))

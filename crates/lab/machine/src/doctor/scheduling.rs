@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use nanotape_host::{ProcessStat, value};
+
 use super::{Change, Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When};
 
 /// The first release with the fair server.
@@ -55,20 +57,15 @@ fn tasks(view: &View<'_>) -> Vec<Task> {
 fn task_in(view: &View<'_>, folder: &str) -> Option<Task> {
     const PF_KTHREAD: u64 = 0x0020_0000;
     let stat = view.read(&format!("{folder}/stat"))?;
-    // The name may have any characters, so the fields are counted from its last bracket.
-    let (head, rest) = stat.rsplit_once(')')?;
-    let name = head.split_once('(')?.1.to_owned();
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    let number = |index: usize| fields.get(index - 3)?.parse::<u64>().ok();
+    let stat = ProcessStat::parse(&stat)?;
     let status = view.read(&format!("{folder}/status"))?;
-    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     Some(Task {
-        name,
-        state: fields.first()?.chars().next()?,
-        cpu: u32::try_from(number(39)?).ok()?,
-        is_kernel: number(9)? & PF_KTHREAD != 0,
-        is_real_time: number(40)? > 0,
-        allowed: CpuList::parse(allowed)?,
+        name: stat.name.to_owned(),
+        state: stat.field(3)?.chars().next()?,
+        cpu: u32::try_from(stat.number(39)?).ok()?,
+        is_kernel: stat.number(9)? & PF_KTHREAD != 0,
+        is_real_time: stat.number(40)? > 0,
+        allowed: CpuList::parse(value(&status, "Cpus_allowed_list")?)?,
     })
 }
 
@@ -279,7 +276,7 @@ fn preemption(view: &View<'_>) -> Finding {
     let model =
         ["PREEMPT_RT", "PREEMPT_DYNAMIC", "PREEMPT"].iter().find(|word| version.contains(**word));
     let hertz = [100, 250, 300, 1_000].into_iter().find_map(|hertz| {
-        let (source, has) = view.system.configured(&format!("CONFIG_HZ_{hertz}"))?;
+        let (source, has) = view.configured(&format!("CONFIG_HZ_{hertz}"))?;
         has.then(|| format!("{hertz} ticks a second in {source}"))
     });
     let tick = hertz.unwrap_or_else(|| {

@@ -333,6 +333,5 @@ impl Setting {
 
 /// The word in brackets of `always [madvise] never`, or the whole text.
 pub(super) fn chosen(text: &str) -> &str {
-    let word = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    word.map_or(text, |(word, _)| word)
+    nanotape_host::chosen(text).unwrap_or(text)
 }

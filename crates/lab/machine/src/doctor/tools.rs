@@ -70,7 +70,7 @@ fn tracing(view: &View<'_>) -> Finding {
         .into_iter()
         .find(|path| view.system.has(&format!("{path}/events")));
     let Some(folder) = folder else {
-        return match view.system.configured("CONFIG_TRACING") {
+        return match view.configured("CONFIG_TRACING") {
             Some((_, false)) => view.absent(check, "/sys/kernel/tracing/events", "CONFIG_TRACING"),
             _ => check.unknown(
                 "no tracefs at /sys/kernel/tracing or /sys/kernel/debug/tracing: events that are on \

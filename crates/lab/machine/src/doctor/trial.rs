@@ -4,8 +4,9 @@
 use std::{path::Path, thread, time::Duration};
 
 use nanotape_clock::Clock;
+use nanotape_host::CpuList;
 use nanotape_lab::{
-    CpuList, Rng,
+    Rng,
     statistics::{Estimate, hodges_lehmann, order::median},
 };
 

@@ -29,7 +29,8 @@ use std::{
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_harness::{Peer, Scratch, Task, listen, say, skipped};
-use nanotape_lab::{Pin, Placement, PlacementRequest, placement::allowed_cpus};
+use nanotape_host::allowed_cpus;
+use nanotape_lab::{Pin, Placement, PlacementRequest};
 use nanotape_machine::{
     Gap, Interruption, KernelTrace, Watch, WatchOptions, Watched, kernel_trace::TraceOptions,
 };

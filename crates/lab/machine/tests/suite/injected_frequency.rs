@@ -7,7 +7,7 @@ use std::{env, fs, path::PathBuf, thread, time::Duration};
 
 use nanotape_clock::Clock;
 use nanotape_harness::skipped;
-use nanotape_lab::placement::allowed_cpus;
+use nanotape_host::allowed_cpus;
 use nanotape_machine::{Cause, SpinOptions, WatchOptions, spin};
 
 const ALLOWED_BY: &str = "NANOTAPE_CHANGE_FREQUENCY";

@@ -8,7 +8,7 @@ use std::{
 
 use nanotape_clock::Clock;
 use nanotape_harness::{Peer, Scratch, Task, eventually, listen, say, skipped};
-use nanotape_lab::placement::allowed_cpus;
+use nanotape_host::allowed_cpus;
 use nanotape_machine::{Cause, KernelTrace, Watch, WatchOptions, Watched};
 
 const VICTIM: &str = "injected_throttling::throttled_victim";

@@ -5,7 +5,7 @@ use std::thread;
 
 use nanotape_clock::Clock;
 use nanotape_harness::skipped;
-use nanotape_lab::placement::allowed_cpus;
+use nanotape_host::allowed_cpus;
 use nanotape_machine::KernelTrace;
 
 #[test]

@@ -12,7 +12,8 @@ use std::{
 
 use nanotape_clock::{Clock, UtcNanos};
 use nanotape_harness::{Bounded as _, copy_for_all_users, eventually, skipped};
-use nanotape_lab::{Pin, Placement, PlacementRequest, placement::allowed_cpus};
+use nanotape_host::allowed_cpus;
+use nanotape_lab::{Pin, Placement, PlacementRequest};
 use nanotape_machine::KernelTrace;
 use rustix::process::Signal;
 use serde_json::Value;

@@ -269,7 +269,7 @@ fn a_recorder_runs_on_a_processor_of_choice() {
 /// with, although the kernel grants it. So no isolated processor could be chosen.
 #[test]
 fn a_recorder_moves_to_a_processor_that_it_was_not_started_on() {
-    let all = nanotape_lab::placement::usable_cpus();
+    let all = nanotape_host::usable_cpus();
     let (Some(first), Some(last)) = (all.first(), all.last()) else { panic!("a processor") };
     if first == last {
         return skipped("there is one processor here");

@@ -18,6 +18,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use nanotape_host::processor_groups;
+
 const MOST_GROUPS: usize = 16;
 
 /// The files of a thread's groups.
@@ -54,16 +56,8 @@ impl Groups {
 /// The folders of a thread's group and of those above it, in the hierarchies that have processors.
 fn folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
     let mut folders = Vec::new();
-    for line in groups.lines() {
-        let mut words = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (words.next(), words.next(), words.next())
-        else {
-            continue;
-        };
+    for (controllers, path) in processor_groups(groups) {
         let is_second = controllers.is_empty();
-        if !is_second && !controllers.split(',').any(|one| one == "cpu") {
-            continue;
-        }
         for line in mounts.lines() {
             let Some((root, point)) = mount_of(line, is_second) else { continue };
             // A mount may show a part of the hierarchy; a group outside of it has no folder here.

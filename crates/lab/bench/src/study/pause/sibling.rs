@@ -1,9 +1,10 @@
 //! A second thread of the same core: how much slower it works beside a poll loop.
 
-use std::{fs, hint::black_box, thread};
+use std::{hint::black_box, thread};
 
 use nanotape_clock::Clock;
-use nanotape_lab::{CpuList, rng::mix};
+use nanotape_host::System;
+use nanotape_lab::rng::mix;
 use nanotape_shm::Word;
 
 use super::{
@@ -19,15 +20,14 @@ const REPETITIONS: usize = 5;
 
 /// An allowed processor that shares its core with `cpu`, if the kernel shows one.
 pub(super) fn of(cpu: u32, allowed: &[u32]) -> Option<u32> {
-    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    let siblings = CpuList::parse(&fs::read_to_string(path).ok()?)?;
+    let siblings = System::default().siblings(cpu)?;
     siblings.iter().find(|sibling| *sibling != cpu && allowed.contains(sibling))
 }
 
 /// Why there is none.
 pub(super) fn why_none(cpu: u32) -> String {
-    let control = fs::read_to_string("/sys/devices/system/cpu/smt/control");
-    let control = control.map_or("unknown".to_owned(), |text| text.trim().to_owned());
+    let control = System::default().read("/sys/devices/system/cpu/smt/control");
+    let control = control.unwrap_or_else(|| "unknown".to_owned());
     format!(
         "no allowed processor shares a core with processor {cpu} (the kernel reports SMT as \
          {control}; a hypervisor can hide it)"

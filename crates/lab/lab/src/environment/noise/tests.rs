@@ -1,7 +1,8 @@
 //! Synthetic accounts, because tests cannot rely on a quiet or a noisy machine.
 
+use nanotape_host::CpuList;
+
 use super::*;
-use crate::CpuList;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -14,7 +15,7 @@ fn accounts(busy: u64, stolen: u64, run_ns: u64, allowed: &str) -> Accounts {
     };
     Accounts {
         children_ticks: None,
-        ticks: Some(Ticks { busy, stolen }),
+        ticks: Some(Ticks { busy, stolen, ..Ticks::default() }),
         process_ns: run_ns,
         threads: Some([(7, thread)].into()),
         faults: Some((run_ns / SECOND, 0)),

@@ -9,10 +9,8 @@ use anyhow::ensure;
 use clap::{Args, Subcommand};
 use nanotape_clock::Clock;
 use nanotape_console::records::{Columns, RecordArguments};
-use nanotape_lab::{
-    CpuList, Pin, Placement, PlacementRequest, environment::hypervisor_of_this_machine,
-    placement::allowed_cpus, record::RunContext,
-};
+use nanotape_host::{CpuList, allowed_cpus, hypervisor};
+use nanotape_lab::{Pin, Placement, PlacementRequest, record::RunContext};
 use nanotape_machine::doctor::{
     ActiveTest, Facts, Finding, Mend, STATE_FILE, System, Verdict, examine, left_over, restore_from,
 };
@@ -162,7 +160,7 @@ impl ExamineArguments {
         });
         let context = RunContext::capture(&placement);
         let clock = context.clock;
-        let facts = Facts::of_this_machine(&clock, hypervisor_of_this_machine());
+        let facts = Facts::of_this_machine(&clock, hypervisor());
         let mut findings = examine(&system, &facts, &hot);
         let has_test = !self.no_test && ActiveTest::NAMES.iter().any(|name| self.is_wanted(name));
         self.check_names(&findings)?;

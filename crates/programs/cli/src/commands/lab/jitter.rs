@@ -14,9 +14,9 @@ use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat, Records},
     values::{count, seconds_in, two_cpus, whole},
 };
+use nanotape_host::{allowed_cpus, usable_cpus};
 use nanotape_lab::{
     NoiseWatch, Pin, Placement, PlacementRequest, pages,
-    placement::{allowed_cpus, usable_cpus},
     record::{RunContext, append},
 };
 use nanotape_machine::{

@@ -3,7 +3,8 @@
 use core::fmt::Write as _;
 
 use nanotape_console::values::counted;
-use nanotape_lab::{CpuList, record::RunContext, text};
+use nanotape_host::CpuList;
+use nanotape_lab::{record::RunContext, text};
 use nanotape_machine::doctor::{Finding, Verdict, When};
 
 pub(super) fn heading(context: &RunContext, hot: &CpuList) -> String {

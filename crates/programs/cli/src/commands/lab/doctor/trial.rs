@@ -11,7 +11,7 @@ use nanotape_console::{
     records::{Columns, RecordArguments},
     values::{count, nanos_text},
 };
-use nanotape_lab::{CpuList, environment::hypervisor_of_this_machine};
+use nanotape_host::{CpuList, hypervisor};
 use nanotape_machine::doctor::{
     ActiveTest, Effect, Facts, Mend, STATE_FILE, Side, System, Trial, TrialOptions, examine,
 };
@@ -97,7 +97,7 @@ impl TryArguments {
         let system = System::default();
         let hot = hot(self.cpus.as_ref(), &system)?;
         let clock = Clock::calibrate();
-        let facts = Facts::of_this_machine(&clock, hypervisor_of_this_machine());
+        let facts = Facts::of_this_machine(&clock, hypervisor());
         let findings = examine(&system, &facts, &hot);
         let Some(finding) = findings.iter().find(|one| one.name == self.check) else {
             bail!("no check is named {}; `nanotape lab doctor --list` lists them", self.check);

@@ -1,30 +1,29 @@
-//! The machine: its processor, its hypervisor, its load.
+//! The processor: its model, and the hypervisor below it.
 
-use super::{known, read};
+use crate::{System, text::known};
 
-/// The model from the text of `/proc/cpuinfo`. Arm processors have no name there, only numbers of
-/// their maker and part, which identify them too.
-pub(super) fn cpu_model(text: &str) -> Option<String> {
-    if let Some(name) = value(text, "model name").and_then(known) {
-        return Some(name);
+impl System {
+    /// The model of the processor. Arm processors have no name in `/proc/cpuinfo`, only numbers of
+    /// their maker and part, which identify them too.
+    pub fn processor_model(&self) -> Option<String> {
+        let value = |key| known(&self.processor_value(key)?);
+        value("model name").or_else(|| {
+            Some(format!("implementer {}, part {}", value("CPU implementer")?, value("CPU part")?))
+        })
     }
-    let (maker, part) = (value(text, "CPU implementer")?, value(text, "CPU part")?);
-    Some(format!("implementer {}, part {}", known(maker)?, known(part)?))
 }
 
-/// The hypervisor, from the processor, the kernel, and the name of the board; `none` only if an x86
-/// processor reports that there is none.
-pub(super) fn hypervisor(cpu_info: Option<&str>) -> Option<String> {
-    let flagged = cpu_info.and_then(has_hypervisor_flag);
+/// The hypervisor of this machine, from the processor, the kernel, and the name of the board;
+/// `none` only if an x86 processor reports that there is none.
+pub fn hypervisor() -> Option<String> {
+    let system = System::default();
+    let flagged = system.has_flag("hypervisor");
     if flagged == Some(false) {
         return Some("none".to_owned());
     }
-    let name = vendor_from_processor(flagged)
-        .or_else(|| read("/sys/hypervisor/type").as_deref().and_then(known));
-    let board = board(
-        read("/sys/class/dmi/id/sys_vendor").as_deref(),
-        read("/sys/class/dmi/id/product_name").as_deref(),
-    );
+    let read = |path| known(&system.read(path)?);
+    let name = vendor_from_processor(flagged).or_else(|| read("/sys/hypervisor/type"));
+    let board = board(read("/sys/class/dmi/id/sys_vendor"), read("/sys/class/dmi/id/product_name"));
     describe(flagged, name, board)
 }
 
@@ -39,17 +38,11 @@ fn describe(flagged: Option<bool>, name: Option<String>, board: Option<String>) 
     }
 }
 
-fn board(vendor: Option<&str>, product: Option<&str>) -> Option<String> {
-    match (vendor.and_then(known), product.and_then(known)) {
+fn board(vendor: Option<String>, product: Option<String>) -> Option<String> {
+    match (vendor, product) {
         (Some(vendor), Some(product)) => Some(format!("{vendor} {product}")),
         (one, other) => one.or(other),
     }
-}
-
-/// Whether the processor reports a hypervisor; None if it reports no flags, as on Arm.
-fn has_hypervisor_flag(cpu_info: &str) -> Option<bool> {
-    let flags = value(cpu_info, "flags")?;
-    Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
 /// The leaf is defined only if the flag is set: otherwise it returns other data.
@@ -91,23 +84,10 @@ fn vendor(letters: &[u8; 12]) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// The load over one minute, from the text of `/proc/loadavg`.
-pub(super) fn load_average(text: &str) -> Option<f64> {
-    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
-    (load.is_finite() && load >= 0.0).then_some(load)
-}
-
-/// The first `key : value` line of `/proc/cpuinfo` with this key.
-fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == key).then_some(value.trim())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::machine;
 
     const VIRTUAL: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\n\
         model name\t: Intel(R) Xeon(R) Processor\nflags\t\t: fpu vme hypervisor lahf_lm\n\n\
@@ -116,26 +96,33 @@ mod tests {
     const ARM: &str = "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n\
         CPU architecture: 8\nCPU part\t: 0xd40\n";
 
+    fn with<T>(cpu_info: &str, report: impl FnOnce(&System) -> T) -> T {
+        let (_root, system) = machine(&[("proc/cpuinfo", cpu_info)]);
+        report(&system)
+    }
+
     #[test]
     fn processors_have_names_or_numbers() {
-        assert_eq!(cpu_model(VIRTUAL).as_deref(), Some("Intel(R) Xeon(R) Processor"));
-        assert_eq!(cpu_model(ARM).as_deref(), Some("implementer 0x41, part 0xd40"));
+        let model = |text| with(text, System::processor_model);
+        assert_eq!(model(VIRTUAL).as_deref(), Some("Intel(R) Xeon(R) Processor"));
+        assert_eq!(model(ARM).as_deref(), Some("implementer 0x41, part 0xd40"));
         for rubbish in ["", "model name", "model name\t: \n", "\u{fffd}\0\u{1}:::\n"] {
-            assert_eq!(cpu_model(rubbish), None);
+            assert_eq!(model(rubbish), None);
         }
     }
 
     #[test]
     fn the_flag_is_a_word_of_its_own() {
-        assert_eq!(has_hypervisor_flag(VIRTUAL), Some(true));
-        assert_eq!(has_hypervisor_flag(METAL), Some(false));
-        assert_eq!(has_hypervisor_flag(ARM), None);
-        assert_eq!(hypervisor(Some(METAL)).as_deref(), Some("none"));
+        let flagged = |text| with(text, |system| system.has_flag("hypervisor"));
+        assert_eq!(
+            [flagged(VIRTUAL), flagged(METAL), flagged(ARM)],
+            [Some(true), Some(false), None]
+        );
     }
 
     #[test]
     fn a_board_alone_proves_a_hypervisor_only_with_the_flag() {
-        let board = || board(Some("Amazon EC2\n"), Some("m7i.large"));
+        let board = || board(Some("Amazon EC2".into()), Some("m7i.large".into()));
         assert_eq!(
             describe(Some(true), Some("KVM".into()), board()).as_deref(),
             Some("KVM (Amazon EC2 m7i.large)")
@@ -151,13 +138,5 @@ mod tests {
         assert_eq!(vendor(b"NewVendor\0\0\0").as_deref(), Some("NewVendor"));
         assert_eq!(vendor(&[0; 12]), None);
         assert_eq!(vendor(&[255; 12]), None);
-    }
-
-    #[test]
-    fn load_is_the_first_number() {
-        assert_eq!(load_average("0.52 0.58 0.59 1/467 12345\n"), Some(0.52));
-        for rubbish in ["", "x", "-1", "nan", "inf 0"] {
-            assert_eq!(load_average(rubbish), None, "{rubbish:?}");
-        }
     }
 }
