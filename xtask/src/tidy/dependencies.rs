@@ -252,6 +252,25 @@ const TABLE: &[Row] = &[
         outside: &["dbn", "thiserror"],
     },
     // One dependency for programs outside: re-exports only. No row but that of the examples has it.
+    // docs/decisions/0060-answers-as-a-library.md.
+    Row {
+        package: "nanotape-answers",
+        inside: &[
+            "nanotape-types",
+            "nanotape-market",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-shm",
+            "nanotape-tape",
+            "nanotape-ring",
+            "nanotape-journal",
+            "nanotape-engine",
+            "nanotape-history",
+            "nanotape-plant",
+            "nanotape-tap",
+        ],
+        outside: &["thiserror"],
+    },
     Row {
         package: "nanotape",
         inside: &[
@@ -280,6 +299,7 @@ const TABLE: &[Row] = &[
             "nanotape-live",
             "nanotape-plant",
             "nanotape-tap",
+            "nanotape-answers",
         ],
         outside: &[],
     },
@@ -345,6 +365,28 @@ const TABLE: &[Row] = &[
     },
     // synth since docs/decisions/0031-the-synthetic-market-is-a-crate.md; clap_complete and
     // clap_mangen since docs/decisions/0038-completions-manual-pages-and-the-commit.md.
+    // What the programs share about an INPUT: options, errors, findings.
+    Row {
+        package: "nanotape-arguments",
+        inside: &[
+            "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-tape",
+            "nanotape-market",
+            "nanotape-feed",
+            "nanotape-book",
+            "nanotape-ring",
+            "nanotape-journal",
+            "nanotape-history",
+            "nanotape-engine",
+            "nanotape-plant",
+            "nanotape-tap",
+            "nanotape-answers",
+            "nanotape-console",
+        ],
+        outside: &["anyhow", "clap"],
+    },
     Row {
         package: "nanotape-cli",
         inside: &[
@@ -373,6 +415,8 @@ const TABLE: &[Row] = &[
             "nanotape-live",
             "nanotape-plant",
             "nanotape-tap",
+            "nanotape-answers",
+            "nanotape-arguments",
             "nanotape-console",
             "nanotape-check",
             "nanotape-bench",

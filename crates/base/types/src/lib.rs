@@ -17,6 +17,7 @@ mod maybe;
 mod nearest;
 mod price;
 mod quantity;
+pub mod rows;
 mod side;
 mod text;
 mod time;

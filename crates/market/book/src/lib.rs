@@ -66,5 +66,8 @@ pub use queue::{QueuePosition, QueuedOrder};
 /// The structures that commands use by default.
 pub type DefaultBooks = Books<PackedLevels, PagedOrders>;
 
+/// One book of [`DefaultBooks`].
+pub type DefaultBook<'a> = Book<'a, PackedLevels>;
+
 /// The simplest structures: a sorted map of prices, a standard map of orders.
 pub type PlainBooks = Books<EachSide<SortedMap>, HashMapOrders>;

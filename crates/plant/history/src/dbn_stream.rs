@@ -147,6 +147,16 @@ pub enum DbnError {
     },
 }
 
+impl DbnError {
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Source(error) => error.is_bad_data(),
+            _ => true,
+        }
+    }
+}
+
 impl DbnStream {
     /// Reads the metadata.
     pub fn new(mut source: DaySource) -> Result<Self, DbnError> {

@@ -77,6 +77,16 @@ pub enum JournalRunError {
     Snapshot(#[from] SnapshotError),
 }
 
+impl JournalRunError {
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Journal(error) => error.is_bad_data(),
+            Self::Snapshot(error) => error.is_bad_data(),
+        }
+    }
+}
+
 impl JournalRun {
     /// Opens a run of a journal; `None` for the runs is that of a journal without a start record.
     pub fn open(

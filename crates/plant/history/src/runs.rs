@@ -80,6 +80,17 @@ pub enum RunsError {
     Journal(#[from] JournalError),
 }
 
+impl RunsError {
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Journal(error) => error.is_bad_data(),
+            Self::Line { .. } => true,
+            Self::System { .. } => false,
+        }
+    }
+}
+
 impl Run {
     /// The run that begins with the record of this number.
     pub fn of(first_sequence: u64, start: &PlantStart) -> Self {

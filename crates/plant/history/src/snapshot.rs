@@ -67,6 +67,11 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        matches!(self, Self::Damaged { .. })
+    }
+
     pub(crate) fn system(
         operation: &'static str,
         path: impl Into<PathBuf>,

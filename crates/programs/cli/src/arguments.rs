@@ -1,18 +1,34 @@
 //! The sub-commands of the command line. Each command keeps its own arguments beside its code.
 
 use clap::{Parser, Subcommand};
-
 use nanotape_console::verbosity::VerbosityArguments;
 
 use crate::commands::{
-    audit::AuditArguments, book::BookArguments, capture::CaptureArguments, check::CheckArguments,
-    completions::CompletionsArguments, delay::DelayArguments, demo::DemoArguments,
-    depth::DepthArguments, diff::DiffArguments, exchange::ExchangeArguments,
-    explain::ExplainArguments, inside::InsideArguments, inspect::InspectArguments,
-    journal::JournalArguments, lab::LabArguments, man::ManArguments, replay::ReplayArguments,
-    ring::RingArguments, run::RunArguments, stat::StatArguments, stats::StatsArguments,
-    synth::SynthArguments, tap::TapArguments, tap::convert::ConvertArguments,
-    trace::TraceArguments, trades::TradesArguments,
+    audit::AuditArguments,
+    book::BookArguments,
+    capture::CaptureArguments,
+    check::CheckArguments,
+    completions::CompletionsArguments,
+    delay::DelayArguments,
+    demo::DemoArguments,
+    depth::DepthArguments,
+    diff::DiffArguments,
+    exchange::ExchangeArguments,
+    explain::ExplainArguments,
+    inside::InsideArguments,
+    inspect::InspectArguments,
+    journal::JournalArguments,
+    lab::LabArguments,
+    man::ManArguments,
+    replay::ReplayArguments,
+    ring::RingArguments,
+    run::RunArguments,
+    stat::StatArguments,
+    stats::StatsArguments,
+    synth::SynthArguments,
+    tap::{TapArguments, convert::ConvertArguments},
+    trace::TraceArguments,
+    trades::TradesArguments,
 };
 
 /// A ticker plant: exchange packets in; order books, best prices and statistics out.

@@ -6,16 +6,15 @@
 use std::{io, ops::ControlFlow, time::Duration};
 
 use clap::{Args, ValueEnum};
-use nanotape_book::{Book, Books, OrderStore, Outcome, PriceLevels};
+use nanotape_answers::{Session, StockName, SymbolFilter, symbol_or_locate};
+use nanotape_arguments::Times;
+use nanotape_book::{DefaultBook, DefaultBooks, Outcome};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{MarketEvent, Position};
 use nanotape_types::{LocateTable, Side, StockLocate};
 
 use crate::{
-    input::Session,
     rows::Rows,
-    symbols::{StockName, SymbolFilter, symbol_or_locate},
-    times::Times,
     values::{duration, nanos},
 };
 
@@ -67,13 +66,13 @@ pub(crate) trait Cells {
     fn is_row(&self, outcome: &Outcome) -> bool;
 
     /// Appends all cells of a row.
-    fn write<L: PriceLevels>(&self, rows: &mut Rows, row: &BookRow<'_, L>);
+    fn write(&self, rows: &mut Rows, row: &BookRow<'_>);
 }
 
 /// The content of a row.
-pub(crate) struct BookRow<'a, L> {
+pub(crate) struct BookRow<'a> {
     pub(crate) stock: StockName,
-    pub(crate) book: Book<'a, L>,
+    pub(crate) book: DefaultBook<'a>,
     /// The number of the last message of the book; None if it was before the span.
     pub(crate) message: Option<u64>,
     pub(crate) nanos: Option<u64>,
@@ -130,9 +129,9 @@ impl<C: Cells> BookRows<C> {
 
     /// Writes the rows after the last message, up to the end of the span if the input goes on after
     /// it, and completes the output.
-    pub(crate) fn finish<L: PriceLevels, S: OrderStore>(
+    pub(crate) fn finish(
         mut self,
-        session: &Session<L, S>,
+        session: &Session,
         (from_ns, to_ns): (u64, u64),
     ) -> io::Result<()> {
         let has_passed = session.has_passed_the_span();
@@ -150,9 +149,9 @@ impl<C: Cells> BookRows<C> {
 
     /// Writes the rows of all times before this one.
     #[cold]
-    fn periods_before<L: PriceLevels, S: OrderStore>(
+    fn periods_before(
         &mut self,
-        engine: &BookEngine<Books<L, S>>,
+        engine: &BookEngine<DefaultBooks>,
         end_ns: u64,
     ) -> ControlFlow<()> {
         let Self { rows, cells, times, grid: Some(grid), .. } = self else {
@@ -190,8 +189,8 @@ impl Grid {
     }
 }
 
-impl<L: PriceLevels, S: OrderStore, C: Cells> Observer<Books<L, S>> for BookRows<C> {
-    fn begin(&mut self, engine: &BookEngine<Books<L, S>>, nanos: u64) {
+impl<C: Cells> Observer<DefaultBooks> for BookRows<C> {
+    fn begin(&mut self, engine: &BookEngine<DefaultBooks>, nanos: u64) {
         let Self { filter, grid: Some(grid), .. } = self else { return };
         grid.next_ns = Some(grid.first_at(nanos));
         for (locate, _) in engine.directory().iter() {
@@ -204,7 +203,7 @@ impl<L: PriceLevels, S: OrderStore, C: Cells> Observer<Books<L, S>> for BookRows
     }
 
     #[inline]
-    fn before(&mut self, engine: &BookEngine<Books<L, S>>, _: Position, event: &MarketEvent) {
+    fn before(&mut self, engine: &BookEngine<DefaultBooks>, _: Position, event: &MarketEvent) {
         let Some(grid) = &mut self.grid else { return };
         let Some(time) = event.time else { return };
         grid.last_ns = time.get();
@@ -221,7 +220,7 @@ impl<L: PriceLevels, S: OrderStore, C: Cells> Observer<Books<L, S>> for BookRows
     #[inline]
     fn after(
         &mut self,
-        engine: &BookEngine<Books<L, S>>,
+        engine: &BookEngine<DefaultBooks>,
         at: Position,
         event: &MarketEvent,
         outcome: Option<Outcome>,

@@ -6,52 +6,13 @@ use std::{
 };
 
 use clap::Args;
-use nanotape_journal::{
-    AppenderOptions, ErrorKind, JournalError, Recovery, Start, SyncPolicy, Tailer,
-};
+use nanotape_journal::{AppenderOptions, Recovery, SyncPolicy};
 use nanotape_plant::config::{Roll, parse_sync_policy};
 
 use crate::{
-    regions::of_region,
-    status::{BadData, tell},
+    status::tell,
     values::{bytes, mode},
 };
-
-/// Damage in the files is bad data; other errors belong to the environment.
-pub(crate) fn of_journal(error: JournalError) -> anyhow::Error {
-    match error.kind() {
-        ErrorKind::Region(error) => of_region(error),
-        ErrorKind::NotFound if error.path().is_dir() => no_journal(error.path()),
-        ErrorKind::Damaged { .. }
-        | ErrorKind::Packed { .. }
-        | ErrorKind::TailerLost(_)
-        | ErrorKind::Gone => BadData(error.to_string()).into(),
-        ErrorKind::System { cause, .. } if cause.is_of_contents() => {
-            BadData(error.to_string()).into()
-        }
-        _ => anyhow::anyhow!("{error}"),
-    }
-}
-
-/// A folder that is no journal, with the journals in it.
-fn no_journal(folder: &Path) -> anyhow::Error {
-    const MOST: usize = 3;
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut inside: Vec<_> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir() && Tailer::open(path, Start::Oldest).is_ok())
-        .map(|path| path.display().to_string().escape_debug().to_string())
-        .collect();
-    inside.sort();
-    inside.truncate(MOST);
-    let advice = match inside.is_empty() {
-        true => "give the folder that nanotape run --journal or nanotape journal record wrote, \
-                 or a file"
-            .to_owned(),
-        false => format!("did you mean {}?", inside.join(" or ")),
-    };
-    anyhow::anyhow!("{}: no journal: the folder has no segments; {advice}", folder.display())
-}
 
 /// The options of an appender.
 #[derive(Args, Clone, Debug)]

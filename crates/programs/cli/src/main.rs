@@ -5,25 +5,23 @@ mod arguments;
 mod book_rows;
 mod commands;
 mod framing;
-mod given;
+
 mod help;
-mod input;
+
 mod journals;
 mod lines;
 mod placement;
-mod regions;
+
 mod sending;
 mod session;
-mod span;
-mod symbols;
-mod times;
+
 mod values;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 pub(crate) use nanotape_console::{
-    hexdump, interrupt, output, printable, record, rows, status, taken, verbosity,
+    hexdump, interrupt, output, printable, progress, record, rows, status, taken, verbosity,
 };
 use nanotape_feed::SourceError;
 

@@ -10,19 +10,18 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_answers::day_ns;
+use nanotape_arguments::errors::of_input;
 use nanotape_exchange::{
     Faults,
     server::{ExchangeError, ExchangeOptions},
 };
 use nanotape_live::{parse_address, parse_ip};
-use nanotape_plant::Pace;
+use nanotape_plant::{Moment, Pace};
 use nanotape_types::{Alpha, NanosSinceMidnight};
 pub(crate) use report::{Schedule, day_record, day_text, require_sent, tell_of_errors};
 
-use crate::{
-    span::{Moment, MomentOf as _},
-    status::note,
-};
+use crate::status::note;
 
 /// The lines of a day: where they go, what they carry, and their faults.
 #[derive(Args, Debug)]
@@ -104,7 +103,7 @@ impl LineArguments {
                 Moment::Clock(_) => None,
                 Moment::Unix(nanos) => midnight_of(nanos),
             };
-            let nanos = moment.since(name, midnight_ns)?;
+            let nanos = day_ns(moment, name, midnight_ns).map_err(of_input)?;
             anyhow::Ok(Some(NanosSinceMidnight::new(nanos).unwrap_or(NanosSinceMidnight::MAX)))
         };
         let [from, until, pace_from] =

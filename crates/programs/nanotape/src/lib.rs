@@ -13,6 +13,7 @@
 //! | [`engine`] | events through books to an observer; statistics of a day |
 //! | [`live`] | a live session: lines, re-requests, snapshots, kept packets |
 //! | [`plant`] | a plant, from its configuration to its last record |
+//! | [`answers`] | any input by its name: books of a span, records, what is missing of it |
 //! | [`tap`] | subscribers of a plant or its journal; recorders, audits, DBN files |
 //! | [`board`] | counters, followers and health of a plant, in shared memory |
 //! | [`records`] | events as DBN records, and back |
@@ -33,6 +34,7 @@
 
 pub mod prelude;
 
+pub use nanotape_answers as answers;
 pub use nanotape_board as board;
 pub use nanotape_book as book;
 pub use nanotape_clock as clock;

@@ -18,6 +18,19 @@ use crate::disk::Disk;
 pub struct JournalError(Box<(PathBuf, ErrorKind)>);
 
 impl JournalError {
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        match self.kind() {
+            ErrorKind::Region(error) => error.is_bad_data(),
+            ErrorKind::Damaged { .. }
+            | ErrorKind::Packed { .. }
+            | ErrorKind::TailerLost(_)
+            | ErrorKind::Gone => true,
+            ErrorKind::System { cause, .. } => cause.is_of_contents(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn new(path: impl Into<PathBuf>, problem: ErrorKind) -> Self {
         Self(Box::new((path.into(), problem)))
     }

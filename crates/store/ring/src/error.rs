@@ -65,6 +65,17 @@ pub enum RingError {
     Read(#[from] ReadError),
 }
 
+impl RingError {
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Region(error) => error.is_bad_data(),
+            Self::Read(_) | Self::Start(StartError::Damaged(_)) | Self::Words { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 /// The nearest powers of two within the limits, as the end of an advice; nothing for a number that
 /// is one of them.
 fn such_as(value: usize, least: usize, most: usize, text: fn(usize) -> String) -> String {

@@ -33,6 +33,17 @@ impl RegionError {
     pub fn refusal(&self) -> &Refusal {
         &self.refusal
     }
+
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        matches!(
+            self.refusal,
+            Refusal::Contradiction { .. }
+                | Refusal::Words { .. }
+                | Refusal::TooSmall { .. }
+                | Refusal::Truncated { .. }
+        )
+    }
 }
 
 /// What helps against a lack of space, which depends on the path.

@@ -118,6 +118,19 @@ pub enum RunError {
     },
 }
 
+impl RunError {
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Source(error) => error.is_bad_data(),
+            Self::Ring { error, .. } => error.is_bad_data(),
+            Self::Region(error) => error.is_bad_data(),
+            Self::RegionLost { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 /// The advice after the loss of a region.
 fn what_to_do(refusal: &Refusal) -> &'static str {
     match refusal {

@@ -77,6 +77,22 @@ pub enum SubscribeError {
     },
 }
 
+impl SubscribeError {
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Region(error) => error.is_bad_data(),
+            Self::Ring { error, .. } => error.is_bad_data(),
+            Self::Journal(error) => error.is_bad_data(),
+            Self::Snapshot(error) => error.is_bad_data(),
+            Self::Dbn { error, .. } => error.is_bad_data(),
+            Self::Plant(error) => error.is_bad_data(),
+            Self::Read { .. } | Self::Record { .. } => true,
+            Self::Shutdown | Self::NoPlant { .. } | Self::Follower(_) | Self::Origin(_) => false,
+        }
+    }
+}
+
 /// Why a poll failed.
 #[derive(Debug)]
 pub(super) enum Failed {

@@ -4,15 +4,14 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::{errors::of_subscription, regions::place};
 use nanotape_tap::{Audit, AuditReport};
 
 use crate::{
-    commands::tap::of_subscription,
-    given::Given,
     interrupt,
     output::{Format, OutputArguments},
     record::Record,
-    regions::place,
     status::Status,
     values::{counted, seconds},
 };

@@ -1,16 +1,16 @@
 //! `nanotape book`: the books of some stocks at one moment.
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, Order, OrderStore, PriceLevels};
+use nanotape_answers::{Span, SymbolFilter, expanded, has_several};
+use nanotape_arguments::{InputArguments, SymbolArguments};
+use nanotape_book::{DefaultBooks, Order};
+use nanotape_plant::Moment;
 use nanotape_types::{OrderReferenceNumber, Side, StockLocate, Symbol};
 
 use crate::{
-    input::{InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
-    span::{Moment, Span},
     status::Status,
-    symbols::{SymbolArguments, SymbolFilter, expanded, has_several},
     values::count,
 };
 
@@ -52,12 +52,11 @@ pub(crate) struct BookArguments {
 }
 
 pub(crate) fn run(arguments: &BookArguments) -> anyhow::Result<Status> {
-    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let format = arguments.output.row_format()?;
     let output = arguments.output.open()?;
     let (span, symbols) = (Span::up_to(arguments.at), &arguments.symbols.list());
-    let session = Session::run(&arguments.input, span, symbols, books, &mut ())?;
-    let status = session.conclude(&mut SymbolFilter::new(symbols))?;
+    let session = arguments.input.read(arguments.input.open(span, symbols)?, &mut ())?;
+    let status = arguments.input.conclude(&session, &mut SymbolFilter::new(symbols))?;
     let engine = &session.engine;
     let levels = arguments.levels.unwrap_or(usize::MAX);
     let has_symbol = has_several(symbols);
@@ -101,10 +100,10 @@ fn order_columns() -> Vec<Column> {
 }
 
 /// Writes the levels of both sides, from the best price. `symbol`: the first cell, if there is one.
-fn write_levels<L: PriceLevels, S: OrderStore>(
+fn write_levels(
     rows: &mut Rows,
     symbol: Option<Symbol>,
-    books: &Books<L, S>,
+    books: &DefaultBooks,
     locate: StockLocate,
     levels: usize,
 ) -> anyhow::Result<()> {

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use nanotape_arguments::{DayArguments, tell_of_unread};
 use nanotape_feed::capture::{CaptureSurvey, Carried, SkipReason, SurveyRow, SurveySession};
 
 use super::journal::text::known_time_text;
 use crate::{
-    input::{DayArguments, Progress, tell_of_unread},
     output::{Format, OutputArguments},
+    progress::Progress,
     record::Record,
     status::{Status, tell},
     values::{counted, grouped},

@@ -3,12 +3,12 @@
 use std::io::Write as _;
 
 use clap::Args;
-use nanotape_book::DefaultBooks;
+use nanotape_answers::Report;
+use nanotape_arguments::{DayArguments, verdict::status_of};
 use nanotape_check::{Rule, Strength, Validator};
 use nanotape_feed::DayEnd;
 
 use crate::{
-    input::{DayArguments, Report, Session},
     output::{Format, OutputArguments},
     record::Record,
     rows::{Column, Rows},
@@ -40,11 +40,10 @@ pub(crate) struct CheckArguments {
 }
 
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
-    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let format = arguments.output.format_or(Format::Text)?;
     let output = arguments.output.open()?;
     let mut validator = Validator::default();
-    let session = Session::run_day(&arguments.input, books, &mut validator)?;
+    let session = arguments.input.read(&mut validator)?;
     if let Report::Day(report) = &session.report {
         validator.finish(&session.engine, report);
     }
@@ -67,7 +66,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
         rows.text(rule.text());
         rows.end_row()?;
     }
-    let status = match session.status() {
+    let status = match status_of(&session.name, &session.report) {
         Status::Good if !validator.is_valid() => Status::Bad,
         status => status,
     };

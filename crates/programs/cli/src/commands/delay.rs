@@ -12,31 +12,31 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use feed::{Feed, OpenInput, Wants};
+use lines::LineArguments;
+use method::{Method, MethodArguments};
+use nanotape_answers::{Given, Input, InputKind, Options, RecordSpan, RunChoice};
+use nanotape_arguments::{
+    GroupArguments, SpanArguments, SymbolArguments, errors::of_input, records::join,
+};
 use nanotape_console::{
     records::RecordArguments,
     values::{duration, nanos, nanos_text, period, some_duration},
 };
 use nanotape_delay::MatchSequence;
-use nanotape_plant::TradeDate;
+use nanotape_plant::{Moment, TradeDate, records::RecordKind};
 use nanotape_ring::Start;
+use nanotape_tap::Subscription;
 use nanotape_tape::ShutdownFlag;
-use serde_json::Value;
-
-use crate::{
-    commands::tap::{InputKind, OpenInput, TapArguments},
-    given::Given,
-    input::{GroupArguments, RunChoice},
-    interrupt,
-    span::{Moment, SpanArguments},
-    status::{Status, note},
-    symbols::SymbolArguments,
-};
-use feed::{Feed, Wants};
-use lines::LineArguments;
-use method::{Method, MethodArguments};
 use report::{Report, Summary};
+use serde_json::Value;
 use windows::Windows;
 use workers::Workers;
+
+use crate::{
+    interrupt,
+    status::{Status, note},
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -269,15 +269,30 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
 }
 
 impl DelayArguments {
-    fn open(&self, input: &Given, interrupt: &ShutdownFlag) -> anyhow::Result<Option<OpenInput>> {
-        let tap = TapArguments::of(input, self.span, &self.symbols.list(), self.run, self.date)
-            .of_records(!self.method.is_by_number(), &self.groups);
-        let start = if self.follow { Start::Newest } else { Start::Oldest };
-        let open = tap.open(start, interrupt)?;
-        if open.is_none() {
-            note(format_args!("{input}: interrupted before a plant started"));
+    fn open(&self, name: &Given, interrupt: &ShutdownFlag) -> anyhow::Result<Option<OpenInput>> {
+        let groups = self.groups.groups.clone();
+        // A choice may be for the other INPUT.
+        let options =
+            Options { run: self.run, date: self.date, groups, rings: true, lenient: true };
+        let mut input = Input::open(name.clone(), options).map_err(of_input)?;
+        let kind = input.kind();
+        let has_receive_times = input.has_receive_times().map_err(of_input)?;
+        let record = if self.method.is_by_number() { RecordKind::Mbo } else { RecordKind::Bbo };
+        let subscription = Subscription::to(name)
+            .symbols(self.symbols.list())
+            .records([record])
+            .shutdown(interrupt);
+        let (from, until) = self.span.moments();
+        let mut span = RecordSpan { from, until, ..RecordSpan::default() };
+        if kind == InputKind::Ring {
+            let start = if self.follow { Start::Newest } else { Start::Oldest };
+            span = RecordSpan { start: Some(start), from, ..RecordSpan::default() };
         }
-        Ok(open)
+        let subscriber = join(input, subscription, span, Duration::ZERO)?;
+        if subscriber.is_none() {
+            note(format_args!("{name}: interrupted before a plant started"));
+        }
+        Ok(subscriber.map(|subscriber| OpenInput { kind, has_receive_times, subscriber }))
     }
 
     /// Refuses options that no INPUT has a use for.

@@ -7,7 +7,9 @@ use std::{
 };
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
+use nanotape_answers::symbol_or_locate;
+use nanotape_arguments::verdict::conclude;
+use nanotape_book::{DefaultBooks, OrderStore as _, Outcome};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_engine::{BookEngine, DayReport, Observer};
 use nanotape_feed::DaySource;
@@ -18,11 +20,10 @@ use nanotape_types::{LocateTable, StockLocate};
 
 use crate::{
     commands::synth::{BYTES_PER_MESSAGE, MarketArguments},
-    input::{Progress, conclude},
     output::{Format, Output, OutputArguments},
+    progress::Progress,
     rows::{Column, Rows},
     status::{BadData, Status},
-    symbols::symbol_or_locate,
     values::grouped,
 };
 
@@ -71,10 +72,7 @@ struct Made {
     making_nanos: u64,
 }
 
-fn demonstrate<L: PriceLevels, S: OrderStore>(
-    made: Made,
-    books: Books<L, S>,
-) -> anyhow::Result<Status> {
+fn demonstrate(made: Made, books: DefaultBooks) -> anyhow::Result<Status> {
     let Made { format, output, clock, day, making_nanos } = made;
     let mut plant = BookEngine::new(books);
     let mut tally = Tally::default();
@@ -128,7 +126,7 @@ fn timed<T>(clock: &Clock, work: impl FnOnce() -> T) -> (T, u64) {
     (result, clock.nanos_between(began, clock.stamp()))
 }
 
-fn left_in_books<L: PriceLevels, S: OrderStore>(plant: &BookEngine<Books<L, S>>) -> usize {
+fn left_in_books(plant: &BookEngine<DefaultBooks>) -> usize {
     StockLocate::all().filter(|&locate| !plant.books().book(locate).is_empty()).count()
 }
 
@@ -151,11 +149,11 @@ impl Default for Tally {
     }
 }
 
-impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Tally {
+impl Observer<DefaultBooks> for Tally {
     #[inline]
     fn after(
         &mut self,
-        plant: &BookEngine<Books<L, S>>,
+        plant: &BookEngine<DefaultBooks>,
         _: Position,
         event: &MarketEvent,
         outcome: Option<Outcome>,
@@ -177,11 +175,11 @@ struct Latency {
     nanos: Histogram,
 }
 
-impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Latency {
+impl Observer<DefaultBooks> for Latency {
     #[inline]
     fn after(
         &mut self,
-        _: &BookEngine<Books<L, S>>,
+        _: &BookEngine<DefaultBooks>,
         _: Position,
         _: &MarketEvent,
         _: Option<Outcome>,
@@ -221,11 +219,7 @@ impl Demonstration {
         self.tally.by_stock.iter().map(|(_, stock)| stock.inside_changes).sum()
     }
 
-    fn write_text<L: PriceLevels, S: OrderStore>(
-        &self,
-        mut out: Output,
-        plant: &BookEngine<Books<L, S>>,
-    ) -> io::Result<()> {
+    fn write_text(&self, mut out: Output, plant: &BookEngine<DefaultBooks>) -> io::Result<()> {
         let seconds = |nanos: u64| nanos as f64 / 1e9;
         writeln!(out, "A synthetic Nasdaq ITCH 5.0 day, generated in memory")?;
         writeln!(
@@ -275,10 +269,10 @@ impl Demonstration {
         out.finish()
     }
 
-    fn write_busiest<L: PriceLevels, S: OrderStore>(
+    fn write_busiest(
         &self,
         out: &mut impl Write,
-        plant: &BookEngine<Books<L, S>>,
+        plant: &BookEngine<DefaultBooks>,
     ) -> io::Result<()> {
         let mut stocks: Vec<_> = plant.directory().iter().collect();
         let tally = |locate: StockLocate| self.tally.by_stock[locate];

@@ -5,18 +5,16 @@ mod lobster;
 use std::path::PathBuf;
 
 use clap::Args;
-use nanotape_book::{DefaultBooks, Outcome, PriceLevels};
+use nanotape_answers::{SymbolFilter, has_several};
+use nanotape_arguments::{InputArguments, SpanArguments, SymbolArguments, TimeArguments};
+use nanotape_book::Outcome;
 use nanotape_types::Side;
 
 use crate::{
     book_rows::{BookRow, BookRows, Cells, EveryArguments, WithArguments},
-    input::{self, InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
-    span::SpanArguments,
     status::Status,
-    symbols::{SymbolArguments, SymbolFilter, has_several},
-    times::TimeArguments,
     values::count,
 };
 
@@ -80,12 +78,11 @@ pub(crate) struct DepthArguments {
 }
 
 pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
-    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let DepthArguments { input, span, symbols, every, with, time, output, .. } = arguments;
     let symbols = &symbols.list();
-    let opening = input::open(input, (*span).into(), symbols)?;
+    let opening = input.open((*span).into(), symbols)?;
     if let Some(folder) = &arguments.lobster {
-        return lobster::run(arguments, folder, opening, books);
+        return lobster::run(arguments, folder, opening);
     }
     let format = output.row_format()?;
     let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
@@ -110,9 +107,9 @@ pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
     let rows = Rows::new(output.open()?, format, columns);
     let filter = SymbolFilter::new(symbols);
     let mut rows = BookRows::new(rows, cells, filter, times, *every);
-    let session = Session::run_open(opening, books, &mut rows)?;
+    let session = input.read(opening, &mut rows)?;
     rows.require_written()?;
-    let status = session.conclude(&mut rows.filter)?;
+    let status = input.conclude(&session, &mut rows.filter)?;
     rows.finish(&session, bounds)?;
     Ok(status)
 }
@@ -130,7 +127,7 @@ impl Cells for DepthCells {
     }
 
     #[inline]
-    fn write<L: PriceLevels>(&self, rows: &mut Rows, row: &BookRow<'_, L>) {
+    fn write(&self, rows: &mut Rows, row: &BookRow<'_>) {
         rows.integer_or_absent(row.message);
         row.times.write(rows, row.nanos);
         if self.has_symbol {

@@ -3,17 +3,17 @@
 use std::{collections::BTreeMap, io};
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
+use nanotape_answers::{Span, SymbolFilter};
+use nanotape_arguments::{InputArguments, SymbolArguments};
+use nanotape_book::{DefaultBooks, OrderStore as _};
 use nanotape_engine::{BookEngine, Observer};
+use nanotape_plant::Moment;
 use nanotape_types::{Price4, Side, Symbol};
 
 use crate::{
-    input::{InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
-    span::{Moment, Span},
     status::Status,
-    symbols::{SymbolArguments, SymbolFilter},
 };
 
 #[derive(Args, Debug)]
@@ -58,12 +58,11 @@ pub(crate) struct DiffArguments {
 pub(crate) fn run(arguments: &DiffArguments) -> anyhow::Result<Status> {
     let format = arguments.output.row_format()?;
     let output = arguments.output.open()?;
-    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let symbols = &arguments.symbols.list_without_patterns("diff")?;
     let mut first = First { symbols, books: None };
     let span = Span::between(arguments.first, arguments.second);
-    let session = Session::run(&arguments.input, span, symbols, books, &mut first)?;
-    let status = session.conclude(&mut SymbolFilter::new(symbols))?;
+    let session = arguments.input.read(arguments.input.open(span, symbols)?, &mut first)?;
+    let status = arguments.input.conclude(&session, &mut SymbolFilter::new(symbols))?;
     let after = states_of(&session.engine, symbols);
     // Without a message between the moments, nothing changed.
     let before = first.books.unwrap_or_else(|| after.clone());
@@ -126,16 +125,13 @@ struct First<'a> {
     books: Option<Vec<BookState>>,
 }
 
-impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for First<'_> {
-    fn begin(&mut self, engine: &BookEngine<Books<L, S>>, _: u64) {
+impl Observer<DefaultBooks> for First<'_> {
+    fn begin(&mut self, engine: &BookEngine<DefaultBooks>, _: u64) {
         self.books = Some(states_of(engine, self.symbols));
     }
 }
 
-fn states_of<L: PriceLevels, S: OrderStore>(
-    engine: &BookEngine<Books<L, S>>,
-    symbols: &[Symbol],
-) -> Vec<BookState> {
+fn states_of(engine: &BookEngine<DefaultBooks>, symbols: &[Symbol]) -> Vec<BookState> {
     symbols.iter().map(|&symbol| BookState::of(engine, symbol)).collect()
 }
 
@@ -149,7 +145,7 @@ struct BookState {
 }
 
 impl BookState {
-    fn of<L: PriceLevels, S: OrderStore>(engine: &BookEngine<Books<L, S>>, symbol: Symbol) -> Self {
+    fn of(engine: &BookEngine<DefaultBooks>, symbol: Symbol) -> Self {
         let Some(locate) = engine.directory().locate(symbol) else { return Self::default() };
         let books = engine.books();
         let book = books.book(locate);

@@ -6,6 +6,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_arguments::{DayArguments, verdict::conclude};
 use nanotape_engine::{DamageLog, DayReport};
 use nanotape_exchange::{
     ServerFaults,
@@ -14,9 +15,9 @@ use nanotape_exchange::{
 use nanotape_plant::{Pace, TradeDate, trade_date_of};
 
 use crate::{
-    input::{DayArguments, Progress, conclude},
     interrupt,
     output::{Format, OutputArguments},
+    progress::Progress,
     sending::{LineArguments, of_exchange, parsed, require_sent},
     status::Status,
     values::duration_or_seconds,

@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use nanotape_answers::Given;
 use nanotape_board::PLANT_THREAD;
 use nanotape_clock::{Clock, Stamp};
 use nanotape_console::{
@@ -28,10 +29,10 @@ use nanotape_trace::{
 
 use crate::{
     commands::trace::{
-        source::{self, Next, Spans, site_name},
+        source,
+        source::{Next, Spans, site_name},
         threads,
     },
-    given::Given,
     interrupt,
     status::{BadData, Status, tell},
 };

@@ -1,19 +1,17 @@
 //! `nanotape inside`: one row for each message that changed a stock's best bid or offer.
 
 use clap::Args;
-use nanotape_book::{DefaultBooks, Inside, Outcome, PriceLevels};
+use nanotape_answers::SymbolFilter;
+use nanotape_arguments::{InputArguments, SpanArguments, SymbolArguments, TimeArguments};
+use nanotape_book::{Inside, Outcome};
 use nanotape_console::line::{Line, PlainSymbol};
 use nanotape_types::Side;
 
 use crate::{
     book_rows::{BookRow, BookRows, Cells, EveryArguments, WithArguments},
-    input::{self, InputArguments, Session},
     output::OutputArguments,
     rows::{Column, Rows},
-    span::SpanArguments,
     status::Status,
-    symbols::{SymbolArguments, SymbolFilter},
-    times::TimeArguments,
 };
 
 #[derive(Args, Debug)]
@@ -65,11 +63,10 @@ pub(crate) struct InsideArguments {
 }
 
 pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
-    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let InsideArguments { input, span, symbols, every, with, time, output, .. } = arguments;
     let (format, symbols) = (output.row_format()?, &symbols.list());
     let cells = InsideCells { has_message: with.has_message(), has_orders: with.has_orders() };
-    let opening = input::open(input, (*span).into(), symbols)?;
+    let opening = input.open((*span).into(), symbols)?;
     let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
     let message = cells.has_message.then(|| Column::number("message", 9));
     let mut columns: Vec<_> = message.into_iter().collect();
@@ -84,9 +81,9 @@ pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
     let rows = Rows::new(output.open()?, format, columns);
     let filter = SymbolFilter::new(symbols);
     let mut rows = BookRows::new(rows, cells, filter, times, *every);
-    let session = Session::run_open(opening, books, &mut rows)?;
+    let session = input.read(opening, &mut rows)?;
     rows.require_written()?;
-    let status = session.conclude(&mut rows.filter)?;
+    let status = input.conclude(&session, &mut rows.filter)?;
     rows.finish(&session, bounds)?;
     Ok(status)
 }
@@ -103,13 +100,13 @@ impl Cells for InsideCells {
     }
 
     #[inline]
-    fn write<L: PriceLevels>(&self, rows: &mut Rows, row: &BookRow<'_, L>) {
+    fn write(&self, rows: &mut Rows, row: &BookRow<'_>) {
         let inside = row.book.inside();
         if self.has_message || self.has_orders {
             return self.write_all(rows, row);
         }
         if let (true, Some(nanos), Some(symbol)) =
-            (row.times.is_a_number(), row.nanos, row.stock.plain())
+            (row.times.is_a_number(), row.nanos, row.stock.symbol().and_then(PlainSymbol::of))
             && rows.line(|line| write_line(line, nanos, symbol, inside))
         {
             return;
@@ -123,7 +120,7 @@ impl Cells for InsideCells {
 }
 
 impl InsideCells {
-    fn write_all<L: PriceLevels>(&self, rows: &mut Rows, row: &BookRow<'_, L>) {
+    fn write_all(&self, rows: &mut Rows, row: &BookRow<'_>) {
         if self.has_message {
             rows.integer_or_absent(row.message);
         }

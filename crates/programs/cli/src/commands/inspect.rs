@@ -6,22 +6,26 @@ use std::{fmt::Write as _, io, ops::ControlFlow};
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_answers::{Span, SymbolFilter};
+use nanotape_arguments::{
+    DayArguments, SpanArguments, SymbolArguments,
+    errors::of_input,
+    verdict::{conclude, require_symbols},
+};
 use nanotape_engine::{DamageLog, DayReport};
 use nanotape_feed::{Damage, MessageHandler, Position, hidden_in, market_event, read_day};
 use nanotape_market::StockDirectory;
 use nanotape_plant::trade_date_of;
 use nanotape_types::{NanosSinceMidnight, Symbol};
 use nanotape_wire::itch50::{Message, TAGS};
+use table::Table;
 
 use crate::{
-    input::{DayArguments, Progress, conclude, require_symbols},
     output::{Format, OutputArguments},
-    span::{Span, SpanArguments},
+    progress::Progress,
     status::{BadData, Status, note, tell},
-    symbols::{SymbolArguments, SymbolFilter},
     values::count,
 };
-use table::Table;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -70,7 +74,8 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
     let mut source = arguments.input.open()?;
     let date = trade_date_of(&mut source, arguments.input.name().path())?;
     let midnight_ns = date.map(|date| date.midnight_ns());
-    let bounds = Span::from(arguments.span).bounds(arguments.input.name(), midnight_ns)?;
+    let bounds =
+        Span::from(arguments.span).bounds(arguments.input.name(), midnight_ns).map_err(of_input)?;
     let output = arguments.output.open()?;
     let printer = match format {
         Format::Csv => Printer::Csv(Table::new(output, &types)),

@@ -17,9 +17,10 @@ mod verify;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use nanotape_arguments::errors::of_journal;
 use nanotape_journal::JournalError;
 
-use crate::{input::Progress, journals::of_journal, status::Status};
+use crate::{progress::Progress, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -11,6 +11,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use nanotape_arguments::DayArguments;
 use nanotape_engine::DamageLog;
 use nanotape_exchange::{
     replay::{CaptureOptions, replay_capture, replay_day},
@@ -22,9 +23,9 @@ use nanotape_plant::{Pace, TradeDate, trade_date_of};
 use outcome::{Replayed, ReplayedCapture};
 
 use crate::{
-    input::{DayArguments, Progress},
     interrupt,
     output::{FileFormat, Format, OutputArguments},
+    progress::Progress,
     sending::{LineArguments, of_exchange},
     status::Status,
     values::duration_or_seconds,

@@ -10,28 +10,32 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use nanotape_answers::SymbolFilter;
+use nanotape_arguments::{
+    GroupArguments, SymbolArguments,
+    errors::of_run,
+    regions::complain,
+    verdict::{conclude, require_symbols, warn_of_taint},
+};
 use nanotape_board::BoardReader;
 use nanotape_clock::Clock;
 use nanotape_plant::{
-    Ended, Finished, FollowerSummary, Pace, PlantConfig, PlantRun, PlantSource, RecordingError,
-    Reported, RunError, ShutdownFlag, TradeDate, WaitForError,
+    Ended, Finished, FollowerSummary, Moment, Pace, PlantConfig, PlantRun, PlantSource,
+    RecordingError, Reported, RunError, ShutdownFlag, TradeDate, WaitForError,
     config::EXAMPLE,
     records::{RecordKinds, StopReason},
 };
+use outcome::Outcome;
 
 use crate::{
-    input::{GroupArguments, Progress, conclude, require_symbols, warn_of_taint},
     interrupt,
     journals::make_parents,
     output::{Format, OutputArguments},
     placement::pin,
-    regions::{complain, of_region, of_ring},
-    span::Moment,
-    status::{BadData, Status, note, tell},
-    symbols::{SymbolArguments, SymbolFilter},
+    progress::Progress,
+    status::{Status, note, tell},
     values::{bytes, count, duration, duration_or_seconds, mode},
 };
-use outcome::Outcome;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -304,17 +308,6 @@ fn conclude_run(config: &PlantConfig, plant: &PlantRun, ended: &Ended) -> anyhow
         require_symbols(plant.source().name(), &filter, plant.engine().directory())?;
     }
     Ok(status)
-}
-
-/// The status of an error of a plant: bad data, or the environment.
-pub(super) fn of_run(error: RunError) -> anyhow::Error {
-    match error {
-        RunError::Source(error) => error.into(),
-        RunError::Ring { path, error } => of_ring(&path, &error),
-        RunError::Region(error) => of_region(&error),
-        error @ RunError::RegionLost { .. } => BadData(error.to_string()).into(),
-        error => anyhow::anyhow!("{error}"),
-    }
 }
 
 impl RunArguments {

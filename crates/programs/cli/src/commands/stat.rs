@@ -7,15 +7,15 @@ use std::{io::Write as _, path::Path, time::Duration};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use nanotape_answers::Given;
+use nanotape_arguments::regions::{of_region, of_ring, place};
 use nanotape_board::health::{HealthError, PlantHealth, PlantMonitor};
 use nanotape_clock::Clock;
 use nanotape_console::screen::Screen;
 
 use crate::{
-    given::Given,
     interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
-    regions::{of_region, of_ring, place},
     status::Status,
     values::seconds,
 };

@@ -1,19 +1,21 @@
 //! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in total.
 
 use clap::Args;
-use nanotape_book::{Anomaly, AnomalyCounts, DefaultBooks};
+use nanotape_answers::{SymbolFilter, symbol_or_locate};
+use nanotape_arguments::{
+    InputArguments, SpanArguments, SymbolArguments, input::breaks_of,
+    verdict::tell_limits_of_records,
+};
+use nanotape_book::{Anomaly, AnomalyCounts};
 use nanotape_clock::Clock;
 use nanotape_engine::{DayFigures, DayStatistics, StockStatistics};
 use nanotape_trace::Histogram;
 use nanotape_types::Side;
 
 use crate::{
-    input::{self, Breaks, InputArguments, Session},
     output::{Format, OutputArguments},
     rows::{Column, Rows},
-    span::SpanArguments,
     status::Status,
-    symbols::{SymbolArguments, SymbolFilter, symbol_or_locate},
 };
 
 #[derive(Args, Debug)]
@@ -67,19 +69,18 @@ pub(crate) struct StatsArguments {
 const TOP_IN_TEXT: usize = 20;
 
 pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
-    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let format = arguments.output.format_or(Format::Text)?;
     let mut output = arguments.output.open()?;
     let mut statistics = DayStatistics::new(Clock::calibrate());
     // The row of all stocks needs all of them.
-    let opening = input::open(&arguments.input, arguments.span.into(), &[])?;
+    let opening = arguments.input.open(arguments.span.into(), &[])?;
     if arguments.span.moments() != (None, None)
-        && let Some(breaks) = Breaks::of(&arguments.input, opening.kind())?
+        && let Some(breaks) = breaks_of(&opening)?
     {
         // A trade of the span might be broken after it.
         statistics = statistics.without(breaks.iter());
     }
-    let session = Session::run_open(opening, books, &mut statistics)?;
+    let session = arguments.input.read(opening, &mut statistics)?;
     let statistics = statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols.list());
@@ -114,8 +115,8 @@ pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
         let stock = (stock, books.book(locate).anomalies());
         write_row(&mut rows, symbol_or_locate(directory, locate), stock, &figures, &kinds)?;
     }
-    session.tell_limits_of_records();
-    let status = session.conclude(&mut filter)?;
+    tell_limits_of_records(&session.name, &session.report);
+    let status = arguments.input.conclude(&session, &mut filter)?;
     rows.finish()?;
     Ok(status)
 }

@@ -22,33 +22,26 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use follow::Tap;
+use nanotape_answers::{Given, Input, Options, RunChoice};
+use nanotape_arguments::{GroupArguments, SymbolArguments, errors::of_input};
 use nanotape_plant::{
-    TradeDate,
+    Moment, TradeDate,
     records::{RecordKind, RecordKinds},
 };
-use nanotape_ring::{Rejoin, Start};
-use nanotape_tap::Subscriber;
+use nanotape_ring::Rejoin;
 use nanotape_tape::ShutdownFlag;
-use nanotape_types::Symbol;
-
-use crate::{
-    given::Given,
-    input::{GroupArguments, RunChoice},
-    interrupt,
-    output::{FileFormat, OutputArguments},
-    span::{Moment, SpanArguments},
-    status::{Status, note},
-    symbols::SymbolArguments,
-    values::seconds,
-};
-use follow::Tap;
-pub(super) use follow::{conclude_day, require_symbols};
-pub(super) use join::of_subscription;
 use printer::Printer;
 use rolling::Roll;
 pub(super) use rows::line_of;
-pub(super) use source::InputKind;
-use source::{TapInput, TapStart};
+use source::TapStart;
+
+use crate::{
+    interrupt,
+    output::{FileFormat, OutputArguments},
+    status::{Status, note},
+    values::seconds,
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -308,98 +301,29 @@ impl From<WhereToRejoin> for Rejoin {
     }
 }
 
-/// The INPUT of another command.
-pub(super) struct OpenInput {
-    pub(super) kind: InputKind,
-    /// The receive time that says most.
-    pub(super) ts_recv: TsRecv,
-    pub(super) subscriber: Subscriber,
-}
-
 pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
     // The handler turns access to a truncated ring into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let format = command.format()?;
     let interrupt = interrupt::install()?;
-    let input = TapInput::open(command)?;
-    input.check(command)?;
+    let input = command.open(true)?;
+    source::check(command, input.kind())?;
+    input.require_date().map_err(of_input)?;
     command.print(input, format, &interrupt)
 }
 
 impl TapArguments {
-    /// The options of a command that reads an INPUT as a tap does.
-    pub(super) fn of(
-        input: &Given,
-        span: SpanArguments,
-        symbols: &[Symbol],
-        run: Option<RunChoice>,
-        date: Option<TradeDate>,
-    ) -> Self {
-        let (from, until) = span.moments();
-        Self {
-            input: input.clone(),
-            symbols: SymbolArguments::of(symbols),
-            records: RecordKinds::ALL,
-            from: from.map(TapStart::Moment),
-            until,
-            run,
-            date,
-            groups: GroupArguments::default(),
-            rejoin: None,
-            heal: None,
-            heal_wait: Duration::ZERO,
-            whole: false,
-            name: None,
-            wait: Duration::ZERO,
-            count: None,
-            through_restarts: false,
-            fail_on_loss: false,
-            strict: false,
-            check_digest: false,
-            ts_recv: TsRecv::default(),
-            notices: false,
-            roll: None,
-            output: OutputArguments { output: None, force: false, format: None },
-        }
-    }
-
-    /// With the records that another command needs: only those of the inside, or all with a number.
-    pub(super) fn of_records(mut self, only_inside: bool, groups: &GroupArguments) -> Self {
-        let kind = if only_inside { RecordKind::Bbo } else { RecordKind::Mbo };
-        self.records = std::iter::once(kind).collect();
-        self.groups = groups.clone();
-        self
-    }
-
-    /// Opens the INPUT of another command, from the beginning of its run, or of a ring from `start`
-    /// on. None if the wait for a plant was interrupted. Options that do not apply to the INPUT
-    /// have no effect, since they may be for another one.
-    pub(super) fn open(
-        mut self,
-        start: Start,
-        interrupt: &ShutdownFlag,
-    ) -> anyhow::Result<Option<OpenInput>> {
-        let mut input = TapInput::open(&self)?;
-        let kind = input.kind();
-        if kind == InputKind::Ring {
-            self.from = Some(TapStart::Start(start));
-            (self.until, self.run) = (None, None);
-        }
-        if kind != InputKind::Day {
-            (self.date, self.groups) = (None, GroupArguments::default());
-        } else {
-            self.run = None;
-        }
-        input.check(&self)?;
-        let ts_recv = input.usual_ts_recv()?;
-        let subscriber = join::join(&self, input, interrupt)?;
-        Ok(subscriber.map(|subscriber| OpenInput { kind, ts_recv, subscriber }))
+    /// Opens the INPUT. `rings`: whether it can be the name of one.
+    fn open(&self, rings: bool) -> anyhow::Result<Input> {
+        let groups = self.groups.groups.clone();
+        let options = Options { run: self.run, date: self.date, groups, rings, lenient: false };
+        Input::open(self.input.clone(), options).map_err(of_input)
     }
 
     /// Writes the records of an open INPUT.
     fn print(
         &self,
-        input: TapInput,
+        input: Input,
         format: TapFormat,
         interrupt: &ShutdownFlag,
     ) -> anyhow::Result<Status> {
@@ -408,7 +332,7 @@ impl TapArguments {
         }
         let kind = input.kind();
         let is_of_one_kind = format == TapFormat::Dbn && self.only_kind().is_some();
-        let names = if is_of_one_kind { input.names_ahead(self)? } else { Vec::new() };
+        let names = if is_of_one_kind { input.stocks().map_err(of_input)? } else { Vec::new() };
         if self.roll.is_some() && numbered::NumberedFiles::of(&self.output).is_none() {
             bail!("--roll needs a file: -o names a device, a pipe or standard output");
         }

@@ -6,19 +6,19 @@
 use std::ops::ControlFlow;
 
 use clap::Args;
-use nanotape_book::{Books, DefaultBooks, Order, OrderStore, Outcome, PriceLevels};
+use nanotape_answers::{Breaks, InputKind, SymbolFilter, symbol_or_locate};
+use nanotape_arguments::{
+    InputArguments, SpanArguments, SymbolArguments, TimeArguments, Times, input::breaks_of,
+};
+use nanotape_book::{DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{Execution, MarketEvent, Position, Trade, TradeKind, What};
 use nanotape_types::{MatchNumber, Price4, Side};
 
 use crate::{
-    input::{self, Breaks, InputArguments, InputKind, Session},
     output::OutputArguments,
     rows::{Column, Rows},
-    span::SpanArguments,
     status::{Status, note, tell},
-    symbols::{SymbolArguments, SymbolFilter, symbol_or_locate},
-    times::{TimeArguments, Times},
     values::counted,
 };
 
@@ -66,14 +66,13 @@ pub(crate) struct TradesArguments {
 }
 
 pub(crate) fn run(arguments: &TradesArguments) -> anyhow::Result<Status> {
-    let books = DefaultBooks::with_capacity(arguments.input.orders());
     let TradesArguments { input, span, symbols, time, output, .. } = arguments;
     let (format, symbols) = (output.row_format()?, &symbols.list());
-    let opening = input::open(input, (*span).into(), symbols)?;
+    let opening = input.open((*span).into(), symbols)?;
     let kind = opening.kind();
     let times = time.times(input.name(), opening.midnight_ns)?;
     let output = output.open()?;
-    let broken = Breaks::of(input, kind)?;
+    let broken = breaks_of(&opening)?;
     let mut trades = Trades {
         rows: Rows::new(output, format, columns(times)),
         filter: SymbolFilter::new(symbols),
@@ -83,9 +82,9 @@ pub(crate) fn run(arguments: &TradesArguments) -> anyhow::Result<Status> {
         unmarked: Breaks::default(),
         reduced: None,
     };
-    let session = Session::run_open(opening, books, &mut trades)?;
+    let session = input.read(opening, &mut trades)?;
     trades.rows.require_written()?;
-    let status = session.conclude(&mut trades.filter)?;
+    let status = input.conclude(&session, &mut trades.filter)?;
     trades.rows.finish()?;
     if trades.is_of_records {
         note(format_args!(
@@ -99,7 +98,7 @@ pub(crate) fn run(arguments: &TradesArguments) -> anyhow::Result<Status> {
 
 /// Reports the broken trades whose rows were written before the break was read.
 fn tell_unmarked(name: &str, unmarked: &Breaks) {
-    if unmarked.len() == 0 {
+    if unmarked.is_empty() {
         return;
     }
     let listed: Vec<_> =
@@ -153,8 +152,8 @@ struct Print {
     aggressor: Option<Side>,
 }
 
-impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Trades {
-    fn before(&mut self, _: &BookEngine<Books<L, S>>, _: Position, _: &MarketEvent) {
+impl Observer<DefaultBooks> for Trades {
+    fn before(&mut self, _: &BookEngine<DefaultBooks>, _: Position, _: &MarketEvent) {
         self.reduced = None;
     }
 
@@ -166,7 +165,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Trades {
     #[inline]
     fn after(
         &mut self,
-        engine: &BookEngine<Books<L, S>>,
+        engine: &BookEngine<DefaultBooks>,
         at: Position,
         event: &MarketEvent,
         outcome: Option<Outcome>,

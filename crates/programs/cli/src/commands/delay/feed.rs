@@ -4,6 +4,11 @@
 use std::{collections::HashMap, ops::ControlFlow};
 
 use anyhow::bail;
+use nanotape_answers::InputKind;
+use nanotape_arguments::{
+    errors::of_subscription,
+    records::{conclude_day, require_read_symbols},
+};
 use nanotape_clock::Clock;
 use nanotape_console::values::counted_grouped;
 use nanotape_delay::{Series, Window};
@@ -18,8 +23,7 @@ use nanotape_types::Symbol;
 
 use super::{Attribute, FeedClock};
 use crate::{
-    commands::tap::{InputKind, OpenInput, TsRecv, conclude_day, of_subscription, require_symbols},
-    input::Progress,
+    progress::Progress,
     status::{Status, tell},
 };
 
@@ -88,6 +92,13 @@ pub(super) struct Wants {
     pub(super) pools: bool,
     /// A ring is read without waiting for it.
     pub(super) follows: bool,
+}
+
+/// An INPUT that is open.
+pub(super) struct OpenInput {
+    pub(super) kind: InputKind,
+    pub(super) has_receive_times: bool,
+    pub(super) subscriber: Subscriber,
 }
 
 pub(super) struct Feed {
@@ -219,7 +230,7 @@ impl Feed {
             status = Status::Bad;
         }
         if self.has_ended {
-            require_symbols(symbols, &self.subscriber)?;
+            require_read_symbols(symbols, &self.subscriber)?;
         }
         Ok(status)
     }
@@ -487,7 +498,7 @@ pub(super) fn clock_of(
     asked: Option<FeedClock>,
     inputs: [(&str, &OpenInput); 2],
 ) -> anyhow::Result<FeedClock> {
-    let without = inputs.iter().find(|(_, open)| open.ts_recv == TsRecv::Event);
+    let without = inputs.iter().find(|(_, open)| !open.has_receive_times);
     match (asked, without) {
         (Some(FeedClock::Receive), Some((name, _))) => {
             bail!("{name}: has no receive times: use --clock event")

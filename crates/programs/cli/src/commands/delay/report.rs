@@ -12,7 +12,11 @@ use nanotape_console::{
 };
 use nanotape_delay::{CONFIDENCE, Combined, Shift, ShiftWatch, Trend, Window, trend};
 use nanotape_lab::{pages, text::nanos as time_text};
+pub(super) use record::clock_name;
+use record::{put_combined, row_record, shift_record, span_record};
 use serde_json::{Value, json};
+use text::{heading, interval_text, shift_text, table, window_text};
+use totals::{LEAST_OF_FEW, LEAST_SHARE, Span, Total, joined, push_span, reason, says_nothing};
 
 use super::{
     Attribute, DelayArguments, FeedClock,
@@ -20,11 +24,6 @@ use super::{
     nanos_of,
     windows::{Outcome, Row},
 };
-pub(super) use record::clock_name;
-use record::{put_combined, row_record, shift_record, span_record};
-use text::{heading, interval_text, shift_text, table, window_text};
-use totals::{LEAST_OF_FEW, LEAST_SHARE, Span, Total, joined, push_span, reason, says_nothing};
-
 use crate::status::{Status, tell};
 
 /// Windows in a row that a shift lasts for.

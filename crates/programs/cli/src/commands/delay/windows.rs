@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use nanotape_answers::unix_ns;
+use nanotape_arguments::errors::of_input;
 use nanotape_delay::{
     Combined, Combiner, Estimate, Estimator, GpuError, Job, NoEstimate, Series, Window,
 };
@@ -16,7 +18,6 @@ use super::{
     report::Report,
     workers::Workers,
 };
-use crate::span::MomentOf as _;
 
 /// A live window that only one feed has passed is closed after this time.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -154,7 +155,8 @@ impl<'a> Windows<'a> {
 
     fn close(&mut self, window: Window, report: &mut Report<'_>) -> anyhow::Result<()> {
         if let (None, Some(moment)) = (self.shown.at_ns, self.arguments.show) {
-            let at = moment.at(&self.first.name, self.first.midnight_ns())?;
+            let at =
+                unix_ns(moment, &self.first.name, self.first.midnight_ns()).map_err(of_input)?;
             self.shown.at_ns = Some(i64::try_from(at).unwrap_or(i64::MAX));
         }
         self.estimate(window, report)?;

@@ -13,7 +13,8 @@ use std::{
 };
 
 use anyhow::Context as _;
-use nanotape_book::{Book, Books, Order, OrderStore, Outcome, PriceLevels};
+use nanotape_answers::{Opening, SymbolFilter};
+use nanotape_book::{DefaultBook, DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{Execution, MarketEvent, Position, TradeKind, TradingAction, What};
 use nanotape_plant::TradeDate;
@@ -21,10 +22,8 @@ use nanotape_types::{BookEvent, Price4, Side, StockLocate, Symbol};
 
 use super::DepthArguments;
 use crate::{
-    input::{Opening, Session},
     output::Output,
     status::{Status, tell},
-    symbols::SymbolFilter,
     values::counted,
 };
 
@@ -34,11 +33,10 @@ const NO_PRICE: i64 = 9_999_999_999;
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_DAY: u64 = 86_400_000_000_000;
 
-pub(super) fn run<L: PriceLevels, S: OrderStore>(
+pub(super) fn run(
     arguments: &DepthArguments,
     folder: &Path,
-    opening: Opening<'_>,
-    books: Books<L, S>,
+    opening: Opening,
 ) -> anyhow::Result<Status> {
     let name = arguments.input.name();
     let date = opening.midnight_ns.and_then(TradeDate::of_time).with_context(|| {
@@ -72,11 +70,11 @@ pub(super) fn run<L: PriceLevels, S: OrderStore>(
         without_type: 0,
         error: None,
     };
-    let session = Session::run_open(opening, books, &mut lobster)?;
+    let session = arguments.input.read(opening, &mut lobster)?;
     if let Some(error) = lobster.error {
         return Err(error.into());
     }
-    let status = session.conclude(&mut lobster.filter)?;
+    let status = arguments.input.conclude(&session, &mut lobster.filter)?;
     if lobster.without_type > 0 {
         let events = counted(lobster.without_type, "event");
         tell(format_args!(
@@ -148,8 +146,8 @@ impl Kind {
     }
 }
 
-impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Lobster {
-    fn begin(&mut self, engine: &BookEngine<Books<L, S>>, _: u64) {
+impl Observer<DefaultBooks> for Lobster {
+    fn begin(&mut self, engine: &BookEngine<DefaultBooks>, _: u64) {
         // The levels before the span: an event beyond them has no row.
         for pair in &mut self.pairs {
             if let Some(locate) = engine.directory().locate(pair.symbol) {
@@ -159,7 +157,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Lobster {
         }
     }
 
-    fn before(&mut self, _: &BookEngine<Books<L, S>>, _: Position, _: &MarketEvent) {
+    fn before(&mut self, _: &BookEngine<DefaultBooks>, _: Position, _: &MarketEvent) {
         (self.reduced, self.entered) = (None, None);
     }
 
@@ -173,7 +171,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Lobster {
 
     fn after(
         &mut self,
-        engine: &BookEngine<Books<L, S>>,
+        engine: &BookEngine<DefaultBooks>,
         _: Position,
         event: &MarketEvent,
         outcome: Option<Outcome>,
@@ -193,9 +191,9 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Lobster {
 }
 
 impl Lobster {
-    fn write<L: PriceLevels, S: OrderStore>(
+    fn write(
         &mut self,
-        engine: &BookEngine<Books<L, S>>,
+        engine: &BookEngine<DefaultBooks>,
         locate: StockLocate,
         event: &MarketEvent,
     ) -> io::Result<()> {
@@ -320,12 +318,7 @@ impl MessageRow {
 
 /// Appends a row of the first levels: ask price, ask size, bid price, bid size of each. `without`:
 /// an order whose shares are left out.
-fn write_levels<L: PriceLevels>(
-    row: &mut Vec<u8>,
-    book: &Book<'_, L>,
-    levels: usize,
-    without: Option<Order>,
-) {
+fn write_levels(row: &mut Vec<u8>, book: &DefaultBook<'_>, levels: usize, without: Option<Order>) {
     let of = |side| {
         book.depth(side).filter_map(move |level| {
             let own = without.filter(|order| order.side == side && order.price == level.price);

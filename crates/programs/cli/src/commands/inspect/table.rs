@@ -3,6 +3,7 @@
 
 use std::{convert::Infallible, io};
 
+use nanotape_answers::symbol_or_locate;
 use nanotape_feed::Position;
 use nanotape_market::StockDirectory;
 use nanotape_wire::{
@@ -13,7 +14,6 @@ use nanotape_wire::{
 use crate::{
     output::{Format, Output},
     rows::{Column, Rows},
-    symbols::symbol_or_locate,
 };
 
 /// Fields that other columns have: `timestamp` is `ts_ns`.

@@ -8,19 +8,20 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use nanotape_arguments::errors::of_journal;
 use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, ErrorKind, JournalError, RECORDED_FROM, read_beside};
+use nanotape_tape::ShutdownFlag;
 
 use crate::{
     framing::Framing,
     interrupt,
-    journals::{AppenderArguments, make_parents, of_journal, tell_recovery},
+    journals::{AppenderArguments, make_parents, tell_recovery},
     lines::{Line, Lines},
     output::{Format, OutputArguments},
     record::Record,
     status::{BadData, Status, note, tell},
 };
-use nanotape_tape::ShutdownFlag;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -4,6 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_answers::RunChoice;
+use nanotape_arguments::{
+    errors::{of_input, of_journal, of_runs},
+    input::note_earlier_runs,
+};
 use nanotape_history::{Compared, Comparison, ComparisonEnd, MissingRecords, Run, RunIn, Runs};
 use nanotape_plant::records::{Header, RecordBuffer};
 use nanotape_tap::{Delivery, Event};
@@ -11,9 +16,8 @@ use nanotape_types::StockLocate;
 
 use crate::{
     commands::tap::line_of,
-    input::{Progress, RunChoice, of_runs},
-    journals::of_journal,
     output::{Format, OutputArguments},
+    progress::Progress,
     record::Record,
     status::Status,
     values::counted,
@@ -91,7 +95,8 @@ fn chosen<'a>(
     choice: Option<RunChoice>,
 ) -> anyhow::Result<&'a Run> {
     let name = journal.display().to_string();
-    let number = RunChoice::of(choice, &name, runs.len() as u64)?;
+    let number = RunChoice::of(choice, &name, runs.len() as u64).map_err(of_input)?;
+    note_earlier_runs(&name, RunChoice::earlier(choice, runs.len() as u64));
     let run = (number as usize).checked_sub(1).and_then(|index| runs.iter().nth(index));
     let Some(run) = run else { bail!("{name}: no run of a plant: nothing to compare") };
     Ok(run)

@@ -8,18 +8,18 @@ use std::{
 };
 
 use clap::Args;
+use nanotape_arguments::errors::of_journal;
 use nanotape_journal::{ErrorKind, Excerpt, Start, Tail, Tailer};
 use nanotape_tape::{Gap, Reused, ShutdownFlag};
+use payloads::Payloads;
 
 use crate::{
     commands::messages::{Printer, Shown},
     framing::Framing,
     interrupt,
-    journals::of_journal,
     output::OutputArguments,
     status::Status,
 };
-use payloads::Payloads;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

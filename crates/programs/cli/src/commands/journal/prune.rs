@@ -7,13 +7,13 @@ use std::{
 };
 
 use clap::Args;
+use nanotape_arguments::errors::of_journal;
 use nanotape_clock::UtcNanos;
 use nanotape_history::{Snapshots, snapshot::Listed};
 use nanotape_journal::{PruneOptions, Pruned, PrunedSegment, Start, Tailer};
 
 use super::text::{age, known_time_text, size_text};
 use crate::{
-    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
     status::{Status, note},

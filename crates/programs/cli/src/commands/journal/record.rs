@@ -3,6 +3,11 @@
 use std::{path::Path, time::Duration};
 
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::{
+    errors::of_journal,
+    regions::{of_region, of_ring, place, tell_state, within},
+};
 use nanotape_journal::{Appender, JournalError};
 use nanotape_tap::{
     Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary, open_when_free,
@@ -10,13 +15,11 @@ use nanotape_tap::{
 use nanotape_tape::{Gap, ShutdownFlag, WriterState};
 
 use crate::{
-    given::Given,
     interrupt,
-    journals::{AppenderArguments, make_parents, of_journal, tell_recovery},
+    journals::{AppenderArguments, make_parents, tell_recovery},
     output::{Format, Output, OutputArguments},
     placement::pin,
     record::Record,
-    regions::{of_region, of_ring, place, tell_state, within},
     status::{BadData, Status, note, tell},
     values::seconds,
 };

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use nanotape_arguments::errors::of_journal;
 use nanotape_history::HistoryAction;
 use nanotape_journal::{Action, Done, Finding, Found, Severity};
 
 use super::{snapshot::of_snapshotter, with_bar};
 use crate::{
-    input::Progress,
-    journals::of_journal,
     output::{Format, OutputArguments},
+    progress::Progress,
     record::Record,
     status::Status,
     values::counted,

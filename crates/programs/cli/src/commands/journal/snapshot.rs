@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use nanotape_arguments::errors::of_journal;
 use nanotape_history::{
     Snapshots, Snapshotter, SnapshotterError, SnapshotterOptions, snapshot::Written,
 };
 
 use super::text::{size_text, time_text};
 use crate::{
-    input::Progress,
     interrupt,
-    journals::of_journal,
     output::{Format, OutputArguments},
     placement::pin,
+    progress::Progress,
     record::Record,
     status::{BadData, Status, note},
     values::{bytes, counted, mode},

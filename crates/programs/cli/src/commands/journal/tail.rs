@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::Args;
+use nanotape_arguments::errors::of_journal;
 use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Excerpt, Merge, Merged, NamedTailer, Resumed, Start, Tail, Tailer};
 use nanotape_logging::Formatter;
@@ -14,7 +15,6 @@ use nanotape_tape::{Follow, Progress, Step, Tape, Writer, WriterState};
 use crate::{
     commands::messages::{Printer, Shown},
     interrupt,
-    journals::of_journal,
     output::OutputArguments,
     status::{Status, tell},
     values::{duration, nanos},

@@ -5,6 +5,7 @@ mod unnamed;
 use std::{io::Write as _, path::PathBuf};
 
 use clap::Args;
+use nanotape_arguments::{errors::of_journal, regions::state_name};
 use nanotape_journal::{
     ErrorKind, JournalError, NamedTailer, Start, Tailer, TailerInfo, remove_tailer, tailers,
 };
@@ -12,10 +13,8 @@ use nanotape_shm::Refusal;
 
 use super::text::time_text;
 use crate::{
-    journals::of_journal,
     output::{Format, OutputArguments},
     record::Record,
-    regions::state_name,
     status::Status,
 };
 

@@ -13,6 +13,7 @@ use std::{
 };
 
 use clap::Args;
+use nanotape_arguments::errors::of_journal;
 use nanotape_history::Snapshots;
 use nanotape_journal::{CompressOptions, Start, Tailer, TailerSource};
 use nanotape_tape::{Deadline, Tape as _, WriterState};
@@ -22,7 +23,6 @@ use super::{
     text::size_text,
 };
 use crate::{
-    journals::of_journal,
     output::{Format, Output, OutputArguments},
     record::Record,
     status::Status,

@@ -8,8 +8,8 @@ use nanotape_journal::{Finding, Found, Severity, Verified};
 
 use super::{snapshot::of_snapshotter, text::size_text, with_bar};
 use crate::{
-    input::Progress,
     output::{Format, OutputArguments},
+    progress::Progress,
     record::Record,
     status::Status,
 };

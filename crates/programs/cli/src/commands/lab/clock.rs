@@ -8,13 +8,13 @@ use nanotape_clock::{
     Clock, Drift,
     cross_core::{self, Effort, Offset},
 };
+use nanotape_console::records::{Columns, RecordArguments};
 use serde_json::{Value, json};
 
 use crate::{
     status::{BadData, Status},
     values::seconds_in,
 };
-use nanotape_console::records::{Columns, RecordArguments};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -3,6 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use nanotape_console::{
+    records::{Columns, RecordArguments, RecordFormat},
+    values::share_of_percent,
+};
 use nanotape_lab::{
     NoiseWatch, PlaceArguments, Placement,
     compare::{Compared, Rules, Verdict, compare},
@@ -13,12 +17,8 @@ use nanotape_lab::{
 
 use super::subjects::Search;
 use crate::{
-    input::Progress,
+    progress::Progress,
     status::{Status, note},
-};
-use nanotape_console::{
-    records::{Columns, RecordArguments, RecordFormat},
-    values::share_of_percent,
 };
 
 // The last of several values counts, so that `cargo xtask gate` can override its own options.

@@ -4,6 +4,10 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use nanotape_console::{
+    records::{Columns, RecordArguments},
+    values::share_of_percent,
+};
 use nanotape_lab::{
     baseline::{Baseline, Deviation},
     count_instructions,
@@ -12,12 +16,8 @@ use nanotape_lab::{
 };
 
 use crate::{
-    input::Progress,
+    progress::Progress,
     status::{Status, tell},
-};
-use nanotape_console::{
-    records::{Columns, RecordArguments},
-    values::share_of_percent,
 };
 
 #[derive(Args, Debug)]

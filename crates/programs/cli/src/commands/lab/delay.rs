@@ -13,7 +13,7 @@ use nanotape_console::records::{Columns, RecordArguments};
 use nanotape_lab::text::nanos;
 use serde_json::{Value, json};
 
-use crate::{input::Progress, status::Status};
+use crate::{progress::Progress, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -31,7 +31,7 @@ use serde_json::Value;
 
 use self::sources::Sources;
 use crate::{
-    input::Progress,
+    progress::Progress,
     status::{Status, note},
 };
 

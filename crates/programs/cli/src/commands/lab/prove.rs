@@ -4,16 +4,16 @@ use core::fmt::Write as _;
 
 use anyhow::Context as _;
 use clap::Args;
+use nanotape_console::{
+    records::{Columns, RecordArguments},
+    values::share_of_percent,
+};
 use nanotape_lab::{
     PlaceArguments, Placement,
     prove::{LEVELS, Plan, Tally, prove, share_interval, within_chance},
 };
 
-use crate::{input::Progress, status::Status};
-use nanotape_console::{
-    records::{Columns, RecordArguments},
-    values::share_of_percent,
-};
+use crate::{progress::Progress, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

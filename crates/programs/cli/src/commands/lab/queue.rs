@@ -14,6 +14,8 @@ use std::{ops::ControlFlow, path::PathBuf};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum, builder::ArgPredicate::IsPresent};
+use nanotape_answers::{InputKind, Report};
+use nanotape_arguments::{InputArguments, SpanArguments, input::read_events, verdict::status_of};
 use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat},
     values::{count, duration, nanos, share_of_percent},
@@ -32,11 +34,7 @@ use self::{
     receiver::ReceiverArguments,
     validate::{ValidateArguments, Validated},
 };
-use crate::{
-    input::{self, InputArguments, InputKind, Report, read_events},
-    span::SpanArguments,
-    status::{BadData, Status},
-};
+use crate::status::{BadData, Status};
 
 #[derive(Args, Debug)]
 #[command(mut_arg("input", |input| {
@@ -216,7 +214,7 @@ pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
     let mut output = command.output.records_or(RecordFormat::Text, COLUMNS)?;
     let first = command.pass(&services)?;
     let name = command.input.name();
-    let status = first.report.status(name);
+    let status = status_of(name, &first.report);
     command.input.require_whole(status)?;
     let outcome = &first.outcome;
     if outcome.messages == 0 {
@@ -296,11 +294,11 @@ impl QueueCommand {
         &self,
         mut arrive: impl FnMut(u64, StockLocate, &[u8]),
     ) -> anyhow::Result<(Report, &'static str)> {
-        let opening = input::open(&self.input, self.span.into(), &[])?;
+        let opening = self.input.open(self.span.into(), &[])?;
         let (from, to) = opening.bounds;
         let midnight_ns = opening.midnight_ns.unwrap_or(0);
         // A plant that reads a file receives it as fast as it can.
-        let of_records = (opening.kind() == InputKind::Records).then_some(Arrivals::Event);
+        let of_records = (opening.kind() != InputKind::Day).then_some(Arrivals::Event);
         let arrivals = self.arrivals.or(of_records);
         let (mut is_received, mut lacks_receive_times) = (false, false);
         let report = read_events(opening, |event, received_ns, bytes| {

@@ -9,7 +9,7 @@ use nanotape_console::records::{Columns, RecordArguments, RecordFormat};
 use nanotape_lab::{pages, record::append, text};
 use serde_json::json;
 
-use crate::{input::Progress, status::Status, values::seconds_in};
+use crate::{progress::Progress, status::Status, values::seconds_in};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -6,6 +6,7 @@ use std::{
     net::SocketAddrV4,
 };
 
+use nanotape_arguments::{tell_of_unread, verdict::conclude};
 use nanotape_engine::{DamageLog, DayReport};
 use nanotape_exchange::{
     replay::{CaptureDamage, CaptureSummary, DestinationSummary, SkipReason},
@@ -13,7 +14,6 @@ use nanotape_exchange::{
 };
 
 use crate::{
-    input::{conclude, tell_of_unread},
     output::Format,
     record::Record,
     sending::{Schedule, day_record, day_text, require_sent, tell_of_errors},

@@ -3,15 +3,15 @@
 use std::{ops::ControlFlow, path::Path};
 
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::regions::{of_region, of_ring, place, tell_state};
 use nanotape_ring::{RingError, RingSource, Start, Subscribe as _};
 use nanotape_tape::{Follow, Item, Step, Tape as _, WriterState};
 
 use crate::{
     commands::messages::{Printer, Shown},
-    given::Given,
     interrupt,
     output::OutputArguments,
-    regions::{of_region, of_ring, place, tell_state},
     status::{BadData, Status},
 };
 

@@ -1,10 +1,10 @@
 //! `nanotape ring list`: the regions in /dev/shm.
 
 use clap::Args;
+use nanotape_arguments::regions::{in_folder, kind_name, state_name};
 
 use crate::{
     output::{Format, OutputArguments},
-    regions::{in_folder, kind_name, state_name},
     rows::{Column, Rows},
     status::Status,
 };

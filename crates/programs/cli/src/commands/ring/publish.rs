@@ -8,22 +8,22 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::regions::{came, complain, of_ring, place, state_name};
 use nanotape_clock::Clock;
 use nanotape_ring::{Publish, PublishError, slots, stream};
 use nanotape_shm::{Origin, RegionOptions};
+use nanotape_tape::ShutdownFlag;
 
 use crate::{
     framing::Framing,
-    given::Given,
     interrupt,
     lines::{Line, Lines},
     output::{Format, OutputArguments},
     record::Record,
-    regions::{came, complain, of_ring, place, state_name},
     status::{BadData, Status},
     values::{bytes, duration, mode},
 };
-use nanotape_tape::ShutdownFlag;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -3,6 +3,8 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::regions::{ended, hint_for, kind_name, of_region, place, state_name};
 use nanotape_board::{
     board_path, follower_names, follower_path, recorder_path, trace_names, trace_path,
 };
@@ -11,10 +13,8 @@ use nanotape_shm::Refusal;
 use nanotape_trace::spans::spans_path;
 
 use crate::{
-    given::Given,
     output::{Format, OutputArguments},
     record::Record,
-    regions::{ended, hint_for, kind_name, of_region, place, state_name},
     status::{Status, tell},
     values::bytes_text,
 };

@@ -3,16 +3,16 @@
 use std::{fmt::Write as _, path::Path, time::Duration};
 
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::regions::{kind_name, of_region, of_ring, place, state_name};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Capacity, RingMonitor, Stat};
 use nanotape_shm::{OwnerState, RegionInfo};
 
 use crate::{
-    given::Given,
     interrupt,
     output::{Format, OutputArguments},
     record::Record,
-    regions::{kind_name, of_region, of_ring, place, state_name},
     status::Status,
     values::{bytes_text, nanos_text, seconds},
 };

@@ -3,13 +3,15 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::regions::{
+    kind_name, of_region, of_ring, place, state_name, state_sentence,
+};
 use nanotape_ring::{RingMonitor, writer_state};
 
 use crate::{
-    given::Given,
     output::{Format, OutputArguments},
     record::Record,
-    regions::{kind_name, of_region, of_ring, place, state_name, state_sentence},
     status::Status,
 };
 

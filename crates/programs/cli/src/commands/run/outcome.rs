@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, fs::File, io::Read as _};
 
+use nanotape_arguments::regions::{came, state_name};
 use nanotape_board::{BoardReader, LiveStat};
 use nanotape_feed::source::Compression;
 use nanotape_plant::{
@@ -15,7 +16,6 @@ use crate::{
     commands::journal::text::size_text,
     output::{Format, Output},
     record::Record,
-    regions::{came, state_name},
     session::with_session,
     values::{counted, nanos_text},
 };

@@ -1,5 +1,6 @@
 //! `nanotape stat` as JSON: one flat object per reading; names contain their units.
 
+use nanotape_arguments::regions::state_name;
 use nanotape_board::{
     DAMAGES, Waiting,
     health::{Life, PlantHealth},
@@ -9,7 +10,7 @@ use nanotape_plant::{Pace, TradeDate, records::RecordKind};
 use serde_json::{Value, json};
 
 use super::Report;
-use crate::{record::Record, regions::state_name, session::with_session};
+use crate::{record::Record, session::with_session};
 
 impl Report<'_> {
     pub(super) fn record(&self) -> Record {

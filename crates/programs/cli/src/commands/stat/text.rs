@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use nanotape_arguments::regions::state_name;
 use nanotape_board::{
     DAMAGES, RecorderStat, RecorderState, StageTimes,
     health::{FollowerHealth, Life, PlantHealth, RecorderHealth, SnapshotsHealth},
@@ -16,7 +17,6 @@ use nanotape_types::{StockLocate, Symbol};
 
 use super::{Report, json::QUANTILES};
 use crate::{
-    regions::state_name,
     session,
     values::{bytes_text, nanos_text},
 };

@@ -8,7 +8,7 @@ use nanotape_synth::{
 use nanotape_types::NanosSinceMidnight;
 
 use super::{BYTES_PER_MESSAGE, KnownArguments};
-use crate::input::Progress;
+use crate::progress::Progress;
 
 /// Bytes that one call of [`First::fill`] appends, up to one update more or less.
 const CHUNK: usize = 256 * 1024;

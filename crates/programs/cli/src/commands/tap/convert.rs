@@ -1,20 +1,17 @@
 //! `nanotape convert`: a day, a journal or a DBN file as a file of records, complete and without a
 //! ring.
 
+use std::time::Duration;
+
 use anyhow::bail;
 use clap::Args;
+use nanotape_answers::{Given, InputKind, RunChoice};
+use nanotape_arguments::{GroupArguments, SpanArguments, SymbolArguments, errors::of_input};
 use nanotape_plant::{TradeDate, records::RecordKinds};
 use nanotape_tape::ShutdownFlag;
 
-use super::{TapArguments, TapFormat, TsRecv, source::TapInput};
-use crate::{
-    given::Given,
-    input::{GroupArguments, RunChoice},
-    output::OutputArguments,
-    span::SpanArguments,
-    status::Status,
-    symbols::SymbolArguments,
-};
+use super::{TapArguments, TapFormat, TapStart, TsRecv, source};
+use crate::{output::OutputArguments, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -83,18 +80,20 @@ pub(crate) struct ConvertArguments {
 pub(crate) fn run(arguments: &ConvertArguments) -> anyhow::Result<Status> {
     let mut command = arguments.command();
     let format = command.format()?;
-    let mut input = TapInput::open(&command)?;
-    if matches!(input, TapInput::Ring(_)) {
+    let mut input = command.open(true)?;
+    if input.kind() == InputKind::Ring {
         bail!(
             "{}: no such file or folder; a ring is read by nanotape tap, whose -o writes the same \
              files",
             command.input
         );
     }
-    input.check(&command)?;
+    source::check(&command, input.kind())?;
+    input.require_date().map_err(of_input)?;
     command.ts_recv = match arguments.ts_recv {
         Some(ts_recv) => ts_recv,
-        None => input.usual_ts_recv()?,
+        None if input.has_receive_times().map_err(of_input)? => TsRecv::Receive,
+        None => TsRecv::Event,
     };
     // An interrupt removes the incomplete file.
     command.print(input, format, &ShutdownFlag::new())
@@ -103,17 +102,35 @@ pub(crate) fn run(arguments: &ConvertArguments) -> anyhow::Result<Status> {
 impl ConvertArguments {
     /// The tap that reads the file to its end.
     fn command(&self) -> TapArguments {
+        let (from, until) = self.span.moments();
         TapArguments {
+            input: self.input.clone(),
+            symbols: self.symbols.clone(),
             records: self.records,
+            from: from.map(TapStart::Moment),
+            until,
+            run: self.run,
+            date: self.date,
             groups: self.groups.clone(),
+            rejoin: None,
+            heal: None,
+            heal_wait: Duration::ZERO,
+            whole: false,
+            name: None,
+            wait: Duration::ZERO,
+            count: None,
+            through_restarts: false,
             fail_on_loss: !self.strict,
             strict: self.strict,
+            check_digest: false,
+            ts_recv: TsRecv::default(),
+            notices: false,
+            roll: None,
             output: OutputArguments {
                 output: self.output.output.clone(),
                 force: self.output.force,
                 format: self.output.format,
             },
-            ..TapArguments::of(&self.input, self.span, &self.symbols.list(), self.run, self.date)
         }
     }
 }

@@ -2,11 +2,17 @@
 
 use std::{io, ops::ControlFlow, time::Duration};
 
+use nanotape_answers::{InputKind, unlisted_run};
+use nanotape_arguments::{
+    errors::of_subscription,
+    records::{conclude_day, require_read_symbols},
+    regions::{of_region, state_sentence},
+};
 use nanotape_board::Waiting;
 use nanotape_clock::Clock;
 use nanotape_history::Runs;
 use nanotape_plant::{
-    Ended, RunError, Step,
+    Step,
     records::{Notice, Record, StopReason},
 };
 use nanotape_tap::{Event, SubscribeError, Subscriber};
@@ -14,19 +20,14 @@ use nanotape_tape::{Deadline, WriterState};
 use nanotape_types::Symbol;
 
 use super::{
-    TapArguments, TapFormat,
-    join::of_subscription,
-    line_of,
+    TapArguments, TapFormat, line_of,
     missing_end::{is_start, lacks_stop, no_stop, region_lost},
     printer::Printer,
-    source::{InputKind, TapStart},
+    source::TapStart,
 };
 use crate::{
-    commands::run::of_run,
-    input::{Progress, conclude, unlisted_run, warn_of_taint},
-    regions::{of_region, state_sentence},
+    progress::Progress,
     status::{BadData, Status, is_broken_pipe, note, tell},
-    symbols::with_suggestions,
 };
 
 /// The shortest wait for a message that is reported, and the least time between two reports.
@@ -212,7 +213,7 @@ impl Tap {
             }
         }
         if matches!(end, End::Stopped | End::Gone(_)) {
-            require_symbols(&symbols, &subscriber)?;
+            require_read_symbols(&symbols, &subscriber)?;
         }
         let is_opening_bad = subscriber.opening().is_some_and(|opening| opening.losses > 0);
         let is_loss_bad = fails_on_loss && (counts.gaps > 0 || is_opening_bad);
@@ -477,18 +478,6 @@ fn tell_digest(name: &str, is_same: Option<bool>) -> bool {
     is_same == Some(true)
 }
 
-/// Reports the damage of a day, and returns its status.
-pub(in crate::commands) fn conclude_day(
-    subscriber: &Subscriber,
-    ended: Result<Ended, RunError>,
-) -> anyhow::Result<Status> {
-    let ended = ended.map_err(of_run)?;
-    let name = subscriber.ring().display().to_string();
-    let status = conclude(&name, &ended.report);
-    warn_of_taint(&name, ended.anomalies, ended.tainted_stocks, None);
-    Ok(status)
-}
-
 /// The state of the writer of the INPUT.
 fn writer_sentence(kind: InputKind, state: WriterState) -> &'static str {
     match state {
@@ -501,23 +490,4 @@ fn writer_sentence(kind: InputKind, state: WriterState) -> &'static str {
         WriterState::Closed => "recorder closed the journal",
         WriterState::Dead => "recorder exited without closing the journal (crashed or killed)",
     }
-}
-
-/// Returns an error if no message named a requested stock.
-pub(in crate::commands) fn require_symbols(
-    symbols: &[Symbol],
-    subscriber: &Subscriber,
-) -> anyhow::Result<()> {
-    if symbols.is_empty() {
-        return Ok(());
-    }
-    let known = subscriber.symbols();
-    let known: Vec<_> = known.iter().map(|(_, name)| *name).collect();
-    let is_missing = |symbol: &&Symbol| !known.iter().any(|name| symbol.selects(*name));
-    let missing: Vec<_> = symbols.iter().filter(is_missing).copied().collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let (ring, missing) = (subscriber.ring().display(), with_suggestions(&missing, &known));
-    Err(BadData(format!("{ring}: symbols not found: {missing}")).into())
 }

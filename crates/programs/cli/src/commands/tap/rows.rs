@@ -3,6 +3,7 @@
 
 use std::io::{self, Write as _};
 
+use nanotape_answers::StockName;
 use nanotape_plant::dbn;
 use nanotape_tap::Event;
 use nanotape_types::{NanosSinceMidnight, Price4};
@@ -14,8 +15,8 @@ use super::{
 };
 use crate::{
     output::{Format, Output},
-    rows::{self, Rows},
-    symbols::StockName,
+    rows,
+    rows::Rows,
 };
 
 /// DBN price units per unit of a `Price4`.

@@ -4,6 +4,8 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::errors::of_journal;
 use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, AppenderOptions, JournalError, Tail, Tailer, excerpt_bytes};
 use nanotape_ring::Start;
@@ -14,9 +16,8 @@ use nanotape_trace::recording::{
 
 use super::threads;
 use crate::{
-    given::Given,
     interrupt,
-    journals::{make_parents, of_journal, tell_recovery},
+    journals::{make_parents, tell_recovery},
     output::{Format, OutputArguments},
     rows::{Column, Rows},
     status::{Status, note, tell},

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use clap::Args;
+use nanotape_answers::Given;
 use nanotape_clock::UtcNanos;
 use nanotape_tape::ShutdownFlag;
 use nanotape_trace::recording::Entry;
 
 use super::source::{Next, Spans};
 use crate::{
-    given::Given,
     interrupt,
     output::{Format, OutputArguments},
     rows::{Column, Rows},

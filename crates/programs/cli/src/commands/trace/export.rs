@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use nanotape_answers::Given;
 use nanotape_trace::{
     export::{self, Slice, Written},
     recording::{Entry, ThreadInfo},
@@ -15,7 +16,6 @@ use super::{
     source::{Next, Spans, site_name},
 };
 use crate::{
-    given::Given,
     interrupt,
     output::OutputArguments,
     status::{BadData, Status, note},

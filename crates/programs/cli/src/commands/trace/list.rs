@@ -1,14 +1,14 @@
 //! `nanotape trace list`: the sites of traced threads.
 
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::regions::state_name;
 use nanotape_ring::Start;
 use nanotape_trace::spans::{Rate, SpanReader};
 
 use super::threads::{self, Thread};
 use crate::{
-    given::Given,
     output::{Format, OutputArguments},
-    regions::state_name,
     rows::{Column, Rows},
     status::Status,
 };

@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use nanotape_answers::Given;
 use nanotape_clock::Clock;
 use nanotape_tape::ShutdownFlag;
 use nanotape_trace::{
@@ -22,7 +23,6 @@ use nanotape_trace::{
 
 use super::threads::{self, of_trace};
 use crate::{
-    given::Given,
     interrupt,
     output::{FileFormat, OutputArguments},
     status::{Status, note, tell},

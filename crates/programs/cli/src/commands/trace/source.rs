@@ -8,6 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use nanotape_answers::Given;
+use nanotape_arguments::{
+    errors::of_journal,
+    regions::{of_read, place},
+};
 use nanotape_journal::{Tail, Tailer};
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
@@ -17,11 +22,6 @@ use nanotape_trace::{
 };
 
 use super::threads;
-use crate::{
-    given::Given,
-    journals::of_journal,
-    regions::{of_read, place},
-};
 
 /// The spans of all threads of a target.
 pub(crate) struct Spans(Source);

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
+use nanotape_answers::Given;
 use nanotape_clock::{Clock, UtcNanos};
 use nanotape_tape::ShutdownFlag;
 use nanotape_trace::{
@@ -14,7 +15,6 @@ use nanotape_trace::{
 
 use super::source::{Next, Spans, site_name};
 use crate::{
-    given::Given,
     interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
     rows::{Column, Rows},

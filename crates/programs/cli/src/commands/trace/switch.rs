@@ -2,6 +2,8 @@
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_answers::Given;
+use nanotape_arguments::regions::of_region;
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
 use nanotape_trace::spans::{AskError, Rate, Request, SiteStat, SpanReader};
@@ -10,8 +12,7 @@ use super::{
     list,
     threads::{self, Thread},
 };
-use crate::given::Given;
-use crate::{output::OutputArguments, regions::of_region, status::Status};
+use crate::{output::OutputArguments, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

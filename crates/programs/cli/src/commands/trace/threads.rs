@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use nanotape_answers::Given;
+use nanotape_arguments::regions::{FOLDER, in_folder, of_region, of_ring, place};
 use nanotape_board::{trace_names, trace_path};
 use nanotape_ring::Start;
 use nanotape_trace::spans::{KIND, SpanReader, TraceError};
 
-use crate::{
-    given::Given,
-    regions::{FOLDER, in_folder, of_region, of_ring, place},
-    status::BadData,
-};
+use crate::status::BadData;
 
 /// A traced thread.
 pub(crate) struct Thread {

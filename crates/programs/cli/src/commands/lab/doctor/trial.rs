@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::{cpu_list, hot, test_seconds};
 use crate::{
-    input::Progress,
+    progress::Progress,
     status::{BadData, Status},
 };
 

@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_answers::InputKind;
 use nanotape_bench::paced::{ArrivalClock, Excerpt, Paced, Schedule};
 use nanotape_clock::Clock;
 use nanotape_console::{records::RecordFormat, values::count};
@@ -19,7 +20,7 @@ use nanotape_types::NanosSinceMidnight;
 use serde_json::{Value, json};
 
 use super::QueueCommand;
-use crate::input::{self, InputKind, Progress};
+use crate::progress::Progress;
 
 /// Replays before the first message that counts, so that the thread waits as it does later.
 const LEAD_NS: u64 = 10_000_000;
@@ -129,7 +130,7 @@ impl QueueCommand {
         if format == RecordFormat::Csv {
             bail!("CSV has no replay: use text, JSON or HTML with --validate");
         }
-        if input::open(&self.input, self.span.into(), &[])?.kind() != InputKind::Day {
+        if self.input.open(self.span.into(), &[])?.kind() != InputKind::Day {
             bail!(
                 "{name}: has records without the exchange's messages; --validate needs a day file \
                  or a capture"
@@ -143,7 +144,7 @@ impl QueueCommand {
         if self.validate.validate.is_empty() {
             return Ok(None);
         }
-        let opening = input::open(&self.input, self.span.into(), &[])?;
+        let opening = self.input.open(self.span.into(), &[])?;
         let mut config = self.input.plant_config();
         if opening.midnight_ns.is_none() {
             config.input.date = DATE.parse().ok();

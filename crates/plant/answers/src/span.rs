@@ -1,117 +1,83 @@
-//! `--from`, `--until` and `--at`: a span of the exchange's time, and the observer that keeps a
-//! command within it.
+//! A span of the exchange's time, and the observer that keeps a reading within it.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
-use anyhow::bail;
-use clap::Args;
 use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{Damage, MarketEvent, Position};
-pub(crate) use nanotape_plant::Moment;
+use nanotape_plant::Moment;
 use nanotape_types::StockLocate;
 
-/// A moment in an input, which may have no date.
-pub(crate) trait MomentOf: Sized {
-    /// Nanoseconds since the UNIX epoch, if the input has a date.
-    fn at(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64>;
+use crate::InputError;
 
-    /// Nanoseconds since the midnight of an input, if the input has a date.
-    fn since(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64>;
-}
-
-impl MomentOf for Moment {
-    fn at(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64> {
-        match (self, midnight_ns) {
-            (Self::Unix(nanos), _) => Ok(nanos),
-            (Self::Clock(time), Some(midnight_ns)) => Ok(midnight_ns.saturating_add(time.get())),
-            (Self::Clock(_), None) => {
-                bail!(
-                    "{name}: no run with a trade date; give {self} as @ and nanoseconds since 1970"
-                )
-            }
-        }
-    }
-
-    fn since(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<u64> {
-        match (self, midnight_ns) {
-            (Self::Clock(time), _) => Ok(time.get()),
-            // A moment before the date is before every message.
-            (Self::Unix(nanos), Some(midnight_ns)) => Ok(nanos.saturating_sub(midnight_ns)),
-            (Self::Unix(_), None) => {
-                bail!("{name}: has no date; give {self} as a time of day (HH:MM:SS.nnnnnnnnn)")
-            }
-        }
+/// Nanoseconds since the UNIX epoch of a moment in an input, if the input has a date.
+pub fn unix_ns(moment: Moment, name: &str, midnight_ns: Option<u64>) -> Result<u64, InputError> {
+    match (moment, midnight_ns) {
+        (Moment::Unix(nanos), _) => Ok(nanos),
+        (Moment::Clock(time), Some(midnight_ns)) => Ok(midnight_ns.saturating_add(time.get())),
+        (Moment::Clock(_), None) => Err(InputError::NoMidnight { name: name.to_owned(), moment }),
     }
 }
 
-/// `--from` and `--until`.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct SpanArguments {
-    /// Only from this moment on (inclusive): a time of day (HH:MM[:SS[.nnnnnnnnn]],
-    /// exchange-local), an RFC 3339 time, or @ and nanoseconds since 1970
-    #[arg(long, value_name = "T")]
-    from: Option<Moment>,
-
-    /// Only before this moment (exclusive); reading stops there
-    #[arg(long, value_name = "T", alias = "to")]
-    until: Option<Moment>,
-}
-
-impl SpanArguments {
-    /// The moments as they were given.
-    pub(crate) fn moments(self) -> (Option<Moment>, Option<Moment>) {
-        (self.from, self.until)
+/// Nanoseconds since the midnight of an input of a moment in it, if the input has a date.
+pub fn day_ns(moment: Moment, name: &str, midnight_ns: Option<u64>) -> Result<u64, InputError> {
+    match (moment, midnight_ns) {
+        (Moment::Clock(time), _) => Ok(time.get()),
+        // A moment before the date is before every message.
+        (Moment::Unix(nanos), Some(midnight_ns)) => Ok(nanos.saturating_sub(midnight_ns)),
+        (Moment::Unix(_), None) => {
+            Err(InputError::NoDateForMoment { name: name.to_owned(), moment })
+        }
     }
 }
 
 /// A span of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Span {
+pub struct Span {
     from: Option<Moment>,
     to: Option<Moment>,
     /// Whether both moments are after their own messages, and not before.
     is_after: bool,
 }
 
-impl From<SpanArguments> for Span {
-    fn from(SpanArguments { from, until }: SpanArguments) -> Self {
+impl Span {
+    /// From a moment on (inclusive), up to another (exclusive).
+    pub fn new(from: Option<Moment>, until: Option<Moment>) -> Self {
         Self { from, to: until, is_after: false }
     }
-}
 
-impl Span {
     /// The bounds of everything.
-    pub(super) const WHOLE: (u64, u64) = (0, u64::MAX);
+    pub(crate) const WHOLE: (u64, u64) = (0, u64::MAX);
 
     /// Up to a moment, including its messages.
-    pub(crate) fn up_to(at: Option<Moment>) -> Self {
+    pub fn up_to(at: Option<Moment>) -> Self {
         Self { from: None, to: at, is_after: true }
     }
 
     /// The messages after one moment, up to another.
-    pub(crate) fn between(first: Moment, second: Moment) -> Self {
+    pub fn between(first: Moment, second: Moment) -> Self {
         Self { from: Some(first), to: Some(second), is_after: true }
     }
 
     /// The first moment at which the books are needed; earlier events are not. It is just before
     /// the beginning of a span, or the end of the span if only the books are needed.
-    pub(super) fn books_from(self, (from, to): (u64, u64)) -> Option<u64> {
+    pub(crate) fn books_from(self, (from, to): (u64, u64)) -> Option<u64> {
         let is_books_only = self.from.is_none() && self.is_after;
         if is_books_only { to.checked_sub(1) } else { from.checked_sub(1) }
     }
 
     /// The first nanosecond since midnight, and the first one after the span.
-    pub(super) fn bounds(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<(u64, u64)> {
-        let nanos = |moment: Option<Moment>| {
-            let nanos = moment.map(|moment| moment.since(name, midnight_ns)).transpose()?;
-            let after = u64::from(self.is_after);
-            anyhow::Ok(nanos.map(|nanos| nanos.saturating_add(after)))
+    pub fn bounds(self, name: &str, midnight_ns: Option<u64>) -> Result<(u64, u64), InputError> {
+        let after = u64::from(self.is_after);
+        let nanos = |moment: Option<Moment>, otherwise| match moment {
+            Some(moment) => {
+                day_ns(moment, name, midnight_ns).map(|nanos| nanos.saturating_add(after))
+            }
+            None => Ok(otherwise),
         };
-        let (from, to) =
-            (nanos(self.from)?.unwrap_or(Self::WHOLE.0), nanos(self.to)?.unwrap_or(Self::WHOLE.1));
+        let (from, to) = (nanos(self.from, Self::WHOLE.0)?, nanos(self.to, Self::WHOLE.1)?);
         if from > to {
-            bail!("{name}: the span ends before it begins; give the earlier moment first");
+            return Err(InputError::SpanIsReversed { name: name.to_owned() });
         }
         Ok((from, to))
     }
@@ -119,7 +85,7 @@ impl Span {
 
 /// Shows an observer the events of a span only, and ends the run at its end. Also notes the first
 /// message that did not fit the book of each stock. Without `HAS_BOUNDS` it reads no times.
-pub(super) struct Guard<'a, O, const HAS_BOUNDS: bool> {
+pub(crate) struct Guard<'a, O, const HAS_BOUNDS: bool> {
     observer: &'a mut O,
     from: u64,
     to: u64,
@@ -128,11 +94,11 @@ pub(super) struct Guard<'a, O, const HAS_BOUNDS: bool> {
 }
 
 impl<'a, O, const HAS_BOUNDS: bool> Guard<'a, O, HAS_BOUNDS> {
-    pub(super) fn new(observer: &'a mut O, (from, to): (u64, u64)) -> Self {
+    pub(crate) fn new(observer: &'a mut O, (from, to): (u64, u64)) -> Self {
         Self { observer, from, to, is_inside: from == 0, misfits: BTreeMap::new() }
     }
 
-    pub(super) fn misfits(self) -> BTreeMap<StockLocate, Position> {
+    pub(crate) fn misfits(self) -> BTreeMap<StockLocate, Position> {
         self.misfits
     }
 

@@ -3,12 +3,12 @@
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use nanotape_clock::UtcNanos;
+use nanotape_console::rows::{Column, Rows};
 use nanotape_types::NanosSinceMidnight;
 
-use crate::rows::{Column, Rows};
-
+/// `--time`.
 #[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct TimeArguments {
+pub struct TimeArguments {
     /// How times are written
     #[arg(long, value_name = "FORM", value_enum, default_value_t)]
     time: TimeForm,
@@ -28,7 +28,7 @@ enum TimeForm {
 
 /// Writes times in the chosen form.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Times {
+pub struct Times {
     form: TimeForm,
     /// 0 if the form needs no date.
     midnight_ns: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Times {
 
 impl TimeArguments {
     /// The writer for an input of this name and date.
-    pub(crate) fn times(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<Times> {
+    pub fn times(self, name: &str, midnight_ns: Option<u64>) -> anyhow::Result<Times> {
         let midnight_ns = match self.time {
             TimeForm::Utc => midnight_ns.with_context(|| {
                 format!(
@@ -52,7 +52,7 @@ impl TimeArguments {
 
 impl Times {
     /// The column of the times.
-    pub(crate) fn column(self) -> Column {
+    pub fn column(self) -> Column {
         match self.form {
             TimeForm::Ns => Column::number("ts_ns", 14),
             TimeForm::Utc => Column::word("ts_event", 30),
@@ -62,13 +62,13 @@ impl Times {
 
     /// Whether a time is written as a whole number.
     #[inline]
-    pub(crate) fn is_a_number(self) -> bool {
+    pub fn is_a_number(self) -> bool {
         self.form == TimeForm::Ns
     }
 
     /// Appends the cell of a time, in ns since midnight; absent for None.
     #[inline]
-    pub(crate) fn write(self, rows: &mut Rows, nanos: Option<u64>) {
+    pub fn write(self, rows: &mut Rows, nanos: Option<u64>) {
         match (self.form, nanos) {
             (TimeForm::Ns, _) => rows.integer_or_absent(nanos),
             (_, None) => rows.absent(),

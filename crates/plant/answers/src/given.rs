@@ -1,4 +1,5 @@
-//! Paths and names of the command line. A path need not be UTF-8; its text is for messages only.
+//! The path of a file, the name of a ring, or -. A path need not be UTF-8; its text is for messages
+//! only.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -9,19 +10,25 @@ use std::{
 
 /// A path, the name of a ring, or -, as it was given. As a `str` it is the text for messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Given {
+pub struct Given {
     bytes: OsString,
     text: String,
 }
 
 impl Given {
-    pub(crate) fn path(&self) -> &Path {
+    /// Its bytes as a path.
+    pub fn path(&self) -> &Path {
         Path::new(&self.bytes)
     }
 
     /// Whether it is -, which is standard input.
-    pub(crate) fn is_standard(&self) -> bool {
+    pub fn is_standard(&self) -> bool {
         self.bytes == "-"
+    }
+
+    /// Whether a second opening would not give its bytes again: standard input and pipes.
+    pub fn is_read_once(&self) -> bool {
+        self.is_standard() || !self.path().is_file()
     }
 }
 
@@ -35,6 +42,12 @@ impl From<OsString> for Given {
 impl From<&str> for Given {
     fn from(text: &str) -> Self {
         OsString::from(text).into()
+    }
+}
+
+impl From<&Path> for Given {
+    fn from(path: &Path) -> Self {
+        path.as_os_str().to_owned().into()
     }
 }
 

@@ -1,11 +1,10 @@
 //! What a command did not read of a capture, on standard error.
 
-use nanotape_feed::capture::{Destination, Destinations, Group, SkipReason};
-
-use crate::{
+use nanotape_console::{
     status::{note, tell},
     values::{counted, grouped},
 };
+use nanotape_feed::capture::{Destination, Destinations, Group, SkipReason};
 
 /// Destinations that are listed in a line.
 const LISTED: usize = 16;
@@ -13,7 +12,7 @@ const LISTED: usize = 16;
 /// Reports the packets of a capture that were not read: `skipped` by [`SkipReason`], and datagrams
 /// to other destinations. Returns `false` if a chosen group is absent, or if the capture is without
 /// a session although a command needs one.
-pub(crate) fn tell_of_unread(
+pub fn tell_of_unread(
     name: &str,
     (absent, is_without_session): (&[Group], bool),
     others: &Destinations,

@@ -8,24 +8,23 @@ use std::{
 };
 
 use anyhow::Context as _;
-use nanotape_ring::{ReadError, RingError, StartError};
+use nanotape_console::{
+    status::{BadData, note, tell},
+    values::bytes_text,
+};
+use nanotape_ring::{ReadError, RingError};
 use nanotape_shm::{Origin, OwnerState, PageLock, Refusal, RegionError, RegionPages, Residency};
 use nanotape_tape::WriterState;
 use nanotape_types::nearest;
 
-use crate::{
-    status::{BadData, note, tell},
-    values::bytes_text,
-};
-
 /// The folder of regions whose name is not a path.
-pub(crate) const FOLDER: &str = "/dev/shm";
+pub const FOLDER: &str = "/dev/shm";
 
 /// What the names of their files begin with.
 const PREFIX: &str = "nanotape-";
 
 /// The names and paths of all of them, sorted by name.
-pub(crate) fn in_folder() -> anyhow::Result<Vec<(String, PathBuf)>> {
+pub fn in_folder() -> anyhow::Result<Vec<(String, PathBuf)>> {
     let mut regions = Vec::new();
     for entry in fs::read_dir(FOLDER).with_context(|| format!("cannot list {FOLDER}"))? {
         let entry = entry?;
@@ -38,32 +37,25 @@ pub(crate) fn in_folder() -> anyhow::Result<Vec<(String, PathBuf)>> {
 }
 
 /// The path of a ring from its name or path.
-pub(crate) fn place(name: &(impl AsRef<OsStr> + ?Sized)) -> anyhow::Result<PathBuf> {
+pub fn place(name: &(impl AsRef<OsStr> + ?Sized)) -> anyhow::Result<PathBuf> {
     nanotape_shm::named(name).map_err(|error| anyhow::anyhow!("{error}"))
 }
 
 /// Damage in the file is bad data; other errors belong to the environment.
-pub(crate) fn of_ring(path: &Path, error: &RingError) -> anyhow::Error {
+pub fn of_ring(path: &Path, error: &RingError) -> anyhow::Error {
     match error {
         RingError::Region(error) => of_region(error),
-        RingError::Read(error) | RingError::Start(StartError::Damaged(error)) => {
-            of_read(path, error)
-        }
-        RingError::Words { .. } => bad(path, error),
+        error if error.is_bad_data() => bad(path, error),
         _ => anyhow::anyhow!("{}: {error}", path.display()),
     }
 }
 
-pub(crate) fn of_region(error: &RegionError) -> anyhow::Error {
-    match error.refusal() {
-        Refusal::Contradiction { .. }
-        | Refusal::Words { .. }
-        | Refusal::TooSmall { .. }
-        | Refusal::Truncated { .. } => BadData(error.to_string()).into(),
-        refusal => match reason(error.path(), refusal) {
-            Some(reason) => anyhow::anyhow!("{}: {reason}", error.path().display()),
-            None => anyhow::anyhow!("{error}"),
-        },
+/// Damage in the region is bad data; other errors belong to the environment.
+pub fn of_region(error: &RegionError) -> anyhow::Error {
+    match reason(error.path(), error.refusal()) {
+        _ if error.is_bad_data() => BadData(error.to_string()).into(),
+        Some(reason) => anyhow::anyhow!("{}: {reason}", error.path().display()),
+        None => anyhow::anyhow!("{error}"),
     }
 }
 
@@ -99,7 +91,7 @@ fn reason(path: &Path, refusal: &Refusal) -> Option<String> {
 }
 
 /// What to do about the name of a ring that does not exist; None for a path.
-pub(crate) fn hint_for(path: &Path) -> Option<String> {
+pub fn hint_for(path: &Path) -> Option<String> {
     let file = path.strip_prefix(FOLDER).ok()?.to_str()?;
     let name = file.strip_prefix(PREFIX)?;
     let is_ring = |path: &Path| {
@@ -125,7 +117,8 @@ fn kind_phrase(kind: [u8; 8]) -> String {
     }
 }
 
-pub(crate) fn of_read(path: &Path, error: &ReadError) -> anyhow::Error {
+/// Damage in a ring.
+pub fn of_read(path: &Path, error: &ReadError) -> anyhow::Error {
     bad(path, error)
 }
 
@@ -134,7 +127,7 @@ fn bad(path: &Path, error: impl fmt::Display) -> anyhow::Error {
 }
 
 /// The kind of a region as text: eight letters, or its bytes.
-pub(crate) fn kind_name(kind: [u8; 8]) -> String {
+pub fn kind_name(kind: [u8; 8]) -> String {
     match kind {
         nanotape_ring::stream::KIND => "stream".to_owned(),
         nanotape_ring::slots::KIND => "slots".to_owned(),
@@ -143,7 +136,7 @@ pub(crate) fn kind_name(kind: [u8; 8]) -> String {
 }
 
 /// The state of a writer, for JSON and tables.
-pub(crate) fn state_name(state: OwnerState) -> &'static str {
+pub fn state_name(state: OwnerState) -> &'static str {
     match state {
         OwnerState::Alive => "alive",
         OwnerState::Closed => "closed",
@@ -152,7 +145,7 @@ pub(crate) fn state_name(state: OwnerState) -> &'static str {
 }
 
 /// The end of a sentence about a previous writer.
-pub(crate) fn ended(state: OwnerState) -> &'static str {
+pub fn ended(state: OwnerState) -> &'static str {
     match state {
         OwnerState::Alive => "is alive",
         OwnerState::Closed => "closed it",
@@ -161,7 +154,7 @@ pub(crate) fn ended(state: OwnerState) -> &'static str {
 }
 
 /// The origin of a ring, as part of a sentence.
-pub(crate) fn came(origin: Origin) -> String {
+pub fn came(origin: Origin) -> String {
     match origin {
         Origin::Created => "created".to_owned(),
         Origin::TakenOver { previous } => {
@@ -171,7 +164,7 @@ pub(crate) fn came(origin: Origin) -> String {
 }
 
 /// Reports memory options that were requested and refused.
-pub(crate) fn complain(path: &Path, residency: &Residency) {
+pub fn complain(path: &Path, residency: &Residency) {
     let is_refused =
         matches!(residency.huge_pages, RegionPages::NoneGiven { .. } | RegionPages::Refused(_));
     if is_refused {
@@ -183,7 +176,7 @@ pub(crate) fn complain(path: &Path, residency: &Residency) {
 }
 
 /// The state of a writer as a sentence.
-pub(crate) fn state_sentence(state: WriterState) -> &'static str {
+pub fn state_sentence(state: WriterState) -> &'static str {
     match state {
         WriterState::Alive => "writer is alive",
         WriterState::Closed => "writer closed the ring",
@@ -192,12 +185,12 @@ pub(crate) fn state_sentence(state: WriterState) -> &'static str {
 }
 
 /// Reports that a writer is gone: a warning if it crashed or was killed.
-pub(crate) fn tell_state(path: &Path, state: WriterState) {
+pub fn tell_state(path: &Path, state: WriterState) {
     let line = format!("{}: {}", path.display(), state_sentence(state));
     if state == WriterState::Dead { tell(line) } else { note(line) }
 }
 
 /// ` within 10 s`; empty if there was no wait.
-pub(crate) fn within(wait: Duration) -> String {
+pub fn within(wait: Duration) -> String {
     if wait.is_zero() { String::new() } else { format!(" within {} s", wait.as_secs_f64()) }
 }

@@ -1,0 +1,174 @@
+//! Rows of typed cells: what an answer is, independent of how it is printed or stored.
+//!
+//! An answer declares its [`Column`]s once, with kind, unit and meaning, and gives each row as
+//! [`Cell`]s to a [`Sink`]. A sink writes text, CSV, JSON, a table of a library, or a web page.
+
+use std::{borrow::Cow, fmt, ops::ControlFlow};
+
+use crate::{Price4, Symbol};
+
+/// A column of an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name, the same in every format.
+    pub name: Cow<'static, str>,
+    /// What its cells are.
+    pub kind: Kind,
+    /// The unit of its numbers; empty if they have none.
+    pub unit: &'static str,
+    /// What a cell says, and when it is absent.
+    pub doc: &'static str,
+    /// Characters that most cells need in text.
+    pub width: usize,
+}
+
+/// What the cells of a column are. Any cell can be absent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A whole number that is not negative.
+    U64,
+    /// A whole number.
+    I64,
+    /// A decimal number that is not exact.
+    F64,
+    /// A price in units of 1e-4.
+    Price,
+    /// A price in units of 1e-9.
+    Price9,
+    /// Nanoseconds since the exchange's midnight.
+    Time,
+    /// Nanoseconds since the UNIX epoch.
+    UnixTime,
+    /// A text, such as a symbol.
+    Text,
+    /// True or false.
+    Flag,
+}
+
+impl Kind {
+    /// Its name, in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::U64 => "unsigned",
+            Self::I64 => "signed",
+            Self::F64 => "decimal",
+            Self::Price | Self::Price9 => "price",
+            Self::Time => "time of day",
+            Self::UnixTime => "time",
+            Self::Text => "text",
+            Self::Flag => "true or false",
+        }
+    }
+}
+
+impl Column {
+    /// A column without a unit.
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        kind: Kind,
+        width: usize,
+        doc: &'static str,
+    ) -> Self {
+        Self { name: name.into(), kind, unit: "", doc, width }
+    }
+
+    /// The same column with a unit.
+    #[must_use]
+    pub fn of(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+}
+
+/// The value of a column in one row.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cell<'a> {
+    /// The row has no value, or it is unknown.
+    Absent,
+    /// Rows of this kind do not have the column.
+    Skipped,
+    /// Of [`Kind::U64`].
+    U64(u64),
+    /// Of [`Kind::I64`].
+    I64(i64),
+    /// Of [`Kind::F64`].
+    F64(f64),
+    /// Of [`Kind::Price`].
+    Price(Price4),
+    /// Of [`Kind::Price9`].
+    Price9(i64),
+    /// Of [`Kind::Time`].
+    Time(u64),
+    /// Of [`Kind::UnixTime`].
+    UnixTime(u64),
+    /// Of [`Kind::Text`].
+    Text(&'a str),
+    /// A letter of [`Kind::Text`]; any byte.
+    Letter(u8),
+    /// The name of a stock, of [`Kind::Text`].
+    Stock(StockName),
+    /// Of [`Kind::Flag`].
+    Flag(bool),
+}
+
+impl Cell<'_> {
+    /// A number, or nothing.
+    #[inline]
+    pub fn u64(value: Option<u64>) -> Self {
+        value.map_or(Self::Absent, Self::U64)
+    }
+
+    /// A price, or nothing.
+    #[inline]
+    pub fn price(value: Option<Price4>) -> Self {
+        value.map_or(Self::Absent, Self::Price)
+    }
+
+    /// A time of day, or nothing.
+    #[inline]
+    pub fn time(nanos: Option<u64>) -> Self {
+        nanos.map_or(Self::Absent, Self::Time)
+    }
+}
+
+/// Takes the rows of an answer.
+pub trait Sink {
+    /// Takes a row, with a cell for each column in order. `Break` ends the answer.
+    fn row(&mut self, cells: &[Cell<'_>]) -> ControlFlow<()>;
+}
+
+impl<F: FnMut(&[Cell<'_>]) -> ControlFlow<()>> Sink for F {
+    fn row(&mut self, cells: &[Cell<'_>]) -> ControlFlow<()> {
+        self(cells)
+    }
+}
+
+/// The name of a stock in an answer: its symbol, or `#13` if no message has named it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StockName {
+    symbol: Option<Symbol>,
+    instrument_id: u32,
+}
+
+impl StockName {
+    /// The name for the instrument number of a record, or the stock locate of a message.
+    pub fn new(symbol: Option<Symbol>, instrument_id: u32) -> Self {
+        Self { symbol, instrument_id }
+    }
+
+    /// The symbol, if a message named the stock.
+    #[inline]
+    pub fn symbol(self) -> Option<Symbol> {
+        self.symbol
+    }
+}
+
+/// Printing it does not allocate, so that it can be printed per row.
+impl fmt::Display for StockName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.symbol {
+            Some(symbol) => symbol.fmt(f),
+            None => write!(f, "#{}", self.instrument_id),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The options of a command that reads an INPUT, its errors with the options that help, and what an
+//! input lacks as lines on standard error. The programs of this workspace share it.
+#![forbid(unsafe_code)]
+
+pub mod errors;
+mod groups;
+pub mod input;
+pub mod records;
+pub mod regions;
+mod span;
+mod symbols;
+mod times;
+mod unread;
+pub mod verdict;
+
+pub use groups::GroupArguments;
+pub use input::{DayArguments, InputArguments};
+pub use span::SpanArguments;
+pub use symbols::SymbolArguments;
+pub use times::{TimeArguments, Times};
+pub use unread::tell_of_unread;
