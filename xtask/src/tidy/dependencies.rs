@@ -92,6 +92,7 @@ const TABLE: &[Row] = &[
             "perf-event2",
             "rand_xoshiro",
             "rustix",
+            "serde",
             "serde_json",
             "thiserror",
             "thread-priority",

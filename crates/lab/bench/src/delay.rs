@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use self::rows::{FIGURES, Part, ROWS, What};
 use crate::{
     engine::{
-        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Worker,
-        columns, table,
+        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Worker, columns,
+        table,
     },
     error::Error,
 };
@@ -76,7 +76,7 @@ impl Benchmark for Delay {
         Duration::from_secs(self.seconds.into())
     }
 
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         work::work(worker)
     }
 

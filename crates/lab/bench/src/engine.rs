@@ -51,8 +51,8 @@ pub(crate) use self::{
     goal::{Bound, Goal, Wanted, goals, goals_text},
     measured::Measured,
     pace::Amount,
-    process::{End, GO, Launch, Program, WORKER, Workers},
-    report::{Reading, Report, Taken, Times, Written},
+    process::{End, Launch, Program, WORKER, Workers},
+    report::{Reading, Taken, Times, Written},
     row::{Base, Row, Section},
     spread::Spread,
     timeout::{TimedOut, Timeout, Wait},
@@ -140,7 +140,7 @@ pub(crate) trait Benchmark:
     fn longest(&self, row: &Row<Self>) -> Duration;
 
     /// The work of one process of a row.
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error>;
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error>;
 
     /// Whether readers may lose messages of this row.
     fn may_lose(_: &Row<Self>) -> bool {

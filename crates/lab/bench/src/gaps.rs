@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use self::rows::{FIGURES, ROWS, What};
 use crate::{
     engine::{
-        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Wanted,
-        Worker, columns, goals, table,
+        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Wanted, Worker,
+        columns, goals, table,
     },
     error::Error,
 };
@@ -90,7 +90,7 @@ impl Benchmark for Gaps {
         Duration::from_secs(self.seconds.into())
     }
 
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         work::work(worker)
     }
 

@@ -10,7 +10,7 @@ use nanotape_console::{
     status::{BadData, Status},
 };
 use nanotape_delay::{GpuError, GpuRow, GpuRows};
-use nanotape_lab::{Pin, Placement, PlacementRequest, environment, record::RunContext, text};
+use nanotape_lab::{Pin, Placement, environment, record::RunContext, text};
 
 use crate::engine::{Figure, columns, figure::record, figures};
 
@@ -92,11 +92,7 @@ const COPY: &str = "copy/on-device";
 pub(crate) fn run(arguments: &Gpu) -> anyhow::Result<Status> {
     let mut output = arguments.output.records(COLUMNS)?.in_one_list();
     // The threads of the last row have the processors of this one.
-    let placement = Placement::apply(&PlacementRequest {
-        pin: Pin::Free,
-        real_time_priority: None,
-        lock_memory: false,
-    });
+    let placement = Placement::on(Pin::Free, None);
     let context = RunContext::capture(&placement);
     let start = context.clock.stamp();
     let now = || context.clock.nanos_between(start, context.clock.stamp());

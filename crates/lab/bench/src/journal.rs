@@ -36,8 +36,8 @@ use serde::{Deserialize, Serialize};
 use self::rows::{FDATASYNC, FDATASYNC_32, FIGURES, LINE, ROWS, What, Work};
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Wanted, Worker,
-        columns, command::slowest, goals, is_memory, message::USUAL_BYTES, real, table,
+        Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Wanted, Worker, columns,
+        command::slowest, goals, is_memory, message::USUAL_BYTES, real, table,
     },
     error::Error,
 };
@@ -275,7 +275,7 @@ impl Benchmark for Journal {
         }
     }
 
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         work::work(worker)
     }
 

@@ -30,8 +30,8 @@ use self::{
 };
 use crate::{
     engine::{
-        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Worker,
-        columns, command::slowest, message::SHORTEST, table,
+        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Worker, columns,
+        command::slowest, message::SHORTEST, table,
     },
     error::Error,
 };
@@ -181,7 +181,7 @@ impl Benchmark for Ring {
         }
     }
 
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         work::work(worker)
     }
 

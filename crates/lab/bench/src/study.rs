@@ -24,7 +24,7 @@ use std::{fmt, time::Duration};
 use nanotape_clock::Clock;
 use nanotape_console::progress::Progress;
 use nanotape_host::{allowed_cpus, usable_cpus};
-use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, record::RunContext};
+use nanotape_lab::{NoiseWatch, Pin, Placement, record::RunContext};
 use serde_json::Value;
 
 use self::findings::Findings;
@@ -140,11 +140,7 @@ impl Study {
         let is_asked = !options.cpus.is_empty();
         let cpus = choose(&options.cpus, &if is_asked { usable_cpus() } else { allowed_cpus() })?;
         // Only described here: the threads of a study place themselves.
-        let placement = Placement::apply(&PlacementRequest {
-            pin: Pin::To(cpus[0]),
-            real_time_priority: options.real_time_priority,
-            lock_memory: false,
-        });
+        let placement = Placement::on(Pin::To(cpus[0]), options.real_time_priority);
         let mut context = RunContext::capture(&placement);
         let cpu = placement.cpu().filter(|_| self != Self::RandomAccess);
         placement.release();
@@ -186,11 +182,7 @@ fn choose(requested: &[u32], allowed: &[u32]) -> Result<Vec<u32>, StudyError> {
 impl Setup<'_> {
     /// Places the calling thread on a processor, in the requested class.
     pub(crate) fn place(&self, cpu: u32) -> Placement {
-        Placement::apply(&PlacementRequest {
-            pin: Pin::To(cpu),
-            real_time_priority: self.real_time_priority,
-            lock_memory: false,
-        })
+        Placement::on(Pin::To(cpu), self.real_time_priority)
     }
 
     /// Runs `work` on a thread of its own, placed on the first processor.

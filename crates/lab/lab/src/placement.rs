@@ -89,6 +89,11 @@ impl Placement {
         placement
     }
 
+    /// The same without memory that is locked.
+    pub fn on(pin: Pin, real_time_priority: Option<u8>) -> Self {
+        Self::apply(&PlacementRequest { pin, real_time_priority, lock_memory: false })
+    }
+
     /// The only processor that this thread can run on.
     pub fn cpu(&self) -> Option<u32> {
         self.cpu

@@ -9,7 +9,7 @@ use std::{
 };
 
 use nanotape_clock::{Clock, Stamp};
-use nanotape_lab::{Pin, Placement, PlacementRequest};
+use nanotape_lab::{Pin, Placement};
 
 use crate::{
     attribution::Rung,
@@ -160,11 +160,7 @@ pub fn spin(clock: &Clock, options: &SpinOptions) -> Result<Vec<ProcessorGaps>, 
 }
 
 fn spin_on(cpu: u32, clock: &Clock, options: &SpinOptions, barrier: &Barrier) -> ProcessorGaps {
-    let placement = Placement::apply(&PlacementRequest {
-        pin: Pin::To(cpu),
-        real_time_priority: options.real_time_priority,
-        lock_memory: false,
-    });
+    let placement = Placement::on(Pin::To(cpu), options.real_time_priority);
     let ticks = |time: Duration| (time.as_secs_f64() * clock.rate().ticks_per_second) as u64;
     let window_ticks = ticks(WINDOW);
     let count = ticks(options.duration).div_ceil(window_ticks.max(1));
@@ -290,11 +286,7 @@ mod tests {
         let is_over = AtomicBool::new(false);
         let found = thread::scope(|scope| {
             scope.spawn(|| {
-                let _placement = Placement::apply(&PlacementRequest {
-                    pin: Pin::To(cpu),
-                    real_time_priority: None,
-                    lock_memory: false,
-                });
+                let _placement = Placement::on(Pin::To(cpu), None);
                 while !is_over.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }

@@ -100,6 +100,84 @@ pub trait EventHandler {
     }
 }
 
+/// The methods of an [`EventHandler`] that hands everything but its events on to another one:
+/// `forward_events!(|own| own.handler);`.
+#[macro_export]
+macro_rules! forward_events {
+    (|$own:ident| $handler:expr) => {
+        fn name(
+            &mut self,
+            stock_locate: $crate::forward::StockLocate,
+            symbol: $crate::forward::Symbol,
+        ) {
+            let $own = self;
+            $handler.name(stock_locate, symbol);
+        }
+
+        #[inline(always)]
+        fn received(&mut self, ts_recv_ns: u64) {
+            let $own = self;
+            $handler.received(ts_recv_ns);
+        }
+
+        #[inline(always)]
+        fn arrived(&mut self, ts_recv_ns: u64) {
+            let $own = self;
+            $handler.arrived(ts_recv_ns);
+        }
+
+        #[inline(always)]
+        fn brought(&mut self, line: usize, numbers: core::ops::Range<u64>, ts_recv_ns: u64) {
+            let $own = self;
+            $handler.brought(line, numbers, ts_recv_ns);
+        }
+
+        fn damage(&mut self, damage: $crate::Damage) {
+            let $own = self;
+            $handler.damage(damage);
+        }
+
+        fn session(&mut self, change: &$crate::SessionChange) {
+            let $own = self;
+            $handler.session(change);
+        }
+
+        fn restore(&mut self, snapshot: &$crate::MarketSnapshot) {
+            let $own = self;
+            $handler.restore(snapshot);
+        }
+
+        fn idle(&mut self) -> core::ops::ControlFlow<()> {
+            let $own = self;
+            $handler.idle()
+        }
+
+        #[inline(always)]
+        fn prefetch_stock(&mut self, stock_locate: $crate::forward::StockLocate) {
+            let $own = self;
+            $handler.prefetch_stock(stock_locate);
+        }
+
+        #[inline(always)]
+        fn prefetch_index(&mut self, coming: $crate::forward::Coming) -> Option<Self::Hint> {
+            let $own = self;
+            $handler.prefetch_index(coming)
+        }
+
+        #[inline(always)]
+        fn prefetch_order(&mut self, hint: &mut Self::Hint) {
+            let $own = self;
+            $handler.prefetch_order(hint);
+        }
+
+        #[inline(always)]
+        fn prefetch_levels(&mut self, hint: &Self::Hint) {
+            let $own = self;
+            $handler.prefetch_levels(hint);
+        }
+    };
+}
+
 impl<H: EventHandler> EventHandler for &mut H {
     type Hint = H::Hint;
 
@@ -108,60 +186,7 @@ impl<H: EventHandler> EventHandler for &mut H {
         (**self).event(at, event, origin)
     }
 
-    fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
-        (**self).name(stock_locate, symbol);
-    }
-
-    #[inline(always)]
-    fn received(&mut self, ts_recv_ns: u64) {
-        (**self).received(ts_recv_ns);
-    }
-
-    #[inline(always)]
-    fn arrived(&mut self, ts_recv_ns: u64) {
-        (**self).arrived(ts_recv_ns);
-    }
-
-    #[inline(always)]
-    fn brought(&mut self, line: usize, numbers: Range<u64>, ts_recv_ns: u64) {
-        (**self).brought(line, numbers, ts_recv_ns);
-    }
-
-    fn damage(&mut self, damage: Damage) {
-        (**self).damage(damage);
-    }
-
-    fn session(&mut self, change: &SessionChange) {
-        (**self).session(change);
-    }
-
-    fn restore(&mut self, snapshot: &MarketSnapshot) {
-        (**self).restore(snapshot);
-    }
-
-    fn idle(&mut self) -> ControlFlow<()> {
-        (**self).idle()
-    }
-
-    #[inline(always)]
-    fn prefetch_stock(&mut self, stock_locate: StockLocate) {
-        (**self).prefetch_stock(stock_locate);
-    }
-
-    #[inline(always)]
-    fn prefetch_index(&mut self, coming: Coming) -> Option<H::Hint> {
-        (**self).prefetch_index(coming)
-    }
-
-    #[inline(always)]
-    fn prefetch_order(&mut self, hint: &mut H::Hint) {
-        (**self).prefetch_order(hint);
-    }
-
-    #[inline(always)]
-    fn prefetch_levels(&mut self, hint: &H::Hint) {
-        (**self).prefetch_levels(hint);
-    }
+    forward_events!(|handler| (**handler));
 }
 
 /// The source bytes of an event, for handlers that examine an event that fits no book.

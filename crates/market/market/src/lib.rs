@@ -28,3 +28,9 @@ pub use recovery::{
     MAX_LINES, MarketSnapshot, MessageNumbers, RestingOrder, SessionChange, SessionGap, Suspect,
 };
 pub use status::{StatusChange, StatusReason, TradingAction};
+
+/// The types that [`forward_events`] names.
+#[doc(hidden)]
+pub mod forward {
+    pub use nanotape_types::{Coming, StockLocate, Symbol};
+}

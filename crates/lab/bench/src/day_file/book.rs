@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Reading, Report, Row, Run, Worker, columns,
+        Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Worker, columns,
         command::slowest,
     },
     error::Error,
@@ -153,7 +153,7 @@ impl Benchmark for Book {
         slowest(self.day.operations())
     }
 
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         worker.begin(&[])?;
         (worker.row.work)(&worker.job.options.day, worker.clock, worker.job.pass)
     }

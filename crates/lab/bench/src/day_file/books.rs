@@ -11,13 +11,13 @@ use super::{
     survey::refuse_damage,
     usage::{Peak, Stopwatch},
 };
-use crate::{book::Changes, engine::Report, error::Error};
+use crate::{book::Changes, engine::Reading, error::Error};
 
 /// Time and memory of the whole file.
 pub(super) fn measure<L: PriceLevels, S: OrderStore>(
     day: &Day,
     clock: Clock,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let startup = Stopwatch::start(clock);
     let mut plant = plant::<L, S>(day);
     let (startup_nanos, _) = startup.stop();
@@ -41,7 +41,7 @@ pub(super) fn measure<L: PriceLevels, S: OrderStore>(
 pub(super) fn single<L: PriceLevels, S: OrderStore>(
     day: &Day,
     clock: Clock,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     // A live plant does the same.
     let mut plant = BookEngine::new(Books::<L, S>::with_capacity(day.orders()).touched());
     let mut histogram = Histogram::fine();

@@ -26,8 +26,8 @@ use self::wire::Receiving;
 use super::{Day, Pass, plant_variants::USUAL, publish, reading::compare, reading::heading};
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Report, Row, Run,
-        Wanted, Worker, columns, command::slowest, goals, goals_text,
+        Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Row, Run, Wanted,
+        Worker, columns, command::slowest, goals, goals_text,
     },
     error::Error,
 };
@@ -181,7 +181,7 @@ impl Benchmark for Feed {
         slowest(self.day.operations()) + Duration::from_secs(seconds.into())
     }
 
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         let day = worker.job.options.day.clone();
         match worker.row.work {
             Work::Message => {

@@ -18,7 +18,7 @@ use super::{
     reading::{Answer, DayReading},
     usage::{Peak, Stopwatch},
 };
-use crate::{decode::sum_of_event, engine::Report, error::Error};
+use crate::{decode::sum_of_event, engine::Reading, error::Error};
 
 /// Distance in front of the walk at which the file is prefetched.
 const FILE_AHEAD_BYTES: usize = 1024;
@@ -33,7 +33,7 @@ pub(super) struct Tally {
 /// A function that sums a whole day.
 pub(super) type AddDay = fn(&mut Tally, &mut DaySource) -> Result<(), SourceError>;
 
-pub(super) fn measure(day: &Day, clock: Clock, add: AddDay) -> Result<Report, Error> {
+pub(super) fn measure(day: &Day, clock: Clock, add: AddDay) -> Result<Reading, Error> {
     let mut tally = Tally::default();
     let watch = Stopwatch::start(clock);
     for _ in 0..day.repeat {

@@ -16,7 +16,7 @@ use super::{
     Day,
     usage::{Peak, Stopwatch},
 };
-use crate::engine::Report;
+use crate::engine::Reading;
 
 /// Loads of one reading, all chains together: half a second if each waits for memory.
 const ACCESSES: usize = 1 << 21;
@@ -39,7 +39,7 @@ pub(super) fn table_bytes(orders: usize) -> usize {
 }
 
 /// Follows `CHAINS` chains at the same time.
-pub(super) fn measure<const CHAINS: usize>(day: &Day, clock: Clock) -> Report {
+pub(super) fn measure<const CHAINS: usize>(day: &Day, clock: Clock) -> Reading {
     let startup = Stopwatch::start(clock);
     let (lines, starts) = cycle::<CHAINS>(table_bytes(day.orders()) / size_of::<Line>());
     let (startup_nanos, _) = startup.stop();

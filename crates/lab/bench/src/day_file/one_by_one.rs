@@ -19,7 +19,7 @@ use super::{
     limits::for_each_record,
     reading::{Answer, DayReading},
 };
-use crate::engine::{Benchmark, Figure, Measured, Report, Run, Times, figures};
+use crate::engine::{Benchmark, Figure, Measured, Reading, Run, Times, figures};
 
 /// Runs one day. `tell` gets the type of each message and its time from bytes to a handled event.
 pub(super) fn run(
@@ -55,9 +55,9 @@ const QUANTILES: [Quantile; 5] = [
 ];
 
 /// The report of a process.
-pub(super) fn report(histogram: &Histogram, clock: &Clock, answer: Answer) -> Report {
-    let day = Some(DayReading { answer, ..DayReading::default() });
-    Report { times: Some(Times::of(histogram, clock)), day, ..Report::default() }
+pub(super) fn report(histogram: &Histogram, clock: &Clock, answer: Answer) -> Reading {
+    let day = DayReading { answer, ..DayReading::default() };
+    Reading { times: Some(Times::of(histogram, clock)), day, ..Reading::default() }
 }
 
 /// The times of a row, if they were measured.

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Report, Row, Run,
-        Wanted, Worker, columns, command::slowest, goals,
+        Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Row, Run, Wanted,
+        Worker, columns, command::slowest, goals,
     },
     error::Error,
 };
@@ -151,7 +151,7 @@ impl Benchmark for Plant {
         slowest(self.day.operations())
     }
 
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         let day = worker.job.options.day.clone();
         match (worker.row.work, worker.reader()) {
             (_, Some(_)) => publish::tap(worker, &day),

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     book::Changes,
-    engine::{Benchmark, Program, Report, Row, Run, WORKER},
+    engine::{Benchmark, Program, Reading, Row, Run, WORKER},
     error::Error,
 };
 
@@ -253,7 +253,7 @@ impl TypeTimes {
 pub(super) fn types<L: PriceLevels, S: OrderStore>(
     day: &Day,
     clock: Clock,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let mut plant = plant::<L, S>(day);
     let mut types = TypeTimes::new();
     for _ in 0..day.repeat {
@@ -264,12 +264,12 @@ pub(super) fn types<L: PriceLevels, S: OrderStore>(
     Ok(detail(types.detail(&clock)))
 }
 
-fn detail(detail: Value) -> Report {
-    Report { detail, ..Report::default() }
+fn detail(detail: Value) -> Reading {
+    Reading { detail, ..Reading::default() }
 }
 
 /// The processor's counters over the whole day, at full speed.
-pub(super) fn counters<L: PriceLevels, S: OrderStore>(day: &Day) -> Result<Report, Error> {
+pub(super) fn counters<L: PriceLevels, S: OrderStore>(day: &Day) -> Result<Reading, Error> {
     let mut plant = plant::<L, S>(day);
     let mut changes = Changes::default();
     counted(|| {

@@ -29,7 +29,7 @@ use super::{
     usage::{Peak, Stopwatch},
 };
 use crate::{
-    engine::{Benchmark, Report, Taken, Wait, Worker, Written},
+    engine::{Benchmark, Reading, Taken, Wait, Worker, Written},
     error::Error,
 };
 
@@ -57,7 +57,7 @@ pub(super) struct Plan<'a> {
 pub(super) fn publish<B: Benchmark>(
     worker: &mut Worker<B>,
     plan: &Plan<'_>,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let clock = worker.clock;
     let startup = Stopwatch::start(clock);
     let Plan { day, shape, pass, ring, recorder } = plan;
@@ -104,10 +104,10 @@ pub(super) fn publish<B: Benchmark>(
     if recorder.is_some() {
         detail = finish(run, records, clock)?;
     }
-    Ok(Report {
+    Ok(Reading {
         detail,
-        written: Some(Written { messages: records, nanos: reading.wall_nanos }),
-        day: Some(DayReading { answer, ..reading }),
+        written: Written { messages: records, nanos: reading.wall_nanos },
+        day: DayReading { answer, ..reading },
         ..one_by_one::report(&histogram, &clock, answer)
     })
 }
@@ -158,7 +158,7 @@ fn finish(run: PlantRun, records: u64, clock: Clock) -> Result<Value, Error> {
 }
 
 /// Reads the ring of a plant until it ends.
-pub(super) fn tap<B: Benchmark>(worker: &mut Worker<B>, day: &Day) -> Result<Report, Error> {
+pub(super) fn tap<B: Benchmark>(worker: &mut Worker<B>, day: &Day) -> Result<Reading, Error> {
     let symbol: Option<Symbol> = day.busiest.as_ref().and_then(|symbol| symbol.parse().ok());
     let mut subscriber = Subscription::to(&worker.path(RING).display().to_string())
         .symbols(symbol)

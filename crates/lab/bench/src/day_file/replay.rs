@@ -39,8 +39,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Folder, Reading, Report, Row, Run, Wanted,
-        Worker, columns, command::slowest, goals, is_memory,
+        Asked, AskedCpus, Base, Benchmark, Figures, Folder, Reading, Row, Run, Wanted, Worker,
+        columns, command::slowest, goals, is_memory,
     },
     error::Error,
     journal::segment_bytes,
@@ -222,7 +222,7 @@ impl Benchmark for Replay {
         slowest(self.day.operations()) + Duration::from_secs(10) * moments
     }
 
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         let day = worker.job.options.day.clone();
         match (worker.row.work, worker.job.pass) {
             (_, Pass::Record) => kept::record(worker),

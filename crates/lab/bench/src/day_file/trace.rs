@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Measured, Reading, Report, Row, Run, Spread,
-        Wanted, Worker, columns, command::slowest, goals,
+        Asked, AskedCpus, Base, Benchmark, Figures, Measured, Reading, Row, Run, Spread, Wanted,
+        Worker, columns, command::slowest, goals,
     },
     error::Error,
 };
@@ -128,7 +128,7 @@ impl Benchmark for Trace {
         }
     }
 
-    fn work(worker: &mut Worker<Self>) -> Result<Report, Error> {
+    fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         match (worker.row.work, worker.reader()) {
             (What::Calls { has_work, base, own }, _) => {
                 calls::measure(worker, has_work, (base, own))

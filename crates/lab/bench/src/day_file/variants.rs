@@ -21,7 +21,7 @@ use super::{
     profile::{self, Profile},
 };
 use crate::{
-    engine::{Figure, Figures, Measured, Report, Row, Section, Spread, figures, table},
+    engine::{Figure, Figures, Measured, Reading, Row, Section, Spread, figures, table},
     error::Error,
 };
 
@@ -54,7 +54,7 @@ pub(super) const ROWS: &[Row<Book>] = &[
 ];
 
 /// Takes a reading of a day in a process of its own.
-pub(super) type Take = fn(&Day, Clock, Pass) -> Result<Report, Error>;
+pub(super) type Take = fn(&Day, Clock, Pass) -> Result<Reading, Error>;
 
 /// Rows with books.
 pub(super) const BOOKS: Section<Book> = Section {
@@ -184,7 +184,7 @@ fn take_books<L: PriceLevels, S: OrderStore>(
     day: &Day,
     clock: Clock,
     pass: Pass,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     match pass {
         Pass::Single => books::single::<L, S>(day, clock),
         _ => books::measure::<L, S>(day, clock),
@@ -201,12 +201,12 @@ pub(super) fn count_default(
 }
 
 /// Takes a reading of the default's books.
-pub(super) fn take_default_books(day: &Day, clock: Clock, pass: Pass) -> Result<Report, Error> {
+pub(super) fn take_default_books(day: &Day, clock: Clock, pass: Pass) -> Result<Reading, Error> {
     take_books::<DefaultLevels, DefaultOrders>(day, clock, pass)
 }
 
 /// The variant that is also profiled.
-fn take_default(day: &Day, clock: Clock, pass: Pass) -> Result<Report, Error> {
+fn take_default(day: &Day, clock: Clock, pass: Pass) -> Result<Reading, Error> {
     match pass {
         Pass::Measure | Pass::Single => take_default_books(day, clock, pass),
         Pass::Types => profile::types::<DefaultLevels, DefaultOrders>(day, clock),

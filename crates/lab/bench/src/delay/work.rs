@@ -13,7 +13,7 @@ use super::{
     rows::{MESSAGES, Part, SERIES, STOCKS, What},
 };
 use crate::{
-    engine::{Report, Worker, Written, run_on, sample::Rounds},
+    engine::{Reading, Worker, run_on, sample::repeat},
     error::Error,
 };
 
@@ -26,7 +26,7 @@ const DELAY_NS: i64 = 350_000;
 /// The largest jitter: all are alike up to it.
 const JITTER_NS: u64 = 40_000;
 
-pub(super) fn work(worker: &mut Worker<Delay>) -> Result<Report, Error> {
+pub(super) fn work(worker: &mut Worker<Delay>) -> Result<Reading, Error> {
     match worker.row.work {
         What::Part(part, points) => parts(worker, part, points),
         What::Estimate(rate) => estimates(worker, rate),
@@ -41,21 +41,18 @@ fn timed<T>(
     worker: &mut Worker<Delay>,
     mut operation: impl FnMut() -> T,
     check: impl Fn(&T) -> Result<(), Error>,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let clock = worker.clock;
     let until = worker.until(worker.job.options.amount());
-    let mut rounds = Rounds::new(&until);
-    let mut done = 0;
-    while rounds.goes_on(done) {
+    let (written, times) = repeat(clock, &until, |_| {
         let from = clock.stamp_start();
         let answer = operation();
-        rounds.sample.add(&clock, from, clock.stamp());
+        let to = clock.stamp();
         check(&answer)?;
-        done += 1;
-    }
-    let times = rounds.sample.times(clock);
-    Ok(Report { times: Some(times), ..Written { messages: done, nanos: until.nanos() }.into() })
+        Ok::<_, Error>((from, to))
+    })?;
+    Ok(Reading { times: Some(times), ..written.into() })
 }
 
 fn settings_error(error: SettingsError) -> Error {
@@ -76,7 +73,7 @@ impl Random {
     }
 }
 
-fn parts(worker: &mut Worker<Delay>, part: Part, points: usize) -> Result<Report, Error> {
+fn parts(worker: &mut Worker<Delay>, part: Part, points: usize) -> Result<Reading, Error> {
     let grid_ns = 1_000;
     let cells = points as i64;
     let circular = XcorrSettings {
@@ -173,7 +170,7 @@ fn check_delay(delay_ns: f64) -> Result<(), Error> {
     Err(Error::found("a delay", expected))
 }
 
-fn estimates(worker: &mut Worker<Delay>, rate: u32) -> Result<Report, Error> {
+fn estimates(worker: &mut Worker<Delay>, rate: u32) -> Result<Reading, Error> {
     let settings = XcorrSettings::default();
     let mut xcorr = Xcorr::new(settings).map_err(settings_error)?;
     let window = Window::new(0, settings.window_ns);
@@ -190,7 +187,7 @@ fn estimates(worker: &mut Worker<Delay>, rate: u32) -> Result<Report, Error> {
     })
 }
 
-fn batches(worker: &mut Worker<Delay>, is_spread: bool) -> Result<Report, Error> {
+fn batches(worker: &mut Worker<Delay>, is_spread: bool) -> Result<Reading, Error> {
     let settings = XcorrSettings::default();
     let window = Window::new(0, settings.window_ns);
     let stocks: Vec<_> = (0..STOCKS).map(|seed| feeds(seed, 500, &settings)).collect();
@@ -220,7 +217,7 @@ fn batches(worker: &mut Worker<Delay>, is_spread: bool) -> Result<Report, Error>
     )
 }
 
-fn values(worker: &mut Worker<Delay>) -> Result<Report, Error> {
+fn values(worker: &mut Worker<Delay>) -> Result<Reading, Error> {
     let span = XcorrSettings { window_ns: 100_000_000, ..XcorrSettings::default() };
     let window = Window::new(0, span.window_ns);
     let series: Vec<_> = (0..STOCKS * SERIES).map(|seed| feeds(seed, 500, &span)).collect();
@@ -242,7 +239,7 @@ fn values(worker: &mut Worker<Delay>) -> Result<Report, Error> {
 }
 
 /// Both lines bring packets of five messages, in turns, one of them later.
-fn numbers(worker: &mut Worker<Delay>) -> Result<Report, Error> {
+fn numbers(worker: &mut Worker<Delay>) -> Result<Reading, Error> {
     let mut ring = SequenceRing::with_capacity(1 << 16);
     let mut next = 1;
     let match_all = || {

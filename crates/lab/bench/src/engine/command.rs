@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use nanotape_clock::{Source, cross_core::Offset};
 use nanotape_console::{interrupt, progress::Progress, records::RecordArguments, status::Status};
-use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, Rng, record::RunContext, text};
+use nanotape_lab::{NoiseWatch, Pin, Placement, Rng, record::RunContext, text};
 use serde_json::Value;
 
 use super::{
@@ -103,11 +103,7 @@ impl<B: Benchmark> Run<B> {
         let asked = options.asked();
         let cpus = Cpus::choose(asked.cpus)?;
         // Tried here, so that a refusal is reported once and not by every process.
-        let placement = Placement::apply(&PlacementRequest {
-            pin: Pin::To(cpus.writer),
-            real_time_priority: asked.real_time_priority,
-            lock_memory: false,
-        });
+        let placement = Placement::on(Pin::To(cpus.writer), asked.real_time_priority);
         let context = RunContext::capture(&placement);
         let (cpu, notes) = (placement.cpu(), placement.refused().to_vec());
         placement.release();
@@ -225,8 +221,9 @@ impl<B: Benchmark> Run<B> {
                 folder.remove();
             }
         };
-        let reports = Workers::reports(row.name, &launches, self.options.longest(row), on_open)?;
-        Ok(reports.into_iter().collect())
+        let longest = self.options.longest(row);
+        let reports = Workers::answers::<Reading>(row.name, &launches, longest, on_open)?;
+        Ok(reports.into_iter().fold(Reading::default(), Reading::with))
     }
 
     /// The job of a process of a row.

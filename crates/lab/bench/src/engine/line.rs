@@ -7,9 +7,9 @@ use nanotape_clock::Clock;
 use nanotape_shm::{WORD_BYTES, Word, WritableWords};
 
 use super::{
-    Benchmark, Report, Taken, Timeout, Times, Wait, Worker, Written,
+    Benchmark, Reading, Taken, Timeout, Times, Wait, Worker, Written,
     pace::{Amount, Until},
-    sample::Rounds,
+    sample::repeat,
 };
 use crate::error::Error;
 
@@ -34,17 +34,17 @@ pub(crate) fn map(path: &Path) -> Result<WritableWords, Error> {
 
 impl<B: Benchmark> Worker<B> {
     /// Runs the counting side.
-    pub(crate) fn bounce(&mut self, amount: Amount, wait: Wait) -> Result<Report, Error> {
+    pub(crate) fn bounce(&mut self, amount: Amount, wait: Wait) -> Result<Reading, Error> {
         let line = map(&self.path(FILE))?;
         let progress = self.join_readers(1)?;
         self.begin(&progress)?;
         let (until, timeout) = (self.until(amount), &mut self.timeout(wait));
         let (written, times) = bounce(&line.words()[0], self.clock, &until, timeout)?;
-        Ok(Report { times: Some(times), ..written.into() })
+        Ok(Reading { times: Some(times), ..written.into() })
     }
 
     /// Runs the answering side.
-    pub(crate) fn bounce_back(&mut self, wait: Wait) -> Result<Report, Error> {
+    pub(crate) fn bounce_back(&mut self, wait: Wait) -> Result<Reading, Error> {
         let progress = self.own_progress(0)?;
         let line = map(&self.path(FILE))?;
         self.ready()?;
@@ -61,20 +61,17 @@ fn bounce(
     until: &Until,
     timeout: &mut Timeout,
 ) -> Result<(Written, Times), Error> {
-    let mut rounds = Rounds::new(until);
-    let mut done = 0;
-    while rounds.goes_on(done) {
+    let found = repeat(clock, until, |done| {
         let odd = 2 * done + 1;
         let sent = clock.stamp_start();
         word.store(odd);
         while word.load() == odd {
             timeout.idle(done)?;
         }
-        rounds.sample.add(&clock, sent, clock.stamp());
-        done += 1;
-    }
+        Ok::<_, Error>((sent, clock.stamp()))
+    })?;
     word.store(STOP);
-    Ok((Written { messages: done, nanos: until.nanos() }, rounds.sample.times(clock)))
+    Ok(found)
 }
 
 /// Makes the word even each time it is odd.

@@ -17,9 +17,9 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::Report;
 use crate::error::Error;
 
 /// The environment variable that makes a process a worker.
@@ -196,14 +196,14 @@ impl Workers {
         killed.map(|_| ()).map_err(Error::system("kill a process"))
     }
 
-    /// Takes a reading of a row: starts its processes, waits until all are ready, calls `on_open`,
-    /// starts the first one, and waits for all reports.
-    pub(super) fn reports(
+    /// Starts the processes of a row, waits until all are ready, calls `on_open`, lets them go, and
+    /// waits for all answers.
+    pub(crate) fn answers<T: DeserializeOwned>(
         row: &'static str,
         launches: &[Launch<'_>],
         work: Duration,
         on_open: impl FnOnce(),
-    ) -> Result<Vec<Report>, Error> {
+    ) -> Result<Vec<T>, Error> {
         let mut workers = Self::new();
         for launch in launches {
             workers.start(launch)?;
@@ -223,11 +223,11 @@ impl Workers {
                 && let Some(on_open) = on_open.take()
             {
                 on_open();
-                workers.tell(0, GO);
+                (0..launches.len()).for_each(|number| workers.tell(number, GO));
             }
         }
         let ends = workers.processes.iter().filter_map(|process| process.end.as_ref());
-        ends.map(|end| end.report(row)).collect()
+        ends.map(|end| end.parse(row)).collect()
     }
 }
 
@@ -242,7 +242,7 @@ impl End {
         }
     }
 
-    fn report(&self, row: &'static str) -> Result<Report, Error> {
+    fn parse<T: DeserializeOwned>(&self, row: &'static str) -> Result<T, Error> {
         serde_json::from_str(&self.output).map_err(|error| Error::Worker {
             row,
             status: format!("an answer that cannot be read ({error})"),

@@ -1,4 +1,4 @@
-//! The reports of the processes of a row, and the reading made from them.
+//! What the processes of a row measure.
 
 use nanotape_lab::environment::Noise;
 use serde::{Deserialize, Serialize};
@@ -51,61 +51,8 @@ pub(crate) struct Times {
     pub(crate) clock_ns: f64,
 }
 
-/// Disturbances of a process.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Disturbance {
-    stolen: Option<f64>,
-    foreign: Option<f64>,
-    involuntary_switches: Option<u64>,
-}
-
-impl From<Noise> for Disturbance {
-    fn from(noise: Noise) -> Self {
-        let Noise { stolen, foreign, involuntary_switches, .. } = noise;
-        Self { stolen, foreign, involuntary_switches }
-    }
-}
-
-/// The report of one process: it fills in what it measures.
+/// The reading of a row in one round. Each of its processes reports what it measures.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Report {
-    pub(crate) written: Option<Written>,
-    pub(crate) taken: Option<Taken>,
-    pub(crate) times: Option<Times>,
-    pub(crate) calls: Option<Times>,
-    pub(crate) rolls: Option<Times>,
-    pub(crate) day: Option<DayReading>,
-    /// Members that only one benchmark has.
-    pub(crate) detail: Value,
-    pub(crate) noise: Disturbance,
-}
-
-impl From<Written> for Report {
-    fn from(written: Written) -> Self {
-        Self { written: Some(written), ..Self::default() }
-    }
-}
-
-impl From<Taken> for Report {
-    fn from(taken: Taken) -> Self {
-        Self { taken: Some(taken), ..Self::default() }
-    }
-}
-
-impl From<Times> for Report {
-    fn from(times: Times) -> Self {
-        Self { times: Some(times), ..Self::default() }
-    }
-}
-
-impl From<DayReading> for Report {
-    fn from(day: DayReading) -> Self {
-        Self { day: Some(day), ..Self::default() }
-    }
-}
-
-/// The reading of a row in one round.
-#[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Reading {
     /// Counts of the writer.
     pub(crate) written: Written,
@@ -119,37 +66,62 @@ pub(crate) struct Reading {
     pub(crate) rolls: Option<Times>,
     /// The reading of a whole day, for benchmarks that run days.
     pub(crate) day: DayReading,
+    /// Members that only one benchmark has.
     pub(crate) detail: Value,
-    /// Disturbances of all processes.
+    /// Disturbances of its processes.
     pub(crate) noise: Noise,
 }
 
-impl FromIterator<Report> for Reading {
-    fn from_iter<I: IntoIterator<Item = Report>>(reports: I) -> Self {
-        let mut reading = Self::default();
-        for report in reports {
-            reading.written = report.written.unwrap_or(reading.written);
-            reading.taken.extend(report.taken);
-            reading.times = report.times.or(reading.times);
-            reading.calls = report.calls.or(reading.calls);
-            reading.rolls = report.rolls.or(reading.rolls);
-            reading.day = report.day.unwrap_or(reading.day);
-            if !report.detail.is_null() {
-                reading.detail = report.detail;
-            }
-            // The worst share of all processes, and the sum of their switches.
-            let worse = |one: Option<f64>, other| one.into_iter().chain(other).reduce(f64::max);
-            reading.noise.stolen = worse(reading.noise.stolen, report.noise.stolen);
-            reading.noise.foreign = worse(reading.noise.foreign, report.noise.foreign);
-            if let Some(switches) = report.noise.involuntary_switches {
-                *reading.noise.involuntary_switches.get_or_insert(0) += switches;
-            }
-        }
-        reading
+impl From<Written> for Reading {
+    fn from(written: Written) -> Self {
+        Self { written, ..Self::default() }
+    }
+}
+
+impl From<Taken> for Reading {
+    fn from(taken: Taken) -> Self {
+        Self { taken: vec![taken], ..Self::default() }
+    }
+}
+
+impl From<Times> for Reading {
+    fn from(times: Times) -> Self {
+        Self { times: Some(times), ..Self::default() }
+    }
+}
+
+impl From<DayReading> for Reading {
+    fn from(day: DayReading) -> Self {
+        Self { day, ..Self::default() }
     }
 }
 
 impl Reading {
+    /// Adds the report of a further process.
+    pub(crate) fn with(mut self, report: Self) -> Self {
+        if report.written != Written::default() {
+            self.written = report.written;
+        }
+        if report.day != DayReading::default() {
+            self.day = report.day;
+        }
+        if !report.detail.is_null() {
+            self.detail = report.detail;
+        }
+        self.taken.extend(report.taken);
+        self.times = report.times.or(self.times);
+        self.calls = report.calls.or(self.calls);
+        self.rolls = report.rolls.or(self.rolls);
+        // The worst share of all processes, and the sum of their switches.
+        let worse = |one: Option<f64>, other| one.into_iter().chain(other).reduce(f64::max);
+        self.noise.stolen = worse(self.noise.stolen, report.noise.stolen);
+        self.noise.foreign = worse(self.noise.foreign, report.noise.foreign);
+        if let Some(switches) = report.noise.involuntary_switches {
+            *self.noise.involuntary_switches.get_or_insert(0) += switches;
+        }
+        self
+    }
+
     /// Messages that the writer wrote per second.
     pub(crate) fn written_per_second(&self) -> Option<f64> {
         per_second_of(self.written.messages, self.written.nanos)
@@ -228,11 +200,11 @@ mod tests {
         let Reading { written, taken, .. } = read(90, 10);
         let quiet = Noise { foreign: Some(0.01), ..Noise::default() };
         let noisy = Noise { foreign: Some(0.5), involuntary_switches: Some(3), ..Noise::default() };
-        let writer = Report { calls: Some(times), noise: quiet.into(), ..written.into() };
-        let reader = Report { times: Some(times), noise: noisy.clone().into(), ..taken[0].into() };
+        let writer = Reading { calls: Some(times), noise: quiet, ..written.into() };
+        let reader = Reading { times: Some(times), noise: noisy.clone(), ..taken[0].into() };
         let sent = [writer, reader].map(|report| serde_json::to_string(&report).unwrap());
-        let reports = sent.iter().map(|text| serde_json::from_str::<Report>(text).unwrap());
-        let reading: Reading = reports.collect();
+        let reports = sent.iter().map(|text| serde_json::from_str::<Reading>(text).unwrap());
+        let reading = reports.fold(Reading::default(), Reading::with);
         assert_eq!((reading.written, reading.taken, reading.times), (written, taken, Some(times)));
         assert_eq!((reading.calls, reading.rolls), (Some(times), None));
         assert_eq!(reading.noise, noisy);

@@ -6,7 +6,7 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_trace::Histogram;
 
 use super::{
-    PREEMPTED_NANOS, Times,
+    PREEMPTED_NANOS, Times, Written,
     message::{BEGIN, PERIOD, sequence, stamp},
     pace::{Schedule, Until},
 };
@@ -36,6 +36,24 @@ impl<'until> Rounds<'until> {
         }
         share < 1.0
     }
+}
+
+/// Runs a closed loop. A turn gets the number of those before it, and returns its begin and its
+/// end.
+#[inline(always)]
+pub(crate) fn repeat<E>(
+    clock: Clock,
+    until: &Until,
+    mut turn: impl FnMut(u64) -> Result<(Stamp, Stamp), E>,
+) -> Result<(Written, Times), E> {
+    let mut rounds = Rounds::new(until);
+    let mut done = 0;
+    while rounds.goes_on(done) {
+        let (from, to) = turn(done)?;
+        rounds.sample.add(&clock, from, to);
+        done += 1;
+    }
+    Ok((Written { messages: done, nanos: until.nanos() }, rounds.sample.times(clock)))
 }
 
 /// Times of single messages.

@@ -10,7 +10,7 @@ use std::{
 use anyhow::bail;
 use nanotape_clock::{Clock, Source};
 use nanotape_host::allowed_cpus;
-use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise};
+use nanotape_lab::{NoiseWatch, Pin, Placement, environment::Noise};
 use nanotape_shm::SharedRegion;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub(crate) struct Worker<B: Benchmark> {
 pub(crate) fn work<B: Benchmark>(job: Value) -> anyhow::Result<Value> {
     let mut worker = Worker::<B>::new(serde_json::from_value(job)?)?;
     let mut report = B::work(&mut worker).map_err(Error::judged)?;
-    report.noise = worker.watch.map_or(Noise::default(), NoiseWatch::stop).into();
+    report.noise = worker.watch.map_or(Noise::default(), NoiseWatch::stop);
     Ok(serde_json::to_value(report)?)
 }
 
@@ -92,11 +92,7 @@ impl<B: Benchmark> Worker<B> {
         other_cpus.retain(|&cpu| Some(cpu) != job.cpu);
         // Memory is not locked: locked tables would be in memory from their reservation, and the
         // peak would show reserved memory and not used memory.
-        let placement = Placement::apply(&PlacementRequest {
-            pin: job.cpu.map_or(Pin::Free, Pin::To),
-            real_time_priority: job.real_time_priority,
-            lock_memory: false,
-        });
+        let placement = Placement::on(job.cpu.map_or(Pin::Free, Pin::To), job.real_time_priority);
         let clock = if job.counter { Clock::calibrate() } else { Clock::monotonic() };
         if job.counter != (clock.source() == Source::TimeStampCounter) {
             bail!("this process uses another clock than the process that started it");

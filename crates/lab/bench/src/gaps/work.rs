@@ -16,7 +16,10 @@ use super::{
     rows::{Ask, Kind, What},
 };
 use crate::{
-    engine::{Report, Taken, Timeout, Times, Wait, Worker, Written, pace::Until, sample::Rounds},
+    engine::{
+        Reading, Taken, Timeout, Wait, Worker, Written,
+        sample::{Rounds, repeat},
+    },
     error::Error,
 };
 
@@ -48,7 +51,7 @@ pub(crate) enum Turn {
     Watch,
 }
 
-pub(super) fn work(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
+pub(super) fn work(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
     match (worker.row.work, worker.reader()) {
         (What::Turn(turn), _) => turns(worker, turn),
         (What::Seen, _) => pauses(worker),
@@ -56,15 +59,14 @@ pub(super) fn work(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
         (What::Attribution(Ask::AfterGaps), _) => attributions_after_gaps(worker),
         (What::Line, None) => worker.bounce(worker.job.options.amount(), Wait::Busy),
         (What::Line, Some(_)) => worker.bounce_back(Wait::Busy),
-        (What::RoundTrip(kind), None) => ping_through(worker, kind),
-        (What::RoundTrip(kind), Some(_)) => pong_through(worker, kind),
+        (What::RoundTrip(kind), _) => round_trips(worker, kind),
     }
 }
 
 /// Turns between two looks at the time.
 const BLOCK: u64 = 1 << 16;
 
-fn turns(worker: &mut Worker<Gaps>, turn: Turn) -> Result<Report, Error> {
+fn turns(worker: &mut Worker<Gaps>, turn: Turn) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let clock = worker.clock;
     let mut watch = Watch::start(
@@ -100,7 +102,7 @@ fn turns(worker: &mut Worker<Gaps>, turn: Turn) -> Result<Report, Error> {
 }
 
 /// Makes pauses in a loop with a meter, and counts those that it sees.
-fn pauses(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
+fn pauses(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let clock = worker.clock;
     let until = worker.until(worker.job.options.amount());
@@ -121,32 +123,27 @@ fn pauses(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
         turns += 5;
     }
     let nanos = until.nanos();
-    Ok(Report {
+    Ok(Reading {
         detail: json!({ "made": made, "seen": seen }),
         ..Written { messages: turns, nanos }.into()
     })
 }
 
-fn attributions(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
+fn attributions(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let clock = worker.clock;
     let mut attributor = Attributor::open(&clock);
     let until = worker.until(worker.job.options.amount());
-    let mut rounds = Rounds::new(&until);
-    let mut done = 0;
-    while rounds.goes_on(done) {
+    let (written, times) = repeat(clock, &until, |_| {
         let from = clock.stamp_start();
-        let gap = Gap { from, to: from };
-        black_box(attributor.attribute(&gap));
-        rounds.sample.add(&clock, from, clock.stamp());
-        done += 1;
-    }
-    let times = rounds.sample.times(clock);
-    Ok(Report { times: Some(times), ..Written { messages: done, nanos: until.nanos() }.into() })
+        black_box(attributor.attribute(&Gap { from, to: from }));
+        Ok::<_, Error>((from, clock.stamp()))
+    })?;
+    Ok(Reading { times: Some(times), ..written.into() })
 }
 
 /// Looks for interruptions of this machine, and asks after those that a watch asks about.
-fn attributions_after_gaps(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
+fn attributions_after_gaps(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let clock = worker.clock;
     let mut attributor = Attributor::open(&clock);
@@ -174,7 +171,7 @@ fn attributions_after_gaps(worker: &mut Worker<Gaps>) -> Result<Report, Error> {
         done += 1;
     }
     let times = (done > 0).then(|| rounds.sample.times(clock));
-    Ok(Report { times, ..Written { messages: done, nanos: until.nanos() }.into() })
+    Ok(Reading { times, ..Written { messages: done, nanos: until.nanos() }.into() })
 }
 
 /// One way of a round trip.
@@ -224,59 +221,48 @@ impl<R: Subscribe> Take for Data<R> {
     }
 }
 
-fn ping_through(worker: &mut Worker<Gaps>, kind: Kind) -> Result<Report, Error> {
-    let (there, back) = (worker.path("there"), worker.path("back"));
+/// Opens both ways, and runs the side of this process.
+fn round_trips(worker: &mut Worker<Gaps>, kind: Kind) -> Result<Reading, Error> {
+    let ways = [("there", Direction::There), ("back", Direction::Back)];
+    let [(own, own_way), (other, other_way)] = match worker.reader() {
+        None => ways,
+        Some(_) => [ways[1], ways[0]],
+    };
+    let (own, other) = (worker.path(own), worker.path(other));
     let options = RegionOptions::default();
     match kind {
         Kind::Cells | Kind::WatchedCells => {
             let rings = map_cells(worker)?;
-            let mut there = rings.writer(Direction::There);
-            let mut back = rings.reader(Direction::Back);
+            let (mut own, mut other) = (rings.writer(own_way), rings.reader(other_way));
             if kind == Kind::Cells {
-                return ping(worker, &mut there, &mut back, &mut Nothing);
+                return side(worker, &mut own, &mut other, &mut Nothing);
             }
             let mut watch = Watch::start(&worker.clock, WatchOptions::default());
-            ping(worker, &mut there, &mut back, &mut watch)
+            side(worker, &mut own, &mut other, &mut watch)
         }
         Kind::Slots => {
             let slots = RING_BYTES / 64;
-            let mut there = Data(slots::Writer::create(&there, slots, 8, &options)?.0);
-            let mut back = Data(worker.meet(|_| slots::Reader::open(&back, Start::Oldest))?);
-            ping(worker, &mut there, &mut back, &mut Nothing)
+            let mut own = Data(slots::Writer::create(&own, slots, 8, &options)?.0);
+            let mut other = Data(worker.meet(|_| slots::Reader::open(&other, Start::Oldest))?);
+            side(worker, &mut own, &mut other, &mut Nothing)
         }
         Kind::Stream => {
-            let mut there = Data(stream::Writer::create(&there, RING_BYTES, &options)?.0);
-            let mut back = Data(worker.meet(|_| stream::Reader::open(&back, Start::Oldest))?);
-            ping(worker, &mut there, &mut back, &mut Nothing)
+            let mut own = Data(stream::Writer::create(&own, RING_BYTES, &options)?.0);
+            let mut other = Data(worker.meet(|_| stream::Reader::open(&other, Start::Oldest))?);
+            side(worker, &mut own, &mut other, &mut Nothing)
         }
     }
 }
 
-fn pong_through(worker: &mut Worker<Gaps>, kind: Kind) -> Result<Report, Error> {
-    let (there, back) = (worker.path("there"), worker.path("back"));
-    let options = RegionOptions::default();
-    match kind {
-        Kind::Cells | Kind::WatchedCells => {
-            let rings = map_cells(worker)?;
-            let mut there = rings.reader(Direction::There);
-            let mut back = rings.writer(Direction::Back);
-            if kind == Kind::Cells {
-                return pong(worker, &mut back, &mut there, &mut Nothing);
-            }
-            let mut watch = Watch::start(&worker.clock, WatchOptions::default());
-            pong(worker, &mut back, &mut there, &mut watch)
-        }
-        Kind::Slots => {
-            let slots = RING_BYTES / 64;
-            let mut back = Data(slots::Writer::create(&back, slots, 8, &options)?.0);
-            let mut there = Data(worker.meet(|_| slots::Reader::open(&there, Start::Oldest))?);
-            pong(worker, &mut back, &mut there, &mut Nothing)
-        }
-        Kind::Stream => {
-            let mut back = Data(stream::Writer::create(&back, RING_BYTES, &options)?.0);
-            let mut there = Data(worker.meet(|_| stream::Reader::open(&there, Start::Oldest))?);
-            pong(worker, &mut back, &mut there, &mut Nothing)
-        }
+fn side(
+    worker: &mut Worker<Gaps>,
+    own: &mut impl Send,
+    other: &mut impl Take,
+    poll: &mut impl Poll,
+) -> Result<Reading, Error> {
+    match worker.reader() {
+        None => ping(worker, own, other, poll),
+        Some(_) => pong(worker, own, other, poll),
     }
 }
 
@@ -316,41 +302,26 @@ fn ping(
     there: &mut impl Send,
     back: &mut impl Take,
     poll: &mut impl Poll,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let progress = worker.join_readers(1)?;
     worker.begin(&progress)?;
     let clock = worker.clock;
-    let (until, timeout) =
-        (worker.until(worker.job.options.amount()), &mut worker.timeout(Wait::Busy));
-    let (written, times) = ping_until(&until, clock, (there, back), poll, timeout)?;
-    Ok(Report { times: Some(times), ..written.into() })
-}
-
-fn ping_until(
-    until: &Until,
-    clock: Clock,
-    (there, back): (&mut impl Send, &mut impl Take),
-    poll: &mut impl Poll,
-    timeout: &mut Timeout,
-) -> Result<(Written, Times), Error> {
-    let mut rounds = Rounds::new(until);
-    let mut done = 0;
-    while rounds.goes_on(done) {
+    let until = worker.until(worker.job.options.amount());
+    let timeout = &mut worker.timeout(Wait::Busy);
+    let (written, times) = repeat(clock, &until, |done| {
         let sent = clock.stamp_start();
         there.send(2 * done)?;
         let answer = wait(&clock, back, poll, timeout, done)?;
-        rounds.sample.add(&clock, sent, clock.stamp());
+        let back = clock.stamp();
         if answer != 2 * done + 1 {
-            return Err(Error::found(
-                "a round trip",
-                format!("got {answer}, expected {}", 2 * done + 1),
-            ));
+            let found = format!("got {answer}, expected {}", 2 * done + 1);
+            return Err(Error::found("a round trip", found));
         }
         poll.rest();
-        done += 1;
-    }
+        Ok((sent, back))
+    })?;
     there.send(END)?;
-    Ok((Written { messages: done, nanos: until.nanos() }, rounds.sample.times(clock)))
+    Ok(Reading { times: Some(times), ..written.into() })
 }
 
 fn pong(
@@ -358,7 +329,7 @@ fn pong(
     back: &mut impl Send,
     there: &mut impl Take,
     poll: &mut impl Poll,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let progress = worker.own_progress(0)?;
     worker.ready()?;
     let clock = worker.clock;

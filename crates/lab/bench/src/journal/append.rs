@@ -11,10 +11,10 @@ use nanotape_shm::ReadWord;
 
 use crate::{
     engine::{
-        Amount, Report, Timeout, Written,
+        Amount, Reading, Timeout, Written,
         message::{END, Length, MESSAGE, fill, set_stamp},
         pace::{Until, agree},
-        sample::{Rounds, Sample, WARM_UP},
+        sample::{Sample, WARM_UP, repeat},
     },
     error::Error,
 };
@@ -26,7 +26,7 @@ pub(super) fn flat_out(
     length: impl Length,
     clock: Clock,
     amount: u64,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
     let first = appender.next_sequence();
@@ -35,7 +35,7 @@ pub(super) fn flat_out(
         appender.append(MESSAGE, sequence, message)?;
     }
     let written = Written { messages: amount, nanos: until.nanos() };
-    finish(appender, message, written, Report::default())
+    finish(appender, message, written.into())
 }
 
 /// Waits until `bytes` in front of the appender are in memory. Appends one excerpt first, since
@@ -62,7 +62,7 @@ pub(super) fn timed(
     length: impl Length,
     clock: Clock,
     amount: u64,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
     let first = appender.next_sequence();
@@ -75,7 +75,7 @@ pub(super) fn timed(
     }
     let written = Written { messages: amount, nanos: until.nanos() };
     let (times, rolls) = (Some(calls.calls.times(clock)), Some(calls.rolls.times(clock)));
-    finish(appender, message, written, Report { times, rolls, ..Report::default() })
+    finish(appender, message, Reading { times, rolls, ..written.into() })
 }
 
 /// At a steady rate: spins until a message is due, stamps it, appends it. A late message is
@@ -87,7 +87,7 @@ pub(super) fn paced(
     (rate, amount): (u32, u64),
     progress: &ReadWord,
     timeout: &mut Timeout,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let first = appender.next_sequence();
     let schedule = agree(&clock, rate, progress, timeout, |type_id, value| {
@@ -111,7 +111,7 @@ pub(super) fn paced(
     let nanos = clock.nanos_between(schedule.due(0), clock.stamp());
     let written = Written { messages: start + amount - first, nanos };
     let (calls, rolls) = (Some(calls.calls.times(clock)), Some(calls.rolls.times(clock)));
-    finish(appender, message, written, Report { calls, rolls, ..Report::default() })
+    finish(appender, message, Reading { calls, rolls, ..written.into() })
 }
 
 /// In batches of `size`. The time of a batch lasts until it is on the disk.
@@ -121,13 +121,11 @@ pub(super) fn batches(
     clock: Clock,
     batches: u64,
     size: u32,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(batches));
-    let mut rounds = Rounds::new(&until);
     let bytes = size as usize * excerpt_bytes(length.bytes());
-    let mut done = 0;
-    while rounds.goes_on(done) {
+    let (_, times) = repeat(clock, &until, |_| {
         let from = clock.stamp_start();
         let first = appender.next_sequence();
         let mut batch = appender.batch(first, bytes)?;
@@ -136,25 +134,18 @@ pub(super) fn batches(
             batch.append(MESSAGE, sequence, message)?;
         }
         batch.commit()?;
-        rounds.sample.add(&clock, from, clock.stamp());
-        done += 1;
-    }
+        Ok::<_, Error>((from, clock.stamp()))
+    })?;
     let written = Written { messages: batches * u64::from(size), nanos: until.nanos() };
-    let times = Some(rounds.sample.times(clock));
-    finish(appender, message, written, Report { times, ..Report::default() })
+    finish(appender, message, Reading { times: Some(times), ..written.into() })
 }
 
 /// Appends the message that ends a tailer, and makes the report.
-fn finish(
-    appender: &mut Appender,
-    message: &mut [u8],
-    written: Written,
-    report: Report,
-) -> Result<Report, Error> {
+fn finish(appender: &mut Appender, message: &mut [u8], reading: Reading) -> Result<Reading, Error> {
     let sequence = appender.next_sequence();
     fill(message, sequence);
     appender.append(END, sequence, message)?;
-    Ok(Report { written: Some(written), ..report })
+    Ok(reading)
 }
 
 /// Times of calls, without the first tenth of them.

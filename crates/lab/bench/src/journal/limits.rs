@@ -10,10 +10,10 @@ use nanotape_shm::{WORD_BYTES, Word, WritableWords, copy_into, reserve, write_ze
 
 use crate::{
     engine::{
-        Amount, Report, Written,
+        Amount, Reading, Written,
         message::{Length, fill},
         pace::Until,
-        sample::Rounds,
+        sample::{Rounds, repeat},
     },
     error::Error,
 };
@@ -69,7 +69,7 @@ pub(super) fn memory(messages: u64, length: impl Length) -> Vec<u8> {
 
 /// Fills and copies messages, one after the other.
 #[inline(never)]
-pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Report {
+pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Reading {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
     for (sequence, place) in (0..amount).zip(words.chunks_exact(stride(length))) {
@@ -81,7 +81,12 @@ pub(super) fn copy(words: &[Word], length: impl Length, clock: Clock, amount: u6
 
 /// The same, with each copy timed.
 #[inline(never)]
-pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amount: u64) -> Report {
+pub(super) fn copy_timed(
+    words: &[Word],
+    length: impl Length,
+    clock: Clock,
+    amount: u64,
+) -> Reading {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
     let mut rounds = Rounds::new(&until);
@@ -92,12 +97,12 @@ pub(super) fn copy_timed(words: &[Word], length: impl Length, clock: Clock, amou
         copy_into(place, black_box(&*message));
         rounds.sample.add(&clock, from, clock.stamp());
     }
-    Report { times: Some(rounds.sample.times(clock)), ..written(&until, amount) }
+    Reading { times: Some(rounds.sample.times(clock)), ..written(&until, amount) }
 }
 
 /// Copies messages as the compiler does, into memory of this process.
 #[inline(never)]
-pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Clock) -> Report {
+pub(super) fn copy_to_memory(memory: &mut [u8], length: impl Length, clock: Clock) -> Reading {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let stride = excerpt_bytes(length.bytes());
     let amount = (memory.len() / stride) as u64;
@@ -118,25 +123,24 @@ pub(super) fn fdatasync(
     clock: Clock,
     amount: u64,
     batch: u32,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let stride = excerpt_bytes(length.bytes());
     let mut batched = vec![0; stride * (batch as usize - 1) + length.bytes()];
     let until = Until::new(clock, Amount::Messages(amount));
-    let mut rounds = Rounds::new(&until);
-    for sequence in 0..amount {
+    let (written, times) = repeat(clock, &until, |sequence| {
         for message in batched.chunks_mut(stride) {
             fill(&mut message[..length.bytes()], sequence);
         }
-        rounds.goes_on(sequence);
         let from = clock.stamp_start();
         let synced = file.write_all_at(&batched, sequence * u64::from(batch) * stride as u64);
         let synced = synced.and_then(|()| file.sync_data());
-        rounds.sample.add(&clock, from, clock.stamp());
+        let to = clock.stamp();
         synced.map_err(Error::system("write to the disk"))?;
-    }
-    Ok(Report { times: Some(rounds.sample.times(clock)), ..written(&until, amount) })
+        Ok::<_, Error>((from, to))
+    })?;
+    Ok(Reading { times: Some(times), ..written.into() })
 }
 
-fn written(until: &Until, messages: u64) -> Report {
+fn written(until: &Until, messages: u64) -> Reading {
     Written { messages, nanos: until.nanos() }.into()
 }

@@ -15,7 +15,7 @@ use nanotape_shm::Word;
 
 use super::{Journal, append, work::JOURNAL};
 use crate::{
-    engine::{Report, Worker, message::Length, run_on},
+    engine::{Reading, Worker, message::Length, run_on},
     error::Error,
 };
 
@@ -31,7 +31,7 @@ pub(super) fn pruned(
     appender: &mut Appender,
     length: impl Length,
     is_timed: bool,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let (cpus, path) = (worker.other_cpus().to_vec(), worker.job.data.join(JOURNAL));
     let (clock, amount) = (worker.clock, worker.job.options.amount(worker.row));
     let keep_bytes = KEPT_SEGMENTS * worker.job.options.segment_bytes;

@@ -6,7 +6,7 @@ use nanotape_shm::Word;
 
 use crate::{
     engine::{
-        Report, Taken, Timeout,
+        Reading, Taken, Timeout,
         message::{END, Length, MESSAGE, is_sound, sequence},
         sample::Arrivals,
     },
@@ -20,7 +20,7 @@ pub(super) fn flat_out(
     length: impl Length,
     clock: Clock,
     timeout: &mut Timeout,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let mut first: Option<Stamp> = None;
     let mut taken = Taken::default();
@@ -54,7 +54,7 @@ pub(super) fn timed(
     messages: u64,
     progress: &Word,
     timeout: &mut Timeout,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let mut arrivals = Arrivals::of(messages);
     let mut taken = Taken::default();
@@ -81,7 +81,7 @@ pub(super) fn timed(
             Tail::Reused(reused) => taken.lost += reused.to - reused.from + 1,
         }
     }
-    Ok(Report { times: Some(arrivals.times(clock)), ..taken.into() })
+    Ok(Reading { times: Some(arrivals.times(clock)), ..taken.into() })
 }
 
 /// Checks the length of an excerpt, and all of its payload except the stamp.
@@ -111,7 +111,7 @@ mod tests {
     };
 
     /// The results of both loops for twenty excerpts, each changed by `spoil`.
-    fn read(path: &Path, spoil: impl Fn(u64, &mut Vec<u8>)) -> [Result<Report, Error>; 2] {
+    fn read(path: &Path, spoil: impl Fn(u64, &mut Vec<u8>)) -> [Result<Reading, Error>; 2] {
         let options = AppenderOptions { segment_bytes: 1 << 20, ..AppenderOptions::default() };
         let mut appender = Appender::open(path, &options).unwrap();
         for sequence in 1..=20 {
@@ -134,7 +134,7 @@ mod tests {
     fn both_loops_read_what_was_appended_and_notice_what_was_not() {
         let folder = Folder::new("tail-loops").unwrap();
         for told in read(&folder.path().join("good"), |_, _| ()) {
-            let taken = told.unwrap().taken.unwrap();
+            let taken = told.unwrap().taken[0];
             assert_eq!((taken.messages, taken.lost), (19, 0));
         }
         let flips = |sequence, message: &mut Vec<u8>| message[40] ^= u8::from(sequence == 13);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Amount, Benchmark as _, Report, Wait, Worker,
+        Amount, Benchmark as _, Reading, Wait, Worker,
         message::{LARGER_BYTES, Larger, Length, Usual},
         run_on,
     },
@@ -22,14 +22,14 @@ use crate::{
 pub(super) const JOURNAL: &str = "journal";
 
 /// Runs the work of a process of a row.
-pub(super) fn work(worker: &mut Worker<Journal>) -> Result<Report, Error> {
+pub(super) fn work(worker: &mut Worker<Journal>) -> Result<Reading, Error> {
     match worker.row.work.length {
         LARGER_BYTES => of_length(worker, Larger),
         _ => of_length(worker, Usual),
     }
 }
 
-fn of_length(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report, Error> {
+fn of_length(worker: &mut Worker<Journal>, length: impl Length) -> Result<Reading, Error> {
     match (worker.row.work.what, worker.reader().is_some()) {
         (What::Line, false) => worker.bounce(Amount::Messages(amount(worker)), Wait::Busy),
         (What::Line, true) => worker.bounce_back(Wait::Busy),
@@ -50,7 +50,7 @@ fn copy(
     length: impl Length,
     target: Target,
     timed: bool,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let (clock, amount) = (worker.clock, amount(worker));
     if target == Target::Memory {
         let mut memory = limits::memory(amount, length);
@@ -65,7 +65,7 @@ fn copy(
     })
 }
 
-fn appender(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report, Error> {
+fn appender(worker: &mut Worker<Journal>, length: impl Length) -> Result<Reading, Error> {
     let appender = &mut open_off(worker)?;
     let readers = Journal::readers(worker.row);
     let progress = worker.join_readers(readers)?;
@@ -111,7 +111,7 @@ fn open_off(worker: &Worker<Journal>) -> Result<Appender, Error> {
     Ok(opened.map_err(died)??)
 }
 
-fn tailer(worker: &mut Worker<Journal>, length: impl Length) -> Result<Report, Error> {
+fn tailer(worker: &mut Worker<Journal>, length: impl Length) -> Result<Reading, Error> {
     let progress = worker.own_progress(0)?;
     let word = &progress.words()[0];
     let path = worker.job.data.join(JOURNAL);

@@ -5,13 +5,10 @@ use std::thread;
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::{DaySource, handle_message};
-use nanotape_lab::{NoiseWatch, Pin, Placement, PlacementRequest, environment::Noise};
-use nanotape_market::{
-    Damage, EventHandler, EventSource, MarketEvent, MarketSnapshot, Origin, Position, SessionChange,
-};
+use nanotape_lab::{NoiseWatch, Pin, Placement, environment::Noise};
+use nanotape_market::{EventHandler, EventSource, MarketEvent, Origin, Position};
 use nanotape_plant::{PlantConfig, PlantRun, ShutdownFlag};
 use nanotape_queue::Replay;
-use nanotape_types::{Coming, StockLocate, Symbol};
 use nanotape_wire::itch50::Message;
 
 use super::{
@@ -75,9 +72,7 @@ impl Paced<'_> {
         thread::scope(|scope| {
             let body = || {
                 let pin = self.cpu.map_or(Pin::Last, Pin::To);
-                let request =
-                    PlacementRequest { pin, real_time_priority: None, lock_memory: false };
-                let placement = Placement::apply(&request);
+                let placement = Placement::on(pin, None);
                 let watch = NoiseWatch::start(self.clock, placement.cpu());
                 let replay = self.replay_here(&config, source, schedule)?;
                 Ok((replay, watch.stop()))
@@ -286,48 +281,5 @@ impl<H: EventHandler> EventHandler for Timing<'_, '_, H> {
         self.handler.event(at, event, origin)
     }
 
-    fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
-        self.handler.name(stock_locate, symbol);
-    }
-
-    #[inline(always)]
-    fn received(&mut self, ts_recv_ns: u64) {
-        self.handler.received(ts_recv_ns);
-    }
-
-    fn damage(&mut self, damage: Damage) {
-        self.handler.damage(damage);
-    }
-
-    fn session(&mut self, change: &SessionChange) {
-        self.handler.session(change);
-    }
-
-    fn restore(&mut self, snapshot: &MarketSnapshot) {
-        self.handler.restore(snapshot);
-    }
-
-    fn idle(&mut self) -> ControlFlow<()> {
-        self.handler.idle()
-    }
-
-    #[inline(always)]
-    fn prefetch_stock(&mut self, stock_locate: StockLocate) {
-        self.handler.prefetch_stock(stock_locate);
-    }
-
-    #[inline(always)]
-    fn prefetch_index(&mut self, coming: Coming) -> Option<Self::Hint> {
-        self.handler.prefetch_index(coming)
-    }
-
-    #[inline(always)]
-    fn prefetch_order(&mut self, hint: &mut Self::Hint) {
-        self.handler.prefetch_order(hint);
-    }
-
-    #[inline(always)]
-    fn prefetch_levels(&mut self, hint: &Self::Hint) {
-        self.handler.prefetch_levels(hint);
-    }
+    nanotape_market::forward_events!(|timing| timing.handler);
 }

@@ -13,7 +13,7 @@ use crate::{
         Amount, Taken, Timeout, Times, Written,
         message::{END, Length, MESSAGE, fill, sequence, set_stamp},
         pace::{Until, agree},
-        sample::{Arrivals, Rounds},
+        sample::{Arrivals, repeat},
     },
     error::Error,
 };
@@ -96,22 +96,19 @@ pub(super) fn ping<W: Publish, R: Subscribe>(
 ) -> Result<(Written, Times), Error> {
     let message = &mut vec![0; length.bytes()][..length.bytes()];
     let answer = &mut vec![0; length.bytes()][..length.bytes()];
-    let mut rounds = Rounds::new(until);
     let first = writer.next_sequence();
-    let mut next = first;
-    while rounds.goes_on(next - first) {
+    let (written, times) = repeat(clock, until, |done| {
+        let next = first + done;
         fill(message, next);
         let sent = clock.stamp_start();
         writer.publish(MESSAGE, message)?;
         let received = wait(reader, answer, next, timeout)?;
         let back = clock.stamp();
         check(answer, length, received)?;
-        rounds.sample.add(&clock, sent, back);
-        next += 1;
-    }
-    let written = Written { messages: next - first, nanos: until.nanos() };
-    let written = finish(writer, message, next, written)?;
-    Ok((written, rounds.sample.times(clock)))
+        Ok::<_, Error>((sent, back))
+    })?;
+    let written = finish(writer, message, first + written.messages, written)?;
+    Ok((written, times))
 }
 
 /// Sends every message back, including the last one.

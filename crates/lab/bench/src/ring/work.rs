@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Benchmark as _, Report, Wait, Worker,
+        Benchmark as _, Reading, Wait, Worker,
         message::{Any, Length, USUAL_BYTES, Usual},
         pace::{Window, progress_interval},
     },
@@ -18,14 +18,14 @@ use crate::{
 };
 
 /// Runs the work of a process of a row.
-pub(super) fn work(worker: &mut Worker<Ring>) -> Result<Report, Error> {
+pub(super) fn work(worker: &mut Worker<Ring>) -> Result<Reading, Error> {
     match worker.job.options.bytes() {
         USUAL_BYTES => of_design(worker, Usual),
         length => of_design(worker, Any(length)),
     }
 }
 
-fn of_design(worker: &mut Worker<Ring>, length: impl Length) -> Result<Report, Error> {
+fn of_design(worker: &mut Worker<Ring>, length: impl Length) -> Result<Reading, Error> {
     let Work { what, design } = worker.row.work;
     match (what, worker.reader(), design) {
         (What::Copy, ..) => {
@@ -44,7 +44,7 @@ fn of_design(worker: &mut Worker<Ring>, length: impl Length) -> Result<Report, E
     }
 }
 
-fn writer<R: Design>(worker: &mut Worker<Ring>, length: impl Length) -> Result<Report, Error> {
+fn writer<R: Design>(worker: &mut Worker<Ring>, length: impl Length) -> Result<Reading, Error> {
     let capacity = worker.job.options.capacity;
     let ring = &mut R::create(&worker.path("ring"), capacity, length.bytes())?;
     let progress = worker.join_readers(Ring::readers(worker.row))?;
@@ -54,7 +54,7 @@ fn writer<R: Design>(worker: &mut Worker<Ring>, length: impl Length) -> Result<R
         let (until, timeout) =
             (worker.until(worker.job.options.amount()), &mut worker.timeout(Wait::Busy));
         let (written, times) = timed::ping(ring, echo, length, worker.clock, &until, timeout)?;
-        return Ok(Report { times: Some(times), ..written.into() });
+        return Ok(Reading { times: Some(times), ..written.into() });
     }
     worker.begin(&progress)?;
     let until = worker.until(worker.job.options.amount());
@@ -82,7 +82,7 @@ fn reader<R: Design>(
     worker: &mut Worker<Ring>,
     length: impl Length,
     index: usize,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let capacity = worker.job.options.capacity;
     let progress = worker.own_progress(index)?;
     let word = &progress.words()[0];
@@ -101,7 +101,7 @@ fn reader<R: Design>(
             let messages = worker.job.options.amount().messages_at(worker.job.options.rate);
             let timeout = &mut worker.timeout(Wait::Busy);
             let (taken, times) = timed::receive(ring, length, clock, messages, word, timeout)?;
-            Ok(Report { times: Some(times), ..taken.into() })
+            Ok(Reading { times: Some(times), ..taken.into() })
         }
         what => {
             let (paced, in_batches) = match what {

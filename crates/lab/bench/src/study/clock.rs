@@ -14,20 +14,20 @@ use serde_json::json;
 use self::ways::{Reading, WAYS, Way};
 use super::{
     Setup, StudyError,
-    findings::{Axis, Column, Findings, Plot, Point, Scale, Series, Unit, finite, maybe},
+    findings::{Axis, Cell, Findings, Plot, Point, Scale, Series, Unit, cells},
     numbers::Quartiles,
     rounds::Rounds,
 };
 
-const COLUMNS: &[Column] = &[
-    Column::new("way", Unit::Words),
-    Column::new("p25", Unit::Nanos),
-    Column::new("p50", Unit::Nanos),
-    Column::new("p75", Unit::Nanos),
-    Column::new("resolution", Unit::Nanos),
-    Column::new("steps back", Unit::Count),
-    Column::new("readings", Unit::Count),
-];
+const CELLS: &[Cell<Measured>] = cells! {
+    "way" Words = |one| one.way.name;
+    "p25" Nanos = |one| one.cost.map(|cost| cost.low);
+    "p50" Nanos = |one| one.cost.map(|cost| cost.median);
+    "p75" Nanos = |one| one.cost.map(|cost| cost.high);
+    "resolution" Nanos = |one| one.resolution;
+    "steps back" Count = |one| one.steps_back;
+    "readings" Count = |one| one.readings;
+};
 
 /// The measurements of one way.
 #[derive(Debug)]
@@ -88,18 +88,6 @@ pub(super) fn study(setup: &Setup<'_>) -> Result<Findings, StudyError> {
 
 impl Study {
     fn findings(&self, setup: &Setup<'_>, not_measured: Vec<String>) -> Findings {
-        let row = |measured: &Measured| {
-            let cost = measured.cost;
-            vec![
-                json!(measured.way.name),
-                maybe(cost.map(|cost| cost.low)),
-                maybe(cost.map(|cost| cost.median)),
-                maybe(cost.map(|cost| cost.high)),
-                maybe(measured.resolution),
-                json!(measured.steps_back),
-                json!(measured.readings),
-            ]
-        };
         Findings {
             method: format!(
                 "Each way is read many times in a row on processor {}; the cost is the median time \
@@ -110,47 +98,36 @@ impl Study {
                 grouped(ways::BATCH.into())
             ),
             answers: self.answers(),
-            columns: COLUMNS.to_vec(),
-            rows: self.ways.iter().map(row).collect(),
-            plots: vec![self.cost_plot(), self.drift_plot(), self.offset_plot()]
+            plots: [Some(self.cost_plot()), self.drift_plot(), self.offset_plot()]
                 .into_iter()
                 .flatten()
                 .collect(),
             not_measured,
+            ..Findings::of(CELLS, &self.ways)
         }
     }
 
-    fn cost_plot(&self) -> Option<Plot> {
-        let point = |measured: &Measured| {
-            let cost = measured.cost?;
-            let x = json!(measured.way.name);
-            Some(Point { x, y: cost.median, range: Some(cost.range()) })
-        };
-        Some(Plot {
+    fn cost_plot(&self) -> Plot {
+        let point = |one: &Measured| Some(Point::of(one.way.name, one.cost?));
+        Plot {
             title: "Cost of a reading",
             x: Axis::words("way"),
-            y: Axis::new("time", Unit::Nanos, Scale::Log),
-            series: vec![Series {
-                name: "median and quartiles".to_owned(),
-                points: self.ways.iter().filter_map(point).collect(),
-            }],
-        })
+            y: Axis::TIME,
+            series: vec![Series::new("median and quartiles", self.ways.iter().filter_map(point))],
+        }
     }
 
     fn drift_plot(&self) -> Option<Plot> {
         let point = |drift: &Drift| {
             let (ahead, bound) = (drift.counter_ahead_nanos as f64, drift.bound_nanos as f64);
-            let x = finite(drift.elapsed_nanos as f64);
+            let x = json!(drift.elapsed_nanos as f64);
             Point { x, y: ahead, range: Some((ahead - bound, ahead + bound)) }
         };
         (!self.drifts.is_empty()).then(|| Plot {
             title: "The clock against the kernel's clock, with bounds",
             x: Axis::new("since the calibration", Unit::Nanos, Scale::Linear),
             y: Axis::new("ahead", Unit::Nanos, Scale::Linear),
-            series: vec![Series {
-                name: "clock".to_owned(),
-                points: self.drifts.iter().map(point).collect(),
-            }],
+            series: vec![Series::new("clock", self.drifts.iter().map(point))],
         })
     }
 
@@ -169,7 +146,7 @@ impl Study {
             title: "Offsets between the clocks of processors, with bounds",
             x: Axis::words("processors"),
             y: Axis::new("ahead", Unit::Nanos, Scale::Linear),
-            series: vec![Series { name: "offset".to_owned(), points }],
+            series: vec![Series::new("offset", points)],
         })
     }
 }

@@ -12,12 +12,11 @@ use std::{hint::spin_loop, thread, time::Duration};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_console::values::grouped;
 use nanotape_trace::Histogram;
-use serde_json::json;
 
 use self::feed::OrderFeed;
 use super::{
     Setup, StudyError,
-    findings::{Axis, Column, Findings, Plot, Point, Scale, Series, Unit, maybe},
+    findings::{Axis, Cell, Findings, Plot, Point, Scale, Series, Unit, cells},
     numbers::{Quartiles, Times},
     rounds::{FEWEST, Rounds},
 };
@@ -33,16 +32,16 @@ const WARM_UP: f64 = 0.1;
 /// Messages before a turn, without an idle time between them.
 const WARM_MESSAGES: u32 = 5_000;
 
-const COLUMNS: &[Column] = &[
-    Column::new("rate", Unit::Count),
-    Column::new("idle", Unit::Words),
-    Column::new("messages", Unit::Count),
-    Column::new("p25", Unit::Nanos),
-    Column::new("p50", Unit::Nanos),
-    Column::new("p75", Unit::Nanos),
-    Column::new("p99", Unit::Nanos),
-    Column::new("late p50", Unit::Nanos),
-];
+const CELLS: &[Cell<Case>] = cells! {
+    "rate" Count = |case| case.rate;
+    "idle" Words = |case| case.idle.name();
+    "messages" Count = |case| case.times.count();
+    "p25" Nanos = |case| case.times.quartiles().map(|times| times.low);
+    "p50" Nanos = |case| case.times.quartiles().map(|times| times.median);
+    "p75" Nanos = |case| case.times.quartiles().map(|times| times.high);
+    "p99" Nanos = |case| case.times.p99();
+    "late p50" Nanos = |case| case.late.quartiles().map(|late| late.median);
+};
 
 /// What the thread does between two messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,19 +167,6 @@ impl Case {
 }
 
 fn findings(setup: &Setup<'_>, cases: &[Case]) -> Findings {
-    let row = |case: &Case| {
-        let times = case.times.quartiles();
-        vec![
-            json!(case.rate),
-            json!(case.idle.name()),
-            json!(case.times.count()),
-            maybe(times.map(|times| times.low)),
-            maybe(times.map(|times| times.median)),
-            maybe(times.map(|times| times.high)),
-            maybe(case.times.p99()),
-            maybe(case.late.quartiles().map(|late| late.median)),
-        ]
-    };
     let few = cases.iter().filter(|case| case.times.p99().is_none());
     let few: Vec<String> = few.map(Case::name).collect();
     let not_measured = match few.is_empty() {
@@ -196,8 +182,6 @@ fn findings(setup: &Setup<'_>, cases: &[Case]) -> Findings {
             setup.cpus[0]
         ),
         answers: answers::answers(cases),
-        columns: COLUMNS.to_vec(),
-        rows: cases.iter().map(row).collect(),
         plots: vec![
             plot("Time of a message after an idle time", cases, |case| case.times.quartiles()),
             plot("How late a message is begun", cases, |case| {
@@ -212,6 +196,7 @@ fn findings(setup: &Setup<'_>, cases: &[Case]) -> Findings {
             }),
         ],
         not_measured,
+        ..Findings::of(CELLS, cases)
     }
 }
 
@@ -220,18 +205,15 @@ fn plot(
     cases: &[Case],
     of: impl Fn(&Case) -> Option<Quartiles> + Copy,
 ) -> Plot {
-    let point = |case: &Case| {
-        let quartiles = of(case)?;
-        Some(Point { x: json!(case.rate), y: quartiles.median, range: Some(quartiles.range()) })
-    };
-    let series = |idle: Idle| Series {
-        name: format!("{} between messages", idle.name()),
-        points: cases.iter().filter(|case| case.idle == idle).filter_map(point).collect(),
+    let point = |case: &Case| Some(Point::of(case.rate, of(case)?));
+    let series = |idle: Idle| {
+        let points = cases.iter().filter(|case| case.idle == idle).filter_map(point);
+        Series::new(format!("{} between messages", idle.name()), points)
     };
     Plot {
         title,
         x: Axis::new("messages a second", Unit::Plain, Scale::Log),
-        y: Axis::new("time", Unit::Nanos, Scale::Log),
+        y: Axis::TIME,
         series: Idle::ALL.map(series).into(),
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::numbers::Quartiles;
+
 /// A study's result, without the machine.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
@@ -23,6 +25,17 @@ pub(crate) struct Column {
     pub(crate) name: &'static str,
     pub(crate) unit: Unit,
 }
+
+/// A column of a table whose rows are made from `R`, and its cell.
+pub(super) type Cell<R> = (&'static str, Unit, fn(&R) -> Value);
+
+/// Declares the columns of a table: a name, a unit and the cell of a row.
+macro_rules! cells {
+    ($($name:literal $unit:ident = |$row:pat_param| $cell:expr;)*) => {
+        &[$(($name, $crate::study::findings::Unit::$unit, |$row| ::serde_json::json!($cell))),*]
+    };
+}
+pub(super) use cells;
 
 /// The unit of a column or of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,16 +87,13 @@ pub(crate) struct Point {
     pub(crate) range: Option<(f64, f64)>,
 }
 
-impl Column {
-    pub(crate) const fn new(name: &'static str, unit: Unit) -> Self {
-        Self { name, unit }
-    }
-}
-
 impl Axis {
     pub(crate) const fn new(label: &'static str, unit: Unit, scale: Scale) -> Self {
         Self { label, unit, scale }
     }
+
+    /// The times of a plot.
+    pub(crate) const TIME: Self = Self::new("time", Unit::Nanos, Scale::Log);
 
     pub(crate) const fn words(label: &'static str) -> Self {
         Self::new(label, Unit::Words, Scale::Words)
@@ -111,10 +121,21 @@ impl Unit {
     }
 }
 
+impl Point {
+    /// A median between its quartiles.
+    pub(crate) fn of(x: impl Into<Value>, quartiles: Quartiles) -> Self {
+        Self { x: x.into(), y: quartiles.median, range: Some(quartiles.range()) }
+    }
+}
+
 impl Series {
+    pub(crate) fn new(name: impl Into<String>, points: impl IntoIterator<Item = Point>) -> Self {
+        Self { name: name.into(), points: points.into_iter().collect() }
+    }
+
     fn json(&self) -> Value {
         let points: Vec<Value> =
-            self.points.iter().map(|point| json!([point.x, finite(point.y)])).collect();
+            self.points.iter().map(|point| json!([point.x, point.y])).collect();
         let ranges: Option<Vec<_>> = self.points.iter().map(|point| point.range).collect();
         let low = ranges.as_ref().map(|ranges| ranges.iter().map(|one| one.0).collect::<Vec<_>>());
         let high = ranges.map(|ranges| ranges.iter().map(|one| one.1).collect::<Vec<_>>());
@@ -123,6 +144,18 @@ impl Series {
 }
 
 impl Findings {
+    /// Findings with a table.
+    pub(super) fn of<R>(cells: &[Cell<R>], rows: &[R]) -> Self {
+        Self {
+            columns: cells.iter().map(|&(name, unit, _)| Column { name, unit }).collect(),
+            rows: rows
+                .iter()
+                .map(|row| cells.iter().map(|(.., cell)| cell(row)).collect())
+                .collect(),
+            ..Self::default()
+        }
+    }
+
     /// The fields of the record.
     pub(crate) fn fields(&self, question: &str) -> Value {
         debug_assert!(self.rows.iter().all(|row| row.len() == self.columns.len()));
@@ -145,14 +178,4 @@ impl Findings {
             "not_measured": self.not_measured,
         })
     }
-}
-
-/// A cell; null for a number that JSON does not have.
-pub(crate) fn finite(number: f64) -> Value {
-    if number.is_finite() { json!(number) } else { Value::Null }
-}
-
-/// A cell that might be missing.
-pub(crate) fn maybe(number: Option<f64>) -> Value {
-    number.map_or(Value::Null, finite)
 }

@@ -18,7 +18,7 @@ use serde_json::json;
 use self::line::{Pauses, Spin, Way, Yield, poll_turns};
 use super::{
     Setup, StudyError,
-    findings::{Axis, Column, Findings, Plot, Point, Scale, Series, Unit, maybe},
+    findings::{Axis, Cell, Findings, Plot, Point, Series, cells},
     numbers::{Quartiles, Times},
     rounds::Rounds,
 };
@@ -41,22 +41,23 @@ const SAMPLES: usize = 200;
 /// Turns of the poll loop in a sample.
 const TURNS: u32 = 1_000;
 
-const COLUMNS: &[Column] = &[
-    Column::new("way", Unit::Words),
-    Column::new("turn", Unit::Nanos),
-    Column::new("ticks", Unit::Count),
-    Column::new("trip p25", Unit::Nanos),
-    Column::new("trip p50", Unit::Nanos),
-    Column::new("trip p75", Unit::Nanos),
-    Column::new("trip p99", Unit::Nanos),
-    Column::new("trips", Unit::Count),
-    Column::new("beside", Unit::Ratio),
-];
+const CELLS: &[Cell<Measured>] = cells! {
+    "way" Words = |way| way.name;
+    "turn" Nanos = |way| way.turn.map(|turn| turn.median);
+    "ticks" Count = |way| way.turn.map(|turn| turn.median * way.ticks_per_nano);
+    "trip p25" Nanos = |way| way.round_trips.quartiles().map(|trip| trip.low);
+    "trip p50" Nanos = |way| way.round_trips.quartiles().map(|trip| trip.median);
+    "trip p75" Nanos = |way| way.round_trips.quartiles().map(|trip| trip.high);
+    "trip p99" Nanos = |way| way.round_trips.p99();
+    "trips" Count = |way| way.round_trips.count();
+    "beside" Ratio = |way| way.beside;
+};
 
 /// The measurements of one way.
 #[derive(Debug)]
 struct Measured {
     name: &'static str,
+    ticks_per_nano: f64,
     /// One turn of the poll loop, in ns.
     turn: Option<Quartiles>,
     round_trips: Times,
@@ -98,18 +99,16 @@ pub(super) fn study(setup: &Setup<'_>) -> Result<Findings, StudyError> {
         }
         Ok(())
     })?;
+    let ticks_per_nano = setup.clock.rate().ticks_per_second / 1e9;
     let ways = WAYS.iter().zip(turns).zip(trips).zip(beside);
     let ways = ways.map(|(((way, turns), round_trips), beside)| Measured {
         name: way.name,
+        ticks_per_nano,
         turn: Quartiles::of(&turns),
         round_trips,
         beside: Quartiles::of(&beside).map(|quartiles| quartiles.median),
     });
-    let study = Study {
-        pause: Quartiles::of(&chains),
-        ticks_per_nano: setup.clock.rate().ticks_per_second / 1e9,
-        ways: ways.collect(),
-    };
+    let study = Study { pause: Quartiles::of(&chains), ticks_per_nano, ways: ways.collect() };
     let mut findings = study.findings(setup, other);
     if other.is_none() {
         let why = "round trips: this process may use one processor, and they need two";
@@ -126,26 +125,15 @@ pub(super) fn study(setup: &Setup<'_>) -> Result<Findings, StudyError> {
 
 impl Study {
     fn findings(&self, setup: &Setup<'_>, other: Option<u32>) -> Findings {
-        let mut rows = vec![vec![json!("a pause, in a chain")]];
         let pause = self.pause.map(|pause| pause.median);
-        rows[0].push(maybe(pause));
-        rows[0].push(maybe(pause.map(|pause| pause * self.ticks_per_nano)));
-        rows[0].resize(COLUMNS.len(), json!(null));
-        for way in &self.ways {
-            let turn = way.turn.map(|turn| turn.median);
-            let trip = way.round_trips.quartiles();
-            rows.push(vec![
-                json!(way.name),
-                maybe(turn),
-                maybe(turn.map(|turn| turn * self.ticks_per_nano)),
-                maybe(trip.map(|trip| trip.low)),
-                maybe(trip.map(|trip| trip.median)),
-                maybe(trip.map(|trip| trip.high)),
-                maybe(way.round_trips.p99()),
-                json!(way.round_trips.count()),
-                maybe(way.beside),
-            ]);
-        }
+        let mut chain = vec![
+            json!("a pause, in a chain"),
+            json!(pause),
+            json!(pause.map(|pause| pause * self.ticks_per_nano)),
+        ];
+        chain.resize(CELLS.len(), json!(null));
+        let mut findings = Findings::of(CELLS, &self.ways);
+        findings.rows.insert(0, chain);
         let between = other.map_or(String::new(), |other| {
             format!(
                 " Threads on processors {} and {other} write one cache line in turns and wait in \
@@ -165,30 +153,21 @@ impl Study {
                 grouped(TURNS.into())
             ),
             answers: self.answers(),
-            columns: COLUMNS.to_vec(),
-            rows,
             plots: vec![
                 self.plot("Round trip over one cache line", |way| way.round_trips.quartiles()),
                 self.plot("One turn of the poll loop", |way| way.turn),
             ],
-            not_measured: Vec::new(),
+            ..findings
         }
     }
 
     fn plot(&self, title: &'static str, of: impl Fn(&Measured) -> Option<Quartiles>) -> Plot {
-        let point = |way: &Measured| {
-            let quartiles = of(way)?;
-            let range = Some(quartiles.range());
-            Some(Point { x: json!(way.name), y: quartiles.median, range })
-        };
+        let point = |way: &Measured| Some(Point::of(way.name, of(way)?));
         Plot {
             title,
             x: Axis::words("wait between polls"),
-            y: Axis::new("time", Unit::Nanos, Scale::Log),
-            series: vec![Series {
-                name: "median and quartiles".to_owned(),
-                points: self.ways.iter().filter_map(point).collect(),
-            }],
+            y: Axis::TIME,
+            series: vec![Series::new("median and quartiles", self.ways.iter().filter_map(point))],
         }
     }
 }

@@ -13,13 +13,12 @@ use std::fs;
 
 use nanotape_console::values::{bytes, bytes_text, counted};
 use nanotape_host::available_memory_bytes;
-use serde_json::json;
 
 use self::crew::Crew;
 pub(crate) use self::job::ReadJob;
 use super::{
     Setup, StudyError,
-    findings::{Axis, Column, Findings, Plot, Point, Scale, Series, Unit, maybe},
+    findings::{Axis, Cell, Findings, Plot, Point, Scale, Series, Unit, cells},
     numbers::Quartiles,
     rounds::Rounds,
 };
@@ -33,15 +32,15 @@ const USUAL_LARGEST: u64 = 256 << 20;
 /// The share of the requested time that is spent reading; the rest goes into making tables.
 const READING_SHARE: f64 = 0.4;
 
-const COLUMNS: &[Column] = &[
-    Column::new("table", Unit::Words),
-    Column::new("reads", Unit::Words),
-    Column::new("processes", Unit::Count),
-    Column::new("p25", Unit::Nanos),
-    Column::new("p50", Unit::Nanos),
-    Column::new("p75", Unit::Nanos),
-    Column::new("all together", Unit::Count),
-];
+const CELLS: &[Cell<(Case, Measured)>] = cells! {
+    "table" Words = |(case, _)| bytes_text(case.bytes);
+    "reads" Words = |(case, _)| case.reads.name();
+    "processes" Count = |(case, _)| case.processes;
+    "p25" Nanos = |(_, measured)| measured.quartiles().map(|read| read.low);
+    "p50" Nanos = |(_, measured)| measured.quartiles().map(|read| read.median);
+    "p75" Nanos = |(_, measured)| measured.quartiles().map(|read| read.high);
+    "all together" Count = |(_, measured)| measured.together();
+};
 
 /// Whether the next index depends on the last read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
@@ -191,18 +190,6 @@ impl Measured {
 
 impl Study {
     fn findings(&self, pages: &str, not_measured: Vec<String>) -> Findings {
-        let row = |(case, measured): &(Case, Measured)| {
-            let quartiles = measured.quartiles();
-            vec![
-                json!(bytes_text(case.bytes)),
-                json!(case.reads.name()),
-                json!(case.processes),
-                maybe(quartiles.map(|quartiles| quartiles.low)),
-                maybe(quartiles.map(|quartiles| quartiles.median)),
-                maybe(quartiles.map(|quartiles| quartiles.high)),
-                maybe(measured.together()),
-            ]
-        };
         Findings {
             method: format!(
                 "Processes that are pinned to {} read tables of their own at the same time. A cell \
@@ -214,10 +201,9 @@ impl Study {
                 counted(self.processors as u64, "processor")
             ),
             answers: self.answers(),
-            columns: COLUMNS.to_vec(),
-            rows: self.cases.iter().map(row).collect(),
             plots: vec![self.size_plot(), self.rate_plot()],
             not_measured,
+            ..Findings::of(CELLS, &self.cases)
         }
     }
 
@@ -227,22 +213,16 @@ impl Study {
         crews.sort_unstable();
         crews.dedup();
         let series = |processes: usize| {
-            let cases = self
-                .cases
-                .iter()
-                .filter(|(case, _)| case.processes == processes && case.reads == Reads::Dependent);
-            let points = cases.filter_map(|(case, measured)| {
-                let quartiles = measured.quartiles()?;
-                let range = Some(quartiles.range());
-                Some(Point { x: json!(case.bytes), y: quartiles.median, range })
-            });
+            let is_of = |case: &Case| case.processes == processes && case.reads == Reads::Dependent;
             let noun = if processes == 1 { "process" } else { "processes" };
-            Series { name: format!("{processes} {noun}"), points: points.collect() }
+            self.series(format!("{processes} {noun}"), is_of, |case, measured| {
+                Some(Point::of(case.bytes, measured.quartiles()?))
+            })
         };
         Plot {
             title: "Time of a dependent read",
             x: Axis::new("bytes of the table", Unit::Plain, Scale::Log),
-            y: Axis::new("time", Unit::Nanos, Scale::Log),
+            y: Axis::TIME,
             series: crews.into_iter().map(series).collect(),
         }
     }
@@ -251,16 +231,10 @@ impl Study {
     fn rate_plot(&self) -> Plot {
         let largest = self.cases.iter().map(|(case, _)| case.bytes).max();
         let series = |reads: Reads| {
-            let cases = self
-                .cases
-                .iter()
-                .filter(move |(case, _)| Some(case.bytes) == largest && case.reads == reads);
-            let points = cases.filter_map(|(case, measured)| {
-                let quartiles = Quartiles::of(&measured.together)?;
-                let range = Some(quartiles.range());
-                Some(Point { x: json!(case.processes.to_string()), y: quartiles.median, range })
-            });
-            Series { name: reads.name().to_owned(), points: points.collect() }
+            let is_of = |case: &Case| Some(case.bytes) == largest && case.reads == reads;
+            self.series(reads.name(), is_of, |case, measured| {
+                Some(Point::of(case.processes.to_string(), Quartiles::of(&measured.together)?))
+            })
         };
         Plot {
             title: "Reads a second from the largest table, all processes together",
@@ -268,6 +242,17 @@ impl Study {
             y: Axis::new("reads a second", Unit::Plain, Scale::Log),
             series: [Reads::Dependent, Reads::Independent].map(series).into(),
         }
+    }
+
+    /// The points of some cases.
+    fn series(
+        &self,
+        name: impl Into<String>,
+        is_of: impl Fn(&Case) -> bool,
+        point: impl Fn(&Case, &Measured) -> Option<Point>,
+    ) -> Series {
+        let cases = self.cases.iter().filter(|(case, _)| is_of(case));
+        Series::new(name, cases.filter_map(|(case, measured)| point(case, measured)))
     }
 }
 

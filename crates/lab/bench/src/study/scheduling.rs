@@ -18,14 +18,14 @@ use std::{
 };
 
 use nanotape_clock::Clock;
-use nanotape_lab::{Pin, Placement, PlacementRequest, placement::Burst, text::nanos};
+use nanotape_lab::{Pin, Placement, placement::Burst, text::nanos};
 use nanotape_machine::{ProcessorGaps, SpinOptions, WatchOptions, spin};
 use serde_json::json;
 
 use self::slices::lost_in_slices;
 use super::{
     Setup, StudyError,
-    findings::{Axis, Column, Findings, Plot, Point, Scale, Series, Unit, maybe},
+    findings::{Axis, Cell, Findings, Plot, Point, Series, cells},
     numbers::Quartiles,
     rounds::Rounds,
 };
@@ -45,17 +45,17 @@ const SLICE: Duration = Duration::from_millis(100);
 /// Shorter interruptions are not counted.
 const THRESHOLD_NS: u64 = 1_000;
 
-const COLUMNS: &[Column] = &[
-    Column::new("class", Unit::Words),
-    Column::new("processor", Unit::Words),
-    Column::new("rests", Unit::Words),
-    Column::new("slice p25", Unit::Nanos),
-    Column::new("slice p50", Unit::Nanos),
-    Column::new("slice p75", Unit::Nanos),
-    Column::new("worst slice", Unit::Nanos),
-    Column::new("longest", Unit::Nanos),
-    Column::new("lost", Unit::Percent),
-];
+const CELLS: &[Cell<(Case, Measured)>] = cells! {
+    "class" Words = |(case, _)| if case.is_real_time { "fifo" } else { "normal" };
+    "processor" Words = |(case, _)| if case.is_busy { "shared" } else { "alone" };
+    "rests" Words = |(case, _)| if case.rests { "yes" } else { "no" };
+    "slice p25" Nanos = |(_, measured)| measured.quartiles().map(|lost| lost.low);
+    "slice p50" Nanos = |(_, measured)| measured.quartiles().map(|lost| lost.median);
+    "slice p75" Nanos = |(_, measured)| measured.quartiles().map(|lost| lost.high);
+    "worst slice" Nanos = |(_, measured)| measured.worst();
+    "longest" Nanos = |(_, measured)| measured.longest_ns;
+    "lost" Percent = |(_, measured)| 100.0 * measured.lost_share();
+};
 
 /// A case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,11 +126,7 @@ pub(super) fn study(setup: &Setup<'_>) -> Result<Findings, StudyError> {
 /// Why this process must not use the real-time class; `None` if it may.
 fn real_time_refused(cpu: u32, priority: u8) -> Option<String> {
     let apply = || {
-        let placement = Placement::apply(&PlacementRequest {
-            pin: Pin::To(cpu),
-            real_time_priority: Some(priority),
-            lock_memory: false,
-        });
+        let placement = Placement::on(Pin::To(cpu), Some(priority));
         placement.refused().first().cloned()
     };
     match thread::scope(|scope| scope.spawn(apply).join()) {
@@ -188,12 +184,7 @@ fn beside<R>(
     thread::scope(|scope| {
         let _end = SetOnDrop(&is_over);
         let body = || {
-            let request = PlacementRequest {
-                pin: Pin::To(cpu),
-                real_time_priority: None,
-                lock_memory: false,
-            };
-            let _placement = Placement::apply(&request);
+            let _placement = Placement::on(Pin::To(cpu), None);
             while !is_over.load(Ordering::Relaxed) {
                 spin_loop();
             }
@@ -245,20 +236,6 @@ impl Measured {
 
 impl Study {
     fn findings(&self, setup: &Setup<'_>, turn: Duration, not_measured: Vec<String>) -> Findings {
-        let row = |(case, measured): &(Case, Measured)| {
-            let lost = measured.quartiles();
-            vec![
-                json!(if case.is_real_time { "fifo" } else { "normal" }),
-                json!(if case.is_busy { "shared" } else { "alone" }),
-                json!(if case.rests { "yes" } else { "no" }),
-                maybe(lost.map(|lost| lost.low)),
-                maybe(lost.map(|lost| lost.median)),
-                maybe(lost.map(|lost| lost.high)),
-                maybe(measured.worst()),
-                json!(measured.longest_ns),
-                json!(100.0 * measured.lost_share()),
-            ]
-        };
         let limit = fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
         let limit = limit.map_or("unknown".to_owned(), |text| format!("{} us", text.trim()));
         Findings {
@@ -277,10 +254,9 @@ impl Study {
                 nanos(PIECE.as_nanos() as f64),
             ),
             answers: self.answers(),
-            columns: COLUMNS.to_vec(),
-            rows: self.cases.iter().map(row).collect(),
             plots: vec![self.lost_plot(), self.longest_plot()],
             not_measured,
+            ..Findings::of(CELLS, &self.cases)
         }
     }
 
@@ -311,11 +287,8 @@ impl Study {
         Plot {
             title,
             x: Axis::words("case"),
-            y: Axis::new("time", Unit::Nanos, Scale::Log),
-            series: vec![Series {
-                name: name.to_owned(),
-                points: self.cases.iter().filter_map(point).collect(),
-            }],
+            y: Axis::TIME,
+            series: vec![Series::new(name, self.cases.iter().filter_map(point))],
         }
     }
 }

@@ -123,10 +123,10 @@ mod tests {
             method: "Measured.".to_owned(),
             answers: vec!["Yes.".to_owned()],
             columns: vec![
-                Column::new("way", Unit::Words),
-                Column::new("p50", Unit::Nanos),
-                Column::new("lost", Unit::Percent),
-                Column::new("messages", Unit::Count),
+                Column { name: "way", unit: Unit::Words },
+                Column { name: "p50", unit: Unit::Nanos },
+                Column { name: "lost", unit: Unit::Percent },
+                Column { name: "messages", unit: Unit::Count },
             ],
             rows: vec![
                 vec![json!("spin"), json!(0.4567), json!(0.126), json!(5.0)],

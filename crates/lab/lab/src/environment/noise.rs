@@ -47,7 +47,7 @@ enum Whose {
 }
 
 /// The noise of a run.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Noise {
     /// Share of the pinned processor's time that the hypervisor gave to others.
     pub stolen: Option<f64>,

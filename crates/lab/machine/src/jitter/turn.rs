@@ -12,7 +12,7 @@ use std::{
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_lab::{
-    Pin, Placement, PlacementRequest,
+    Pin, Placement,
     counters::{Counters, Rates},
 };
 
@@ -159,11 +159,7 @@ impl Drop for FailOnDrop<'_> {
 
 impl Shared<'_> {
     fn place(&self, cpu: Option<u32>) -> Placement {
-        Placement::apply(&PlacementRequest {
-            pin: cpu.map_or(Pin::Free, Pin::To),
-            real_time_priority: self.variant.real_time_priority,
-            lock_memory: false,
-        })
+        Placement::on(cpu.map_or(Pin::Free, Pin::To), self.variant.real_time_priority)
     }
 
     fn ping(self, there: &mut impl Send, back: &mut impl Take) -> Result<Pinged, JitterError> {

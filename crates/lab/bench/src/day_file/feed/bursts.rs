@@ -27,7 +27,7 @@ use super::{
     packets::{MOST_BYTES, Packet, Packets, Shape, for_each_batch},
 };
 use crate::{
-    engine::{Report, Times, Worker, Written, sample::Sample},
+    engine::{Reading, Times, Worker, Written, sample::Sample},
     error::Error,
 };
 
@@ -61,7 +61,7 @@ pub(super) fn publish(
     worker: &mut Worker<Feed>,
     day: &Day,
     packed: Packed,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let config = publish::config(day, USUAL, &worker.path(publish::RING));
     let mut run = PlantRun::open(&config, ShutdownFlag::new())?;
     worker.begin(&[])?;
@@ -73,12 +73,12 @@ pub(super) fn publish(
     }
     let day = DayReading { answer: publish::answer(&run, messages), ..DayReading::default() };
     let records = run.next_sequence() - run.first_sequence();
-    Ok(Report {
-        written: Some(Written { messages: records, nanos: 0 }),
-        day: Some(day),
+    Ok(Reading {
+        written: Written { messages: records, nanos: 0 },
+        day,
         times: Some(bursts.times()),
         detail: serde_json::to_value(bursts.sizes()).unwrap_or_default(),
-        ..Report::default()
+        ..Reading::default()
     })
 }
 

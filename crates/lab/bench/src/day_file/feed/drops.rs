@@ -28,7 +28,7 @@ use super::{
     wire::{Link, open_socket, show_port},
 };
 use crate::{
-    engine::{Report, Timeout, Wait, Worker, Written, pace::Schedule},
+    engine::{Reading, Timeout, Wait, Worker, Written, pace::Schedule},
     error::Error,
 };
 
@@ -89,7 +89,7 @@ impl Steps {
 }
 
 /// Runs a process of the row.
-pub(super) fn work(worker: &mut Worker<Feed>, day: &Day) -> Result<Report, Error> {
+pub(super) fn work(worker: &mut Worker<Feed>, day: &Day) -> Result<Reading, Error> {
     match worker.reader() {
         None => send(worker, day),
         Some(_) => receive(worker, day),
@@ -101,7 +101,7 @@ const STEPS: usize = 0;
 const DROPS: usize = 1;
 const BUFFER: usize = 2;
 
-fn send(worker: &mut Worker<Feed>, day: &Day) -> Result<Report, Error> {
+fn send(worker: &mut Worker<Feed>, day: &Day) -> Result<Reading, Error> {
     let packets = first_packets(&mut day.open()?, worker.job.options.most_packets())?;
     let mut link = Link::open(worker)?;
     let progress = worker.join_readers(1)?;
@@ -144,10 +144,10 @@ fn send(worker: &mut Worker<Feed>, day: &Day) -> Result<Report, Error> {
     found.buffer_bytes = words[BUFFER].load();
     let nanos = clock.nanos_between(began, clock.stamp());
     link.end(next)?;
-    Ok(Report {
-        written: Some(Written { messages: number, nanos }),
+    Ok(Reading {
+        written: Written { messages: number, nanos },
         detail: serde_json::to_value(found).unwrap_or_default(),
-        ..Report::default()
+        ..Reading::default()
     })
 }
 
@@ -169,7 +169,7 @@ fn finish_step(
     Ok(())
 }
 
-fn receive(worker: &mut Worker<Feed>, day: &Day) -> Result<Report, Error> {
+fn receive(worker: &mut Worker<Feed>, day: &Day) -> Result<Reading, Error> {
     let config = publish::config(day, USUAL, &worker.path(publish::RING));
     let mut run = PlantRun::open(&config, ShutdownFlag::new())?;
     let progress = worker.own_progress(0)?;
@@ -183,7 +183,7 @@ fn receive(worker: &mut Worker<Feed>, day: &Day) -> Result<Report, Error> {
     let mut timeline = nanotape_clock::Timeline::new(clock);
     let _ = run.read(&mut Socket { socket, words, timeout, now_ns: &mut || timeline.now_ns() })?;
     run.end();
-    Ok(Report::default())
+    Ok(Reading::default())
 }
 
 /// Packets from a socket, with a count of drops after each step.

@@ -20,14 +20,14 @@ use super::{
     },
     packets::{Packet, Shape, for_each_batch},
 };
-use crate::{engine::Report, error::Error};
+use crate::{engine::Reading, error::Error};
 
 /// Lines of the session.
 const LINES: usize = 2;
 
 /// Decodes the packets. The messages of one line are walked over, because a receiver delivers each
 /// message once.
-pub(super) fn decode(day: &Day, clock: Clock) -> Result<Report, Error> {
+pub(super) fn decode(day: &Day, clock: Clock) -> Result<Reading, Error> {
     let mut sum = Sum::default();
     let take = |packet: Packet<'_>| {
         let Ok(decoded) = MoldUdp64::decode(packet.bytes) else { return };
@@ -40,7 +40,7 @@ pub(super) fn decode(day: &Day, clock: Clock) -> Result<Report, Error> {
 }
 
 /// Puts the packets in order.
-pub(super) fn arbitrate(day: &Day, clock: Clock) -> Result<Report, Error> {
+pub(super) fn arbitrate(day: &Day, clock: Clock) -> Result<Reading, Error> {
     let mut receiver = NasdaqReceiver::new(SessionSettings { lines: LINES, ..Default::default() });
     let mut delivery = Delivery::new(Sum::default());
     let take = |packet: Packet<'_>| {
@@ -66,7 +66,7 @@ fn measure(day: &Day, clock: Clock, mut take: impl FnMut(Packet<'_>)) -> Result<
     Ok((packets, nanos))
 }
 
-fn report(packets: u64, nanos: u64, sum: Sum) -> Report {
+fn report(packets: u64, nanos: u64, sum: Sum) -> Reading {
     black_box(sum.bytes);
     let answer = Answer { messages: Some(sum.messages), ..Answer::default() };
     let (wall_nanos, processor_nanos, operations) = (nanos, nanos, packets);

@@ -38,7 +38,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Benchmark as _, Report, Timeout, Times, Wait, Worker, Written,
+        Benchmark as _, Reading, Timeout, Times, Wait, Worker, Written,
         pace::Schedule,
         run_on,
         sample::{Sample, WARM_UP},
@@ -86,7 +86,7 @@ pub(super) fn work(
     worker: &mut Worker<Feed>,
     day: &Day,
     receiving: Receiving,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     match (worker.reader(), receiving) {
         (None, _) => send(worker, day, receiving),
         (Some(0), Receiving::Bare) => receive_bare(worker),
@@ -102,7 +102,7 @@ fn wait(worker: &Worker<Feed>) -> Wait {
     if is_short { Wait::Yield } else { Wait::Busy }
 }
 
-fn send(worker: &mut Worker<Feed>, day: &Day, receiving: Receiving) -> Result<Report, Error> {
+fn send(worker: &mut Worker<Feed>, day: &Day, receiving: Receiving) -> Result<Reading, Error> {
     let (rate, count) = (worker.job.options.rate, worker.job.options.packets());
     let packets = first_packets(&mut day.open()?, count)?;
     let mut link = Link::open(worker)?;
@@ -131,9 +131,9 @@ fn send(worker: &mut Worker<Feed>, day: &Day, receiving: Receiving) -> Result<Re
     }
     let nanos = clock.nanos_between(schedule.due(0), clock.stamp());
     link.end(next)?;
-    let written = Some(Written { messages: number, nanos });
+    let written = Written { messages: number, nanos };
     let times = own_tap.map(|mut tap| tap.finish(&mut timeout)).transpose()?;
-    Ok(Report { written, times, ..Report::default() })
+    Ok(Reading { written, times, ..Reading::default() })
 }
 
 /// Writes ticks into the time of each message of a packet.
@@ -202,7 +202,7 @@ pub(super) fn show_port(worker: &Worker<Feed>, port: u16) -> Result<(), Error> {
     written.map_err(Error::system("write the port of the receiver"))
 }
 
-fn receive_bare(worker: &mut Worker<Feed>) -> Result<Report, Error> {
+fn receive_bare(worker: &mut Worker<Feed>) -> Result<Reading, Error> {
     let failed = || Error::system("open a socket");
     let socket = BareSocket::bind(ANY_PORT).map_err(failed())?;
     socket.set_nonblocking(true).map_err(failed())?;
@@ -218,7 +218,7 @@ fn receive_bare(worker: &mut Worker<Feed>) -> Result<Report, Error> {
     })
 }
 
-fn receive(worker: &mut Worker<Feed>) -> Result<Report, Error> {
+fn receive(worker: &mut Worker<Feed>) -> Result<Reading, Error> {
     let socket = open_socket()?;
     let mut reader = socket.reader();
     let port = socket.address().port();
@@ -246,7 +246,7 @@ fn await_packets(
     worker: &mut Worker<Feed>,
     port: u16,
     mut poll: impl FnMut(&Clock, &mut Reactions) -> Result<Option<bool>, Error>,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let progress = worker.own_progress(0)?;
     show_port(worker, port)?;
     worker.ready()?;
@@ -262,7 +262,7 @@ fn await_packets(
     }
 }
 
-fn plant(worker: &mut Worker<Feed>, day: &Day) -> Result<Report, Error> {
+fn plant(worker: &mut Worker<Feed>, day: &Day) -> Result<Reading, Error> {
     let mut config = publish::config(day, USUAL, &worker.path(publish::RING));
     let live = LiveConfig { line_a: Some(ANY_PORT), spin: true, ..LiveConfig::default() };
     config.input.live = Some(live);
@@ -276,10 +276,10 @@ fn plant(worker: &mut Worker<Feed>, day: &Day) -> Result<Report, Error> {
     worker.ready()?;
     progress.words()[0].store(1);
     run.run(|_| ())?;
-    Ok(Report::default())
+    Ok(Reading::default())
 }
 
-fn tap(worker: &mut Worker<Feed>) -> Result<Report, Error> {
+fn tap(worker: &mut Worker<Feed>) -> Result<Reading, Error> {
     let wait = wait(worker);
     if wait == Wait::Yield {
         // Beside the sender, not beside the plant.

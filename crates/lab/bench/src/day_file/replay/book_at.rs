@@ -16,12 +16,12 @@ use super::{
     moments::{Answer, Moment, Moments},
 };
 use crate::{
-    engine::{Report, Times, Worker},
+    engine::{Reading, Times, Worker},
     error::Error,
 };
 
 /// Times every moment, one after the other, and checks each answer after its time was taken.
-pub(super) fn measure(worker: &mut Worker<Replay>, is_of_all: bool) -> Result<Report, Error> {
+pub(super) fn measure(worker: &mut Worker<Replay>, is_of_all: bool) -> Result<Reading, Error> {
     let kept = worker.job.options.kept()?.clone();
     let moments = Moments::load(&kept.moments)?;
     let moments = if is_of_all { moments.of_all } else { moments.of_stocks };
@@ -46,7 +46,7 @@ pub(super) fn measure(worker: &mut Worker<Replay>, is_of_all: bool) -> Result<Re
         })
     });
     let detail = json!({ "from_snapshot": of_snapshots, "slowest": slowest });
-    Ok(Report { times: Some(times(all)), detail, ..Report::default() })
+    Ok(Reading { times: Some(times(all)), detail, ..Reading::default() })
 }
 
 /// The quantiles of some times. Each is one of the times.

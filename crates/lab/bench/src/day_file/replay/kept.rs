@@ -28,7 +28,7 @@ use super::{
     rows::{RECORDER, Work},
 };
 use crate::{
-    engine::{Folder, Report, Run, Worker, Written, is_memory, real, row},
+    engine::{Folder, Reading, Run, Worker, Written, is_memory, real, row},
     error::Error,
 };
 
@@ -156,7 +156,7 @@ pub(super) fn make(
 }
 
 /// Records the shared journal, and writes its snapshots.
-pub(super) fn record(worker: &mut Worker<Replay>) -> Result<Report, Error> {
+pub(super) fn record(worker: &mut Worker<Replay>) -> Result<Reading, Error> {
     let kept = worker.job.options.kept()?.clone();
     let mut capacity_bytes = USUAL.capacity_bytes;
     // The ring must not have the whole day, or there would be nothing to heal.
@@ -177,7 +177,7 @@ pub(super) fn recorded(
     shape: Shape,
     ring: PathBuf,
     journal: PathBuf,
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let options = worker.job.options.clone();
     let job = RecorderJob {
         ring: ring.clone(),
@@ -197,7 +197,7 @@ fn write_snapshots(journal: &Path) -> Result<(), Error> {
 }
 
 /// Writes the snapshots of the shared journal again.
-pub(super) fn snapshot(worker: &mut Worker<Replay>) -> Result<Report, Error> {
+pub(super) fn snapshot(worker: &mut Worker<Replay>) -> Result<Reading, Error> {
     let before = worker.job.options.kept()?.clone();
     let removed = fs::remove_dir_all(before.journal.join(SNAPSHOTS));
     removed.map_err(Error::system("remove the snapshots"))?;
@@ -216,5 +216,5 @@ pub(super) fn snapshot(worker: &mut Worker<Replay>) -> Result<Report, Error> {
         return Err(Error::found("the snapshots", found));
     }
     let detail = json!({ "snapshot_percent": kept.snapshot_percent() });
-    Ok(Report { detail, ..Written { messages: kept.records, nanos }.into() })
+    Ok(Reading { detail, ..Written { messages: kept.records, nanos }.into() })
 }

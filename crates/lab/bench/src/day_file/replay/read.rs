@@ -10,12 +10,12 @@ use nanotape_tap::{Event, Subscription};
 
 use super::Replay;
 use crate::{
-    engine::{Report, Wait, Worker, Written},
+    engine::{Reading, Wait, Worker, Written},
     error::Error,
 };
 
 /// Reads all excerpts in place, with their checksums.
-pub(super) fn read_back(worker: &mut Worker<Replay>) -> Result<Report, Error> {
+pub(super) fn read_back(worker: &mut Worker<Replay>) -> Result<Reading, Error> {
     let kept = worker.job.options.kept()?.clone();
     worker.begin(&[])?;
     let began = worker.clock.stamp_start();
@@ -46,7 +46,7 @@ pub(super) fn read_back(worker: &mut Worker<Replay>) -> Result<Report, Error> {
 
 /// Goes from record 1 in the journal to the ring of a plant that has ended. The time ends with the
 /// hand-over; the rest of the ring is read to check that nothing is missing.
-pub(super) fn heal(worker: &mut Worker<Replay>) -> Result<Report, Error> {
+pub(super) fn heal(worker: &mut Worker<Replay>) -> Result<Reading, Error> {
     let kept = worker.job.options.kept()?.clone();
     worker.begin(&[])?;
     let clock = worker.clock;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use nanotape_console::status::{note, tell};
 use nanotape_journal::AppenderOptions;
-use nanotape_lab::{Pin, Placement, PlacementRequest};
+use nanotape_lab::{Pin, Placement};
 use nanotape_plant::{RecorderProcess, Reported};
 use nanotape_tap::{Recorder, RecorderEvent, RecorderOptions, open_when_free};
 use serde::{Deserialize, Serialize};
@@ -68,11 +68,7 @@ impl RecorderJob {
             AppenderOptions { segment_bytes: self.segment_bytes, ..AppenderOptions::default() };
         let opened = open_when_free(&self.ring, &self.journal, &options, |error| tell(error))?;
         let Some(appender) = opened else { return Ok(()) };
-        let _placement = Placement::apply(&PlacementRequest {
-            pin: self.cpu.map_or(Pin::Free, Pin::To),
-            real_time_priority: None,
-            lock_memory: false,
-        });
+        let _placement = Placement::on(self.cpu.map_or(Pin::Free, Pin::To), None);
         let options =
             RecorderOptions { mode: 0o600, must_show: true, ..RecorderOptions::default() };
         let Some(mut recorder) = Recorder::open(&self.ring, appender, &options)? else {

@@ -16,7 +16,7 @@ use super::{
     rows::{Call, Spans},
 };
 use crate::{
-    engine::{Report, Worker},
+    engine::{Reading, Worker},
     error::Error,
 };
 
@@ -57,7 +57,7 @@ pub(super) fn measure(
     worker: &mut Worker<Trace>,
     has_work: bool,
     (base, own): (Call, Call),
-) -> Result<Report, Error> {
+) -> Result<Reading, Error> {
     let clock = worker.clock;
     // The ring of a plant, in files: its lines are not in the first two caches.
     let path = worker.path("calls");
@@ -89,7 +89,7 @@ pub(super) fn measure(
     black_box(bench.state);
     let runs = WARM_UP_RUNS + u64::from(wanted);
     check(bench.tracer.written(), expected(base, runs) + expected(own, runs))?;
-    Ok(Report { detail: pairs.detail().unwrap_or_default(), ..Report::default() })
+    Ok(Reading { detail: pairs.detail().unwrap_or_default(), ..Reading::default() })
 }
 
 /// Runs of each side that do not count: their spans fill the ring once.

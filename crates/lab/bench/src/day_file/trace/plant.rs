@@ -25,7 +25,7 @@ use crate::{
         survey::refuse_damage,
         usage::processor_nanos,
     },
-    engine::{Report, Worker},
+    engine::{Reading, Worker},
     error::Error,
 };
 
@@ -108,7 +108,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-pub(super) fn measure(worker: &mut Worker<Trace>, spans: Spans) -> Result<Report, Error> {
+pub(super) fn measure(worker: &mut Worker<Trace>, spans: Spans) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let mut pairs = Pairs::new(worker.clock.stamp().ticks());
     let blocks = worker.job.options.day.bytes / BLOCK_BYTES;
@@ -126,7 +126,7 @@ pub(super) fn measure(worker: &mut Worker<Trace>, spans: Spans) -> Result<Report
     }
     add(&mut pairs, &orders, &passes);
     let day = DayReading { answer: answer.unwrap_or_default(), ..DayReading::default() };
-    Ok(Report { detail: pairs.detail().unwrap_or_default(), ..day.into() })
+    Ok(Reading { detail: pairs.detail().unwrap_or_default(), ..day.into() })
 }
 
 /// Reads the day once.

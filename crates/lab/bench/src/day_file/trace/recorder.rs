@@ -31,7 +31,7 @@ use crate::{
         plant_variants::USUAL,
         publish::{self, RING},
     },
-    engine::{Report, Times, Wait, Worker, line::map},
+    engine::{Reading, Times, Wait, Worker, line::map},
     error::Error,
 };
 
@@ -65,7 +65,7 @@ const MANY: u64 = 4_096;
 const SLEEP: Duration = Duration::from_millis(1);
 
 /// The plant.
-pub(super) fn plant(worker: &mut Worker<Trace>) -> Result<Report, Error> {
+pub(super) fn plant(worker: &mut Worker<Trace>) -> Result<Reading, Error> {
     let clock = worker.clock;
     let day = worker.job.options.day.clone();
     let line = map(&worker.path(LINE))?;
@@ -119,7 +119,7 @@ pub(super) fn plant(worker: &mut Worker<Trace>) -> Result<Report, Error> {
         "copies": words[MADE].load(),
     });
     let day = DayReading { answer, ..DayReading::default() };
-    Ok(Report { times: Some(own), calls: Some(base), day: Some(day), detail, ..Report::default() })
+    Ok(Reading { times: Some(own), calls: Some(base), day, detail, ..Reading::default() })
 }
 
 /// The order of the segments of a day.
@@ -162,7 +162,7 @@ impl<O: FnMut() -> [Side; 2]> Segments<O> {
 }
 
 /// The process beside the plant.
-pub(super) fn beside(worker: &mut Worker<Trace>, mode: Mode) -> Result<Report, Error> {
+pub(super) fn beside(worker: &mut Worker<Trace>, mode: Mode) -> Result<Reading, Error> {
     let line = map(&worker.path(LINE))?;
     let words = line.words();
     let path = trace_path(&worker.path(RING), PLANT_THREAD);
@@ -177,7 +177,7 @@ pub(super) fn beside(worker: &mut Worker<Trace>, mode: Mode) -> Result<Report, E
             words[MADE].store(made);
             words[DOING].store(wanted);
             if wanted == END {
-                return Ok(Report::default());
+                return Ok(Reading::default());
             }
             // A pause of the plant is noticed too.
             timeout.idle(done)?;

@@ -91,7 +91,7 @@ mod tests {
             times.add(&round);
         }
         let turn = Some(Quartiles { low: turn, median: turn, high: turn });
-        Measured { name, turn, round_trips: times, beside: None }
+        Measured { name, ticks_per_nano: 2.6, turn, round_trips: times, beside: None }
     }
 
     fn study(ways: Vec<Measured>) -> Study {

@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use nanotape_clock::Clock;
-use nanotape_lab::{Pin, Placement, PlacementRequest};
+use nanotape_lab::{Pin, Placement};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -56,11 +56,7 @@ impl ReadJob {
     /// Makes the table, waits for a line on standard input, and reads.
     pub(crate) fn run(self) -> anyhow::Result<Value> {
         end_with_parent()?;
-        let _placement = Placement::apply(&PlacementRequest {
-            pin: Pin::To(self.cpu),
-            real_time_priority: self.real_time_priority,
-            lock_memory: false,
-        });
+        let _placement = Placement::on(Pin::To(self.cpu), self.real_time_priority);
         // No calibration, which takes longer than a turn; a slice is long for this clock.
         let clock = Clock::monotonic();
         let mut walk = Walk::new(self.bytes);
