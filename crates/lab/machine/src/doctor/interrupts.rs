@@ -1,12 +1,15 @@
 //! Which processors take the interrupts of devices.
 
-use super::{Change, Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When, shown};
+use super::{
+    Change, Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When, settings::NEW_INTERRUPTS,
+    shown,
+};
 
 /// Names in a finding.
 const MOST_NAMES: usize = 6;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
-    vec![device_interrupts(view), default_affinity(view), irqbalance(view)]
+    vec![device_interrupts(view), NEW_INTERRUPTS.find(view), irqbalance(view)]
 }
 
 fn device_interrupts(view: &View<'_>) -> Finding {
@@ -59,30 +62,6 @@ fn device_interrupts(view: &View<'_>) -> Finding {
         (_, true) => finding.fix(format!("irqaffinity={others} on the kernel command line")),
         (false, false) => finding.changes(&changes),
     }
-}
-
-fn default_affinity(view: &View<'_>) -> Finding {
-    let check = Check {
-        name: "default-irq-affinity",
-        title: "processors of the interrupts of new devices",
-        good: "not the hot ones",
-        why: "a device that is added later interrupts them",
-        when: When::Now,
-    };
-    let path = "/proc/irq/default_smp_affinity";
-    let Some(text) = view.read(path) else { return check.unknown(format!("cannot read {path}")) };
-    let Some(mask) = CpuList::parse_mask(&text) else {
-        return check.unknown(format!("{path} has {text:?}, which is no mask"));
-    };
-    let others = CpuList::parse(&view.others()).unwrap_or_default();
-    let fix = match others.is_empty() {
-        true => TOO_MANY_HOT.to_owned(),
-        false => format!("echo {} > {path}", others.mask()),
-    };
-    check
-        .judged(!mask.has_any_of(view.hot), Verdict::Warn, format!("{text} in {path}"))
-        .fix(fix)
-        .undo(format!("echo {text} > {path}"))
 }
 
 fn irqbalance(view: &View<'_>) -> Finding {

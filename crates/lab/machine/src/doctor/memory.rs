@@ -1,9 +1,9 @@
 //! Memory: what is locked, what is reserved, and the threads that move it.
 
-use super::{Check, Finding, Verdict, View, When};
+use super::{Check, Finding, Verdict, View, When, settings::HUGE_PAGES};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
-    vec![memlock(view), swaps(view), reserved(view), monitors(view), balloon(view)]
+    vec![memlock(view), swaps(view), HUGE_PAGES[0].find(view), monitors(view), balloon(view)]
 }
 
 fn memlock(view: &View<'_>) -> Finding {
@@ -48,22 +48,6 @@ fn swaps(view: &View<'_>) -> Finding {
         )
         .fix("swapoff -a")
         .undo("swapon -a")
-}
-
-fn reserved(view: &View<'_>) -> Finding {
-    let check = Check {
-        name: "huge-pages",
-        title: "reserved huge pages",
-        good: "as many as the rings and tables need",
-        why: "each small page takes an entry of the address cache",
-        when: When::Now,
-    };
-    let path = "/proc/sys/vm/nr_hugepages";
-    let Some(text) = view.read(path) else { return check.unknown(format!("cannot read {path}")) };
-    check
-        .judged(text != "0", Verdict::Info, format!("{text} in {path}"))
-        .fix(format!("echo 512 > {path}"))
-        .undo(format!("echo {text} > {path}"))
 }
 
 fn monitors(view: &View<'_>) -> Finding {

@@ -2,7 +2,11 @@
 
 use nanotape_host::Turbo;
 
-use super::{Change, Check, Finding, System, Verdict, View, When, settings::chosen, shown};
+use super::{
+    Change, Check, Finding, System, Verdict, View, When,
+    settings::{USB_POWER, chosen},
+    shown,
+};
 
 /// Names in a finding.
 const MOST_NAMES: usize = 4;
@@ -21,7 +25,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
         idle(view),
         devices(view),
         links(view),
-        usb(view),
+        USB_POWER[0].find(view),
         throttled(view),
     ]
 }
@@ -230,24 +234,6 @@ fn links(view: &View<'_>) -> Finding {
                 .fix("pcie_aspm=off on the kernel command line")
                 .undo("remove pcie_aspm=off from the kernel command line")
         }
-    }
-}
-
-fn usb(view: &View<'_>) -> Finding {
-    let check = Check {
-        name: "usb-power",
-        title: "USB devices that sleep when they are idle",
-        good: "-1: never",
-        why: "their controllers interrupt a processor to switch them",
-        when: When::Now,
-    };
-    let path = "/sys/module/usbcore/parameters/autosuspend";
-    match view.read(path) {
-        None => view.absent_in(check, "/sys/module", path),
-        Some(text) => check
-            .judged(text.starts_with('-'), Verdict::Info, format!("{text} seconds in {path}"))
-            .fix(format!("echo -1 > {path}"))
-            .undo(format!("echo {text} > {path}")),
     }
 }
 

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use nanotape_host::{ProcessStat, value};
 
-use super::{Change, Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When};
+use super::{
+    Change, Check, CpuList, Finding, TOO_MANY_HOT, Verdict, View, When,
+    settings::{WATCHDOG, WORKQUEUES},
+};
 
 /// The first release with the fair server.
 const FAIR_SERVER: (u32, u32) = (6, 12);
@@ -18,7 +21,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
         fair_server(view, &tasks),
         foreign_threads(view, &tasks),
         bound_threads(view, &tasks),
-        workqueues(view),
+        WORKQUEUES.find(view),
         real_time_limit(view),
         preemption(view),
         watchdog_mask(view),
@@ -220,30 +223,6 @@ fn bound_threads(view: &View<'_>, tasks: &[Task]) -> Finding {
         .fix(format!("taskset -apc {} PID", view.others()))
 }
 
-fn workqueues(view: &View<'_>) -> Finding {
-    let check = Check {
-        name: "workqueues",
-        title: "processors of the kernel's unbound work",
-        good: "not the hot ones",
-        why: "deferred work of devices and file systems runs there",
-        when: When::Now,
-    };
-    let path = "/sys/devices/virtual/workqueue/cpumask";
-    let Some(text) = view.read(path) else { return check.unknown(format!("cannot read {path}")) };
-    let Some(mask) = CpuList::parse_mask(&text) else {
-        return check.unknown(format!("{path} has {text:?}, which is no mask"));
-    };
-    let others = CpuList::parse(&view.others()).unwrap_or_default();
-    let fix = match others.is_empty() {
-        true => TOO_MANY_HOT.to_owned(),
-        false => format!("echo {} > {path}", others.mask()),
-    };
-    check
-        .judged(!mask.has_any_of(view.hot), Verdict::Warn, format!("{text} in {path}"))
-        .fix(fix)
-        .undo(format!("echo {text} > {path}"))
-}
-
 fn real_time_limit(view: &View<'_>) -> Finding {
     let check = Check {
         name: "rtprio-limit",
@@ -287,30 +266,10 @@ fn preemption(view: &View<'_>) -> Finding {
 }
 
 fn watchdog_mask(view: &View<'_>) -> Finding {
-    let check = Check {
-        name: "watchdog-mask",
-        title: "processors of the watchdog",
-        good: "not the hot ones",
-        why: "its thread has the highest class",
-        when: When::Now,
-    };
-    let path = "/proc/sys/kernel/watchdog_cpumask";
-    if view.read("/proc/sys/kernel/watchdog").as_deref() == Some("0") {
-        return check.found(Verdict::Ok, "the watchdog is off");
+    match view.read("/proc/sys/kernel/watchdog").as_deref() {
+        Some("0") => WATCHDOG.check.found(Verdict::Ok, "the watchdog is off"),
+        _ => WATCHDOG.find(view),
     }
-    let Some(text) = view.read(path) else {
-        return view.absent(check, path, "CONFIG_LOCKUP_DETECTOR");
-    };
-    let Some(mask) = CpuList::parse(&text) else {
-        return check.unknown(format!("{path} has {text:?}, which is no list"));
-    };
-    let others = view.others();
-    let fix =
-        if others.is_empty() { TOO_MANY_HOT.to_owned() } else { format!("echo {others} > {path}") };
-    check
-        .judged(!mask.has_any_of(view.hot), Verdict::Warn, format!("{text} in {path}"))
-        .fix(fix)
-        .undo(format!("echo {text} > {path}"))
 }
 
 #[cfg(test)]
