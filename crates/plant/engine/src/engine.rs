@@ -163,7 +163,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         observer: &mut impl Observer<Books<L, S>>,
         progress: impl FnMut(&E),
     ) -> Result<RunReport<E::Summary>, E::Error> {
-        let mut run = Run { engine: self, observer, damage: DamageLog::default() };
+        let mut run = EngineHandler { engine: self, observer, damage: DamageLog::default() };
         let summary = source.read(&mut run, progress)?;
         Ok(RunReport { summary, damage: run.damage })
     }
@@ -173,8 +173,8 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     pub fn live<'a, O: Observer<Books<L, S>>>(
         &'a mut self,
         observer: &'a mut O,
-    ) -> Live<'a, Books<L, S>, O> {
-        Live { engine: self, observer }
+    ) -> EngineHandler<'a, Books<L, S>, O> {
+        EngineHandler { engine: self, observer, damage: () }
     }
 
     /// Applies an event and calls the observer. `log` receives a record that is found inside the
@@ -277,74 +277,42 @@ impl<L, S, O: Observer<Books<L, S>>> OrderWatcher for Watching<'_, L, S, O> {
     }
 }
 
-/// An engine and its observer for single events.
+/// Where a handler lists damage: a run has a log, single events have none.
+pub trait Log {
+    /// The log.
+    fn log(&mut self) -> Option<&mut DamageLog>;
+}
+
+impl Log for () {
+    #[inline(always)]
+    fn log(&mut self) -> Option<&mut DamageLog> {
+        None
+    }
+}
+
+impl Log for DamageLog {
+    #[inline(always)]
+    fn log(&mut self) -> Option<&mut DamageLog> {
+        Some(self)
+    }
+}
+
+/// An engine and its observer as a handler of events: of single ones, or of a run with its damage.
 #[derive(Debug)]
-pub struct Live<'a, B, O> {
+pub struct EngineHandler<'a, B, O, D = ()> {
     engine: &'a mut BookEngine<B>,
     observer: &'a mut O,
+    damage: D,
 }
 
-impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
-    for Live<'_, Books<L, S>, O>
-{
-    type Hint = ();
-
-    #[inline(always)]
-    fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
-        self.engine.observed(at, event, self.observer, origin, None)
-    }
-
-    #[inline(always)]
-    fn prefetch_stock(&mut self, stock_locate: StockLocate) {
-        self.engine.books.prefetch_stock(stock_locate);
-    }
-
-    fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
-        self.engine.directory.name(stock_locate, symbol);
-    }
-
-    #[inline(always)]
-    fn received(&mut self, ts_recv_ns: u64) {
-        self.observer.received(ts_recv_ns);
-    }
-
-    #[inline(always)]
-    fn arrived(&mut self, ts_recv_ns: u64) {
-        self.observer.arrived(ts_recv_ns);
-    }
-
-    fn damage(&mut self, damage: Damage) {
-        self.observer.damage(damage);
-    }
-
-    fn session(&mut self, change: &SessionChange) {
-        self.observer.session(change);
-    }
-
-    fn restore(&mut self, snapshot: &MarketSnapshot) {
-        self.engine.restore(snapshot, self.observer);
-    }
-
-    fn idle(&mut self) -> ControlFlow<()> {
-        self.observer.idle()
-    }
-}
-
-/// An engine and its observer for one run, with the damage of the source.
-struct Run<'a, B, O> {
-    engine: &'a mut BookEngine<B>,
-    observer: &'a mut O,
-    damage: DamageLog,
-}
-
-impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
-    for Run<'_, Books<L, S>, O>
+impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandler
+    for EngineHandler<'_, Books<L, S>, O, D>
 {
     type Hint = PrefetchHint;
 
     #[inline(always)]
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
-        self.engine.observed(at, event, self.observer, origin, Some(&mut self.damage))
+        self.engine.observed(at, event, self.observer, origin, self.damage.log())
     }
 
     fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
@@ -362,7 +330,9 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>> EventHandler
     }
 
     fn damage(&mut self, damage: Damage) {
-        self.damage.record(damage);
+        if let Some(log) = self.damage.log() {
+            log.record(damage);
+        }
         self.observer.damage(damage);
     }
 

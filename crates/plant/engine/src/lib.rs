@@ -37,6 +37,6 @@ mod engine;
 mod report;
 mod statistics;
 
-pub use engine::{BookEngine, Live, Observer, RestoredStock};
+pub use engine::{BookEngine, EngineHandler, Observer, RestoredStock};
 pub use report::{DamageLog, DayReport, RunReport};
 pub use statistics::{Activity, DayFigures, DayStatistics, LevelCounts, StockStatistics};

@@ -28,7 +28,7 @@ use joining::{check_size, check_wait_for};
 use nanotape_board::{Board, BoardReader, BoardSpec, LiveStat, Watch};
 use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
-use nanotape_engine::{BookEngine, DayReport, Live, Observer, RunReport};
+use nanotape_engine::{BookEngine, DayReport, EngineHandler, Observer, RunReport};
 use nanotape_feed::{DaySource, source::Progress};
 use nanotape_market::EventSource;
 use nanotape_ring::{Publish as _, RingError, Start, stream};
@@ -347,7 +347,7 @@ impl PlantRun {
     /// events, as from a live feed. A program with its own feed passes it each event, and calls
     /// [`end`](Self::end) after the last, instead of [`run`](Self::run).
     #[inline(always)]
-    pub fn live(&mut self) -> Live<'_, DefaultBooks, Publisher<stream::Writer>> {
+    pub fn live(&mut self) -> EngineHandler<'_, DefaultBooks, Publisher<stream::Writer>> {
         self.engine.live(&mut self.publisher)
     }
 
