@@ -47,7 +47,7 @@ pub(crate) use self::{
 use crate::error::Error;
 
 /// A day, and what its books need.
-#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Day {
     /// ITCH 5.0 day file (plain, gzip or zstd)
     #[arg(value_name = "FILE", required_unless_present = "list")]

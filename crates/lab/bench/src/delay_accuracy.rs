@@ -98,7 +98,7 @@ fn of_bursts(name: &str, flow: &Flow) -> Vec<Scenario> {
 }
 
 /// What a method answered in the windows of a scenario.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct AccuracyRow {
     /// The scenario.
     pub scenario: String,
@@ -239,15 +239,7 @@ fn row(
     let mut row = AccuracyRow {
         scenario: scenario.name.clone(),
         method: method.name,
-        windows: 0,
-        estimates: 0,
-        close: 0,
-        covered: 0,
-        runs: 0,
-        runs_covered: 0,
-        errors_ns: None,
-        width_ns: None,
-        cost_ns: None,
+        ..AccuracyRow::default()
     };
     let mut found = Found::default();
     for run in runs {

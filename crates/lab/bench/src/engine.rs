@@ -53,7 +53,7 @@ pub(crate) use self::{
     pace::Amount,
     process::{End, Launch, Program, WORKER, Workers},
     report::{Reading, Taken, Times, Written},
-    row::{Base, Row, Section},
+    row::{Base, Row, Section, sections},
     spread::Spread,
     timeout::{TimedOut, Timeout, Wait},
     worker::{Worker, end_with_parent, report_ready, work},

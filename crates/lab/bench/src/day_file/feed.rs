@@ -184,12 +184,7 @@ impl Benchmark for Feed {
     fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         let day = worker.job.options.day.clone();
         match worker.row.work {
-            Work::Message => {
-                let (shape, ring) = (USUAL, worker.path(publish::RING));
-                let plan =
-                    publish::Plan { day: &day, shape, pass: Pass::Single, ring, recorder: None };
-                publish::publish(worker, &plan)
-            }
+            Work::Message => publish::publish(worker, USUAL, Pass::Single, None),
             Work::Packets(packed) => bursts::publish(worker, &day, packed),
             Work::Decode => {
                 worker.begin(&[])?;

@@ -155,12 +155,7 @@ impl Benchmark for Plant {
         let day = worker.job.options.day.clone();
         match (worker.row.work, worker.reader()) {
             (_, Some(_)) => publish::tap(worker, &day),
-            (Some(shape), None) => {
-                let (ring, recorder) = (worker.path(publish::RING), None);
-                let pass = worker.job.pass;
-                let plan = publish::Plan { day: &day, shape, pass, ring, recorder };
-                publish::publish(worker, &plan)
-            }
+            (Some(shape), None) => publish::publish(worker, shape, worker.job.pass, None),
             (None, None) => {
                 worker.begin(&[])?;
                 take_default_books(&day, worker.clock, worker.job.pass)

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Plant, profile::Profile};
 use crate::engine::{
-    Benchmark as _, Figure, Figures, Goal, Measured, Row, Run, Section, Spread, Taken, figures,
+    Benchmark as _, Figure, Figures, Goal, Measured, Row, Run, Spread, Taken, figures, sections,
     table,
 };
 
@@ -61,28 +61,15 @@ pub(crate) struct Shape {
     pub(super) taps: usize,
 }
 
-/// The section of all rows.
-const PLANTS: Section<Plant> = Section {
-    name: "plant",
-    is_timed: true,
-    title: |_| {
+sections! {
+    Plant:
+    /// The section of all rows.
+    PLANTS = "plant" times [TIMES, RATES] |_|
         "Bytes to books, and to records on a ring: processor time for a message, in ns; millions a \
-         second"
-            .to_owned()
-    },
-    columns: &[TIMES, RATES],
-};
+         second";
+}
 
-const TIMES: &[&str] = &[
-    "ns_per_message",
-    "ns_per_message_low",
-    "ns_per_message_high",
-    "wall_ns_per_message",
-    "adds",
-    "adds_low",
-    "adds_high",
-    "ratio",
-];
+const TIMES: &[&str] = &["ns_per_message*", "wall_ns_per_message", "adds*", "ratio"];
 const RATES: &[&str] = &["messages_per_second", "records_per_second", "lost_share", "shared"];
 
 /// Format: docs/formats/lab-bench-plant.md.

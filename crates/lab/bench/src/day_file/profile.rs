@@ -52,17 +52,14 @@ pub(super) struct Profile {
 impl Profile {
     /// The profile as JSON.
     pub(super) fn to_json(&self) -> Value {
-        let all: u64 = self.types.iter().map(|one| one.total_ns).sum();
-        let messages: u64 = self.types.iter().map(|one| one.count).sum();
-        let share = |part: u64, of: u64| part as f64 / of.max(1) as f64;
-        let types = self.types.iter().map(|one| {
+        let types = self.shares().map(|(one, of_messages, of_time)| {
             json!({
                 "type": one.tag.escape_ascii().to_string(),
                 "count": one.count,
-                "share_of_messages": share(one.count, messages),
+                "share_of_messages": of_messages,
                 "p50_ns": one.p50_ns,
                 "p99_ns": one.p99_ns,
-                "share_of_time": share(one.total_ns, all),
+                "share_of_time": of_time,
             })
         });
         json!({
@@ -76,6 +73,15 @@ impl Profile {
                 "counters": self.counters.as_ref().err(),
             },
         })
+    }
+
+    /// The types, with their shares of all messages and of the time.
+    fn shares(&self) -> impl Iterator<Item = (&TypeTime, f64, f64)> {
+        let messages: u64 = self.types.iter().map(|one| one.count).sum();
+        let nanos: u64 = self.types.iter().map(|one| one.total_ns).sum();
+        let share = |part: u64, of: u64| part as f64 / of.max(1) as f64;
+        let types = self.types.iter();
+        types.map(move |one| (one, share(one.count, messages), share(one.total_ns, nanos)))
     }
 
     /// The profile as text.
@@ -92,19 +98,16 @@ impl Profile {
             "  {:<6} {:>14} {:>9} {:>9} {:>9} {:>9}",
             "type", "messages", "share", "p50", "p99", "of time"
         );
-        let messages: u64 = self.types.iter().map(|one| one.count).sum();
-        let nanos: u64 = self.types.iter().map(|one| one.total_ns).sum();
-        let percent = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
-        for one in &self.types {
+        for (one, of_messages, of_time) in self.shares() {
             let _ = writeln!(
                 text,
                 "  {:<6} {:>14} {:>8.2}% {:>9} {:>9} {:>8.2}%",
                 one.tag.escape_ascii().to_string(),
                 grouped(one.count),
-                percent(one.count, messages),
+                100.0 * of_messages,
                 grouped(one.p50_ns),
                 grouped(one.p99_ns),
-                percent(one.total_ns, nanos),
+                100.0 * of_time,
             );
         }
         let _ = match &self.instructions {

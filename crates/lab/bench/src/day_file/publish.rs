@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::{
     Day, Pass, one_by_one,
-    plant_variants::Shape,
+    plant_variants::{Shape, USUAL},
     profile::{TypeTimes, counted},
     reading::{Answer, DayReading},
     survey::refuse_damage,
@@ -41,31 +41,22 @@ pub(super) const RING: &str = "ring";
 /// Limit of the time that a tap waits for the ring: the plant makes its tables first.
 pub(super) const LONGEST_START: Duration = Duration::from_secs(60);
 
-/// One run of a plant.
-pub(super) struct Plan<'a> {
-    pub(super) day: &'a Day,
-    pub(super) shape: Shape,
-    /// What is measured.
-    pub(super) pass: Pass,
-    /// The path of its ring.
-    pub(super) ring: PathBuf,
-    /// Its recorder.
-    pub(super) recorder: Option<RecorderProcess>,
-}
-
-/// Runs a plant.
+/// Runs the plant of a row, on its ring, or on another ring with a recorder.
 pub(super) fn publish<B: Benchmark>(
     worker: &mut Worker<B>,
-    plan: &Plan<'_>,
+    shape: Shape,
+    pass: Pass,
+    recorded: Option<(PathBuf, RecorderProcess)>,
 ) -> Result<Reading, Error> {
     let clock = worker.clock;
+    let day = &worker.job.options.day().cloned().unwrap_or_default();
     let startup = Stopwatch::start(clock);
-    let Plan { day, shape, pass, ring, recorder } = plan;
-    let config = config(day, *shape, ring);
     let stop = ShutdownFlag::new();
-    let mut run = match recorder {
-        Some(recorder) => PlantRun::open_recorded(&config, stop, recorder)?,
-        None => PlantRun::open(&config, stop)?,
+    let mut run = match &recorded {
+        Some((ring, recorder)) => {
+            PlantRun::open_recorded(&config(day, shape, ring), stop, recorder)?
+        }
+        None => PlantRun::open(&config(day, shape, &worker.path(RING)), stop)?,
     };
     let (startup_nanos, _) = startup.stop();
     worker.begin(&[])?;
@@ -101,7 +92,7 @@ pub(super) fn publish<B: Benchmark>(
 
     let answer = answer(&run, messages);
     let records = run.next_sequence() - run.first_sequence();
-    if recorder.is_some() {
+    if recorded.is_some() {
         detail = finish(run, records, clock)?;
     }
     Ok(Reading {
@@ -115,6 +106,12 @@ pub(super) fn publish<B: Benchmark>(
 /// A publisher of `shape` with a ring in private memory.
 pub(super) fn publisher_on_heap(shape: Shape) -> Result<Publisher<stream::Writer>, Error> {
     Ok(Publisher::on_heap(shape.capacity_bytes, shape.kinds, 0)?)
+}
+
+/// The usual plant of a row, on its ring.
+pub(super) fn open<B: Benchmark>(worker: &Worker<B>) -> Result<PlantRun, Error> {
+    let day = worker.job.options.day().cloned().unwrap_or_default();
+    Ok(PlantRun::open(&config(&day, USUAL, &worker.path(RING)), ShutdownFlag::new())?)
 }
 
 /// The configuration of a plant of this day.

@@ -228,10 +228,7 @@ impl Benchmark for Replay {
             (_, Pass::Record) => kept::record(worker),
             (Work::Tap, _) if worker.reader().is_some() => publish::tap(worker, &day),
             (Work::Plant | Work::Tap, _) => {
-                let (shape, ring, recorder) = (USUAL, worker.path(publish::RING), None);
-                let plan =
-                    publish::Plan { day: &day, shape, pass: super::Pass::Measure, ring, recorder };
-                publish::publish(worker, &plan)
+                publish::publish(worker, USUAL, super::Pass::Measure, None)
             }
             (Work::Recorder, _) => {
                 let journal = worker.job.data.join("journal");

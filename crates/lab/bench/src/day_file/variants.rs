@@ -21,7 +21,7 @@ use super::{
     profile::{self, Profile},
 };
 use crate::{
-    engine::{Figure, Figures, Measured, Reading, Row, Section, Spread, figures, table},
+    engine::{Figure, Figures, Measured, Reading, Row, Spread, figures, sections, table},
     error::Error,
 };
 
@@ -56,43 +56,21 @@ pub(super) const ROWS: &[Row<Book>] = &[
 /// Takes a reading of a day in a process of its own.
 pub(super) type Take = fn(&Day, Clock, Pass) -> Result<Reading, Error>;
 
-/// Rows with books.
-pub(super) const BOOKS: Section<Book> = Section {
-    name: "books",
-    is_timed: true,
-    title: |_| "Books: processor time for a message, in ns".to_owned(),
-    columns: &[NANOS, MEMORY],
-};
-
-/// Rows without books: the cost of reading and decoding.
-const LIMIT: Section<Book> = Section {
-    name: "limit",
-    is_timed: true,
-    title: |_| "Limits: the same file without books, ns a message".to_owned(),
-    columns: &[NANOS],
-};
-
-/// Rows without a file: a reading is per access.
-const LOADS: Section<Book> = Section {
-    name: "memory",
-    is_timed: true,
-    title: |run| {
-        let bytes = loads::table_bytes(run.options.day.orders());
+sections! {
+    Book:
+    /// Rows with books.
+    BOOKS = "books" times [NANOS, MEMORY] |_| "Books: processor time for a message, in ns";
+    /// Rows without books: the cost of reading and decoding.
+    LIMIT = "limit" times [NANOS] |_| "Limits: the same file without books, ns a message";
+    /// Rows without a file: a reading is per access.
+    LOADS = "memory" times [&["ns_per_access*"]] |run|
         format!(
             "Limits of memory: random loads from a table of {:.0} MB, ns a load",
-            bytes as f64 / 1e6
-        )
-    },
-    columns: &[&["ns_per_access", "ns_per_access_low", "ns_per_access_high"]],
-};
+            loads::table_bytes(run.options.day.orders()) as f64 / 1e6
+        );
+}
 
-const NANOS: &[&str] = &[
-    "ns_per_message",
-    "ns_per_message_low",
-    "ns_per_message_high",
-    "wall_ns_per_message",
-    "ratio_to_default",
-];
+const NANOS: &[&str] = &["ns_per_message*", "wall_ns_per_message", "ratio_to_default"];
 const MEMORY: &[&str] = &["peak_memory_bytes", "peak_anonymous_bytes", "startup_ms"];
 
 /// Format: docs/formats/lab-bench-book.md.

@@ -2,7 +2,7 @@
 
 use super::Delay;
 use crate::engine::{
-    Figure, Figures, Row, Section, figures,
+    Figure, Figures, Row, figures, sections,
     shared::{END, LONGEST, QUANTILES},
 };
 
@@ -70,49 +70,22 @@ pub(super) fn transforms(points: usize) -> Option<&'static str> {
     ROWS.iter().find(is_meant).map(|row| row.name)
 }
 
-const COLUMNS: &[&[&str]] = &[QUANTILES, LONGEST, END];
-
-const PARTS: Section<Delay> = Section {
-    name: "parts",
-    is_timed: true,
-    title: |_| "A correlation of samples, and its parts: ns; ratio: to its transforms".to_owned(),
-    columns: COLUMNS,
-};
-
-const ESTIMATES: Section<Delay> = Section {
-    name: "estimates",
-    is_timed: true,
-    title: |_| "An estimate with its interval, from the changes of 65 ms: ns".to_owned(),
-    columns: COLUMNS,
-};
-
-const BATCHES: Section<Delay> = Section {
-    name: "batches",
-    is_timed: true,
-    title: |_| format!("Estimates of {STOCKS} stocks, 500 changes a second each: ns for all"),
-    columns: COLUMNS,
-};
-
-const VALUES: Section<Delay> = Section {
-    name: "values",
-    is_timed: true,
-    title: |_| {
+sections! {
+    Delay:
+    PARTS = "parts" times [QUANTILES, LONGEST, END] |_|
+        "A correlation of samples, and its parts: ns; ratio: to its transforms";
+    ESTIMATES = "estimates" times [QUANTILES, LONGEST, END] |_|
+        "An estimate with its interval, from the changes of 65 ms: ns";
+    BATCHES = "batches" times [QUANTILES, LONGEST, END] |_|
+        format!("Estimates of {STOCKS} stocks, 500 changes a second each: ns for all");
+    VALUES = "values" times [QUANTILES, LONGEST, END] |_|
         format!(
             "Estimates by match-value of {SERIES} series of {STOCKS} stocks, 100 ms at 500 changes a \
-             second: ns for all (goal for ten a second in half a core: 50 ms)"
-        )
-    },
-    columns: COLUMNS,
-};
-
-const NUMBERS: Section<Delay> = Section {
-    name: "numbers",
-    is_timed: true,
-    title: |_| {
-        format!("{MESSAGES} messages of two lines by number: ns for all (goal: 10 ns a message)")
-    },
-    columns: COLUMNS,
-};
+            second: ns for all (goal for ten a second in half a core: 50 ms)"
+        );
+    NUMBERS = "numbers" times [QUANTILES, LONGEST, END] |_|
+        format!("{MESSAGES} messages of two lines by number: ns for all (goal: 10 ns a message)");
+}
 
 /// Format: docs/formats/lab-bench-delay.md.
 pub(super) const FIGURES: Figures<Delay> = &[

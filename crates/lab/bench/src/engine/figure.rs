@@ -2,7 +2,8 @@
 //! and its line on the page of the format follow from the declaration.
 //!
 //! A figure has a path: `ratio`, or `latency/p50_ns` for a member of the object `latency`. A
-//! section lists the paths that its rows show; `head=path` shows a figure under another head.
+//! section lists the paths that its rows show; `head=path` shows a figure under another head,
+//! and `path*` a spread with its range.
 
 use serde_json::{Map, Value};
 
@@ -67,10 +68,14 @@ macro_rules! figures {
     (@kind $kind:literal) => { $kind };
     (@cell) => { None };
     (@cell $head:literal $width:literal $print:ident) => {
-        Some($crate::engine::Cell { head: $head, width: $width, print: $crate::engine::form::$print })
+        Some($crate::engine::Cell {
+            head: $head,
+            width: $width,
+            print: $crate::engine::form::$print,
+        })
     };
     (@take spread |$row:pat_param, $run:pat_param| $body:expr) => {
-        $crate::engine::Take::Spread(|$row, $run| $body)
+        $crate::engine::figures!(@take text_spread |$row, $run| $body)
     };
     (@take text_spread |$row:pat_param, $run:pat_param| $body:expr) => {
         $crate::engine::Take::Spread(|$row, $run| $body)
@@ -137,25 +142,25 @@ pub(crate) fn number<B: Benchmark>(row: &Measured<B>, run: &Run<B>, path: &str) 
 pub(crate) struct Shown<B: Benchmark> {
     pub(crate) head: &'static str,
     pub(crate) width: usize,
-    path: &'static str,
+    path: String,
     cell: Cell,
     figure: &'static Figure<Measured<B>, Run<B>>,
 }
 
 impl<B: Benchmark> Shown<B> {
-    /// The column that a section calls `path` or `head=path`; `None` if no figure declares it.
-    pub(crate) fn of(column: &'static str) -> Option<Self> {
+    /// The columns that a section calls `path`, `head=path` or `path*`; empty if no figure declares
+    /// them.
+    pub(crate) fn of(column: &'static str) -> Vec<Self> {
         let (head, path) =
             column.split_once('=').map_or((None, column), |(head, path)| (Some(head), path));
+        let path = path.strip_suffix('*').unwrap_or(path);
         let mut figures = B::FIGURES.iter().copied().flatten();
-        let figure = figures.find(|figure| figure.names().iter().any(|name| name == path))?;
-        let cell = figure.cell?;
-        let of_range = match path.strip_prefix(figure.path) {
-            Some("_low") => "lowest",
-            Some("_high") => "highest",
-            _ => cell.head,
-        };
-        Some(Self { head: head.unwrap_or(of_range), width: cell.width, path, cell, figure })
+        let Some(figure) = figures.find(|figure| figure.path == path) else { return Vec::new() };
+        let Some(cell) = figure.cell else { return Vec::new() };
+        let heads = [head.unwrap_or(cell.head), "lowest", "highest"];
+        let all = figure.names().into_iter().zip(heads);
+        let shown = all.map(|(path, head)| Self { head, width: cell.width, path, cell, figure });
+        shown.take(if column.ends_with('*') { 3 } else { 1 }).collect()
     }
 
     /// The cell of a row with these members.
@@ -163,7 +168,7 @@ impl<B: Benchmark> Shown<B> {
         let found = if self.figure.kind.is_empty() {
             let mut own = Map::new();
             self.figure.add(row, run, &mut own);
-            own.remove(self.path)
+            own.remove(&self.path)
         } else {
             members.pointer(&format!("/{}", self.path)).cloned()
         };

@@ -14,7 +14,8 @@ pub(crate) struct Goal {
     pub(crate) bound: Bound,
     /// The measured value.
     pub(crate) value: f64,
-    pub(crate) unit: Unit,
+    /// The printed number for 1, its unit, and its decimals.
+    pub(crate) unit: (f64, String, usize),
 }
 
 /// The goal of a number.
@@ -22,15 +23,6 @@ pub(crate) struct Goal {
 pub(crate) enum Bound {
     AtLeast(f64),
     AtMost(f64),
-}
-
-/// How the number of a goal is printed.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Unit {
-    /// The printed number for 1.
-    pub(crate) factor: f64,
-    pub(crate) name: String,
-    pub(crate) digits: usize,
 }
 
 /// A goal that a table declares.
@@ -76,7 +68,7 @@ impl Wanted {
         let value = number(row, run, self.path)?;
         let (factor, name, digits) = self.unit;
         let name = name.replace("{to}", B::base(row.row).map_or("", |base| base.row));
-        Some(Goal { of: self.of, bound: self.bound, value, unit: Unit { factor, name, digits } })
+        Some(Goal { of: self.of, bound: self.bound, value, unit: (factor, name, digits) })
     }
 }
 
@@ -92,7 +84,7 @@ pub(crate) fn goals_text<B: Benchmark>(run: &Run<B>) -> String {
     let met = goals.iter().filter(|(_, goal)| goal.is_met()).count();
     let _ = writeln!(text, "\nGoals: {met} of {} met", goals.len());
     for (row, goal) in goals {
-        let Unit { factor, name, digits } = &goal.unit;
+        let (factor, name, digits) = &goal.unit;
         let judged = if goal.is_met() { "met" } else { "missed" };
         let _ = writeln!(
             text,

@@ -23,9 +23,31 @@ pub(crate) struct Section<B: Benchmark> {
     pub(crate) is_timed: bool,
     /// The line above its rows.
     pub(crate) title: fn(&Run<B>) -> String,
-    /// The paths of the figures that the text shows, in groups; `head=path` has another head.
+    /// The figures that the text shows, in groups: see [`figure`](super::figure).
     pub(crate) columns: &'static [&'static [&'static str]],
 }
+
+/// Declares the sections of a table: the name in results, whether times or rates are measured, the
+/// groups of figures that the text shows, and the line above the rows.
+///
+/// ```text
+/// APPEND = "append" rates [WRITER, READER, END] |_| "Append: million messages a second";
+/// ```
+macro_rules! sections {
+    ($table:ty: $($(#[$doc:meta])* $section:ident = $name:literal $kind:ident
+        [$($columns:expr),* $(,)?] |$run:pat_param| $title:expr;)*) => {
+        $($(#[$doc])*
+        const $section: $crate::engine::Section<$table> = $crate::engine::Section {
+            name: $name,
+            is_timed: $crate::engine::sections!(@ $kind),
+            title: |$run| String::from($title),
+            columns: &[$($columns),*],
+        };)*
+    };
+    (@ times) => { true };
+    (@ rates) => { false };
+}
+pub(crate) use sections;
 
 impl<B: Benchmark> Row<B> {
     pub(crate) const fn new(

@@ -149,8 +149,6 @@ pub(crate) const QUANTILES: &[&str] =
     &["latency/p50_ns", "latency/p90_ns", "latency/p99_ns", "latency/p99.9_ns"];
 pub(crate) const LONGEST: &[&str] = &["latency/max_ns", "latency/over_100us"];
 pub(crate) const DUE: &[&str] = &["latency/from_due_p50_ns", "latency/from_due_p99_ns"];
-pub(crate) const WRITER: &[&str] =
-    &["written_per_second", "written_per_second_low", "written_per_second_high"];
-pub(crate) const READER: &[&str] =
-    &["read_per_second", "read_per_second_low", "read_per_second_high"];
+pub(crate) const WRITER: &[&str] = &["written_per_second*"];
+pub(crate) const READER: &[&str] = &["read_per_second*"];
 pub(crate) const END: &[&str] = &["others", "ratio_text"];

@@ -50,7 +50,7 @@ pub(crate) fn write<B: Benchmark>(run: &Run<B>, output: &mut Records) -> anyhow:
     for measured in &run.measured {
         let section = measured.row.section;
         let columns: Vec<Shown<B>> =
-            section.columns.iter().copied().flatten().filter_map(|path| Shown::of(path)).collect();
+            section.columns.iter().copied().flatten().flat_map(|path| Shown::of(path)).collect();
         let title = (section.title)(run);
         if last.as_ref() != Some(&title) {
             let heads = columns.iter().map(|column| (column.head.to_owned(), column.width));

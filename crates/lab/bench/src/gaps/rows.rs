@@ -2,7 +2,7 @@
 
 use super::{Gaps, work::Turn};
 use crate::engine::{
-    Benchmark as _, Figure, Figures, Measured, Row, Run, Section, figures,
+    Benchmark as _, Figure, Figures, Measured, Row, Run, figures, sections,
     shared::{END, LONGEST, QUANTILES},
     table,
 };
@@ -66,40 +66,19 @@ impl What {
     }
 }
 
-const TURNS: Section<Gaps> = Section {
-    name: "turns",
-    is_timed: false,
-    title: |_| "Turns of a loop: ns, the median over rounds".to_owned(),
-    columns: &[&["number", "number_low", "number_high", "added_ns"], END],
-};
-
-const PAUSES: Section<Gaps> = Section {
-    name: "pauses",
-    is_timed: false,
-    title: |_| "Pauses of 100 to 150 ns in a loop: the share that the meter sees".to_owned(),
-    columns: &[&["seen_share", "others"]],
-};
-
-const ATTRIBUTIONS: Section<Gaps> = Section {
-    name: "attribution",
-    is_timed: true,
-    title: |_| "Attribution: ns of one question to the accounts of the kernel".to_owned(),
-    columns: &[QUANTILES, LONGEST, &["others"]],
-};
-
-const ROUND_TRIPS: Section<Gaps> = Section {
-    name: "round trip",
-    is_timed: true,
-    title: |_| format!("Round trip of eight bytes: ns there and back; line: {LINE}"),
-    columns: &[QUANTILES, LONGEST, END],
-};
-
-const LINES: Section<Gaps> = Section {
-    name: "limits",
-    is_timed: true,
-    title: |_| "Limit: one cache line, written by two processes in turns".to_owned(),
-    columns: ROUND_TRIPS.columns,
-};
+sections! {
+    Gaps:
+    TURNS = "turns" rates [&["number*", "added_ns"], END] |_|
+        "Turns of a loop: ns, the median over rounds";
+    PAUSES = "pauses" rates [&["seen_share", "others"]] |_|
+        "Pauses of 100 to 150 ns in a loop: the share that the meter sees";
+    ATTRIBUTIONS = "attribution" times [QUANTILES, LONGEST, &["others"]] |_|
+        "Attribution: ns of one question to the accounts of the kernel";
+    ROUND_TRIPS = "round trip" times [QUANTILES, LONGEST, END] |_|
+        format!("Round trip of eight bytes: ns there and back; line: {LINE}");
+    LINES = "limits" times [QUANTILES, LONGEST, END] |_|
+        "Limit: one cache line, written by two processes in turns";
+}
 
 /// Format: docs/formats/lab-bench-gaps.md.
 pub(super) const FIGURES: Figures<Gaps> = &[

@@ -6,6 +6,7 @@ use super::Journal;
 use crate::engine::{
     Figure, Figures, Measured, Row, Section, figures,
     message::{LARGER_BYTES, USUAL_BYTES},
+    sections,
     shared::{DUE, END, LONGEST, QUANTILES, READER, WRITER},
     table::latency,
 };
@@ -148,73 +149,41 @@ impl Work {
     }
 }
 
-/// Rows at full speed.
-const APPEND: Section<Journal> = Section {
-    name: "append",
-    is_timed: false,
-    title: |_| "Append: million messages a second, by appender and tailer".to_owned(),
-    columns: &[WRITER, READER, END],
-};
-
-/// Rows with each call timed.
-const CALL: Section<Journal> = Section {
-    name: "append call",
-    is_timed: true,
-    title: |_| "Append call: ns of each, and of those that rolled".to_owned(),
-    columns: &[QUANTILES, P9999, LONGEST, ROLLS, END],
-};
-
-/// Rows from the appender to a tailer in another process.
-const WRITE_TO_READ: Section<Journal> = Section {
-    name: "write to read",
-    is_timed: true,
-    title: |_| {
+sections! {
+    Journal:
+    /// Rows at full speed.
+    APPEND = "append" rates [WRITER, READER, END] |_|
+        "Append: million messages a second, by appender and tailer";
+    /// Rows with each call timed.
+    CALL = "append call" times [QUANTILES, P9999, LONGEST, ROLLS, END] |_|
+        "Append call: ns of each, and of those that rolled";
+    /// Rows from the appender to a tailer in another process.
+    WRITE_TO_READ = "write to read" times [QUANTILES, P9999, LONGEST, DUE, CALLS, ROLLS, END] |_|
         format!(
             "Write to read: ns from the stamp before the append to the end of the copy; due: from \
-             the due time; call: of the append; line: half a round trip of {LINE}"
-        )
-    },
-    columns: &[QUANTILES, P9999, LONGEST, DUE, CALLS, ROLLS, END],
-};
-
-/// Rows in which a call returns after the data is on the disk.
-const SYNC: Section<Journal> = Section {
-    name: "sync",
-    is_timed: true,
-    title: |run| {
-        let disk = run.options.disk().display();
-        format!("Sync: ns of an append, or a batch, until it is on the disk of {disk}")
-    },
-    columns: &[QUANTILES, P9999, LONGEST, END],
-};
-
-/// Limits of the machine at full speed.
-const LIMITS: Section<Journal> = Section {
-    name: "limits",
-    is_timed: false,
-    title: |run| {
+            the due time; call: of the append; line: half a round trip of {LINE}"
+        );
+    /// Rows in which a call returns after the data is on the disk.
+    SYNC = "sync" times [QUANTILES, P9999, LONGEST, END] |run|
+        format!(
+            "Sync: ns of an append, or a batch, until it is on the disk of {}",
+            run.options.disk().display()
+        );
+    /// Limits of the machine at full speed.
+    LIMITS = "limits" rates [WRITER, END] |run|
         format!(
             "Limits: million messages a second, copied into a file of {} or into memory by one \
-             processor",
+            processor",
             run.options.folder.display()
-        )
-    },
-    columns: &[WRITER, END],
-};
-
-/// Limits of the machine, with each operation timed.
-const LIMIT_TIMES: Section<Journal> = Section {
-    name: "limits, timed",
-    is_timed: true,
-    title: |run| {
+        );
+    /// Limits of the machine, with each operation timed.
+    LIMIT_TIMES = "limits, timed" times [QUANTILES, P9999, LONGEST, END] |run|
         format!(
             "Limits: ns of a copy, of a cache line there and back, of a write and fdatasync on the \
-             disk of {}",
+            disk of {}",
             run.options.disk().display()
-        )
-    },
-    columns: SYNC.columns,
-};
+        );
+}
 
 const P9999: &[&str] = &["latency/p99.99_ns"];
 const CALLS: &[&str] = &["calls/p50_ns", "calls/p99_ns"];

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Ring;
 use crate::engine::{
     Amount, Benchmark as _, Figure, Figures, Measured, Row, Run, Section, Spread, Taken, figures,
+    sections,
     shared::{DUE, LONGEST, QUANTILES, READER, WRITER},
     table,
 };
@@ -75,68 +76,32 @@ pub(crate) enum What {
     Store,
 }
 
-/// Rows from one process to another, one message at a time.
-const ONE_WAY: Section<Ring> = Section {
-    name: "one way",
-    is_timed: true,
-    title: |run| {
+sections! {
+    Ring:
+    /// Rows from one process to another, one message at a time.
+    ONE_WAY = "one way" times [QUANTILES, LONGEST, DUE, &["lost_of_timed"], END] |run|
         format!(
             "One way: ns from the stamp before publishing to the end of the copy, {} messages a \
-             second; line: half a round trip of {LINE}",
+            second; line: half a round trip of {LINE}",
             grouped(run.options.rate.into())
-        )
-    },
-    columns: &[QUANTILES, LONGEST, DUE, &["lost_of_timed"], END],
-};
-
-/// Rows with round trips.
-const ROUND_TRIP: Section<Ring> = Section {
-    name: "round trip",
-    is_timed: true,
-    title: |_| format!("Round trip: ns there and back, one message at a time; line: {LINE}"),
-    columns: &[QUANTILES, LONGEST, &["latency/half_p50_ns"], END],
-};
-
-/// Rows at full speed.
-const THROUGHPUT: Section<Ring> = Section {
-    name: "throughput",
-    is_timed: false,
-    title: |_| "Throughput: million messages a second, by writer and reader".to_owned(),
-    columns: &[WRITER, READER, &["lost_share", "batch_p50"], END],
-};
-
-/// Rows at full speed with several readers.
-const READERS: Section<Ring> = Section {
-    name: "readers",
-    is_timed: false,
-    title: |_| {
-        "Readers: million messages a second, by the writer and by the slowest of its readers"
-            .to_owned()
-    },
-    columns: THROUGHPUT.columns,
-};
-
-/// Limits of the machine, timed.
-const LINES: Section<Ring> = Section {
-    name: "limits",
-    is_timed: true,
-    title: |_| {
-        "Limits: one cache line, written by two processes in turns, ns there and back".to_owned()
-    },
-    columns: ROUND_TRIP.columns,
-};
-
-/// Limits of the machine at full speed.
-const LIMITS: Section<Ring> = Section {
-    name: "limits",
-    is_timed: false,
-    title: |_| {
+        );
+    /// Rows with round trips.
+    ROUND_TRIP = "round trip" times [QUANTILES, LONGEST, &["latency/half_p50_ns"], END] |_|
+        format!("Round trip: ns there and back, one message at a time; line: {LINE}");
+    /// Rows at full speed.
+    THROUGHPUT = "throughput" rates [WRITER, READER, &["lost_share", "batch_p50"], END] |_|
+        "Throughput: million messages a second, by writer and reader";
+    /// Rows at full speed with several readers.
+    READERS = "readers" rates [WRITER, READER, &["lost_share", "batch_p50"], END] |_|
+        "Readers: million messages a second, by the writer and by the slowest of its readers";
+    /// Limits of the machine, timed.
+    LINES = "limits" times [QUANTILES, LONGEST, &["latency/half_p50_ns"], END] |_|
+        "Limits: one cache line, written by two processes in turns, ns there and back";
+    /// Limits of the machine at full speed.
+    LIMITS = "limits" rates [WRITER, END] |_|
         "Limits: million messages a second, copied in and out by one processor, or published \
-         without readers"
-            .to_owned()
-    },
-    columns: &[WRITER, END],
-};
+         without readers";
+}
 
 const END: &[&str] = &["others", "ratio_or_shares"];
 

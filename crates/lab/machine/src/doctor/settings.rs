@@ -63,7 +63,7 @@ macro_rules! settings {
 }
 
 /// All settings that stand together, in the order of the report.
-const SETTINGS: [Setting; 24] = settings! {
+const SETTINGS: &[Setting] = &settings! {
     "rt-throttle", "share of time for real-time threads", "-1, or a real-time thread that sleeps",
         "a real-time thread that spins is stopped for the rest of each period", RT_RUNTIME,
         Kernel(""), number |number| number == -1, "-1", Warn;

@@ -16,13 +16,12 @@ use nanotape_feed::{
     session::{NasdaqReceiver, SessionSettings},
 };
 use nanotape_market::{EventHandler, EventSource};
-use nanotape_plant::{PlantRun, ShutdownFlag};
 use nanotape_trace::Histogram;
 use nanotape_wire::framing::{moldudp64::MoldUdp64, numbered::PacketFraming as _};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{Day, plant_variants::USUAL, publish, reading::DayReading},
+    super::{Day, publish, reading::DayReading},
     Feed,
     packets::{MOST_BYTES, Packet, Packets, Shape, for_each_batch},
 };
@@ -62,8 +61,7 @@ pub(super) fn publish(
     day: &Day,
     packed: Packed,
 ) -> Result<Reading, Error> {
-    let config = publish::config(day, USUAL, &worker.path(publish::RING));
-    let mut run = PlantRun::open(&config, ShutdownFlag::new())?;
+    let mut run = publish::open(worker)?;
     worker.begin(&[])?;
     let mut bursts = Bursts::new(day.open()?, worker.clock, packed);
     let report = run.read(&mut bursts)?;

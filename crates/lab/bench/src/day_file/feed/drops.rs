@@ -16,13 +16,12 @@ use nanotape_feed::{
     udp::{DatagramReceiver as _, UdpSocket},
 };
 use nanotape_market::{EventHandler, EventSource};
-use nanotape_plant::{PlantRun, ShutdownFlag};
 use nanotape_shm::Word;
 use nanotape_wire::moldudp64::{DownstreamHeader, DownstreamHeaderFields};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{Day, plant_variants::USUAL, publish},
+    super::{Day, publish},
     Feed,
     packets::{SESSION, first_packets},
     wire::{Link, open_socket, show_port},
@@ -92,7 +91,7 @@ impl Steps {
 pub(super) fn work(worker: &mut Worker<Feed>, day: &Day) -> Result<Reading, Error> {
     match worker.reader() {
         None => send(worker, day),
-        Some(_) => receive(worker, day),
+        Some(_) => receive(worker),
     }
 }
 
@@ -169,9 +168,8 @@ fn finish_step(
     Ok(())
 }
 
-fn receive(worker: &mut Worker<Feed>, day: &Day) -> Result<Reading, Error> {
-    let config = publish::config(day, USUAL, &worker.path(publish::RING));
-    let mut run = PlantRun::open(&config, ShutdownFlag::new())?;
+fn receive(worker: &mut Worker<Feed>) -> Result<Reading, Error> {
+    let mut run = publish::open(worker)?;
     let progress = worker.own_progress(0)?;
     let socket = open_socket()?;
     show_port(worker, socket.address().port())?;

@@ -13,7 +13,7 @@ use super::{
     wire::Receiving,
 };
 use crate::engine::{
-    Benchmark as _, Figure, Figures, Goal, Measured, Reading, Row, Run, Section, Spread, figures,
+    Benchmark as _, Figure, Figures, Goal, Measured, Reading, Row, Run, Spread, figures, sections,
     shared::{DUE, END, LONGEST, QUANTILES},
     table,
 };
@@ -41,18 +41,18 @@ pub(super) const TAP: &str = "wire/tap";
 
 /// Every row.
 pub(super) const ROWS: &[Row<Feed>] = &[
-    Row { name: MESSAGE, section: &PACKETS, work: Work::Message },
+    Row::new(MESSAGE, &PACKETS, Work::Message),
     packets(PACKET, USUAL_PACKETS),
     packets("packet/single", Packed { shape: Shape::Single, ..USUAL_PACKETS }),
     packets("packet/one-line", Packed { lines: 1, ..USUAL_PACKETS }),
     packets("packet/unsequenced", Packed { lines: 1, is_sequenced: false, ..USUAL_PACKETS }),
-    Row { name: DECODED, section: &LINES, work: Work::Decode },
-    Row { name: ARBITRATED, section: &LINES, work: Work::Arbitrate },
+    Row::new(DECODED, &LINES, Work::Decode),
+    Row::new(ARBITRATED, &LINES, Work::Arbitrate),
     wire(PING, Receiving::Bare),
     wire("wire/reader", Receiving::Reader),
     wire(OWN_TAP, Receiving::PlantAndSender),
     wire(TAP, Receiving::PlantAndTap),
-    Row { name: "drops", section: &DROPS, work: Work::Drops },
+    Row::new("drops", &DROPS, Work::Drops),
 ];
 
 const USUAL_PACKETS: Packed = Packed { lines: 2, shape: Shape::Usual, is_sequenced: true };
@@ -74,47 +74,22 @@ pub(crate) enum Work {
     Drops,
 }
 
-const PACKETS: Section<Feed> = Section {
-    name: "packets",
-    is_timed: true,
-    title: |_| {
+sections! {
+    Feed:
+    PACKETS = "packets" times [QUANTILES, LONGEST, DUE, END] |_|
         "Packet bytes to published records: ns from handing over a packet to the records of its \
-         last message; due: from its arrival"
-            .to_owned()
-    },
-    columns: &[QUANTILES, LONGEST, DUE, END],
-};
-
-const LINES: Section<Feed> = Section {
-    name: "lines",
-    is_timed: true,
-    title: |_| {
-        "Arbitration and sequencing, without a plant: ns for a packet of either line".to_owned()
-    },
-    columns: &[&["ns", "ns_low", "ns_high"], ADDS, END],
-};
-
-const WIRE: Section<Feed> = Section {
-    name: "wire",
-    is_timed: true,
-    title: |run| {
+         last message; due: from its arrival";
+    LINES = "lines" times [&["ns*", "adds_ns*"], END] |_|
+        "Arbitration and sequencing, without a plant: ns for a packet of either line";
+    WIRE = "wire" times [QUANTILES, LONGEST, &["adds_ns*", "others", "shared"]] |run|
         format!(
             "Wire to reaction: ns from before a packet is sent to its bytes, or to its last record; \
-             {} packets a second",
+            {} packets a second",
             grouped(run.options.rate.into())
-        )
-    },
-    columns: &[QUANTILES, LONGEST, ADDS, &["others", "shared"]],
-};
-
-const DROPS: Section<Feed> = Section {
-    name: "drops",
-    is_timed: false,
-    title: |_| "Drops of the kernel: thousand packets a second sent to a plant".to_owned(),
-    columns: &[&["without", "without_low", "without_high", "drops/with_per_second", "drops_text"]],
-};
-
-const ADDS: &[&str] = &["adds_ns", "adds_ns_low", "adds_ns_high"];
+        );
+    DROPS = "drops" rates [&["without*", "drops/with_per_second", "drops_text"]] |_|
+        "Drops of the kernel: thousand packets a second sent to a plant";
+}
 
 /// Format: docs/formats/lab-bench-feed.md.
 pub(super) const FIGURES: Figures<Feed> = &[

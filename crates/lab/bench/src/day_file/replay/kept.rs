@@ -186,9 +186,8 @@ pub(super) fn recorded(
         cpu: options.recorder_cpu,
         others: worker.other_cpus().to_vec(),
     };
-    let (day, recorder) = (&options.day, Some(job.process()?));
-    let plan = publish::Plan { day, shape, pass: super::super::Pass::Measure, ring, recorder };
-    publish::publish(worker, &plan)
+    let recorded = Some((ring, job.process()?));
+    publish::publish(worker, shape, super::super::Pass::Measure, recorded)
 }
 
 fn write_snapshots(journal: &Path) -> Result<(), Error> {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{super::plant_variants::USUAL, Kept, Replay};
 use crate::engine::{
-    Benchmark as _, Figure, Figures, Measured, Reading, Row, Run, Section, Spread, Times, figures,
-    is_memory, table,
+    Benchmark as _, Figure, Figures, Measured, Reading, Row, Run, Spread, Times, figures,
+    is_memory, sections, table,
 };
 
 /// The plant without a reader: the base of most comparisons.
@@ -19,14 +19,14 @@ pub(super) const RECORDER: &str = "plant-recorder";
 
 /// Every row.
 pub(super) const ROWS: &[Row<Replay>] = &[
-    Row { name: PLANT, section: &PLANTS, work: Work::Plant },
-    Row { name: TAP, section: &PLANTS, work: Work::Tap },
-    Row { name: RECORDER, section: &PLANTS, work: Work::Recorder },
-    Row { name: "read-back", section: &READERS, work: Work::ReadBack },
-    Row { name: "heal", section: &READERS, work: Work::Heal },
-    Row { name: "snapshot", section: &READERS, work: Work::Snapshot },
-    Row { name: "book-at", section: &BOOKS, work: Work::BookAt },
-    Row { name: "books-at", section: &BOOKS, work: Work::BooksAt },
+    Row::new(PLANT, &PLANTS, Work::Plant),
+    Row::new(TAP, &PLANTS, Work::Tap),
+    Row::new(RECORDER, &PLANTS, Work::Recorder),
+    Row::new("read-back", &READERS, Work::ReadBack),
+    Row::new("heal", &READERS, Work::Heal),
+    Row::new("snapshot", &READERS, Work::Snapshot),
+    Row::new("book-at", &BOOKS, Work::BookAt),
+    Row::new("books-at", &BOOKS, Work::BooksAt),
 ];
 
 /// What a row measures.
@@ -65,39 +65,21 @@ impl Work {
     }
 }
 
-const PLANTS: Section<Replay> = Section {
-    name: "plant",
-    is_timed: true,
-    title: |_| {
-        "Bytes to records on a ring: processor time for a message, in ns; millions a second"
-            .to_owned()
-    },
-    columns: &[
-        &["ns_per_message", "ns_per_message_low", "ns_per_message_high", "wall_ns_per_message"],
-        &["adds_ns", "adds_ns_low", "adds_ns_high", "waited_ns_per_message"],
+sections! {
+    Replay:
+    PLANTS = "plant" times [
+        &["ns_per_message*", "wall_ns_per_message", "adds_ns*", "waited_ns_per_message"],
         &["records_per_second", "ratio_text"],
-    ],
-};
-
-const READERS: Section<Replay> = Section {
-    name: "reader",
-    is_timed: false,
-    title: |_| "The journal from its first record: millions of records a second".to_owned(),
-    columns: &[
-        &["median=records_per_second", "records_per_second_low", "records_per_second_high"],
-        &["ratio_text"],
-    ],
-};
-
-const BOOKS: Section<Replay> = Section {
-    name: "moment",
-    is_timed: true,
-    title: |_| "From opening the journal to the finished book at a moment: ms".to_owned(),
-    columns: &[
+    ] |_|
+        "Bytes to records on a ring: processor time for a message, in ns; millions a second";
+    READERS = "reader" rates [&["median=records_per_second*", "ratio_text"]] |_|
+        "The journal from its first record: millions of records a second";
+    BOOKS = "moment" times [
         &["times/moments", "times/median_ms", "times/median_ms_low", "times/median_ms_high"],
         &["times/p90_ms", "times/worst_ms", "slowest"],
-    ],
-};
+    ] |_|
+        "From opening the journal to the finished book at a moment: ms";
+}
 
 /// Format: docs/formats/lab-bench-replay.md.
 pub(super) const FIGURES: Figures<Replay> = &[

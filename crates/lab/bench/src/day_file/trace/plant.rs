@@ -7,7 +7,6 @@
 //! The first block of each segment does not count: it warms the caches after the switch.
 
 use nanotape_board::{PLANT_THREAD, trace_path};
-use nanotape_plant::{PlantRun, ShutdownFlag};
 use nanotape_ring::Start;
 use nanotape_trace::spans::{Look, SpanReader};
 
@@ -19,7 +18,6 @@ use super::{
 use crate::{
     day_file::{
         DayReading,
-        plant_variants::USUAL,
         publish::{self, RING},
         reading::Answer,
         survey::refuse_damage,
@@ -136,8 +134,7 @@ fn read(
     mut pass: Pass<'_>,
 ) -> Result<(Vec<Segment>, Answer), Error> {
     let day = &worker.job.options.day;
-    let ring = worker.path(RING);
-    let mut run = PlantRun::open(&publish::config(day, USUAL, &ring), ShutdownFlag::new())?;
+    let mut run = publish::open(worker)?;
     let Some(switches) = run.trace_switches() else {
         return Err(Error::found("the plant", "it has no spans"));
     };

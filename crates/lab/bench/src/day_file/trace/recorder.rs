@@ -8,7 +8,6 @@ use std::{io, path::PathBuf, slice, thread, time::Duration};
 
 use nanotape_board::{PLANT_THREAD, trace_path};
 use nanotape_clock::Clock;
-use nanotape_plant::{PlantRun, ShutdownFlag};
 use nanotape_ring::Start;
 use nanotape_trace::{
     Histogram,
@@ -28,7 +27,6 @@ use super::{
 use crate::{
     day_file::{
         DayReading, one_by_one,
-        plant_variants::USUAL,
         publish::{self, RING},
     },
     engine::{Reading, Times, Wait, Worker, line::map},
@@ -70,8 +68,7 @@ pub(super) fn plant(worker: &mut Worker<Trace>) -> Result<Reading, Error> {
     let day = worker.job.options.day.clone();
     let line = map(&worker.path(LINE))?;
     let words = line.words();
-    let config = publish::config(&day, USUAL, &worker.path(RING));
-    let mut run = PlantRun::open(&config, ShutdownFlag::new())?;
+    let mut run = publish::open(worker)?;
     let Some(switches) = run.trace_switches() else {
         return Err(Error::found("the plant", "it has no spans"));
     };

@@ -3,7 +3,7 @@
 use nanotape_trace::spans::Rate;
 
 use super::{Trace, adds, copies, spread, sum, takes};
-use crate::engine::{Figure, Figures, Row, Section, figures, table, table::latency};
+use crate::engine::{Figure, Figures, Row, figures, sections, table, table::latency};
 
 pub(super) const BEYOND_STAMP: &str = "span/beyond-stamp";
 pub(super) const BARE_BEYOND: &str = "bare/beyond-stamp";
@@ -98,32 +98,16 @@ impl What {
     }
 }
 
-const CALLS: Section<Trace> = Section {
-    name: "span",
-    is_timed: true,
-    title: |_| "A stage, and a span at its end: ns a turn of a loop".to_owned(),
-    columns: &[BESIDE],
-};
+sections! {
+    Trace:
+    CALLS = "span" times [BESIDE] |_| "A stage, and a span at its end: ns a turn of a loop";
+    PLANTS = "plant" times [BESIDE, &["takes_share"]] |_|
+        "A plant at full speed, five sites: processor time for a message, in ns";
+    RECORDERS = "recorder" times [BESIDE, &["copies"]] |_|
+        "A plant with all spans on, one message at a time, and a process beside it: ns of p99.9";
+}
 
-const PLANTS: Section<Trace> = Section {
-    name: "plant",
-    is_timed: true,
-    title: |_| "A plant at full speed, five sites: processor time for a message, in ns".to_owned(),
-    columns: &[BESIDE, &["takes_share"]],
-};
-
-const RECORDERS: Section<Trace> = Section {
-    name: "recorder",
-    is_timed: true,
-    title: |_| {
-        "A plant with all spans on, one message at a time, and a process beside it: ns of p99.9"
-            .to_owned()
-    },
-    columns: &[BESIDE, &["copies"]],
-};
-
-const BESIDE: &[&str] =
-    &["ns", "ns_low", "ns_high", "beside", "adds_ns", "adds_ns_low", "adds_ns_high"];
+const BESIDE: &[&str] = &["ns*", "beside", "adds_ns*"];
 
 /// Format: docs/formats/lab-bench-trace.md.
 pub(super) const FIGURES: Figures<Trace> = &[
