@@ -12,10 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use self::rows::{FIGURES, Part, ROWS, What};
 use crate::{
-    engine::{
-        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Worker, columns,
-        table,
-    },
+    engine::{Asked, Base, Benchmark, Figures, Reading, Row, Run, Timed, Worker, columns, table},
     error::Error,
 };
 
@@ -38,17 +35,8 @@ stocks by equal values, on one processor. `numbers` matches the messages of two 
 
 Exit status: 0 success; 1 a wrong delay; 2 wrong usage, or a process that cannot be created.")]
 pub(crate) struct Delay {
-    /// Seconds of each reading
-    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = nanotape_console::values::whole::<u32>(1_000_000_000, 1..=3_600))]
-    seconds: u32,
-
-    /// Run on these processors [default: the last two allowed ones]
-    #[arg(long, value_name = "FIRST,SECOND", value_parser = nanotape_console::values::two_cpus)]
-    cpus: Option<(u32, u32)>,
-
-    /// Use the real-time class SCHED_FIFO with this priority
-    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
-    realtime: Option<u8>,
+    #[command(flatten)]
+    timed: Timed,
 }
 
 impl Benchmark for Delay {
@@ -56,24 +44,20 @@ impl Benchmark for Delay {
     const ROWS: &'static [Row<Self>] = ROWS;
     const NAME_WIDTH: usize = 20;
     const FIGURES: Figures<Self> = FIGURES;
-    const COLUMNS: Columns = columns![
-        "name",
-        "section",
-        "p50_ns" = "latency/p50_ns",
-        "p99_ns" = "latency/p99_ns",
-        "ratio",
+    const COLUMNS: Columns = columns! {
+        "name", "section", "p50_ns" = "latency/p50_ns", "p99_ns" = "latency/p99_ns", "ratio",
         "ratio_to",
-    ];
+    };
 
     type Work = What;
     type Pass = ();
 
     fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+        self.timed.asked()
     }
 
     fn longest(&self, _: &Row<Self>) -> Duration {
-        Duration::from_secs(self.seconds.into())
+        Duration::from_secs(self.timed.seconds.into())
     }
 
     fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
@@ -94,13 +78,7 @@ impl Benchmark for Delay {
     }
 
     fn heading(run: &Run<Self>) -> String {
-        table::heading(run, run.options.seconds)
-    }
-}
-
-impl Delay {
-    fn amount(&self) -> Amount {
-        Amount::Seconds(self.seconds)
+        table::heading(run, run.options.timed.seconds)
     }
 }
 

@@ -45,7 +45,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::{
     command::Run,
-    cpus::{Asked, AskedCpus, Cpus, run_on},
+    cpus::{Asked, AskedCpus, Cpus, Timed, run_on},
     figure::{Cell, Figure, Figures, Take, columns, figures},
     folder::{Folder, is_memory, real},
     goal::{Bound, Goal, Wanted, goals, goals_text},

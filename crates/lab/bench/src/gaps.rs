@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use self::rows::{FIGURES, ROWS, What};
 use crate::{
     engine::{
-        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Wanted, Worker,
-        columns, goals, table,
+        Asked, Base, Benchmark, Figures, Reading, Row, Run, Timed, Wanted, Worker, columns, goals,
+        table,
     },
     error::Error,
 };
@@ -38,17 +38,8 @@ counts how many the meter sees. Round trips are between two processes, one messa
 Exit status: 0 success; 1 a wrong or missing message; 2 wrong usage, or a ring or process that
 cannot be created.")]
 pub(crate) struct Gaps {
-    /// Seconds of each reading
-    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = nanotape_console::values::whole::<u32>(1_000_000_000, 1..=3_600))]
-    seconds: u32,
-
-    /// Run on these processors [default: the last two allowed ones]
-    #[arg(long, value_name = "FIRST,SECOND", value_parser = nanotape_console::values::two_cpus)]
-    cpus: Option<(u32, u32)>,
-
-    /// Use the real-time class SCHED_FIFO with this priority
-    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
-    realtime: Option<u8>,
+    #[command(flatten)]
+    timed: Timed,
 }
 
 impl Benchmark for Gaps {
@@ -56,16 +47,10 @@ impl Benchmark for Gaps {
     const ROWS: &'static [Row<Self>] = ROWS;
     const NAME_WIDTH: usize = 28;
     const FIGURES: Figures<Self> = FIGURES;
-    const COLUMNS: Columns = columns![
-        "name",
-        "section",
-        "added_ns",
-        "seen_share",
-        "p50_ns" = "latency/p50_ns",
-        "p99_ns" = "latency/p99_ns",
-        "ratio",
-        "ratio_to",
-    ];
+    const COLUMNS: Columns = columns! {
+        "name", "section", "added_ns", "seen_share", "p50_ns" = "latency/p50_ns",
+        "p99_ns" = "latency/p99_ns", "ratio", "ratio_to",
+    };
     const GOALS: &'static [Wanted] = goals! {
         rows::METER => "added_ns" = "added_ns", AtMost 3.0, 1.0 "ns added to a stamp" 2;
         rows::ATTRIBUTION => "p50_ns" = "latency/p50_ns", AtMost 2_000.0, 1.0 "ns p50" 0;
@@ -79,7 +64,7 @@ impl Benchmark for Gaps {
     type Pass = ();
 
     fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+        self.timed.asked()
     }
 
     fn readers(row: &Row<Self>) -> usize {
@@ -87,7 +72,7 @@ impl Benchmark for Gaps {
     }
 
     fn longest(&self, _: &Row<Self>) -> Duration {
-        Duration::from_secs(self.seconds.into())
+        Duration::from_secs(self.timed.seconds.into())
     }
 
     fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
@@ -114,13 +99,7 @@ impl Benchmark for Gaps {
     }
 
     fn heading(run: &Run<Self>) -> String {
-        table::heading(run, run.options.seconds)
-    }
-}
-
-impl Gaps {
-    fn amount(&self) -> Amount {
-        Amount::Seconds(self.seconds)
+        table::heading(run, run.options.timed.seconds)
     }
 }
 

@@ -50,7 +50,9 @@ pub(crate) struct Gpu {
     output: RecordArguments,
 }
 
-const COLUMNS: Columns = columns!["name", "unit", "nanos", "bytes", "gb_per_second", "share"];
+const COLUMNS: Columns = columns! {
+    "name", "unit", "nanos", "bytes", "gb_per_second", "share",
+};
 
 /// Format: docs/formats/lab-bench-gpu.md.
 pub(crate) const FIGURES: &[&[Figure<Measured, RunContext>]] = &[figures! {

@@ -196,27 +196,15 @@ impl Benchmark for Journal {
     const ROWS: &'static [Row<Self>] = ROWS;
     const NAME_WIDTH: usize = 28;
     const FIGURES: Figures<Self> = FIGURES;
-    const COLUMNS: Columns = columns![
-        "name",
-        "section",
-        "written_per_second",
-        "read_per_second",
-        "p50_ns" = "latency/p50_ns",
-        "p90_ns" = "latency/p90_ns",
-        "p99_ns" = "latency/p99_ns",
-        "p99.9_ns" = "latency/p99.9_ns",
-        "p99.99_ns" = "latency/p99.99_ns",
-        "max_ns" = "latency/max_ns",
-        "over_100us" = "latency/over_100us",
-        "from_due_p50_ns" = "latency/from_due_p50_ns",
-        "from_due_p99_ns" = "latency/from_due_p99_ns",
-        "rolls" = "rolls/count",
-        "rolls_p50_ns" = "rolls/p50_ns",
-        "rolls_max_ns" = "rolls/max_ns",
-        "ratio",
-        "ratio_to",
+    const COLUMNS: Columns = columns! {
+        "name", "section", "written_per_second", "read_per_second", "p50_ns" = "latency/p50_ns",
+        "p90_ns" = "latency/p90_ns", "p99_ns" = "latency/p99_ns", "p99.9_ns" = "latency/p99.9_ns",
+        "p99.99_ns" = "latency/p99.99_ns", "max_ns" = "latency/max_ns",
+        "over_100us" = "latency/over_100us", "from_due_p50_ns" = "latency/from_due_p50_ns",
+        "from_due_p99_ns" = "latency/from_due_p99_ns", "rolls" = "rolls/count",
+        "rolls_p50_ns" = "rolls/p50_ns", "rolls_max_ns" = "rolls/max_ns", "ratio", "ratio_to",
         "foreign" = "environment/foreign",
-    ];
+    };
     const GOALS: &'static [Wanted] = goals! {
         "append" => "messages/s" = "written_per_second", AtLeast 20e6,
             1e-6 "million messages a second" 2;

@@ -135,25 +135,14 @@ impl Benchmark for Ring {
     const ROWS: &'static [Row<Self>] = ROWS;
     const NAME_WIDTH: usize = 36;
     const FIGURES: Figures<Self> = FIGURES;
-    const COLUMNS: Columns = columns![
-        "name",
-        "section",
-        "written_per_second",
-        "read_per_second",
-        "lost_share",
-        "batch_p50",
-        "p50_ns" = "latency/p50_ns",
-        "p90_ns" = "latency/p90_ns",
-        "p99_ns" = "latency/p99_ns",
-        "p99.9_ns" = "latency/p99.9_ns",
-        "max_ns" = "latency/max_ns",
-        "over_100us" = "latency/over_100us",
-        "from_due_p50_ns" = "latency/from_due_p50_ns",
-        "from_due_p99_ns" = "latency/from_due_p99_ns",
-        "ratio",
-        "ratio_to",
+    const COLUMNS: Columns = columns! {
+        "name", "section", "written_per_second", "read_per_second", "lost_share", "batch_p50",
+        "p50_ns" = "latency/p50_ns", "p90_ns" = "latency/p90_ns", "p99_ns" = "latency/p99_ns",
+        "p99.9_ns" = "latency/p99.9_ns", "max_ns" = "latency/max_ns",
+        "over_100us" = "latency/over_100us", "from_due_p50_ns" = "latency/from_due_p50_ns",
+        "from_due_p99_ns" = "latency/from_due_p99_ns", "ratio", "ratio_to",
         "foreign" = "environment/foreign",
-    ];
+    };
 
     type Work = Work;
     type Pass = ();

@@ -102,23 +102,13 @@ impl Benchmark for Book {
     const IS_PAIR: bool = false;
     const NAME_WIDTH: usize = 28;
     const FIGURES: Figures<Self> = FIGURES;
-    const COLUMNS: Columns = columns![
-        "name",
-        "kind",
-        "ns_per_message",
-        "ns_per_message_low",
-        "ns_per_message_high",
-        "wall_ns_per_message",
-        "ratio_to_default",
-        "ns_per_access",
-        "startup_ms",
-        "peak_memory_bytes",
-        "peak_anonymous_bytes",
-        "latency_p50_ns" = "latency/p50_ns",
-        "latency_p99_ns" = "latency/p99_ns",
-        "latency_p99.9_ns" = "latency/p99.9_ns",
+    const COLUMNS: Columns = columns! {
+        "name", "kind", "ns_per_message", "ns_per_message_low", "ns_per_message_high",
+        "wall_ns_per_message", "ratio_to_default", "ns_per_access", "startup_ms",
+        "peak_memory_bytes", "peak_anonymous_bytes", "latency_p50_ns" = "latency/p50_ns",
+        "latency_p99_ns" = "latency/p99_ns", "latency_p99.9_ns" = "latency/p99.9_ns",
         "latency_max_ns" = "latency/max_ns",
-    ];
+    };
 
     type Work = Take;
     type Pass = Pass;

@@ -110,26 +110,14 @@ impl Benchmark for Feed {
     const LEAVES_FOLDER: bool = false;
     const NAME_WIDTH: usize = 20;
     const FIGURES: Figures<Self> = FIGURES;
-    const COLUMNS: Columns = columns![
-        "name",
-        "section",
-        "ns",
-        "ns_low",
-        "ns_high",
-        "adds_ns",
-        "adds_ns_low",
-        "adds_ns_high",
-        "p50_ns" = "latency/p50_ns",
-        "p90_ns" = "latency/p90_ns",
-        "p99_ns" = "latency/p99_ns",
-        "p99.9_ns" = "latency/p99.9_ns",
-        "max_ns" = "latency/max_ns",
-        "over_100us" = "latency/over_100us",
-        "from_due_p50_ns" = "latency/from_due_p50_ns",
+    const COLUMNS: Columns = columns! {
+        "name", "section", "ns", "ns_low", "ns_high", "adds_ns", "adds_ns_low", "adds_ns_high",
+        "p50_ns" = "latency/p50_ns", "p90_ns" = "latency/p90_ns", "p99_ns" = "latency/p99_ns",
+        "p99.9_ns" = "latency/p99.9_ns", "max_ns" = "latency/max_ns",
+        "over_100us" = "latency/over_100us", "from_due_p50_ns" = "latency/from_due_p50_ns",
         "from_due_p99_ns" = "latency/from_due_p99_ns",
-        "packets_per_second" = "drops/without_per_second",
-        "foreign" = "environment/foreign",
-    ];
+        "packets_per_second" = "drops/without_per_second", "foreign" = "environment/foreign",
+    };
     const GOALS: &'static [Wanted] = goals! {
         PACKET => "p50" = "latency/p50_ns", AtMost 250.0, 1.0 "ns p50" 1;
         PACKET => "p99" = "latency/p99_ns", AtMost 800.0, 1.0 "ns p99" 1;

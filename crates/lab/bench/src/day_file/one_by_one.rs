@@ -44,14 +44,14 @@ pub(super) fn run(
 }
 
 /// A named quantile.
-type Quantile = (&'static str, fn(&Times) -> u64);
+type Quantile = (&'static str, fn(&Times) -> f64);
 
 const QUANTILES: [Quantile; 5] = [
-    ("p50", |times| times.p50_ns),
-    ("p90", |times| times.p90_ns),
-    ("p99", |times| times.p99_ns),
-    ("p99.9", |times| times.p999_ns),
-    ("p99.99", |times| times.p9999_ns),
+    ("p50", |times| times.p50_ns as f64),
+    ("p90", |times| times.p90_ns as f64),
+    ("p99", |times| times.p99_ns as f64),
+    ("p99.9", |times| times.p999_ns as f64),
+    ("p99.99", |times| times.p9999_ns as f64),
 ];
 
 /// The report of a process.
@@ -60,34 +60,19 @@ pub(super) fn report(histogram: &Histogram, clock: &Clock, answer: Answer) -> Re
     Reading { times: Some(Times::of(histogram, clock)), day, ..Reading::default() }
 }
 
-/// The times of a row, if they were measured.
-fn times<B: Benchmark>(row: &Measured<B>) -> Vec<Times> {
-    row.others.iter().filter_map(|reading| reading.times).collect()
-}
-
-/// A quantile of single messages: the median over rounds.
-fn quantile_ns<B: Benchmark>(row: &Measured<B>, name: &str) -> Option<f64> {
-    let (_, quantile) = QUANTILES.iter().find(|(known, _)| *known == name)?;
-    let times = times(row);
-    median(&times.iter().map(|times| quantile(times) as f64).collect::<Vec<_>>())
-}
-
-fn clock_ns(times: &[Times]) -> Option<f64> {
-    median(&times.iter().map(|times| times.clock_ns).collect::<Vec<_>>())
-}
-
 /// The JSON of single messages; null if they were not timed.
 fn to_json<B: Benchmark>(row: &Measured<B>, run: &Run<B>) -> Value {
-    let times = times(row);
+    let times: Vec<Times> = row.others.iter().filter_map(|reading| reading.times).collect();
     let Some(first) = times.first() else { return Value::Null };
+    let over = |number: fn(&Times) -> f64| median(&times.iter().map(number).collect::<Vec<_>>());
     let mut object = json!({
         "count": first.count,
         "max_ns": times.iter().map(|times| times.max_ns).max(),
-        "clock_ns": clock_ns(&times),
+        "clock_ns": over(|times| times.clock_ns),
         "clock": run.context.clock.source().to_string(),
     });
-    for (name, _) in QUANTILES {
-        object[format!("{name}_ns")] = json!(quantile_ns(row, name));
+    for (name, quantile) in QUANTILES {
+        object[format!("{name}_ns")] = json!(over(quantile));
     }
     object
 }
@@ -124,13 +109,16 @@ impl<B: Benchmark> Figure<Measured<B>, Run<B>> {
 pub(super) fn table<B: Benchmark>(run: &Run<B>) -> String {
     let mut text = String::new();
     for row in &run.measured {
-        let times = times(row);
-        let Some(clock_ns) = clock_ns(&times) else { continue };
+        let times = to_json(row, run);
+        if times.is_null() {
+            continue;
+        }
         if text.is_empty() {
             let _ = write!(
                 text,
-                "\nSingle messages, one at a time, nothing loaded ahead: ns, each includes \
-                 {clock_ns:.0} ns for reading the clock ({})\n  {:<28}",
+                "\nSingle messages, one at a time, nothing loaded ahead: ns, each includes {:.0} ns \
+                 for reading the clock ({})\n  {:<28}",
+                times["clock_ns"].as_f64().unwrap_or(f64::NAN),
                 run.context.clock.source(),
                 ""
             );
@@ -139,11 +127,10 @@ pub(super) fn table<B: Benchmark>(run: &Run<B>) -> String {
         }
         let _ = write!(text, "  {:<28}", row.row.name);
         for (name, _) in QUANTILES {
-            let nanos = quantile_ns(row, name).unwrap_or(f64::NAN);
+            let nanos = times[format!("{name}_ns")].as_f64().unwrap_or(f64::NAN);
             let _ = write!(text, " {:>8}", grouped(nanos as u64));
         }
-        let max = times.iter().map(|times| times.max_ns).max().unwrap_or(0);
-        let _ = writeln!(text, " {:>10}", grouped(max));
+        let _ = writeln!(text, " {:>10}", grouped(times["max_ns"].as_u64().unwrap_or(0)));
     }
     text
 }

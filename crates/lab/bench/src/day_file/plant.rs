@@ -88,25 +88,13 @@ impl Benchmark for Plant {
     const LEAVES_FOLDER: bool = false;
     const NAME_WIDTH: usize = 18;
     const FIGURES: Figures<Self> = FIGURES;
-    const COLUMNS: Columns = columns![
-        "name",
-        "taps",
-        "ns_per_message",
-        "ns_per_message_low",
-        "ns_per_message_high",
-        "wall_ns_per_message",
-        "adds_ns",
-        "adds_ns_low",
-        "adds_ns_high",
-        "ratio_to_backbone",
-        "messages_per_second",
-        "records_per_second",
-        "lost_share",
-        "latency_p50_ns" = "latency/p50_ns",
-        "latency_p99_ns" = "latency/p99_ns",
-        "latency_p99.9_ns" = "latency/p99.9_ns",
-        "latency_max_ns" = "latency/max_ns",
-    ];
+    const COLUMNS: Columns = columns! {
+        "name", "taps", "ns_per_message", "ns_per_message_low", "ns_per_message_high",
+        "wall_ns_per_message", "adds_ns", "adds_ns_low", "adds_ns_high", "ratio_to_backbone",
+        "messages_per_second", "records_per_second", "lost_share",
+        "latency_p50_ns" = "latency/p50_ns", "latency_p99_ns" = "latency/p99_ns",
+        "latency_p99.9_ns" = "latency/p99.9_ns", "latency_max_ns" = "latency/max_ns",
+    };
     /// All of them are goals of `plant`; the rows are those of their numbers.
     const GOALS: &'static [Wanted] = goals! {
         PLANT => "adds" = "adds_ns", AtMost 30.0, 1.0 "ns" 1;

@@ -144,28 +144,13 @@ impl Benchmark for Replay {
     const LEAVES_FOLDER: bool = false;
     const NAME_WIDTH: usize = 18;
     const FIGURES: Figures<Self> = FIGURES;
-    const COLUMNS: Columns = columns![
-        "name",
-        "section",
-        "ns_per_message",
-        "ns_per_message_low",
-        "ns_per_message_high",
-        "wall_ns_per_message",
-        "adds_ns",
-        "adds_ns_low",
-        "adds_ns_high",
-        "waited_ns_per_message",
-        "records_per_second",
-        "records_per_second_low",
-        "records_per_second_high",
-        "ratio",
-        "ratio_low",
-        "ratio_high",
-        "ratio_to",
-        "median_ms" = "times/median_ms",
-        "worst_ms" = "times/worst_ms",
-        "snapshot_percent" = "journal/snapshot_percent",
-    ];
+    const COLUMNS: Columns = columns! {
+        "name", "section", "ns_per_message", "ns_per_message_low", "ns_per_message_high",
+        "wall_ns_per_message", "adds_ns", "adds_ns_low", "adds_ns_high", "waited_ns_per_message",
+        "records_per_second", "records_per_second_low", "records_per_second_high", "ratio",
+        "ratio_low", "ratio_high", "ratio_to", "median_ms" = "times/median_ms",
+        "worst_ms" = "times/worst_ms", "snapshot_percent" = "journal/snapshot_percent",
+    };
     const GOALS: &'static [Wanted] = goals! {
         // Recording costs the plant no more than a tap does.
         RECORDER => "ratio" = "ratio", AtMost 1.0, 1.0 "times {to}" 2;

@@ -78,22 +78,11 @@ impl Benchmark for Trace {
     const LEAVES_FOLDER: bool = false;
     const NAME_WIDTH: usize = 18;
     const FIGURES: Figures<Self> = FIGURES;
-    const COLUMNS: Columns = columns![
-        "name",
-        "section",
-        "ns",
-        "ns_low",
-        "ns_high",
-        "beside",
-        "beside_ns",
-        "adds_ns",
-        "adds_ns_low",
-        "adds_ns_high",
-        "takes_share",
-        "takes_share_low",
-        "takes_share_high",
+    const COLUMNS: Columns = columns! {
+        "name", "section", "ns", "ns_low", "ns_high", "beside", "beside_ns", "adds_ns",
+        "adds_ns_low", "adds_ns_high", "takes_share", "takes_share_low", "takes_share_high",
         "copies",
-    ];
+    };
     const GOALS: &'static [Wanted] = goals! {
         rows::BEYOND_STAMP => "adds_ns" = "adds_ns", AtMost 6.0, 1.0 "ns beyond a stamp" 2;
         rows::BARE_BEYOND => "adds_ns" = "adds_ns", AtMost 6.0, 1.0 "ns beyond a stamp" 2;

@@ -94,7 +94,7 @@ pub(super) const FIGURES: Figures<Delay> = &[
     Figure::BY_ROUND,
     figures! {
         /// The duration of a reading
-        "seconds": "number" = |_, run| run.options.seconds;
+        "seconds": "number" = |_, run| run.options.timed.seconds;
     },
     Figure::CPUS,
     Figure::LATENCY,

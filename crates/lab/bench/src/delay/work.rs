@@ -44,7 +44,7 @@ fn timed<T>(
 ) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let clock = worker.clock;
-    let until = worker.until(worker.job.options.amount());
+    let until = worker.until(worker.job.options.timed.amount());
     let (written, times) = repeat(clock, &until, |_| {
         let from = clock.stamp_start();
         let answer = operation();

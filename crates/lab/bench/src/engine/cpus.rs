@@ -1,17 +1,47 @@
 //! The processors of the two sides.
 
 use anyhow::bail;
+use clap::Args;
 use nanotape_clock::{
     Clock,
     cross_core::{self, Effort, Offset},
 };
 use nanotape_host::{allowed_cpus, usable_cpus};
+use serde::{Deserialize, Serialize};
+
+use super::Amount;
 
 /// The requested processors and priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Asked {
     pub(crate) cpus: AskedCpus,
     pub(crate) real_time_priority: Option<u8>,
+}
+
+/// The options of a table whose readings have a duration and two processors.
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Timed {
+    /// Seconds of each reading
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = nanotape_console::values::whole::<u32>(1_000_000_000, 1..=3_600))]
+    pub(crate) seconds: u32,
+
+    /// Run on these processors [default: the last two allowed ones]
+    #[arg(long, value_name = "FIRST,SECOND", value_parser = nanotape_console::values::two_cpus)]
+    cpus: Option<(u32, u32)>,
+
+    /// Use the real-time class SCHED_FIFO with this priority
+    #[arg(long, value_name = "PRIORITY", value_parser = clap::value_parser!(u8).range(1..=49))]
+    realtime: Option<u8>,
+}
+
+impl Timed {
+    pub(crate) fn asked(&self) -> Asked {
+        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    }
+
+    pub(crate) fn amount(&self) -> Amount {
+        Amount::Seconds(self.seconds)
+    }
 }
 
 /// The requested processors.

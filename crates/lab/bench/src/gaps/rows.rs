@@ -87,7 +87,7 @@ pub(super) const FIGURES: Figures<Gaps> = &[
     Figure::BY_ROUND,
     figures! {
         /// The duration of a reading
-        "seconds": "number" = |_, run| run.options.seconds;
+        "seconds": "number" = |_, run| run.options.timed.seconds;
         "number": text_spread ["median" 8 nanos] = |row, _| table::number(row);
         /// For `turn/meter` and `turn/watch`: the difference to `turn/stamp` in ns of a turn; the
         /// median over rounds

@@ -57,7 +57,7 @@ pub(super) fn work(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
         (What::Seen, _) => pauses(worker),
         (What::Attribution(Ask::Again), _) => attributions(worker),
         (What::Attribution(Ask::AfterGaps), _) => attributions_after_gaps(worker),
-        (What::Line, None) => worker.bounce(worker.job.options.amount(), Wait::Busy),
+        (What::Line, None) => worker.bounce(worker.job.options.timed.amount(), Wait::Busy),
         (What::Line, Some(_)) => worker.bounce_back(Wait::Busy),
         (What::RoundTrip(kind), _) => round_trips(worker, kind),
     }
@@ -74,7 +74,7 @@ fn turns(worker: &mut Worker<Gaps>, turn: Turn) -> Result<Reading, Error> {
         WatchOptions { threshold_ns: THRESHOLD_NS, ..WatchOptions::default() },
     );
     let mut meter = GapMeter::start(&clock, THRESHOLD_NS);
-    let until = worker.until(worker.job.options.amount());
+    let until = worker.until(worker.job.options.timed.amount());
     let mut blocks: Vec<u64> = Vec::with_capacity(1 << 16);
     while until.share(0) < 1.0 && blocks.len() < blocks.capacity() {
         let begin = clock.stamp_start();
@@ -105,7 +105,7 @@ fn turns(worker: &mut Worker<Gaps>, turn: Turn) -> Result<Reading, Error> {
 fn pauses(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let clock = worker.clock;
-    let until = worker.until(worker.job.options.amount());
+    let until = worker.until(worker.job.options.timed.amount());
     let mut meter = GapMeter::start(&clock, THRESHOLD_NS);
     let (mut made, mut seen, mut turns) = (0_u64, 0_u64, 0_u64);
     while until.share(0) < 1.0 {
@@ -133,7 +133,7 @@ fn attributions(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let clock = worker.clock;
     let mut attributor = Attributor::open(&clock);
-    let until = worker.until(worker.job.options.amount());
+    let until = worker.until(worker.job.options.timed.amount());
     let (written, times) = repeat(clock, &until, |_| {
         let from = clock.stamp_start();
         black_box(attributor.attribute(&Gap { from, to: from }));
@@ -148,7 +148,7 @@ fn attributions_after_gaps(worker: &mut Worker<Gaps>) -> Result<Reading, Error> 
     let clock = worker.clock;
     let mut attributor = Attributor::open(&clock);
     let mut meter = GapMeter::start(&clock, WatchOptions::default().attribute_ns);
-    let until = worker.until(worker.job.options.amount());
+    let until = worker.until(worker.job.options.timed.amount());
     let mut rounds = Rounds::new(&until);
     let (mut done, mut turns) = (0, 0_u64);
     loop {
@@ -306,7 +306,7 @@ fn ping(
     let progress = worker.join_readers(1)?;
     worker.begin(&progress)?;
     let clock = worker.clock;
-    let until = worker.until(worker.job.options.amount());
+    let until = worker.until(worker.job.options.timed.amount());
     let timeout = &mut worker.timeout(Wait::Busy);
     let (written, times) = repeat(clock, &until, |done| {
         let sent = clock.stamp_start();
