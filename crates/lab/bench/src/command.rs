@@ -21,7 +21,7 @@ use crate::{
     day_file::{Book, COUNT, Feed, Plant, RecorderJob, Replay, Trace, count},
     delay::Delay,
     engine::{
-        Benchmark, WORKER,
+        Benchmark, WORKER, columns,
         command::{TableArguments, run as table},
         work,
     },
@@ -99,21 +99,13 @@ enum Table {
     Journal(TableArguments<Journal>),
 }
 
-const COLUMNS: Columns = &[
-    ("name", "/name"),
-    ("time", "/time"),
-    ("median_ns", "/cost/median_ns"),
-    ("low_ns", "/cost/low_ns"),
-    ("high_ns", "/cost/high_ns"),
-    ("confidence", "/cost/confidence"),
-    ("run_p50_ns", "/latency/quantiles/p50"),
-    ("run_p99_ns", "/latency/quantiles/p99"),
-    ("run_p99.9_ns", "/latency/quantiles/p99.9"),
-    ("run_max_ns", "/latency/quantiles/p100"),
-    ("stamp_ns", "/clock/stamp_ns"),
-    ("instructions", "/instructions"),
-    ("revision", "/environment/revision"),
-];
+const COLUMNS: Columns = columns! {
+    "name", "time", "median_ns" = "cost/median_ns", "low_ns" = "cost/low_ns",
+    "high_ns" = "cost/high_ns", "confidence" = "cost/confidence",
+    "run_p50_ns" = "latency/quantiles/p50", "run_p99_ns" = "latency/quantiles/p99",
+    "run_p99.9_ns" = "latency/quantiles/p99.9", "run_max_ns" = "latency/quantiles/p100",
+    "stamp_ns" = "clock/stamp_ns", "instructions", "revision" = "environment/revision",
+};
 
 /// A job for a process of this program.
 #[derive(Deserialize)]

@@ -40,7 +40,7 @@ pub(crate) use self::{
     feed::Feed,
     plant::Plant,
     profile::{COUNT, count},
-    reading::DayReading,
+    reading::{DayReading, compare},
     replay::{RecorderJob, Replay},
     trace::Trace,
 };
@@ -112,7 +112,7 @@ impl Day {
     }
 
     /// Messages of all repetitions together.
-    fn operations(&self) -> u64 {
+    pub(crate) fn operations(&self) -> u64 {
         self.messages * u64::from(self.repeat)
     }
 

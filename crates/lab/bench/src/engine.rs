@@ -44,7 +44,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 pub(crate) use self::{
-    command::Run,
+    command::{Run, slowest},
     cpus::{Asked, AskedCpus, Cpus, Timed, run_on},
     figure::{Cell, Figure, Figures, Take, columns, figures},
     folder::{Folder, is_memory, real},
@@ -58,7 +58,10 @@ pub(crate) use self::{
     timeout::{TimedOut, Timeout, Wait},
     worker::{Worker, end_with_parent, report_ready, work},
 };
-use crate::{day_file::Day, error::Error};
+use crate::{
+    day_file::{Day, compare},
+    error::Error,
+};
 
 /// A longer latency counts as one during which the process was preempted.
 pub(crate) const PREEMPTED_NANOS: u64 = 100_000;
@@ -137,7 +140,9 @@ pub(crate) trait Benchmark:
     }
 
     /// Longest time of a reading of this row, without the start of its processes.
-    fn longest(&self, row: &Row<Self>) -> Duration;
+    fn longest(&self, _: &Row<Self>) -> Duration {
+        slowest(self.day().map_or(0, Day::operations))
+    }
 
     /// The work of one process of a row.
     fn work(worker: &mut Worker<Self>) -> Result<Reading, Error>;
@@ -159,8 +164,8 @@ pub(crate) trait Benchmark:
     }
 
     /// Compares the answers, and computes results that belong to no single row.
-    fn conclude(_: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
-        Ok(())
+    fn conclude(run: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
+        run.options.day().map_or(Ok(()), |day| compare(run, day.operations()))
     }
 
     /// A row of `--list` in JSON.

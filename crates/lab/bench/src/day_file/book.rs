@@ -1,7 +1,5 @@
 //! `nanotape lab bench book`: every structure of the books on one day file, with the limits.
 
-use std::time::Duration;
-
 use anyhow::bail;
 use clap::Args;
 use nanotape_console::{progress::Progress, records::Columns};
@@ -15,10 +13,7 @@ use super::{
     variants::{DEFAULT, FIGURES, ROWS, Take},
 };
 use crate::{
-    engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Worker, columns,
-        command::slowest,
-    },
+    engine::{Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Worker, columns},
     error::Error,
 };
 
@@ -137,10 +132,6 @@ impl Benchmark for Book {
     fn passes(&self, row: &Row<Self>) -> Vec<Pass> {
         let is_wanted = self.latency && is_books(row) && (!self.is_all || row.name == DEFAULT);
         [Pass::Measure].into_iter().chain(is_wanted.then_some(Pass::Single)).collect()
-    }
-
-    fn longest(&self, _: &Row<Self>) -> Duration {
-        slowest(self.day.operations())
     }
 
     fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {

@@ -18,12 +18,12 @@ mod wire;
 use std::time::Duration;
 
 use clap::Args;
-use nanotape_console::{progress::Progress, records::Columns};
+use nanotape_console::records::Columns;
 use serde::{Deserialize, Serialize};
 
 use self::rows::{ARBITRATED, DECODED, FIGURES, MESSAGE, OWN_TAP, PACKET, PING, ROWS, TAP, Work};
 use self::wire::Receiving;
-use super::{Day, Pass, plant_variants::USUAL, publish, reading::compare, reading::heading};
+use super::{Day, Pass, plant_variants::USUAL, publish, reading::heading};
 use crate::{
     engine::{
         Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Row, Run, Wanted,
@@ -214,10 +214,6 @@ impl Benchmark for Feed {
         };
         let wanted = Self::GOALS.iter().filter(|_| is_judged);
         wanted.filter_map(|wanted| wanted.of(measured, run)).collect()
-    }
-
-    fn conclude(run: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
-        compare(run, run.options.day.operations())
     }
 
     fn heading(run: &Run<Self>) -> String {

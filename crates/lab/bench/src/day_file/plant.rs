@@ -1,10 +1,8 @@
 //! `nanotape lab bench plant`: the time that the ring and the records add to a message.
 
-use core::fmt::Write as _;
-use std::time::Duration;
-
 use anyhow::bail;
 use clap::Args;
+use core::fmt::Write as _;
 use nanotape_console::{progress::Progress, records::Columns};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,7 +18,7 @@ use super::{
 use crate::{
     engine::{
         Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Row, Run, Wanted,
-        Worker, columns, command::slowest, goals,
+        Worker, columns, goals,
     },
     error::Error,
 };
@@ -133,10 +131,6 @@ impl Benchmark for Plant {
     fn passes(&self, row: &Row<Self>) -> Vec<Pass> {
         let is_single = ONE_BY_ONE.contains(&row.name);
         [Pass::Measure].into_iter().chain(is_single.then_some(Pass::Single)).collect()
-    }
-
-    fn longest(&self, _: &Row<Self>) -> Duration {
-        slowest(self.day.operations())
     }
 
     fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {

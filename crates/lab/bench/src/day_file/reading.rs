@@ -167,7 +167,7 @@ pub(super) fn heading<B: Benchmark>(run: &Run<B>, day: &Day) -> String {
 }
 
 /// Compares the answers of all readings, also with the number of messages in the file.
-pub(super) fn compare<B: Benchmark>(run: &Run<B>, messages: u64) -> Result<(), Error> {
+pub(crate) fn compare<B: Benchmark>(run: &Run<B>, messages: u64) -> Result<(), Error> {
     let counted = Answer { messages: Some(messages), ..Answer::default() };
     let mut answers = vec![("the file", counted)];
     for row in &run.measured {

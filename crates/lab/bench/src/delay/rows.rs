@@ -91,7 +91,6 @@ sections! {
 pub(super) const FIGURES: Figures<Delay> = &[
     Figure::COMMON,
     Figure::SECTION,
-    Figure::BY_ROUND,
     figures! {
         /// The duration of a reading
         "seconds": "number" = |_, run| run.options.timed.seconds;

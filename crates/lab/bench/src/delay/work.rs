@@ -7,6 +7,7 @@ use nanotape_delay::{
     NoEstimate, Padding, Peak, SequenceRing, Series, SettingsError, Signal, Window, Xcorr,
     XcorrSettings, estimate_all,
 };
+use nanotape_lab::Rng;
 
 use super::{
     Delay,
@@ -24,7 +25,7 @@ const LATER: usize = 100;
 const DELAY_NS: i64 = 350_000;
 
 /// The largest jitter: all are alike up to it.
-const JITTER_NS: u64 = 40_000;
+const JITTER_NS: usize = 40_000;
 
 pub(super) fn work(worker: &mut Worker<Delay>) -> Result<Reading, Error> {
     match worker.row.work {
@@ -59,18 +60,9 @@ fn settings_error(error: SettingsError) -> Error {
     Error::found("the settings", error.to_string())
 }
 
-/// Numbers from -1/2 to 1/2, the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        self.0 >> 33
-    }
-
-    fn sample(&mut self) -> f32 {
-        self.number() as f32 / (1_u64 << 31) as f32 - 0.5
-    }
+/// A number from -1/2 to 1/2.
+fn sample(random: &mut Rng) -> f32 {
+    random.below(1 << 20) as f32 / (1 << 20) as f32 - 0.5
 }
 
 fn parts(worker: &mut Worker<Delay>, part: Part, points: usize) -> Result<Reading, Error> {
@@ -92,13 +84,13 @@ fn parts(worker: &mut Worker<Delay>, part: Part, points: usize) -> Result<Readin
         ..XcorrSettings::default()
     };
     let settings = if part == Part::Smoothed { smoothed } else { circular };
-    let mut random = Random(points as u64);
-    let first: Vec<f32> = (0..settings.samples()).map(|_| random.sample()).collect();
+    let mut random = Rng::new(points as u64);
+    let first: Vec<f32> = (0..settings.samples()).map(|_| sample(&mut random)).collect();
     let margin = settings.margin();
     let second: Vec<f32> = (0..first.len() + 2 * margin)
         .map(|at| {
             let from = (at + 2 * first.len() - margin - LATER) % first.len();
-            first[from] + random.sample()
+            first[from] + sample(&mut random)
         })
         .collect();
     let mut correlator = Correlator::new(settings).map_err(settings_error)?;
@@ -140,20 +132,20 @@ fn parts(worker: &mut Worker<Delay>, part: Part, points: usize) -> Result<Readin
 /// Two feeds of a window and its surroundings: every tenth change is missing in the second, and
 /// every fifth is followed by one that the first does not have.
 fn feeds(seed: u64, rate: u32, settings: &XcorrSettings) -> [Series; 2] {
-    let mut random = Random(seed);
+    let mut random = Rng::new(seed);
     let [mut first, mut second] = [Series::new(), Series::new()];
-    let mean_ns = 1_000_000_000 / u64::from(rate);
+    let mean_ns = 1_000_000_000 / rate as usize;
     let mut time_ns = -settings.max_lag_ns;
     while time_ns < settings.window_ns + settings.max_lag_ns {
-        time_ns += 1 + (random.number() % (2 * mean_ns)) as i64;
-        let value = 100 * (1 + random.number() % 20) as i64;
+        time_ns += 1 + random.below(2 * mean_ns) as i64;
+        let value = 100 * (1 + random.below(20)) as i64;
         first.push(time_ns, value);
-        let later_ns = DELAY_NS + (random.number() % JITTER_NS) as i64;
-        if !random.number().is_multiple_of(10) {
+        let later_ns = DELAY_NS + random.below(JITTER_NS) as i64;
+        if random.below(10) > 0 {
             second.push(time_ns + later_ns, value);
         }
-        if random.number().is_multiple_of(5) {
-            second.push(time_ns + later_ns + 100_000, 100 * (1 + random.number() % 20) as i64);
+        if random.below(5) == 0 {
+            second.push(time_ns + later_ns + 100_000, 100 * (1 + random.below(20)) as i64);
         }
     }
     [first, second]

@@ -107,7 +107,7 @@ impl Cpus {
         (cpu, same > 1 || cpu == self.writer)
     }
 
-    /// The processors of so many readers.
+    /// The processors of N readers.
     pub(crate) fn of_readers(&self, readers: usize) -> Vec<u32> {
         (0..readers).map(|index| self.reader(index, readers).0).collect()
     }

@@ -24,14 +24,10 @@ impl<B: Benchmark> Figure<Measured<B>, Run<B>> {
         "notes": "list of text" = |_, run| run.notes;
     };
 
-    /// The section of a row.
+    /// The section of a row, and the number by which it is judged.
     pub(crate) const SECTION: &'static [Self] = figures! {
         /// The part of the table
         "section": "text" = |row, _| row.row.section.name;
-    };
-
-    /// The number by which a row is judged.
-    pub(crate) const BY_ROUND: &'static [Self] = figures! {
         /// The main number of the row, round by round
         "by_round": "list of numbers" = |row, _| row.by_round();
     };

@@ -84,7 +84,6 @@ sections! {
 pub(super) const FIGURES: Figures<Gaps> = &[
     Figure::COMMON,
     Figure::SECTION,
-    Figure::BY_ROUND,
     figures! {
         /// The duration of a reading
         "seconds": "number" = |_, run| run.options.timed.seconds;

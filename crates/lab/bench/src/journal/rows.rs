@@ -193,7 +193,6 @@ const ROLLS: &[&str] = &["rolls/count", "rolls/p50_ns", "rolls/max_ns"];
 pub(super) const FIGURES: Figures<Journal> = &[
     Figure::COMMON,
     Figure::SECTION,
-    Figure::BY_ROUND,
     figures! {
         /// Messages of a reading; for rows that wait for the disk, the number of waits
         "amount": "number" = |row, run| run.options.amount(row.row);

@@ -109,7 +109,6 @@ const END: &[&str] = &["others", "ratio_or_shares"];
 pub(super) const FIGURES: Figures<Ring> = &[
     Figure::COMMON,
     Figure::SECTION,
-    Figure::BY_ROUND,
     figures! {
         /// `stream`, `slots`; null for limits of the machine alone
         "design": "text or null" = |row, _| row.row.work.design;

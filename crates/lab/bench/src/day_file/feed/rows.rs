@@ -95,7 +95,6 @@ sections! {
 pub(super) const FIGURES: Figures<Feed> = &[
     Figure::COMMON,
     Figure::SECTION,
-    Figure::BY_ROUND,
     Figure::DAY,
     Figure::ORDERS,
     figures! {

@@ -85,7 +85,6 @@ sections! {
 pub(super) const FIGURES: Figures<Replay> = &[
     Figure::COMMON,
     Figure::SECTION,
-    Figure::BY_ROUND,
     Figure::DAY,
     Figure::ORDERS,
     figures! {

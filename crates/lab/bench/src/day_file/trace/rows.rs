@@ -112,10 +112,11 @@ const BESIDE: &[&str] = &["ns*", "beside", "adds_ns*"];
 /// Format: docs/formats/lab-bench-trace.md.
 pub(super) const FIGURES: Figures<Trace> = &[
     Figure::COMMON,
-    Figure::SECTION,
     Figure::DAY,
     Figure::CPUS,
     figures! {
+        /// The part of the table
+        "section": "text" = |row, _| row.row.section.name;
         /// The row's own side: ns of a turn of the loop, ns of processor time of a message of the
         /// plant, or the quantile 99.9% of the time of a message
         "ns": spread ["median" 8 nanos] = |row, _| table::number(row);
