@@ -15,8 +15,9 @@ use nanotape::{
     journal::{Appender, AppenderOptions},
     market::{MarketEvent, Position},
     plant::{PlantConfig, PlantRun, ShutdownFlag},
+    ring::Start,
     synth::{Market, MarketConfig},
-    tap::{Recorder, RecorderOptions},
+    tap::{DbnFile, Recorder, RecorderOptions, Subscription},
     types::Symbol,
 };
 use nanotape_harness::Scratch;
@@ -34,7 +35,7 @@ fn the_examples_name_one_crate_of_nanotape() {
             count += 1;
         }
     }
-    assert_eq!(count, 13);
+    assert_eq!(count, 14);
 }
 
 /// The path of an example.
@@ -265,6 +266,38 @@ fn a_late_reader_has_the_book_of_the_snapshot_and_reads_everything_after_it() {
 }
 
 #[test]
+fn any_input_gives_the_same_best_prices() {
+    let place = Scratch::on_disk("any");
+    let day = day_file(&place, "any_20191230.itch50");
+    let (dbn, journal) = (place.path().join("file"), place.path().join("folder"));
+    let mut config = PlantConfig::default();
+    config.input.file.clone_from(&day);
+    config.ring.name = place.path().join("ring");
+    PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
+    let appender = Appender::open(&journal, &AppenderOptions::default()).unwrap();
+    let options = RecorderOptions { mode: 0o600, ..RecorderOptions::default() };
+    let mut recorder = Recorder::open(&config.ring.name, appender, &options).unwrap().unwrap();
+    recorder.run(|_| ()).unwrap();
+    recorder.close().unwrap();
+    let mut file = DbnFile::new(std::fs::File::create(&dbn).unwrap(), &[]);
+    let mut subscriber = Subscription::to(&journal).from(Start::Oldest).open().unwrap();
+    while let Some(event) = subscriber.next().unwrap() {
+        file.add(&event).unwrap();
+    }
+    file.finish(&subscriber).unwrap();
+    let [expected, of_journal, of_dbn] = [&day, &journal, &dbn].map(|input| {
+        let text = output_of("13_any_input", &[input.to_str().unwrap()]).unwrap();
+        assert!(text.ends_with("everything was there and could be read: true\n"), "{text}");
+        text
+    });
+    assert!(expected.lines().count() > 1_000, "{expected}");
+    assert_eq!(of_journal, expected);
+    assert_eq!(of_dbn, expected);
+    let error = output_of("13_any_input", &["no-such-input"]).unwrap_err();
+    assert!(error.contains("no-such-input"), "{error}");
+}
+
+#[test]
 fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
     let place = Scratch::on_disk("log");
     for run in 1..=2 {
@@ -343,6 +376,7 @@ fn every_example_is_short_and_says_what_you_will_see() {
         ("10_why_was_it_slow.rs", 60),
         ("11_where_the_time_went.rs", 110),
         ("12_how_far_behind.rs", 100),
+        ("13_any_input.rs", 25),
     ] {
         let source = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(source.starts_with("//!") && source.contains("you will see"), "{name}");

@@ -12,6 +12,7 @@ mod edges;
 mod files;
 mod links;
 mod locks;
+mod names;
 mod prose;
 mod protocols;
 mod repository;
@@ -86,6 +87,7 @@ fn problems(repository: &Repository) -> Result<Vec<Problem>> {
     all.extend(files::check(repository));
     all.extend(links::check(repository));
     all.extend(locks::check(repository));
+    all.extend(names::check(repository));
     all.extend(prose::check(repository));
     all.extend(protocols::check(repository));
     all.extend(testing::check(repository));

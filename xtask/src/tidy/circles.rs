@@ -99,7 +99,7 @@ fn crates(repository: &Repository) -> BTreeMap<String, Graph> {
             continue;
         }
         let code = code_of(text);
-        let code = code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         for target in targets(code) {
             let exports = exported.get(name).and_then(|exports| exports.get(target));
             let target = exports.map_or(target, String::as_str);

@@ -253,7 +253,7 @@ const TABLE: &[Row] = &[
         outside: &["dbn", "thiserror"],
     },
     // One dependency for programs outside: re-exports only. No row but that of the examples has it.
-    // docs/decisions/0060-answers-as-a-library.md.
+    // docs/decisions/0061-answers-as-a-library.md.
     Row {
         package: "nanotape-answers",
         inside: &[
@@ -307,7 +307,7 @@ const TABLE: &[Row] = &[
     // The output layer of the command line and of the benchmarks.
     Row {
         package: "nanotape-console",
-        inside: &["nanotape-types", "nanotape-host", "nanotape-tape"],
+        inside: &["nanotape-types", "nanotape-host", "nanotape-clock", "nanotape-tape"],
         outside: &[
             "anyhow",
             "clap",

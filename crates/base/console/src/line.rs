@@ -10,7 +10,7 @@ use nanotape_types::{Price4, Symbol};
 pub(crate) const LINE_BYTES: usize = 144;
 
 /// Cells in a line, and the characters of the longest cell with its comma.
-const MAX_CELLS: usize = 6;
+pub(crate) const MAX_CELLS: usize = 6;
 const MAX_CELL_BYTES: usize = 20 + 1;
 
 const _: () = assert!(MAX_CELLS * MAX_CELL_BYTES + 8 <= LINE_BYTES);

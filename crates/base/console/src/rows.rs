@@ -10,10 +10,15 @@ use std::{
     ops::ControlFlow,
 };
 
-use nanotape_types::Price4;
+use nanotape_clock::UtcNanos;
+pub use nanotape_types::rows::Column;
+use nanotape_types::{
+    NanosSinceMidnight, Price4,
+    rows::{Cell, Kind, Sink, printable_letter, write_price9},
+};
 
 use crate::{
-    line::{LINE_BYTES, Line},
+    line::{LINE_BYTES, Line, MAX_CELLS, PlainSymbol},
     output::{Format, Output},
     record::MOST_EXACT,
 };
@@ -21,24 +26,56 @@ use crate::{
 /// Bytes to collect before a write.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// A column and the width of its cells in text.
-#[derive(Clone, Debug)]
-pub struct Column {
-    name: String,
+/// A form of the exchange's times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub enum TimeForm {
+    /// Column ts_ns: nanoseconds since the exchange's midnight
+    #[default]
+    Ns,
+    /// Column ts_event: UTC, as in 2019-12-30T14:30:00.000000001Z
+    Utc,
+    /// Column time: the exchange's time of day, as in 09:30:00.000000001
+    Exchange,
+}
+
+/// How times are written, with the exchange's midnight in ns since the UNIX epoch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    /// The form.
+    pub form: TimeForm,
+    /// 0 if the form needs no date.
+    pub midnight_ns: u64,
+}
+
+impl Times {
+    /// The name of a column of times, its width in text, and whether it is aligned left.
+    fn header(self) -> (&'static str, usize, bool) {
+        match self.form {
+            TimeForm::Ns => ("ts_ns", 14, false),
+            TimeForm::Utc => ("ts_event", 30, true),
+            TimeForm::Exchange => ("time", 18, true),
+        }
+    }
+}
+
+/// A column as it is written.
+#[derive(Debug)]
+struct Written {
+    name: Box<str>,
     width: usize,
     align_left: bool,
 }
 
-impl Column {
-    /// A column of numbers, aligned right.
-    pub fn number(name: impl Into<String>, width: usize) -> Self {
-        let name = name.into();
-        Self { width: width.max(name.len()), name, align_left: false }
-    }
-
-    /// A column of words, aligned left.
-    pub fn word(name: impl Into<String>, width: usize) -> Self {
-        Self { align_left: true, ..Self::number(name, width) }
+impl Written {
+    fn new(column: Column, times: Times) -> Self {
+        let (name, width, align_left) = match column.kind {
+            Kind::Time => {
+                let (name, width, align_left) = times.header();
+                (name.into(), width, align_left)
+            }
+            kind => (column.name, column.width, matches!(kind, Kind::Text | Kind::Flag)),
+        };
+        Self { width: width.max(name.len()), name: name.into(), align_left }
     }
 }
 
@@ -46,13 +83,15 @@ impl Column {
 pub struct Rows {
     output: Output,
     format: Format,
-    columns: Vec<Column>,
+    columns: Vec<Written>,
+    times: Times,
     next: usize,
     /// Whether the row has a cell that was not skipped.
     is_begun: bool,
     buffer: Vec<u8>,
-    /// The text of one cell; it is a member to reuse its memory.
+    /// The text and the digits of one cell; members to reuse their memory.
     word: String,
+    digits: Vec<u8>,
     /// The error that stopped [`Rows::end_row_or_stop`].
     error: Option<io::Error>,
 }
@@ -66,9 +105,16 @@ impl fmt::Debug for Rows {
 impl Rows {
     /// Begins a table: CSV and text have a header line, unless there are no columns.
     pub fn new(output: Output, format: Format, columns: Vec<Column>) -> Self {
+        Self::with_times(output, format, columns, Times::default())
+    }
+
+    /// The same with a form of times.
+    pub fn with_times(output: Output, format: Format, columns: Vec<Column>, times: Times) -> Self {
         let buffer = Vec::with_capacity(BUFFER_BYTES + 4096);
-        let (next, is_begun, word, error) = (0, false, String::new(), None);
-        let mut rows = Self { output, format, columns, next, is_begun, buffer, word, error };
+        let columns = columns.into_iter().map(|column| Written::new(column, times)).collect();
+        let (next, is_begun, word, digits, error) = (0, false, String::new(), Vec::new(), None);
+        let mut rows =
+            Self { output, format, columns, times, next, is_begun, buffer, word, digits, error };
         rows.header();
         rows
     }
@@ -146,21 +192,56 @@ impl Rows {
         }
     }
 
-    /// Appends all cells of a row of CSV, and returns `true`. Other formats need them one by one.
+    /// Appends the cells of a row of CSV of few cells as whole words. Returns `false`, and appends
+    /// nothing, if a cell needs more.
     #[inline(always)]
-    pub fn line(&mut self, write: impl FnOnce(&mut Line<'_>)) -> bool {
-        if self.format != Format::Csv {
+    fn line(&mut self, cells: &[Cell<'_>]) -> bool {
+        if self.format != Format::Csv || cells.len() > MAX_CELLS {
             return false;
         }
         let start = self.buffer.len();
         self.buffer.extend_from_slice(&[0; LINE_BYTES]);
         let Some((_, place)) = self.buffer.split_last_chunk_mut() else { return false };
         let mut line = Line::new(place);
-        write(&mut line);
-        let length = line.length();
+        let is_whole = cells.iter().all(|cell| line_cell(&mut line, *cell, self.times.form));
+        let length = if is_whole { line.length() } else { 0 };
         self.buffer.truncate(start + length);
-        (self.next, self.is_begun) = (self.columns.len(), true);
-        true
+        (self.next, self.is_begun) = if is_whole { (cells.len(), true) } else { (0, false) };
+        is_whole
+    }
+
+    /// Appends the cell of a column.
+    pub fn put(&mut self, cell: Cell<'_>) {
+        match cell {
+            Cell::Absent => self.absent(),
+            Cell::Skipped => self.skip(),
+            Cell::U64(value) => self.integer(value),
+            Cell::I64(value) => self.signed(value),
+            Cell::F64(value) => self.decimal(value),
+            Cell::Price(price) => self.price(price),
+            Cell::Price9(units) => {
+                let mut digits = std::mem::take(&mut self.digits);
+                digits.clear();
+                write_price9(&mut digits, units);
+                self.cell(&digits, false);
+                self.digits = digits;
+            }
+            Cell::Time(nanos) => match self.times.form {
+                TimeForm::Ns => self.integer(nanos),
+                TimeForm::Utc => {
+                    self.text(UtcNanos::of_unix_ns(self.times.midnight_ns.saturating_add(nanos)));
+                }
+                TimeForm::Exchange => {
+                    self.text(NanosSinceMidnight::new(nanos).unwrap_or(NanosSinceMidnight::MAX));
+                }
+            },
+            // A string in JSON: readers of JSON round numbers of this size.
+            Cell::UnixTime(nanos) => self.word(itoa::Buffer::new().format(nanos).as_bytes()),
+            Cell::Text(text) => self.word(text.as_bytes()),
+            Cell::Letter(letter) => self.word(&[printable_letter(letter)]),
+            Cell::Stock(stock) => self.text(stock),
+            Cell::Flag(flag) => self.digits(if flag { b"true" } else { b"false" }),
+        }
     }
 
     /// Skips a column that the row lacks: no member in JSON, else an empty cell.
@@ -171,16 +252,14 @@ impl Rows {
         }
     }
 
-    /// Appends a member that has no column, after the other cells of a row of JSON: a text, or a
-    /// number, a truth value or null as they are written.
-    pub fn member(&mut self, name: &str, value: impl fmt::Display, is_text: bool) {
+    /// Appends a member that has no column, after the other cells of a row of JSON.
+    pub fn member(&mut self, name: &str, cell: Cell<'_>) {
         debug_assert!(self.format == Format::Json && self.is_begun);
-        // Writing to memory cannot fail.
-        let _ = write!(self.buffer, ",\"{name}\":");
-        match is_text {
-            true => quote_json(&mut self.buffer, value.to_string().as_bytes()),
-            false => _ = write!(self.buffer, "{value}"),
-        }
+        self.columns.push(Written { name: name.into(), width: 0, align_left: false });
+        self.next = self.columns.len() - 1;
+        self.put(cell);
+        self.columns.pop();
+        self.next = self.columns.len();
     }
 
     /// The buffer after the cells of the row so far, for rows of text without columns.
@@ -296,6 +375,33 @@ impl Rows {
             }
         }
     }
+}
+
+impl Sink for Rows {
+    #[inline]
+    fn row(&mut self, cells: &[Cell<'_>]) -> ControlFlow<()> {
+        if !self.line(cells) {
+            cells.iter().for_each(|cell| self.put(*cell));
+        }
+        self.end_row_or_stop()
+    }
+}
+
+/// Appends a cell to a line; `false` if it needs quotes or another form.
+#[inline(always)]
+fn line_cell(line: &mut Line<'_>, cell: Cell<'_>, times: TimeForm) -> bool {
+    match cell {
+        Cell::Absent => line.absent(),
+        Cell::U64(value) => line.integer(value),
+        Cell::Price(price) => line.price(price),
+        Cell::Time(nanos) if times == TimeForm::Ns => line.integer(nanos),
+        Cell::Stock(stock) => match stock.symbol().and_then(PlainSymbol::of) {
+            Some(symbol) => line.symbol(symbol),
+            None => return false,
+        },
+        _ => return false,
+    }
+    true
 }
 
 /// Appends a cell of CSV in quotes.

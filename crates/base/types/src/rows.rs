@@ -3,7 +3,7 @@
 //! An answer declares its [`Column`]s once, with kind, unit and meaning, and gives each row as
 //! [`Cell`]s to a [`Sink`]. A sink writes text, CSV, JSON, a table of a library, or a web page.
 
-use std::{borrow::Cow, fmt, ops::ControlFlow};
+use std::{borrow::Cow, fmt, io::Write as _, ops::ControlFlow};
 
 use crate::{Price4, Symbol};
 
@@ -62,6 +62,16 @@ impl Kind {
 }
 
 impl Column {
+    /// A column of whole numbers whose name says everything.
+    pub fn number(name: impl Into<Cow<'static, str>>, width: usize) -> Self {
+        Self::new(name, Kind::U64, width, "")
+    }
+
+    /// A column of texts whose name says everything.
+    pub fn word(name: impl Into<Cow<'static, str>>, width: usize) -> Self {
+        Self::new(name, Kind::Text, width, "")
+    }
+
     /// A column without a unit.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
@@ -169,6 +179,61 @@ impl fmt::Display for StockName {
         match self.symbol {
             Some(symbol) => symbol.fmt(f),
             None => write!(f, "#{}", self.instrument_id),
+        }
+    }
+}
+
+/// Bytes of a letter come from shared memory: one that could control a terminal becomes a question
+/// mark.
+pub fn printable_letter(letter: u8) -> u8 {
+    if letter.is_ascii_graphic() { letter } else { b'?' }
+}
+
+/// Units of 1e-9 in one of 1e-4.
+const UNITS_OF_PRICE4: i64 = 100_000;
+
+/// Appends a price in units of 1e-9 as a decimal, with four places, or more if it needs them.
+#[inline]
+pub fn write_price9(buffer: &mut Vec<u8>, price: i64) {
+    match u32::try_from(price / UNITS_OF_PRICE4) {
+        Ok(units) if price % UNITS_OF_PRICE4 == 0 => {
+            buffer.extend_from_slice(Price4::new(units).write_decimal(&mut [0; 11]).as_bytes());
+        }
+        _ => write_long_price(buffer, price),
+    }
+}
+
+#[cold]
+fn write_long_price(buffer: &mut Vec<u8>, price: i64) {
+    const SCALE: u64 = 1_000_000_000;
+    let sign = if price < 0 { "-" } else { "" };
+    let (whole, fraction) = (price.unsigned_abs() / SCALE, price.unsigned_abs() % SCALE);
+    // Writing to memory cannot fail.
+    let _ = write!(buffer, "{sign}{whole}.{fraction:09}");
+    let zeros = buffer.iter().rev().take(5).take_while(|&&digit| digit == b'0').count();
+    buffer.truncate(buffer.len() - zeros);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_have_four_places_or_as_many_as_they_need() {
+        for (price, text) in [
+            (0, "0.0000"),
+            (189_950_000_000, "189.9500"),
+            (100_000, "0.0001"),
+            (1, "0.000000001"),
+            (123_456_780, "0.12345678"),
+            (-1_500_000_000, "-1.5000"),
+            (429_496_729_500_000, "429496.7295"),
+            (429_496_729_600_000, "429496.7296"),
+            (i64::MIN, "-9223372036.854775808"),
+        ] {
+            let mut buffer = b"x".to_vec();
+            write_price9(&mut buffer, price);
+            assert_eq!(String::from_utf8(buffer).unwrap(), format!("x{text}"));
         }
     }
 }

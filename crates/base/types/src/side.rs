@@ -25,6 +25,14 @@ impl Side {
         }
     }
 
+    /// `buy` or `sell`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Buy => "buy",
+            Self::Sell => "sell",
+        }
+    }
+
     /// `bid` or `ask`, the words of exported tables.
     pub const fn quote_name(self) -> &'static str {
         match self {
@@ -36,9 +44,6 @@ impl Side {
 
 impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Buy => "buy",
-            Self::Sell => "sell",
-        })
+        f.pad(self.name())
     }
 }

@@ -8,7 +8,7 @@ use nanotape_tap::SubscribeError;
 use crate::kind::InputKind;
 
 /// Why an input cannot be opened or read. What was damaged and could be read is in the
-/// [report](crate::Report) instead.
+/// [report](crate::InputReport) instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
@@ -129,7 +129,7 @@ impl InputError {
     }
 }
 
-/// A choice of [`Options`](crate::Options).
+/// A choice of [`InputOptions`](crate::InputOptions).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
     /// Of a run in a journal or in a DBN file.

@@ -19,7 +19,7 @@ use crate::{Choice, Given, InputError, InputKind, RunChoice};
 
 /// What is chosen of an input. The default is the whole of its last run.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct InputOptions {
     /// The run in a journal or in a DBN file.
     pub run: Option<RunChoice>,
     /// The trade date of a day file or a capture whose name has none.
@@ -32,7 +32,7 @@ pub struct Options {
     pub lenient: bool,
 }
 
-impl Options {
+impl InputOptions {
     /// Refuses choices that this kind of input does not have.
     fn check(&self, name: &Given, kind: InputKind) -> Result<(), InputError> {
         let is_of_runs = matches!(kind, InputKind::Journal | InputKind::Dbn);
@@ -52,7 +52,7 @@ impl Options {
 #[derive(Debug)]
 pub struct Input {
     pub(crate) name: Given,
-    pub(crate) options: Options,
+    pub(crate) options: InputOptions,
     pub(crate) source: Source,
     /// Runs that are not read although no run was chosen.
     pub(crate) earlier_runs: u64,
@@ -69,7 +69,7 @@ pub(crate) enum Source {
 impl Input {
     /// Opens an input: a path, `-` for standard input, or the name of a ring if the options have
     /// rings.
-    pub fn open(name: impl Into<Given>, options: Options) -> Result<Self, InputError> {
+    pub fn open(name: impl Into<Given>, options: InputOptions) -> Result<Self, InputError> {
         let name = name.into();
         let (source, earlier_runs) = Source::open(&name, &options)?;
         Ok(Self { name, options, source, earlier_runs })
@@ -129,7 +129,7 @@ pub fn day_again(name: &Given, groups: &[Group]) -> Result<Option<DaySource>, In
 
 impl Source {
     /// Returns the number of earlier runs, too.
-    fn open(name: &Given, options: &Options) -> Result<(Self, u64), InputError> {
+    fn open(name: &Given, options: &InputOptions) -> Result<(Self, u64), InputError> {
         if options.rings && is_ring(name)? {
             options.check(name, InputKind::Ring)?;
             return Ok((Self::Ring, 0));

@@ -5,31 +5,41 @@
 //! is. [`Input::within`] reads it into books, with an [`Observer`](nanotape_engine::Observer);
 //! [`Input::records`] subscribes to its records.
 //! Failure: an [`InputError`] if there is nothing to read. What is missing or damaged in the middle
-//! is in the [`Report`], and the answer is that of the rest.
+//! is in the [`InputReport`], and the answer is that of the rest.
 #![forbid(unsafe_code)]
 
+mod book_rows;
+mod book_tables;
 mod breaks;
 mod error;
 mod given;
 mod input;
 mod kind;
+mod level_rows;
 mod reading;
+mod record_details;
+mod record_rows;
 mod records;
 mod report;
 mod run_choice;
 mod span;
 mod symbols;
+mod trade_rows;
 
+pub use book_rows::{BookRow, BookRows, BookVisitor};
+pub use book_tables::{DepthTable, InsideTable, message_column, symbol_column, time_column};
 pub use breaks::Breaks;
 pub use error::{Choice, InputError};
 pub use given::Given;
-pub use input::{Input, Options, day_again, open_day, open_day_on_thread};
+pub use input::{Input, InputOptions, day_again, open_day, open_day_on_thread};
 pub use kind::InputKind;
+pub use level_rows::{BookState, Part, book_columns, book_rows, change_columns, change_rows};
 pub use reading::{Opening, Reading, Session};
+pub use record_details::members;
+pub use record_rows::{RecordColumn, RecordRow};
 pub use records::RecordSpan;
-pub use report::{Recorded, Report, is_whole, unlisted_run};
+pub use report::{InputReport, Recorded, is_whole, unlisted_run};
 pub use run_choice::RunChoice;
 pub use span::{Span, day_ns, unix_ns};
-pub use symbols::{
-    StockName, SymbolFilter, expanded, has_several, symbol_or_locate, with_suggestions,
-};
+pub use symbols::{SymbolFilter, expanded, has_several, symbol_or_locate, with_suggestions};
+pub use trade_rows::TradeRows;

@@ -11,7 +11,7 @@ use nanotape_plant::orders_of;
 use nanotape_types::{StockLocate, Symbol};
 
 use crate::{
-    Breaks, Given, Input, InputError, InputKind, Options, Report, RunChoice, Span,
+    Breaks, Given, Input, InputError, InputKind, InputOptions, InputReport, RunChoice, Span,
     input::{Source, day_again, open_day},
     span::Guard,
 };
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Opening {
     name: Given,
-    options: Options,
+    options: InputOptions,
     source: Opened,
     /// The first nanosecond since midnight of the span, and the first one after it.
     pub bounds: (u64, u64),
@@ -54,7 +54,7 @@ pub struct Session {
     /// The books at the end of the span.
     pub engine: BookEngine<DefaultBooks>,
     /// What the input lacks.
-    pub report: Report,
+    pub report: InputReport,
     /// The first message of each stock that did not fit its book.
     pub misfits: BTreeMap<StockLocate, Position>,
 }
@@ -163,7 +163,7 @@ impl Opening {
     /// The messages of a day file or a capture, without the other kinds of input.
     pub fn of_messages(name: &Given, groups: &[Group]) -> Result<Self, InputError> {
         let source = Opened::Day(Box::new(open_day(name, groups)?));
-        let options = Options { groups: groups.to_vec(), ..Options::default() };
+        let options = InputOptions { groups: groups.to_vec(), ..InputOptions::default() };
         let (bounds, midnight_ns, earlier_runs) = (Span::WHOLE, None, 0);
         Ok(Self { name: name.clone(), options, source, bounds, midnight_ns, earlier_runs })
     }
@@ -175,23 +175,27 @@ impl Opening {
         self,
         event: impl FnMut(&MarketEvent, Option<u64>, &[u8]) -> ControlFlow<()>,
         reading: impl FnMut(Reading),
-    ) -> Result<Report, InputError> {
+    ) -> Result<InputReport, InputError> {
         let mut handler = Events { event, received_ns: None, damage: DamageLog::default() };
         match self.source {
             Opened::Day(mut day) => {
                 let show = show_day(&day, reading);
                 let summary = day.read(&mut handler, show)?;
-                Ok(Report::Day(RunReport { summary, damage: handler.damage }))
+                Ok(InputReport::Day(RunReport { summary, damage: handler.damage }))
             }
             Opened::Journal(mut run) => {
                 let show = show_journal(&run, reading);
                 let Ok(summary) = run.read(&mut handler, show);
-                Report::of_journal(&self.name, run.stream(), summary)
+                InputReport::of_journal(&self.name, run.stream(), summary)
             }
             Opened::Dbn(mut run) => {
                 let show = show_dbn(&run, reading);
                 let Ok(summary) = run.read(&mut handler, show);
-                Report::of_dbn(run.stream().source().name(), summary, self.options.run.is_none())
+                InputReport::of_dbn(
+                    run.stream().source().name(),
+                    summary,
+                    self.options.run.is_none(),
+                )
             }
         }
     }
@@ -207,7 +211,7 @@ impl Session {
     ) -> Result<Self, InputError> {
         let show = show_day(source, reading);
         let report = engine.run(source, observer, show)?;
-        Ok(Self::new(source.name(), engine, Report::Day(report)))
+        Ok(Self::new(source.name(), engine, InputReport::Day(report)))
     }
 
     fn of_journal(
@@ -219,7 +223,7 @@ impl Session {
     ) -> Result<Self, InputError> {
         let show = show_journal(&run, reading);
         let Ok(report) = engine.run(&mut *run, observer, show);
-        Ok(Self::new(name, engine, Report::of_journal(name, run.stream(), report.summary)?))
+        Ok(Self::new(name, engine, InputReport::of_journal(name, run.stream(), report.summary)?))
     }
 
     fn of_dbn(
@@ -232,18 +236,18 @@ impl Session {
         let show = show_dbn(&run, reading);
         let Ok(report) = engine.run(&mut *run, observer, show);
         let name = run.stream().source().name();
-        Ok(Self::new(name, engine, Report::of_dbn(name, report.summary, is_only_first)?))
+        Ok(Self::new(name, engine, InputReport::of_dbn(name, report.summary, is_only_first)?))
     }
 
     /// Whether a message after the span ended the reading.
     pub fn has_passed_the_span(&self) -> bool {
         match &self.report {
-            Report::Day(report) => report.summary.end == DayEnd::Stopped,
-            Report::Records(recorded) => recorded.summary.end == RecordedEnd::Stopped,
+            InputReport::Day(report) => report.summary.end == DayEnd::Stopped,
+            InputReport::Records(recorded) => recorded.summary.end == RecordedEnd::Stopped,
         }
     }
 
-    fn new(name: &str, engine: BookEngine<DefaultBooks>, report: Report) -> Self {
+    fn new(name: &str, engine: BookEngine<DefaultBooks>, report: InputReport) -> Self {
         Self { name: name.to_owned(), engine, report, misfits: BTreeMap::new() }
     }
 }

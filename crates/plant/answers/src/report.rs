@@ -10,7 +10,7 @@ use crate::InputError;
 
 /// The report of a reading.
 #[derive(Debug)]
-pub enum Report {
+pub enum InputReport {
     /// Of the exchange's own messages.
     Day(DayReport),
     /// Of records.
@@ -30,7 +30,7 @@ pub struct Recorded {
     pub is_only_first: bool,
 }
 
-impl Report {
+impl InputReport {
     /// Whether everything that was asked for was there and could be read.
     pub fn is_whole(&self) -> bool {
         match self {

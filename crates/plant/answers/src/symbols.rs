@@ -1,9 +1,7 @@
 //! The stocks that a caller selects.
 
-use std::fmt;
-
 use nanotape_market::StockDirectory;
-use nanotape_types::{StockLocate, Symbol, nearest};
+use nanotape_types::{StockLocate, Symbol, nearest, rows::StockName};
 
 /// Whether a selection can have several stocks, so that rows need their symbols.
 pub fn has_several(symbols: &[Symbol]) -> bool {
@@ -83,35 +81,4 @@ impl SymbolFilter {
 /// it can be printed per row.
 pub fn symbol_or_locate(directory: &StockDirectory, locate: StockLocate) -> StockName {
     StockName::new(directory.symbol(locate), locate.get().into())
-}
-
-/// The name of a stock in output.
-#[derive(Clone, Copy, Debug)]
-pub struct StockName {
-    symbol: Option<Symbol>,
-    instrument_id: u32,
-}
-
-impl StockName {
-    /// The name for the instrument number of a record.
-    pub fn new(symbol: Option<Symbol>, instrument_id: u32) -> Self {
-        Self { symbol, instrument_id }
-    }
-}
-
-impl StockName {
-    /// The symbol, if a message named the stock.
-    #[inline]
-    pub fn symbol(self) -> Option<Symbol> {
-        self.symbol
-    }
-}
-
-impl fmt::Display for StockName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.symbol {
-            Some(symbol) => symbol.fmt(f),
-            None => write!(f, "#{}", self.instrument_id),
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nanotape_answers::{
-    Choice, Input, InputError, InputKind, Options, RecordSpan, RunChoice, Session, Span,
+    Choice, Input, InputError, InputKind, InputOptions, RecordSpan, RunChoice, Session, Span,
 };
 use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions};
@@ -48,7 +48,7 @@ impl Day {
         recorder.run(|_| ()).unwrap();
         recorder.close().unwrap();
         let mut file = DbnFile::new(std::fs::File::create(&dbn).unwrap(), &[]);
-        let options = Options { date: Some(date()), ..Options::default() };
+        let options = InputOptions { date: Some(date()), ..InputOptions::default() };
         let mut subscriber = Input::open(&*day, options)
             .unwrap()
             .records(Subscription::to(&day), RecordSpan::default())
@@ -74,9 +74,9 @@ fn date() -> TradeDate {
     DATE.parse().unwrap()
 }
 
-fn options(kind: InputKind) -> Options {
+fn options(kind: InputKind) -> InputOptions {
     let date = (kind == InputKind::Day).then(date);
-    Options { date, rings: true, ..Options::default() }
+    InputOptions { date, rings: true, ..InputOptions::default() }
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn each_kind_is_found_by_its_content() {
     let ring = Input::open(&*day.ring, options(InputKind::Ring)).unwrap();
     let refused = ring.within(Span::default(), &[]).unwrap_err();
     assert!(matches!(refused, InputError::IsARing { .. }), "{refused}");
-    let none = Input::open("no-such-plant", Options::default()).unwrap_err();
+    let none = Input::open("no-such-plant", InputOptions::default()).unwrap_err();
     assert!(matches!(none, InputError::Source(_)), "{none}");
 }
 
@@ -100,16 +100,20 @@ fn a_choice_that_the_kind_lacks_is_refused() {
         let of_runs = matches!(kind, InputKind::Journal | InputKind::Dbn);
         let group = "239.1.1.1:5000".parse().unwrap();
         let choices = [
-            (Choice::Run, !of_runs, Options { run: Some(RunChoice::Last), ..options(kind) }),
-            (Choice::Date, kind != InputKind::Day, Options { date: Some(date()), ..options(kind) }),
+            (Choice::Run, !of_runs, InputOptions { run: Some(RunChoice::Last), ..options(kind) }),
+            (
+                Choice::Date,
+                kind != InputKind::Day,
+                InputOptions { date: Some(date()), ..options(kind) },
+            ),
             (
                 Choice::Groups,
                 kind != InputKind::Day,
-                Options { groups: vec![group], ..options(kind) },
+                InputOptions { groups: vec![group], ..options(kind) },
             ),
         ];
         for (choice, is_refused, options) in choices {
-            let lenient = Options { lenient: true, ..options.clone() };
+            let lenient = InputOptions { lenient: true, ..options.clone() };
             match Input::open(path, options) {
                 Err(InputError::NoChoice { choice: found, kind: of, .. }) => {
                     assert!(is_refused && (found, of) == (choice, kind), "{choice}: {kind}");

@@ -383,7 +383,7 @@ fn visit_order(
     };
     let payload = payload.ok_or_else(|| at.length(rtype::MBO, record.len(), expected))?;
     let type_id = u16::from(rtype::MBO);
-    Ok(visit(Entry::Message { sequence: at.sequence, type_id, payload }))
+    Ok(visit(Entry::record(at.sequence, type_id, payload)))
 }
 
 impl Layout {

@@ -13,7 +13,7 @@ use std::{
 
 use nanotape_journal::{Excerpt, JournalError, Start, Tailer, TailerSource};
 use nanotape_records::{FIRST_TYPE_ID, Notice, PlantStart, Predecessor, RecordKind, Taint};
-use nanotape_tape::{Item, Progress, Tape as _};
+use nanotape_tape::{Message, Progress, Tape as _};
 use nanotape_types::{LocateTable, StockLocate, Symbol};
 
 use crate::{
@@ -191,17 +191,7 @@ impl RecordStream for JournalRun {
             None => true,
             Some(only) => is_wanted(excerpt, only, *until_ns),
         };
-        let polled = source.poll_where(is_wanted, |item| match item {
-            Item::Message(message) => visit(Entry::Message {
-                sequence: message.sequence,
-                type_id: message.type_id,
-                payload: message.payload,
-            }),
-            Item::Gap(gap) => visit(Entry::Gap(gap)),
-            // A reading starts once and only advances, so no number occurs twice.
-            Item::Reused(_) => ControlFlow::Continue(()),
-        });
-        Ok(polled?)
+        Ok(source.poll_where(is_wanted, |item| visit(Entry::Item(item)))?)
     }
 }
 
@@ -251,7 +241,8 @@ impl Opening {
                 return Ok(if number == 0 { Progress::Nothing } else { Progress::Read });
             };
             let (type_id, payload) = (RecordKind::Mbo.type_id(), words.as_flattened());
-            if visit(Entry::Message { sequence, type_id, payload }).is_break() {
+            let message = Message { sequence, type_id, ts: None, payload };
+            if visit(Entry::Opening(message)).is_break() {
                 return Ok(Progress::Stopped);
             }
         }

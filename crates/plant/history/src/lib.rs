@@ -29,5 +29,5 @@ pub use run_state::{Moment, RunState};
 pub use runs::{Run, RunLog, Runs, RunsError};
 pub use snapshot::{SnapshotError, SnapshotFile, Snapshots};
 pub use snapshotter::{Snapshotter, SnapshotterError, SnapshotterOptions};
-pub use stream::{Entry, RecordStream};
+pub use stream::{Entry, Handover, RecordStream};
 pub use verify::{HistoryFinding, verify};

@@ -18,7 +18,7 @@ use nanotape_records::{
     BadOrder, BadRecord, EventReader, Gap as InputGap, Notice, PlantStart, Record, RecordBuffer,
     RecordKind, RestoredCause, RestoredNotice,
 };
-use nanotape_tape::{Gap, Progress};
+use nanotape_tape::{Gap, Item, Message, Progress};
 use nanotape_types::StockLocate;
 
 use crate::{Entry, RecordStream, Run};
@@ -271,8 +271,8 @@ impl<Hint: Copy> Reading<Hint> {
         entry: Entry<'_>,
         handler: &mut impl EventHandler<Hint = Hint>,
     ) -> Result<ControlFlow<()>, RecordedError<Infallible>> {
-        let (sequence, type_id, payload) = match entry {
-            Entry::Message { sequence, type_id, payload } => (sequence, type_id, payload),
+        let Message { sequence, type_id, payload, .. } = match entry {
+            Entry::Item(Item::Message(message)) | Entry::Opening(message) => message,
             other => return self.rare(other, handler),
         };
         self.summary.messages += 1;
@@ -336,11 +336,12 @@ impl<Hint: Copy> Reading<Hint> {
         match entry {
             Entry::Notice { sequence, notice } => return self.notice(sequence, notice),
             Entry::Name(locate, symbol) => handler.name(locate, symbol),
-            Entry::Gap(gap) => self.summary.lost(Loss::Stream(gap)),
+            Entry::Item(Item::Gap(gap)) => self.summary.lost(Loss::Stream(gap)),
             Entry::Loss { sequence, text } => {
                 self.summary.lost(Loss::Reported { sequence, text: text.into() });
             }
-            Entry::Message { .. } => {}
+            // A reading starts once and only advances, so no number occurs twice.
+            Entry::Item(_) | Entry::Opening(_) | Entry::Handover(_) => {}
         }
         Ok(ControlFlow::Continue(()))
     }

@@ -50,9 +50,10 @@ use std::{
 
 use error::Failed;
 pub use error::SubscribeError;
-pub use event::{Delivery, Event, Handover, Opening};
+pub use event::{Delivery, Event, Opening};
 use feed::{Amount, Feed};
 use nanotape_board::BoardReader;
+pub use nanotape_history::Handover;
 use nanotape_history::LocalBooks;
 use nanotape_plant::{Ended, RunError};
 use nanotape_records::{Notice, Record, RecordKind, RecordKinds};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use nanotape_answers::{
-    Breaks, Given, Input, Opening, Options, Reading, Report, RunChoice, Session, Span,
+    Breaks, Given, Input, InputOptions, InputReport, Opening, Reading, RunChoice, Session, Span,
     SymbolFilter, open_day, open_day_on_thread,
 };
 use nanotape_book::DefaultBooks;
@@ -71,11 +71,11 @@ impl InputArguments {
 
     /// Opens the input for a span. `symbols`: the stocks, empty for all of them.
     pub fn open(&self, span: Span, symbols: &[Symbol]) -> anyhow::Result<Opening> {
-        let options = Options {
+        let options = InputOptions {
             run: self.run,
             date: self.date,
             groups: self.groups.groups.clone(),
-            ..Options::default()
+            ..InputOptions::default()
         };
         let open = || Input::open(self.input.clone(), options)?.within(span, symbols);
         let opening = open().map_err(of_input)?;
@@ -137,7 +137,7 @@ pub fn breaks_of(opening: &Opening) -> anyhow::Result<Option<Breaks>> {
 pub fn read_events(
     opening: Opening,
     event: impl FnMut(&MarketEvent, Option<u64>, &[u8]) -> std::ops::ControlFlow<()>,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<InputReport> {
     opening.read_events(event, bar()).map_err(of_input)
 }
 

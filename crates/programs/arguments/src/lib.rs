@@ -17,5 +17,5 @@ pub use groups::GroupArguments;
 pub use input::{DayArguments, InputArguments};
 pub use span::SpanArguments;
 pub use symbols::SymbolArguments;
-pub use times::{TimeArguments, Times};
+pub use times::TimeArguments;
 pub use unread::tell_of_unread;

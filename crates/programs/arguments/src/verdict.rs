@@ -1,7 +1,7 @@
 //! What an input lacks, on standard error, and the exit status that follows from it.
 
 use nanotape_answers::{
-    Recorded, Report, Session, SymbolFilter, is_whole, symbol_or_locate, with_suggestions,
+    InputReport, Recorded, Session, SymbolFilter, is_whole, symbol_or_locate, with_suggestions,
 };
 use nanotape_book::AnomalyCounts;
 use nanotape_console::{
@@ -42,10 +42,10 @@ pub(crate) fn conclude_session(
 }
 
 /// Reports what the input lacks, and returns the exit status.
-pub fn status_of(name: &str, report: &Report) -> Status {
+pub fn status_of(name: &str, report: &InputReport) -> Status {
     match report {
-        Report::Day(report) => conclude(name, report),
-        Report::Records(recorded) => {
+        InputReport::Day(report) => conclude(name, report),
+        InputReport::Records(recorded) => {
             conclude_records(name, recorded);
             if report.is_whole() { Status::Good } else { Status::Bad }
         }
@@ -53,8 +53,8 @@ pub fn status_of(name: &str, report: &Report) -> Status {
 }
 
 /// Reports what records lack, if the input has records. The line is for statistics.
-pub fn tell_limits_of_records(name: &str, report: &Report) {
-    if let Report::Records(Recorded { noun, .. }) = report {
+pub fn tell_limits_of_records(name: &str, report: &InputReport) {
+    if let InputReport::Records(Recorded { noun, .. }) = report {
         note(format_args!(
             "{name}: the {noun} has records: they have no match numbers, so broken trades are not \
              subtracted, and messages of types B J K L N O V have no record"
@@ -76,7 +76,7 @@ fn warn_of_tainted(session: &Session, selected: &mut SymbolFilter) -> bool {
     let misfits = misfits.iter().filter(|(locate, _)| is_selected(**locate));
     let first = misfits.min_by_key(|(_, at)| at.number).map(|(locate, at)| (*locate, at.number));
     warn_of_taint(name, totals, count, first.map(first_of));
-    let Report::Records(recorded) = report else { return totals.any() };
+    let InputReport::Records(recorded) = report else { return totals.any() };
     let taints = recorded.summary.taints.iter().filter(|(locate, _)| is_selected(**locate));
     let taints: Vec<_> = taints.map(|(&locate, &sequence)| (locate, sequence)).collect();
     if let Some(&first) = taints.iter().min_by_key(|(_, sequence)| *sequence) {

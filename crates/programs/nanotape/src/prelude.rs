@@ -1,6 +1,8 @@
 //! The names that most programs need: `use nanotape::prelude::*`.
 
-pub use nanotape_answers::{Input, InputError, InputKind, Options, RecordSpan, Session, Span};
+pub use nanotape_answers::{
+    BookRow, BookRows, Input, InputError, InputKind, InputOptions, RecordSpan, Session, Span,
+};
 pub use nanotape_book::{Books, DefaultBooks, DepthLevel, Inside, Outcome, Quote};
 pub use nanotape_engine::{BookEngine, Observer};
 pub use nanotape_feed::DaySource;

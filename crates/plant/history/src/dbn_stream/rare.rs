@@ -90,7 +90,7 @@ fn visit_upgraded(
     if let Some(first) = payload.first_mut() {
         *first -= (layout.ts_out_bytes() / RecordHeader::LENGTH_MULTIPLIER) as u8;
     }
-    visit(Entry::Message { sequence, type_id, payload: &payload })
+    visit(Entry::record(sequence, type_id, &payload))
 }
 
 fn visit_system(

@@ -5,6 +5,7 @@ use dbn::{
     encode::DbnMetadataEncoder, v1, v2,
 };
 use nanotape_records::{PUBLISHER_ID, TradeDate};
+use nanotape_tape::Item;
 use proptest::prelude::*;
 
 use super::*;
@@ -72,7 +73,9 @@ fn read_on(mut stream: DbnStream) -> (Vec<Seen>, Option<DbnError>) {
     loop {
         let polled = stream.poll(|entry| {
             seen.push(match entry {
-                Entry::Message { sequence, payload, .. } => Seen::Record(sequence, payload.into()),
+                Entry::Item(Item::Message(message)) | Entry::Opening(message) => {
+                    Seen::Record(message.sequence, message.payload.into())
+                }
                 Entry::Notice { notice: Notice::Start(start), .. } => {
                     Seen::Start { date: start.date, midnight_ns: start.midnight_ns }
                 }
@@ -82,7 +85,7 @@ fn read_on(mut stream: DbnStream) -> (Vec<Seen>, Option<DbnError>) {
                 }
                 Entry::Notice { notice, .. } => panic!("{notice}"),
                 Entry::Name(locate, symbol) => Seen::Name(locate.get(), symbol.to_string()),
-                Entry::Gap(gap) => panic!("{gap}"),
+                other @ (Entry::Item(_) | Entry::Handover(_)) => panic!("{other:?}"),
                 Entry::Loss { text, .. } => Seen::Loss(text.to_owned()),
             });
             ControlFlow::Continue(())

@@ -23,7 +23,7 @@ use nanotape_records::{
     dbn::{Action, Side},
     encode::{Change, LAST, bytes, mbo},
 };
-use nanotape_tape::Progress;
+use nanotape_tape::{Item, Message, Progress};
 use nanotape_types::{Side as BookSide, StockLocate};
 
 use super::states::run;
@@ -163,14 +163,15 @@ fn books(place: &Path) -> Option<Vec<(u32, u64)>> {
     loop {
         let polled = stream.poll(|entry| {
             match entry {
-                Entry::Message { sequence, type_id, payload } => {
+                Entry::Item(Item::Message(Message { sequence, type_id, payload, .. }))
+                | Entry::Opening(Message { sequence, type_id, payload, .. }) => {
                     match buffer.decode(sequence, type_id, payload) {
                         Ok(Some(record)) => state.take(sequence, type_id, payload, &record),
                         _ => is_whole = false,
                     }
                 }
-                Entry::Gap(_) | Entry::Loss { .. } => is_whole = false,
-                Entry::Notice { .. } | Entry::Name(..) => {}
+                Entry::Item(_) | Entry::Loss { .. } => is_whole = false,
+                Entry::Notice { .. } | Entry::Name(..) | Entry::Handover(_) => {}
             }
             ControlFlow::Continue(())
         });

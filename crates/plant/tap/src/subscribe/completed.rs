@@ -19,13 +19,14 @@ use std::{
 };
 
 use nanotape_clock::{Clock, Stamp};
+use nanotape_history::{Entry, Handover};
 use nanotape_journal::{ErrorKind, JournalError, Tailer, TailerSource};
 use nanotape_ring::{Gap, RingError, RingSource, Start, Subscribe as _, stream};
 use nanotape_tape::{Item, Progress, Source as _, Tape};
 
 use super::{
-    Failed, Handover,
-    feed::{Amount, Entry, limited},
+    Failed,
+    feed::{Amount, limited},
 };
 
 /// Polls of a journal between two attempts to continue in the ring.
@@ -305,6 +306,8 @@ impl Reading {
 
     fn ended(self, clock: &Clock) -> Handover {
         let took_ns = clock.nanos_between(self.began, clock.stamp());
-        Handover { took_ns, ..self.handover }
+        let mut handover = self.handover;
+        handover.took_ns = took_ns;
+        handover
     }
 }

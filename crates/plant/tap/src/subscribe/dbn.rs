@@ -5,13 +5,13 @@
 
 use std::ops::ControlFlow;
 
-use nanotape_history::{DbnStream, Entry as Stored, RecordStream as _};
+use nanotape_history::{DbnStream, Entry, RecordStream as _};
 use nanotape_records::Notice;
-use nanotape_tape::{Item, Message, Progress, Writer, WriterState};
+use nanotape_tape::{Progress, Writer, WriterState};
 
 use super::{
     Failed,
-    feed::{Amount, Entry, limited},
+    feed::{Amount, limited},
 };
 
 /// A run of a DBN file.
@@ -56,16 +56,9 @@ impl DbnFeed {
         let mut buffer = Notice::buffer();
         let polled = stream.poll(|entry| {
             let (sequence, notice) = match entry {
-                Stored::Message { sequence, type_id, payload } => {
-                    let message = Message { sequence, type_id, ts: None, payload };
-                    return limited(visit(Entry::Item(Item::Message(message))), amount);
-                }
-                Stored::Name(locate, symbol) => return visit(Entry::Name(locate, symbol)),
-                Stored::Gap(gap) => return limited(visit(Entry::Item(Item::Gap(gap))), amount),
-                Stored::Loss { sequence, text } => {
-                    return limited(visit(Entry::Reported { sequence, text }), amount);
-                }
-                Stored::Notice { sequence, notice } => (sequence, notice),
+                Entry::Notice { sequence, notice } => (sequence, notice),
+                name @ Entry::Name(..) => return visit(name),
+                other => return limited(visit(other), amount),
             };
             match notice {
                 Notice::Start(_) if *has_begun => *is_over = true,
@@ -81,8 +74,7 @@ impl DbnFeed {
                 return ControlFlow::Break(());
             }
             let payload = notice.encode(&mut buffer);
-            let message = Message { sequence, type_id: notice.type_id(), ts: None, payload };
-            limited(visit(Entry::Item(Item::Message(message))), amount)
+            limited(visit(Entry::record(sequence, notice.type_id(), payload)), amount)
         });
         let progress = polled.map_err(Failed::Dbn)?;
         if *is_over {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use nanotape_history::LocalBooks;
+use nanotape_history::{Handover, LocalBooks};
 use nanotape_records::Record;
 use nanotape_ring::Gap;
 use nanotape_types::{StockLocate, Symbol};
@@ -69,24 +69,6 @@ impl fmt::Display for Opening {
     }
 }
 
-/// The end of a reading in the journal: the numbers of what came from there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Handover {
-    /// The first number that was read from the journal.
-    pub from: u64,
-    /// The last number that was read from the journal.
-    pub to: u64,
-    /// Records that the journal had.
-    pub records: u64,
-    /// Records that the journal lacked; each range was an [`Event::Lost`].
-    pub lost: u64,
-    /// Age of the first record when it was read: the time since it was recorded, in ns.
-    pub behind_ns: u64,
-    /// Duration of the reading in the journal, in ns.
-    pub took_ns: u64,
-}
-
 /// A record with its context.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery<'a> {
@@ -107,32 +89,4 @@ pub struct Delivery<'a> {
     /// For a stop, if digests are checked: whether the digest of all records that were read is that
     /// of the plant. `None` if records of the run were not read.
     pub is_digest_same: Option<bool>,
-}
-
-impl Handover {
-    /// A reading that begins at the record `next`.
-    pub(super) fn beginning_at(next: u64) -> Self {
-        Self { from: next, to: next - 1, records: 0, lost: 0, behind_ns: 0, took_ns: 0 }
-    }
-
-    /// Adds records that the journal lacks.
-    pub(super) fn lose(&mut self, gap: &Gap) {
-        self.lost += gap.count();
-        self.to = gap.to;
-    }
-}
-
-/// `records 5 to 90 from the journal: 86, 0 lost, 12.3 ms behind, read in 1.2 ms`.
-impl fmt::Display for Handover {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { from, to, records, lost, behind_ns, took_ns } = *self;
-        let milliseconds = |nanos: u64| nanos as f64 / 1e6;
-        write!(
-            f,
-            "records {from} to {to} from the journal: {records}, {lost} lost, {:.3} ms behind, read \
-             in {:.3} ms",
-            milliseconds(behind_ns),
-            milliseconds(took_ns)
-        )
-    }
 }

@@ -3,15 +3,14 @@
 
 use std::ops::ControlFlow;
 
-use nanotape_history::snapshot::SnapshotRecords;
+use nanotape_history::{Entry, snapshot::SnapshotRecords};
 use nanotape_journal::TailerSource;
 use nanotape_plant::{Ended, RunError};
 use nanotape_records::RecordKind;
 use nanotape_ring::{RingSource, stream};
-use nanotape_tape::{Item, Message, Progress, Source as _, Tape, Writer};
-use nanotape_types::{StockLocate, Symbol};
+use nanotape_tape::{Message, Progress, Source as _, Tape, Writer};
 
-use super::{Failed, Handover, completed::Completed, day::DayFeed, dbn::DbnFeed};
+use super::{Failed, completed::Completed, day::DayFeed, dbn::DbnFeed};
 
 /// The records of a subscriber.
 #[derive(Debug)]
@@ -28,21 +27,6 @@ enum Source {
     Completed(Box<Completed>),
     Day(Box<DayFeed>),
     Dbn(Box<DbnFeed>),
-}
-
-/// What a poll visits.
-pub(super) enum Entry<'a> {
-    Item(Item<'a>),
-    /// A record of the snapshot that the feed begins with.
-    Opening(Message<'a>),
-    Handover(Handover),
-    /// The symbol of a stock.
-    Name(StockLocate, Symbol),
-    /// A loss that the writer of a file reported as text.
-    Reported {
-        sequence: u64,
-        text: &'a str,
-    },
 }
 
 /// How much a poll reads.

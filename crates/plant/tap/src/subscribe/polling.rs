@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use nanotape_board::NamedFollower;
+use nanotape_history::Entry;
 use nanotape_ring::{Rejoin, Subscribe as _};
 use nanotape_tape::{Item, Progress, Tape as _};
 
@@ -10,7 +11,7 @@ use super::{
     completed::Completed,
     error::Failed,
     event::Event,
-    feed::{Amount, Entry, Feed},
+    feed::{Amount, Feed},
     filter::SubscriptionFilter,
 };
 use crate::spans::{ReaderTrace, RunNumbers};
@@ -71,12 +72,14 @@ impl Polling {
             }
             // A ring uses each number once, and the journal of a ring has its numbers.
             Entry::Item(Item::Reused(_)) => ControlFlow::Continue(()),
+            // A DBN file stores its notices as text, and its feed makes records of them.
+            Entry::Notice { .. } => ControlFlow::Continue(()),
             Entry::Handover(handover) => visit(Event::Healed(handover)),
             Entry::Name(locate, symbol) => {
                 filter.name(locate, symbol);
                 ControlFlow::Continue(())
             }
-            Entry::Reported { sequence, text } => {
+            Entry::Loss { sequence, text } => {
                 filter.lose_one();
                 match filter.is_loss_inside(None) {
                     true => visit(Event::Reported { sequence, text }),

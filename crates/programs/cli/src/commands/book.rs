@@ -1,18 +1,11 @@
 //! `nanotape book`: the books of some stocks at one moment.
 
 use clap::Args;
-use nanotape_answers::{Span, SymbolFilter, expanded, has_several};
+use nanotape_answers::{Part, Span, SymbolFilter, book_columns, book_rows, expanded, has_several};
 use nanotape_arguments::{InputArguments, SymbolArguments};
-use nanotape_book::{DefaultBooks, Order};
 use nanotape_plant::Moment;
-use nanotape_types::{OrderReferenceNumber, Side, StockLocate, Symbol};
 
-use crate::{
-    output::OutputArguments,
-    rows::{Column, Rows},
-    status::Status,
-    values::count,
-};
+use crate::{output::OutputArguments, rows::Rows, status::Status, values::count};
 
 #[derive(Args, Debug)]
 #[command(mut_arg("symbols", |symbols| symbols.required(true)))]
@@ -57,91 +50,12 @@ pub(crate) fn run(arguments: &BookArguments) -> anyhow::Result<Status> {
     let (span, symbols) = (Span::up_to(arguments.at), &arguments.symbols.list());
     let session = arguments.input.read(arguments.input.open(span, symbols)?, &mut ())?;
     let status = arguments.input.conclude(&session, &mut SymbolFilter::new(symbols))?;
-    let engine = &session.engine;
-    let levels = arguments.levels.unwrap_or(usize::MAX);
-    let has_symbol = has_several(symbols);
-    let mut columns = if arguments.orders { order_columns() } else { level_columns() };
-    if has_symbol {
-        columns.insert(0, Column::word("symbol", 8));
-    }
-    let mut rows = Rows::new(output, format, columns);
-    for symbol in expanded(symbols, engine.directory()) {
-        let Some(locate) = engine.directory().locate(symbol) else { continue };
-        let symbol = has_symbol.then_some(symbol);
-        if arguments.orders {
-            let orders = engine.books().stock_in_queue_order(locate);
-            write_orders(&mut rows, symbol, &orders, levels)?;
-        } else {
-            write_levels(&mut rows, symbol, engine.books(), locate, levels)?;
-        }
-    }
+    let part = if arguments.orders { Part::Orders } else { Part::Levels };
+    let (has_symbol, levels) = (has_several(symbols), arguments.levels.unwrap_or(usize::MAX));
+    let mut rows = Rows::new(output, format, book_columns(part, has_symbol));
+    let stocks = expanded(symbols, session.engine.directory());
+    // An error of the output is kept, and returned at its end.
+    let _ = book_rows(&session.engine, &stocks, (part, has_symbol, levels), &mut rows);
     rows.finish()?;
     Ok(status)
-}
-
-fn level_columns() -> Vec<Column> {
-    vec![
-        Column::word("side", 4),
-        Column::number("price", 11),
-        Column::number("size", 10),
-        Column::number("orders", 6),
-    ]
-}
-
-fn order_columns() -> Vec<Column> {
-    vec![
-        Column::word("side", 4),
-        Column::number("price", 11),
-        Column::number("order_reference_number", 22),
-        Column::number("size", 10),
-        Column::number("orders_ahead", 12),
-        Column::number("shares_ahead", 12),
-    ]
-}
-
-/// Writes the levels of both sides, from the best price. `symbol`: the first cell, if there is one.
-fn write_levels(
-    rows: &mut Rows,
-    symbol: Option<Symbol>,
-    books: &DefaultBooks,
-    locate: StockLocate,
-    levels: usize,
-) -> anyhow::Result<()> {
-    for side in Side::BOTH {
-        for level in books.book(locate).depth(side).take(levels) {
-            symbol.into_iter().for_each(|symbol| rows.text(symbol));
-            rows.text(side.quote_name());
-            rows.price(level.price);
-            rows.integer(level.shares.get());
-            rows.integer(u64::from(level.orders.get()));
-            rows.end_row()?;
-        }
-    }
-    Ok(())
-}
-
-/// Writes the orders of a stock, given in queue order, of the best `levels` levels of each side.
-fn write_orders(
-    rows: &mut Rows,
-    symbol: Option<Symbol>,
-    orders: &[(OrderReferenceNumber, Order)],
-    levels: usize,
-) -> anyhow::Result<()> {
-    for side in orders.chunk_by(|(_, a), (_, b)| a.side == b.side) {
-        for level in side.chunk_by(|(_, a), (_, b)| a.price == b.price).take(levels) {
-            let mut shares_ahead = 0;
-            for (ahead, (reference, order)) in level.iter().enumerate() {
-                symbol.into_iter().for_each(|symbol| rows.text(symbol));
-                rows.text(order.side.quote_name());
-                rows.price(order.price);
-                rows.integer(reference.get());
-                rows.integer(u64::from(order.shares.get()));
-                rows.integer(ahead as u64);
-                rows.integer(shares_ahead);
-                rows.end_row()?;
-                shares_ahead += u64::from(order.shares.get());
-            }
-        }
-    }
-    Ok(())
 }

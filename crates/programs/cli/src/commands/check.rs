@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use clap::Args;
-use nanotape_answers::Report;
+use nanotape_answers::InputReport;
 use nanotape_arguments::{DayArguments, verdict::status_of};
 use nanotape_check::{Rule, Strength, Validator};
 use nanotape_feed::DayEnd;
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
     let output = arguments.output.open()?;
     let mut validator = Validator::default();
     let session = arguments.input.read(&mut validator)?;
-    if let Report::Day(report) = &session.report {
+    if let InputReport::Day(report) = &session.report {
         validator.finish(&session.engine, report);
     }
     let columns = vec![
@@ -94,7 +94,7 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn new(status: Status, validator: &Validator, report: &Report) -> Self {
+    fn new(status: Status, validator: &Validator, report: &InputReport) -> Self {
         let violated = |strength: Strength| {
             let rules = Rule::ALL.into_iter().filter(|rule| rule.strength() == strength);
             let counts = rules.map(|rule| validator.finding(rule).violations);
@@ -111,7 +111,7 @@ impl Verdict {
             missing_messages: 0,
             is_cut: false,
         };
-        if let Report::Day(report) = report {
+        if let InputReport::Day(report) = report {
             let summary = &report.summary;
             verdict.messages = summary.records;
             verdict.damaged_ranges = report.damage.total();

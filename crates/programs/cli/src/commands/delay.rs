@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use feed::{Feed, OpenInput, Wants};
 use lines::LineArguments;
 use method::{Method, MethodArguments};
-use nanotape_answers::{Given, Input, InputKind, Options, RecordSpan, RunChoice};
+use nanotape_answers::{Given, Input, InputKind, InputOptions, RecordSpan, RunChoice};
 use nanotape_arguments::{
     GroupArguments, SpanArguments, SymbolArguments, errors::of_input, records::join,
 };
@@ -273,7 +273,7 @@ impl DelayArguments {
         let groups = self.groups.groups.clone();
         // A choice may be for the other INPUT.
         let options =
-            Options { run: self.run, date: self.date, groups, rings: true, lenient: true };
+            InputOptions { run: self.run, date: self.date, groups, rings: true, lenient: true };
         let mut input = Input::open(name.clone(), options).map_err(of_input)?;
         let kind = input.kind();
         let has_receive_times = input.has_receive_times().map_err(of_input)?;

@@ -5,15 +5,13 @@ mod lobster;
 use std::path::PathBuf;
 
 use clap::Args;
-use nanotape_answers::{SymbolFilter, has_several};
+use nanotape_answers::{BookRows, DepthTable, has_several};
 use nanotape_arguments::{InputArguments, SpanArguments, SymbolArguments, TimeArguments};
-use nanotape_book::Outcome;
-use nanotape_types::Side;
 
 use crate::{
-    book_rows::{BookRow, BookRows, Cells, EveryArguments, WithArguments},
+    book_rows::{EveryArguments, WithArguments},
     output::OutputArguments,
-    rows::{Column, Rows},
+    rows::Rows,
     status::Status,
     values::count,
 };
@@ -86,61 +84,16 @@ pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
     }
     let format = output.row_format()?;
     let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
-    let cells = DepthCells {
-        levels: arguments.levels,
-        has_symbol: has_several(symbols),
-        has_orders: with.has_orders(),
-    };
-    let mut columns = vec![Column::number("message", 9), times.column()];
-    if cells.has_symbol {
-        columns.push(Column::word("symbol", 8));
-    }
-    for level in 1..=cells.levels {
-        for side in ["ask", "bid"] {
-            columns.push(Column::number(format!("{side}_price_{level}"), 11));
-            columns.push(Column::number(format!("{side}_size_{level}"), 8));
-            if cells.has_orders {
-                columns.push(Column::number(format!("{side}_orders_{level}"), 6));
-            }
-        }
-    }
-    let rows = Rows::new(output.open()?, format, columns);
-    let filter = SymbolFilter::new(symbols);
-    let mut rows = BookRows::new(rows, cells, filter, times, *every);
+    let (has_symbol, has_orders) = (has_several(symbols), with.has_orders());
+    let columns = DepthTable::<Rows>::columns(arguments.levels, has_symbol, has_orders);
+    let rows = Rows::with_times(output.open()?, format, columns, times);
+    let table = DepthTable::new(rows, arguments.levels, has_symbol, has_orders);
+    let mut rows = BookRows::new(symbols, table).every(every.period_ns());
     let session = input.read(opening, &mut rows)?;
-    rows.require_written()?;
+    rows.visitor.sink.require_written()?;
     let status = input.conclude(&session, &mut rows.filter)?;
-    rows.finish(&session, bounds)?;
+    // An error of the output is kept, and returned at its end.
+    let _ = rows.finish(&session, bounds);
+    rows.visitor.sink.finish()?;
     Ok(status)
-}
-
-struct DepthCells {
-    levels: u32,
-    has_symbol: bool,
-    has_orders: bool,
-}
-
-impl Cells for DepthCells {
-    #[inline]
-    fn is_row(&self, _: &Outcome) -> bool {
-        true
-    }
-
-    #[inline]
-    fn write(&self, rows: &mut Rows, row: &BookRow<'_>) {
-        rows.integer_or_absent(row.message);
-        row.times.write(rows, row.nanos);
-        if self.has_symbol {
-            rows.text(row.stock);
-        }
-        let [mut bids, mut asks] = [row.book.depth(Side::Buy), row.book.depth(Side::Sell)];
-        for _ in 0..self.levels {
-            for level in [asks.next(), bids.next()] {
-                rows.level(level.map(|level| (level.price, level.shares.get())));
-                if self.has_orders {
-                    rows.integer_or_absent(level.map(|level| level.orders.get().into()));
-                }
-            }
-        }
-    }
 }

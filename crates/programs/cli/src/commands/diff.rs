@@ -1,20 +1,14 @@
 //! `nanotape diff`: the changes of some stocks' books between two moments.
 
-use std::{collections::BTreeMap, io};
-
 use clap::Args;
-use nanotape_answers::{Span, SymbolFilter};
+use nanotape_answers::{BookState, Part, Span, SymbolFilter, change_columns, change_rows};
 use nanotape_arguments::{InputArguments, SymbolArguments};
-use nanotape_book::{DefaultBooks, OrderStore as _};
+use nanotape_book::DefaultBooks;
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_plant::Moment;
-use nanotape_types::{Price4, Side, Symbol};
+use nanotape_types::Symbol;
 
-use crate::{
-    output::OutputArguments,
-    rows::{Column, Rows},
-    status::Status,
-};
+use crate::{output::OutputArguments, rows::Rows, status::Status};
 
 #[derive(Args, Debug)]
 #[command(mut_arg("symbols", |symbols| symbols.required(true)))]
@@ -67,56 +61,16 @@ pub(crate) fn run(arguments: &DiffArguments) -> anyhow::Result<Status> {
     // Without a message between the moments, nothing changed.
     let before = first.books.unwrap_or_else(|| after.clone());
     let has_symbol = symbols.len() > 1;
-    let mut rows = Rows::new(output, format, columns(arguments.orders, has_symbol));
+    let part = if arguments.orders { Part::Orders } else { Part::Levels };
+    let mut rows = Rows::new(output, format, change_columns(part, has_symbol));
     for ((symbol, before), after) in symbols.iter().zip(&before).zip(&after) {
         let symbol = has_symbol.then_some(*symbol);
-        if arguments.orders {
-            write_orders(&mut rows, symbol, before, after)?;
-        } else {
-            write_levels(&mut rows, symbol, before, after)?;
+        if change_rows(symbol, part, (before, after), &mut rows).is_break() {
+            break;
         }
     }
     rows.finish()?;
     Ok(status)
-}
-
-fn write_orders(
-    rows: &mut Rows,
-    symbol: Option<Symbol>,
-    before: &BookState,
-    after: &BookState,
-) -> io::Result<()> {
-    for ((side, reference), change) in changes(&before.orders, &after.orders) {
-        symbol.into_iter().for_each(|symbol| rows.text(symbol));
-        rows.text(Side::BOTH[side].quote_name());
-        rows.integer(reference);
-        rows.text(change.name());
-        rows.level(change.before);
-        rows.level(change.after);
-        rows.end_row()?;
-    }
-    Ok(())
-}
-
-fn write_levels(
-    rows: &mut Rows,
-    symbol: Option<Symbol>,
-    before: &BookState,
-    after: &BookState,
-) -> io::Result<()> {
-    for ((side, rank), change) in changes(&before.levels, &after.levels) {
-        let side = Side::BOTH[side];
-        symbol.into_iter().for_each(|symbol| rows.text(symbol));
-        rows.text(side.quote_name());
-        rows.price(price_of_rank(side, rank));
-        rows.text(change.name());
-        for (size, orders) in [change.before, change.after].map(Option::unzip) {
-            rows.integer_or_absent(size);
-            rows.integer_or_absent(orders);
-        }
-        rows.end_row()?;
-    }
-    Ok(())
 }
 
 /// Keeps the books at the first moment.
@@ -133,88 +87,4 @@ impl Observer<DefaultBooks> for First<'_> {
 
 fn states_of(engine: &BookEngine<DefaultBooks>, symbols: &[Symbol]) -> Vec<BookState> {
     symbols.iter().map(|&symbol| BookState::of(engine, symbol)).collect()
-}
-
-/// The book of a stock at one moment. Keys begin with the side, bids first.
-#[derive(Clone, Default)]
-struct BookState {
-    /// By rank: shares and number of orders.
-    levels: BTreeMap<(usize, u32), (u64, u64)>,
-    /// By reference: price and shares.
-    orders: BTreeMap<(usize, u64), (Price4, u64)>,
-}
-
-impl BookState {
-    fn of(engine: &BookEngine<DefaultBooks>, symbol: Symbol) -> Self {
-        let Some(locate) = engine.directory().locate(symbol) else { return Self::default() };
-        let books = engine.books();
-        let book = books.book(locate);
-        let levels = Side::BOTH.into_iter().flat_map(|side| {
-            book.depth(side).map(move |level| {
-                let size = (level.shares.get(), u64::from(level.orders.get()));
-                ((side as usize, rank_of(side, level.price)), size)
-            })
-        });
-        let orders = books.orders().iter().filter(|(_, order)| order.stock_locate == locate);
-        let orders = orders.map(|(reference, order)| {
-            let size = u64::from(order.shares.get());
-            ((order.side as usize, reference.get()), (order.price, size))
-        });
-        Self { levels: levels.collect(), orders: orders.collect() }
-    }
-}
-
-/// The best price of a side has the lowest rank.
-fn rank_of(side: Side, price: Price4) -> u32 {
-    match side {
-        Side::Buy => !price.get(),
-        Side::Sell => price.get(),
-    }
-}
-
-fn price_of_rank(side: Side, rank: u32) -> Price4 {
-    Price4::new(rank_of(side, Price4::new(rank)))
-}
-
-/// A level or an order before and after; absent if it was not in the book.
-struct Change<V> {
-    before: Option<V>,
-    after: Option<V>,
-}
-
-impl<V> Change<V> {
-    fn name(&self) -> &'static str {
-        match (&self.before, &self.after) {
-            (None, _) => "entered",
-            (_, None) => "left",
-            _ => "changed",
-        }
-    }
-}
-
-/// What differs, by key.
-fn changes<K: Ord + Copy, V: PartialEq + Copy>(
-    before: &BTreeMap<K, V>,
-    after: &BTreeMap<K, V>,
-) -> BTreeMap<K, Change<V>> {
-    let keys = before.keys().chain(after.keys());
-    let both = keys.map(|key| {
-        (*key, Change { before: before.get(key).copied(), after: after.get(key).copied() })
-    });
-    both.filter(|(_, change)| change.before != change.after).collect()
-}
-
-fn columns(orders: bool, has_symbol: bool) -> Vec<Column> {
-    let first = if orders { ("order_reference_number", 22) } else { ("price", 11) };
-    let pair = if orders { [("price", 11), ("size", 10)] } else { [("size", 10), ("orders", 6)] };
-    let mut columns: Vec<_> = has_symbol.then(|| Column::word("symbol", 8)).into_iter().collect();
-    columns.extend([
-        Column::word("side", 4),
-        Column::number(first.0, first.1),
-        Column::word("change", 7),
-    ]);
-    for when in ["before", "after"] {
-        columns.extend(pair.map(|(name, width)| Column::number(format!("{name}_{when}"), width)));
-    }
-    columns
 }

@@ -1,16 +1,13 @@
 //! `nanotape inside`: one row for each message that changed a stock's best bid or offer.
 
 use clap::Args;
-use nanotape_answers::SymbolFilter;
+use nanotape_answers::{BookRows, InsideTable};
 use nanotape_arguments::{InputArguments, SpanArguments, SymbolArguments, TimeArguments};
-use nanotape_book::{Inside, Outcome};
-use nanotape_console::line::{Line, PlainSymbol};
-use nanotape_types::Side;
 
 use crate::{
-    book_rows::{BookRow, BookRows, Cells, EveryArguments, WithArguments},
+    book_rows::{EveryArguments, WithArguments},
     output::OutputArguments,
-    rows::{Column, Rows},
+    rows::Rows,
     status::Status,
 };
 
@@ -63,94 +60,20 @@ pub(crate) struct InsideArguments {
 }
 
 pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
-    let InsideArguments { input, span, symbols, every, with, time, output, .. } = arguments;
+    let InsideArguments { input, span, symbols, every, with, time, output } = arguments;
     let (format, symbols) = (output.row_format()?, &symbols.list());
-    let cells = InsideCells { has_message: with.has_message(), has_orders: with.has_orders() };
+    let (has_message, has_orders) = (with.has_message(), with.has_orders());
     let opening = input.open((*span).into(), symbols)?;
     let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
-    let message = cells.has_message.then(|| Column::number("message", 9));
-    let mut columns: Vec<_> = message.into_iter().collect();
-    columns.extend([times.column(), Column::word("symbol", 8)]);
-    for side in ["bid", "ask"] {
-        columns.push(Column::number(format!("{side}_price"), 11));
-        columns.push(Column::number(format!("{side}_size"), 8));
-        if cells.has_orders {
-            columns.push(Column::number(format!("{side}_orders"), 6));
-        }
-    }
-    let rows = Rows::new(output.open()?, format, columns);
-    let filter = SymbolFilter::new(symbols);
-    let mut rows = BookRows::new(rows, cells, filter, times, *every);
+    let columns = InsideTable::<Rows>::columns(has_message, has_orders);
+    let rows = Rows::with_times(output.open()?, format, columns, times);
+    let table = InsideTable::new(rows, has_message, has_orders);
+    let mut rows = BookRows::new(symbols, table).every(every.period_ns());
     let session = input.read(opening, &mut rows)?;
-    rows.require_written()?;
+    rows.visitor.sink.require_written()?;
     let status = input.conclude(&session, &mut rows.filter)?;
-    rows.finish(&session, bounds)?;
+    // An error of the output is kept, and returned at its end.
+    let _ = rows.finish(&session, bounds);
+    rows.visitor.sink.finish()?;
     Ok(status)
-}
-
-struct InsideCells {
-    has_message: bool,
-    has_orders: bool,
-}
-
-impl Cells for InsideCells {
-    #[inline]
-    fn is_row(&self, outcome: &Outcome) -> bool {
-        outcome.inside_changed
-    }
-
-    #[inline]
-    fn write(&self, rows: &mut Rows, row: &BookRow<'_>) {
-        let inside = row.book.inside();
-        if self.has_message || self.has_orders {
-            return self.write_all(rows, row);
-        }
-        if let (true, Some(nanos), Some(symbol)) =
-            (row.times.is_a_number(), row.nanos, row.stock.symbol().and_then(PlainSymbol::of))
-            && rows.line(|line| write_line(line, nanos, symbol, inside))
-        {
-            return;
-        }
-        row.times.write(rows, row.nanos);
-        rows.text(row.stock);
-        for side in Side::BOTH {
-            rows.level(inside.side(side).map(|quote| (quote.price, quote.shares.get())));
-        }
-    }
-}
-
-impl InsideCells {
-    fn write_all(&self, rows: &mut Rows, row: &BookRow<'_>) {
-        if self.has_message {
-            rows.integer_or_absent(row.message);
-        }
-        row.times.write(rows, row.nanos);
-        rows.text(row.stock);
-        for side in Side::BOTH {
-            let level = row.book.depth(side).next();
-            rows.level(level.map(|level| (level.price, level.shares.get())));
-            if self.has_orders {
-                rows.integer_or_absent(level.map(|level| level.orders.get().into()));
-            }
-        }
-    }
-}
-
-/// The cells of a row of CSV, which most rows are.
-#[inline(always)]
-fn write_line(line: &mut Line<'_>, nanos: u64, symbol: PlainSymbol, inside: Inside) {
-    line.integer(nanos);
-    line.symbol(symbol);
-    for side in Side::BOTH {
-        match inside.side(side) {
-            Some(quote) => {
-                line.price(quote.price);
-                line.integer(quote.shares.get());
-            }
-            None => {
-                line.absent();
-                line.absent();
-            }
-        }
-    }
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod convert;
 mod dbn_files;
-mod details;
 mod event_times;
 mod follow;
 mod join;
@@ -10,7 +9,6 @@ mod missing_end;
 mod numbered;
 mod printer;
 mod rolling;
-mod row;
 mod rows;
 mod source;
 
@@ -23,7 +21,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use follow::Tap;
-use nanotape_answers::{Given, Input, Options, RunChoice};
+use nanotape_answers::{Given, Input, InputOptions, RunChoice};
 use nanotape_arguments::{GroupArguments, SymbolArguments, errors::of_input};
 use nanotape_plant::{
     Moment, TradeDate,
@@ -316,7 +314,8 @@ impl TapArguments {
     /// Opens the INPUT. `rings`: whether it can be the name of one.
     fn open(&self, rings: bool) -> anyhow::Result<Input> {
         let groups = self.groups.groups.clone();
-        let options = Options { run: self.run, date: self.date, groups, rings, lenient: false };
+        let options =
+            InputOptions { run: self.run, date: self.date, groups, rings, lenient: false };
         Input::open(self.input.clone(), options).map_err(of_input)
     }
 

@@ -1,23 +1,14 @@
 //! `nanotape trades`: every print, with the price that the book gives to an execution.
-//!
-//! A break names a trade by its match number, later than the trade. So a file is read twice: the
-//! first reading collects the match numbers of broken trades.
-
-use std::ops::ControlFlow;
 
 use clap::Args;
-use nanotape_answers::{Breaks, InputKind, SymbolFilter, symbol_or_locate};
+use nanotape_answers::{Breaks, InputKind, TradeRows};
 use nanotape_arguments::{
-    InputArguments, SpanArguments, SymbolArguments, TimeArguments, Times, input::breaks_of,
+    InputArguments, SpanArguments, SymbolArguments, TimeArguments, input::breaks_of,
 };
-use nanotape_book::{DefaultBooks, Order, Outcome};
-use nanotape_engine::{BookEngine, Observer};
-use nanotape_market::{Execution, MarketEvent, Position, Trade, TradeKind, What};
-use nanotape_types::{MatchNumber, Price4, Side};
 
 use crate::{
     output::OutputArguments,
-    rows::{Column, Rows},
+    rows::Rows,
     status::{Status, note, tell},
     values::counted,
 };
@@ -73,20 +64,14 @@ pub(crate) fn run(arguments: &TradesArguments) -> anyhow::Result<Status> {
     let times = time.times(input.name(), opening.midnight_ns)?;
     let output = output.open()?;
     let broken = breaks_of(&opening)?;
-    let mut trades = Trades {
-        rows: Rows::new(output, format, columns(times)),
-        filter: SymbolFilter::new(symbols),
-        times,
-        is_of_records: kind != InputKind::Day,
-        broken,
-        unmarked: Breaks::default(),
-        reduced: None,
-    };
+    let rows = Rows::with_times(output, format, TradeRows::<Rows>::columns(), times);
+    let is_of_records = kind != InputKind::Day;
+    let mut trades = TradeRows::new(symbols, rows, is_of_records, broken);
     let session = input.read(opening, &mut trades)?;
-    trades.rows.require_written()?;
+    trades.sink.require_written()?;
     let status = input.conclude(&session, &mut trades.filter)?;
-    trades.rows.finish()?;
-    if trades.is_of_records {
+    trades.sink.finish()?;
+    if is_of_records {
         note(format_args!(
             "{}: records have no match numbers: broken trades are not marked",
             input.name()
@@ -110,128 +95,4 @@ fn tell_unmarked(name: &str, unmarked: &Breaks) {
         counted(unmarked.len() as u64, "trade"),
         listed.join(", ")
     ));
-}
-
-fn columns(times: Times) -> Vec<Column> {
-    vec![
-        Column::number("message", 9),
-        times.column(),
-        Column::word("symbol", 8),
-        Column::word("kind", 9),
-        Column::number("price", 11),
-        Column::number("size", 8),
-        Column::word("aggressor", 9),
-        Column::number("order_reference_number", 22),
-        Column::number("match_number", 12),
-        Column::word("broken", 6),
-    ]
-}
-
-/// Writes a row for each print, as an observer.
-struct Trades {
-    rows: Rows,
-    filter: SymbolFilter,
-    times: Times,
-    is_of_records: bool,
-    /// The match numbers of all broken trades, if the input was read before.
-    broken: Option<Breaks>,
-    unmarked: Breaks,
-    /// The order that the current message executed.
-    reduced: Option<Order>,
-}
-
-/// A print.
-struct Print {
-    kind: &'static str,
-    price: Option<Price4>,
-    shares: u64,
-    match_number: MatchNumber,
-    /// Of an execution of one order.
-    reference: Option<u64>,
-    /// The side that took the order.
-    aggressor: Option<Side>,
-}
-
-impl Observer<DefaultBooks> for Trades {
-    fn before(&mut self, _: &BookEngine<DefaultBooks>, _: Position, _: &MarketEvent) {
-        self.reduced = None;
-    }
-
-    #[inline]
-    fn order_reduced(&mut self, order: &Order, _: u32) {
-        self.reduced = Some(*order);
-    }
-
-    #[inline]
-    fn after(
-        &mut self,
-        engine: &BookEngine<DefaultBooks>,
-        at: Position,
-        event: &MarketEvent,
-        outcome: Option<Outcome>,
-    ) -> ControlFlow<()> {
-        if let What::TradeBroken(match_number) = event.what
-            && self.broken.is_none()
-            && self.filter.accepts(event.stock_locate, engine.directory())
-        {
-            self.unmarked.insert(match_number);
-        }
-        let Some(print) = self.print_of(event) else { return ControlFlow::Continue(()) };
-        let locate = outcome.map_or(event.stock_locate, |outcome| outcome.stock_locate);
-        if !self.filter.accepts(locate, engine.directory()) {
-            return ControlFlow::Continue(());
-        }
-        let Print { kind, price, shares, match_number, reference, aggressor } = print;
-        let rows = &mut self.rows;
-        rows.integer(at.number);
-        self.times.write(rows, event.time.map(|time| time.get()));
-        rows.text(symbol_or_locate(engine.directory(), locate));
-        rows.word(kind.as_bytes());
-        match price {
-            Some(price) => rows.price(price),
-            None => rows.absent(),
-        }
-        rows.integer(shares);
-        match aggressor {
-            Some(side) => rows.text(side),
-            None => rows.absent(),
-        }
-        rows.integer_or_absent(reference);
-        rows.integer_or_absent(Some(match_number.get()).filter(|_| !self.is_of_records));
-        match &self.broken {
-            Some(broken) if broken.contains(match_number) => rows.digits(b"true"),
-            Some(_) => rows.digits(b"false"),
-            None => rows.absent(),
-        }
-        rows.end_row_or_stop()
-    }
-}
-
-impl Trades {
-    #[inline]
-    fn print_of(&self, event: &MarketEvent) -> Option<Print> {
-        match event.what {
-            What::Execution(Execution { reference, shares, price, is_printed, match_number }) => {
-                let price = price.or(self.reduced.map(|order| order.price));
-                let shares = u64::from(shares.get());
-                let reference = Some(reference.get());
-                let aggressor = self.reduced.map(|order| order.side.opposite());
-                let kind = "execution";
-                let print = Print { kind, price, shares, match_number, reference, aggressor };
-                is_printed.then_some(print)
-            }
-            What::Trade(Trade { shares, price, match_number, kind, aggressor }) => {
-                let kind = match kind {
-                    TradeKind::Displayed => "execution",
-                    _ if self.is_of_records => "off_book",
-                    TradeKind::Hidden => "hidden",
-                    TradeKind::Auction => "cross",
-                };
-                let (price, shares, reference) = (Some(price), shares.get(), None);
-                let print = Print { kind, price, shares, match_number, reference, aggressor };
-                (shares > 0).then_some(print)
-            }
-            _ => None,
-        }
-    }
 }

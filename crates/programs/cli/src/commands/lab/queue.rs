@@ -14,7 +14,7 @@ use std::{ops::ControlFlow, path::PathBuf};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum, builder::ArgPredicate::IsPresent};
-use nanotape_answers::{InputKind, Report};
+use nanotape_answers::{InputKind, InputReport};
 use nanotape_arguments::{InputArguments, SpanArguments, input::read_events, verdict::status_of};
 use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat},
@@ -255,7 +255,7 @@ pub(crate) fn run(command: &QueueCommand) -> anyhow::Result<Status> {
 /// One reading of the input.
 struct Pass {
     outcome: Outcome,
-    report: Report,
+    report: InputReport,
     /// The name of the clock that was used.
     arrivals: &'static str,
 }
@@ -293,7 +293,7 @@ impl QueueCommand {
     fn read_arrivals(
         &self,
         mut arrive: impl FnMut(u64, StockLocate, &[u8]),
-    ) -> anyhow::Result<(Report, &'static str)> {
+    ) -> anyhow::Result<(InputReport, &'static str)> {
         let opening = self.input.open(self.span.into(), &[])?;
         let (from, to) = opening.bounds;
         let midnight_ns = opening.midnight_ns.unwrap_or(0);

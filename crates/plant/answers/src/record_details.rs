@@ -1,4 +1,4 @@
-//! Details of records that fit no column, as text and as members of JSON.
+//! What a record has and no column does: as text, and as named cells.
 
 use std::fmt::{self, Write};
 
@@ -8,13 +8,12 @@ use nanotape_plant::{
     records::{Notice, Record},
 };
 
-use super::rows::write_price;
-use crate::rows::Rows;
+use nanotape_types::rows::{Cell, write_price9};
 
 // Writing to a string cannot fail.
 
 /// `halt (luld pause), no trading, no quoting`.
-pub(super) fn of_status(status: &StatusMsg, text: &mut String) {
+pub(crate) fn of_status(status: &StatusMsg, text: &mut String) {
     let _ = match status.action() {
         Ok(action) => write!(Words(text), "{action:?}"),
         Err(_) => write!(text, "action {}", status.action),
@@ -42,7 +41,7 @@ pub(super) fn of_status(status: &StatusMsg, text: &mut String) {
 }
 
 /// `market category Q, issue classification C, issue sub-type Z, round lot 100`.
-pub(super) fn of_definition(definition: &InstrumentDefMsg, text: &mut String) {
+pub(crate) fn of_definition(definition: &InstrumentDefMsg, text: &mut String) {
     for (what, code) in [
         ("market category", definition.group()),
         ("issue classification", definition.security_type()),
@@ -56,23 +55,20 @@ pub(super) fn of_definition(definition: &InstrumentDefMsg, text: &mut String) {
 }
 
 /// `cross O, paired 1000, near 12.3400, far 12.3500`.
-pub(super) fn of_imbalance(imbalance: &ImbalanceMsg, text: &mut String) {
+pub(crate) fn of_imbalance(imbalance: &ImbalanceMsg, text: &mut String) {
     let cross = printable(char::from(imbalance.auction_type as u8));
     let _ = write!(text, "cross {cross}, paired {}", imbalance.paired_qty);
     for (what, price) in
         [("near", imbalance.cont_book_clr_price), ("far", imbalance.auct_interest_clr_price)]
     {
         if price != dbn::UNDEF_PRICE {
-            let _ = write!(text, ", {what} ");
-            let mut digits = Vec::new();
-            write_price(&mut digits, price);
-            text.extend(digits.into_iter().map(char::from));
+            let _ = write!(text, ", {what} {}", decimal(price));
         }
     }
 }
 
-/// Appends the members of a status, a definition or an imbalance, under the names of DBN.
-pub(super) fn write_members(rows: &mut Rows, record: &Record<'_>) {
+/// Calls `member` with each value of a status, a definition or an imbalance, under its name in DBN.
+pub fn members(record: &Record<'_>, mut member: impl FnMut(&'static str, Cell<'_>)) {
     match record {
         Record::Status(status) => {
             let words = |name: Result<String, u16>| {
@@ -85,18 +81,14 @@ pub(super) fn write_members(rows: &mut Rows, record: &Record<'_>) {
             };
             let action = status.action().map(|action| format!("{action:?}"));
             let reason = status.reason().map(|reason| format!("{reason:?}"));
-            rows.member("action", words(action.map_err(|_| status.action)), true);
-            rows.member("reason", words(reason.map_err(|_| status.reason)), true);
+            member("action", Cell::Text(&words(action.map_err(|_| status.action))));
+            member("reason", Cell::Text(&words(reason.map_err(|_| status.reason))));
             for (name, is_so) in [
                 ("is_trading", status.is_trading()),
                 ("is_quoting", status.is_quoting()),
                 ("is_short_sell_restricted", status.is_short_sell_restricted()),
             ] {
-                rows.member(
-                    name,
-                    is_so.map_or("null", |is_so| ["false", "true"][usize::from(is_so)]),
-                    false,
-                );
+                member(name, is_so.map_or(Cell::Absent, Cell::Flag));
             }
         }
         Record::Definition(definition) => {
@@ -108,33 +100,36 @@ pub(super) fn write_members(rows: &mut Rows, record: &Record<'_>) {
                 ("secsubtype", definition.secsubtype()),
             ] {
                 let text: String = code.unwrap_or("?").chars().map(printable).collect();
-                rows.member(name, text, true);
+                member(name, Cell::Text(&text));
             }
-            rows.member("min_lot_size_round_lot", definition.min_lot_size_round_lot, false);
+            let lot = i64::from(definition.min_lot_size_round_lot);
+            member("min_lot_size_round_lot", Cell::I64(lot));
         }
         Record::Imbalance(imbalance) => {
-            let letter = |code: std::ffi::c_char| printable(char::from(code as u8));
-            rows.member("auction_type", letter(imbalance.auction_type), true);
-            rows.member("significant_imbalance", letter(imbalance.significant_imbalance), true);
-            rows.member("paired_qty", imbalance.paired_qty, false);
+            member("auction_type", Cell::Letter(imbalance.auction_type as u8));
+            let significant = Cell::Letter(imbalance.significant_imbalance as u8);
+            member("significant_imbalance", significant);
+            member("paired_qty", Cell::U64(imbalance.paired_qty.into()));
             for (name, price) in [
                 ("cont_book_clr_price", imbalance.cont_book_clr_price),
                 ("auct_interest_clr_price", imbalance.auct_interest_clr_price),
             ] {
-                let mut digits = Vec::new();
-                match price {
-                    dbn::UNDEF_PRICE => digits.extend_from_slice(b"null"),
-                    price => write_price(&mut digits, price),
-                }
-                rows.member(name, String::from_utf8_lossy(&digits), false);
+                let is_known = price != dbn::UNDEF_PRICE;
+                member(name, if is_known { Cell::Price9(price) } else { Cell::Absent });
             }
         }
         _ => {}
     }
 }
 
+fn decimal(price: i64) -> String {
+    let mut digits = Vec::new();
+    write_price9(&mut digits, price);
+    String::from_utf8_lossy(&digits).into_owned()
+}
+
 /// The text of a notice of the plant.
-pub(super) fn of_notice(notice: &Notice, text: &mut String) {
+pub(crate) fn of_notice(notice: &Notice, text: &mut String) {
     let _ = write!(text, "{notice}");
 }
 

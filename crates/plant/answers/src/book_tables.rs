@@ -1,0 +1,162 @@
+//! The columns of rows of books: the inside, and the first levels.
+
+use std::ops::ControlFlow;
+
+use nanotape_book::{DepthLevel, Outcome};
+use nanotape_types::{
+    Side,
+    rows::{Cell, Column, Kind, Sink},
+};
+
+use crate::{BookRow, BookVisitor};
+
+/// The column of the number of a message, the same in all tables of messages.
+pub fn message_column() -> Column {
+    let doc = "Number of the message in the input, from 1. Rows of other tables about the same \
+               message have the same number. Absent for a row of a time before its first message.";
+    Column::new("message", Kind::U64, 9, doc)
+}
+
+/// The column of the exchange's time.
+pub fn time_column() -> Column {
+    let doc = "Time of the message at the exchange. Absent before the first message with a time.";
+    Column::new("ts_ns", Kind::Time, 14, doc).of("ns since midnight")
+}
+
+/// The column of a stock.
+pub fn symbol_column() -> Column {
+    let doc = "Symbol of the stock, or # and its stock locate if no message has named it.";
+    Column::new("symbol", Kind::Text, 8, doc)
+}
+
+/// Rows of the best prices: one when a message changes the price or the size of a side.
+#[derive(Debug)]
+pub struct InsideTable<S> {
+    /// Takes the rows.
+    pub sink: S,
+    has_message: bool,
+    has_orders: bool,
+    cells: Vec<Cell<'static>>,
+}
+
+impl<S> InsideTable<S> {
+    /// A table with or without the number of the message, and the number of orders of each side.
+    pub fn new(sink: S, has_message: bool, has_orders: bool) -> Self {
+        Self { sink, has_message, has_orders, cells: Vec::new() }
+    }
+
+    /// Its columns.
+    pub fn columns(has_message: bool, has_orders: bool) -> Vec<Column> {
+        let mut columns: Vec<_> = has_message.then(message_column).into_iter().collect();
+        columns.extend([time_column(), symbol_column()]);
+        for side in ["bid", "ask"] {
+            columns.extend(level_columns(side, "", has_orders));
+        }
+        columns
+    }
+}
+
+impl<S: Sink> BookVisitor for InsideTable<S> {
+    #[inline]
+    fn visit(&mut self, row: &BookRow<'_>) -> ControlFlow<()> {
+        if !self.has_message && !self.has_orders {
+            let inside = row.book.inside();
+            let [bid, ask] = Side::BOTH.map(|side| inside.side(side));
+            let size = |quote: Option<nanotape_book::Quote>| {
+                Cell::u64(quote.map(|quote| quote.shares.get()))
+            };
+            return self.sink.row(&[
+                Cell::time(row.ts_ns),
+                Cell::Stock(row.stock),
+                Cell::price(bid.map(|quote| quote.price)),
+                size(bid),
+                Cell::price(ask.map(|quote| quote.price)),
+                size(ask),
+            ]);
+        }
+        let cells = &mut self.cells;
+        cells.clear();
+        if self.has_message {
+            cells.push(Cell::u64(row.message));
+        }
+        cells.extend([Cell::time(row.ts_ns), Cell::Stock(row.stock)]);
+        for side in Side::BOTH {
+            push_level(cells, row.book.depth(side).next(), self.has_orders);
+        }
+        self.sink.row(cells)
+    }
+}
+
+/// Rows of the first levels of a book: one for each message about its stock.
+#[derive(Debug)]
+pub struct DepthTable<S> {
+    /// Takes the rows.
+    pub sink: S,
+    levels: u32,
+    has_symbol: bool,
+    has_orders: bool,
+    cells: Vec<Cell<'static>>,
+}
+
+impl<S> DepthTable<S> {
+    /// A table of this many levels, with or without the symbol and the number of orders.
+    pub fn new(sink: S, levels: u32, has_symbol: bool, has_orders: bool) -> Self {
+        Self { sink, levels, has_symbol, has_orders, cells: Vec::new() }
+    }
+
+    /// Its columns.
+    pub fn columns(levels: u32, has_symbol: bool, has_orders: bool) -> Vec<Column> {
+        let mut columns = vec![message_column(), time_column()];
+        columns.extend(has_symbol.then(symbol_column));
+        for level in 1..=levels {
+            for side in ["ask", "bid"] {
+                columns.extend(level_columns(side, &format!("_{level}"), has_orders));
+            }
+        }
+        columns
+    }
+}
+
+impl<S: Sink> BookVisitor for DepthTable<S> {
+    #[inline]
+    fn is_row(&self, _: &Outcome) -> bool {
+        true
+    }
+
+    #[inline]
+    fn visit(&mut self, row: &BookRow<'_>) -> ControlFlow<()> {
+        let cells = &mut self.cells;
+        cells.clear();
+        cells.extend([Cell::u64(row.message), Cell::time(row.ts_ns)]);
+        if self.has_symbol {
+            cells.push(Cell::Stock(row.stock));
+        }
+        let [mut bids, mut asks] = [row.book.depth(Side::Buy), row.book.depth(Side::Sell)];
+        for _ in 0..self.levels {
+            push_level(cells, asks.next(), self.has_orders);
+            push_level(cells, bids.next(), self.has_orders);
+        }
+        self.sink.row(cells)
+    }
+}
+
+fn level_columns(side: &str, suffix: &str, has_orders: bool) -> impl Iterator<Item = Column> {
+    let name = |what: &str| format!("{side}_{what}{suffix}");
+    let price = "Price of the level. Absent if the side has no such level.";
+    let size = "Displayed shares of all orders at the price. Absent without a price.";
+    let orders = "Number of displayed orders at the price. Absent without a price.";
+    let first = [
+        Column::new(name("price"), Kind::Price, 11, price).of("USD"),
+        Column::new(name("size"), Kind::U64, 8, size).of("shares"),
+    ];
+    let orders = has_orders.then(|| Column::new(name("orders"), Kind::U64, 6, orders).of("orders"));
+    first.into_iter().chain(orders)
+}
+
+fn push_level(cells: &mut Vec<Cell<'static>>, level: Option<DepthLevel>, has_orders: bool) {
+    cells.push(Cell::price(level.map(|level| level.price)));
+    cells.push(Cell::u64(level.map(|level| level.shares.get())));
+    if has_orders {
+        cells.push(Cell::u64(level.map(|level| level.orders.get().into())));
+    }
+}

@@ -1,0 +1,188 @@
+//! Rows of trades: every print, with the price that the book gives to an execution.
+//!
+//! A break names a trade by its match number, later than the trade. So the match numbers of broken
+//! trades come from a reading before this one: [`Opening::breaks`](crate::Opening::breaks).
+
+use std::ops::ControlFlow;
+
+use nanotape_book::{DefaultBooks, Order, Outcome};
+use nanotape_engine::{BookEngine, Observer};
+use nanotape_market::{Execution, MarketEvent, Position, Trade, TradeKind, What};
+use nanotape_types::{
+    MatchNumber, Price4, Side, Symbol,
+    rows::{Cell, Column, Kind, Sink},
+};
+
+use crate::{
+    Breaks, SymbolFilter,
+    book_tables::{message_column, symbol_column, time_column},
+    symbol_or_locate,
+};
+
+/// Gives a row for each print to a sink, as an observer.
+#[derive(Debug)]
+pub struct TradeRows<S> {
+    /// The selected stocks.
+    pub filter: SymbolFilter,
+    /// Takes the rows.
+    pub sink: S,
+    /// Breaks of selected stocks whose trades could not be marked, because the breaks were not
+    /// known before.
+    pub unmarked: Breaks,
+    is_of_records: bool,
+    broken: Option<Breaks>,
+    /// The order that the current message executed.
+    reduced: Option<Order>,
+}
+
+/// A print.
+struct Print {
+    kind: &'static str,
+    price: Option<Price4>,
+    shares: u64,
+    match_number: MatchNumber,
+    /// Of an execution of one order.
+    reference: Option<u64>,
+    /// The side that took the order.
+    aggressor: Option<Side>,
+}
+
+impl<S> TradeRows<S> {
+    /// Rows of these stocks; of all if there are none. `is_of_records`: records do not distinguish
+    /// hidden trades from crosses, and have no match numbers. `broken`: all broken trades, if they
+    /// are known.
+    pub fn new(symbols: &[Symbol], sink: S, is_of_records: bool, broken: Option<Breaks>) -> Self {
+        Self {
+            filter: SymbolFilter::new(symbols),
+            sink,
+            unmarked: Breaks::default(),
+            is_of_records,
+            broken,
+            reduced: None,
+        }
+    }
+
+    /// The columns.
+    pub fn columns() -> Vec<Column> {
+        vec![
+            message_column(),
+            time_column(),
+            symbol_column(),
+            Column::new(
+                "kind",
+                Kind::Text,
+                9,
+                "execution of a displayed order, hidden (against an order that is not displayed), \
+                 cross (an auction), or off_book (hidden or cross, of records).",
+            ),
+            Column::new(
+                "price",
+                Kind::Price,
+                11,
+                "Price of the trade. Absent if the book does not have the executed order.",
+            )
+            .of("USD"),
+            Column::new("size", Kind::U64, 8, "Shares of the trade.").of("shares"),
+            Column::new(
+                "aggressor",
+                Kind::Text,
+                9,
+                "Side that took the order: buy or sell. Absent if it is unknown.",
+            ),
+            Column::new(
+                "order_reference_number",
+                Kind::U64,
+                22,
+                "The executed order. Absent for hidden trades, crosses, and several orders at once.",
+            ),
+            Column::new(
+                "match_number",
+                Kind::U64,
+                12,
+                "The exchange's number of the trade, which a break names. Absent for records.",
+            ),
+            Column::new(
+                "broken",
+                Kind::Flag,
+                6,
+                "Whether the exchange voided the trade, at any time. Absent if it is unknown: for \
+                 records, standard input and pipes.",
+            ),
+        ]
+    }
+}
+
+impl<S: Sink> Observer<DefaultBooks> for TradeRows<S> {
+    fn before(&mut self, _: &BookEngine<DefaultBooks>, _: Position, _: &MarketEvent) {
+        self.reduced = None;
+    }
+
+    #[inline]
+    fn order_reduced(&mut self, order: &Order, _: u32) {
+        self.reduced = Some(*order);
+    }
+
+    #[inline]
+    fn after(
+        &mut self,
+        engine: &BookEngine<DefaultBooks>,
+        at: Position,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
+    ) -> ControlFlow<()> {
+        if let What::TradeBroken(match_number) = event.what
+            && self.broken.is_none()
+            && self.filter.accepts(event.stock_locate, engine.directory())
+        {
+            self.unmarked.insert(match_number);
+        }
+        let Some(print) = self.print_of(event) else { return ControlFlow::Continue(()) };
+        let locate = outcome.map_or(event.stock_locate, |outcome| outcome.stock_locate);
+        if !self.filter.accepts(locate, engine.directory()) {
+            return ControlFlow::Continue(());
+        }
+        let Print { kind, price, shares, match_number, reference, aggressor } = print;
+        let broken = self.broken.as_ref().map(|broken| broken.contains(match_number));
+        self.sink.row(&[
+            Cell::U64(at.number),
+            Cell::time(event.time.map(|time| time.get())),
+            Cell::Stock(symbol_or_locate(engine.directory(), locate)),
+            Cell::Text(kind),
+            Cell::price(price),
+            Cell::U64(shares),
+            aggressor.map_or(Cell::Absent, |side| Cell::Text(side.name())),
+            Cell::u64(reference),
+            Cell::u64(Some(match_number.get()).filter(|_| !self.is_of_records)),
+            broken.map_or(Cell::Absent, Cell::Flag),
+        ])
+    }
+}
+
+impl<S> TradeRows<S> {
+    #[inline]
+    fn print_of(&self, event: &MarketEvent) -> Option<Print> {
+        match event.what {
+            What::Execution(Execution { reference, shares, price, is_printed, match_number }) => {
+                let price = price.or(self.reduced.map(|order| order.price));
+                let shares = u64::from(shares.get());
+                let reference = Some(reference.get());
+                let aggressor = self.reduced.map(|order| order.side.opposite());
+                let kind = "execution";
+                let print = Print { kind, price, shares, match_number, reference, aggressor };
+                is_printed.then_some(print)
+            }
+            What::Trade(Trade { shares, price, match_number, kind, aggressor }) => {
+                let kind = match kind {
+                    TradeKind::Displayed => "execution",
+                    _ if self.is_of_records => "off_book",
+                    TradeKind::Hidden => "hidden",
+                    TradeKind::Auction => "cross",
+                };
+                let (price, shares, reference) = (Some(price), shares.get(), None);
+                let print = Print { kind, price, shares, match_number, reference, aggressor };
+                (shares > 0).then_some(print)
+            }
+            _ => None,
+        }
+    }
+}
