@@ -34,7 +34,7 @@ use layout::WORDS;
 #[doc(hidden)]
 pub use layout::{FIELDS, KIND, LAYOUT};
 pub use reader::{BoardReader, PlantStat, PlantState};
-pub use stages::{Stage, StageTimes, TIMES};
+pub use stages::{Stage, TIMES};
 pub use waiting::Waiting;
 
 /// The kinds of damage, in the order in which a board counts them.

@@ -7,21 +7,28 @@
 //! checks first whether the mapped files are still the current ones.
 
 mod exposition;
+mod field;
+mod fields;
+mod session;
 
 use std::{
+    fs::File,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use nanotape_clock::{Clock, Stamp};
+use nanotape_clock::{Clock, Stamp, UtcNanos};
 use nanotape_history::Snapshots;
 use nanotape_journal::SNAPSHOTS;
 use nanotape_records::{Notice, Record, RecordBuffer, StopReason};
 use nanotape_ring::{Capacity, RingError, RingMonitor, RingSource, Start, Stat};
 use nanotape_shm::{OwnerState, Refusal, RegionError};
 use nanotape_tape::{Deadline, Item, ShutdownFlag, Source as _};
-use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
+use nanotape_types::{StockLocate, Symbol};
+
+pub use field::{Field, Kind, Metric, Value};
+pub use session::session_fields;
 
 use crate::{
     BoardReader, FollowerReader, FollowerStat, PlantStat, PlantState, RecorderReader, RecorderStat,
@@ -49,6 +56,8 @@ pub struct PlantMonitor {
 pub struct PlantHealth {
     /// The time of the query.
     pub at: Stamp,
+    /// The same in UTC.
+    pub utc: UtcNanos,
     /// The board.
     pub plant: PlantStat,
     /// The ring.
@@ -75,6 +84,8 @@ pub struct RecorderHealth {
     pub lag_ns: Option<u64>,
     /// The snapshots beside the journal; `None` without a folder for them, or if it cannot be read.
     pub snapshots: Option<SnapshotsHealth>,
+    /// Free bytes on the disk of the journal; `None` if the folder cannot be opened.
+    pub free_bytes: Option<u64>,
 }
 
 /// The snapshots of a journal at one moment.
@@ -165,7 +176,8 @@ impl PlantMonitor {
         let (at, oldest_ns) = (clock.stamp(), time_from(path, Start::Oldest));
         let recorder = self.recorder(&ring)?;
         let followers = self.followers(&ring);
-        Ok(PlantHealth { at, plant, ring, oldest_ns, recorder, followers, tainted })
+        let utc = clock.utc(at);
+        Ok(PlantHealth { at, utc, plant, ring, oldest_ns, recorder, followers, tainted })
     }
 
     /// The followers of this ring and its last writer. A region that cannot be read is ignored.
@@ -197,8 +209,8 @@ impl PlantMonitor {
             _ => time_from(&self.path, Start::Sequence(stat.next_sequence.max(1)))
                 .and_then(|first_ns| ring.ts_publish_ns.checked_sub(first_ns)),
         };
-        let snapshots = snapshots_of(&stat);
-        Ok(Some(RecorderHealth { stat, lag, lag_ns, snapshots }))
+        let (snapshots, free_bytes) = (snapshots_of(&stat), free_bytes_of(&stat.journal));
+        Ok(Some(RecorderHealth { stat, lag, lag_ns, snapshots, free_bytes }))
     }
 
     /// Opens the board and the ring again if their files were replaced.
@@ -247,6 +259,12 @@ fn snapshots_of(recorder: &RecorderStat) -> Option<SnapshotsHealth> {
     let last_sequence = snapshots.iter().last().map_or(0, |last| last.sequence);
     let behind = recorder.next_sequence.saturating_sub(last_sequence.saturating_add(1));
     Some(SnapshotsHealth { count: snapshots.len() as u64, last_sequence, behind })
+}
+
+/// Free bytes on the disk of a journal, if they are known.
+fn free_bytes_of(journal: &Path) -> Option<u64> {
+    let free_bytes = nanotape_shm::free_bytes(&File::open(journal).ok()?);
+    (free_bytes != u64::MAX).then_some(free_bytes)
 }
 
 /// The time at which the plant read the first record from `start` on, from a separate reader.
@@ -308,7 +326,7 @@ impl PlantHealth {
     }
 
     /// What the plant waits for, in words, with the names of followers.
-    pub fn waiting_text(&self, clock: &Clock) -> Option<String> {
+    pub fn waiting_text(&self) -> Option<String> {
         let waiting = self.waiting()?;
         let living = self.followers.iter();
         let living = living.filter(|follower| follower.stat.owner.state == OwnerState::Alive);
@@ -324,29 +342,24 @@ impl PlantHealth {
                 let name = slowest.map_or("of another user", |follower| &follower.name);
                 format!("waiting for follower {name}, half a ring behind")
             }
-            other => other.text(self.plant.run.midnight_ns, clock.utc(self.at).unix_ns()),
+            other => other.text(self.plant.run.midnight_ns, self.utc.unix_ns()),
         })
     }
 
-    /// The exchange's time of day of the last message.
-    pub fn time_of_day(&self) -> Option<NanosSinceMidnight> {
-        self.plant.time_of_day()
-    }
-
     /// The share of the input that was read, if its size is known.
-    pub fn input_percent(&self) -> Option<f64> {
+    fn input_percent(&self) -> Option<f64> {
         let total = self.plant.input_total_bytes?;
         Some(self.plant.input_done_bytes.min(total) as f64 * 100.0 / total as f64)
     }
 
     /// Messages a second over the whole run.
-    pub fn mean_rate(&self) -> Option<f64> {
+    fn mean_rate(&self) -> Option<f64> {
         let nanos = self.plant.updated_ns.checked_sub(self.plant.run.started_ns)?;
         (nanos > 0).then(|| self.plant.messages as f64 * 1e9 / nanos as f64)
     }
 
     /// Number of messages in the ring.
-    pub fn held(&self) -> u64 {
+    fn held(&self) -> u64 {
         self.ring.next_sequence.saturating_sub(self.ring.oldest_sequence)
     }
 
@@ -358,34 +371,29 @@ impl PlantHealth {
         }
     }
 
-    /// Whether the oldest messages were overwritten: from then on the ring stays full.
-    pub fn is_full(&self) -> bool {
-        self.ring.oldest_sequence > 1
-    }
-
     /// The share of the ring's bytes that hold messages.
-    pub fn fill_percent(&self) -> Option<f64> {
+    fn fill_percent(&self) -> Option<f64> {
         Some(self.ring.used_bytes as f64 * 100.0 / self.capacity_bytes()? as f64)
     }
 
     /// The time from the oldest record in the ring to the last: if the ring is full, a tap with a
     /// larger lag is lapped.
-    pub fn span_ns(&self) -> Option<u64> {
+    fn span_ns(&self) -> Option<u64> {
         self.ring.ts_publish_ns.checked_sub(self.oldest_ns?).filter(|_| self.held() > 0)
     }
 
-    /// Increase of a number per second since an earlier query; `None` if no time passed, or another
-    /// run began meanwhile.
-    pub fn rate(&self, before: &Self, clock: &Clock, number: impl Fn(&Self) -> u64) -> Option<f64> {
+    /// An increase since an earlier query, per second; `None` if no time passed, or another run
+    /// began meanwhile.
+    fn rate(&self, before: &Self, clock: &Clock, increase: u64) -> Option<f64> {
         let nanos = clock.nanos_between(before.at, self.at);
-        let more = number(self).saturating_sub(number(before));
-        (before.plant.run == self.plant.run && nanos > 0).then(|| more as f64 * 1e9 / nanos as f64)
+        (before.plant.run == self.plant.run && nanos > 0)
+            .then(|| increase as f64 * 1e9 / nanos as f64)
     }
 
     /// Nanoseconds since a time that the plant reports; `None` if it reports none.
-    pub fn age_ns(&self, clock: &Clock, utc_ns: u64) -> Option<i64> {
+    fn age_ns(&self, utc_ns: u64) -> Option<i64> {
         let then = i64::try_from(utc_ns).ok().filter(|&then| then > 0)?;
-        Some(clock.utc(self.at).get().saturating_sub(then))
+        Some(self.utc.get().saturating_sub(then))
     }
 }
 

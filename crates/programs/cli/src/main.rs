@@ -4,6 +4,7 @@
 mod arguments;
 mod book_rows;
 mod commands;
+mod figures;
 mod framing;
 
 mod help;

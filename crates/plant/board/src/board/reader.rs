@@ -5,6 +5,7 @@ use std::{os::unix::fs::MetadataExt as _, path::Path};
 use nanotape_book::Anomaly;
 use nanotape_records::{RecordKind, RecordKinds, StopReason};
 use nanotape_shm::{Owner, OwnerState, Refusal, RegionError, SharedRegion};
+use nanotape_trace::Histogram;
 use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
 
 use super::LiveStat;
@@ -12,7 +13,7 @@ use super::{
     board_path,
     layout::{self, BoardSpec, KIND, LAYOUT, WORDS},
     live,
-    stages::{BUCKETS, Stage, StageTimes},
+    stages::{BUCKETS, Stage, TIMES},
     waiting::{self, Waiting},
 };
 
@@ -64,8 +65,8 @@ pub struct PlantStat {
     pub anomalies: [u64; Anomaly::ALL.len()],
     /// Stocks whose book is unreliable.
     pub tainted_stocks: u64,
-    /// Processing times by stage.
-    pub stages: Vec<StageTimes>,
+    /// Processing times in ns by stage, of a sample of the messages.
+    pub stages: Vec<(Stage, Histogram)>,
     /// The lines and gaps of a live session; `None` if the plant reads a file.
     pub live: Option<LiveStat>,
 }
@@ -206,15 +207,15 @@ impl BoardReader {
             lost_messages: self.word(layout::LOST_MESSAGES),
             anomalies: core::array::from_fn(|kind| self.word(layout::ANOMALIES + kind)),
             tainted_stocks: self.word(layout::TAINTED_STOCKS),
-            stages: Stage::ALL.into_iter().map(|stage| self.times(stage)).collect(),
+            stages: Stage::ALL.map(|stage| (stage, self.times(stage))).into(),
             live: live::load(|place| self.word(layout::LIVE + place)),
         }
     }
 
-    fn times(&self, stage: Stage) -> StageTimes {
+    fn times(&self, stage: Stage) -> Histogram {
         let first = layout::STAGES + stage as usize * BUCKETS;
         let counts = (first..first + BUCKETS).map(|word| self.word(word)).collect();
-        StageTimes::of(stage, counts)
+        Histogram::of_counts(TIMES, counts)
     }
 
     fn word(&self, word: usize) -> u64 {

@@ -5,7 +5,7 @@
 //! never wider than an eighth of its value. The last bucket includes all longer times (above four
 //! seconds).
 
-use nanotape_trace::{Buckets, Histogram};
+use nanotape_trace::Buckets;
 
 /// A stage of the processing of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,37 +44,6 @@ pub(super) fn bucket(nanos: u64) -> usize {
     TIMES.of(nanos).min(BUCKETS - 1)
 }
 
-/// Times of some messages in one stage: a sample of about one in 100.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StageTimes {
-    /// The stage.
-    pub stage: Stage,
-    times: Histogram,
-}
-
-impl StageTimes {
-    /// From the counts of a board.
-    pub(super) fn of(stage: Stage, counts: Vec<u64>) -> Self {
-        Self { stage, times: Histogram::of_counts(TIMES, counts) }
-    }
-
-    /// Number of sampled messages.
-    pub fn samples(&self) -> u64 {
-        self.times.count()
-    }
-
-    /// The time in ns that a share `quantile` (0 to 1) of the samples did not exceed, rounded up by
-    /// at most an eighth; `None` without samples.
-    pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
-        self.times.quantile(quantile)
-    }
-
-    /// Largest time in ns and count of each bucket that is not empty.
-    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.times.buckets()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,17 +63,5 @@ mod tests {
         for place in 0..BUCKETS {
             assert_eq!(bucket(TIMES.highest_in(place)), place);
         }
-    }
-
-    #[test]
-    fn quantiles_are_of_the_samples() {
-        let mut counts = vec![0; BUCKETS];
-        counts[bucket(10)] = 98;
-        counts[bucket(1_000)] = 2;
-        let times = StageTimes::of(Stage::Apply, counts);
-        assert_eq!((times.samples(), times.quantile_ns(0.5)), (100, Some(10)));
-        assert_eq!(times.quantile_ns(0.99), Some(1_023));
-        let none = StageTimes::of(Stage::Read, vec![0; BUCKETS]);
-        assert_eq!((none.samples(), none.quantile_ns(0.5)), (0, None));
     }
 }

@@ -8,203 +8,79 @@
 
 use std::fmt::{self, Write as _};
 
-use nanotape_book::Anomaly;
-use nanotape_records::{Pace, RecordKind, TradeDate};
-use nanotape_shm::OwnerState;
+use nanotape_trace::Histogram;
 
-use super::{Life, PlantHealth, RecorderHealth};
-use crate::{
-    RecorderState,
-    board::{DAMAGES, StageTimes},
+use super::{
+    PlantHealth,
+    field::{Field, Kind, Metric, Value},
 };
 
 impl PlantHealth {
     /// A complete exposition as OpenMetrics 1.0; every sample has the name of the ring.
     /// `lists_tainted` adds one sample for each stock whose book is unreliable.
     pub fn to_openmetrics(&self, ring: &str, lists_tainted: bool) -> String {
-        let mut text = self.exposition(Dialect::OpenMetrics, ring, lists_tainted);
-        text.push_str("# EOF\n");
-        text
+        exposition(Dialect::OpenMetrics, ring, &self.fields(lists_tainted)) + "# EOF\n"
     }
 
     /// The same in the text format 0.0.4 of Prometheus.
     pub fn to_prometheus(&self, ring: &str, lists_tainted: bool) -> String {
-        self.exposition(Dialect::Prometheus, ring, lists_tainted)
+        exposition(Dialect::Prometheus, ring, &self.fields(lists_tainted))
     }
+}
 
-    fn exposition(&self, dialect: Dialect, ring: &str, lists_tainted: bool) -> String {
-        let mut text = Exposition { dialect, text: String::new(), ring: escaped(ring) };
-        about_the_run(&mut text, self);
-        about_messages(&mut text, self);
-        about_trouble(&mut text, self);
-        if lists_tainted {
-            about_tainted_stocks(&mut text, self);
+fn exposition(dialect: Dialect, ring: &str, fields: &[Field]) -> String {
+    let mut families = Vec::new();
+    collect(fields, &mut families);
+    let mut text = Exposition { dialect, text: String::new(), ring: escaped(ring) };
+    families.iter().for_each(|family| text.family(family));
+    text.text
+}
+
+/// The samples of one family.
+struct Family<'f> {
+    metric: &'f Metric,
+    samples: Vec<(Labels<'f>, &'f Value)>,
+}
+
+/// Names and texts.
+type Labels<'f> = Vec<(&'f str, String)>;
+
+/// Sorts the known samples of fields, and of the rows in lists, into their families.
+fn collect<'f>(fields: &'f [Field], families: &mut Vec<Family<'f>>) {
+    let metrics = || fields.iter().filter_map(|field| Some((field.metric.as_ref()?, &field.value)));
+    let of_row = metrics().filter(|(metric, _)| metric.kind == Kind::Label);
+    let of_row: Labels<'f> =
+        of_row.map(|(metric, text)| (&*metric.name, label_text(text))).collect();
+    for (metric, value) in metrics().filter(|(metric, _)| metric.kind != Kind::Label) {
+        let known = value.as_ref().filter(|value| !matches!(value, Value::Age(0, _)));
+        let Some(known) = known else { continue };
+        let place = families.iter().position(|family| family.metric.name == metric.name);
+        let place = place.unwrap_or_else(|| {
+            families.push(Family { metric, samples: Vec::new() });
+            families.len() - 1
+        });
+        let samples = &mut families[place].samples;
+        let is_info = metric.kind == Kind::Info;
+        let own = metric.label.as_ref().map(|(label, text)| {
+            (&**label, if is_info { label_text(value) } else { (*text).to_owned() })
+        });
+        match samples.last_mut() {
+            Some((labels, _)) if is_info && labels.starts_with(&of_row) => labels.extend(own),
+            _ => samples.push((of_row.iter().cloned().chain(own).collect(), known)),
         }
-        about_stages(&mut text, self);
-        about_the_ring(&mut text, self);
-        if let Some(recorder) = &self.recorder {
-            about_the_recorder(&mut text, recorder);
-        }
-        about_the_followers(&mut text, self);
-        text.text
     }
+    let lists = fields.iter().filter_map(|field| match &field.value {
+        Some(Value::Rows(rows)) => Some(rows),
+        _ => None,
+    });
+    lists.flatten().for_each(|row| collect(row, families));
 }
 
-fn about_the_run(text: &mut Exposition, look: &PlantHealth) {
-    let (plant, life) = (&look.plant, look.life());
-    text.family("nanotape_plant", "info", "", "Parameters of the plant's run.");
-    let date = TradeDate::text_of(plant.run.date);
-    let pace = Pace::of_milli(plant.run.pace_milli).to_string();
-    let (kinds, pid) = (plant.kinds().to_string(), plant.owner.pid.to_string());
-    let labels = [("trade_date", &*date), ("pace", &pace), ("kinds", &kinds), ("pid", &pid)];
-    text.sample("nanotape_plant_info", &labels, 1);
-
-    let name = "nanotape_plant_state";
-    text.family(name, "stateset", "", "State of the plant; died: exited without a stop notice.");
-    for state in Life::NAMES {
-        text.sample(name, &[(name, state)], u64::from(state == life.name()));
-    }
-    let started = plant.run.started_ns;
-    text.time("nanotape_plant_started_timestamp_seconds", "When the run began.", started);
-    let updated = plant.updated_ns;
-    text.time(
-        "nanotape_plant_updated_timestamp_seconds",
-        "When the plant updated these counters.",
-        updated,
-    );
-}
-
-fn about_messages(text: &mut Exposition, look: &PlantHealth) {
-    let plant = &look.plant;
-    text.counter("nanotape_plant_messages", "", "Messages read.", plant.messages);
-    let help = "The exchange's time of the last message.";
-    text.time("nanotape_plant_event_timestamp_seconds", help, plant.ts_event);
-    let help = "Bytes of the input, as it is stored, that were read.";
-    text.counter("nanotape_plant_input_read_bytes", "bytes", help, plant.input_done_bytes);
-    if let Some(total) = plant.input_total_bytes {
-        let help = "Bytes of the input, as it is stored.";
-        text.gauge("nanotape_plant_input_size_bytes", "bytes", help, total);
-    }
-    let help = "Offset of the last message in the decompressed input.";
-    text.gauge("nanotape_plant_input_offset_bytes", "bytes", help, plant.offset);
-    text.gauge("nanotape_plant_live_orders", "", "Live orders in all books.", plant.live_orders);
-    let records = RecordKind::ALL.into_iter().map(RecordKind::name).zip(plant.records);
-    let records = records.chain([("notices", plant.notices)]);
-    text.counters("nanotape_plant_records", "Records published.", records);
-}
-
-fn about_trouble(text: &mut Exposition, look: &PlantHealth) {
-    let plant = &look.plant;
-    let damages = DAMAGES.into_iter().zip(plant.damages);
-    text.counters("nanotape_plant_damages", "Damaged places in the input.", damages);
-    let help = "Bytes of the input that were skipped.";
-    text.counter("nanotape_plant_lost_bytes", "bytes", help, plant.lost_bytes);
-    let help = "Messages of a session that no line brought.";
-    text.counter("nanotape_plant_lost_messages", "", help, plant.lost_messages);
-    let anomalies = Anomaly::ALL.into_iter().map(Anomaly::name).zip(plant.anomalies);
-    let help = "Messages that could not be applied to their book.";
-    text.counters("nanotape_plant_anomalies", help, anomalies);
-    let help = "Stocks with an unreliable (tainted) book.";
-    text.gauge("nanotape_plant_tainted_stocks", "", help, plant.tainted_stocks);
-}
-
-fn about_tainted_stocks(text: &mut Exposition, look: &PlantHealth) {
-    let name = "nanotape_plant_tainted_messages";
-    let help = "Messages that could not be applied to the book of a stock.";
-    text.family(name, "counter", "", help);
-    for (locate, symbol, messages) in &look.tainted {
-        let locate = locate.to_string();
-        let symbol = symbol.map(|symbol| symbol.to_string()).unwrap_or_default();
-        let labels = [("stock_locate", &*locate), ("symbol", &symbol)];
-        text.sample("nanotape_plant_tainted_messages_total", &labels, *messages);
-    }
-}
-
-fn about_stages(text: &mut Exposition, look: &PlantHealth) {
-    let help = "Time of a message in a stage, sampled for about 1 message in 250. The sum adds upper \
-                bounds and is at most 12.5 percent too large.";
-    text.family("nanotape_plant_stage_seconds", "histogram", "seconds", help);
-    for times in &look.plant.stages {
-        text.histogram("nanotape_plant_stage_seconds", times);
-    }
-}
-
-fn about_the_ring(text: &mut Exposition, look: &PlantHealth) {
-    let ring = &look.ring;
-    if let Some(capacity) = look.capacity_bytes() {
-        text.gauge("nanotape_ring_capacity_bytes", "bytes", "Size of the ring.", capacity);
-    }
-    text.gauge("nanotape_ring_messages_held", "", "Messages in the ring.", look.held());
-    let help = "Sequence number of the oldest message in the ring.";
-    text.gauge("nanotape_ring_oldest_sequence", "", help, ring.oldest_sequence);
-    let help = "Sequence number of the next message.";
-    text.gauge("nanotape_ring_next_sequence", "", help, ring.next_sequence);
-    if let Some(share) = look.fill_percent() {
-        let name = "nanotape_ring_fill_ratio";
-        text.family(name, "gauge", "ratio", "Share of the ring that holds messages, from 0 to 1.");
-        text.sample(name, &[], format_args!("{:.4}", share / 100.0));
-    }
-    let help = "When the last message was published.";
-    text.time("nanotape_ring_last_message_timestamp_seconds", help, ring.ts_publish_ns);
-    if let Some(span) = look.span_ns() {
-        let name = "nanotape_ring_span_seconds";
-        text.family(
-            name,
-            "gauge",
-            "seconds",
-            "Time from the oldest record in the ring to the last.",
-        );
-        text.sample(name, &[], Seconds(span));
-    }
-}
-
-fn about_the_recorder(text: &mut Exposition, recorder: &RecorderHealth) {
-    let RecorderHealth { stat, lag, lag_ns, .. } = recorder;
-    text.family("nanotape_recorder", "info", "", "The recorder of the ring.");
-    let (journal, pid) = (stat.journal.display().to_string(), stat.owner.pid.to_string());
-    text.sample("nanotape_recorder_info", &[("journal", &journal), ("pid", &pid)], 1);
-    let name = "nanotape_recorder_state";
-    text.family(name, "stateset", "", "State of the recorder; dead: exited without an end.");
-    for state in RecorderState::NAMES {
-        text.sample(name, &[(name, state)], u64::from(state == stat.state.name()));
-    }
-    let help = "When the recorder updated these counters.";
-    text.time("nanotape_recorder_updated_timestamp_seconds", help, stat.updated_ns);
-    let help = "Messages of the ring that are not recorded yet.";
-    text.gauge("nanotape_recorder_lag_messages", "", help, *lag);
-    if let Some(lag_ns) = *lag_ns {
-        let name = "nanotape_recorder_lag_seconds";
-        let help = "Time from the first message that is not recorded to the last.";
-        text.family(name, "gauge", "seconds", help);
-        text.sample(name, &[], Seconds(lag_ns));
-    }
-    let help = "Messages recorded into the journal.";
-    text.counter("nanotape_recorder_recorded", "", help, stat.recorded);
-    let help = "Messages that were overwritten before they were recorded.";
-    text.counter("nanotape_recorder_lost", "", help, stat.lost);
-    let help = "Ranges of messages that were overwritten before they were recorded.";
-    text.counter("nanotape_recorder_gaps", "", help, stat.gaps);
-}
-
-fn about_the_followers(text: &mut Exposition, look: &PlantHealth) {
-    if look.followers.is_empty() {
-        return;
-    }
-    let name = "nanotape_follower_lag_messages";
-    text.family(name, "gauge", "", "Messages of the ring that a named follower has not read yet.");
-    for follower in &look.followers {
-        text.sample(name, &[("name", &follower.name)], follower.lag);
-    }
-    let name = "nanotape_follower_alive";
-    text.family(name, "gauge", "", "Whether the process of a named follower is alive, 0 or 1.");
-    for follower in &look.followers {
-        let is_alive = follower.stat.owner.state == OwnerState::Alive;
-        text.sample(name, &[("name", &follower.name)], u64::from(is_alive));
-    }
-    let name = "nanotape_follower_lost";
-    text.family(name, "counter", "", "Messages overwritten before a named follower read them.");
-    for follower in &look.followers {
-        text.sample(&format!("{name}_total"), &[("name", &follower.name)], follower.stat.lost);
+fn label_text(value: &Option<Value>) -> String {
+    match value {
+        Some(Value::Whole(number)) => number.to_string(),
+        Some(Value::Text(text)) => text.clone(),
+        _ => String::new(),
     }
 }
 
@@ -225,85 +101,84 @@ struct Exposition {
 }
 
 impl Exposition {
-    /// Begins a family; its name ends with its unit, if any.
-    fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
+    fn family(&mut self, Family { metric, samples }: &Family<'_>) {
+        let Metric { kind, name, help, .. } = metric;
+        let name = format!("nanotape_{name}");
+        let (of_type, of_older, suffix) = match kind {
+            Kind::Counter => ("counter", "counter", "_total"),
+            Kind::Histogram => ("histogram", "histogram", ""),
+            Kind::Info => ("info", "gauge", "_info"),
+            Kind::StateSet => ("stateset", "gauge", ""),
+            Kind::Gauge | Kind::Label => ("gauge", "gauge", ""),
+        };
         // Writing to a string cannot fail.
         if self.dialect == Dialect::Prometheus {
-            let (suffix, kind) = match kind {
-                "counter" => ("_total", kind),
-                "info" => ("_info", "gauge"),
-                "stateset" => ("", "gauge"),
-                kind => ("", kind),
-            };
             let _ = writeln!(self.text, "# HELP {name}{suffix} {}", escaped_help(help));
-            let _ = writeln!(self.text, "# TYPE {name}{suffix} {kind}");
-            return;
+            let _ = writeln!(self.text, "# TYPE {name}{suffix} {of_older}");
+        } else {
+            let _ = writeln!(self.text, "# TYPE {name} {of_type}");
+            if let Some((_, unit)) = name.rsplit_once('_').filter(|(_, unit)| UNITS.contains(unit))
+            {
+                let _ = writeln!(self.text, "# UNIT {name} {unit}");
+            }
+            let _ = writeln!(self.text, "# HELP {name} {}", escaped(help));
         }
-        let _ = writeln!(self.text, "# TYPE {name} {kind}");
-        if !unit.is_empty() {
-            let _ = writeln!(self.text, "# UNIT {name} {unit}");
+        let sample = format!("{name}{suffix}");
+        for (labels, value) in samples {
+            match value {
+                Value::State(current, states) => states.iter().for_each(|state| {
+                    self.sample(&sample, labels, Some((&name, state)), u8::from(state == current));
+                }),
+                Value::Times(times) => self.histogram(&name, labels, times),
+                _ if *kind == Kind::Info => self.sample(&sample, labels, None, 1),
+                Value::Whole(number) => self.sample(&sample, labels, None, number),
+                Value::Nanos(nanos) | Value::Time(nanos) | Value::Age(nanos, _) => {
+                    self.sample(&sample, labels, None, Seconds(*nanos));
+                }
+                Value::Real(percent) => {
+                    self.sample(&sample, labels, None, format_args!("{:.4}", percent / 100.0));
+                }
+                Value::Flag(is_set) => self.sample(&sample, labels, None, u8::from(*is_set)),
+                Value::Text(_) | Value::Rows(_) => {}
+            }
         }
-        let _ = writeln!(self.text, "# HELP {name} {}", escaped(help));
     }
 
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
+    fn sample(
+        &mut self,
+        name: &str,
+        labels: &[(&str, String)],
+        own: Option<(&str, &str)>,
+        value: impl fmt::Display,
+    ) {
         let _ = write!(self.text, "{name}{{ring=\"{}\"", self.ring);
-        for (label, text) in labels {
+        let labels = labels.iter().map(|(label, text)| (*label, &**text));
+        for (label, text) in labels.chain(own) {
             let _ = write!(self.text, ",{label}=\"{}\"", escaped(text));
         }
         let _ = writeln!(self.text, "}} {value}");
     }
 
-    fn gauge(&mut self, name: &str, unit: &str, help: &str, value: u64) {
-        self.family(name, "gauge", unit, help);
-        self.sample(name, &[], value);
-    }
-
-    /// Adds a point in time; nothing if unknown.
-    fn time(&mut self, name: &str, help: &str, utc_ns: u64) {
-        if utc_ns != 0 {
-            self.family(name, "gauge", "seconds", help);
-            self.sample(name, &[], Seconds(utc_ns));
-        }
-    }
-
-    fn counter(&mut self, name: &str, unit: &str, help: &str, value: u64) {
-        self.family(name, "counter", unit, help);
-        self.sample(&format!("{name}_total"), &[], value);
-    }
-
-    fn counters<'k>(
-        &mut self,
-        name: &str,
-        help: &str,
-        values: impl Iterator<Item = (&'k str, u64)>,
-    ) {
-        self.family(name, "counter", "", help);
-        for (kind, value) in values {
-            self.sample(&format!("{name}_total"), &[("kind", kind)], value);
-        }
-    }
-
     /// Adds cumulative buckets. The board's own bounds are finer, and include each of these.
-    fn histogram(&mut self, name: &str, times: &StageTimes) {
-        let stage = times.stage.name();
+    fn histogram(&mut self, name: &str, labels: &[(&str, String)], times: &Histogram) {
         let counts: Vec<_> = times.buckets().collect();
+        let bucket = format!("{name}_bucket");
         for power in FIRST_POWER..=LAST_POWER {
             let bound = (1_u64 << power) - 1;
             let within = counts.iter().filter(|&&(highest, _)| highest <= bound);
-            let within: u64 = within.map(|&(_, count)| count).sum();
-            let bound = Seconds(bound).to_string();
-            let labels = [("stage", stage), ("le", &*bound)];
-            self.sample(&format!("{name}_bucket"), &labels, within);
+            let within = within.fold(0, |sum: u64, &(_, count)| sum.saturating_add(count));
+            self.sample(&bucket, labels, Some(("le", &Seconds(bound).to_string())), within);
         }
-        let samples = times.samples();
-        self.sample(&format!("{name}_bucket"), &[("stage", stage), ("le", "+Inf")], samples);
+        self.sample(&bucket, labels, Some(("le", "+Inf")), times.count());
         let weighed = counts.iter().map(|&(highest, count)| highest.saturating_mul(count));
         let sum = weighed.fold(0, u64::saturating_add);
-        self.sample(&format!("{name}_sum"), &[("stage", stage)], Seconds(sum));
-        self.sample(&format!("{name}_count"), &[("stage", stage)], samples);
+        self.sample(&format!("{name}_sum"), labels, None, Seconds(sum));
+        self.sample(&format!("{name}_count"), labels, None, times.count());
     }
 }
+
+/// The base units that the name of a family can end with.
+const UNITS: [&str; 3] = ["seconds", "bytes", "ratio"];
 
 /// Bounds of histograms: from 15 ns to 2^31 - 1, two seconds.
 const FIRST_POWER: u32 = 4;
@@ -330,22 +205,28 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::field::{about, text, whole},
+        *,
+    };
 
     #[test]
     fn labels_cannot_break_out_of_their_quotes() {
-        let written = |dialect| {
-            let ring = escaped("a\"b\\c\nd");
-            let mut text = Exposition { dialect, text: String::new(), ring };
-            text.gauge("x_bytes", "bytes", "One \"two\"\nlines.", 7);
-            text.text
+        let row = |name: &str| {
+            let size = whole("bytes", 7).gauge("One \"two\"\nlines.");
+            about("x", vec![text("name", Some(name)).label(), size])
         };
-        let sample = "x_bytes{ring=\"a\\\"b\\\\c\\nd\"} 7\n";
-        let expected = "# TYPE x_bytes gauge\n# UNIT x_bytes bytes\n\
-                        # HELP x_bytes One \\\"two\\\"\\nlines.\n";
-        assert_eq!(written(Dialect::OpenMetrics), format!("{expected}{sample}"));
-        let expected = "# HELP x_bytes One \"two\"\\nlines.\n# TYPE x_bytes gauge\n";
-        assert_eq!(written(Dialect::Prometheus), format!("{expected}{sample}"));
+        let rows = Value::Rows(vec![row("a\"b"), row("c\\")]);
+        let fields = [Field::new("rows", Some(rows))];
+        let written = |dialect| exposition(dialect, "a\"b\\c\nd", &fields);
+        let sample = "nanotape_x_bytes{ring=\"a\\\"b\\\\c\\nd\",name=";
+        let samples = format!("{sample}\"a\\\"b\"}} 7\n{sample}\"c\\\\\"}} 7\n");
+        let expected = "# TYPE nanotape_x_bytes gauge\n# UNIT nanotape_x_bytes bytes\n\
+                        # HELP nanotape_x_bytes One \\\"two\\\"\\nlines.\n";
+        assert_eq!(written(Dialect::OpenMetrics), format!("{expected}{samples}"));
+        let expected = "# HELP nanotape_x_bytes One \"two\"\\nlines.\n\
+                        # TYPE nanotape_x_bytes gauge\n";
+        assert_eq!(written(Dialect::Prometheus), format!("{expected}{samples}"));
         assert_eq!(Seconds(1_500_000_001).to_string(), "1.500000001");
     }
 }

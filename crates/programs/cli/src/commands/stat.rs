@@ -1,6 +1,5 @@
 //! `nanotape stat`: the activity of a plant, read from its board and its ring.
 
-mod json;
 mod text;
 
 use std::{io::Write as _, path::Path, time::Duration};
@@ -9,13 +8,15 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use nanotape_answers::Given;
 use nanotape_arguments::regions::{of_region, of_ring, place};
-use nanotape_board::health::{HealthError, PlantHealth, PlantMonitor};
+use nanotape_board::health::{Field, HealthError, PlantHealth, PlantMonitor};
 use nanotape_clock::Clock;
 use nanotape_console::screen::Screen;
 
 use crate::{
+    figures::with_figures,
     interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
+    record::Record,
     status::Status,
     values::seconds,
 };
@@ -117,23 +118,24 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
     let clock = Clock::monotonic();
     let mut monitor = PlantMonitor::open(&path).map_err(of_health)?;
     let interval = arguments.interval(format);
-    let number = match arguments.count {
+    let reports_wanted = match arguments.count {
         Some(count) => count,
         None if arguments.watch => u64::MAX,
         None => 1,
     };
     let mut before = monitor.look(&clock).map_err(of_health)?;
-    for report in 0..number {
+    for number in 0..reports_wanted {
         if !interval.is_zero() {
             interrupt.sleep(interval);
         }
         // Without an interval the first reading is the report.
-        let now = match interval.is_zero() && report == 0 {
+        let now = match interval.is_zero() && number == 0 {
             true => before.clone(),
             false => monitor.look(&clock).map_err(of_health)?,
         };
-        let told = Report { arguments, path: &path, clock: &clock, before: &before, now: &now };
-        reports.write(&told, report == 0)?;
+        let fields = now.fields_since(&before, &clock, arguments.tainted);
+        let report = Report { path: &path, now: &now, fields };
+        reports.write(&report, number == 0)?;
         before = now;
         if interrupt.is_requested() {
             break;
@@ -152,24 +154,18 @@ impl StatArguments {
     }
 }
 
-/// Two readings of a plant: the data of one report.
+/// The data of one report.
 struct Report<'a> {
-    arguments: &'a StatArguments,
     path: &'a Path,
-    clock: &'a Clock,
-    before: &'a PlantHealth,
     now: &'a PlantHealth,
+    /// Its figures, with rates since the reading before.
+    fields: Vec<Field>,
 }
 
 impl Report<'_> {
-    /// The rate of a counter between the two readings.
-    fn rate(&self, number: impl Fn(&PlantHealth) -> u64) -> Option<f64> {
-        self.now.rate(self.before, self.clock, number)
-    }
-
-    /// The age of a time that the plant stored.
-    fn age_ns(&self, utc_ns: u64) -> Option<i64> {
-        self.now.age_ns(self.clock, utc_ns)
+    /// One flat object; names contain their units.
+    fn record(&self) -> Record {
+        with_figures(Record::default().with("path", self.path.display().to_string()), &self.fields)
     }
 }
 

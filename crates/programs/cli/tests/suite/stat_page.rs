@@ -1,6 +1,7 @@
 //! All formats of `nanotape stat`, byte for byte: of a plant that has everything (lines, gaps,
 //! damage, a journal with snapshots, and followers), of one that has nothing yet, and of one that
-//! has ended. `BLESS=1` rewrites the files in `testdata/stat`.
+//! has ended. `BLESS=1` rewrites the files in `testdata/stat`, and the tables of
+//! `docs/formats/metrics.md`, which follow from the text of OpenMetrics.
 
 use std::{
     env, fs,
@@ -241,6 +242,69 @@ fn masked(text: &str, names: &[(&str, &str)]) -> String {
     text
 }
 
+/// Compares with a file of the repository, or writes it.
+fn compare(path: &str, content: &str) {
+    let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../..")).join(path);
+    if env::var_os("BLESS").is_some() {
+        fs::write(&file, content).unwrap();
+    }
+    let expected = fs::read_to_string(&file).unwrap_or_default();
+    assert!(content == expected, "{path}: BLESS=1 rewrites it\n{content}");
+}
+
+/// The page of metrics with its tables of all families in a text of OpenMetrics.
+fn page_of_metrics(text: &str) -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/formats/metrics.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (before, rest) = page.split_once(MARK).unwrap();
+    let (_, after) = rest.split_once("\n## ").unwrap();
+    let mut page = format!("{before}{MARK}");
+    for (subject, sentence) in SUBJECTS {
+        page += &format!(
+            "\n{sentence}\n\n| name | type | further labels | meaning |\n|---|---|---|---|\n"
+        );
+        let start = format!("nanotape_{subject}");
+        let families = text.split("# TYPE ").skip(1).filter(|family| {
+            let rest = family.strip_prefix(&start);
+            rest.is_some_and(|rest| rest.starts_with(['_', ' ']))
+        });
+        families.for_each(|family| page += &row_of(family));
+    }
+    format!("{page}\n## {after}")
+}
+
+/// The row of a family: its type, its help and its samples.
+fn row_of(family: &str) -> String {
+    let mut lines = family.lines();
+    let (name, kind) = lines.next().unwrap().split_once(' ').unwrap();
+    let suffix = match kind {
+        "counter" => "_total",
+        "info" => "_info",
+        _ => "",
+    };
+    let help = lines.clone().find_map(|line| line.strip_prefix("# HELP ")?.split_once(' '));
+    let help = help.unwrap().1.trim_end_matches('.');
+    let sample = lines.find(|line| !line.starts_with('#')).unwrap();
+    let (_, labels) = sample.split_once('{').unwrap();
+    let labels = labels.split("\",").skip(1).filter_map(|label| label.split('=').next());
+    let labels: Vec<_> =
+        labels.filter(|label| *label != "le").map(|label| format!("`{label}`")).collect();
+    format!("| `{name}{suffix}` | {kind} | {} | {help} |\n", labels.join(", "))
+}
+
+/// What begins the tables of the page of metrics.
+const MARK: &str = "<!-- BLESS=1 cargo test -p nanotape-cli --test suite stat_page:: -->\n";
+
+/// What metrics are about, in the order of the page.
+const SUBJECTS: [(&str, &str); 6] = [
+    ("plant", "The plant; the stocks only with `--tainted`:"),
+    ("session", "The live session, if the plant receives one:"),
+    ("line", "Its lines, with the letter of each in `line`:"),
+    ("ring", "The ring:"),
+    ("recorder", "The recorder of the ring, if it shows its progress:"),
+    ("follower", "The named followers of the ring:"),
+];
+
 fn check(shown: Shown, name: &str) {
     let (folder, ring) = (Folder::new("stat-page"), Ring::new("stat-page"));
     let journal = folder.path("journal");
@@ -252,7 +316,6 @@ fn check(shown: Shown, name: &str) {
         }
     }
     let plant = Plant::new(&ring.0, Path::new(&journal), shown);
-    let golden = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/stat"));
     for (format, suffix) in
         [("text", "txt"), ("json", "json"), ("prometheus", "prom"), ("openmetrics", "om")]
     {
@@ -261,12 +324,10 @@ fn check(shown: Shown, name: &str) {
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{format}");
         let content = masked(&ran.stdout, &[(ring.path(), "RING"), (&journal, "JOURNAL")]);
         let content = if format == "json" { content.replace(",\"", ",\n\"") } else { content };
-        let file = golden.join(format!("{name}.{suffix}"));
-        if env::var_os("BLESS").is_some() {
-            fs::write(&file, &content).unwrap();
+        compare(&format!("testdata/stat/{name}.{suffix}"), &content);
+        if shown == Shown::Everything && suffix == "om" {
+            compare("docs/formats/metrics.md", &page_of_metrics(&content));
         }
-        let expected = fs::read_to_string(&file).unwrap_or_default();
-        assert!(content == expected, "{}: BLESS=1 rewrites it\n{content}", file.display());
     }
     drop(plant);
 }

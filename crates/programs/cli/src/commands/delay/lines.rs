@@ -11,6 +11,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use nanotape_board::health::session_fields;
 use nanotape_clock::Clock;
 use nanotape_console::{
     record::Record,
@@ -33,7 +34,7 @@ use super::{
     report::{Report, Summary},
     windows::{Outcome, Row},
 };
-use crate::{session, status::Status};
+use crate::{figures::with_figures, session, status::Status};
 
 /// Numbers that are remembered: the most messages that a line can be behind the other.
 const REMEMBERED: usize = 1 << 20;
@@ -129,7 +130,7 @@ pub(super) fn run(
     let values = json!({
         "messages": counts_record(counts),
         "quantiles_ns": all.record_of(),
-        "session": Value::from(session::with_session(Record::default(), Some(stat))),
+        "session": Value::from(with_figures(Record::default(), &session_fields(Some(stat)))),
     });
     report.extend(counts_text(counts, &all) + &session.concat(), values);
     let lacks = |line: usize| stat.lines.get(line).map_or(0, |line| line.counts.missing);

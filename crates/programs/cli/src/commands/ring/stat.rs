@@ -5,16 +5,18 @@ use std::{fmt::Write as _, path::Path, time::Duration};
 use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::{kind_name, of_region, of_ring, place, state_name};
+use nanotape_board::health::Value;
 use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Capacity, RingMonitor, Stat};
 use nanotape_shm::{OwnerState, RegionInfo};
 
 use crate::{
+    figures::text_of,
     interrupt,
     output::{Format, OutputArguments},
     record::Record,
     status::Status,
-    values::{bytes_text, nanos_text, seconds},
+    values::{bytes_text, seconds},
 };
 
 #[derive(Args, Debug)]
@@ -194,10 +196,7 @@ impl Report<'_> {
     fn age_text(&self, utc_ns: u64) -> String {
         match self.age_ns(utc_ns) {
             None => "unknown: the writer stored no time".to_owned(),
-            Some(age) if age < 0 => {
-                format!("{} ahead of this machine's clock", nanos_text(age.unsigned_abs()))
-            }
-            Some(age) => format!("{} ago", nanos_text(age.unsigned_abs())),
+            age => text_of(&Value::Age(utc_ns, age)),
         }
     }
 

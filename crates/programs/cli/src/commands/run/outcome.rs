@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, fs::File, io::Read as _};
 
 use nanotape_arguments::regions::{came, state_name};
-use nanotape_board::{BoardReader, LiveStat};
+use nanotape_board::{BoardReader, LiveStat, health::session_fields};
 use nanotape_feed::source::Compression;
 use nanotape_plant::{
     Ended, Finished, FollowerState, FollowerSummary, FollowersSummary, Pace, PlantRun, PlantSource,
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use crate::{
     commands::journal::text::size_text,
+    figures::with_figures,
     output::{Format, Output},
     record::Record,
-    session::with_session,
     values::{counted, nanos_text},
 };
 
@@ -120,7 +120,7 @@ impl Outcome {
             .with("damaged", stop.damaged)
             .with("anomalies", stop.anomalies)
             .with("tainted_stocks", *tainted_stocks);
-        with_session(record, self.session.as_ref())
+        with_figures(record, &session_fields(self.session.as_ref()))
     }
 
     fn text(
