@@ -55,6 +55,7 @@ mod same_again;
 mod signals;
 mod snapshots;
 mod stat;
+mod stat_live;
 mod stat_page;
 mod stats;
 mod study;

@@ -27,7 +27,7 @@ pub(crate) const SNAPSHOTS: &str = "SNAPSHOTS";
 pub(crate) struct Plant {
     pub(crate) running: Running,
     pub(crate) ring: Ring,
-    lines: [String; 2],
+    pub(crate) lines: [String; 2],
     server: String,
     glimpse: String,
 }
