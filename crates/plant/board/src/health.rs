@@ -7,8 +7,8 @@
 //! checks first whether the mapped files are still the current ones.
 
 mod exposition;
-mod field;
-mod fields;
+mod figure;
+mod figures;
 mod session;
 
 use std::{
@@ -27,8 +27,8 @@ use nanotape_shm::{OwnerState, Refusal, RegionError};
 use nanotape_tape::{Deadline, Item, ShutdownFlag, Source as _};
 use nanotape_types::{StockLocate, Symbol};
 
-pub use field::{Field, Kind, Metric, Value};
-pub use session::session_fields;
+pub use figure::{Figure, FigureValue, Kind, Metric};
+pub use session::session_figures;
 
 use crate::{
     BoardReader, FollowerReader, FollowerStat, PlantStat, PlantState, RecorderReader, RecorderStat,

@@ -1,6 +1,6 @@
 //! Figures of a plant as JSON, and in the rows of a page.
 
-use nanotape_board::health::{Field, Value};
+use nanotape_board::health::{Figure, FigureValue};
 use nanotape_shm::Started;
 use serde_json::Value as Json;
 
@@ -10,21 +10,23 @@ use crate::{record::Record, values::nanos_text};
 const NAME: usize = 16;
 
 /// Adds the figures that JSON has.
-pub(crate) fn with_figures(record: Record, fields: &[Field]) -> Record {
-    let members = fields.iter().filter(|field| field.is_in_json);
-    members.fold(record, |record, field| record.with(field.name.clone(), json_of(field)))
+pub(crate) fn with_figures(record: Record, figures: &[Figure]) -> Record {
+    let members = figures.iter().filter(|figure| figure.is_in_json);
+    members.fold(record, |record, figure| record.with(figure.name.clone(), json_of(figure)))
 }
 
-fn json_of(field: &Field) -> Json {
-    match &field.value {
-        None | Some(Value::Times(_)) => Json::Null,
-        Some(Value::Whole(number) | Value::Nanos(number) | Value::Time(number)) => (*number).into(),
-        Some(Value::Age(_, age_ns)) => (*age_ns).into(),
-        Some(Value::Real(number)) => ((number * 10.0).round() / 10.0).into(),
-        Some(Value::Text(text)) => text.clone().into(),
-        Some(Value::Flag(is_set)) => (*is_set).into(),
-        Some(Value::State(state, _)) => (*state).into(),
-        Some(Value::Rows(rows)) => {
+fn json_of(figure: &Figure) -> Json {
+    match &figure.value {
+        None | Some(FigureValue::Times(_)) => Json::Null,
+        Some(
+            FigureValue::Whole(number) | FigureValue::Nanos(number) | FigureValue::Time(number),
+        ) => (*number).into(),
+        Some(FigureValue::Age(_, age_ns)) => (*age_ns).into(),
+        Some(FigureValue::Real(number)) => ((number * 10.0).round() / 10.0).into(),
+        Some(FigureValue::Text(text)) => text.clone().into(),
+        Some(FigureValue::Flag(is_set)) => (*is_set).into(),
+        Some(FigureValue::State(state, _)) => (*state).into(),
+        Some(FigureValue::Rows(rows)) => {
             rows.iter().map(|row| with_figures(Record::default(), row)).collect()
         }
     }
@@ -36,14 +38,14 @@ fn json_of(field: &Field) -> Json {
 /// first one is taken of which all figures are known. `{gaps}` is a figure; `{gaps=0}` and
 /// `{gaps>0}` are nothing, and not known if that is not so. A part in brackets is left out if it is
 /// not known. The lines between `@lines` and `@` are repeated for each row of this list.
-pub(crate) fn filled(page: &str, fields: &[Field]) -> Vec<(String, String)> {
+pub(crate) fn filled(page: &str, figures: &[Figure]) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     for (part, text) in page.split('@').enumerate() {
         if part % 2 == 0 {
-            fill(text.trim_start_matches('\n'), fields, &mut rows);
+            fill(text.trim_start_matches('\n'), figures, &mut rows);
         } else if let Some((name, lines)) = text.split_once('\n')
-            && let Some(field) = fields.iter().find(|field| field.name == name)
-            && let Some(Value::Rows(list)) = &field.value
+            && let Some(figure) = figures.iter().find(|figure| figure.name == name)
+            && let Some(FigureValue::Rows(list)) = &figure.value
         {
             list.iter().for_each(|row| fill(lines, row, &mut rows));
         }
@@ -51,37 +53,37 @@ pub(crate) fn filled(page: &str, fields: &[Field]) -> Vec<(String, String)> {
     rows
 }
 
-fn fill(lines: &str, fields: &[Field], rows: &mut Vec<(String, String)>) {
+fn fill(lines: &str, figures: &[Figure], rows: &mut Vec<(String, String)>) {
     let mut last = "";
     for line in lines.lines() {
         let (name, sentence) = line.split_at(NAME.min(line.len()));
         if name != last
-            && let Some(sentence) = sentence_of(sentence, fields)
+            && let Some(sentence) = sentence_of(sentence, figures)
         {
-            rows.push((sentence_of(name.trim_end(), fields).unwrap_or_default(), sentence));
+            rows.push((sentence_of(name.trim_end(), figures).unwrap_or_default(), sentence));
             last = name;
         }
     }
 }
 
-fn sentence_of(sentence: &str, fields: &[Field]) -> Option<String> {
+fn sentence_of(sentence: &str, figures: &[Figure]) -> Option<String> {
     let (mut text, mut rest) = (String::new(), sentence);
     while let Some(at) = rest.find(['{', '[']) {
         text.push_str(&rest[..at]);
         let is_figure = rest[at..].starts_with('{');
         let (inner, after) = rest[at + 1..].split_once(if is_figure { '}' } else { ']' })?;
         match is_figure {
-            true => text.push_str(&figure(inner, fields)?),
-            false => text.push_str(&sentence_of(inner, fields).unwrap_or_default()),
+            true => text.push_str(&figure(inner, figures)?),
+            false => text.push_str(&sentence_of(inner, figures).unwrap_or_default()),
         }
         rest = after;
     }
     Some(text + rest)
 }
 
-fn figure(expression: &str, fields: &[Field]) -> Option<String> {
+fn figure(expression: &str, figures: &[Figure]) -> Option<String> {
     let name = expression.split(['=', '>']).next()?;
-    let text = text_of(value_of(fields, name)?);
+    let text = text_of(value_of(figures, name)?);
     let condition = &expression[name.len()..];
     let holds = match (condition.strip_prefix('='), condition.strip_prefix('>')) {
         (Some(expected), _) => text == expected,
@@ -91,28 +93,28 @@ fn figure(expression: &str, fields: &[Field]) -> Option<String> {
     holds.then(String::new)
 }
 
-fn value_of<'f>(fields: &'f [Field], name: &str) -> Option<&'f Value> {
-    let field = fields.iter().find(|field| field.name == name);
-    debug_assert!(field.is_some(), "there is no figure {name}");
-    field?.value.as_ref()
+fn value_of<'f>(figures: &'f [Figure], name: &str) -> Option<&'f FigureValue> {
+    let figure = figures.iter().find(|figure| figure.name == name);
+    debug_assert!(figure.is_some(), "there is no figure {name}");
+    figure?.value.as_ref()
 }
 
 /// A value on a page.
-pub(crate) fn text_of(value: &Value) -> String {
+pub(crate) fn text_of(value: &FigureValue) -> String {
     match value {
-        Value::Whole(number) => number.to_string(),
-        Value::Nanos(nanos) => nanos_text(*nanos),
-        Value::Time(utc_ns) => Started::at_unix_s(utc_ns / 1_000_000_000).to_string(),
-        Value::Age(_, None) => "at an unknown time".to_owned(),
-        Value::Age(_, Some(age)) if *age < 0 => {
+        FigureValue::Whole(number) => number.to_string(),
+        FigureValue::Nanos(nanos) => nanos_text(*nanos),
+        FigureValue::Time(utc_ns) => Started::at_unix_s(utc_ns / 1_000_000_000).to_string(),
+        FigureValue::Age(_, None) => "at an unknown time".to_owned(),
+        FigureValue::Age(_, Some(age)) if *age < 0 => {
             format!("{} ahead of this machine's clock", nanos_text(age.unsigned_abs()))
         }
-        Value::Age(_, Some(age)) => format!("{} ago", nanos_text(age.unsigned_abs())),
-        Value::Real(number) => format!("{number:.1}"),
-        Value::Text(text) => text.escape_debug().to_string(),
-        Value::Flag(is_set) => is_set.to_string(),
-        Value::State(state, _) => (*state).to_owned(),
-        Value::Times(_) | Value::Rows(_) => String::new(),
+        FigureValue::Age(_, Some(age)) => format!("{} ago", nanos_text(age.unsigned_abs())),
+        FigureValue::Real(number) => format!("{number:.1}"),
+        FigureValue::Text(text) => text.escape_debug().to_string(),
+        FigureValue::Flag(is_set) => is_set.to_string(),
+        FigureValue::State(state, _) => (*state).to_owned(),
+        FigureValue::Times(_) | FigureValue::Rows(_) => String::new(),
     }
 }
 
@@ -123,14 +125,14 @@ mod tests {
     #[test]
     fn the_first_line_of_a_name_is_taken_of_which_all_figures_are_known() {
         let row = |name: &str| {
-            let name = Value::Text(name.to_owned());
-            vec![Field::new("name", Some(name)), Field::new("lag", Some(Value::Whole(3)))]
+            let name = FigureValue::Text(name.to_owned());
+            vec![Figure::new("name", Some(name)), Figure::new("lag", Some(FigureValue::Whole(3)))]
         };
-        let fields = [
-            Field::new("gaps", Some(Value::Whole(2))),
-            Field::new("age", None),
-            Field::new("state", Some(Value::State("gone", &["gone"]))),
-            Field::new("list", Some(Value::Rows(vec![row("a"), row("b")]))),
+        let figures = [
+            Figure::new("gaps", Some(FigureValue::Whole(2))),
+            Figure::new("age", None),
+            Figure::new("state", Some(FigureValue::State("gone", &["gone"]))),
+            Figure::new("list", Some(FigureValue::Rows(vec![row("a"), row("b")]))),
         ];
         let page = "\
 gaps            {gaps=0}none
@@ -146,7 +148,7 @@ age             {age}
 state           {state=here}here
 state           {state=gone}not here
 ";
-        let filled = filled(page, &fields);
+        let filled = filled(page, &figures);
         let rows: Vec<_> = filled.iter().map(|(name, text)| (&**name, &**text)).collect();
         let expected =
             [("gaps", "2 gaps"), ("  a", "3 behind"), ("  b", "3 behind"), ("state", "not here")];

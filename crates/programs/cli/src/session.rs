@@ -2,7 +2,7 @@
 
 use nanotape_board::{
     LiveStat,
-    health::{Field, Value, session_fields},
+    health::{Figure, FigureValue, session_figures},
 };
 
 use crate::figures::filled;
@@ -12,25 +12,25 @@ pub(crate) const PAGE: &str = include_str!("session.txt");
 
 /// Rows of a report: a name, and text.
 pub(crate) fn report(stat: &LiveStat) -> Vec<(String, String)> {
-    filled(PAGE, &[session_fields(Some(stat)), arbitration(Some(stat))].concat())
+    filled(PAGE, &[session_figures(Some(stat)), arbitration(Some(stat))].concat())
 }
 
 /// What each line alone lacks, and what all of them together lack, for the page.
-pub(crate) fn arbitration(stat: Option<&LiveStat>) -> Vec<Field> {
+pub(crate) fn arbitration(stat: Option<&LiveStat>) -> Vec<Figure> {
     let stat = stat.filter(|stat| stat.lines.len() > 1);
     let alone = stat.map(|stat| {
         let alone = stat.lines.iter().zip('A'..).map(|(line, letter)| {
             format!("line {letter} alone lacks {} messages", line.counts.missing)
         });
-        Value::Text(alone.collect::<Vec<_>>().join(", "))
+        FigureValue::Text(alone.collect::<Vec<_>>().join(", "))
     });
     let together = stat.map(|stat| {
         let fills = &stat.gaps.fills;
-        Value::Whole(
+        FigureValue::Whole(
             [fills.retransmitted, fills.snapshot, fills.lost]
                 .iter()
                 .fold(0, |a, b| a.saturating_add(*b)),
         )
     });
-    vec![Field::new("arbitration", alone), Field::new("lacked_together", together)]
+    vec![Figure::new("arbitration", alone), Figure::new("lacked_together", together)]
 }

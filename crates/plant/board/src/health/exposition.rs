@@ -12,25 +12,25 @@ use nanotape_trace::Histogram;
 
 use super::{
     PlantHealth,
-    field::{Field, Kind, Metric, Value},
+    figure::{Figure, FigureValue, Kind, Metric},
 };
 
 impl PlantHealth {
     /// A complete exposition as OpenMetrics 1.0; every sample has the name of the ring.
     /// `lists_tainted` adds one sample for each stock whose book is unreliable.
     pub fn to_openmetrics(&self, ring: &str, lists_tainted: bool) -> String {
-        exposition(Dialect::OpenMetrics, ring, &self.fields(lists_tainted)) + "# EOF\n"
+        exposition(Dialect::OpenMetrics, ring, &self.figures(lists_tainted)) + "# EOF\n"
     }
 
     /// The same in the text format 0.0.4 of Prometheus.
     pub fn to_prometheus(&self, ring: &str, lists_tainted: bool) -> String {
-        exposition(Dialect::Prometheus, ring, &self.fields(lists_tainted))
+        exposition(Dialect::Prometheus, ring, &self.figures(lists_tainted))
     }
 }
 
-fn exposition(dialect: Dialect, ring: &str, fields: &[Field]) -> String {
+fn exposition(dialect: Dialect, ring: &str, figures: &[Figure]) -> String {
     let mut families = Vec::new();
-    collect(fields, &mut families);
+    collect(figures, &mut families);
     let mut text = Exposition { dialect, text: String::new(), ring: escaped(ring) };
     families.iter().for_each(|family| text.family(family));
     text.text
@@ -39,20 +39,21 @@ fn exposition(dialect: Dialect, ring: &str, fields: &[Field]) -> String {
 /// The samples of one family.
 struct Family<'f> {
     metric: &'f Metric,
-    samples: Vec<(Labels<'f>, &'f Value)>,
+    samples: Vec<(Labels<'f>, &'f FigureValue)>,
 }
 
 /// Names and texts.
 type Labels<'f> = Vec<(&'f str, String)>;
 
-/// Sorts the known samples of fields, and of the rows in lists, into their families.
-fn collect<'f>(fields: &'f [Field], families: &mut Vec<Family<'f>>) {
-    let metrics = || fields.iter().filter_map(|field| Some((field.metric.as_ref()?, &field.value)));
+/// Sorts the known samples of figures, and of the rows in lists, into their families.
+fn collect<'f>(figures: &'f [Figure], families: &mut Vec<Family<'f>>) {
+    let metrics =
+        || figures.iter().filter_map(|figure| Some((figure.metric.as_ref()?, &figure.value)));
     let of_row = metrics().filter(|(metric, _)| metric.kind == Kind::Label);
     let of_row: Labels<'f> =
         of_row.map(|(metric, text)| (&*metric.name, label_text(text))).collect();
     for (metric, value) in metrics().filter(|(metric, _)| metric.kind != Kind::Label) {
-        let known = value.as_ref().filter(|value| !matches!(value, Value::Age(0, _)));
+        let known = value.as_ref().filter(|value| !matches!(value, FigureValue::Age(0, _)));
         let Some(known) = known else { continue };
         let place = families.iter().position(|family| family.metric.name == metric.name);
         let place = place.unwrap_or_else(|| {
@@ -69,17 +70,17 @@ fn collect<'f>(fields: &'f [Field], families: &mut Vec<Family<'f>>) {
             _ => samples.push((of_row.iter().cloned().chain(own).collect(), known)),
         }
     }
-    let lists = fields.iter().filter_map(|field| match &field.value {
-        Some(Value::Rows(rows)) => Some(rows),
+    let lists = figures.iter().filter_map(|figure| match &figure.value {
+        Some(FigureValue::Rows(rows)) => Some(rows),
         _ => None,
     });
     lists.flatten().for_each(|row| collect(row, families));
 }
 
-fn label_text(value: &Option<Value>) -> String {
+fn label_text(value: &Option<FigureValue>) -> String {
     match value {
-        Some(Value::Whole(number)) => number.to_string(),
-        Some(Value::Text(text)) => text.clone(),
+        Some(FigureValue::Whole(number)) => number.to_string(),
+        Some(FigureValue::Text(text)) => text.clone(),
         _ => String::new(),
     }
 }
@@ -126,20 +127,22 @@ impl Exposition {
         let sample = format!("{name}{suffix}");
         for (labels, value) in samples {
             match value {
-                Value::State(current, states) => states.iter().for_each(|state| {
+                FigureValue::State(current, states) => states.iter().for_each(|state| {
                     self.sample(&sample, labels, Some((&name, state)), u8::from(state == current));
                 }),
-                Value::Times(times) => self.histogram(&name, labels, times),
+                FigureValue::Times(times) => self.histogram(&name, labels, times),
                 _ if *kind == Kind::Info => self.sample(&sample, labels, None, 1),
-                Value::Whole(number) => self.sample(&sample, labels, None, number),
-                Value::Nanos(nanos) | Value::Time(nanos) | Value::Age(nanos, _) => {
+                FigureValue::Whole(number) => self.sample(&sample, labels, None, number),
+                FigureValue::Nanos(nanos)
+                | FigureValue::Time(nanos)
+                | FigureValue::Age(nanos, _) => {
                     self.sample(&sample, labels, None, Seconds(*nanos));
                 }
-                Value::Real(percent) => {
+                FigureValue::Real(percent) => {
                     self.sample(&sample, labels, None, format_args!("{:.4}", percent / 100.0));
                 }
-                Value::Flag(is_set) => self.sample(&sample, labels, None, u8::from(*is_set)),
-                Value::Text(_) | Value::Rows(_) => {}
+                FigureValue::Flag(is_set) => self.sample(&sample, labels, None, u8::from(*is_set)),
+                FigureValue::Text(_) | FigureValue::Rows(_) => {}
             }
         }
     }
@@ -206,7 +209,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::field::{about, text, whole},
+        super::figure::{about, text, whole},
         *,
     };
 
@@ -216,9 +219,9 @@ mod tests {
             let size = whole("bytes", 7).gauge("One \"two\"\nlines.");
             about("x", vec![text("name", Some(name)).label(), size])
         };
-        let rows = Value::Rows(vec![row("a\"b"), row("c\\")]);
-        let fields = [Field::new("rows", Some(rows))];
-        let written = |dialect| exposition(dialect, "a\"b\\c\nd", &fields);
+        let rows = FigureValue::Rows(vec![row("a\"b"), row("c\\")]);
+        let figures = [Figure::new("rows", Some(rows))];
+        let written = |dialect| exposition(dialect, "a\"b\\c\nd", &figures);
         let sample = "nanotape_x_bytes{ring=\"a\\\"b\\\\c\\nd\",name=";
         let samples = format!("{sample}\"a\\\"b\"}} 7\n{sample}\"c\\\\\"}} 7\n");
         let expected = "# TYPE nanotape_x_bytes gauge\n# UNIT nanotape_x_bytes bytes\n\

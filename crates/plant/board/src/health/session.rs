@@ -1,31 +1,31 @@
 //! The figures of a live session: its position, its gaps, and its lines with the race between them.
 
-use super::field::{Field, Kind, Value, about, flag, nanos, real, text, whole};
+use super::figure::{Figure, FigureValue, Kind, about, flag, nanos, real, text, whole};
 use crate::{LineStat, LiveStat};
 
 /// The quantiles of the times by which a line was ahead.
 const LEADS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
 
 /// The figures of a session; none is known without one.
-pub fn session_fields(stat: Option<&LiveStat>) -> Vec<Field> {
+pub fn session_figures(stat: Option<&LiveStat>) -> Vec<Figure> {
     match stat {
         Some(stat) => of_session(stat),
         None => {
             let unknown = of_session(&LiveStat::default()).into_iter();
-            unknown.map(|field| Field { value: None, ..field }).collect()
+            unknown.map(|figure| Figure { value: None, ..figure }).collect()
         }
     }
 }
 
-fn of_session(stat: &LiveStat) -> Vec<Field> {
+fn of_session(stat: &LiveStat) -> Vec<Figure> {
     let (at, gaps, fills) = (stat.position, stat.gaps, stat.gaps.fills);
-    let outcome = |field: Field, outcome| {
+    let outcome = |figure: Figure, outcome| {
         let help = "Messages of closed gaps, by what became of them.";
-        field.counter(help).named("session_gap_messages").of("outcome", outcome)
+        figure.counter(help).named("session_gap_messages").of("outcome", outcome)
     };
     let lines = stat.lines.iter().zip('A'..);
     let lines = lines.map(|(line, letter)| of_line(line, letter, stat)).collect();
-    let fields = vec![
+    let figures = vec![
         whole("session_next_message", at.expected).gauge("Number of the next message to deliver."),
         whole("session_missing", at.missing)
             .gauge("Messages that are missing now, before later ones."),
@@ -51,17 +51,17 @@ fn of_session(stat: &LiveStat) -> Vec<Field> {
         whole("rerequest_messages", stat.answers.first_messages)
             .counter("Messages that only the re-request server brought.")
             .outside_json(),
-        Field::new("lines", Some(Value::Rows(lines))),
+        Figure::new("lines", Some(FigureValue::Rows(lines))),
     ];
-    about("session", fields)
+    about("session", figures)
 }
 
-fn of_line(line: &LineStat, letter: char, stat: &LiveStat) -> Vec<Field> {
+fn of_line(line: &LineStat, letter: char, stat: &LiveStat) -> Vec<Figure> {
     let counts = &line.counts;
     let races = sum(stat.lines.iter().map(|line| line.leads.count()));
     // Of the packets that several lines brought, those in which this one was earlier.
     let won = line.leads.count() as f64 * 100.0 / races.max(1) as f64;
-    let mut fields = vec![
+    let mut figures = vec![
         text("line", Some(letter)).label().outside_json(),
         text("address", Some(line.address)).metric(Kind::Info, "A line of the session."),
         whole("packets", counts.packets)
@@ -87,13 +87,13 @@ fn of_line(line: &LineStat, letter: char, stat: &LiveStat) -> Vec<Field> {
         whole("races_won", line.leads.count())
             .counter("Packets that came earlier than on another line."),
         real("races_won_percent", Some(won)),
-        Field::new("ahead_ns", Some(Value::Times(line.leads.clone())))
+        Figure::new("ahead_ns", Some(FigureValue::Times(line.leads.clone())))
             .metric(Kind::Histogram, "How much earlier these packets came.")
             .outside_json(),
     ];
     let lead = |(name, share)| nanos(format!("ahead_ns_{name}"), line.leads.quantile(share));
-    fields.extend(LEADS.map(lead));
-    about("line", fields)
+    figures.extend(LEADS.map(lead));
+    about("line", figures)
 }
 
 /// A sum of counts of a board, which may be any numbers.

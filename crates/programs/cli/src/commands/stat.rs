@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use nanotape_answers::Given;
 use nanotape_arguments::regions::{of_region, of_ring, place};
-use nanotape_board::health::{Field, HealthError, PlantHealth, PlantMonitor};
+use nanotape_board::health::{Figure, HealthError, PlantHealth, PlantMonitor};
 use nanotape_clock::Clock;
 use nanotape_console::screen::Screen;
 
@@ -133,8 +133,8 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
             true => before.clone(),
             false => monitor.look(&clock).map_err(of_health)?,
         };
-        let fields = now.fields_since(&before, &clock, arguments.tainted);
-        let report = Report { path: &path, now: &now, fields };
+        let figures = now.figures_since(&before, &clock, arguments.tainted);
+        let report = Report { path: &path, now: &now, figures };
         reports.write(&report, number == 0)?;
         before = now;
         if interrupt.is_requested() {
@@ -159,13 +159,13 @@ struct Report<'a> {
     path: &'a Path,
     now: &'a PlantHealth,
     /// Its figures, with rates since the reading before.
-    fields: Vec<Field>,
+    figures: Vec<Figure>,
 }
 
 impl Report<'_> {
     /// One flat object; names contain their units.
     fn record(&self) -> Record {
-        with_figures(Record::default().with("path", self.path.display().to_string()), &self.fields)
+        with_figures(Record::default().with("path", self.path.display().to_string()), &self.figures)
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use nanotape_board::health::session_fields;
+use nanotape_board::health::session_figures;
 use nanotape_clock::Clock;
 use nanotape_console::{
     record::Record,
@@ -130,7 +130,7 @@ pub(super) fn run(
     let values = json!({
         "messages": counts_record(counts),
         "quantiles_ns": all.record_of(),
-        "session": Value::from(with_figures(Record::default(), &session_fields(Some(stat)))),
+        "session": Value::from(with_figures(Record::default(), &session_figures(Some(stat)))),
     });
     report.extend(counts_text(counts, &all) + &session.concat(), values);
     let lacks = |line: usize| stat.lines.get(line).map_or(0, |line| line.counts.missing);

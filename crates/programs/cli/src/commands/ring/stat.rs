@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path, time::Duration};
 use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::{kind_name, of_region, of_ring, place, state_name};
-use nanotape_board::health::Value;
+use nanotape_board::health::FigureValue;
 use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Capacity, RingMonitor, Stat};
 use nanotape_shm::{OwnerState, RegionInfo};
@@ -196,7 +196,7 @@ impl Report<'_> {
     fn age_text(&self, utc_ns: u64) -> String {
         match self.age_ns(utc_ns) {
             None => "unknown: the writer stored no time".to_owned(),
-            age => text_of(&Value::Age(utc_ns, age)),
+            age => text_of(&FigureValue::Age(utc_ns, age)),
         }
     }
 

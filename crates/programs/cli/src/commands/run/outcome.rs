@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, fs::File, io::Read as _};
 
 use nanotape_arguments::regions::{came, state_name};
-use nanotape_board::{BoardReader, LiveStat, health::session_fields};
+use nanotape_board::{BoardReader, LiveStat, health::session_figures};
 use nanotape_feed::source::Compression;
 use nanotape_plant::{
     Ended, Finished, FollowerState, FollowerSummary, FollowersSummary, Pace, PlantRun, PlantSource,
@@ -120,7 +120,7 @@ impl Outcome {
             .with("damaged", stop.damaged)
             .with("anomalies", stop.anomalies)
             .with("tainted_stocks", *tainted_stocks);
-        with_figures(record, &session_fields(self.session.as_ref()))
+        with_figures(record, &session_figures(self.session.as_ref()))
     }
 
     fn text(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use nanotape_board::health::{Field, Life, Value};
+use nanotape_board::health::{Figure, FigureValue, Life};
 use nanotape_plant::records::{RecordKind, StopReason};
 
 use super::Report;
@@ -18,9 +18,9 @@ const PAGES: [&str; 3] = [include_str!("plant.txt"), session::PAGE, include_str!
 
 impl Report<'_> {
     pub(super) fn text(&self) -> String {
-        let fields = [self.fields.clone(), self.only_on_the_page()].concat();
+        let figures = [self.figures.clone(), self.only_on_the_page()].concat();
         let mut text = format!("{}\n", self.path.display());
-        for (name, value) in PAGES.iter().flat_map(|page| filled(page, &fields)) {
+        for (name, value) in PAGES.iter().flat_map(|page| filled(page, &figures)) {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{name:<16}{value}");
         }
@@ -28,9 +28,9 @@ impl Report<'_> {
     }
 
     /// Sentences about the figures, and figures in other units.
-    fn only_on_the_page(&self) -> Vec<Field> {
+    fn only_on_the_page(&self) -> Vec<Figure> {
         let (now, plant) = (self.now, &self.now.plant);
-        let text = |name, text: Option<String>| Field::new(name, text.map(Value::Text));
+        let text = |name, text: Option<String>| Figure::new(name, text.map(FigureValue::Text));
         let stopped = match now.life() {
             Life::Stopped(StopReason::Asked) => Some(StopReason::Asked.to_string()),
             Life::Stopped(reason) => Some(format!("stopped: {reason}")),
@@ -38,15 +38,15 @@ impl Report<'_> {
         };
         let published = RecordKind::ALL.into_iter().map(|kind| {
             let is_published = plant.kinds().iter().any(|published| published == kind);
-            Field::new(
+            Figure::new(
                 format!("published_{kind}"),
-                is_published.then(|| Value::Text(String::new())),
+                is_published.then(|| FigureValue::Text(String::new())),
             )
         });
         let free_bytes = now.recorder.as_ref().and_then(|recorder| recorder.free_bytes);
-        let mut fields = session::arbitration(plant.live.as_ref());
-        fields.extend(published);
-        fields.extend([
+        let mut figures = session::arbitration(plant.live.as_ref());
+        figures.extend(published);
+        figures.extend([
             text("stopped", stopped),
             text("waiting", now.waiting_text()),
             text("damages", self.counted("damage_")),
@@ -54,17 +54,20 @@ impl Report<'_> {
             text("ring_size", now.capacity_bytes().map(bytes_text)),
             text("free_room", free_bytes.map(size_text)),
         ]);
-        fields
+        figures
     }
 
     /// The counters above zero whose name begins so: `length 3, lost 1`.
     fn counted(&self, prefix: &str) -> Option<String> {
-        let counters = self.fields.iter();
-        let counters =
-            counters.filter_map(|field| match (field.name.strip_prefix(prefix)?, &field.value) {
-                (kind, Some(Value::Whole(count))) if *count > 0 => Some(format!("{kind} {count}")),
+        let counters = self.figures.iter();
+        let counters = counters.filter_map(|figure| {
+            match (figure.name.strip_prefix(prefix)?, &figure.value) {
+                (kind, Some(FigureValue::Whole(count))) if *count > 0 => {
+                    Some(format!("{kind} {count}"))
+                }
                 _ => None,
-            });
+            }
+        });
         Some(counters.collect::<Vec<_>>().join(", ")).filter(|counted| !counted.is_empty())
     }
 
@@ -75,10 +78,10 @@ impl Report<'_> {
             text += "plant    time_of_day              messages   messages/s  input    records/s  \
                      damaged tainted  last record\n";
         }
-        let value = |name| self.fields.iter().find(|field| field.name == name)?.value.as_ref();
+        let value = |name| self.figures.iter().find(|figure| figure.name == name)?.value.as_ref();
         let shown = |name| value(name).map(text_of).unwrap_or_default();
         let rate = |name| match value(name) {
-            Some(Value::Real(rate)) => format!("{rate:.0}"),
+            Some(FigureValue::Real(rate)) => format!("{rate:.0}"),
             _ => String::new(),
         };
         let waiting = self.now.waiting_text().map(|waiting| format!("; {waiting}"));

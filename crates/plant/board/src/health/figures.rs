@@ -8,8 +8,8 @@ use nanotape_shm::OwnerState;
 
 use super::{
     FollowerHealth, Life, PlantHealth,
-    field::{Field, Kind, Value, about, flag, nanos, real, text, time, whole},
-    session_fields,
+    figure::{Figure, FigureValue, Kind, about, flag, nanos, real, text, time, whole},
+    session_figures,
 };
 use crate::{RecorderState, Waiting, board::DAMAGES};
 
@@ -18,7 +18,7 @@ const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), 
 
 impl PlantHealth {
     /// All figures. `lists_tainted` adds the stocks whose book is unreliable.
-    pub fn fields(&self, lists_tainted: bool) -> Vec<Field> {
+    pub fn figures(&self, lists_tainted: bool) -> Vec<Figure> {
         let tainted = lists_tainted.then(|| self.tainted_stocks());
         [
             self.of_the_run(),
@@ -27,7 +27,7 @@ impl PlantHealth {
             self.of_trouble(),
             Vec::from_iter(tainted),
             self.of_stages(),
-            session_fields(self.plant.live.as_ref()),
+            session_figures(self.plant.live.as_ref()),
             self.of_the_ring(),
             self.of_the_recorder(),
             self.of_the_followers(),
@@ -35,34 +35,34 @@ impl PlantHealth {
         .concat()
     }
 
-    /// The same, and after each field that has a rate its increase per second since `before`.
-    pub fn fields_since(&self, before: &Self, clock: &Clock, lists_tainted: bool) -> Vec<Field> {
-        let pairs = self.fields(lists_tainted).into_iter().zip(before.fields(lists_tainted));
-        let with_rate = pairs.flat_map(|(field, earlier)| {
-            let rate = match (field.has_rate, &field.value, earlier.value) {
-                (true, Some(Value::Whole(now)), Some(Value::Whole(then))) => {
+    /// The same, and after each figure that has a rate its increase per second since `before`.
+    pub fn figures_since(&self, before: &Self, clock: &Clock, lists_tainted: bool) -> Vec<Figure> {
+        let pairs = self.figures(lists_tainted).into_iter().zip(before.figures(lists_tainted));
+        let with_rate = pairs.flat_map(|(figure, earlier)| {
+            let rate = match (figure.has_rate, &figure.value, earlier.value) {
+                (true, Some(FigureValue::Whole(now)), Some(FigureValue::Whole(then))) => {
                     let rate = self.rate(before, clock, now.saturating_sub(then));
-                    Some(real(format!("{}_per_second", field.name), rate))
+                    Some(real(format!("{}_per_second", figure.name), rate))
                 }
                 _ => None,
             };
-            [field].into_iter().chain(rate)
+            [figure].into_iter().chain(rate)
         });
         with_rate.collect()
     }
 
-    fn of_the_run(&self) -> Vec<Field> {
+    fn of_the_run(&self) -> Vec<Figure> {
         let (plant, life, waiting) = (&self.plant, self.life(), self.waiting());
         let reason = match life {
             Life::Stopped(reason) => Some(reason.name()),
             _ => None,
         };
         let until = waiting.and_then(|waiting| waiting.until(plant.run.midnight_ns));
-        let info = |field: Field| field.metric(Kind::Info, "Parameters of the plant's run.");
+        let info = |figure: Figure| figure.metric(Kind::Info, "Parameters of the plant's run.");
         let pid = (plant.owner.pid != 0).then_some(u64::from(plant.owner.pid));
         let help = "State of the plant; died: exited without a stop notice.";
-        let fields = vec![
-            Field::new("state", Some(Value::State(life.name(), &Life::NAMES)))
+        let figures = vec![
+            Figure::new("state", Some(FigureValue::State(life.name(), &Life::NAMES)))
                 .metric(Kind::StateSet, help),
             text("stop_reason", reason),
             text("waiting_for", waiting.map(Waiting::name)),
@@ -77,13 +77,13 @@ impl PlantHealth {
             time("updated_ns", plant.updated_ns).gauge("When the plant updated these counters."),
             self.age("board_age_ns", Some(plant.updated_ns)),
         ];
-        about("plant", fields)
+        about("plant", figures)
     }
 
-    fn of_messages(&self) -> Vec<Field> {
+    fn of_messages(&self) -> Vec<Figure> {
         let (plant, time_of_day) = (&self.plant, self.plant.time_of_day());
         let ts_event = time_of_day.map_or(0, |_| plant.ts_event);
-        let fields = vec![
+        let figures = vec![
             whole("messages", plant.messages).counter("Messages read.").with_rate(),
             real("messages_per_second_mean", self.mean_rate()),
             time("ts_event_ns", ts_event)
@@ -102,13 +102,13 @@ impl PlantHealth {
                 .named("plant_input_offset_bytes"),
             whole("live_orders", plant.live_orders).gauge("Live orders in all books."),
         ];
-        about("plant", fields)
+        about("plant", figures)
     }
 
-    fn of_records(&self) -> Vec<Field> {
+    fn of_records(&self) -> Vec<Figure> {
         let plant = &self.plant;
-        let of_kind = |field: Field, kind| {
-            field.counter("Records published.").named("plant_records").of("kind", kind)
+        let of_kind = |figure: Figure, kind| {
+            figure.counter("Records published.").named("plant_records").of("kind", kind)
         };
         let by_kind = RecordKind::ALL.into_iter().zip(plant.records).map(|(kind, records)| {
             of_kind(whole(format!("{kind}_records"), records).with_rate(), kind.name())
@@ -118,7 +118,7 @@ impl PlantHealth {
         all.into_iter().chain(by_kind).chain(notices).collect()
     }
 
-    fn of_trouble(&self) -> Vec<Field> {
+    fn of_trouble(&self) -> Vec<Figure> {
         let plant = &self.plant;
         let damages = DAMAGES.into_iter().zip(plant.damages).map(|(kind, damages)| {
             whole(format!("damage_{kind}"), damages)
@@ -142,22 +142,22 @@ impl PlantHealth {
         about("plant", damages.chain(lost).chain(anomalies).chain([tainted]).collect())
     }
 
-    fn tainted_stocks(&self) -> Field {
+    fn tainted_stocks(&self) -> Figure {
         let help = "Messages that could not be applied to the book of a stock.";
         let stocks = self.tainted.iter().map(|&(locate, symbol, messages)| {
             let stock = symbol.map_or_else(|| format!("#{locate}"), |symbol| symbol.to_string());
-            let fields = vec![
+            let figures = vec![
                 text("stock", Some(stock)).outside_json(),
                 whole("stock_locate", u64::from(locate.get())).label(),
                 text("symbol", symbol).label(),
                 whole("messages", messages).counter(help).named("plant_tainted_messages"),
             ];
-            about("plant", fields)
+            about("plant", figures)
         });
-        Field::new("tainted", Some(Value::Rows(stocks.collect())))
+        Figure::new("tainted", Some(FigureValue::Rows(stocks.collect())))
     }
 
-    fn of_stages(&self) -> Vec<Field> {
+    fn of_stages(&self) -> Vec<Figure> {
         let help = "Time of a message in a stage, sampled for about 1 message in 250. The sum adds \
                     upper bounds and is at most 12.5 percent too large.";
         let stages = self.plant.stages.iter().flat_map(|(stage, times)| {
@@ -165,7 +165,7 @@ impl PlantHealth {
             let quantiles = QUANTILES.into_iter().map(move |(quantile, share)| {
                 nanos(format!("{name}_ns_{quantile}"), times.quantile(share))
             });
-            let all = Field::new(format!("{name}_ns"), Some(Value::Times(times.clone())))
+            let all = Figure::new(format!("{name}_ns"), Some(FigureValue::Times(times.clone())))
                 .metric(Kind::Histogram, help)
                 .named("plant_stage_seconds")
                 .of("stage", name)
@@ -176,9 +176,9 @@ impl PlantHealth {
         stages.collect()
     }
 
-    fn of_the_ring(&self) -> Vec<Field> {
+    fn of_the_ring(&self) -> Vec<Figure> {
         let ring = &self.ring;
-        let fields = vec![
+        let figures = vec![
             text("ring_writer_state", Some(ring.owner.state)),
             whole("ring_writer_pid", u64::from(ring.owner.pid)),
             whole("ring_writer_epoch", ring.owner.epoch),
@@ -197,20 +197,20 @@ impl PlantHealth {
                 .gauge("When the last message was published."),
             self.age("ring_heartbeat_age_ns", Some(ring.heartbeat_ns)),
         ];
-        about("ring", fields)
+        about("ring", figures)
     }
 
     /// Nothing is known if no recorder of the ring shows its progress.
-    fn of_the_recorder(&self) -> Vec<Field> {
+    fn of_the_recorder(&self) -> Vec<Figure> {
         let recorder = self.recorder.as_ref();
         let stat = recorder.map(|recorder| &recorder.stat);
         let snapshots = recorder.and_then(|recorder| recorder.snapshots);
-        let state = stat.map(|stat| Value::State(stat.state.name(), &RecorderState::NAMES));
-        let info = |field: Field| field.metric(Kind::Info, "The recorder of the ring.");
+        let state = stat.map(|stat| FigureValue::State(stat.state.name(), &RecorderState::NAMES));
+        let info = |figure: Figure| figure.metric(Kind::Info, "The recorder of the ring.");
         let lost = "Messages that were overwritten before they were recorded.";
         let gaps = "Ranges of messages that were overwritten before they were recorded.";
-        let fields = vec![
-            Field::new("recorder_state", state)
+        let figures = vec![
+            Figure::new("recorder_state", state)
                 .metric(Kind::StateSet, "State of the recorder; dead: exited without an end."),
             info(whole("recorder_pid", stat.map(|stat| u64::from(stat.owner.pid)))),
             text("recorder_started", stat.map(|stat| stat.owner.started)).outside_json(),
@@ -236,16 +236,16 @@ impl PlantHealth {
                 .gauge("When the recorder updated these counters.")
                 .named("recorder_updated_timestamp_seconds"),
         ];
-        about("recorder", fields)
+        about("recorder", figures)
     }
 
-    fn of_the_followers(&self) -> Vec<Field> {
+    fn of_the_followers(&self) -> Vec<Figure> {
         let lag = "Messages of the ring that a named follower has not read yet.";
         let lost = "Messages overwritten before a named follower read them.";
         let alive = "Whether the process of a named follower is alive, 0 or 1.";
         let followers = self.followers.iter().map(|follower| {
             let FollowerHealth { name, stat, .. } = follower;
-            let fields = vec![
+            let figures = vec![
                 text("name", Some(name)).label(),
                 text("state", Some(stat.owner.state)),
                 flag("alive", stat.owner.state == OwnerState::Alive).gauge(alive).outside_json(),
@@ -255,13 +255,13 @@ impl PlantHealth {
                 whole("lag_messages", follower.lag).gauge(lag),
                 whole("lost", stat.lost).counter(lost),
             ];
-            about("follower", fields)
+            about("follower", figures)
         });
-        let followers = Field::new("followers", Some(Value::Rows(followers.collect())));
+        let followers = Figure::new("followers", Some(FigureValue::Rows(followers.collect())));
         vec![whole("wait_for", self.plant.wait_for), followers]
     }
 
-    fn age(&self, name: &'static str, utc_ns: Option<u64>) -> Field {
-        Field::new(name, utc_ns.map(|utc_ns| Value::Age(utc_ns, self.age_ns(utc_ns))))
+    fn age(&self, name: &'static str, utc_ns: Option<u64>) -> Figure {
+        Figure::new(name, utc_ns.map(|utc_ns| FigureValue::Age(utc_ns, self.age_ns(utc_ns))))
     }
 }

@@ -1,5 +1,5 @@
 //! A figure of a plant's health: its name, its value with a unit, and what a collector receives.
-//! JSON, the figures of a page and metrics are loops over fields: each figure is declared once.
+//! JSON, the sentences of a page and metrics are loops over them, so each figure is declared once.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use nanotape_trace::Histogram;
 /// A figure of a plant's health.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub struct Field {
+pub struct Figure {
     /// Its name in JSON, which contains the unit.
     pub name: Cow<'static, str>,
     /// `None` if it is not known.
-    pub value: Option<Value>,
+    pub value: Option<FigureValue>,
     /// Whether a comparison of two readings has its increase per second.
     pub has_rate: bool,
     /// Whether JSON has it.
@@ -21,9 +21,9 @@ pub struct Field {
     pub metric: Option<Metric>,
 }
 
-/// The value of a field.
+/// The value of a figure.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Value {
+pub enum FigureValue {
     /// A whole number, of bytes if the name says so.
     Whole(u64),
     /// A time span in ns.
@@ -43,8 +43,8 @@ pub enum Value {
     State(&'static str, &'static [&'static str]),
     /// Time spans in ns.
     Times(Histogram),
-    /// A list, with the same fields in each row.
-    Rows(Vec<Vec<Field>>),
+    /// A list, with the same figures in each row.
+    Rows(Vec<Vec<Figure>>),
 }
 
 /// A sample for a collector, and the family to which it belongs.
@@ -72,40 +72,40 @@ pub enum Kind {
     Histogram,
     /// One for each state: 1 for the current state, 0 for the others.
     StateSet,
-    /// Always 1; the value of the field is the text of one of the labels.
+    /// Always 1; the value of the figure is the text of one of the labels.
     Info,
-    /// None: the field is a label of all samples of its row.
+    /// None: the figure is a label of all samples of its row.
     Label,
 }
 
-pub(super) fn whole(name: impl Into<Cow<'static, str>>, value: impl Into<Option<u64>>) -> Field {
-    Field::new(name, value.into().map(Value::Whole))
+pub(super) fn whole(name: impl Into<Cow<'static, str>>, value: impl Into<Option<u64>>) -> Figure {
+    Figure::new(name, value.into().map(FigureValue::Whole))
 }
 
-pub(super) fn nanos(name: impl Into<Cow<'static, str>>, value: impl Into<Option<u64>>) -> Field {
-    Field::new(name, value.into().map(Value::Nanos))
+pub(super) fn nanos(name: impl Into<Cow<'static, str>>, value: impl Into<Option<u64>>) -> Figure {
+    Figure::new(name, value.into().map(FigureValue::Nanos))
 }
 
 /// A point in time, ns since the UNIX epoch; 0: not known.
-pub(super) fn time(name: &'static str, utc_ns: u64) -> Field {
-    Field::new(name, (utc_ns != 0).then_some(Value::Time(utc_ns)))
+pub(super) fn time(name: &'static str, utc_ns: u64) -> Figure {
+    Figure::new(name, (utc_ns != 0).then_some(FigureValue::Time(utc_ns)))
 }
 
-pub(super) fn real(name: impl Into<Cow<'static, str>>, value: Option<f64>) -> Field {
-    Field::new(name, value.map(Value::Real))
+pub(super) fn real(name: impl Into<Cow<'static, str>>, value: Option<f64>) -> Figure {
+    Figure::new(name, value.map(FigureValue::Real))
 }
 
-pub(super) fn text(name: &'static str, value: Option<impl ToString>) -> Field {
-    Field::new(name, value.map(|value| Value::Text(value.to_string())))
+pub(super) fn text(name: &'static str, value: Option<impl ToString>) -> Figure {
+    Figure::new(name, value.map(|value| FigureValue::Text(value.to_string())))
 }
 
-pub(super) fn flag(name: &'static str, value: bool) -> Field {
-    Field::new(name, Some(Value::Flag(value)))
+pub(super) fn flag(name: &'static str, value: bool) -> Figure {
+    Figure::new(name, Some(FigureValue::Flag(value)))
 }
 
-impl Field {
+impl Figure {
     /// A figure of JSON that a collector does not receive.
-    pub fn new(name: impl Into<Cow<'static, str>>, value: Option<Value>) -> Self {
+    pub fn new(name: impl Into<Cow<'static, str>>, value: Option<FigureValue>) -> Self {
         Self { name: name.into(), value, has_rate: false, is_in_json: true, metric: None }
     }
 
@@ -147,14 +147,14 @@ impl Field {
     }
 }
 
-/// Names the families of fields after their subject and their names in JSON, with base units.
-pub(super) fn about(subject: &'static str, mut fields: Vec<Field>) -> Vec<Field> {
-    for Field { name, value, metric, .. } in &mut fields {
+/// Names the families of figures after their subject and their names in JSON, with base units.
+pub(super) fn about(subject: &'static str, mut figures: Vec<Figure>) -> Vec<Figure> {
+    for Figure { name, value, metric, .. } in &mut figures {
         let Some(metric) = metric.as_mut().filter(|metric| metric.name.is_empty()) else {
             continue;
         };
         let own = name.strip_prefix(subject).unwrap_or(name).trim_start_matches('_');
-        let is_time = matches!(value, Some(Value::Time(_) | Value::Age(..)));
+        let is_time = matches!(value, Some(FigureValue::Time(_) | FigureValue::Age(..)));
         let (base, unit) = match own.trim_end_matches("_ns").trim_end_matches("_age") {
             time if is_time => (time, "_timestamp_seconds"),
             span if own.ends_with("_ns") => (span, "_seconds"),
@@ -166,5 +166,5 @@ pub(super) fn about(subject: &'static str, mut fields: Vec<Field>) -> Vec<Field>
             _ => (format!("{subject}_{base}{unit}").into(), metric.label.take()),
         };
     }
-    fields
+    figures
 }
