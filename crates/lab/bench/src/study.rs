@@ -67,9 +67,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) clock: Clock,
     /// Never empty.
     pub(crate) cpus: Vec<u32>,
-    pub(crate) time: Duration,
-    pub(crate) real_time_priority: Option<u8>,
-    pub(crate) most_bytes: Option<u64>,
+    pub(crate) options: &'a StudyOptions,
     pub(crate) progress: &'a Progress,
 }
 
@@ -144,14 +142,7 @@ impl Study {
         let mut context = RunContext::capture(&placement);
         let cpu = placement.cpu().filter(|_| self != Self::RandomAccess);
         placement.release();
-        let setup = Setup {
-            clock: context.clock,
-            cpus,
-            time: options.time,
-            real_time_priority: options.real_time_priority,
-            most_bytes: options.most_bytes,
-            progress,
-        };
+        let setup = Setup { clock: context.clock, cpus, options, progress };
         let watch = NoiseWatch::start(context.clock, cpu);
         let findings = match self {
             Self::Pause => pause::study(&setup),
@@ -182,7 +173,7 @@ fn choose(requested: &[u32], allowed: &[u32]) -> Result<Vec<u32>, StudyError> {
 impl Setup<'_> {
     /// Places the calling thread on a processor, in the requested class.
     pub(crate) fn place(&self, cpu: u32) -> Placement {
-        Placement::on(Pin::To(cpu), self.real_time_priority)
+        Placement::on(Pin::To(cpu), self.options.real_time_priority)
     }
 
     /// Runs `work` on a thread of its own, placed on the first processor.
@@ -202,7 +193,7 @@ impl Setup<'_> {
 
     /// The priority of threads that must be in the real-time class.
     pub(crate) fn priority(&self) -> u8 {
-        self.real_time_priority.unwrap_or(USUAL_PRIORITY)
+        self.options.real_time_priority.unwrap_or(USUAL_PRIORITY)
     }
 }
 

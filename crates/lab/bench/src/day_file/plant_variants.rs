@@ -63,7 +63,6 @@ pub(crate) struct Shape {
 
 sections! {
     Plant:
-    /// The section of all rows.
     PLANTS = "plant" times [TIMES, RATES] |_|
         "Bytes to books, and to records on a ring: processor time for a message, in ns; millions a \
          second";

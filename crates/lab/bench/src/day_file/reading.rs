@@ -72,19 +72,14 @@ impl Answer {
 
     /// JSON for plants.
     pub(super) fn of_plant(self) -> Value {
-        let mut answer = self.to_json();
-        answer["order_records"] = json!(self.order_records);
-        answer
+        json!(self)
     }
 
     /// JSON for the table of books, which publish nothing.
     pub(super) fn to_json(self) -> Value {
-        json!({
-            "messages": self.messages,
-            "inside_changes": self.inside_changes,
-            "orders_left": self.orders_left,
-            "anomalies": self.anomalies,
-        })
+        let mut answer = self.of_plant();
+        answer.as_object_mut().and_then(|members| members.remove("order_records"));
+        answer
     }
 }
 

@@ -160,10 +160,6 @@ fn spread(measured: &Measured<Trace>, number: &str) -> Option<Spread> {
     measured.spread(|reading| reading.detail[number].as_f64())
 }
 
-fn adds(measured: &Measured<Trace>) -> Option<Spread> {
-    spread(measured, "adds_ns")
-}
-
 /// The share of the rate of a plant.
 fn takes(measured: &Measured<Trace>) -> Option<Spread> {
     spread(measured, "takes_share").filter(|_| matches!(measured.row.work, What::Plant(_)))

@@ -58,11 +58,8 @@ pub(super) type Take = fn(&Day, Clock, Pass) -> Result<Reading, Error>;
 
 sections! {
     Book:
-    /// Rows with books.
     BOOKS = "books" times [NANOS, MEMORY] |_| "Books: processor time for a message, in ns";
-    /// Rows without books: the cost of reading and decoding.
     LIMIT = "limit" times [NANOS] |_| "Limits: the same file without books, ns a message";
-    /// Rows without a file: a reading is per access.
     LOADS = "memory" times [&["ns_per_access*"]] |run|
         format!(
             "Limits of memory: random loads from a table of {:.0} MB, ns a load",

@@ -23,11 +23,6 @@ pub(crate) fn ratio_text(ratio: Option<Ratio>) -> String {
     })
 }
 
-/// A time in ns without decimals.
-pub(crate) fn whole(nanos: Option<f64>) -> String {
-    nanos.map_or("-".to_owned(), |nanos| grouped(nanos.round() as u64))
-}
-
 /// The number of rounds as text: `3 rounds`.
 pub(crate) fn rounds<B: Benchmark>(run: &Run<B>) -> String {
     format!("{} {}", run.rounds, if run.rounds == 1 { "round" } else { "rounds" })

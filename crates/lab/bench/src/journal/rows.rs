@@ -151,32 +151,26 @@ impl Work {
 
 sections! {
     Journal:
-    /// Rows at full speed.
     APPEND = "append" rates [WRITER, READER, END] |_|
         "Append: million messages a second, by appender and tailer";
-    /// Rows with each call timed.
     CALL = "append call" times [QUANTILES, P9999, LONGEST, ROLLS, END] |_|
         "Append call: ns of each, and of those that rolled";
-    /// Rows from the appender to a tailer in another process.
     WRITE_TO_READ = "write to read" times [QUANTILES, P9999, LONGEST, DUE, CALLS, ROLLS, END] |_|
         format!(
             "Write to read: ns from the stamp before the append to the end of the copy; due: from \
             the due time; call: of the append; line: half a round trip of {LINE}"
         );
-    /// Rows in which a call returns after the data is on the disk.
     SYNC = "sync" times [QUANTILES, P9999, LONGEST, END] |run|
         format!(
             "Sync: ns of an append, or a batch, until it is on the disk of {}",
             run.options.disk().display()
         );
-    /// Limits of the machine at full speed.
     LIMITS = "limits" rates [WRITER, END] |run|
         format!(
             "Limits: million messages a second, copied into a file of {} or into memory by one \
             processor",
             run.options.folder.display()
         );
-    /// Limits of the machine, with each operation timed.
     LIMIT_TIMES = "limits, timed" times [QUANTILES, P9999, LONGEST, END] |run|
         format!(
             "Limits: ns of a copy, of a cache line there and back, of a write and fdatasync on the \

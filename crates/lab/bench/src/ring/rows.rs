@@ -78,26 +78,20 @@ pub(crate) enum What {
 
 sections! {
     Ring:
-    /// Rows from one process to another, one message at a time.
     ONE_WAY = "one way" times [QUANTILES, LONGEST, DUE, &["lost_of_timed"], END] |run|
         format!(
             "One way: ns from the stamp before publishing to the end of the copy, {} messages a \
             second; line: half a round trip of {LINE}",
             grouped(run.options.rate.into())
         );
-    /// Rows with round trips.
     ROUND_TRIP = "round trip" times [QUANTILES, LONGEST, &["latency/half_p50_ns"], END] |_|
         format!("Round trip: ns there and back, one message at a time; line: {LINE}");
-    /// Rows at full speed.
     THROUGHPUT = "throughput" rates [WRITER, READER, &["lost_share", "batch_p50"], END] |_|
         "Throughput: million messages a second, by writer and reader";
-    /// Rows at full speed with several readers.
     READERS = "readers" rates [WRITER, READER, &["lost_share", "batch_p50"], END] |_|
         "Readers: million messages a second, by the writer and by the slowest of its readers";
-    /// Limits of the machine, timed.
     LINES = "limits" times [QUANTILES, LONGEST, &["latency/half_p50_ns"], END] |_|
         "Limits: one cache line, written by two processes in turns, ns there and back";
-    /// Limits of the machine at full speed.
     LIMITS = "limits" rates [WRITER, END] |_|
         "Limits: million messages a second, copied in and out by one processor, or published \
          without readers";

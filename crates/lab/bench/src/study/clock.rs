@@ -56,7 +56,7 @@ pub(super) fn study(setup: &Setup<'_>) -> Result<Findings, StudyError> {
     let mut not_measured = Vec::new();
     let ways: Vec<&'static Way> =
         WAYS.iter().filter(|way| way.is_possible(&setup.clock, &mut not_measured)).collect();
-    let rounds = Rounds::plan(setup.time, ways.len());
+    let rounds = Rounds::plan(setup.options.time, ways.len());
     let names: Vec<&str> = ways.iter().map(|way| way.name).collect();
     let mut readings: Vec<Reading> = ways.iter().map(|_| Reading::default()).collect();
     let mut drifts = Vec::new();

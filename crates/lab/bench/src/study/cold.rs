@@ -91,7 +91,7 @@ impl Idle {
 }
 
 pub(super) fn study(setup: &Setup<'_>, rates: &[u32]) -> Result<Findings, StudyError> {
-    let mut cases = cases(setup.time, rates);
+    let mut cases = cases(setup.options.time, rates);
     let names: Vec<String> = cases.iter().map(Case::name).collect();
     let mut feed = OrderFeed::new(&Day::small());
     let rounds = Rounds { count: FEWEST, turn: Duration::ZERO };

@@ -75,7 +75,7 @@ struct Study {
 }
 
 pub(super) fn study(setup: &Setup<'_>) -> Result<Findings, StudyError> {
-    let rounds = Rounds::plan(setup.time, WAYS.len());
+    let rounds = Rounds::plan(setup.options.time, WAYS.len());
     let names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
     let other = setup.cpus.get(1).copied().filter(|&cpu| cpu != setup.cpus[0]);
     let sibling = sibling::of(setup.cpus[0], &setup.cpus);

@@ -97,7 +97,7 @@ impl Case {
 }
 
 pub(super) fn study(setup: &Setup<'_>) -> Result<Findings, StudyError> {
-    let largest = setup.most_bytes.unwrap_or_else(|| largest_for(last_cache()));
+    let largest = setup.options.most_bytes.unwrap_or_else(|| largest_for(last_cache()));
     let mut cases = cases(largest, setup.cpus.len());
     let mut not_measured = Vec::new();
     let budget = available_memory_bytes().unwrap_or(u64::MAX) / 2;
@@ -110,7 +110,7 @@ pub(super) fn study(setup: &Setup<'_>) -> Result<Findings, StudyError> {
         fits
     });
     let names: Vec<String> = cases.iter().map(Case::name).collect();
-    let rounds = Rounds::plan(setup.time.mul_f64(READING_SHARE), cases.len());
+    let rounds = Rounds::plan(setup.options.time.mul_f64(READING_SHARE), cases.len());
     let crew = Crew::new(setup)?;
     let mut measured = vec![Measured::default(); cases.len()];
     let mut pages = "unknown".to_owned();

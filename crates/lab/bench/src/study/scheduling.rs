@@ -106,7 +106,7 @@ pub(super) fn study(setup: &Setup<'_>) -> Result<Findings, StudyError> {
     let cases: Vec<Case> = CASES.iter().filter(is_possible).copied().collect();
     let names: Vec<&str> = cases.iter().map(|case| case.name).collect();
     let turns = ROUNDS * u32::try_from(cases.len()).unwrap_or(1);
-    let rounds = Rounds { count: ROUNDS, turn: setup.time / turns };
+    let rounds = Rounds { count: ROUNDS, turn: setup.options.time / turns };
     if rounds.turn < LONG_ENOUGH && refused.is_none() {
         not_measured.push(format!(
             "what the kernel takes from a real-time thread that never rests: turns of {} are too \

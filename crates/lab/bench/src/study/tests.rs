@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 
 use super::*;
 
+const OPTIONS: StudyOptions = StudyOptions {
+    time: Duration::from_millis(60),
+    cpus: Vec::new(),
+    real_time_priority: None,
+    most_bytes: None,
+};
+
 /// Settings for tests, with the allowed processors.
 pub(super) fn setup(progress: &Progress) -> Setup<'_> {
-    Setup {
-        clock: Clock::calibrate(),
-        cpus: choose(&[], &allowed_cpus()).unwrap(),
-        time: Duration::from_millis(60),
-        real_time_priority: None,
-        most_bytes: None,
-        progress,
-    }
+    let cpus = choose(&[], &allowed_cpus()).unwrap();
+    Setup { clock: Clock::calibrate(), cpus, options: const { &OPTIONS }, progress }
 }
 
 /// The fields that docs/formats/lab-machine.md requires in a record of kind `study`.
@@ -81,7 +82,8 @@ fn a_study_of_scheduling_has_every_field_and_names_what_is_missing() {
     let missing = findings.not_measured.join("\n");
     assert!(missing.contains("too short") || missing.contains("CAP_SYS_NICE"), "{missing}");
     // The system refuses this priority to everyone.
-    let refused = Setup { real_time_priority: Some(99), ..setup };
+    let options = StudyOptions { real_time_priority: Some(99), ..OPTIONS };
+    let refused = Setup { options: &options, ..setup };
     let findings = scheduling::study(&refused).unwrap();
     check(Study::Scheduling, &findings);
     assert_eq!(findings.rows.len(), 2);

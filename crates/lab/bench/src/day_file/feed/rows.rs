@@ -13,7 +13,8 @@ use super::{
     wire::Receiving,
 };
 use crate::engine::{
-    Benchmark as _, Figure, Figures, Goal, Measured, Reading, Row, Run, Spread, figures, sections,
+    Benchmark as _, Figure, Figures, Goal, Measured, Reading, Row, Run, Spread, Times, figures,
+    form, sections,
     shared::{DUE, END, LONGEST, QUANTILES},
     table,
 };
@@ -134,7 +135,7 @@ pub(super) const FIGURES: Figures<Feed> = &[
         /// these two rows and in other sections
         "adds_ns": spread ["adds" 8 nanos] = |row, run| adds(row, run);
         /// For `packet` rows: the packets by the number of their new messages, see below
-        "sizes": "list or null" = |row, _| sizes_json(row);
+        "sizes": "list or null" = |row, _| Some(sizes(row)).filter(|sizes| !sizes.is_empty());
         "without": text_spread ["without" 9 thousands] = |row, _| without_drops(row);
         /// For the row `drops`
         "drops": "object or null" = |row, _| {
@@ -206,26 +207,28 @@ fn drops_text(row: &Measured<Feed>) -> String {
     )
 }
 
-/// The sizes of the packets of a row in one round.
-fn sizes(reading: &Reading) -> Option<Vec<Size>> {
-    serde_json::from_value(reading.detail.clone()).ok()
-}
-
-/// Times of packets by the number of their new messages: medians over rounds.
-fn of_sizes(row: &Measured<Feed>) -> Vec<(Size, [Option<f64>; 3])> {
+/// The packets by the number of their new messages, with the medians over rounds of their times;
+/// empty for other rows.
+fn sizes(row: &Measured<Feed>) -> Vec<Value> {
     let is_of_packets = matches!(row.row.work, Work::Packets(_));
-    let rounds: Vec<_> = row.readings.iter().filter(|_| is_of_packets).filter_map(sizes).collect();
-    let Some(first) = rounds.first() else { return Vec::new() };
-    let median = |place: usize, time: fn(&Size) -> u64| {
-        let times: Vec<f64> = rounds.iter().map(|sizes| time(&sizes[place]) as f64).collect();
-        table::median(Spread::of(&times))
+    let readings = row.readings.iter().filter(|_| is_of_packets);
+    let rounds: Vec<Vec<Size>> =
+        readings.filter_map(|one| serde_json::from_value(one.detail.clone()).ok()).collect();
+    let of = |(place, size): (usize, &Size)| {
+        let median = |time: fn(&Times) -> u64| {
+            let times = rounds.iter().map(|sizes| time(&sizes[place].times) as f64);
+            table::median(Spread::of(&times.collect::<Vec<_>>()))
+        };
+        json!({
+            "from_messages": size.from,
+            "packets": size.packets,
+            "messages": size.messages,
+            "p50_ns": median(|times| times.p50_ns),
+            "p99_ns": median(|times| times.p99_ns),
+            "p99.9_ns": median(|times| times.p999_ns),
+        })
     };
-    let with_times = |(place, size): (usize, &Size)| {
-        let p50 = median(place, |size| size.times.p50_ns);
-        let p99 = median(place, |size| size.times.p99_ns);
-        (size.clone(), [p50, p99, median(place, |size| size.times.p999_ns)])
-    };
-    first.iter().enumerate().map(with_times).collect()
+    rounds.first().into_iter().flatten().enumerate().map(of).collect()
 }
 
 /// A table of the packets by the number of their new messages; empty if none were measured.
@@ -235,16 +238,18 @@ pub(super) fn sizes_text(run: &Run<Feed>) -> String {
     let _ = writeln!(text, "\nPackets of `{PACKET}` by their new messages: ns");
     let _ = write!(text, "  {:<20} {:>9} {:>9}", "messages", "packets", "messages");
     let _ = writeln!(text, " {:>9} {:>9} {:>9}", "p50", "p99", "p99.9");
-    for (place, (size, times)) in of_sizes(row).into_iter().enumerate() {
+    for (place, size) in sizes(row).into_iter().enumerate() {
+        let from = size["from_messages"].as_u64().unwrap_or(0);
         let name = match SIZES.get(place + 1) {
-            Some(&next) if next == size.from + 1 => size.from.to_string(),
-            Some(next) => format!("{} to {}", size.from, next - 1),
-            None => format!("{} and more", size.from),
+            Some(&next) if next == from + 1 => from.to_string(),
+            Some(next) => format!("{from} to {}", next - 1),
+            None => format!("{from} and more"),
         };
-        let _ = write!(text, "  {name:<20} {:>9}", grouped(size.packets));
-        let _ = write!(text, " {:>9}", grouped(size.messages));
-        for time in times {
-            let _ = write!(text, " {:>9}", table::whole(time.filter(|_| size.packets > 0)));
+        let _ = write!(text, "  {name:<20} {:>9}", form::count(&size["packets"]));
+        let _ = write!(text, " {:>9}", form::count(&size["messages"]));
+        for time in ["p50_ns", "p99_ns", "p99.9_ns"] {
+            let time = if size["packets"] == 0 { &Value::Null } else { &size[time] };
+            let _ = write!(text, " {:>9}", form::whole(time));
         }
         text.push('\n');
     }
@@ -257,22 +262,6 @@ const fn packets(name: &'static str, packed: Packed) -> Row<Feed> {
 
 const fn wire(name: &'static str, receiving: Receiving) -> Row<Feed> {
     Row { name, section: &WIRE, work: Work::Wire(receiving) }
-}
-
-/// The packets of a row by their size; `None` if it has none.
-fn sizes_json(row: &Measured<Feed>) -> Option<Vec<Value>> {
-    let of = |(size, [p50, p99, p999]): (Size, [Option<f64>; 3])| {
-        json!({
-            "from_messages": size.from,
-            "packets": size.packets,
-            "messages": size.messages,
-            "p50_ns": p50,
-            "p99_ns": p99,
-            "p99.9_ns": p999,
-        })
-    };
-    let sizes: Vec<Value> = of_sizes(row).into_iter().map(of).collect();
-    (!sizes.is_empty()).then_some(sizes)
 }
 
 /// The packets of one reading that were counted.

@@ -2,7 +2,7 @@
 
 use nanotape_trace::spans::Rate;
 
-use super::{Trace, adds, copies, spread, sum, takes};
+use super::{Trace, copies, spread, sum, takes};
 use crate::engine::{Figure, Figures, Row, figures, sections, table, table::latency};
 
 pub(super) const BEYOND_STAMP: &str = "span/beyond-stamp";
@@ -126,7 +126,7 @@ pub(super) const FIGURES: Figures<Trace> = &[
         /// The same as `ns` for the other side; the median over rounds
         "beside_ns": "number" = |row, _| table::median(spread(row, "base_ns"));
         /// The difference. For `recorder` that of the two quantiles of a round
-        "adds_ns": spread ["adds" 8 nanos] = |row, _| adds(row);
+        "adds_ns": spread ["adds" 8 nanos] = |row, _| spread(row, "adds_ns");
         /// The same, round by round
         "adds_ns_by_round": "list of numbers" = |row, _| {
             row.numbers(|reading| reading.detail["adds_ns"].as_f64())

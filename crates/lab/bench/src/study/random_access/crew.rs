@@ -43,6 +43,7 @@ impl<'a> Crew<'a> {
             // Two real-time processes would not share a processor: the first would end first.
             real_time_priority: self
                 .setup
+                .options
                 .real_time_priority
                 .filter(|_| case.processes <= cpus.len()),
             bytes: case.bytes,
