@@ -31,7 +31,6 @@ mod report;
 pub(crate) mod row;
 pub(crate) mod sample;
 pub(crate) mod shared;
-mod spread;
 pub(crate) mod table;
 mod timeout;
 mod worker;
@@ -49,12 +48,11 @@ pub(crate) use self::{
     figure::{Cell, Figure, Figures, Take, columns, figures},
     folder::{Folder, is_memory, real},
     goal::{Bound, Goal, Wanted, goals, goals_text},
-    measured::Measured,
+    measured::{Measured, Spread},
     pace::Amount,
     process::{End, Launch, Program, WORKER, Workers},
     report::{Reading, Taken, Times, Written},
     row::{Base, Row, Section, sections},
-    spread::Spread,
     timeout::{TimedOut, Timeout, Wait},
     worker::{Worker, end_with_parent, report_ready, work},
 };

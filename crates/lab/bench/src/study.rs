@@ -101,6 +101,21 @@ pub enum StudyError {
     Process(#[source] Box<dyn core::error::Error + Send + Sync>),
 }
 
+/// The name and the question of each study.
+const WORDS: [(&str, &str); 5] = [
+    ("pause", "What does a pause cost, and what does it do to a poll loop?"),
+    (
+        "scheduling",
+        "How much time does a thread lose in each scheduling class, alone and beside a busy thread?",
+    ),
+    ("clock", "What does each way to read the time cost, and what can it measure?"),
+    ("cold", "How much longer does a message take if the processor was idle before?"),
+    (
+        "random-access",
+        "What does a random read of memory take, alone and while other processes read?",
+    ),
+];
+
 impl Study {
     /// All studies, in the order of the list.
     pub const ALL: [Self; 5] =
@@ -108,29 +123,12 @@ impl Study {
 
     /// The name on the command line and in records.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Scheduling => "scheduling",
-            Self::Clock => "clock",
-            Self::Cold => "cold",
-            Self::RandomAccess => "random-access",
-        }
+        WORDS[self as usize].0
     }
 
     /// The question.
     pub fn question(self) -> &'static str {
-        match self {
-            Self::Pause => "What does a pause cost, and what does it do to a poll loop?",
-            Self::Scheduling => {
-                "How much time does a thread lose in each scheduling class, alone and beside a \
-                 busy thread?"
-            }
-            Self::Clock => "What does each way to read the time cost, and what can it measure?",
-            Self::Cold => "How much longer does a message take if the processor was idle before?",
-            Self::RandomAccess => {
-                "What does a random read of memory take, alone and while other processes read?"
-            }
-        }
+        WORDS[self as usize].1
     }
 
     /// Answers the question on this machine.

@@ -5,7 +5,7 @@ use nanotape_lab::{
     statistics::order::median,
 };
 
-use super::{Base, Benchmark, Reading, Row, Run, Spread, Taken, Times};
+use super::{Base, Benchmark, Reading, Row, Run, Taken, Times};
 
 /// The measurements of one row.
 #[derive(Clone, Debug)]
@@ -23,6 +23,28 @@ pub(crate) struct Ratio {
     /// The median over rounds of the quotient of two readings of the same round.
     pub(crate) value: f64,
     pub(crate) to: Base,
+}
+
+/// A number over rounds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Spread {
+    /// Median over rounds.
+    pub(crate) median: f64,
+    /// The smallest.
+    pub(crate) lowest: f64,
+    /// The largest.
+    pub(crate) highest: f64,
+}
+
+impl Spread {
+    /// Spread of the numbers of all rounds; None if there are none.
+    pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
+        Some(Self {
+            median: median(numbers)?,
+            lowest: numbers.iter().copied().reduce(f64::min)?,
+            highest: numbers.iter().copied().reduce(f64::max)?,
+        })
+    }
 }
 
 impl<B: Benchmark> Measured<B> {

@@ -11,19 +11,13 @@ pub(crate) struct Findings {
     pub(crate) method: String,
     /// What this machine answers, a sentence each.
     pub(crate) answers: Vec<String>,
-    pub(crate) columns: Vec<Column>,
+    /// Names and units.
+    pub(crate) columns: Vec<(&'static str, Unit)>,
     /// Each as long as the columns.
     pub(crate) rows: Vec<Vec<Value>>,
     pub(crate) plots: Vec<Plot>,
     /// What this machine does not allow, with the reason.
     pub(crate) not_measured: Vec<String>,
-}
-
-/// A column of the table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    pub(crate) unit: Unit,
 }
 
 /// A column of a table whose rows are made from `R`, and its cell.
@@ -147,7 +141,7 @@ impl Findings {
     /// Findings with a table.
     pub(super) fn of<R>(cells: &[Cell<R>], rows: &[R]) -> Self {
         Self {
-            columns: cells.iter().map(|&(name, unit, _)| Column { name, unit }).collect(),
+            columns: cells.iter().map(|&(name, unit, _)| (name, unit)).collect(),
             rows: rows
                 .iter()
                 .map(|row| cells.iter().map(|(.., cell)| cell(row)).collect())
@@ -159,7 +153,7 @@ impl Findings {
     /// The fields of the record.
     pub(crate) fn fields(&self, question: &str) -> Value {
         debug_assert!(self.rows.iter().all(|row| row.len() == self.columns.len()));
-        let column = |column: &Column| json!({ "name": column.name, "unit": column.unit.name() });
+        let column = |(name, unit): &(&str, Unit)| json!({ "name": name, "unit": unit.name() });
         let plot = |plot: &Plot| {
             json!({
                 "title": plot.title,

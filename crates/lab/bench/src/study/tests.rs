@@ -34,12 +34,12 @@ fn check(study: Study, findings: &Findings) {
     assert!(!findings.answers.is_empty() && !findings.rows.is_empty(), "{name}");
     for row in &findings.rows {
         assert_eq!(row.len(), findings.columns.len(), "{name}");
-        for (cell, column) in row.iter().zip(&findings.columns) {
-            let fits = match column.unit {
+        for (cell, (column, unit)) in row.iter().zip(&findings.columns) {
+            let fits = match unit {
                 findings::Unit::Words => cell.is_string() || cell.is_null(),
                 _ => cell.is_null() || cell.as_f64().is_some_and(f64::is_finite),
             };
-            assert!(fits, "{name}: {cell} in {column:?}");
+            assert!(fits, "{name}: {cell} in {column}");
         }
     }
     for plot in fields["plots"].as_array().unwrap() {

@@ -53,15 +53,14 @@ fn paragraph(f: &mut fmt::Formatter<'_>, head: &str, text: &str) -> fmt::Result 
 
 /// The rows, with columns as wide as their cells; words are aligned left.
 fn table(f: &mut fmt::Formatter<'_>, findings: &Findings) -> fmt::Result {
-    let head = findings.columns.iter().map(|column| match column.unit {
-        Unit::Nanos => format!("{} ns", column.name),
-        Unit::Percent => format!("{} %", column.name),
-        Unit::Ratio | Unit::Count | Unit::Plain | Unit::Words => column.name.to_owned(),
+    let head = findings.columns.iter().map(|(name, unit)| match unit {
+        Unit::Nanos => format!("{name} ns"),
+        Unit::Percent => format!("{name} %"),
+        Unit::Ratio | Unit::Count | Unit::Plain | Unit::Words => (*name).to_owned(),
     });
     let mut lines: Vec<Vec<String>> = vec![head.collect()];
     for row in &findings.rows {
-        let cells =
-            row.iter().zip(&findings.columns).map(|(value, column)| cell(value, column.unit));
+        let cells = row.iter().zip(&findings.columns).map(|(value, (_, unit))| cell(value, *unit));
         lines.push(cells.collect());
     }
     let width = |index: usize| {
@@ -70,9 +69,9 @@ fn table(f: &mut fmt::Formatter<'_>, findings: &Findings) -> fmt::Result {
     let widths: Vec<usize> = (0..findings.columns.len()).map(width).collect();
     for line in &lines {
         let mut text = String::new();
-        for ((cell, column), width) in line.iter().zip(&findings.columns).zip(&widths) {
+        for ((cell, (_, unit)), width) in line.iter().zip(&findings.columns).zip(&widths) {
             text.push_str("  ");
-            text.push_str(&match column.unit {
+            text.push_str(&match unit {
                 Unit::Words => format!("{cell:<width$}"),
                 _ => format!("{cell:>width$}"),
             });
@@ -107,7 +106,7 @@ fn cell(value: &Value, unit: Unit) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{super::findings::Column, *};
+    use super::*;
 
     struct Text<'a>(&'a Findings);
 
@@ -123,10 +122,10 @@ mod tests {
             method: "Measured.".to_owned(),
             answers: vec!["Yes.".to_owned()],
             columns: vec![
-                Column { name: "way", unit: Unit::Words },
-                Column { name: "p50", unit: Unit::Nanos },
-                Column { name: "lost", unit: Unit::Percent },
-                Column { name: "messages", unit: Unit::Count },
+                ("way", Unit::Words),
+                ("p50", Unit::Nanos),
+                ("lost", Unit::Percent),
+                ("messages", Unit::Count),
             ],
             rows: vec![
                 vec![json!("spin"), json!(0.4567), json!(0.126), json!(5.0)],
