@@ -8,12 +8,13 @@ use nanotape_arguments::{DayArguments, verdict::status_of};
 use nanotape_check::{Rule, Strength, Validator};
 use nanotape_feed::DayEnd;
 
+use nanotape_console::values::counted_grouped as counted;
+
 use crate::{
     output::{Format, OutputArguments},
     record::Record,
     rows::{Column, Rows},
     status::Status,
-    values::grouped,
 };
 
 #[derive(Args, Debug)]
@@ -163,9 +164,4 @@ impl Verdict {
             .with("missing_messages", self.missing_messages)
             .with("is_cut", self.is_cut)
     }
-}
-
-/// `1,234 messages`
-fn counted(number: u64, thing: &str) -> String {
-    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
