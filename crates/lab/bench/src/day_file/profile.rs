@@ -14,15 +14,13 @@ use nanotape_lab::{
     counters::{Counters, CountersUnavailable},
     text::in_full,
 };
+use nanotape_plant::Publisher;
 use nanotape_trace::Histogram;
 use nanotape_wire::framing::binary_file::{End, Records};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{
-    Day, Pass, books::plant, one_by_one, plant_variants::USUAL, publish::publisher_on_heap,
-    variants::count_default,
-};
+use super::{Day, Pass, books::plant, one_by_one, plant_variants::USUAL, variants::count_default};
 use crate::{
     book::Changes,
     engine::{Benchmark, Program, Reading, Row, Run, WORKER},
@@ -211,7 +209,9 @@ struct CountJob {
 pub(crate) fn count(job: Value) -> anyhow::Result<Value> {
     let CountJob { day, messages, publishes } = serde_json::from_value(job)?;
     let counted = if publishes {
-        publisher_on_heap(USUAL)
+        // A ring in private memory.
+        Publisher::on_heap(USUAL.capacity_bytes, USUAL.kinds, 0)
+            .map_err(Error::from)
             .and_then(|mut publisher| count_default(&day, messages, &mut publisher))
     } else {
         count_default(&day, messages, &mut Changes::default())

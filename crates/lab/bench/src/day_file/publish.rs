@@ -11,10 +11,10 @@ use std::{
 use nanotape_book::OrderStore as _;
 use nanotape_clock::Clock;
 use nanotape_plant::{
-    PlantConfig, PlantRun, Publisher, RecorderProcess, RecordingSummary, ShutdownFlag,
+    PlantConfig, PlantRun, RecorderProcess, RecordingSummary, ShutdownFlag,
     records::{Notice, Record, RecordKind},
 };
-use nanotape_ring::{Start, stream};
+use nanotape_ring::Start;
 use nanotape_tap::{Event, Subscription};
 use nanotape_trace::Histogram;
 use nanotape_types::Symbol;
@@ -101,11 +101,6 @@ pub(super) fn publish<B: Benchmark>(
         day: DayReading { answer, ..reading },
         ..one_by_one::report(&histogram, &clock, answer)
     })
-}
-
-/// A publisher of `shape` with a ring in private memory.
-pub(super) fn publisher_on_heap(shape: Shape) -> Result<Publisher<stream::Writer>, Error> {
-    Ok(Publisher::on_heap(shape.capacity_bytes, shape.kinds, 0)?)
 }
 
 /// The usual plant of a row, on its ring.

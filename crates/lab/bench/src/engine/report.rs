@@ -72,28 +72,21 @@ pub(crate) struct Reading {
     pub(crate) noise: Noise,
 }
 
-impl From<Written> for Reading {
-    fn from(written: Written) -> Self {
-        Self { written, ..Self::default() }
-    }
+/// A reading of a process that measures one thing.
+macro_rules! readings_of {
+    ($($type:ident: $member:ident = |$it:ident| $value:expr;)*) => {
+        $(impl From<$type> for Reading {
+            fn from($it: $type) -> Self {
+                Self { $member: $value, ..Self::default() }
+            }
+        })*
+    };
 }
-
-impl From<Taken> for Reading {
-    fn from(taken: Taken) -> Self {
-        Self { taken: vec![taken], ..Self::default() }
-    }
-}
-
-impl From<Times> for Reading {
-    fn from(times: Times) -> Self {
-        Self { times: Some(times), ..Self::default() }
-    }
-}
-
-impl From<DayReading> for Reading {
-    fn from(day: DayReading) -> Self {
-        Self { day, ..Self::default() }
-    }
+readings_of! {
+    Written: written = |written| written;
+    Taken: taken = |taken| vec![taken];
+    Times: times = |times| Some(times);
+    DayReading: day = |day| day;
 }
 
 impl Reading {
