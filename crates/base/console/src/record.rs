@@ -69,9 +69,20 @@ impl Record {
         first: bool,
         text: impl FnOnce() -> String,
     ) -> io::Result<()> {
+        let text = if format == Format::Text { text() } else { String::new() };
+        self.write_as(output, format, first, &text)
+    }
+
+    fn write_as(
+        &self,
+        output: &mut dyn Write,
+        format: Format,
+        first: bool,
+        text: &str,
+    ) -> io::Result<()> {
         match format {
             // Names of files in it cannot control a terminal.
-            Format::Text => output.write_all(printable(&text(), &['\n', '\t']).as_bytes())?,
+            Format::Text => output.write_all(printable(text, &['\n', '\t']).as_bytes())?,
             Format::Json => {
                 let member = |(name, value): &(Cow<'_, str>, Value)| {
                     format!("\"{name}\":{}", exact(value.clone()))

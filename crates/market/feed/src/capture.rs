@@ -14,10 +14,10 @@ mod coverage;
 mod groups;
 mod survey;
 
-use std::net::SocketAddrV4;
+use std::{net::SocketAddrV4, ops::ControlFlow};
 
 pub use groups::{Destination, Destinations, Group, MOST_DESTINATIONS, is_chosen};
-use nanotape_market::Damage;
+use nanotape_market::{Damage, MarketSnapshot, SessionChange};
 use nanotape_types::Alpha;
 pub use nanotape_wire::capture::SkipReason;
 use nanotape_wire::{
@@ -31,7 +31,7 @@ pub use survey::{CaptureSurvey, Carried, MOST_ROWS, SurveyRow, SurveySession};
 use crate::{
     Block, DayEnd, DaySource, DaySummary, SourceError,
     delivery::{Delivery, MessageSink},
-    session::{Line, LineCounts, MAX_LINES, PacketOrigin, Receiver, SessionSettings},
+    session::{Line, LineCounts, MAX_LINES, Messages, PacketOrigin, Receiver, SessionSettings},
 };
 
 /// What a capture or a live session contained.
@@ -116,7 +116,8 @@ pub(crate) fn read_if_capture(
         if block.bytes.len() >= MAGIC_BYTES || block.is_last {
             let is_capture = CaptureFormat::detect(block.bytes).is_some();
             source.check_groups()?;
-            return is_capture.then(|| read_capture(source, handler, progress)).transpose();
+            let read = || read_capture(source, &mut handler, &mut { progress });
+            return is_capture.then(read).transpose();
         }
         if handler.idle().is_break() {
             let (fault, session) = (source.fault(), None);
@@ -131,29 +132,106 @@ pub(crate) fn read_if_capture(
     }
 }
 
-/// Reads a capture into `handler`. Calls `progress` once per block.
+/// A [`MessageSink`] of which the reader of captures needs one copy only: lines, gaps and their
+/// recovery are more code than a day file takes, and every consumer of a day would have it again.
+trait PacketSink {
+    /// Consecutive messages of a packet from number `first`, at most [`TOGETHER`] of them.
+    fn messages(&mut self, first: u64, ts_recv_ns: u64, messages: &[&[u8]]) -> ControlFlow<()>;
+    fn damage(&mut self, damage: Damage);
+    fn idle(&mut self) -> ControlFlow<()>;
+    fn session(&mut self, change: &SessionChange);
+    fn restore(&mut self, snapshot: &MarketSnapshot);
+}
+
+/// Messages that are passed on together.
+const TOGETHER: usize = 64;
+
+impl<S: MessageSink> PacketSink for S {
+    fn messages(&mut self, first: u64, ts_recv_ns: u64, messages: &[&[u8]]) -> ControlFlow<()> {
+        self.messages(first, ts_recv_ns, messages.iter().copied())
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.idle()
+    }
+
+    fn session(&mut self, change: &SessionChange) {
+        self.session(change);
+    }
+
+    fn restore(&mut self, snapshot: &MarketSnapshot) {
+        self.restore(snapshot);
+    }
+}
+
+/// The consumer of a capture.
+struct Consumer<'h>(&'h mut dyn PacketSink);
+
+impl MessageSink for Consumer<'_> {
+    fn messages<'a>(
+        &mut self,
+        mut first: u64,
+        ts_recv_ns: u64,
+        mut messages: impl Messages<'a>,
+    ) -> ControlFlow<()> {
+        loop {
+            let mut together: [&[u8]; TOGETHER] = [&[]; TOGETHER];
+            let places = together.iter_mut();
+            let count = places.zip(&mut messages).map(|(place, message)| *place = message).count();
+            if count > 0 {
+                self.0.messages(first, ts_recv_ns, &together[..count])?;
+            }
+            if count < TOGETHER {
+                return ControlFlow::Continue(());
+            }
+            first += count as u64;
+        }
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.0.damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.0.idle()
+    }
+
+    fn session(&mut self, change: &SessionChange) {
+        self.0.session(change);
+    }
+
+    fn restore(&mut self, snapshot: &MarketSnapshot) {
+        self.0.restore(snapshot);
+    }
+}
+
+/// Reads a capture into `sink`. Calls `progress` once per block.
 #[cold]
 #[inline(never)]
 fn read_capture(
     source: &mut DaySource,
-    handler: impl MessageSink,
-    mut progress: impl FnMut(&DaySource),
+    sink: &mut dyn PacketSink,
+    progress: &mut dyn FnMut(&DaySource),
 ) -> Result<DaySummary, SourceError> {
     let mut decoder = CaptureDecoder::new();
-    let mut reader = CaptureReader::new(source.groups().to_vec(), handler);
+    let mut reader = CaptureReader::new(source.groups().to_vec(), Consumer(sink));
     let (mut used_bytes, mut left_bytes) = (0, 0);
     let end = loop {
         let block = source.next_block(used_bytes)?;
         let mut rest = block.bytes;
         let mut end = None;
         if block.bytes.len() <= left_bytes && !block.is_last {
-            end = reader.deliver.sink.idle().is_break().then_some(DayEnd::Stopped);
+            end = reader.deliver.sink.0.idle().is_break().then_some(DayEnd::Stopped);
         } else {
             while end.is_none() {
                 end = match decoder.next(&mut rest, block.is_last) {
                     CaptureItem::Packet(packet) => reader.packet(&packet),
                     CaptureItem::Damage(damage) => {
-                        reader.deliver.sink.damage(damage_of(&damage));
+                        reader.deliver.sink.0.damage(damage_of(&damage));
                         None
                     }
                     CaptureItem::NeedMore => break,
@@ -180,7 +258,7 @@ fn read_capture(
 }
 
 /// The session of a capture.
-struct CaptureReader<H> {
+struct CaptureReader<'h> {
     receiver: Receiver<MoldUdp64>,
     /// The chosen groups; empty: all.
     groups: Vec<Group>,
@@ -188,11 +266,11 @@ struct CaptureReader<H> {
     /// The time of the last packet with one.
     now_ns: u64,
     summary: SessionSummary,
-    deliver: Delivery<H>,
+    deliver: Delivery<Consumer<'h>>,
 }
 
-impl<H: MessageSink> CaptureReader<H> {
-    fn new(groups: Vec<Group>, handler: H) -> Self {
+impl<'h> CaptureReader<'h> {
+    fn new(groups: Vec<Group>, consumer: Consumer<'h>) -> Self {
         let settings = SessionSettings {
             lines: MAX_LINES,
             ahead_messages: 1 << 16,
@@ -205,7 +283,7 @@ impl<H: MessageSink> CaptureReader<H> {
             lines: Vec::with_capacity(MAX_LINES),
             now_ns: 0,
             summary: SessionSummary::default(),
-            deliver: Delivery::new(handler),
+            deliver: Delivery::new(consumer),
         }
     }
 
@@ -265,7 +343,7 @@ impl<H: MessageSink> CaptureReader<H> {
                 DayEnd::Cut { offset, needed_bytes: needed.into(), present_bytes: present.into() }
             }
             Some(damage) => {
-                self.deliver.sink.damage(damage_of(&damage));
+                self.deliver.sink.0.damage(damage_of(&damage));
                 DayEnd::EndOfFile
             }
         }

@@ -74,7 +74,7 @@ impl DayDecoder {
         &mut self,
         block: Block<'_>,
         used_bytes: usize,
-        handler: &mut impl MessageHandler,
+        handler: &mut dyn MessageHandler,
     ) -> Irregular {
         let (before, rest) = block.bytes.split_at(used_bytes);
         if rest.is_empty() && self.lost.is_none() {
@@ -124,7 +124,7 @@ impl DayDecoder {
         rest: &[u8],
         offset: u64,
         near: Surroundings,
-        handler: &mut impl MessageHandler,
+        handler: &mut dyn MessageHandler,
     ) -> Irregular {
         const LOST: Irregular = Irregular::Used(0);
         let &[high, low, ref body @ ..] = rest else {
@@ -181,7 +181,7 @@ impl DayDecoder {
         &mut self,
         message: &[u8],
         offset: u64,
-        handler: &mut impl MessageHandler,
+        handler: &mut dyn MessageHandler,
     ) -> Irregular {
         self.records += 1;
         let position = Position { number: self.records, offset };
@@ -202,7 +202,7 @@ impl DayDecoder {
         offset: u64,
         mut lost: Lost,
         is_last: bool,
-        handler: &mut impl MessageHandler,
+        handler: &mut dyn MessageHandler,
     ) -> Irregular {
         // The position where bytes were lost is not a boundary.
         let from = usize::from(offset == lost.since && !rest.is_empty());
@@ -225,7 +225,7 @@ impl DayDecoder {
 }
 
 /// How a day ends whose last bytes are not readable as records.
-fn end_of_lost(lost: Lost, bytes: u64, handler: &mut impl MessageHandler) -> DayEnd {
+fn end_of_lost(lost: Lost, bytes: u64, handler: &mut dyn MessageHandler) -> DayEnd {
     let follow = bytes - bytes.min(2);
     let is_end = lost.has_no_length && (follow == 0 || lost.is_after_the_last);
     if !is_end {

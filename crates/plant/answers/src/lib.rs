@@ -25,6 +25,7 @@ mod run_choice;
 mod span;
 mod symbols;
 mod trade_rows;
+mod watched;
 
 pub use book_rows::{BookRow, BookRows, BookVisitor};
 pub use book_tables::{DepthTable, InsideTable, message_column, symbol_column, time_column};

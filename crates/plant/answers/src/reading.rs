@@ -14,6 +14,7 @@ use crate::{
     Breaks, Given, Input, InputError, InputKind, InputOptions, InputReport, RunChoice, Span,
     input::{Source, day_again, open_day},
     span::Guard,
+    watched::Watched,
 };
 
 /// An input that is open at the beginning of a span.
@@ -139,7 +140,7 @@ impl Opening {
     pub fn run(
         self,
         observer: &mut impl Observer<DefaultBooks>,
-        reading: impl FnMut(Reading),
+        mut reading: impl FnMut(Reading),
     ) -> Result<Session, InputError> {
         let Self { name, options, mut source, bounds, .. } = self;
         let engine = BookEngine::new(DefaultBooks::with_capacity(orders_of(name.path())));
@@ -149,15 +150,23 @@ impl Opening {
             let session = Session::of_day(day, engine, &mut guard, reading)?;
             return Ok(Session { misfits: guard.misfits(), ..session });
         }
-        let mut guard = Guard::<_, true>::new(observer, bounds);
-        let session = match source {
-            Opened::Day(mut day) => Session::of_day(&mut day, engine, &mut guard, reading),
-            Opened::Journal(run) => Session::of_journal(&name, run, engine, &mut guard, reading),
-            Opened::Dbn(run) => {
-                Session::of_dbn(run, options.run.is_none(), engine, &mut guard, reading)
+        match source {
+            Opened::Day(mut day) => {
+                let mut guard = Guard::<_, true>::new(observer, bounds);
+                let session = Session::of_day(&mut day, engine, &mut guard, reading)?;
+                Ok(Session { misfits: guard.misfits(), ..session })
             }
-        };
-        Ok(Session { misfits: guard.misfits(), ..session? })
+            Opened::Journal(run) => {
+                let mut watched = Watched(observer);
+                let guard = Guard::new(&mut watched, bounds);
+                Session::of_journal(&name, run, engine, guard, &mut reading)
+            }
+            Opened::Dbn(run) => {
+                let mut watched = Watched(observer);
+                let guard = Guard::new(&mut watched, bounds);
+                Session::of_dbn(run, options.run.is_none(), engine, guard, &mut reading)
+            }
+        }
     }
 
     /// The messages of a day file or a capture, without the other kinds of input.
@@ -218,25 +227,27 @@ impl Session {
         name: &str,
         mut run: Box<RecordedRun<JournalRun>>,
         mut engine: BookEngine<DefaultBooks>,
-        observer: &mut impl Observer<DefaultBooks>,
-        reading: impl FnMut(Reading),
+        mut guard: Guard<'_, Watched<'_>, true>,
+        reading: &mut dyn FnMut(Reading),
     ) -> Result<Self, InputError> {
         let show = show_journal(&run, reading);
-        let Ok(report) = engine.run(&mut *run, observer, show);
-        Ok(Self::new(name, engine, InputReport::of_journal(name, run.stream(), report.summary)?))
+        let Ok(report) = engine.run(&mut *run, &mut guard, show);
+        let report = InputReport::of_journal(name, run.stream(), report.summary)?;
+        Ok(Self { misfits: guard.misfits(), ..Self::new(name, engine, report) })
     }
 
     fn of_dbn(
         mut run: Box<RecordedRun<DbnStream>>,
         is_only_first: bool,
         mut engine: BookEngine<DefaultBooks>,
-        observer: &mut impl Observer<DefaultBooks>,
-        reading: impl FnMut(Reading),
+        mut guard: Guard<'_, Watched<'_>, true>,
+        reading: &mut dyn FnMut(Reading),
     ) -> Result<Self, InputError> {
         let show = show_dbn(&run, reading);
-        let Ok(report) = engine.run(&mut *run, observer, show);
+        let Ok(report) = engine.run(&mut *run, &mut guard, show);
         let name = run.stream().source().name();
-        Ok(Self::new(name, engine, InputReport::of_dbn(name, report.summary, is_only_first)?))
+        let report = InputReport::of_dbn(name, report.summary, is_only_first)?;
+        Ok(Self { misfits: guard.misfits(), ..Self::new(name, engine, report) })
     }
 
     /// Whether a message after the span ended the reading.
