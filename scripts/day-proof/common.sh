@@ -3,9 +3,9 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[1]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 
-# NANOTAPE names a binary that is already built; otherwise it is built here.
+# NANOTAPE names a binary that is already built, with nanotape-lab beside it; otherwise both are built here.
 if [ -z "${NANOTAPE:-}" ]; then
-    (cd "$root" && cargo build --release --locked --quiet)
+    (cd "$root" && cargo build --release --locked -p nanotape-cli -p nanotape-lab-cli --quiet)
     NANOTAPE="${CARGO_TARGET_DIR:-$root/target}/release/nanotape"
 fi
 # In the background the program itself is started, so that signals reach it and not a shell.

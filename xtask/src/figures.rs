@@ -101,7 +101,8 @@ const BENCHES: [(&str, &[&str]); 4] = [
 pub(crate) fn run(root: &Path) -> Result<ExitCode> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["build", "--release", "--locked", "--package", "nanotape-cli"])
+        .args(["build", "--release", "--locked"])
+        .args(["--package", "nanotape-cli", "--package", "nanotape-lab-cli"])
         .current_dir(root)
         .status()
         .context("cargo build")?;

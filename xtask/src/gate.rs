@@ -1,6 +1,6 @@
 //! The regression gate: compares the hot path of the working tree with main.
 //!
-//! It only chooses the benchmarks and their limits. `nanotape lab`, built from the working tree,
+//! It only chooses the benchmarks and their limits. `nanotape-lab`, built from the working tree,
 //! does the comparison.
 
 use std::{
@@ -40,7 +40,7 @@ pub(crate) fn instructions(root: &Path, more: &[&str]) -> Result<ExitCode> {
 fn lab(root: &Path, words: &[&str]) -> Result<ExitCode> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["run", "--quiet", "--release", "--locked", "--package", "nanotape-cli", "--", "lab"])
+        .args(["run", "--quiet", "--release", "--locked", "--package", "nanotape-lab-cli", "--"])
         .args(words)
         .current_dir(root)
         .status()

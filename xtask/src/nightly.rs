@@ -40,7 +40,11 @@ pub(crate) const ROWS: [Row; 13] = [
     row("fuzz", "cargo xtask fuzz all 60", 90),
     row("loom", "LOOM_MAX_PREEMPTIONS=3 cargo xtask loom", 240),
     row("day-proof", "scripts/day-proof/prove", 240),
-    row("pages", "cargo build --release --locked -p nanotape-cli && scripts/pages", 40),
+    row(
+        "pages",
+        "cargo build --release --locked -p nanotape-cli -p nanotape-lab-cli && scripts/pages",
+        40,
+    ),
     row("environments", "scripts/hostile-environments", 240),
     row(
         "agreement",

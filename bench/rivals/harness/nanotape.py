@@ -8,7 +8,7 @@ from pathlib import Path
 from .build import HERE
 from .rounds import Failed, first_line, prepared
 
-CARGO = ["--release", "--locked", "--quiet", "-p", "nanotape-cli"]
+CARGO = ["--release", "--locked", "--quiet", "-p", "nanotape-lab-cli"]
 LONGEST_SECONDS = 900
 QUANTILES = ["p50", "p90", "p99", "p99.9", "p99.99", "max"]
 
@@ -16,14 +16,14 @@ QUANTILES = ["p50", "p90", "p99", "p99.9", "p99.99", "max"]
 def prepare(name):
     """Builds nanotape. Raises Failed if that is not possible."""
     checked(["cargo", "build", *CARGO])
-    checked(["cargo", "run", *CARGO, "--", "lab", "bench", name, "--help"])
+    checked(["cargo", "run", *CARGO, "--", "bench", name, "--help"])
 
 
 def measure(name, only, words, nice):
     """The rows `only` of one round of `nanotape lab bench NAME`."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "list.json"
-        bench = ["lab", "bench", name, "--rounds", "1", "--only", ",".join(only), "-o", str(file)]
+        bench = ["bench", name, "--rounds", "1", "--only", ",".join(only), "-o", str(file)]
         checked(["cargo", "run", *CARGO, "--", *bench, *words], nice)
         try:
             return json.loads(file.read_text())

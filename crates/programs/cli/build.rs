@@ -1,4 +1,5 @@
-//! Puts the commit into `nanotape --version`: `0.1.0 (0b1ff35 2026-11-23)`.
+//! Puts the commit into `nanotape --version` and `nanotape-lab --version`: `0.1.0 (0b1ff35
+//! 2026-11-23)`. Both programs have this build script.
 //!
 //! The commit is that of the checkout that contains this file. Its date is the committer's, so that
 //! a commit gives the same program on every machine. `-dirty` means that a file that makes the
@@ -24,7 +25,7 @@ const VARIABLES_OF_GIT: [&str; 4] =
 fn main() {
     let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={}", package.join("../cli/build.rs").display());
     let commit =
         Repository::of(&package.join("../../..")).and_then(|repository| repository.commit());
     let (version, date) = match commit {

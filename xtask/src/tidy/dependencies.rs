@@ -381,12 +381,14 @@ const TABLE: &[Row] = &[
             "nanotape-journal",
             "nanotape-history",
             "nanotape-engine",
+            "nanotape-board",
+            "nanotape-trace",
             "nanotape-plant",
             "nanotape-tap",
             "nanotape-answers",
             "nanotape-console",
         ],
-        outside: &["anyhow", "clap"],
+        outside: &["anyhow", "clap", "serde_json"],
     },
     Row {
         package: "nanotape-cli",
@@ -404,10 +406,6 @@ const TABLE: &[Row] = &[
             "nanotape-journal",
             "nanotape-logging",
             "nanotape-trace",
-            "nanotape-lab",
-            "nanotape-queue",
-            "nanotape-machine",
-            "nanotape-delay",
             "nanotape-synth",
             "nanotape-exchange",
             "nanotape-history",
@@ -420,7 +418,6 @@ const TABLE: &[Row] = &[
             "nanotape-arguments",
             "nanotape-console",
             "nanotape-check",
-            "nanotape-bench",
         ],
         outside: &[
             "anyhow",
@@ -432,6 +429,50 @@ const TABLE: &[Row] = &[
             "serde_json",
             "zstd",
         ],
+    },
+    // docs/decisions/0061-two-programs.md.
+    Row {
+        package: "nanotape-lab-cli",
+        inside: &[
+            "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-host",
+            "nanotape-market",
+            "nanotape-feed",
+            "nanotape-ring",
+            "nanotape-trace",
+            "nanotape-board",
+            "nanotape-live",
+            "nanotape-plant",
+            "nanotape-tap",
+            "nanotape-tape",
+            "nanotape-answers",
+            "nanotape-arguments",
+            "nanotape-lab",
+            "nanotape-queue",
+            "nanotape-machine",
+            "nanotape-delay",
+            "nanotape-console",
+            "nanotape-bench",
+            "nanotape-synth",
+        ],
+        outside: &["anyhow", "clap", "serde_json"],
+    },
+    // For tests of the two programs.
+    Row {
+        package: "nanotape-runner",
+        inside: &[
+            "nanotape-board",
+            "nanotape-harness",
+            "nanotape-plant",
+            "nanotape-ring",
+            "nanotape-tap",
+            "nanotape-trace",
+            "nanotape-types",
+            "nanotape-wire",
+        ],
+        outside: &["rustix", "serde_json"],
     },
     // tracing since docs/decisions/0025-logs-in-a-journal.md: the eighth example logs. The examples
     // use nanotape, the code in READMEs the other crates.
@@ -472,10 +513,11 @@ const TABLE: &[Row] = &[
     Row { package: "xtask", inside: &["nanotape-schema"], outside: &["anyhow", "serde_json"] },
 ];
 
-/// Additional packages for tests: the harness, the testkit, the crates whose types its functions
-/// take, and the synthetic market.
-const INSIDE_FOR_TESTS: [&str; 8] = [
+/// Additional packages for tests: the harness, the runner of programs, the testkit, the crates
+/// whose types its functions take, and the synthetic market.
+const INSIDE_FOR_TESTS: [&str; 9] = [
     "nanotape-harness",
+    "nanotape-runner",
     "nanotape-testkit",
     "nanotape-synth",
     "nanotape-types",

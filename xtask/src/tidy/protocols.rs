@@ -12,12 +12,14 @@ const PROTOCOLS: &str = concat!("nanotape_", "wire");
 const PROTOCOLS_IN_EXAMPLES: &str = "wire::";
 
 /// Files that may use the messages of an exchange, by the beginning of their paths.
-const KNOW_A_PROTOCOL: [&str; 11] = [
+const KNOW_A_PROTOCOL: [&str; 12] = [
     "crates/market/wire/",
     "crates/market/feed/",
     // The rules of one exchange, and the command that prints its messages.
     "crates/plant/check/",
     "crates/programs/cli/src/commands/inspect",
+    // Captures that tests make packet by packet.
+    "crates/programs/runner/src/capture.rs",
     // The synthetic market writes a day of one exchange.
     "crates/play/synth/",
     // The simulated exchange sends the messages of one.

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// Crate roots that must forbid unsafe code.
-const FORBIDDEN_IN: [&str; 27] = [
+const FORBIDDEN_IN: [&str; 29] = [
     "crates/base/types/src/lib.rs",
     "crates/market/schema/src/lib.rs",
     "crates/base/host/src/lib.rs",
@@ -33,6 +33,8 @@ const FORBIDDEN_IN: [&str; 27] = [
     "crates/lab/bench/src/lib.rs",
     "crates/base/console/src/lib.rs",
     "crates/programs/cli/src/main.rs",
+    "crates/programs/lab-cli/src/main.rs",
+    "crates/programs/runner/src/lib.rs",
     "examples/src/lib.rs",
     "xtask/src/main.rs",
 ];

@@ -13,11 +13,14 @@
 //! - [`taken`]: whether the reader of a pipe keeps up.
 //! - [`verbosity`]: `--quiet` and `--no-progress`.
 //! - [`printable`](mod@printable): text from outside, without control of the terminal.
+//! - [`help`], [`described`]: help that wraps once; the commands of one program for another one.
 //! - [`values`], [`hexdump`]: sizes, times and bytes, as typed and printed.
 #![forbid(unsafe_code)]
 
 mod behind;
+pub mod described;
 mod destination;
+pub mod help;
 pub mod hexdump;
 pub mod interrupt;
 mod leftover;

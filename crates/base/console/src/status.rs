@@ -41,6 +41,35 @@ impl fmt::Display for BadData {
 
 impl std::error::Error for BadData {}
 
+/// Reports the error of a command, and returns its exit status. `rest` is what its line ends with.
+pub fn conclude<E>(
+    result: anyhow::Result<Status>,
+    is_bad: impl Fn(&E) -> bool,
+    rest: impl Fn(&anyhow::Error) -> String,
+) -> ExitCode
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    match result {
+        Ok(status) => status.into(),
+        // The reader of the output has exited, as in `nanotape inspect day | head`.
+        Err(error) if is_broken_pipe(&error) => Status::Good.into(),
+        Err(error) => {
+            tell(format_args!("{}{}", line_of(&error), rest(&error)));
+            Status::of_error(&error, is_bad).into()
+        }
+    }
+}
+
+/// An error and its causes. A cause that is part of the previous text is not repeated.
+fn line_of(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
+        "" => cause,
+        told if told.ends_with(&cause) => line,
+        told => format!("{told}: {cause}"),
+    })
+}
+
 impl Status {
     /// The status of an error: bad data, or the environment. `is_bad` knows the errors of inputs.
     pub fn of_error<E>(error: &anyhow::Error, is_bad: impl Fn(&E) -> bool) -> Self

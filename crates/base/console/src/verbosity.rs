@@ -1,6 +1,9 @@
 //! `--quiet` and `--no-progress`, of every command.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    ffi::OsStr,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use clap::Args;
 
@@ -21,6 +24,11 @@ pub struct VerbosityArguments {
 }
 
 impl VerbosityArguments {
+    /// Whether a word of a command line is one of them.
+    pub fn is_one(word: &OsStr) -> bool {
+        ["-q", "--quiet", "--no-progress"].iter().any(|option| word == *option)
+    }
+
     /// Applies them to the process.
     pub fn apply(self) {
         IS_QUIET.store(self.quiet, Ordering::Relaxed);

@@ -37,6 +37,19 @@ pub fn run_on(cpus: &[u32]) -> Result<()> {
     sched_setaffinity(None, &set)
 }
 
+/// Keeps the calling thread on one processor. The kernel decides, also about isolated processors; a
+/// refusal is a sentence.
+pub fn pin_to(cpu: u32) -> std::result::Result<(), String> {
+    run_on(&[cpu]).map_err(|error| match error {
+        Errno::INVAL => {
+            let usable: Vec<String> = usable_cpus().iter().map(u32::to_string).collect();
+            let usable = usable.join(", ");
+            format!("pinning was refused: processor {cpu} is not among those allowed ({usable})")
+        }
+        error => format!("pinning was refused: processor {cpu}: {error}"),
+    })
+}
+
 /// Lets the calling thread run on every processor that this process may use. If the kernel refuses,
 /// it stays on the processors of its caller, which is slower, but correct.
 pub fn allow_every_cpu() {

@@ -14,7 +14,7 @@ mod settings;
 mod system;
 mod text;
 
-pub use affinity::{allow_every_cpu, allowed_cpus, run_on, usable_cpus};
+pub use affinity::{allow_every_cpu, allowed_cpus, pin_to, run_on, usable_cpus};
 pub use counters::{
     ProcessStat, Ticks, available_memory_bytes, pressure, process_start_unix_s, processor_groups,
     status_mask,

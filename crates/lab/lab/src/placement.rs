@@ -15,8 +15,7 @@ mod scheduling;
 
 use std::marker::PhantomData;
 
-use nanotape_host::{allow_every_cpu, allowed_cpus, run_on, usable_cpus};
-use rustix::io::Errno;
+use nanotape_host::{allow_every_cpu, allowed_cpus, pin_to, run_on};
 
 pub use self::burst::Burst;
 use self::scheduling::Class;
@@ -134,10 +133,9 @@ impl Placement {
             }
             Err(why) => return self.refuse("pinning", &why),
         };
-        match run_on(&[cpu]) {
-            Ok(()) => {}
-            Err(Errno::INVAL) => return self.refuse("pinning", &not_usable(cpu)),
-            Err(error) => return self.refuse("pinning", &format!("processor {cpu}: {error}")),
+        if let Err(refusal) = pin_to(cpu) {
+            self.refused.push(refusal.clone());
+            return refusal;
         }
         self.affinity_before = Some(allowed);
         self.cpu = Some(cpu);
@@ -215,11 +213,6 @@ pub(crate) fn unplaced<R: Send>(work: impl FnOnce() -> R + Send) -> Option<R> {
     })
 }
 
-fn not_usable(cpu: u32) -> String {
-    let usable: Vec<String> = usable_cpus().iter().map(u32::to_string).collect();
-    format!("processor {cpu} is not among those allowed ({})", usable.join(", "))
-}
-
 fn choose(pin: Pin, allowed: &[u32]) -> Result<Option<u32>, String> {
     match pin {
         Pin::Free => Ok(None),
@@ -238,6 +231,8 @@ fn only(allowed: &[u32]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use nanotape_host::usable_cpus;
+
     use super::*;
 
     #[test]

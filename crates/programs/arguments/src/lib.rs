@@ -3,12 +3,17 @@
 #![forbid(unsafe_code)]
 
 pub mod errors;
+pub mod figures;
 mod groups;
 pub mod input;
 pub mod records;
 pub mod regions;
+pub mod session;
 mod span;
+pub mod spans;
 mod symbols;
+pub mod text;
+pub mod threads;
 mod times;
 mod unread;
 pub mod verdict;

@@ -9,16 +9,13 @@ use crate::commands::{
     capture::CaptureArguments,
     check::CheckArguments,
     completions::CompletionsArguments,
-    delay::DelayArguments,
     demo::DemoArguments,
     depth::DepthArguments,
     diff::DiffArguments,
     exchange::ExchangeArguments,
-    explain::ExplainArguments,
     inside::InsideArguments,
     inspect::InspectArguments,
     journal::JournalArguments,
-    lab::LabArguments,
     man::ManArguments,
     replay::ReplayArguments,
     ring::RingArguments,
@@ -86,7 +83,7 @@ pub(crate) enum Command {
     /// Report rates, volumes, event depth and processing time, per stock and in total
     Stats(StatsArguments),
     /// Run a plant: read a day, publish normalised records on a ring for any number of processes
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Send a day as the exchange would: two multicast lines, re-requests, SoupBinTCP, GLIMPSE
     Exchange(Box<ExchangeArguments>),
     /// Send a day or a capture at its recorded pace, or write it as a capture for Wireshark
@@ -100,15 +97,15 @@ pub(crate) enum Command {
     /// Switch on and read the spans of a plant: where the time of each message went
     Trace(TraceArguments),
     /// Explain each slow message of a plant: what it waited for, and what interrupted it
-    Explain(ExplainArguments),
+    Explain,
     /// Estimate how much later a second feed shows what a first one shows
-    Delay(Box<DelayArguments>),
+    Delay,
     /// Broadcast rings in shared memory: inspect, check and test them
     Ring(RingArguments),
     /// Journals on disk: write, read, check and maintain them
     Journal(JournalArguments),
     /// Measure, compare, and check whether a measurement can be trusted
-    Lab(LabArguments),
+    Lab,
     /// Print the script with which a shell completes commands, options and values
     Completions(CompletionsArguments),
     /// Write the manual pages of all commands

@@ -4,41 +4,33 @@
 mod arguments;
 mod book_rows;
 mod commands;
-mod figures;
 mod framing;
-
-mod help;
-
 mod journals;
+mod lab;
 mod lines;
-mod placement;
-
 mod sending;
-mod session;
-
 mod values;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 pub(crate) use nanotape_console::{
-    hexdump, interrupt, output, printable, progress, record, rows, status, taken, verbosity,
+    help, hexdump, interrupt, output, printable, progress, record, rows, status, taken, verbosity,
 };
 use nanotape_feed::SourceError;
 
 use crate::{
     arguments::{Arguments, Command},
-    status::{Status, is_broken_pipe, tell},
+    status::{Status, conclude},
 };
 
 fn main() -> ExitCode {
     if let Err(error) = interrupt::catch_file_limit() {
-        tell(line_of(&error));
-        return Status::of_error(&error, SourceError::is_bad_data).into();
+        return concluded(Err(error), "");
     }
-    // Worker processes of measurements and proofs run the same program.
-    if let Some(code) = nanotape_bench::worker().or_else(nanotape_machine::doctor::guardian) {
-        return code;
+    let words = lab::words();
+    if lab::is_for_it(&words) {
+        return concluded(lab::run(&words), "");
     }
     let matches = help::unwrapped(Arguments::command()).get_matches();
     let arguments = match Arguments::from_arg_matches(&matches) {
@@ -46,25 +38,12 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     arguments.verbosity.apply();
-    match run(arguments) {
-        Ok(status) => status.into(),
-        // The reader of the output has exited, as in `nanotape inspect day | head`.
-        Err(error) if is_broken_pipe(&error) => Status::Good.into(),
-        Err(error) => {
-            let pipe = pipe_of(&error, matches.subcommand_name().unwrap_or_default());
-            tell(format_args!("{}{pipe}", line_of(&error)));
-            Status::of_error(&error, SourceError::is_bad_data).into()
-        }
-    }
+    concluded(run(arguments), matches.subcommand_name().unwrap_or_default())
 }
 
-/// An error and its causes. A cause that is part of the previous text is not repeated.
-fn line_of(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
-        "" => cause,
-        told if told.ends_with(&cause) => line,
-        told => format!("{told}: {cause}"),
-    })
+/// The exit status, after the line of an error.
+fn concluded(result: anyhow::Result<Status>, command: &str) -> ExitCode {
+    conclude(result, SourceError::is_bad_data, |error| pipe_of(error, command))
 }
 
 /// The rest of a command line that begins with the program that an error advises.
@@ -73,8 +52,6 @@ fn pipe_of(error: &anyhow::Error, command: &str) -> String {
         return String::new();
     };
     match command {
-        // The measurements read a file more than once.
-        "lab" => String::new(),
         _ if kind.command.is_none() => String::new(),
         "run" => " | nanotape run --input -".to_owned(),
         command => format!(" | nanotape {command} -"),
@@ -103,11 +80,9 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Stat(arguments)) => commands::stat::run(&arguments),
         Some(Command::Tap(arguments)) => commands::tap::run(&arguments),
         Some(Command::Trace(arguments)) => commands::trace::run(&arguments),
-        Some(Command::Explain(arguments)) => commands::explain::run(&arguments),
-        Some(Command::Delay(arguments)) => commands::delay::run(&arguments),
         Some(Command::Ring(arguments)) => commands::ring::run(&arguments),
         Some(Command::Journal(arguments)) => commands::journal::run(&arguments),
-        Some(Command::Lab(arguments)) => commands::lab::run(&arguments),
+        Some(Command::Explain | Command::Delay | Command::Lab) => lab::run(&lab::words()),
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
         Some(Command::Man(arguments)) => commands::man::run(&arguments),
     }

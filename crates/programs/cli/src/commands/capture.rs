@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use nanotape_arguments::{DayArguments, tell_of_unread};
+use nanotape_arguments::{DayArguments, tell_of_unread, text::known_time_text};
 use nanotape_feed::capture::{CaptureSurvey, Carried, SkipReason, SurveyRow, SurveySession};
 
-use super::journal::text::known_time_text;
 use crate::{
     output::{Format, OutputArguments},
     progress::Progress,

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use clap::{Args, Command, CommandFactory as _, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use crate::{arguments::Arguments, status::Status};
+use crate::{arguments::Arguments, lab, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -34,9 +34,10 @@ pub(crate) fn run(arguments: &CompletionsArguments) -> anyhow::Result<Status> {
         CompletedShell::Zsh => Shell::Zsh,
         CompletedShell::Fish => Shell::Fish,
     };
+    let command = lab::with_its_commands(Arguments::command())?;
     // In memory first: the library panics if its output fails.
     let mut script = Vec::new();
-    generate(shell, &mut visible(&Arguments::command()), "nanotape", &mut script);
+    generate(shell, &mut visible(&command), "nanotape", &mut script);
     io::stdout().write_all(&script)?;
     Ok(Status::Good)
 }

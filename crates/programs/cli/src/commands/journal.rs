@@ -11,7 +11,6 @@ mod snapshot;
 mod stat;
 mod tail;
 mod tailers;
-pub(crate) mod text;
 mod upkeep;
 mod verify;
 
@@ -20,7 +19,7 @@ use clap::{Args, Subcommand};
 use nanotape_arguments::errors::of_journal;
 use nanotape_journal::JournalError;
 
-use crate::{progress::Progress, status::Status};
+use crate::{lab, progress::Progress, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -55,7 +54,7 @@ enum JournalCommand {
     /// Print all excerpts with their payload bytes
     Dump(dump::DumpCommand),
     /// Run processes against each other, kill some of them, and account for every excerpt
-    Prove(nanotape_bench::JournalProveCommand),
+    Prove,
     /// Remove the oldest segments, by age, size or sequence number
     Prune(prune::PruneCommand),
     /// Record what a ring publishes, under the same sequence numbers
@@ -92,7 +91,7 @@ pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
         JournalCommand::Bisect(command) => bisect::run(command),
         JournalCommand::Compress(command) => compress::run(command),
         JournalCommand::Dump(command) => dump::run(command),
-        JournalCommand::Prove(command) => command.run(),
+        JournalCommand::Prove => lab::run(&lab::words()),
         JournalCommand::Prune(command) => prune::run(command),
         JournalCommand::Record(command) => record::run(command),
         JournalCommand::Repair(command) => repair::run(command),

@@ -5,10 +5,10 @@ use std::{
     io::{self, BufWriter, Write as _},
 };
 
+use nanotape_arguments::text::time_text;
 use nanotape_journal::Excerpt;
 use nanotape_tape::{Gap, Reused};
 
-use super::journal::text::time_text;
 use crate::{
     hexdump::hexdump,
     output::{Format, Output, OutputArguments},

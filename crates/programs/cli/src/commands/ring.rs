@@ -10,7 +10,7 @@ mod verify;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use crate::status::Status;
+use crate::{lab, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -42,7 +42,7 @@ enum RingCommand {
     /// Publish lines of text, to test a ring
     Publish(publish::PublishCommand),
     /// Run processes against each other, kill or stop some, and account for every message
-    Prove(nanotape_bench::RingProveCommand),
+    Prove,
 }
 
 pub(crate) fn run(arguments: &RingArguments) -> anyhow::Result<Status> {
@@ -55,6 +55,6 @@ pub(crate) fn run(arguments: &RingArguments) -> anyhow::Result<Status> {
         RingCommand::Verify(command) => verify::run(command),
         RingCommand::Remove(command) => remove::run(command),
         RingCommand::Publish(command) => publish::run(command),
-        RingCommand::Prove(command) => command.run(),
+        RingCommand::Prove => lab::run(&lab::words()),
     }
 }

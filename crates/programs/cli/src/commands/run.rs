@@ -31,7 +31,6 @@ use crate::{
     interrupt,
     journals::make_parents,
     output::{Format, OutputArguments},
-    placement::pin,
     progress::Progress,
     status::{Status, note, tell},
     values::{bytes, count, duration, duration_or_seconds, mode},
@@ -217,7 +216,9 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
         let progress = progress_of(&plant);
         // New threads inherit the processors of their parent. The threads of the reader and the bar
         // exist already, so they do not compete with the plant.
-        let _placement = config.machine.cpu.map(pin);
+        if let Some(Err(refusal)) = config.machine.cpu.map(nanotape_host::pin_to) {
+            tell(refusal);
+        }
         let clock = Clock::monotonic();
         let began = clock.stamp();
         let ended = plant.run_with(|now| progress.set(now.done_bytes), |line| tell(line));

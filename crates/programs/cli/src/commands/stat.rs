@@ -7,13 +7,15 @@ use std::{io::Write as _, path::Path, time::Duration};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use nanotape_answers::Given;
-use nanotape_arguments::regions::{of_region, of_ring, place};
+use nanotape_arguments::{
+    figures::with_figures,
+    regions::{of_region, of_ring, place},
+};
 use nanotape_board::health::{Figure, HealthError, PlantHealth, PlantMonitor};
 use nanotape_clock::Clock;
 use nanotape_console::screen::Screen;
 
 use crate::{
-    figures::with_figures,
     interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
     record::Record,

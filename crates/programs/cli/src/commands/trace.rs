@@ -5,10 +5,8 @@ mod dump;
 mod export;
 mod list;
 mod record;
-pub(crate) mod source;
 mod stat;
 mod switch;
-pub(crate) mod threads;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};

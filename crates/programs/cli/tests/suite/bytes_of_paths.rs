@@ -33,14 +33,13 @@ fn days_and_dbn_files_are_read_from_them() {
     fs::copy(&plain, &odd).unwrap();
     let insides = on(&plain, &["inside", "@", "--format", "csv"]).stdout;
     let stock = insides.lines().nth(1).unwrap().split(',').nth(1).unwrap();
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 6] = [
         &["inside", "@", "--date", DATE, "--format", "csv"],
         &["depth", "@", "--symbols", stock, "--format", "csv"],
         &["trades", "@", "--date", DATE, "--format", "csv"],
         &["book", "@", "--symbols", stock, "--format", "csv"],
         &["check", "@"],
         &["inspect", "@", "--format", "csv"],
-        &["lab", "queue", "@", "--service", "1us", "--format", "csv"],
     ];
     for arguments in commands {
         let [of_plain, of_odd] = [&plain, &odd].map(|path| on(path, arguments));

@@ -1,66 +1,12 @@
 //! Captures of a live session through the program: every command reads them as it reads the day.
 
-use std::{
-    fs,
-    net::{Ipv4Addr, SocketAddrV4},
-    path::Path,
+use std::{fs, path::Path};
+
+use crate::support::{
+    Folder,
+    capture::{BEGIN_NS, capture_of},
+    nanotape, nanotape_fed,
 };
-
-use nanotape_types::Alpha;
-use nanotape_wire::{
-    capture::{CaptureFormat, CaptureWriter, FrameWriter, LinkType},
-    framing::{binary_file::Records, moldudp64::PacketWriter},
-};
-
-use crate::support::{Folder, nanotape, nanotape_fed};
-
-/// 2019-12-30 at 03:00 in New York, ns since the UNIX epoch.
-const BEGIN_NS: u64 = 1_577_692_800_000_000_000;
-
-/// Writes the messages of a day as a capture of two lines. Line A loses one packet in ten, line B
-/// another one in ten, and both lose the messages of `missing`.
-pub(crate) fn capture_of(day: &[u8], missing: std::ops::Range<u64>) -> Vec<u8> {
-    let messages: Vec<&[u8]> = Records::new(day, 0).map(|record| record.bytes).collect();
-    let writer = CaptureWriter::new(CaptureFormat::Pcapng, LinkType(1), 1);
-    let mut buffer = vec![0; 4_096];
-    let length = writer.header(&mut buffer).unwrap();
-    let mut capture = buffer[..length].to_vec();
-    let (mut number, mut packets) = (1, 0u64);
-    while number <= messages.len() as u64 {
-        let count = (1 + packets % 7).min(messages.len() as u64 + 1 - number);
-        let mut payload = [0; 1_400];
-        let mut packet =
-            PacketWriter::new(Alpha::new(*b"MONDAY    "), number, &mut payload).unwrap();
-        for message in &messages[number as usize - 1..(number + count - 1) as usize] {
-            assert!(packet.push(message));
-        }
-        let payload = packet.finish();
-        for line in 0..2u64 {
-            let is_lost = packets % 10 == line * 5 || missing.contains(&number);
-            if is_lost {
-                continue;
-            }
-            let frames = FrameWriter {
-                source: SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 20_000),
-                destination: SocketAddrV4::new(
-                    Ipv4Addr::new(233, 54, 12, 111 + line as u8),
-                    26_477,
-                ),
-                source_mac: [2, 0, 0, 0, 0, 1],
-                vlans: &[],
-                time_to_live: 1,
-            };
-            let mut frame = [0; 2_048];
-            let length = frames.write(packets as u16, payload, &mut frame).unwrap();
-            let ts_ns = BEGIN_NS + packets * 10_000 + line * 900;
-            let length = writer.packet(ts_ns, 0, &frame[..length], &mut buffer).unwrap();
-            capture.extend_from_slice(&buffer[..length]);
-        }
-        number += count;
-        packets += 1;
-    }
-    capture
-}
 
 /// Statistics up to the columns with the time that processing took.
 fn without_times(csv: &str) -> Vec<Vec<&str>> {

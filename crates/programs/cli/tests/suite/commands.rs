@@ -389,7 +389,6 @@ fn help_is_wrapped_once() {
         vec!["trades"],
         vec!["convert"],
         vec!["journal", "record"],
-        vec!["lab", "bench", "book"],
     ] {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_nanotape"))
             .args(&command)

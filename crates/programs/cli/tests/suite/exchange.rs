@@ -310,7 +310,7 @@ fn a_day_is_read_from_standard_input_and_the_summary_is_text_csv_or_json() {
 fn a_capture_is_sent_as_the_day_that_it_has() {
     let folder = Folder::new("exchange");
     let day = folder.day(3_000, 20);
-    let capture = crate::captures::capture_of(&std::fs::read(&day).unwrap(), 0..0);
+    let capture = crate::support::capture::capture_of(&std::fs::read(&day).unwrap(), 0..0);
     let capture = folder.write("day.pcapng", &capture);
     let mut exchange = Running::start(&[
         "exchange",

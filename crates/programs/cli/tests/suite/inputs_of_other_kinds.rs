@@ -2,9 +2,7 @@
 
 use std::{fs, path::Path};
 
-use nanotape_wire::capture::CaptureFormat;
-
-use crate::support::{Folder, Ran, capture::MadeCapture, nanotape, nanotape_fed, plants::Ring};
+use crate::support::{Folder, Ran, nanotape, nanotape_fed, plants::Ring};
 
 /// Every command that takes an INPUT, with the options that it needs besides.
 fn commands<'a>(input: &'a str, ring: &'a Ring) -> Vec<Vec<&'a str>> {
@@ -108,20 +106,5 @@ fn what_only_a_day_or_a_capture_has_is_not_read_from_records() {
             (survey.status, line(&survey)),
             (2, &*format!("nanotape: {input}: {is}; {needed}"))
         );
-    }
-}
-
-#[test]
-fn the_measurements_refuse_a_capture_and_other_files() {
-    let folder = Folder::new("other-measured");
-    let capture = folder.write("day.pcap", &MadeCapture::new(CaptureFormat::Pcap).bytes);
-    let text = folder.write("rows.csv", b"a,b\n");
-    for what in ["book", "feed", "plant", "replay"] {
-        let ran = nanotape(["lab", "bench", what, &capture]);
-        assert_eq!(ran.status, 2, "{}", ran.stderr);
-        let told = ": a capture; the measurements need a BinaryFILE day\n";
-        assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
-        let ran = nanotape(["lab", "bench", what, &text]);
-        assert!(ran.status == 2 && ran.stderr.contains(": text (CSV); "), "{}", ran.stderr);
     }
 }

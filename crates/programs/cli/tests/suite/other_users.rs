@@ -103,7 +103,7 @@ fn parts_of_another_user_are_left_with_status_1() {
     if !can_give_files() {
         return;
     }
-    let (folder, other) = (Folder::new("users-remove"), OtherUser::new());
+    let (folder, other) = (Folder::new("users-remove"), OtherUser::with_a_copy());
     let ring = Ring::new("users-remove");
     for mode in [0o600, 0o644] {
         published(&folder, &ring);
@@ -134,7 +134,7 @@ fn the_files_of_a_journal_have_its_mode_whatever_the_umask() {
     let (folder, ring) = (Folder::new("users-journal"), Ring::new("users-journal"));
     published(&folder, &ring);
     let shared = Scratch::new("journals").open_to_all_users();
-    let other = can_give_files().then(OtherUser::new);
+    let other = can_give_files().then(OtherUser::with_a_copy);
     for (umask, mode) in [("000", "0600"), ("077", "0600"), ("000", "0644"), ("077", "0644")] {
         shared.clear();
         let script = "umask $1; \"$0\" journal record \"$2\" \"$3\" --mode $4 &&

@@ -1,7 +1,6 @@
 //! `nanotape ring` as a user runs it: real processes, real rings, output, exit statuses.
 
 mod follow;
-mod prove;
 
 use std::{
     fs,
@@ -16,8 +15,15 @@ use serde_json::Value;
 
 use crate::support::{Ran, nanotape, nanotape_fed, plants::Ring, running::Running};
 
-impl Ring {
+trait Written {
     /// Publishes these lines and closes the ring.
+    fn publish(&self, lines: &str, options: &[&str]) -> Ran;
+
+    /// Overwrites bytes of the file.
+    fn scribble(&self, offset: u64, bytes: &[u8]);
+}
+
+impl Written for Ring {
     fn publish(&self, lines: &str, options: &[&str]) -> Ran {
         let mut arguments = vec!["ring", "publish", self.path()];
         arguments.extend(options);
@@ -26,7 +32,6 @@ impl Ring {
         ran
     }
 
-    /// Overwrites bytes of the file.
     fn scribble(&self, offset: u64, bytes: &[u8]) {
         let mut file = fs::File::options().write(true).open(&self.0).unwrap();
         file.seek(SeekFrom::Start(offset)).unwrap();
@@ -39,15 +44,13 @@ fn start(arguments: &[&str]) -> Running {
     Running::start_fed(&[&["ring"], arguments].concat())
 }
 
-impl Running {
-    /// A running writer, after it has created the ring.
-    fn publishing(ring: &Ring, options: &[&str]) -> Self {
-        let mut arguments = vec!["publish", ring.path(), "--format", "json"];
-        arguments.extend(options);
-        let mut running = start(&arguments);
-        running.hear_json();
-        running
-    }
+/// A running writer, after it has created the ring.
+fn publishing(ring: &Ring, options: &[&str]) -> Running {
+    let mut arguments = vec!["publish", ring.path(), "--format", "json"];
+    arguments.extend(options);
+    let mut running = start(&arguments);
+    running.hear_json();
+    running
 }
 
 fn json(text: &str) -> Value {
@@ -126,7 +129,7 @@ fn what_was_overwritten_is_a_row_of_its_own() {
 #[test]
 fn stat_tells_a_writer_that_lives_one_that_closed_and_one_that_was_killed() {
     let ring = Ring::new("stat");
-    let mut writer = Running::publishing(&ring, &["--mode", "0640"]);
+    let mut writer = publishing(&ring, &["--mode", "0640"]);
     let alive = stat(&ring);
     assert_eq!(alive["kind"], "stream");
     assert_eq!(alive["capacity_bytes"], 8 << 20);
@@ -223,7 +226,7 @@ fn verify_counts_what_is_good_and_finds_what_is_not() {
 fn verify_of_a_ring_that_is_written_finds_no_damage() {
     for options in [&["--capacity", "4KiB"][..], &["--slots", "8", "--max-length", "64"]] {
         let ring = Ring::new("busy");
-        let mut writer = Running::publishing(&ring, options);
+        let mut writer = publishing(&ring, options);
         let mut input = writer.input.take().unwrap();
         let feeding = std::thread::spawn(move || {
             let block = "0123456789\n".repeat(5_000);
@@ -245,7 +248,7 @@ fn verify_of_a_ring_that_is_written_finds_no_damage() {
 fn remove_spares_what_lives_and_what_is_no_ring() {
     let ring = Ring::new("remove");
     let remove = || nanotape(["ring", "remove", ring.path()]);
-    let mut writer = Running::publishing(&ring, &[]);
+    let mut writer = publishing(&ring, &[]);
     let refused = remove();
     assert_eq!(refused.status, 2);
     assert!(refused.stderr.contains("its owner is alive: process"), "{}", refused.stderr);
@@ -388,8 +391,6 @@ fn wrong_usage_is_one_line_and_status_2() {
         (vec!["dump", path], 2, "does not exist; its writer creates it"),
         (vec!["dump", path, "--from", "0"], 2, "a sequence number from 1"),
         (vec!["stat", path, "--interval", "-1"], 2, "unexpected argument"),
-        (vec!["prove", "--capacity", "4096", "--kind", "slots"], 2, "8 slots need 8704 bytes"),
-        (vec!["prove", "--kill-writer-every", "0.001"], 2, "at least 0.05 seconds"),
     ] {
         let mut all = vec!["ring"];
         all.extend(&arguments);
@@ -401,7 +402,7 @@ fn wrong_usage_is_one_line_and_status_2() {
     let ran = nanotape_fed(["ring", "publish", path, "--capacity", "4KiB"], long.as_bytes());
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.contains("standard input, line 1: a message of 2000 bytes is too long"));
-    for command in ["stat", "list", "dump", "verify", "remove", "publish", "prove"] {
+    for command in ["stat", "list", "dump", "verify", "remove", "publish"] {
         let help = nanotape(["ring", command, "--help"]);
         assert_eq!(help.status, 0);
         assert!(help.stdout.contains("Examples:\n  "), "{command}");

@@ -146,7 +146,7 @@ fn quiet_leaves_out_information_and_keeps_warnings() {
 #[test]
 fn every_command_has_the_global_options_under_a_heading() {
     let global = "\nGlobal options:\n  -q, --quiet\n";
-    for command in [&["stats"][..], &["tap"], &["journal", "record"], &["lab", "bench", "book"]] {
+    for command in [&["stats"][..], &["tap"], &["journal", "record"]] {
         let help = nanotape([command, &["--help"]].concat()).stdout;
         assert!(help.contains(global) && help.contains("--no-progress"), "{command:?}: {help}");
         assert_eq!(help.matches("--quiet").count(), 1, "{command:?}");

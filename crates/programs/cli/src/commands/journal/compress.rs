@@ -3,9 +3,10 @@
 use std::{io::Write as _, path::PathBuf};
 
 use clap::Args;
+use nanotape_arguments::text::size_text;
 use nanotape_journal::{CompressOptions, Compressed};
 
-use super::{text::size_text, with_bar};
+use super::with_bar;
 use crate::{
     output::{Format, OutputArguments},
     record::Record,

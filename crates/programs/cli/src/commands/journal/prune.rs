@@ -7,12 +7,14 @@ use std::{
 };
 
 use clap::Args;
-use nanotape_arguments::errors::of_journal;
+use nanotape_arguments::{
+    errors::of_journal,
+    text::{age, known_time_text, size_text},
+};
 use nanotape_clock::UtcNanos;
 use nanotape_history::{Snapshots, snapshot::Listed};
 use nanotape_journal::{PruneOptions, Pruned, PrunedSegment, Start, Tailer};
 
-use super::text::{age, known_time_text, size_text};
 use crate::{
     output::{Format, OutputArguments},
     record::Record,

@@ -18,7 +18,6 @@ use crate::{
     interrupt,
     journals::{AppenderArguments, make_parents, tell_recovery},
     output::{Format, Output, OutputArguments},
-    placement::pin,
     record::Record,
     status::{BadData, Status, note, tell},
     values::seconds,
@@ -143,7 +142,9 @@ fn record(
     tell_recovery(journal, appender.recovery());
     let RecordCommand { wait, through_restarts, for_plant: must_show, .. } = *command;
     // The threads of the appender exist already, so they do not compete with the recorder.
-    let _placement = command.cpu.map(pin);
+    if let Some(Err(refusal)) = command.cpu.map(nanotape_host::pin_to) {
+        tell(refusal);
+    }
     let shutdown = shutdown.clone();
     let (mode, name) = (*mode, command.name.clone());
     let options = RecorderOptions { wait, through_restarts, mode, name, must_show, shutdown };

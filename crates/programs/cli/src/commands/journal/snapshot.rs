@@ -3,19 +3,20 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use nanotape_arguments::errors::of_journal;
+use nanotape_arguments::{
+    errors::of_journal,
+    text::{size_text, time_text},
+};
 use nanotape_history::{
     Snapshots, Snapshotter, SnapshotterError, SnapshotterOptions, snapshot::Written,
 };
 
-use super::text::{size_text, time_text};
 use crate::{
     interrupt,
     output::{Format, OutputArguments},
-    placement::pin,
     progress::Progress,
     record::Record,
-    status::{BadData, Status, note},
+    status::{BadData, Status, note, tell},
     values::{bytes, counted, mode},
 };
 
@@ -78,7 +79,9 @@ pub(super) fn run(command: &SnapshotCommand) -> anyhow::Result<Status> {
         return list(command, format);
     }
     let interrupt = interrupt::install()?;
-    let _placement = command.cpu.map(pin);
+    if let Some(Err(refusal)) = command.cpu.map(nanotape_host::pin_to) {
+        tell(refusal);
+    }
     let options = SnapshotterOptions {
         share_percent: command.share,
         least_bytes: command.least as u64,

@@ -3,12 +3,15 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use nanotape_arguments::{errors::of_journal, regions::state_name};
+use nanotape_arguments::{
+    errors::of_journal,
+    regions::state_name,
+    text::{known_time_text, size_text},
+};
 use nanotape_history::{Runs, Snapshots};
 use nanotape_journal::{KeptAs, SegmentStat, Stat, TailerInfo};
 use nanotape_plant::TradeDate;
 
-use super::text::{known_time_text, size_text};
 use crate::{
     output::{Format, OutputArguments},
     record::Record,

@@ -5,13 +5,12 @@ mod unnamed;
 use std::{io::Write as _, path::PathBuf};
 
 use clap::Args;
-use nanotape_arguments::{errors::of_journal, regions::state_name};
+use nanotape_arguments::{errors::of_journal, regions::state_name, text::time_text};
 use nanotape_journal::{
     ErrorKind, JournalError, NamedTailer, Start, Tailer, TailerInfo, remove_tailer, tailers,
 };
 use nanotape_shm::Refusal;
 
-use super::text::time_text;
 use crate::{
     output::{Format, OutputArguments},
     record::Record,

@@ -13,15 +13,12 @@ use std::{
 };
 
 use clap::Args;
-use nanotape_arguments::errors::of_journal;
+use nanotape_arguments::{errors::of_journal, text::size_text};
 use nanotape_history::Snapshots;
 use nanotape_journal::{CompressOptions, Start, Tailer, TailerSource};
 use nanotape_tape::{Deadline, Tape as _, WriterState};
 
-use super::{
-    prune::{self, Limits},
-    text::size_text,
-};
+use super::prune::{self, Limits};
 use crate::{
     output::{Format, Output, OutputArguments},
     record::Record,

@@ -3,10 +3,11 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
+use nanotape_arguments::text::size_text;
 use nanotape_history::{HistoryFinding, Snapshots};
 use nanotape_journal::{Finding, Found, Severity, Verified};
 
-use super::{snapshot::of_snapshotter, text::size_text, with_bar};
+use super::{snapshot::of_snapshotter, with_bar};
 use crate::{
     output::{Format, OutputArguments},
     progress::Progress,

@@ -4,14 +4,16 @@ use std::{fmt::Write as _, path::Path, time::Duration};
 
 use clap::Args;
 use nanotape_answers::Given;
-use nanotape_arguments::regions::{kind_name, of_region, of_ring, place, state_name};
+use nanotape_arguments::{
+    figures::text_of,
+    regions::{kind_name, of_region, of_ring, place, state_name},
+};
 use nanotape_board::health::FigureValue;
 use nanotape_clock::{Clock, Stamp};
 use nanotape_ring::{Capacity, RingMonitor, Stat};
 use nanotape_shm::{OwnerState, RegionInfo};
 
 use crate::{
-    figures::text_of,
     interrupt,
     output::{Format, OutputArguments},
     record::Record,

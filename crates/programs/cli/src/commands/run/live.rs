@@ -7,13 +7,11 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use nanotape_arguments::session;
 use nanotape_live::{JoinChoice, parse_address, parse_ip};
 use nanotape_plant::{PlantSource, config::InputConfig};
 
-use crate::{
-    session,
-    status::{note, tell},
-};
+use crate::status::{note, tell};
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Live session")]

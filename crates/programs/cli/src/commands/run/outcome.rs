@@ -2,7 +2,11 @@
 
 use std::{fmt::Write as _, fs::File, io::Read as _};
 
-use nanotape_arguments::regions::{came, state_name};
+use nanotape_arguments::{
+    figures::with_figures,
+    regions::{came, state_name},
+    text::size_text,
+};
 use nanotape_board::{BoardReader, LiveStat, health::session_figures};
 use nanotape_feed::source::Compression;
 use nanotape_plant::{
@@ -13,8 +17,6 @@ use nanotape_shm::Origin;
 use serde_json::{Value, json};
 
 use crate::{
-    commands::journal::text::size_text,
-    figures::with_figures,
     output::{Format, Output},
     record::Record,
     values::{counted, nanos_text},

@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
+use nanotape_arguments::{
+    figures::{filled, text_of},
+    session,
+    text::size_text,
+};
 use nanotape_board::health::{Figure, FigureValue, Life};
 use nanotape_plant::records::{RecordKind, StopReason};
 
 use super::Report;
-use crate::{
-    commands::journal::text::size_text,
-    figures::{filled, text_of},
-    session,
-    values::bytes_text,
-};
+use crate::values::bytes_text;
 
 /// The page: the plant, its session, and its ring with recorder and followers.
 const PAGES: [&str; 3] = [include_str!("plant.txt"), session::PAGE, include_str!("ring.txt")];

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::bail;
 use clap::Args;
 use nanotape_answers::Given;
-use nanotape_arguments::errors::of_journal;
+use nanotape_arguments::{errors::of_journal, threads};
 use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, AppenderOptions, JournalError, Tail, Tailer, excerpt_bytes};
 use nanotape_ring::Start;
@@ -14,7 +14,6 @@ use nanotape_trace::recording::{
     Collected, Collector, FIRST_TYPE_ID, LAST_TYPE_ID, START, THREAD, start_entry,
 };
 
-use super::threads;
 use crate::{
     interrupt,
     journals::{make_parents, tell_recovery},

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use clap::Args;
 use nanotape_answers::Given;
+use nanotape_arguments::spans::{Next, Spans};
 use nanotape_clock::UtcNanos;
 use nanotape_tape::ShutdownFlag;
 use nanotape_trace::recording::Entry;
 
-use super::source::{Next, Spans};
 use crate::{
     interrupt,
     output::{Format, OutputArguments},
@@ -89,7 +89,7 @@ fn dump(
         // A thread that ended before its spans were read has no more.
         let is_alive = spans.is_alive();
         while printer.left > 0 && !interrupt.is_requested() {
-            match spans.next()? {
+            match spans.next_entry()? {
                 Next::Entry(entry) => printer.entry(spans, &entry)?,
                 Next::Damaged(what) => _ = printer.damaged.get_or_insert(what),
                 Next::Nothing => break,

@@ -5,16 +5,14 @@ use std::collections::VecDeque;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_answers::Given;
+use nanotape_arguments::spans::{Next, Spans, site_name};
 use nanotape_trace::{
     export::{self, Slice, Written},
     recording::{Entry, ThreadInfo},
     spans::Span,
 };
 
-use super::{
-    record::TraceFormat,
-    source::{Next, Spans, site_name},
-};
+use super::record::TraceFormat;
 use crate::{
     interrupt,
     output::OutputArguments,
@@ -59,7 +57,7 @@ pub(super) fn run(command: &ExportCommand) -> anyhow::Result<Status> {
     let mut threads: Vec<Kept> = Vec::new();
     let mut damaged = None;
     while !interrupt.is_requested() {
-        let (thread, lost, span) = match spans.next()? {
+        let (thread, lost, span) = match spans.next_entry()? {
             Next::Nothing => break,
             Next::Damaged(what) => {
                 damaged.get_or_insert(what);

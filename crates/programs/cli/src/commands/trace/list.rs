@@ -2,11 +2,13 @@
 
 use clap::Args;
 use nanotape_answers::Given;
-use nanotape_arguments::regions::state_name;
+use nanotape_arguments::{
+    regions::state_name,
+    threads::{self, Thread},
+};
 use nanotape_ring::Start;
 use nanotape_trace::spans::{Rate, SpanReader};
 
-use super::threads::{self, Thread};
 use crate::{
     output::{Format, OutputArguments},
     rows::{Column, Rows},

@@ -13,6 +13,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use nanotape_answers::Given;
+use nanotape_arguments::threads::{self, of_trace};
 use nanotape_clock::Clock;
 use nanotape_tape::ShutdownFlag;
 use nanotape_trace::{
@@ -21,7 +22,6 @@ use nanotape_trace::{
     flight::{Condition, Count, FlightError, Options, Recorder, Snapshot, Summary},
 };
 
-use super::threads::{self, of_trace};
 use crate::{
     interrupt,
     output::{FileFormat, OutputArguments},

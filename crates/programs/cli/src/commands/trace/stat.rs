@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use nanotape_answers::Given;
+use nanotape_arguments::spans::{Next, Spans, site_name};
 use nanotape_clock::{Clock, UtcNanos};
 use nanotape_tape::ShutdownFlag;
 use nanotape_trace::{
@@ -13,7 +14,6 @@ use nanotape_trace::{
     spans::Span,
 };
 
-use super::source::{Next, Spans, site_name};
 use crate::{
     interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
@@ -130,7 +130,7 @@ fn read(
         let mut is_read = false;
         // Not longer than to the next report, also if a thread is faster than this.
         for _ in 0..4096 {
-            match spans.next()? {
+            match spans.next_entry()? {
                 Next::Entry(entry) => report.add(spans, &entry)?,
                 Next::Damaged(what) => _ = damaged.get_or_insert(what),
                 Next::Nothing => {

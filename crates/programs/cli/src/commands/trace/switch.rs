@@ -3,15 +3,15 @@
 use anyhow::bail;
 use clap::Args;
 use nanotape_answers::Given;
-use nanotape_arguments::regions::of_region;
+use nanotape_arguments::{
+    regions::of_region,
+    threads::{self, Thread},
+};
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
 use nanotape_trace::spans::{AskError, Rate, Request, SiteStat, SpanReader};
 
-use super::{
-    list,
-    threads::{self, Thread},
-};
+use super::list;
 use crate::{output::OutputArguments, status::Status};
 
 #[derive(Args, Debug)]

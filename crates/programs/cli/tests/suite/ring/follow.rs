@@ -6,13 +6,13 @@ use nanotape_harness::{BoundedChild as _, eventually};
 
 use rustix::process::Signal;
 
-use super::{start, stat};
-use crate::support::{Folder, plants::Ring, running::Running};
+use super::{publishing, start, stat};
+use crate::support::{Folder, plants::Ring};
 
 #[test]
 fn publish_ends_in_good_order_when_it_is_interrupted() {
     let ring = Ring::new("interrupted");
-    let mut writer = Running::publishing(&ring, &[]);
+    let mut writer = publishing(&ring, &[]);
     writer.signal(Signal::INT);
     let ended = writer.process.bounded_wait("the writer");
     assert_eq!(ended.code(), Some(0));
@@ -25,7 +25,7 @@ fn dump_follows_until_the_writer_closes_or_dies() {
     for (signal, expected) in
         [(None, "writer closed the ring"), (Some(Signal::KILL), "writer exited without closing")]
     {
-        let mut writer = Running::publishing(&ring, &["--replace"]);
+        let mut writer = publishing(&ring, &["--replace"]);
         let follow = ["dump", ring.path(), "--follow", "--format", "json"];
         let mut reader = start(&follow);
         for number in 1..=3 {
@@ -46,7 +46,7 @@ fn dump_follows_until_the_writer_closes_or_dies() {
 #[test]
 fn dump_follows_through_restarts_and_misses_nothing() {
     let ring = Ring::new("restarts");
-    let mut writer = Running::publishing(&ring, &[]);
+    let mut writer = publishing(&ring, &[]);
     let follow = ["dump", ring.path(), "--follow", "--through-restarts", "--format", "json"];
     let mut reader = start(&follow);
     for number in 1..=3 {
@@ -54,7 +54,7 @@ fn dump_follows_through_restarts_and_misses_nothing() {
         assert_eq!(reader.hear_json()["sequence"], number);
         writer.signal(Signal::KILL);
         drop(writer);
-        writer = Running::publishing(&ring, &[]);
+        writer = publishing(&ring, &[]);
     }
     writer.say("x");
     assert_eq!(reader.hear_json()["sequence"], 4);
@@ -67,7 +67,7 @@ fn dump_follows_through_restarts_and_misses_nothing() {
 fn dump_that_is_interrupted_keeps_what_it_wrote() {
     let ring = Ring::new("kept");
     let folder = Folder::new("kept");
-    let mut writer = Running::publishing(&ring, &[]);
+    let mut writer = publishing(&ring, &[]);
     writer.say("one");
     let csv = folder.path("out.csv");
     // The first command shows that the message exists; the second writes it and is interrupted.
@@ -92,7 +92,7 @@ fn dump_that_is_interrupted_keeps_what_it_wrote() {
 fn a_file_that_is_cut_or_removed_under_a_reader_is_one_line_and_status_1() {
     let ring = Ring::new("cut");
     for (cut, expected) in [(true, "the file was truncated"), (false, "removed while in use")] {
-        let mut writer = Running::publishing(&ring, &["--replace"]);
+        let mut writer = publishing(&ring, &["--replace"]);
         let mut reader = start(&["dump", ring.path(), "--follow", "--format", "json"]);
         writer.say("x");
         assert_eq!(reader.hear_json()["sequence"], 1);
