@@ -38,7 +38,7 @@ fn page() -> String {
 }
 
 /// The text before and after the tables, which is written by hand.
-const TEXT: [&str; 2] = [include_str!("rows_head.md"), include_str!("rows_tail.md")];
+const TEXT: [&str; 2] = [include_str!("rows_head.txt"), include_str!("rows_tail.txt")];
 
 fn table(page: &mut String, command: &str, columns: &[Column]) {
     write!(page, "\n## {command}\n\n| column | kind | unit | meaning |\n|---|---|---|---|\n")
