@@ -430,7 +430,7 @@ const TABLE: &[Row] = &[
             "zstd",
         ],
     },
-    // docs/decisions/0061-two-programs.md.
+    // docs/decisions/0062-two-programs.md.
     Row {
         package: "nanotape-lab-cli",
         inside: &[

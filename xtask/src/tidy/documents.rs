@@ -31,6 +31,7 @@ pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
     problems.extend(counts(repository));
     problems.extend(index(repository));
     problems.extend(future_decisions(repository, &today()));
+    problems.extend(numbers_of_decisions(repository));
     problems.extend(invariants(repository));
     problems.extend(private_items(repository));
     problems
@@ -93,6 +94,16 @@ fn future_decisions(repository: &Repository, today: &str) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Two decisions with one number, which a reference cannot distinguish.
+fn numbers_of_decisions(repository: &Repository) -> Vec<Problem> {
+    let number = |path: &str| Some(path.strip_prefix(DECISIONS)?.split('-').next()?.to_owned());
+    let mut paths: Vec<&str> = repository.texts(&[".md"]).map(|(path, _)| path).collect();
+    paths.retain(|path| path.starts_with(DECISIONS));
+    paths.sort_unstable();
+    let pairs = paths.windows(2).filter(|pair| number(pair[0]) == number(pair[1]));
+    pairs.map(|pair| Problem::of_file(pair[1], format!("has the number of {}", pair[0]))).collect()
 }
 
 /// READMEs of crates, by the folder of the crate.
@@ -267,6 +278,17 @@ mod tests {
                 format!("{}:3: 2026-11-28 is in the future", of("0002-b")),
                 format!("{}: has no line \"Status: accepted YYYY-MM-DD\"", of("0003-c"))
             ]
+        );
+    }
+
+    #[test]
+    fn two_decisions_with_one_number_are_found() {
+        let of = |name: &str| format!("{DECISIONS}{name}.md");
+        let repository =
+            Repository::of(&[(&of("0001-a"), ""), (&of("0002-c"), ""), (&of("0002-b"), "")]);
+        assert_eq!(
+            printed(numbers_of_decisions(&repository)),
+            [format!("{}: has the number of {}", of("0002-c"), of("0002-b"))]
         );
     }
 
