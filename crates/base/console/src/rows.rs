@@ -81,7 +81,8 @@ impl Written {
 
 /// A table that is written row by row, each row cell by cell in the order of the columns.
 pub struct Rows {
-    output: Output,
+    /// `None` after the end.
+    output: Option<Output>,
     format: Format,
     columns: Vec<Written>,
     times: Times,
@@ -113,8 +114,18 @@ impl Rows {
         let buffer = Vec::with_capacity(BUFFER_BYTES + 4096);
         let columns = columns.into_iter().map(|column| Written::new(column, times)).collect();
         let (next, is_begun, word, digits, error) = (0, false, String::new(), Vec::new(), None);
-        let mut rows =
-            Self { output, format, columns, times, next, is_begun, buffer, word, digits, error };
+        let mut rows = Self {
+            output: Some(output),
+            format,
+            columns,
+            times,
+            next,
+            is_begun,
+            buffer,
+            word,
+            digits,
+            error,
+        };
         rows.header();
         rows
     }
@@ -134,7 +145,7 @@ impl Rows {
 
     /// Bytes of the table so far.
     pub fn written(&self) -> u64 {
-        self.output.written() + self.buffer.len() as u64
+        self.output.as_ref().map_or(0, Output::written) + self.buffer.len() as u64
     }
 
     /// Appends a whole number.
@@ -290,7 +301,9 @@ impl Rows {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        self.output.write_all(&self.buffer)?;
+        if let Some(output) = &mut self.output {
+            output.write_all(&self.buffer)?;
+        }
         self.buffer.clear();
         Ok(())
     }
@@ -298,7 +311,7 @@ impl Rows {
     /// Makes all rows so far visible to readers of the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.write()?;
-        self.output.flush()
+        self.output.as_mut().map_or(Ok(()), |output| output.flush())
     }
 
     /// Ends the row in a caller that an error can only stop. [`Rows::finish`] then returns the
@@ -327,11 +340,9 @@ impl Rows {
 
     /// Writes the buffered rows and completes the output.
     pub fn finish(mut self) -> io::Result<()> {
-        if let Some(error) = self.error {
-            return Err(error);
-        }
+        self.require_written()?;
         self.write()?;
-        self.output.finish()
+        self.output.take().map_or(Ok(()), Output::finish)
     }
 
     fn cell(&mut self, value: &[u8], is_text: bool) {
@@ -373,6 +384,19 @@ impl Rows {
                     self.buffer.extend(std::iter::repeat_n(b' ', padding));
                 }
             }
+        }
+    }
+}
+
+/// A command that fails after its last row drops its rows. A file is removed then. A stream that has
+/// some of the rows gets the others too: it has all of them or none.
+impl Drop for Rows {
+    fn drop(&mut self) {
+        let is_stream = self.output.as_ref().is_some_and(|output| !output.is_partial());
+        let is_begun = self.output.as_ref().is_some_and(|output| output.written() > 0);
+        if is_stream && is_begun && self.error.is_none() {
+            // The command fails anyway.
+            let _ = self.flush();
         }
     }
 }

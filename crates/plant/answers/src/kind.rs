@@ -20,7 +20,7 @@ impl fmt::Display for InputKind {
         f.write_str(match self {
             Self::Ring => "a ring",
             Self::Journal => "the folder of a journal",
-            Self::Day => "a day file",
+            Self::Day => "a day file or a capture",
             Self::Dbn => "a DBN file",
         })
     }

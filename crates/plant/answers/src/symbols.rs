@@ -35,19 +35,21 @@ pub fn with_suggestions(missing: &[Symbol], known: &[Symbol]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// A set of symbols, or all of them.
+/// A set of symbols, or all of them. A stock that gets another symbol is asked again.
 #[derive(Debug)]
 pub struct SymbolFilter {
     wanted: Vec<Symbol>,
-    /// By locate: whether it is selected; None while its symbol is unknown.
-    decided: Vec<Option<bool>>,
+    /// Whether a stock had the symbol at any time, for each of `wanted`.
+    found: Vec<bool>,
+    /// By locate: its symbol, and whether that is selected; `None` while it is unknown.
+    decided: Vec<Option<(Symbol, bool)>>,
 }
 
 impl SymbolFilter {
     /// An empty `wanted` selects every stock.
     pub fn new(wanted: &[Symbol]) -> Self {
         let decided = if wanted.is_empty() { Vec::new() } else { vec![None; StockLocate::COUNT] };
-        Self { wanted: wanted.to_vec(), decided }
+        Self { wanted: wanted.to_vec(), found: vec![false; wanted.len()], decided }
     }
 
     /// Whether a stock is selected, as far as its symbol is known.
@@ -56,24 +58,35 @@ impl SymbolFilter {
         if self.wanted.is_empty() {
             return true;
         }
-        if let Some(decided) = self.decided[locate.index()] {
-            return decided;
-        }
         let Some(symbol) = directory.symbol(locate) else { return false };
-        let wanted = self.wanted.iter().any(|wanted| wanted.selects(symbol));
-        self.decided[locate.index()] = Some(wanted);
-        wanted
+        match self.decided[locate.index()] {
+            Some((of, is_wanted)) if of == symbol => is_wanted,
+            _ => self.decide(locate, symbol),
+        }
+    }
+
+    #[cold]
+    fn decide(&mut self, locate: StockLocate, symbol: Symbol) -> bool {
+        let mut is_wanted = false;
+        for (wanted, found) in self.wanted.iter().zip(&mut self.found) {
+            let selects = wanted.selects(symbol);
+            *found |= selects;
+            is_wanted |= selects;
+        }
+        self.decided[locate.index()] = Some((symbol, is_wanted));
+        is_wanted
     }
 
     /// Requested symbols that no message named, and patterns that select none.
     pub fn missing(&self, directory: &StockDirectory) -> Vec<Symbol> {
         let selects_none =
             |wanted: Symbol| !directory.iter().any(|(_, symbol)| wanted.selects(symbol));
-        let absent = |wanted: &&Symbol| {
-            let has_locate = directory.locate(**wanted).is_some();
-            !has_locate && (!wanted.is_pattern() || selects_none(**wanted))
+        let absent = |wanted: Symbol| {
+            let has_locate = directory.locate(wanted).is_some();
+            !has_locate && (!wanted.is_pattern() || selects_none(wanted))
         };
-        self.wanted.iter().filter(absent).copied().collect()
+        let missing = self.wanted.iter().zip(&self.found).filter(|(_, found)| !**found);
+        missing.map(|(wanted, _)| *wanted).filter(|wanted| absent(*wanted)).collect()
     }
 }
 

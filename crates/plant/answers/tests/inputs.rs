@@ -1,18 +1,23 @@
 //! Every kind of input is found by its content, and gives the same books and the same records.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use nanotape_answers::{
-    Choice, Input, InputError, InputKind, InputOptions, RecordSpan, RunChoice, Session, Span,
+    BookRow, BookRows, Choice, Input, InputError, InputKind, InputOptions, RecordSpan, RunChoice,
+    Session, Span,
 };
 use nanotape_harness::Scratch;
-use nanotape_journal::{Appender, AppenderOptions};
+use nanotape_journal::{Appender, AppenderOptions, Severity};
 use nanotape_plant::{
     Moment, PlantConfig, PlantRun, ShutdownFlag, TradeDate,
     records::{Header, RecordKind},
 };
 use nanotape_synth::{Market, MarketConfig};
 use nanotape_tap::{DbnFile, Event, Recorder, RecorderOptions, Subscription};
+use nanotape_types::Symbol;
 
 const DATE: &str = "2019-12-30";
 
@@ -37,16 +42,7 @@ impl Day {
         let mut bytes = Vec::new();
         Market::new(config).unwrap().write_to(&mut bytes).unwrap();
         std::fs::write(&day, bytes).unwrap();
-        let mut config = PlantConfig::default();
-        config.input.file.clone_from(&day);
-        config.input.date = Some(date());
-        config.ring.name.clone_from(&ring);
-        PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
-        let appender = Appender::open(&journal, &AppenderOptions::default()).unwrap();
-        let mut recorder =
-            Recorder::open(&ring, appender, &RecorderOptions::default()).unwrap().unwrap();
-        recorder.run(|_| ()).unwrap();
-        recorder.close().unwrap();
+        record(&day, &ring, &journal);
         let mut file = DbnFile::new(std::fs::File::create(&dbn).unwrap(), &[]);
         let options = InputOptions { date: Some(date()), ..InputOptions::default() };
         let mut subscriber = Input::open(&*day, options)
@@ -68,6 +64,20 @@ impl Day {
             (&self.ring, InputKind::Ring),
         ]
     }
+}
+
+/// Runs the plant of a day, and records its ring into a journal.
+fn record(day: &Path, ring: &Path, journal: &Path) {
+    let mut config = PlantConfig::default();
+    config.input.file = day.to_owned();
+    config.input.date = Some(date());
+    config.ring.name = ring.to_owned();
+    PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
+    let appender = Appender::open(journal, &AppenderOptions::default()).unwrap();
+    let mut recorder =
+        Recorder::open(ring, appender, &RecorderOptions::default()).unwrap().unwrap();
+    recorder.run(|_| ()).unwrap();
+    recorder.close().unwrap();
 }
 
 fn date() -> TradeDate {
@@ -184,4 +194,88 @@ fn records_are_the_same_of_every_kind() {
         let other = found.iter().zip(&expected).position(|(found, expected)| found != expected);
         assert_eq!((other, found.len()), (None, expected.len()), "{}", kind.1);
     }
+}
+
+/// A message with its length before it.
+fn framed(parts: &[&[u8]]) -> Vec<u8> {
+    let message = parts.concat();
+    let length = u16::try_from(message.len()).unwrap().to_be_bytes();
+    [&length[..], &message].concat()
+}
+
+/// The stock directory message of a symbol.
+fn directory(locate: u16, symbol: &[u8; 8]) -> Vec<u8> {
+    let tail = b"QN\0\0\0dNCZ PNN1N\0\0\0\0N";
+    framed(&[b"R", &locate.to_be_bytes(), &[0; 2], &[0, 0, 0, 0, 0, 1], symbol, tail])
+}
+
+/// The message of a new bid of 100 shares at 1.0000.
+fn bid(locate: u16, reference: u64, symbol: &[u8; 8]) -> Vec<u8> {
+    let (locate, reference) = (locate.to_be_bytes(), reference.to_be_bytes());
+    let order = [b"B", &100_u32.to_be_bytes()[..], symbol, &10_000_u32.to_be_bytes()].concat();
+    framed(&[b"A", &locate, &[0; 2], &[0, 0, 0, 0, 0, 2], &reference, &order])
+}
+
+/// A day of these messages, and its end.
+fn day_of(scratch: &Scratch, messages: &[Vec<u8>]) -> PathBuf {
+    let day = scratch.path().join("20191230.itch50");
+    std::fs::write(&day, [messages.concat(), vec![0, 0]].concat()).unwrap();
+    day
+}
+
+#[test]
+fn a_stock_with_another_name_is_selected_by_each_of_its_names() {
+    let scratch = Scratch::folder("answers-names");
+    let (old, new) = (b"OLD     ", b"NEWNAME ");
+    let messages = [directory(7, old), bid(7, 1, old), directory(7, new), bid(7, 2, new)];
+    let day = day_of(&scratch, &messages);
+    let read = |symbols: &[Symbol]| {
+        let mut found = Vec::new();
+        let opening = Input::open(&*day, InputOptions::default()).unwrap();
+        let opening = opening.within(Span::default(), symbols).unwrap();
+        let mut rows = BookRows::new(symbols, |row: &BookRow<'_>| {
+            found.push(row.stock.to_string());
+            ControlFlow::Continue(())
+        });
+        let session = opening.run(&mut rows, |_| ()).unwrap();
+        let missing = rows.filter.missing(session.engine.directory());
+        assert_eq!(missing, [], "{symbols:?}");
+        found
+    };
+    let [old, new]: [Symbol; 2] = ["OLD", "NEWNAME"].map(|name| name.parse().unwrap());
+    assert_eq!(read(&[]), ["OLD", "NEWNAME"]);
+    assert_eq!(read(&[old]), ["OLD"]);
+    assert_eq!(read(&[new]), ["NEWNAME"]);
+    assert_eq!(read(&[new, old]), ["OLD", "NEWNAME"]);
+}
+
+#[test]
+fn a_name_that_records_write_in_another_way_does_not_split_a_file() {
+    let scratch = Scratch::folder("answers-split");
+    let space = b"SP CE   ";
+    let day = day_of(&scratch, &[directory(3, space), bid(3, 1, space), bid(3, 2, space)]);
+    let input = Input::open(&*day, options(InputKind::Day)).unwrap();
+    let names = input.stocks().unwrap();
+    assert_eq!(names.len(), 1);
+    let subscription = Subscription::to(&day).records([RecordKind::Mbo]);
+    let mut subscriber = input.records(subscription, RecordSpan::default()).unwrap();
+    let mut file = DbnFile::of_kind(Vec::new(), &[], RecordKind::Mbo, names);
+    while let Some(event) = subscriber.next().unwrap() {
+        file.add(&event).unwrap();
+    }
+    assert_eq!(file.late_names(), 0);
+    file.finish(&subscriber).unwrap();
+}
+
+#[test]
+fn a_stock_with_a_blank_name_is_no_fault_of_its_journal() {
+    let scratch = Scratch::folder("answers-blank");
+    let (blank, good) = (b"        ", b"GOOD    ");
+    let messages = [directory(11, blank), bid(11, 1, blank), directory(12, good), bid(12, 2, good)];
+    let day = day_of(&scratch, &messages);
+    let (ring, journal) = (scratch.path().join("ring"), scratch.path().join("journal"));
+    record(&day, &ring, &journal);
+    let findings = nanotape_history::verify(&journal, false, |_, _| ()).unwrap();
+    let faults = findings.iter().filter(|finding| finding.severity == Severity::Fault);
+    assert_eq!(faults.map(|fault| &fault.what).next(), None, "{findings:?}");
 }

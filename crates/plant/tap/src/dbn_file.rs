@@ -158,7 +158,7 @@ impl<W: Write> DbnFile<W> {
         let mut file = Self { kind: Some(kind), ..Self::new(output, symbols) };
         for (locate, symbol) in names {
             if file.is_wanted(symbol) {
-                file.names[locate] = symbol;
+                file.names[locate] = printable(symbol);
             }
         }
         file
@@ -465,4 +465,11 @@ fn name_text(symbol: Option<Symbol>) -> String {
 /// A symbol in DBN form.
 fn text_of(symbol: Symbol) -> String {
     symbol_text(symbol).into_iter().map(char::from).collect()
+}
+
+/// A symbol as the records of its stock have it.
+fn printable(symbol: Symbol) -> Symbol {
+    let mut bytes = [b' '; 8];
+    bytes.iter_mut().zip(symbol_text(symbol)).for_each(|(place, byte)| *place = byte);
+    Symbol::new(bytes)
 }

@@ -34,11 +34,13 @@ pub(crate) struct RunRecords {
     is_lossy: bool,
     /// The names in definition records.
     pub(crate) names: Vec<(StockLocate, Symbol)>,
+    /// The stocks whose definition record has a blank name.
+    blank: Vec<StockLocate>,
 }
 
 impl RunRecords {
     fn new(start: Option<Run>) -> Self {
-        Self { start, stocks: Vec::new(), is_lossy: false, names: Vec::new() }
+        Self { start, stocks: Vec::new(), is_lossy: false, names: Vec::new(), blank: Vec::new() }
     }
 
     /// The last name of a stock in its definition records, if it has some and none has this name.
@@ -103,14 +105,13 @@ impl Records {
         }
         let instrument = Header::of(payload).map_or(0, |header| header.instrument_id);
         let Ok(locate) = u16::try_from(instrument).map(StockLocate::new) else { return };
-        let name = match type_id == RecordKind::Definitions.type_id() {
-            true => name_of(sequence, payload),
-            false => None,
-        };
+        let is_definition = type_id == RecordKind::Definitions.type_id();
+        let name = if is_definition { name_of(sequence, payload) } else { None };
         let is_first = locate.get() != 0 && !std::mem::replace(&mut self.seen[locate], true);
         let run = self.last();
         run.stocks.extend(is_first.then_some((locate, sequence)));
         run.names.extend(name.map(|name| (locate, name)));
+        run.blank.extend((is_definition && name.is_none()).then_some(locate));
     }
 
     /// Reports what the file `runs` lacks.
@@ -191,6 +192,7 @@ impl Records {
             let Some(listed) = runs.of_sequence(first) else { continue };
             let mut is_named = LocateTable::filled(false);
             listed.names.iter().for_each(|(locate, _)| is_named[*locate] = true);
+            of.blank.iter().for_each(|locate| is_named[*locate] = true);
             for &(locate, first) in of.stocks.iter().filter(|(locate, _)| !is_named[*locate]) {
                 unnamed += 1;
                 if unnamed > NAMED {

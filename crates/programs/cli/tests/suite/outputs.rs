@@ -251,3 +251,19 @@ fn an_open_file_is_appended_to() {
         assert!(is_link("/dev/stdout"));
     }
 }
+
+#[test]
+fn rows_on_standard_output_are_all_there_if_a_symbol_is_not_found() {
+    let folder = Folder::new("outputs-all-rows");
+    let day = folder.day(20_000, 3);
+    let all = nanotape(["stats", &day, "--format", "csv"]).stdout;
+    let symbol = all.lines().nth(2).and_then(|row| row.split(',').next()).unwrap();
+    let depth = |symbols: &str| nanotape(["depth", &day, "--symbols", symbols, "--with", "orders"]);
+    let one = depth(symbol);
+    // Several buffers of the output.
+    assert!((one.status, one.stdout.len()) > (0, 150_000), "{}", one.stdout.len());
+    let with_another = depth(&format!("{symbol},NOSUCH"));
+    assert_eq!(with_another.status, 1);
+    assert!(with_another.stderr.contains("symbols not found: NOSUCH"), "{}", with_another.stderr);
+    assert_eq!(with_another.stdout.lines().count(), one.stdout.lines().count());
+}

@@ -428,7 +428,10 @@ fn what_cannot_be_waited_for_is_refused() {
 
     let (day, ring) = (held.day.as_str(), held.ring.path());
     let date = ["--date", DATE];
-    refused(&[&["tap", day, "--name", "a"], &date[..]].concat(), "is a day file, to which --name");
+    refused(
+        &[&["tap", day, "--name", "a"], &date[..]].concat(),
+        "is a day file or a capture, to which --name",
+    );
     refused(&["tap", ring, "--name", "a/b"], "\"a/b\": invalid follower name");
     refused(&["tap", ring, "--name", "a", "--wait", "0"], "no plant started");
     let journal = held.folder.path("journal");

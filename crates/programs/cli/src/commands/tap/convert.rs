@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use nanotape_answers::{Given, InputKind, RunChoice};
-use nanotape_arguments::{GroupArguments, SpanArguments, SymbolArguments, errors::of_input};
+use nanotape_arguments::{
+    GroupArguments, SpanArguments, SymbolArguments, errors::of_input, regions::place,
+};
 use nanotape_plant::{TradeDate, records::RecordKinds};
 use nanotape_tape::ShutdownFlag;
 
@@ -82,11 +84,11 @@ pub(crate) fn run(arguments: &ConvertArguments) -> anyhow::Result<Status> {
     let format = command.format()?;
     let mut input = command.open(true)?;
     if input.kind() == InputKind::Ring {
-        bail!(
-            "{}: no such file or folder; a ring is read by nanotape tap, whose -o writes the same \
-             files",
-            command.input
-        );
+        let is = match place(&command.input)?.exists() {
+            true => "is a ring, which",
+            false => "no such file or folder; a ring",
+        };
+        bail!("{}: {is} is read by nanotape tap, whose -o writes the same files", command.input);
     }
     source::check(&command, input.kind())?;
     input.require_date().map_err(of_input)?;

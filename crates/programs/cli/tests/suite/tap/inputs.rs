@@ -283,10 +283,10 @@ fn options_that_an_input_has_no_use_for_are_refused_in_one_line() {
         &["--whole"],
         &["--from", "newest"],
     ] {
-        refused(&day, option, "is a day file, to which --");
+        refused(&day, option, "is a day file or a capture, to which --");
         refused(&dbn, option, "is a DBN file, to which --");
     }
-    refused(&day, &["--run", "1"], "is a day file, to which --run does not apply");
+    refused(&day, &["--run", "1"], "is a day file or a capture, to which --run does not apply");
     refused(&dbn, &["--check-digest"], "is a DBN file, to which --check-digest does not apply");
     refused(&journal, &["--rejoin", "newest"], "folder of a journal, to which --rejoin");
     for option in [&["--from", "10:00"][..], &["--until", "10:00"], &["--run", "1"]] {
