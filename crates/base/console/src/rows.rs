@@ -388,8 +388,8 @@ impl Rows {
     }
 }
 
-/// A command that fails after its last row drops its rows. A file is removed then. A stream that has
-/// some of the rows gets the others too: it has all of them or none.
+/// A command that fails after its last row drops its rows. A file is removed then. A stream that
+/// has some of the rows gets the others too: it has all of them or none.
 impl Drop for Rows {
     fn drop(&mut self) {
         let is_stream = self.output.as_ref().is_some_and(|output| !output.is_partial());
