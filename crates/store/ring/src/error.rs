@@ -65,17 +65,6 @@ pub enum RingError {
     Read(#[from] ReadError),
 }
 
-impl RingError {
-    /// Whether the content is bad, rather than a name, a permission or the disk.
-    pub fn is_bad_data(&self) -> bool {
-        match self {
-            Self::Region(error) => error.is_bad_data(),
-            Self::Read(_) | Self::Start(StartError::Damaged(_)) | Self::Words { .. } => true,
-            _ => false,
-        }
-    }
-}
-
 /// The nearest powers of two within the limits, as the end of an advice; nothing for a number that
 /// is one of them.
 fn such_as(value: usize, least: usize, most: usize, text: fn(usize) -> String) -> String {
@@ -97,6 +86,15 @@ fn bytes(bytes: usize) -> String {
 
 #[cfg(not(nanotape_loom))]
 impl RingError {
+    /// Whether the content is bad, rather than a name, a permission or the disk.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Region(error) => error.is_bad_data(),
+            Self::Read(_) | Self::Start(StartError::Damaged(_)) | Self::Words { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the writer may be about to create the ring, so that a retry might succeed.
     pub fn is_pending(&self) -> bool {
         matches!(self, Self::Region(error) if error.refusal().is_pending())
