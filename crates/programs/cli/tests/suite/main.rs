@@ -32,6 +32,7 @@ mod real_days;
 mod recorded;
 mod replay;
 mod ring;
+mod rows_again;
 mod rows_in_time;
 mod run;
 mod run_journal;
