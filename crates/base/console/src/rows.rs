@@ -203,13 +203,45 @@ impl Rows {
         }
     }
 
-    /// Appends the cells of a row of CSV of few cells as whole words. Returns `false`, and appends
-    /// nothing, if a cell needs more.
+    /// Appends the cells of a row of CSV as whole words, some cells at a time. Returns `false`, and
+    /// appends nothing, if a cell needs more.
     #[inline(always)]
     fn line(&mut self, cells: &[Cell<'_>]) -> bool {
-        if self.format != Format::Csv || cells.len() > MAX_CELLS {
+        if self.format != Format::Csv {
             return false;
         }
+        let is_whole = match cells.len() {
+            0 => false,
+            1..=MAX_CELLS => self.words(cells),
+            _ => self.long_line(cells),
+        };
+        if is_whole {
+            (self.next, self.is_begun) = (cells.len(), true);
+        }
+        is_whole
+    }
+
+    fn long_line(&mut self, cells: &[Cell<'_>]) -> bool {
+        let is_short = |cell: &Cell<'_>| !matches!(cell, Cell::Text(_) | Cell::Skipped);
+        if !cells.iter().all(is_short) {
+            return false;
+        }
+        let start = self.buffer.len();
+        for cells in cells.chunks(MAX_CELLS) {
+            if self.buffer.len() > start {
+                self.buffer.push(b',');
+            }
+            if !self.words(cells) {
+                self.buffer.truncate(start);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Appends some cells; nothing if one needs more.
+    #[inline(always)]
+    fn words(&mut self, cells: &[Cell<'_>]) -> bool {
         let start = self.buffer.len();
         self.buffer.extend_from_slice(&[0; LINE_BYTES]);
         let Some((_, place)) = self.buffer.split_last_chunk_mut() else { return false };
@@ -217,7 +249,6 @@ impl Rows {
         let is_whole = cells.iter().all(|cell| line_cell(&mut line, *cell, self.times.form));
         let length = if is_whole { line.length() } else { 0 };
         self.buffer.truncate(start + length);
-        (self.next, self.is_begun) = if is_whole { (cells.len(), true) } else { (0, false) };
         is_whole
     }
 
