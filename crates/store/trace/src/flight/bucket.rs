@@ -1,8 +1,9 @@
 //! Tokens for copies: they limit a storm, and are shared fairly among the causes.
 //!
-//! Each cause has a token of its own; the others are for all. A new token goes to the cause that is
-//! without one and got one the longest ago, and only then to the others. So a cause that triggers
-//! all the time never takes the token of one that triggers rarely, and uses all that is left over.
+//! Each cause has a token of its own; the others are for all. A new token goes to a cause without a
+//! token: the one whose last token is the oldest. If each has one, it is for all. So a cause that
+//! triggers all the time never takes the token of one that triggers rarely, and uses all that is
+//! left over.
 
 const NS_PER_MINUTE: u64 = 60_000_000_000;
 
