@@ -4,7 +4,6 @@
 //!
 //! - [`output`]: `--format`, `-o FILE` and `--force`; a file gets its name when it is complete.
 //! - [`rows`]: tables of named cells in text, CSV and JSON, fast enough for a row per message.
-//! - [`line`](mod@line): a row of CSV that is written as whole words.
 //! - [`record`]: one object with named values, in the same formats.
 //! - [`records`]: results of measurements, each as text and as a JSON record; CSV and pages from
 //!   the records.
@@ -24,7 +23,7 @@ pub mod help;
 pub mod hexdump;
 pub mod interrupt;
 mod leftover;
-pub mod line;
+mod line;
 pub mod output;
 pub mod printable;
 pub mod progress;

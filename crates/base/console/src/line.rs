@@ -17,14 +17,14 @@ const _: () = assert!(MAX_CELLS * MAX_CELL_BYTES + 8 <= LINE_BYTES);
 
 /// The cells of a line, of which there are at most six.
 #[derive(Debug)]
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     place: &'a mut [u8; LINE_BYTES],
     length: usize,
 }
 
 /// A symbol that is written as it is: no quotes, no escapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PlainSymbol {
+pub(crate) struct PlainSymbol {
     characters: u64,
     length: usize,
 }
@@ -32,7 +32,7 @@ pub struct PlainSymbol {
 impl PlainSymbol {
     /// `None` if a character is not printable ASCII above `,`.
     #[inline]
-    pub fn of(symbol: Symbol) -> Option<Self> {
+    pub(crate) fn of(symbol: Symbol) -> Option<Self> {
         let characters = u64::from_le_bytes(symbol.as_bytes());
         let length = 8 - ((characters ^ every(b' ')).leading_zeros() / 8) as usize;
         let of_padding = u64::MAX.checked_shl(8 * length as u32).unwrap_or(0);
@@ -58,20 +58,20 @@ impl<'a> Line<'a> {
 
     /// Appends an absent cell.
     #[inline(always)]
-    pub fn absent(&mut self) {
+    pub(crate) fn absent(&mut self) {
         self.characters(u64::from(b','), 1);
     }
 
     /// Appends a symbol.
     #[inline(always)]
-    pub fn symbol(&mut self, symbol: PlainSymbol) {
+    pub(crate) fn symbol(&mut self, symbol: PlainSymbol) {
         self.characters(symbol.characters, symbol.length);
         self.absent();
     }
 
     /// Appends a whole number.
     #[inline(always)]
-    pub fn integer(&mut self, value: u64) {
+    pub(crate) fn integer(&mut self, value: u64) {
         if value < E8 {
             self.leading(value as u32);
         } else if value < E8 * E8 {
@@ -85,7 +85,7 @@ impl<'a> Line<'a> {
 
     /// Appends a price with four decimals.
     #[inline(always)]
-    pub fn price(&mut self, price: Price4) {
+    pub(crate) fn price(&mut self, price: Price4) {
         let (whole, fraction) = (price.get() / Price4::SCALE, price.get() % Price4::SCALE);
         self.leading(whole);
         // The four digits and a comma between a point and nothing.

@@ -189,20 +189,6 @@ impl Rows {
         self.cell(digits, false);
     }
 
-    /// Appends a price and a size; two absent cells for None.
-    pub fn level(&mut self, level: Option<(Price4, u64)>) {
-        match level {
-            Some((price, shares)) => {
-                self.price(price);
-                self.integer(shares);
-            }
-            None => {
-                self.absent();
-                self.absent();
-            }
-        }
-    }
-
     /// Appends the cells of a row of CSV as whole words, some cells at a time. Returns `false`, and
     /// appends nothing, if a cell needs more.
     #[inline(always)]
@@ -355,12 +341,6 @@ impl Rows {
                 ControlFlow::Break(())
             }
         }
-    }
-
-    /// Whether a caller of [`Rows::end_row_or_stop`] can go on.
-    #[inline]
-    pub fn flow(&self) -> ControlFlow<()> {
-        if self.error.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Returns the error that stopped [`Rows::end_row_or_stop`], if there is one. What follows from

@@ -104,16 +104,11 @@ impl Input {
     pub fn stocks(&self) -> Result<Vec<(StockLocate, Symbol)>, InputError> {
         let mut names = Names::default();
         if self.kind() == InputKind::Day
-            && let Some(mut source) = self.open_day_again()?
+            && let Some(mut source) = day_again(&self.name, &self.options.groups)?
         {
             source.read(&mut names, |_| ())?;
         }
         Ok(names.directory.iter().collect())
-    }
-
-    /// Opens a file once more; `None` for what is no file, or is read only once.
-    pub fn open_day_again(&self) -> Result<Option<DaySource>, InputError> {
-        day_again(&self.name, &self.options.groups)
     }
 }
 

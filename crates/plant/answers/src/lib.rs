@@ -39,7 +39,7 @@ pub use reading::{Opening, Reading, Session};
 pub use record_details::members;
 pub use record_rows::{RecordColumn, RecordRow};
 pub use records::RecordSpan;
-pub use report::{InputReport, Recorded, is_whole, unlisted_run};
+pub use report::{InputReport, Recorded, is_whole, is_without_session, unlisted_run};
 pub use run_choice::RunChoice;
 pub use span::{Span, day_ns, unix_ns};
 pub use symbols::{SymbolFilter, expanded, has_several, symbol_or_locate, with_suggestions};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nanotape_engine::DayReport;
-use nanotape_feed::DayEnd;
+use nanotape_feed::{DayEnd, SessionSummary};
 use nanotape_history::{DbnError, JournalRun, JournalRunError, RecordedError, RecordedSummary};
 
 use crate::InputError;
@@ -80,8 +80,12 @@ pub fn is_whole(report: &DayReport) -> bool {
         Some(session) if report.summary.end != DayEnd::Stopped => session,
         _ => return report.is_good(),
     };
-    let is_without_session = session.session.is_none() && session.packets > 0;
-    report.is_good() && session.absent.is_empty() && !is_without_session
+    report.is_good() && session.absent.is_empty() && !is_without_session(session)
+}
+
+/// Whether a capture has packets, and none of a session.
+pub fn is_without_session(session: &SessionSummary) -> bool {
+    session.session.is_none() && session.packets > 0
 }
 
 /// The line about a run that the list of runs lacks.

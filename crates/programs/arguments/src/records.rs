@@ -4,8 +4,8 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::anyhow;
-use nanotape_answers::{Input, InputError, RecordSpan, with_suggestions};
-use nanotape_console::status::{BadData, Status, tell};
+use nanotape_answers::{Input, InputError, RecordSpan};
+use nanotape_console::status::{Status, tell};
 use nanotape_plant::{Ended, RunError};
 use nanotape_shm::{Refusal, RegionError};
 use nanotape_tap::{SubscribeError, Subscriber, Subscription};
@@ -14,7 +14,7 @@ use nanotape_types::Symbol;
 use crate::{
     errors::{of_input, of_run},
     regions::{place, within},
-    verdict::{conclude, warn_of_taint},
+    verdict::{conclude, require_none_missing, warn_of_taint},
 };
 
 /// Joins a plant, or opens a file. None if the wait was interrupted.
@@ -89,12 +89,7 @@ pub fn require_read_symbols(symbols: &[Symbol], subscriber: &Subscriber) -> anyh
         return Ok(());
     }
     let known = subscriber.symbols();
-    let known: Vec<_> = known.iter().map(|(_, name)| *name).collect();
-    let is_missing = |symbol: &&Symbol| !known.iter().any(|name| symbol.selects(*name));
+    let is_missing = |symbol: &&Symbol| !known.iter().any(|(_, name)| symbol.selects(*name));
     let missing: Vec<_> = symbols.iter().filter(is_missing).copied().collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let (ring, missing) = (subscriber.ring().display(), with_suggestions(&missing, &known));
-    Err(BadData(format!("{ring}: symbols not found: {missing}")).into())
+    require_none_missing(&subscriber.ring().display().to_string(), &missing, known)
 }

@@ -1,7 +1,8 @@
 //! What an input lacks, on standard error, and the exit status that follows from it.
 
 use nanotape_answers::{
-    InputReport, Recorded, Session, SymbolFilter, is_whole, symbol_or_locate, with_suggestions,
+    InputReport, Recorded, Session, SymbolFilter, is_whole, is_without_session, symbol_or_locate,
+    with_suggestions,
 };
 use nanotape_book::AnomalyCounts;
 use nanotape_console::{
@@ -12,7 +13,7 @@ use nanotape_engine::DayReport;
 use nanotape_feed::DayEnd;
 use nanotape_history::RecordedEnd;
 use nanotape_market::StockDirectory;
-use nanotape_types::StockLocate;
+use nanotape_types::{StockLocate, Symbol};
 
 use crate::unread::tell_of_unread;
 
@@ -137,8 +138,7 @@ pub fn conclude(name: &str, report: &DayReport) -> Status {
     if let Some(session) = &report.summary.session
         && report.summary.end != DayEnd::Stopped
     {
-        let is_without_session = session.session.is_none() && session.packets > 0;
-        let absent = (&*session.absent, is_without_session);
+        let absent = (&*session.absent, is_without_session(session));
         tell_of_unread(name, absent, &session.others, &session.skipped);
     }
     if is_whole(report) { Status::Good } else { Status::Bad }
@@ -171,12 +171,19 @@ pub fn require_symbols(
     filter: &SymbolFilter,
     directory: &StockDirectory,
 ) -> anyhow::Result<()> {
-    let missing = filter.missing(directory);
+    require_none_missing(name, &filter.missing(directory), directory.iter())
+}
+
+/// Returns an error if a symbol is missing, with those that may be meant.
+pub(crate) fn require_none_missing(
+    name: &str,
+    missing: &[Symbol],
+    known: impl IntoIterator<Item = (StockLocate, Symbol)>,
+) -> anyhow::Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    let known: Vec<_> = directory.iter().map(|(_, symbol)| symbol).collect();
-    let missing = with_suggestions(&missing, &known);
-    let message = format!("{name}: symbols not found: {missing}");
-    Err(BadData(message).into())
+    let known: Vec<_> = known.into_iter().map(|(_, symbol)| symbol).collect();
+    let missing = with_suggestions(missing, &known);
+    Err(BadData(format!("{name}: symbols not found: {missing}")).into())
 }

@@ -345,7 +345,7 @@ impl RunArguments {
             // So do the groups.
             input.groups.clear();
         }
-        if self.groups.is_any() {
+        if !self.groups.groups.is_empty() {
             input.groups.clone_from(&self.groups.groups);
         }
         self.live.override_input(self.input.is_some(), input);
