@@ -2,8 +2,9 @@
 //!
 //! The library drops decompressed bytes if the same call finds a damaged block. So it receives one
 //! block at a time, as in the command `zstd`, and a fault has the offset of its block.
-//! Bounds: windows above 256 MiB (`zstd --long=29` and more) are refused. Otherwise a few hostile
-//! bytes could request gigabytes.
+//! Bounds: windows up to 2 GiB, the largest of the command `zstd` (`--long=31`). The library takes
+//! memory for the window that a frame states, or for its content if that is less, and touches what
+//! the content fills: a few hostile bytes cost address space and no memory.
 //! Failure: a frame that needs a dictionary or a larger window is not damaged, and the fault names
 //! what it needs.
 
@@ -17,7 +18,7 @@ use super::{
 };
 
 /// Binary logarithm of the largest window.
-const WINDOW_BITS: u32 = 28;
+const WINDOW_BITS: u32 = 31;
 
 /// The bit of a descriptor of a frame whose window is its content.
 const SINGLE_SEGMENT: u8 = 0x20;
@@ -86,6 +87,11 @@ impl<R: Read> ZstdDecoder<R> {
                 self.wanted = wanted;
                 (written, Ok(true))
             }
+            // The only message of the library about its own memory.
+            Err(source) if source.to_string().contains("not enough memory") => {
+                let what = "more memory than there is: that of its window (zstd -lv shows it)";
+                (written, Err(Fault::Unmet { offset, what }))
+            }
             Err(source) => (written, Err(Fault::Damaged { offset, source })),
         }
     }
@@ -104,7 +110,7 @@ impl<R: Read> ZstdDecoder<R> {
         }
         (needs.window_bytes > 1 << WINDOW_BITS).then_some(Fault::Unmet {
             offset,
-            what: "a window of more than 256 MiB: decompress it first, as in zstd -dc --long=31",
+            what: "a window of more than 2 GiB, which no program of the format has to take",
         })
     }
 }

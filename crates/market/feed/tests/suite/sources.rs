@@ -174,10 +174,12 @@ fn window(bits: u8) -> u8 {
 }
 
 #[test]
-fn a_window_of_256_mib_is_read() {
+fn a_window_of_up_to_2_gib_is_read() {
     let all = messages(20);
-    let (seen, summary) = read_file("window.zst", &frame(&[0, window(28)], &framed(&all)));
-    assert!(seen.bodies() == all && summary.fault.is_none(), "{:?}", summary.fault);
+    for bits in [27, 28, 29, 31] {
+        let (seen, summary) = read_file("window.zst", &frame(&[0, window(bits)], &framed(&all)));
+        assert!(seen.bodies() == all && summary.fault.is_none(), "{bits}: {:?}", summary.fault);
+    }
 }
 
 #[test]
@@ -189,9 +191,9 @@ fn a_frame_that_needs_a_dictionary_or_more_memory_says_so() {
         (&[1, window(20), 7][..], "a dictionary, which this program does not take"),
         (&[3, window(20), 0, 0, 0, 7], "a dictionary, which this program does not take"),
         (&[0x21, 7, 200], "a dictionary, which this program does not take"),
-        (&[0, window(28) + 1], "a window of more than 256 MiB"),
-        (&[0, window(31)], "a window of more than 256 MiB"),
-        (&single_segment, "a window of more than 256 MiB"),
+        (&[0, window(31) + 1], "a window of more than 2 GiB"),
+        (&[0, window(41)], "a window of more than 2 GiB"),
+        (&single_segment, "a window of more than 2 GiB"),
     ] {
         // Also after a frame that is read.
         for before in [&[][..], &zstd::encode_all(&content[..], 1).unwrap()] {
