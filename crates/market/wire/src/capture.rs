@@ -9,6 +9,9 @@
 //! blocks of a file --> CaptureDecoder --> CapturedPacket --> datagram --> payload --> framing
 //! ```
 //!
+//! A file can be several captures one after the other, of either format, as `cat` joins them: where
+//! a record would begin, the header of the next one is recognised.
+//!
 //! Bounds: an incomplete record leaves less than [`MOST_RECORD_BYTES`] unused. A longer packet is
 //! damage. A longer block of pcapng without a packet is skipped. A section has at most
 //! [`MOST_INTERFACES`] interfaces.
@@ -129,6 +132,8 @@ enum Step<'b> {
     Damage(CaptureDamage, u64),
     /// Damage that leaves no certain next record.
     Stop(CaptureDamage),
+    /// Another file begins here: captures were joined end to end.
+    Restart,
 }
 
 impl CaptureFormat {
@@ -146,6 +151,11 @@ impl CaptureDecoder {
     /// A decoder at the beginning of a file.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A decoder at the beginning of a file whose first byte has this offset in a row of files.
+    pub fn at(offset: u64) -> Self {
+        Self { offset, ..Self::default() }
     }
 
     /// Offset in the file of the first unused byte.
@@ -183,6 +193,7 @@ impl CaptureDecoder {
                 }
                 Step::NeedMore(needed) => return self.wait(needed, rest, is_last),
                 Step::Stop(damage) => self.state = State::Ended(Some(damage)),
+                Step::Restart => self.state = State::Start,
             }
         }
     }
@@ -202,13 +213,11 @@ impl CaptureDecoder {
             return Step::Skip(0);
         }
         let Some(pcap) = Pcap::by_magic(magic) else {
-            return Step::Stop(CaptureDamage::Magic {
-                offset: 0,
-                found: u32::from_be_bytes(magic),
-            });
+            let (offset, found) = (self.offset, u32::from_be_bytes(magic));
+            return Step::Stop(CaptureDamage::Magic { offset, found });
         };
         let Some(header) = bytes.first_chunk() else { return Step::NeedMore(pcap::HEADER_BYTES) };
-        match pcap.with_header(header) {
+        match pcap.with_header(header, self.offset) {
             Ok(pcap) => {
                 self.state = State::Pcap(pcap);
                 Step::Skip(u64::from(pcap::HEADER_BYTES))

@@ -11,6 +11,7 @@
 
 use super::{
     ByteOrder, CaptureDamage, CapturedPacket, LinkType, MOST_INTERFACES, MOST_RECORD_BYTES, Step,
+    pcap::{self, Pcap},
 };
 use crate::codec::field;
 
@@ -30,6 +31,12 @@ const SECTION_BYTES: u32 = 28;
 
 /// The supported major version.
 const VERSION: u16 = 1;
+
+/// Whether these are the first bytes of a section.
+pub(super) fn begins(start: &[u8; 16]) -> bool {
+    *field::<0, 4, _>(start) == SECTION_HEADER
+        && ByteOrder::of_section(*field::<8, 4, _>(start)).is_some()
+}
 
 /// The current section.
 #[derive(Debug)]
@@ -82,6 +89,13 @@ impl Pcapng {
         };
         if *field::<0, 4, _>(start) == SECTION_HEADER {
             return self.section_step(bytes, offset);
+        }
+        if Pcap::by_magic(*field::<0, 4, _>(start)).is_some() {
+            match bytes.first_chunk() {
+                Some(start) if Pcap::begins(start) => return Step::Restart,
+                Some(_) => {}
+                None => return Step::NeedMore(pcap::RECORD_BYTES),
+            }
         }
         let kind = self.order.u32(*field::<0, 4, _>(start));
         let length = self.order.u32(*field::<4, 4, _>(start));
@@ -157,14 +171,12 @@ impl Pcapng {
     /// A section header. Only its first bytes are read, and its options are skipped.
     fn section_step<'b>(&mut self, bytes: &[u8], offset: u64) -> Step<'b> {
         let Some(start) = bytes.first_chunk::<16>() else { return Step::NeedMore(SECTION_BYTES) };
-        self.order = match field::<8, 4, _>(start) {
-            [0x1a, 0x2b, 0x3c, 0x4d] => ByteOrder::Big,
-            [0x4d, 0x3c, 0x2b, 0x1a] => ByteOrder::Little,
-            found => {
-                let (offset, found) = (offset + 8, u32::from_be_bytes(*found));
-                return Step::Stop(CaptureDamage::ByteOrder { offset, found });
-            }
+        let magic = *field::<8, 4, _>(start);
+        let Some(order) = ByteOrder::of_section(magic) else {
+            let (offset, found) = (offset + 8, u32::from_be_bytes(magic));
+            return Step::Stop(CaptureDamage::ByteOrder { offset, found });
         };
+        self.order = order;
         let length = self.order.u32(*field::<4, 4, _>(start));
         if length < SECTION_BYTES || !length.is_multiple_of(4) {
             let least = SECTION_BYTES;
@@ -269,6 +281,17 @@ impl Pcapng {
             let damage = CaptureDamage::Interface { offset, interfaces, found: number };
             Step::Damage(damage, u64::from(length))
         })
+    }
+}
+
+impl ByteOrder {
+    /// The byte order of a section with this magic.
+    fn of_section(magic: [u8; 4]) -> Option<Self> {
+        match magic {
+            [0x1a, 0x2b, 0x3c, 0x4d] => Some(Self::Big),
+            [0x4d, 0x3c, 0x2b, 0x1a] => Some(Self::Little),
+            _ => None,
+        }
     }
 }
 

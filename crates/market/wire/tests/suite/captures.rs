@@ -235,6 +235,20 @@ proptest! {
         prop_assert_eq!(read(&file.bytes, &sizes), read(&file.bytes, &[usize::MAX]));
     }
 
+    /// As `cat` joins them.
+    #[test]
+    fn captures_that_follow_each_other_are_all_read(
+        files in proptest::collection::vec(
+            prop_oneof![naive::any_pcap(), naive::any_pcapng(naive::any_kind())], 1..5
+        ),
+        sizes in any_sizes(),
+    ) {
+        let bytes: Vec<u8> = files.iter().flat_map(|file| file.bytes.clone()).collect();
+        let expected: Vec<Packet> = files.into_iter().flat_map(|file| file.packets).collect();
+        prop_assert_eq!(packets(&bytes), expected);
+        prop_assert_eq!(read(&bytes, &sizes), read(&bytes, &[usize::MAX]));
+    }
+
     #[test]
     fn what_is_written_is_read(
         is_pcap in any::<bool>(),
