@@ -35,7 +35,7 @@ pub mod soupbintcp;
 pub mod source;
 pub mod udp;
 
-pub use capture::{Group, SessionSummary};
+pub use capture::{CaptureChoice, Group, SessionName, SessionSummary};
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
 pub use delivery::{Delivery, EventSink, GapCounts, MessageSink};
 pub use events::{handle_message, handle_messages};

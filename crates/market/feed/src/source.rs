@@ -12,6 +12,7 @@
 //!
 //! Bounds: a file takes a buffer of 768 KiB; a stream keeps a few blocks of 1 MiB in flight.
 
+mod again;
 mod compression;
 mod decoder;
 mod file;
@@ -30,17 +31,22 @@ use std::{
     time::Duration,
 };
 
+pub(crate) use again::Again;
+use again::FileAgain;
 pub use compression::Compression;
 use file::FileBlocks;
 pub use recognise::{OtherKind, RECORD_WITHIN_BYTES};
 use stream::StreamBlocks;
 
-use crate::capture::Group;
+use crate::capture::CaptureChoice;
 
 /// The most bytes a reader may leave unused in a block that is not the last.
 ///
 /// Room for two maximum-length records. Needing more indicates a bug.
 pub const MAX_UNUSED_BYTES: usize = 256 << 10;
+
+/// Bytes of a capture's packets that wait in memory for an earlier one, if nothing else is set.
+const KEPT_BYTES: usize = 64 << 20;
 
 /// The name of standard input in messages.
 pub const STANDARD_INPUT: &str = "standard input";
@@ -50,8 +56,14 @@ pub const STANDARD_INPUT: &str = "standard input";
 pub struct DaySource {
     name: String,
     kind: Kind,
-    /// The groups of a capture that are read; empty: all.
-    groups: Vec<Group>,
+    /// What opens a regular file once more.
+    file: Option<FileAgain>,
+    choice: CaptureChoice,
+    /// Further pieces that were begun.
+    pieces_begun: usize,
+    /// Why an earlier piece ended early.
+    earlier_fault: Option<SourceError>,
+    kept_bytes: usize,
 }
 
 enum Kind {
@@ -114,8 +126,10 @@ pub enum SourceError {
         /// The path.
         path: PathBuf,
     },
-    /// The bytes are not a capture, and only a capture has groups.
-    #[error("{name}: is not a capture (pcap, pcapng), and only a capture has groups")]
+    /// The bytes are not a capture, and only a capture has groups, sessions and pieces.
+    #[error(
+        "{name}: is not a capture (pcap, pcapng), and only a capture has groups, sessions and pieces"
+    )]
     NotACapture {
         /// The input.
         name: String,
@@ -141,6 +155,17 @@ pub enum SourceError {
         name: String,
         /// Bytes that were searched for a record.
         bytes: u64,
+    },
+    /// The packets of a capture that wait for an earlier one are not next to each other.
+    #[error(
+        "{name}: its packets are too scattered: those that wait for an earlier one are in more \
+         than {most} ranges of numbers (reordercap sorts a file; a file that is no pipe needs less)"
+    )]
+    Scattered {
+        /// The input.
+        name: String,
+        /// The most ranges.
+        most: usize,
     },
     /// The file is shorter than when it was opened.
     #[error(
@@ -236,15 +261,16 @@ impl DaySource {
         if !metadata.is_file() {
             return Self::stream(name, file, None);
         }
+        let again = Some(FileAgain::new(path, &metadata));
         let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
         let limit = Compression::MAGIC_BYTES as u64;
         (&mut file).take(limit).read_to_end(&mut first).map_err(system("read"))?;
         if is_whole && Compression::of(&first) == Compression::None {
             let blocks = FileBlocks::new(name.clone(), file, metadata.len());
-            return Ok(Self::new(name, Kind::File(blocks)));
+            return Ok(Self { file: again, ..Self::new(name, Kind::File(blocks)) });
         }
         file.seek(SeekFrom::Start(0)).map_err(system("rewind"))?;
-        Self::stream(name, file, Some(metadata.len()))
+        Ok(Self { file: again, ..Self::stream(name, file, Some(metadata.len()))? })
     }
 
     /// Opens a file that a second thread reads, up to its end at that time: for a day that takes
@@ -279,18 +305,28 @@ impl DaySource {
     }
 
     fn new(name: String, kind: Kind) -> Self {
-        Self { name, kind, groups: Vec::new() }
+        let (choice, kept_bytes) = (CaptureChoice::default(), KEPT_BYTES);
+        Self { name, kind, file: None, choice, pieces_begun: 0, earlier_fault: None, kept_bytes }
     }
 
-    /// Reads only datagrams to these destinations if the bytes are a capture; without groups, those
-    /// to all destinations.
-    pub fn choose_groups(&mut self, groups: &[Group]) {
-        groups.clone_into(&mut self.groups);
+    /// Chooses what is read if the bytes are a capture.
+    pub fn choose(&mut self, choice: &CaptureChoice) {
+        self.choice.clone_from(choice);
     }
 
-    /// The groups of a capture that are read; empty: all.
-    pub fn groups(&self) -> &[Group] {
-        &self.groups
+    /// What of a capture is read.
+    pub fn choice(&self) -> &CaptureChoice {
+        &self.choice
+    }
+
+    /// Bytes of a capture's packets that wait in memory for an earlier one; 64 MiB if nothing is
+    /// set. More go to a temporary file.
+    pub fn set_kept_bytes(&mut self, bytes: usize) {
+        self.kept_bytes = bytes;
+    }
+
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.kept_bytes
     }
 
     /// The name of the source in messages: a path, or "standard input".
@@ -353,10 +389,28 @@ impl DaySource {
 
     /// Why the source ended early, or `None` at its regular end.
     pub fn fault(&mut self) -> Option<SourceError> {
-        match &mut self.kind {
+        let fault = match &mut self.kind {
             Kind::Stream(blocks) => blocks.take_fault(),
             Kind::File(_) | Kind::Memory { .. } => None,
-        }
+        };
+        self.earlier_fault.take().or(fault)
+    }
+
+    /// Opens a file that must be a capture.
+    pub(crate) fn open_piece(path: &Path) -> Result<Self, SourceError> {
+        let mut piece = Self::open(path)?;
+        piece.require_capture()?;
+        Ok(piece)
+    }
+
+    /// Goes on with the next piece of a capture; `false` after the last one.
+    pub(crate) fn next_piece(&mut self) -> Result<bool, SourceError> {
+        let Some(path) = self.choice.pieces.get(self.pieces_begun) else { return Ok(false) };
+        let piece = Self::open_piece(path)?;
+        self.earlier_fault = self.fault();
+        self.pieces_begun += 1;
+        self.kind = piece.kind;
+        Ok(true)
     }
 
     /// How far the source has been read.

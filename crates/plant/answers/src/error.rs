@@ -136,8 +136,8 @@ pub enum Choice {
     Run,
     /// Of the trade date of a day file or a capture.
     Date,
-    /// Of the destinations of a capture.
-    Groups,
+    /// Of the session of a capture, of its destinations or of further files.
+    Capture,
 }
 
 impl std::fmt::Display for Choice {
@@ -145,7 +145,7 @@ impl std::fmt::Display for Choice {
         f.write_str(match self {
             Self::Run => "choice of a run",
             Self::Date => "choice of a trade date",
-            Self::Groups => "choice of groups",
+            Self::Capture => "choice of groups, a session or pieces",
         })
     }
 }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_feed::{DaySource, Group};
+use nanotape_feed::{CaptureChoice, DaySource};
 use nanotape_history::{DBN_MAGIC, DbnStream};
 use nanotape_market::{
     Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position, StockDirectory, What,
@@ -24,8 +24,8 @@ pub struct InputOptions {
     pub run: Option<RunChoice>,
     /// The trade date of a day file or a capture whose name has none.
     pub date: Option<TradeDate>,
-    /// The destinations of a capture; empty: those of its first MoldUDP64 session.
-    pub groups: Vec<Group>,
+    /// The session of a capture, and its destinations.
+    pub capture: CaptureChoice,
     /// Whether the name can be that of a ring, which might not exist yet.
     pub rings: bool,
     /// Whether choices that this kind of input does not have are ignored: they are for another one.
@@ -39,7 +39,7 @@ impl InputOptions {
         let given = [
             (Choice::Run, self.run.is_some() && !is_of_runs),
             (Choice::Date, self.date.is_some() && kind != InputKind::Day),
-            (Choice::Groups, !self.groups.is_empty() && kind != InputKind::Day),
+            (Choice::Capture, !self.capture.is_default() && kind != InputKind::Day),
         ];
         match given.into_iter().find(|(_, is_refused)| *is_refused && !self.lenient) {
             Some((choice, _)) => Err(InputError::NoChoice { name: name.to_string(), kind, choice }),
@@ -104,7 +104,7 @@ impl Input {
     pub fn stocks(&self) -> Result<Vec<(StockLocate, Symbol)>, InputError> {
         let mut names = Names::default();
         if self.kind() == InputKind::Day
-            && let Some(mut source) = day_again(&self.name, &self.options.groups)?
+            && let Some(mut source) = day_again(&self.name, &self.options.capture)?
         {
             source.read(&mut names, |_| ())?;
         }
@@ -113,12 +113,12 @@ impl Input {
 }
 
 /// Opens a file of the exchange's messages once more; `None` for what is no file.
-pub fn day_again(name: &Given, groups: &[Group]) -> Result<Option<DaySource>, InputError> {
+pub fn day_again(name: &Given, capture: &CaptureChoice) -> Result<Option<DaySource>, InputError> {
     if name.is_read_once() {
         return Ok(None);
     }
     let mut source = open_bytes(name)?;
-    choose(&mut source, groups)?;
+    choose(&mut source, capture)?;
     Ok(Some(source))
 }
 
@@ -144,7 +144,7 @@ impl Source {
         }
         options.check(name, InputKind::Day)?;
         source.check_day()?;
-        choose(&mut source, &options.groups)?;
+        choose(&mut source, &options.capture)?;
         let date = match options.date {
             Some(date) => Some(date),
             None => trade_date_of(&mut source, name.path())?,
@@ -175,7 +175,7 @@ fn is_region(path: &Path) -> bool {
 }
 
 /// Opens a day file or a capture, for a caller that needs one.
-pub fn open_day(name: &Given, groups: &[Group]) -> Result<DaySource, InputError> {
+pub fn open_day(name: &Given, capture: &CaptureChoice) -> Result<DaySource, InputError> {
     let no_messages = |is| InputError::NoMessages { name: name.to_string(), is };
     if !name.is_standard() && name.path().is_dir() {
         return Err(no_messages("a folder"));
@@ -185,18 +185,18 @@ pub fn open_day(name: &Given, groups: &[Group]) -> Result<DaySource, InputError>
         return Err(no_messages("a DBN file"));
     }
     source.check_day()?;
-    choose(&mut source, groups)?;
+    choose(&mut source, capture)?;
     Ok(source)
 }
 
 /// The same with a second thread that reads the file, for a day that takes hours.
-pub fn open_day_on_thread(name: &Given, groups: &[Group]) -> Result<DaySource, InputError> {
-    let source = open_day(name, groups)?;
+pub fn open_day_on_thread(name: &Given, capture: &CaptureChoice) -> Result<DaySource, InputError> {
+    let source = open_day(name, capture)?;
     if name.is_read_once() {
         return Ok(source);
     }
     let mut source = DaySource::open_on_thread(name.path())?;
-    choose(&mut source, groups)?;
+    choose(&mut source, capture)?;
     Ok(source)
 }
 
@@ -205,10 +205,10 @@ fn open_bytes(name: &Given) -> Result<DaySource, InputError> {
     Ok(if name.is_standard() { DaySource::stdin()? } else { DaySource::open(name.path())? })
 }
 
-/// Chooses the groups of a source, which is a capture if there are any.
-fn choose(source: &mut DaySource, groups: &[Group]) -> Result<(), InputError> {
-    source.choose_groups(groups);
-    Ok(source.check_groups()?)
+/// Chooses a part of a source, which is then a capture.
+fn choose(source: &mut DaySource, capture: &CaptureChoice) -> Result<(), InputError> {
+    source.choose(capture);
+    Ok(source.check_choice()?)
 }
 
 /// Opens a DBN file at the chosen run. Returns the number of earlier runs, too.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use nanotape_book::DefaultBooks;
 use nanotape_engine::{BookEngine, DamageLog, Observer, RunReport};
-use nanotape_feed::{DayEnd, DaySource, Group};
+use nanotape_feed::{CaptureChoice, DayEnd, DaySource};
 use nanotape_history::{DbnStream, JournalRun, RecordedEnd, RecordedRun, RunSpan, Runs};
 use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
 use nanotape_plant::orders_of;
@@ -126,7 +126,7 @@ impl Opening {
         if self.kind() != InputKind::Day {
             return Ok(None);
         }
-        let Some(mut source) = day_again(&self.name, &self.options.groups)? else {
+        let Some(mut source) = day_again(&self.name, &self.options.capture)? else {
             return Ok(None);
         };
         let mut breaks = Breaks::default();
@@ -170,9 +170,9 @@ impl Opening {
     }
 
     /// The messages of a day file or a capture, without the other kinds of input.
-    pub fn of_messages(name: &Given, groups: &[Group]) -> Result<Self, InputError> {
-        let source = Opened::Day(Box::new(open_day(name, groups)?));
-        let options = InputOptions { groups: groups.to_vec(), ..InputOptions::default() };
+    pub fn of_messages(name: &Given, capture: &CaptureChoice) -> Result<Self, InputError> {
+        let source = Opened::Day(Box::new(open_day(name, capture)?));
+        let options = InputOptions { capture: capture.clone(), ..InputOptions::default() };
         let (bounds, midnight_ns, earlier_runs) = (Span::WHOLE, None, 0);
         Ok(Self { name: name.clone(), options, source, bounds, midnight_ns, earlier_runs })
     }

@@ -80,7 +80,11 @@ pub fn is_whole(report: &DayReport) -> bool {
         Some(session) if report.summary.end != DayEnd::Stopped => session,
         _ => return report.is_good(),
     };
-    report.is_good() && session.absent.is_empty() && !is_without_session(session)
+    report.is_good()
+        && session.absent.is_empty()
+        && session.absent_session.is_none()
+        && session.unread.is_empty()
+        && !is_without_session(session)
 }
 
 /// Whether a capture has packets, and none of a session.

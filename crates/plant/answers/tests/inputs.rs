@@ -9,6 +9,7 @@ use nanotape_answers::{
     BookRow, BookRows, Choice, Input, InputError, InputKind, InputOptions, RecordSpan, RunChoice,
     Session, Span,
 };
+use nanotape_feed::CaptureChoice;
 use nanotape_harness::Scratch;
 use nanotape_journal::{Appender, AppenderOptions, Severity};
 use nanotape_plant::{
@@ -108,7 +109,8 @@ fn a_choice_that_the_kind_lacks_is_refused() {
     let day = Day::new();
     for (path, kind) in day.kinds() {
         let of_runs = matches!(kind, InputKind::Journal | InputKind::Dbn);
-        let group = "239.1.1.1:5000".parse().unwrap();
+        let session = Some("MONDAY".parse().unwrap());
+        let capture = CaptureChoice { session, ..CaptureChoice::default() };
         let choices = [
             (Choice::Run, !of_runs, InputOptions { run: Some(RunChoice::Last), ..options(kind) }),
             (
@@ -117,9 +119,9 @@ fn a_choice_that_the_kind_lacks_is_refused() {
                 InputOptions { date: Some(date()), ..options(kind) },
             ),
             (
-                Choice::Groups,
+                Choice::Capture,
                 kind != InputKind::Day,
-                InputOptions { groups: vec![group], ..options(kind) },
+                InputOptions { capture: capture.clone(), ..options(kind) },
             ),
         ];
         for (choice, is_refused, options) in choices {

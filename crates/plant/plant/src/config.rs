@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use nanotape_feed::Group;
+use nanotape_feed::{CaptureChoice, Group, SessionName};
 use nanotape_live::{
     LiveConfig,
     text::{duration, parsed, quoted, size},
@@ -59,6 +59,11 @@ pub struct InputConfig {
     /// The destinations of a capture that are read; empty: all.
     #[serde(deserialize_with = "all_parsed")]
     pub groups: Vec<Group>,
+    /// The session of a capture that is read; by default the first one that has messages.
+    #[serde(deserialize_with = "parsed_if_there")]
+    pub session: Option<SessionName>,
+    /// Further files of a capture, in any order.
+    pub pieces: Vec<PathBuf>,
     /// The trade date; by default that of the file name.
     #[serde(deserialize_with = "parsed_if_there")]
     pub date: Option<TradeDate>,
@@ -73,6 +78,14 @@ pub struct InputConfig {
     pub until: Option<Moment>,
     /// A live session; `None`: the plant reads the file.
     pub live: Option<LiveConfig>,
+}
+
+impl InputConfig {
+    /// What of a capture is read.
+    pub fn choice(&self) -> CaptureChoice {
+        let (groups, pieces) = (self.groups.clone(), self.pieces.clone());
+        CaptureChoice { groups, session: self.session, pieces }
+    }
 }
 
 /// The ring of a plant.
@@ -270,7 +283,7 @@ mod tests {
         assert!(
             all.input.date.is_some() && all.input.until.is_some() && all.input.pace_from.is_some()
         );
-        assert_eq!(all.input.groups.len(), 2);
+        assert_eq!((all.input.groups.len(), all.input.session.is_some()), (2, true));
         assert!(all.ring.capacity_bytes.is_some() && all.machine.cpu.is_some());
         assert_eq!(example.ring.wait_for_limit, default.ring.wait_for_limit);
         assert!(all.machine.orders.is_some() && !all.publish.symbols.is_empty());
@@ -362,6 +375,7 @@ mod tests {
             ("[input.live]\ninterface = \"eth0\"\n", 2, "expected an IPv4 address, as in 10.0.0.5"),
             ("\n[input]\npace = \"fast\"\n", 3, "expected max, or a multiple"),
             ("[input]\ngroups = [\"233.54\"]\n", 2, "expected an IPv4 address"),
+            ("[input]\nsession = \"\"\n", 2, "expected the name of a session"),
             ("[publish]\nrecords = [\"mbo\", \"quotes\"]\n", 2, "\"quotes\" is not a record kind"),
             ("[ring]\ncapacity = \"7 apples\"\n", 2, "expected bytes such as 4096"),
             ("[ring]\nmode = \"0444\"\n", 2, "permission bits in octal"),

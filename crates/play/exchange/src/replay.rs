@@ -18,13 +18,13 @@ use std::{
 use nanotape_clock::{Clock, Stamp};
 use nanotape_feed::{
     Damage, DaySource, SourceError,
-    capture::{Destinations, Group, is_chosen},
+    capture::{CaptureChoice, Destinations, Group, Item, SessionName, read_items},
 };
 use nanotape_tape::{LongWaits, Pacer, ShutdownFlag};
 use nanotape_types::NanosSinceMidnight;
 pub use nanotape_wire::capture::{CaptureDamage, SkipReason};
 use nanotape_wire::{
-    capture::{CaptureDecoder, CaptureItem, CapturedPacket, Datagram, datagram},
+    capture::{CapturedPacket, Datagram, datagram},
     framing::{iextp::IexTp, moldudp64::MoldUdp64, numbered::PacketFraming},
 };
 use schedule::Schedule;
@@ -113,7 +113,9 @@ pub struct CaptureSummary {
     pub skipped: [u64; SkipReason::ALL.len()],
     /// The chosen groups without a datagram.
     pub absent: Vec<Group>,
-    /// Datagrams that are not of the chosen groups: they are not sent.
+    /// The chosen session, if no datagram has it.
+    pub absent_session: Option<SessionName>,
+    /// Datagrams that are not of the chosen groups or of the chosen session: they are not sent.
     pub others: Destinations,
     /// Datagrams to another machine, or to all machines: they are not sent to a network.
     pub withheld: u64,
@@ -146,38 +148,29 @@ pub fn replay_capture<T: Transport>(
     transport: T,
     stop: ShutdownFlag,
     source: &mut DaySource,
-    mut progress: impl FnMut(&DaySource),
+    progress: impl FnMut(&DaySource),
     mut on_damage: impl FnMut(CaptureDamage),
 ) -> Result<CaptureSummary, ExchangeError> {
     source.set_patience(PATIENCE);
     let mut replay = CaptureReplay::new(options, transport, stop);
-    source.groups().clone_into(&mut replay.groups);
-    replay.groups.clone_into(&mut replay.summary.absent);
-    let (mut decoder, mut used_bytes) = (CaptureDecoder::new(), 0);
-    let end = loop {
-        if replay.stop.is_requested() {
-            break None;
+    source.choice().clone_into(&mut replay.choice);
+    replay.choice.groups.clone_into(&mut replay.summary.absent);
+    replay.summary.absent_session = replay.choice.session;
+    let mut end = None;
+    read_items(source, progress, |item| {
+        match item {
+            Item::Packet(packet) => return replay.packet(&packet),
+            Item::Damage(damage) => on_damage(damage),
+            Item::End(damage) => end = damage,
+            Item::Idle => {}
         }
-        let block = source.next_block(used_bytes)?;
-        let mut rest = block.bytes;
-        let end = loop {
-            match decoder.next(&mut rest, block.is_last) {
-                CaptureItem::Packet(packet) => {
-                    if replay.packet(&packet)?.is_break() {
-                        break Some(None);
-                    }
-                }
-                CaptureItem::Damage(damage) => on_damage(damage),
-                CaptureItem::NeedMore => break None,
-                CaptureItem::End(end) => break Some(end),
-            }
-        };
-        used_bytes = block.bytes.len() - rest.len();
-        progress(source);
-        if let Some(end) = end {
-            break end;
-        }
-    };
+        let is_over = replay.stop.is_requested();
+        Ok::<_, ExchangeError>(if is_over {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
+    })?;
     let mut summary = replay.summary;
     (summary.end, summary.fault) = (end, source.fault());
     Ok(summary)
@@ -186,8 +179,7 @@ pub fn replay_capture<T: Transport>(
 /// The datagrams of a capture on their way to a transport.
 struct CaptureReplay<T> {
     options: CaptureOptions,
-    /// The chosen groups; empty: all.
-    groups: Vec<Group>,
+    choice: CaptureChoice,
     transport: T,
     stop: ShutdownFlag,
     clock: Clock,
@@ -219,7 +211,7 @@ impl<T: Transport> CaptureReplay<T> {
             schedule: Schedule::new(longest_ns),
             due_ns: 0,
             options,
-            groups: Vec::new(),
+            choice: CaptureChoice::default(),
             transport,
             stop,
             clock,
@@ -255,11 +247,12 @@ impl<T: Transport> CaptureReplay<T> {
                 return Ok(ControlFlow::Continue(()));
             }
         };
-        if !is_chosen(&self.groups, datagram.destination) {
+        if !self.choice.has(datagram.destination, datagram.payload) {
             self.summary.others.count(datagram.destination);
             return Ok(ControlFlow::Continue(()));
         }
         self.summary.absent.retain(|group| !group.contains(datagram.destination));
+        self.summary.absent_session = None;
         let (index, target) = self.target_of(datagram.destination);
         let is_chosen = self.options.lines.get(index).is_some_and(Option::is_some);
         if T::IS_LIVE && !is_chosen && !stays_near(*target.ip()) {

@@ -32,7 +32,7 @@ pub fn of_input(error: InputError) -> anyhow::Error {
             let option = match choice {
                 Choice::Run => "--run",
                 Choice::Date => "--date",
-                Choice::Groups => "--group",
+                Choice::Capture => "--group, --session or --piece",
             };
             anyhow::anyhow!("{name}: is {kind}, to which {option} does not apply")
         }

@@ -1,6 +1,6 @@
 //! The options of a command that reads an INPUT, and its reading with a progress bar.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use nanotape_answers::{
@@ -74,7 +74,7 @@ impl InputArguments {
         let options = InputOptions {
             run: self.run,
             date: self.date,
-            groups: self.groups.groups.clone(),
+            capture: self.groups.choice(),
             ..InputOptions::default()
         };
         let open = || Input::open(self.input.clone(), options)?.within(span, symbols);
@@ -118,13 +118,15 @@ impl InputArguments {
         config.input.file = self.input.path().to_owned();
         config.input.date = self.date;
         config.input.groups.clone_from(&self.groups.groups);
+        config.input.session = self.groups.read_session;
+        config.input.pieces.clone_from(&self.groups.pieces);
         config
     }
 
     /// Opens a file once more; `None` for a folder, and for what is read only once: standard input
     /// and pipes.
     pub fn open_day_again(&self) -> anyhow::Result<Option<DaySource>> {
-        nanotape_answers::day_again(&self.input, &self.groups.groups).map_err(of_input)
+        nanotape_answers::day_again(&self.input, &self.groups.choice()).map_err(of_input)
     }
 }
 
@@ -167,17 +169,24 @@ pub fn bar() -> impl FnMut(Reading) {
 impl DayArguments {
     /// Opens the file.
     pub fn open(&self) -> anyhow::Result<DaySource> {
-        open_day(&self.file, &self.groups.groups).map_err(of_input)
+        open_day(&self.file, &self.groups.choice()).map_err(of_input)
+    }
+
+    /// Opens the file with further pieces of its capture.
+    pub fn open_with(&self, more: &[PathBuf]) -> anyhow::Result<DaySource> {
+        let mut choice = self.groups.choice();
+        choice.pieces.extend_from_slice(more);
+        open_day(&self.file, &choice).map_err(of_input)
     }
 
     /// [`DayArguments::open`] with a second thread that reads the file, for a day that takes hours.
     pub fn open_on_thread(&self) -> anyhow::Result<DaySource> {
-        open_day_on_thread(&self.file, &self.groups.groups).map_err(of_input)
+        open_day_on_thread(&self.file, &self.groups.choice()).map_err(of_input)
     }
 
     /// Runs the events of the file through books.
     pub fn read(&self, observer: &mut impl Observer<DefaultBooks>) -> anyhow::Result<Session> {
-        let opening = Opening::of_messages(&self.file, &self.groups.groups);
+        let opening = Opening::of_messages(&self.file, &self.groups.choice());
         opening.and_then(|opening| opening.run(observer, bar())).map_err(of_input)
     }
 

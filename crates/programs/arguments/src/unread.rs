@@ -1,31 +1,77 @@
 //! What a command did not read of a capture, on standard error.
 
+use nanotape_answers::is_without_session;
 use nanotape_console::{
     status::{note, tell},
     values::{counted, grouped},
 };
-use nanotape_feed::capture::{Destination, Destinations, Group, SkipReason};
+use nanotape_feed::{
+    SessionSummary,
+    capture::{Destination, Destinations, Group, SessionName, SkipReason, UnreadSession},
+};
+use nanotape_market::MessageNumbers;
 
-/// Destinations that are listed in a line.
+/// Destinations that are listed in a line, and sessions that get a line each.
 const LISTED: usize = 16;
 
-/// Reports the packets of a capture that were not read: `skipped` by [`SkipReason`], and datagrams
-/// to other destinations. Returns `false` if a chosen group is absent, or if the capture is without
-/// a session although a command needs one.
+/// What a capture lacks of what was chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Lacking<'a> {
+    /// Groups.
+    pub groups: &'a [Group],
+    /// The session.
+    pub session: Option<SessionName>,
+}
+
+impl Lacking<'_> {
+    /// Whether nothing is lacking.
+    pub fn is_empty(self) -> bool {
+        self.groups.is_empty() && self.session.is_none()
+    }
+
+    fn text(self) -> Option<String> {
+        let groups: Vec<_> = self.groups.iter().map(ToString::to_string).collect();
+        let groups = (!groups.is_empty()).then(|| format!("--group {}", groups.join(", ")));
+        let session = self.session.map(|session| format!("session {session}"));
+        let parts: Vec<_> = session.into_iter().chain(groups).collect();
+        (!parts.is_empty()).then(|| format!("no packet read of {}", parts.join(", ")))
+    }
+}
+
+/// Reports what a capture that was read lacks, and what was not read of it. `option` chooses a
+/// session.
+pub(crate) fn tell_of_capture(name: &str, session: &SessionSummary, option: &str) {
+    for UnreadSession { session, first, last } in session.unread.iter().take(LISTED) {
+        let numbers = MessageNumbers { first: *first, next: last.saturating_add(1) };
+        tell(format_args!("{name}: session {session} not read: {numbers} ({option} {session})"));
+    }
+    let more = session.unread.len().saturating_sub(LISTED);
+    if more > 0 {
+        let more = counted(more as u64, "more session");
+        tell(format_args!("{name}: and {more} not read (nanotape capture lists all)"));
+    }
+    let lacking = Lacking { groups: &session.absent, session: session.absent_session };
+    let no_session = || is_without_session(session).then(|| "no MoldUDP64 session".to_owned());
+    tell_of_rest(name, lacking.text().or_else(no_session), &session.others, &session.skipped);
+}
+
+/// Reports what a capture lacks, and the packets that were not read: `skipped` by [`SkipReason`],
+/// and datagrams to other destinations.
 pub fn tell_of_unread(
     name: &str,
-    (absent, is_without_session): (&[Group], bool),
+    lacking: Lacking<'_>,
     others: &Destinations,
     skipped: &[u64; SkipReason::ALL.len()],
-) -> bool {
-    let lacks = match (absent, is_without_session) {
-        ([], false) => None,
-        ([], true) => Some("no MoldUDP64 session".to_owned()),
-        (absent, _) => {
-            let absent: Vec<_> = absent.iter().map(ToString::to_string).collect();
-            Some(format!("no packet read of --group {}", absent.join(", ")))
-        }
-    };
+) {
+    tell_of_rest(name, lacking.text(), others, skipped);
+}
+
+fn tell_of_rest(
+    name: &str,
+    lacks: Option<String>,
+    others: &Destinations,
+    skipped: &[u64; SkipReason::ALL.len()],
+) {
     let others = (others.datagrams() > 0).then(|| others_text(others));
     if let Some(lacks) = &lacks {
         let others = others.as_deref().unwrap_or("no other datagrams");
@@ -40,7 +86,6 @@ pub fn tell_of_unread(
     if !unread.is_empty() {
         note(format_args!("{name}: not read: {}", unread.join("; ")));
     }
-    lacks.is_none()
 }
 
 /// `4 datagrams to 239.1.1.1:5000 (3, session MONDAY), 10.0.0.1:53 (1)`

@@ -1,8 +1,7 @@
 //! What an input lacks, on standard error, and the exit status that follows from it.
 
 use nanotape_answers::{
-    InputReport, Recorded, Session, SymbolFilter, is_whole, is_without_session, symbol_or_locate,
-    with_suggestions,
+    InputReport, Recorded, Session, SymbolFilter, is_whole, symbol_or_locate, with_suggestions,
 };
 use nanotape_book::AnomalyCounts;
 use nanotape_console::{
@@ -15,7 +14,7 @@ use nanotape_history::RecordedEnd;
 use nanotape_market::StockDirectory;
 use nanotape_types::{StockLocate, Symbol};
 
-use crate::unread::tell_of_unread;
+use crate::unread::tell_of_capture;
 
 /// Losses that get a line each.
 const LOSS_LINES: usize = 10;
@@ -119,6 +118,11 @@ fn conclude_records(name: &str, recorded: &Recorded) {
 
 /// Reports the damage of a day, and returns the exit status.
 pub fn conclude(name: &str, report: &DayReport) -> Status {
+    conclude_of(name, report, "--session")
+}
+
+/// The same for a command whose `option` chooses the session of a capture.
+pub fn conclude_of(name: &str, report: &DayReport, option: &str) -> Status {
     for damage in report.damage.first().iter().take(LOSS_LINES) {
         tell(format_args!("{name}: {damage}"));
     }
@@ -138,8 +142,7 @@ pub fn conclude(name: &str, report: &DayReport) -> Status {
     if let Some(session) = &report.summary.session
         && report.summary.end != DayEnd::Stopped
     {
-        let absent = (&*session.absent, is_without_session(session));
-        tell_of_unread(name, absent, &session.others, &session.skipped);
+        tell_of_capture(name, session, option);
     }
     if is_whole(report) { Status::Good } else { Status::Bad }
 }

@@ -267,10 +267,10 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
 
 impl DelayArguments {
     fn open(&self, name: &Given, interrupt: &ShutdownFlag) -> anyhow::Result<Option<OpenInput>> {
-        let groups = self.groups.groups.clone();
+        let capture = self.groups.choice();
         // A choice may be for the other INPUT.
         let options =
-            InputOptions { run: self.run, date: self.date, groups, rings: true, lenient: true };
+            InputOptions { run: self.run, date: self.date, capture, rings: true, lenient: true };
         let mut input = Input::open(name.clone(), options).map_err(of_input)?;
         let kind = input.kind();
         let has_receive_times = input.has_receive_times().map_err(of_input)?;

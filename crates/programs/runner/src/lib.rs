@@ -15,7 +15,7 @@ use std::{
     ffi::OsStr,
     fs,
     io::Write as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -99,10 +99,24 @@ pub fn has_memory_for_benchmarks() -> bool {
 
 /// A file of real market data beside the repository; `None` with a notice if it is missing.
 pub fn real_data(name: &str) -> Option<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data").join(name);
+    shared("data", "real market data", name)
+}
+
+/// A small input of a known fault beside the repository; `None` with a notice if it is missing.
+pub fn trial(name: &str) -> Option<String> {
+    shared("trials", "inputs of known faults", name)
+}
+
+/// The folder `../shared` beside the repository.
+pub fn shared_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared")
+}
+
+fn shared(folder: &str, what: &str, name: &str) -> Option<String> {
+    let path = shared_folder().join(folder).join(name);
     if path.exists() {
         return Some(path.display().to_string());
     }
-    skipped(format_args!("no {name} in ../shared/data (real market data)"));
+    skipped(format_args!("no {name} in ../shared/{folder} ({what})"));
     None
 }

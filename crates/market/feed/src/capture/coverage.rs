@@ -1,8 +1,8 @@
 //! The message numbers that one group of a capture carried, as ranges.
 //!
-//! Bounds: numbers are added to at most [`MOST_RANGES`] ranges, 512 KiB. With more, the two lowest
-//! become one: its numbers are then more than those that were carried, and [`Coverage::is_exact`]
-//! is false. The count and the holes stay exact.
+//! Bounds: numbers are added to at most [`MOST_RANGES`] ranges, 512 KiB, or as many as the
+//! constructor says. With more, the two lowest become one: its numbers are then more than those
+//! that were carried, and [`Coverage::is_exact`] is false. The count and the holes stay exact.
 //! Cost: numbers that continue the highest range cost one comparison; others search and move
 //! ranges.
 
@@ -12,16 +12,29 @@ use core::ops::Range;
 const MOST_RANGES: usize = 1 << 15;
 
 /// A set of message numbers.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Coverage {
     /// In order, disjoint, not adjacent and not empty.
     ranges: Vec<Range<u64>>,
+    /// Ranges that are kept.
+    most: usize,
     count: u64,
     /// Ranges that were made one with the next one.
     merged: u64,
 }
 
+impl Default for Coverage {
+    fn default() -> Self {
+        Self::with_most(MOST_RANGES)
+    }
+}
+
 impl Coverage {
+    /// A set without numbers, of at most this many ranges.
+    pub(super) const fn with_most(most: usize) -> Self {
+        Self { ranges: Vec::new(), most, count: 0, merged: 0 }
+    }
+
     /// Adds numbers, and returns how many of them are new.
     pub(super) fn add(&mut self, added: Range<u64>) -> u64 {
         if added.is_empty() {
@@ -36,7 +49,7 @@ impl Coverage {
         }
         let new = self.insert(added);
         self.count += new;
-        if self.ranges.len() > MOST_RANGES
+        if self.ranges.len() > self.most
             && let [first, second, ..] = self.ranges.as_mut_slice()
         {
             second.start = first.start;
@@ -71,6 +84,12 @@ impl Coverage {
     /// The numbers from the lowest to one above the highest; `None` without a number.
     pub(super) fn span(&self) -> Option<Range<u64>> {
         Some(self.ranges.first()?.start..self.ranges.last()?.end)
+    }
+
+    /// The lowest number of the set that is `number` or higher.
+    pub(super) fn next_from(&self, number: u64) -> Option<u64> {
+        let place = self.ranges.partition_point(|range| range.end <= number);
+        self.ranges.get(place).map(|range| range.start.max(number))
     }
 
     /// How many holes there are between the lowest and the highest number.
@@ -121,7 +140,7 @@ impl Coverage {
 
     fn of(ranges: Vec<Range<u64>>, merged: u64) -> Self {
         let count = ranges.iter().map(|range| range.end - range.start).sum();
-        Self { ranges, count, merged }
+        Self { ranges, count, merged, ..Self::default() }
     }
 }
 
@@ -163,6 +182,10 @@ mod tests {
             let sorted: Vec<u64> = naive.into_iter().collect();
             let holes = sorted.windows(2).filter(|pair| pair[0] + 1 < pair[1]).count();
             prop_assert_eq!((left.holes(), left.is_exact()), (holes as u64, true));
+            for number in 0..70 {
+                let next = sorted.iter().copied().find(|&of| of >= number);
+                prop_assert_eq!(left.next_from(number), next);
+            }
         }
     }
 

@@ -52,7 +52,7 @@ impl fmt::Display for Group {
 }
 
 /// Whether datagrams to `destination` are chosen by `groups`; without groups, all are.
-pub fn is_chosen(groups: &[Group], destination: SocketAddrV4) -> bool {
+pub(super) fn is_chosen(groups: &[Group], destination: SocketAddrV4) -> bool {
     groups.is_empty() || groups.iter().any(|group| group.contains(destination))
 }
 
@@ -85,9 +85,23 @@ impl Destinations {
         self.datagrams
     }
 
+    /// Counts datagrams to destinations that are not listed.
+    pub(super) fn add_unlisted(&mut self, datagrams: u64) {
+        self.datagrams += datagrams;
+    }
+
     /// Counts a datagram, and returns its destination; `None` if there is no room to list it.
     pub fn count(&mut self, address: SocketAddrV4) -> Option<&mut Destination> {
-        self.datagrams += 1;
+        self.add(address, 1)
+    }
+
+    /// Counts datagrams to the same destination.
+    pub(super) fn add(
+        &mut self,
+        address: SocketAddrV4,
+        datagrams: u64,
+    ) -> Option<&mut Destination> {
+        self.datagrams += datagrams;
         let index = match self.listed.iter().position(|listed| listed.address == address) {
             None if self.listed.len() == MOST_DESTINATIONS => return None,
             None => {
@@ -97,7 +111,7 @@ impl Destinations {
             Some(index) => index,
         };
         let destination = self.listed.get_mut(index)?;
-        destination.datagrams += 1;
+        destination.datagrams += datagrams;
         Some(destination)
     }
 }

@@ -225,12 +225,13 @@ fn what_no_line_has_is_reported_as_missing() {
     let (found, summary) = read(DaySource::memory("capture", capture.bytes));
     let missing = Damage::Missing { first: 6, next: 9 };
     assert_eq!(missing.to_string(), "messages 6 to 8: on no line, 3 missing");
-    assert_eq!(found.damage[0], missing);
+    // Until the end of the file, it could have come.
     assert!(
-        matches!(found.damage[1], Damage::Packet { reason: "trailing bytes", .. }),
+        matches!(found.damage[0], Damage::Packet { reason: "trailing bytes", .. }),
         "{:?}",
         found.damage
     );
+    assert_eq!(found.damage[1..], [missing]);
     let numbers: Vec<u64> = found.events.iter().map(|(number, _)| *number).collect();
     assert!(numbers.into_iter().eq((1..=5).chain(9..=20)));
     assert_eq!(summary.session.unwrap().missing, 3);

@@ -2,6 +2,7 @@
 
 mod capture_surveys;
 mod captures;
+mod captures_as_files;
 mod damaged_days;
 mod recognised;
 mod session;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use flate2::{Compression as Level, write::GzEncoder};
-use nanotape_feed::{DayEnd, DaySource, DaySummary, SourceError, read_day};
+use nanotape_feed::{CaptureChoice, DayEnd, DaySource, DaySummary, SourceError, read_day};
 use nanotape_harness::Scratch;
 
 use crate::support::{Seen, framed, messages};
@@ -186,7 +186,7 @@ fn a_window_of_up_to_2_gib_is_read() {
 fn a_frame_that_needs_a_dictionary_or_more_memory_says_so() {
     let all = messages(20);
     let content = framed(&all);
-    let single_segment = [0xe0, 1, 0, 0, 0, 0, 1, 0, 0];
+    let single_segment = [0xe0, 1, 0, 0, 0x80, 0, 1, 0, 0];
     for (header, needs) in [
         (&[1, window(20), 7][..], "a dictionary, which this program does not take"),
         (&[3, window(20), 0, 0, 0, 7], "a dictionary, which this program does not take"),
@@ -219,9 +219,9 @@ fn an_input_whose_first_block_is_damaged_is_not_of_another_kind() {
     {
         let mut source = DaySource::stream("pipe".into(), io::Cursor::new(bytes), None).unwrap();
         assert!(!source.starts_with(b"DBN").unwrap());
-        let group = "239.1.1.1:5001".parse().unwrap();
-        source.choose_groups(&[group]);
-        let error = source.check_groups().unwrap_err().to_string();
+        let groups = vec!["239.1.1.1:5001".parse().unwrap()];
+        source.choose(&CaptureChoice { groups, ..CaptureChoice::default() });
+        let error = source.check_choice().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 }

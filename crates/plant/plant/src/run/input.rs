@@ -96,10 +96,10 @@ pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate
     if file.as_os_str() != "-" && source.starts_with(DBN_MAGIC)? {
         return Err(no_day("a DBN file"));
     }
-    source.choose_groups(&config.groups);
+    source.choose(&config.choice());
     if file.as_os_str() != "-" {
         source.check_day()?;
-        source.check_groups()?;
+        source.check_choice()?;
     }
     source.set_patience(PATIENCE);
     let date = match date {

@@ -1,9 +1,9 @@
 //! `nanotape capture`: the groups and sessions of a capture, and what is missing of them.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use nanotape_arguments::{DayArguments, tell_of_unread, text::known_time_text};
+use nanotape_arguments::{DayArguments, Lacking, tell_of_unread, text::known_time_text};
 use nanotape_feed::capture::{CaptureSurvey, Carried, SkipReason, SurveyRow, SurveySession};
 
 use crate::{
@@ -19,18 +19,21 @@ const DAMAGE_LINES: usize = 10;
 
 #[derive(Args, Debug)]
 #[command(
-    mut_arg("file", |input| input.help(
+    mut_arg("file", |input| input.index(1).help(
         "Capture (pcap or pcapng), plain, gzip or zstd; - is standard input"
     )),
     mut_arg("groups", |groups| groups.help(
         "Only datagrams to this destination, with or without a port; can be repeated"
     )),
+    mut_arg("read_session", |session| session.help("Only this session of MoldUDP64")),
+    mut_arg("pieces", |pieces| pieces.hide(true)),
     after_help = "\
 Examples:
   nanotape capture day.pcap
   nanotape capture day.pcapng.zst --format csv                   a row for each group
   nanotape capture day.pcap --format json | jq 'select(.missing > 0)'
   nanotape capture day.pcap --group 233.54.12.111:26477
+  nanotape capture day_00*.pcap                                  the pieces of one capture
   nanotape inside day.pcap --group 233.54.12.111 --group 233.86.230.111     read two of the groups
 
 Prints a row for each destination and session: its protocol (MoldUDP64, IEX-TP or other UDP),
@@ -44,12 +47,16 @@ more columns: overtaken messages, heartbeats, malformed packets, the sender, VLA
 the segments whose stream offset does not continue the one before.
 
 Exit status: 0 every session is complete; 1 messages are missing, packets are truncated or
-malformed, the file is damaged, or a --group is not in it; 2 wrong usage, or a file that cannot be
-opened or is not a capture."
+malformed, the file is damaged, or a --group or the --session is not in it; 2 wrong usage, or a file
+that cannot be opened or is not a capture."
 )]
 pub(crate) struct CaptureArguments {
     #[command(flatten)]
     input: DayArguments,
+
+    /// Further files of the capture, such as those of a rotated one, in any order
+    #[arg(value_name = "FILE", index = 2)]
+    more: Vec<PathBuf>,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -57,7 +64,7 @@ pub(crate) struct CaptureArguments {
 
 pub(crate) fn run(arguments: &CaptureArguments) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
-    let mut source = arguments.input.open()?;
+    let mut source = arguments.input.open_with(&arguments.more)?;
     let survey = {
         let progress = Progress::with_total(source.progress().total_bytes);
         CaptureSurvey::read(&mut source, |source| progress.set(source.progress().done_bytes))?
@@ -94,9 +101,10 @@ fn complain(name: &str, survey: &CaptureSurvey) {
     if let Some(fault) = &survey.fault {
         tell(fault);
     }
-    if !survey.absent.is_empty() {
+    let lacking = Lacking { groups: &survey.absent, session: survey.absent_session };
+    if !lacking.is_empty() {
         // Skipped packets are in the output.
-        tell_of_unread(name, (&survey.absent, false), &survey.others, &Default::default());
+        tell_of_unread(name, lacking, &survey.others, &Default::default());
     }
 }
 

@@ -6,7 +6,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_arguments::{DayArguments, verdict::conclude};
+use nanotape_arguments::{DayArguments, verdict::conclude_of};
 use nanotape_engine::{DamageLog, DayReport};
 use nanotape_exchange::{
     ServerFaults,
@@ -24,7 +24,7 @@ use crate::{
 };
 
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(mut_arg("read_session", |session| session.long("read-session")), after_help = "\
 Examples:
   nanotape exchange day.gz --line-a 239.1.1.1:5001 --line-b 239.1.1.2:5002 --pace 10x
   nanotape exchange day.itch50 --line-a 127.0.0.1:5001 --from 09:30 --until 09:35 --rerequest \\
@@ -122,7 +122,8 @@ pub(crate) fn run(arguments: &ExchangeArguments) -> anyhow::Result<Status> {
     outcome::write_summary(ready, &summary, format, &mut output)?;
     output.finish()?;
     let is_sent = require_sent(arguments.lines.targets(), &summary.lines);
-    let status = conclude(source.name(), &DayReport { summary: summary.day, damage });
+    let status =
+        conclude_of(source.name(), &DayReport { summary: summary.day, damage }, "--read-session");
     Ok(if is_sent { status } else { Status::Bad })
 }
 

@@ -40,6 +40,9 @@ const LINE_A: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 1, 1, 1), 5_00
         "Day file of ITCH 5.0 or capture (pcap or pcapng), plain, gzip or zstd, or - for standard \
          input"
     )),
+    mut_arg("read_session", |session| session.long("read-session").help(
+        "Send only this MoldUDP64 session of a capture"
+    )),
     after_help = "\
 Examples:
   nanotape replay day.itch50 --line-a 239.1.1.1:5001 --line-b 239.1.1.2:5002 --pace 10x

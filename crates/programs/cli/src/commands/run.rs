@@ -342,11 +342,17 @@ impl RunArguments {
             input.file.clone_from(file);
             // The date in the configuration belongs to its own file, which can be another one.
             input.date = TradeDate::of_file_name(file).or(input.date);
-            // So do the groups.
+            // So do the choices of a capture.
             input.groups.clear();
+            input.pieces.clear();
+            input.session = None;
         }
         if !self.groups.groups.is_empty() {
             input.groups.clone_from(&self.groups.groups);
+        }
+        input.session = self.groups.read_session.or(input.session);
+        if !self.groups.pieces.is_empty() {
+            input.pieces.clone_from(&self.groups.pieces);
         }
         self.live.override_input(self.input.is_some(), input);
         input.date = self.date.or(input.date);
@@ -380,8 +386,11 @@ impl RunArguments {
             bail!("no ring given: use --ring NAME, as in --ring equities");
         }
         self.journal.require_folder(config.journal.as_ref())?;
-        if config.input.live.is_some() && !config.input.groups.is_empty() {
-            bail!("--group applies to captures: a live session has --line-a and --line-b");
+        if config.input.live.is_some() && !config.input.choice().is_default() {
+            bail!(
+                "--group, --session and --piece apply to captures: a live session has --line-a and \
+                 --line-b"
+            );
         }
         if config.input.live.is_some() && config.input.pace != Pace::Max {
             bail!("--pace does not apply to a live session, which has its own pace");

@@ -313,9 +313,9 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
 impl TapArguments {
     /// Opens the INPUT. `rings`: whether it can be the name of one.
     fn open(&self, rings: bool) -> anyhow::Result<Input> {
-        let groups = self.groups.groups.clone();
+        let capture = self.groups.choice();
         let options =
-            InputOptions { run: self.run, date: self.date, groups, rings, lenient: false };
+            InputOptions { run: self.run, date: self.date, capture, rings, lenient: false };
         Input::open(self.input.clone(), options).map_err(of_input)
     }
 

@@ -57,10 +57,15 @@ fn a_group_is_read_as_the_day_that_was_sent_to_it() {
     assert!(first.stdout.len() > 1_000 && first.stdout != second.stdout);
     // The first session is the default, and the others are named.
     let default = inside(&capture, &[]);
-    assert_eq!((default.status, &default.stdout), (0, &first.stdout));
-    let unread = format!("not read: 600 datagrams to {TUESDAY} (600, session TUESDAY)");
-    assert!(default.stderr.contains(&unread), "{}", default.stderr);
+    assert_eq!((default.status, &default.stdout), (1, &first.stdout));
+    let unread = "session TUESDAY not read: messages 1 to 3000 (--session TUESDAY)";
+    assert!(default.stderr.contains(unread), "{}", default.stderr);
     assert_eq!(default.stderr.lines().count(), 1);
+    let chosen = inside(&capture, &["--session", "MONDAY"]);
+    assert_eq!((chosen.status, &chosen.stdout), (0, &first.stdout));
+    let unread = format!("not read: 600 datagrams to {TUESDAY} (600, session TUESDAY)");
+    assert!(chosen.stderr.contains(&unread), "{}", chosen.stderr);
+    assert_eq!(chosen.stderr.lines().count(), 1);
     let tuesday = inside(&capture, &["--group", TUESDAY]);
     assert_eq!((tuesday.status, &tuesday.stdout), (0, &second.stdout));
     assert!(

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::support::{Folder, Ran, nanotape, nanotape_fed, plants::Ring};
+use crate::support::{Folder, Ran, nanotape, nanotape_fed, plants::Ring, trial};
 
 /// Every command that takes an INPUT, with the options that it needs besides.
 fn commands<'a>(input: &'a str, ring: &'a Ring) -> Vec<Vec<&'a str>> {
@@ -63,6 +63,25 @@ fn every_command_refuses_a_file_of_another_kind_with_what_to_do() {
     assert_eq!(nanotape(["inside", &text, "-o", &rows]).status, 2);
     assert!(!Path::new(&rows).exists());
     assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 4, "the inputs");
+}
+
+/// Every command gives the same reason, whatever it reads of the file before.
+#[test]
+fn every_command_names_what_a_compressed_file_needs() {
+    let (folder, ring) = (Folder::new("other-windows"), Ring::new("other-windows"));
+    // A frame whose window is above 2 GiB.
+    let bytes = [0x28, 0xb5, 0x2f, 0xfd, 0, (31 - 10) << 3 | 1, 1, 0, 0];
+    let path = folder.write("20191230.itch50.zst", &bytes);
+    let needs = format!("nanotape: {path}: the zstd stream needs a window of more than 2 GiB");
+    for command in commands(&path, &ring) {
+        let ran = nanotape(&command);
+        assert!(ran.stderr.contains(&needs) && ran.status != 0, "{command:?}: {ran:?}");
+    }
+    let Some(path) = trial("t04_long28_20191230.itch50.zst") else { return };
+    for command in ["inspect", "stats", "inside", "trades"] {
+        let ran = nanotape([command, &path]);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{command}: {}", ran.stdout);
+    }
 }
 
 #[test]

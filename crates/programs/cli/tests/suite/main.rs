@@ -6,6 +6,7 @@ use nanotape_runner as support;
 mod bytes_of_paths;
 mod capture_contents;
 mod capture_groups;
+mod capture_sessions;
 mod captures;
 mod commands;
 mod convert;

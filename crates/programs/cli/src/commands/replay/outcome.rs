@@ -6,7 +6,7 @@ use std::{
     net::SocketAddrV4,
 };
 
-use nanotape_arguments::{tell_of_unread, verdict::conclude};
+use nanotape_arguments::{Lacking, tell_of_unread, verdict::conclude};
 use nanotape_engine::{DamageLog, DayReport};
 use nanotape_exchange::{
     replay::{CaptureDamage, CaptureSummary, DestinationSummary, SkipReason},
@@ -182,10 +182,11 @@ impl ReplayedCapture {
             ));
         }
         let Self { summary, .. } = &self;
-        let mut is_good = *total == 0 && summary.fault.is_none() && summary.absent.is_empty();
-        if !summary.absent.is_empty() {
+        let lacking = Lacking { groups: &summary.absent, session: summary.absent_session };
+        let mut is_good = *total == 0 && summary.fault.is_none() && lacking.is_empty();
+        if !lacking.is_empty() {
             // Skipped packets are in the report.
-            tell_of_unread(name, (&summary.absent, false), &summary.others, &Default::default());
+            tell_of_unread(name, lacking, &summary.others, &Default::default());
         }
         for counts in &self.summary.destinations {
             let target = counts.target.map(|target| target.to_string());
