@@ -1,14 +1,16 @@
 //! GLIMPSE: the books of the exchange at one moment, from the messages of a SoupBinTCP session.
 //!
 //! Protocol: each login gets a snapshot of its moment: states, then an add for every live order,
-//! then the number of the first message that is not in the snapshot.
+//! then the number of the first message that is not in the snapshot. The server names its session,
+//! which must be that of the lines, and numbers the messages of the snapshot from 1.
 //! Bounds: [`MOST_ORDERS`] orders and [`MOST_STATES`] states.
-//! Failure: a message that is no part of a snapshot ends it, with its number.
+//! Failure: a message that is no part of a snapshot ends it, with its number. So does a server of
+//! another session, before its first message.
 
 use std::{net::SocketAddr, ops::ControlFlow};
 
 use nanotape_market::{MarketEvent, MarketSnapshot, RestingOrder, What};
-use nanotape_types::{BookEvent, NanosSinceMidnight};
+use nanotape_types::{Alpha, BookEvent, NanosSinceMidnight};
 use nanotape_wire::{
     itch50::Message,
     soupbintcp::{GlimpseEndOfSnapshot, parse_number},
@@ -16,7 +18,9 @@ use nanotape_wire::{
 
 use crate::{
     normalise::market_event,
-    soupbintcp::{Client, ClientEvent, ClientOptions, Resume, SessionEnd, run_session},
+    soupbintcp::{
+        Client, ClientEvent, ClientOptions, Resume, SessionEnd, is_same_session, run_session,
+    },
 };
 
 /// Orders of a snapshot, at most: four times those of a busy day.
@@ -35,6 +39,22 @@ pub enum GlimpseError {
     /// The session ended before the snapshot.
     #[error("{0}, before the end of the snapshot")]
     Session(#[from] SessionEnd),
+    /// The server has the snapshot of another session.
+    #[error("the server has session {found}, the lines have session {expected}")]
+    OtherSession {
+        /// The session of the server.
+        found: Alpha<10>,
+        /// The session of the lines.
+        expected: Alpha<10>,
+    },
+    /// The server does not begin with the message that was requested.
+    #[error("the server begins with message {found} of the snapshot, expected {expected}")]
+    OtherStart {
+        /// The number of its first message.
+        found: u64,
+        /// The number that was requested.
+        expected: u64,
+    },
     /// A message is no part of a snapshot.
     #[error("message {number} of the snapshot, {bytes} bytes of type '{}': expected a state, an add \
              of an order, or the end of the snapshot", tag.escape_ascii())]
@@ -112,11 +132,12 @@ impl GlimpseReader {
     }
 }
 
-/// Fetches a snapshot from a server. `now_ns` is any clock that does not go back, in ns. `keep`
-/// gets every message of the snapshot before it is used.
+/// Fetches a snapshot of `session` from a server. `now_ns` is any clock that does not go back, in
+/// ns. `keep` gets every message of the snapshot before it is used.
 pub fn fetch_snapshot(
     address: SocketAddr,
     options: ClientOptions,
+    session: Alpha<10>,
     now_ns: impl Fn() -> u64,
     is_cancelled: impl Fn() -> bool,
     mut keep: impl FnMut(&[u8]),
@@ -125,9 +146,18 @@ pub fn fetch_snapshot(
     let mut reader = GlimpseReader::default();
     let mut result = Ok(None);
     let end = run_session(address, &mut client, now_ns, is_cancelled, |event| {
-        if let ClientEvent::Sequenced { message, .. } = event {
-            keep(message);
-            result = reader.message(message);
+        match event {
+            ClientEvent::Accepted { session: found, .. } if !is_same_session(found, session) => {
+                result = Err(GlimpseError::OtherSession { found, expected: session });
+            }
+            ClientEvent::Accepted { requested: expected, next: found, .. } if found != expected => {
+                result = Err(GlimpseError::OtherStart { found, expected });
+            }
+            ClientEvent::Sequenced { message, .. } => {
+                keep(message);
+                result = reader.message(message);
+            }
+            _ => {}
         }
         match result {
             Ok(None) => ControlFlow::Continue(()),

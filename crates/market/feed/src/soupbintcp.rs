@@ -74,7 +74,7 @@ pub struct OutputFull {
 }
 
 /// Whether two session names are equal without their padding, which servers put on either side.
-fn is_same_session(left: Alpha<10>, right: Alpha<10>) -> bool {
+pub(crate) fn is_same_session(left: Alpha<10>, right: Alpha<10>) -> bool {
     left.as_bytes().trim_ascii() == right.as_bytes().trim_ascii()
 }
 

@@ -8,6 +8,7 @@
 //! are read. No allocation.
 
 mod drops;
+mod interfaces;
 
 use std::{
     fmt, io,
@@ -31,9 +32,19 @@ use nix::{
 use socket2::{Domain, Protocol, Socket, Type};
 
 pub use drops::KernelDrops;
+pub use interfaces::address_of_interface;
 
 /// Datagrams that one call receives at most.
 pub const BATCH: usize = 64;
+
+/// The payload of the largest datagram over IPv4.
+pub const MOST_DATAGRAM_BYTES: usize = 65_507;
+
+/// The largest buffer that can be requested: the kernel doubles it, and counts in 32 bits.
+pub const MOST_BUFFER_BYTES: usize = i32::MAX as usize / 2;
+
+/// Bytes of each buffer whose memory is made beforehand: the packets of a line have fewer.
+const USUAL_BYTES: usize = 2_048;
 
 /// A receiver of datagrams: the kernel's sockets, or another stack with the same calls.
 pub trait DatagramReceiver {
@@ -66,9 +77,10 @@ pub struct UdpAddress {
 /// The sizes of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UdpOptions {
-    /// The size of the kernel's receive buffer to request. The kernel may give less.
+    /// The size of the kernel's receive buffer to request. The kernel may give less, and
+    /// [`MOST_BUFFER_BYTES`] at most.
     pub buffer_bytes: usize,
-    /// The largest datagram. Bytes after it are cut off.
+    /// The largest datagram. Bytes after it are cut off. Memory that no datagram fills is not used.
     pub datagram_bytes: usize,
 }
 
@@ -97,16 +109,26 @@ pub struct UdpSocket {
 pub struct UdpReader<'s> {
     socket: &'s UdpSocket,
     headers: MultiHeaders<SockaddrIn>,
+    /// The buffers of a batch, each [`stride`] bytes after the one before it.
     buffers: Box<[u8]>,
-    /// The control messages of one datagram.
-    control: Vec<u8>,
+    control: ControlMessages,
     /// Whether the last call found as many datagrams as it had room for.
     is_burst: bool,
 }
 
+/// Memory for the control messages of one datagram.
+#[derive(Debug)]
+pub struct ControlMessages(Vec<u8>);
+
+impl Default for ControlMessages {
+    fn default() -> Self {
+        Self(nix::cmsg_space!(TimeSpec))
+    }
+}
+
 impl Default for UdpOptions {
     fn default() -> Self {
-        Self { buffer_bytes: 32 << 20, datagram_bytes: 2_048 }
+        Self { buffer_bytes: 32 << 20, datagram_bytes: MOST_DATAGRAM_BYTES }
     }
 }
 
@@ -119,8 +141,7 @@ impl UdpSocket {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
             .map_err(failed("make a socket"))?;
         socket.set_nonblocking(true).map_err(failed("make the socket non-blocking"))?;
-        // A large request is cut by the kernel; `buffer_bytes` has what it gave.
-        socket.set_recv_buffer_size(options.buffer_bytes).map_err(failed("set the buffer size"))?;
+        request_buffer(&socket, options.buffer_bytes).map_err(failed("set the buffer size"))?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
             .map_err(|errno| failed("request receive times")(errno.into()))?;
         if address.ip().is_multicast() {
@@ -147,15 +168,52 @@ impl UdpSocket {
         })
     }
 
+    /// Receives from this address only, and sends to it. What arrived from others is forgotten.
+    pub fn connect(&self, peer: SocketAddrV4) -> Result<(), UdpError> {
+        let socket = socket2::SockRef::from(&self.socket);
+        socket.connect(&peer.into()).map_err(self.failed("connect"))?;
+        let mut cut = [core::mem::MaybeUninit::uninit(); 1];
+        while socket.recv(&mut cut).is_ok() {}
+        Ok(())
+    }
+
     /// A reader of this socket, for the thread that receives.
     pub fn reader(&self) -> UdpReader<'_> {
+        let stride = stride(self.datagram_bytes);
+        let mut buffers = vec![0; BATCH * stride].into_boxed_slice();
+        // A first burst would wait for the kernel to make this memory. The rest stays without any.
+        for buffer in buffers.chunks_exact_mut(stride) {
+            buffer[..self.datagram_bytes.min(USUAL_BYTES)].fill(1);
+        }
         UdpReader {
             socket: self,
             headers: MultiHeaders::preallocate(BATCH, Some(nix::cmsg_space!(TimeSpec))),
-            buffers: vec![0; BATCH * self.datagram_bytes].into_boxed_slice(),
-            control: nix::cmsg_space!(TimeSpec),
+            buffers,
+            control: ControlMessages::default(),
             is_burst: false,
         }
+    }
+
+    /// Receives one datagram into a buffer, without waiting; `None` if there is none. A
+    /// [reader](Self::reader) receives more of them with fewer calls.
+    #[inline]
+    pub fn receive<'b>(
+        &self,
+        buffer: &'b mut [u8],
+        control: &mut ControlMessages,
+    ) -> Result<Option<Datagram<'b>>, UdpError> {
+        let room = buffer.len();
+        let mut slices = [IoSliceMut::new(buffer)];
+        let control = Some(control.0.as_mut_slice());
+        let (fd, flags) = (self.socket.as_raw_fd(), MsgFlags::MSG_DONTWAIT);
+        let (length, ts_recv_ns, flags) =
+            match recvmsg::<SockaddrIn>(fd, &mut slices, control, flags) {
+                Ok(received) => (received.bytes, time_of(received.cmsgs()), received.flags),
+                Err(errno) => return self.nothing(errno).map(|()| None),
+            };
+        let is_truncated = flags.contains(MsgFlags::MSG_TRUNC);
+        let bytes = &buffer[..length.min(room)];
+        Ok(Some(Datagram { bytes, ts_recv_ns, is_truncated }))
     }
 
     /// The bound address, with the port that the kernel chose if it was 0.
@@ -173,15 +231,16 @@ impl UdpSocket {
         KernelDrops::of(self.socket.as_raw_fd()).map_err(self.failed("count the drops of"))
     }
 
-    /// Sends a datagram from this address.
-    pub fn send_to(&self, bytes: &[u8], to: SocketAddrV4) -> Result<(), UdpError> {
+    /// Sends a datagram to the address that the socket is [connected](Self::connect) to.
+    pub fn send(&self, bytes: &[u8]) -> Result<(), UdpError> {
         let socket = socket2::SockRef::from(&self.socket);
-        socket.send_to(bytes, &to.into()).map(drop).map_err(self.failed("send from"))
+        socket.send(bytes).map(drop).map_err(self.failed("send from"))
     }
 
-    /// Waits until one of the sockets has a datagram, or until the time is over.
+    /// Waits until one of the sockets, of which there is at least one, has a datagram, or until the
+    /// time is over. More than [`MOST_WAITED`] are not waited for.
     pub fn wait(sockets: &[&Self], most: Duration) -> Result<(), UdpError> {
-        let mut polled: [PollFd<'_>; 8] = core::array::from_fn(|place| {
+        let mut polled: [PollFd<'_>; MOST_WAITED] = core::array::from_fn(|place| {
             let place = place.min(sockets.len().saturating_sub(1));
             PollFd::new(sockets[place].socket.as_fd(), PollFlags::POLLIN)
         });
@@ -193,10 +252,36 @@ impl UdpSocket {
         }
     }
 
+    /// No datagram is there, or the socket failed.
+    fn nothing(&self, errno: Errno) -> Result<(), UdpError> {
+        match errno {
+            Errno::EAGAIN | Errno::EINTR => Ok(()),
+            errno => Err(self.failed("receive from")(errno.into())),
+        }
+    }
+
     fn failed(&self, operation: &'static str) -> impl FnOnce(io::Error) -> UdpError {
         let address = self.address;
         move |source| UdpError { address, operation, source }
     }
+}
+
+/// Sockets that [`UdpSocket::wait`] waits for, at most.
+pub const MOST_WAITED: usize = 16;
+
+/// Requests a receive buffer of this size, beyond the limit of the machine where the process may.
+/// The kernel cuts a large request; what it gave can be read.
+fn request_buffer(socket: &Socket, bytes: usize) -> io::Result<()> {
+    let bytes = bytes.min(MOST_BUFFER_BYTES);
+    match setsockopt(socket, sockopt::RcvBufForce, &bytes) {
+        Ok(()) => Ok(()),
+        Err(_) => socket.set_recv_buffer_size(bytes),
+    }
+}
+
+/// Bytes from the beginning of a buffer to the next one: whole lines of the cache.
+const fn stride(datagram_bytes: usize) -> usize {
+    datagram_bytes.next_multiple_of(64)
 }
 
 impl DatagramReceiver for UdpReader<'_> {
@@ -215,33 +300,31 @@ impl UdpReader<'_> {
     /// Receives a datagram.
     #[inline]
     fn receive_one(&mut self, mut visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
-        let room = self.socket.datagram_bytes;
-        let mut slices = [IoSliceMut::new(&mut self.buffers[..room])];
-        let control = Some(self.control.as_mut_slice());
-        let fd = self.socket.socket.as_raw_fd();
-        let flags = MsgFlags::MSG_DONTWAIT;
-        let (length, ts_recv_ns, flags) =
-            match recvmsg::<SockaddrIn>(fd, &mut slices, control, flags) {
-                Ok(received) => (received.bytes, time_of(received.cmsgs()), received.flags),
-                Err(errno) => return self.nothing(errno),
-            };
-        let is_truncated = flags.contains(MsgFlags::MSG_TRUNC);
-        visit(Datagram { bytes: &self.buffers[..length.min(room)], ts_recv_ns, is_truncated });
-        Ok(1)
+        let buffer = &mut self.buffers[..self.socket.datagram_bytes];
+        match self.socket.receive(buffer, &mut self.control)? {
+            Some(datagram) => {
+                visit(datagram);
+                Ok(1)
+            }
+            None => Ok(0),
+        }
     }
 
     /// Receives up to [`BATCH`] datagrams.
     #[inline(never)]
     fn receive_batch(&mut self, mut visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
         let mut found = [(0usize, None, false); BATCH];
-        let mut chunks = self.buffers.chunks_exact_mut(self.socket.datagram_bytes);
-        let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
-            core::array::from_fn(|_| [IoSliceMut::new(chunks.next().unwrap_or_default())]);
+        let (room, fd) = (self.socket.datagram_bytes, self.socket.socket.as_raw_fd());
+        let stride = stride(room);
+        let mut chunks = self.buffers.chunks_exact_mut(stride);
+        let mut slices: [[IoSliceMut<'_>; 1]; BATCH] = core::array::from_fn(|_| {
+            let buffer = chunks.next().map(|buffer| &mut buffer[..room]);
+            [IoSliceMut::new(buffer.unwrap_or_default())]
+        });
         let flags = MsgFlags::MSG_DONTWAIT;
-        let fd = self.socket.socket.as_raw_fd();
         let received = match recvmmsg(fd, &mut self.headers, &mut slices, flags, None) {
             Ok(received) => received,
-            Err(errno) => return self.nothing(errno),
+            Err(errno) => return self.socket.nothing(errno).map(|()| 0),
         };
         let mut count = 0;
         for (found, datagram) in found.iter_mut().zip(received) {
@@ -250,22 +333,12 @@ impl UdpReader<'_> {
             *found = (datagram.bytes, ts_recv_ns, is_truncated);
             count += 1;
         }
-        let buffers = self.buffers.chunks_exact(self.socket.datagram_bytes);
+        let buffers = self.buffers.chunks_exact(stride);
         for (buffer, (length, ts_recv_ns, is_truncated)) in buffers.zip(found).take(count) {
-            let bytes = &buffer[..length.min(buffer.len())];
+            let bytes = &buffer[..length.min(room)];
             visit(Datagram { bytes, ts_recv_ns, is_truncated });
         }
         Ok(count)
-    }
-
-    /// No datagram is there, or the socket failed.
-    fn nothing(&self, errno: Errno) -> Result<usize, UdpError> {
-        match errno {
-            Errno::EAGAIN | Errno::EINTR => Ok(0),
-            // An earlier request met a closed port; its answer will not come.
-            Errno::ECONNREFUSED => Ok(0),
-            errno => Err(self.socket.failed("receive from")(errno.into())),
-        }
     }
 }
 

@@ -10,15 +10,18 @@ use std::{
 use nanotape_feed::{
     session::{Join, RequestSettings, SessionSettings, SnapshotSettings},
     soupbintcp::ClientOptions,
-    udp::UdpAddress,
 };
 use nanotape_types::Alpha;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::{
-    addresses::{address_if_there, ip, ip_if_there},
+    Interface, ServerAddress,
+    addresses::{address_if_there, interface_if_there, ip_if_there, servers},
     text::{duration, parsed, size},
 };
+
+/// Servers of one kind, at most.
+const MOST_SERVERS: usize = 8;
 
 /// A live session of MoldUDP64 packets.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -30,30 +33,30 @@ pub struct LiveConfig {
     /// Line B.
     #[serde(deserialize_with = "address_if_there")]
     pub line_b: Option<SocketAddrV4>,
-    /// The address of the interface on which groups are joined.
-    #[serde(deserialize_with = "ip")]
-    pub interface: Ipv4Addr,
+    /// The interface on which groups are joined.
+    #[serde(deserialize_with = "parsed")]
+    pub interface: Interface,
     /// The interface of line B, if it is another one.
-    #[serde(deserialize_with = "ip_if_there")]
-    pub interface_b: Option<Ipv4Addr>,
+    #[serde(deserialize_with = "interface_if_there")]
+    pub interface_b: Option<Interface>,
     /// The only sender of line A's group that is received (source-specific multicast).
     #[serde(deserialize_with = "ip_if_there")]
     pub source_a: Option<Ipv4Addr>,
     /// The same for line B.
     #[serde(deserialize_with = "ip_if_there")]
     pub source_b: Option<Ipv4Addr>,
-    /// The re-request server.
-    #[serde(deserialize_with = "address_if_there", alias = "request_server")]
-    pub rerequest: Option<SocketAddrV4>,
+    /// The re-request servers: the first one that answers gets the requests.
+    #[serde(deserialize_with = "servers", alias = "request_server", alias = "request_servers")]
+    pub rerequest: Vec<ServerAddress>,
     /// How long an answer of the re-request server may take.
     #[serde(deserialize_with = "duration", alias = "request_timeout")]
     pub rerequest_timeout: Duration,
     /// How often a request without an answer is repeated.
     #[serde(alias = "request_retries")]
     pub rerequest_retries: u32,
-    /// The GLIMPSE server.
-    #[serde(deserialize_with = "address_if_there", alias = "snapshot_server")]
-    pub glimpse: Option<SocketAddrV4>,
+    /// The GLIMPSE servers: an attempt takes the first snapshot that one of them has.
+    #[serde(deserialize_with = "servers", alias = "snapshot_server", alias = "snapshot_servers")]
+    pub glimpse: Vec<ServerAddress>,
     /// The username at the GLIMPSE server, up to 6 characters.
     #[serde(deserialize_with = "short_text::<_, 6>", alias = "snapshot_username")]
     pub glimpse_username: Alpha<6>,
@@ -100,14 +103,14 @@ impl Default for LiveConfig {
         Self {
             line_a: None,
             line_b: None,
-            interface: Ipv4Addr::UNSPECIFIED,
+            interface: Interface::Any,
             interface_b: None,
             source_a: None,
             source_b: None,
-            rerequest: None,
+            rerequest: Vec::new(),
             rerequest_timeout: Duration::from_nanos(RequestSettings::default().timeout_ns),
             rerequest_retries: RequestSettings::default().retries,
-            glimpse: None,
+            glimpse: Vec::new(),
             glimpse_username: Alpha::new([b' '; 6]),
             glimpse_password: Alpha::new([b' '; 10]),
             glimpse_timeout: Duration::from_nanos(SnapshotSettings::default().timeout_ns),
@@ -122,16 +125,55 @@ impl Default for LiveConfig {
     }
 }
 
+/// A line: what is received, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LineAddress {
+    /// A multicast group, or an address of this machine.
+    pub address: SocketAddrV4,
+    /// The interface on which the group is joined.
+    pub interface: Interface,
+    /// The only sender of the group that is received, if any.
+    pub sender: Option<Ipv4Addr>,
+}
+
+/// Settings that contradict each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SettingsError(&'static str);
+
+impl LineAddress {
+    fn is_group(&self) -> bool {
+        self.address.ip().is_multicast()
+    }
+}
+
 impl LiveConfig {
     /// The addresses of the lines, the interfaces on which they are joined, and their senders.
-    pub fn lines(&self) -> Vec<UdpAddress> {
-        let interface_b = self.interface_b.unwrap_or(self.interface);
-        let line = |address: Option<_>, interface, sender| {
-            address.map(|address| UdpAddress { address, interface, sender })
+    pub fn lines(&self) -> Vec<LineAddress> {
+        let line = |address: Option<_>, interface: &Interface, sender| {
+            let interface = interface.clone();
+            address.map(|address| LineAddress { address, interface, sender })
         };
-        let a = line(self.line_a, self.interface, self.source_a);
+        let a = line(self.line_a, &self.interface, self.source_a);
+        let interface_b = self.interface_b.as_ref().unwrap_or(&self.interface);
         let b = line(self.line_b, interface_b, self.source_b);
         [a, b].into_iter().flatten().collect()
+    }
+
+    /// Refuses settings that contradict each other.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let lines = self.lines();
+        let is_twice = |line: &LineAddress| line.address.port() != 0 && *line == lines[0];
+        let refused = if lines.iter().skip(1).any(is_twice) {
+            "line A and line B are the same: give line B its own address, or leave it out"
+        } else if lines.iter().any(|line| line.sender.is_some() && !line.is_group()) {
+            "a source applies to a multicast group: leave it out for an address of this machine"
+        } else if self.rerequest.len() > MOST_SERVERS || self.glimpse.len() > MOST_SERVERS {
+            "more than 8 servers of one kind"
+        } else {
+            return Ok(());
+        };
+        Err(SettingsError(refused))
     }
 
     /// The settings of the session: a recovery without a server is left out.
@@ -150,8 +192,8 @@ impl LiveConfig {
             lines: self.lines().len(),
             join: self.join.into(),
             hold_ns: nanos(self.hold),
-            requests: self.rerequest.map(|_| requests),
-            snapshots: self.glimpse.map(|_| snapshots),
+            requests: (!self.rerequest.is_empty()).then_some(requests),
+            snapshots: (!self.glimpse.is_empty()).then_some(snapshots),
             ..SessionSettings::default()
         }
     }

@@ -10,6 +10,6 @@ mod source;
 #[doc(hidden)]
 pub mod text;
 
-pub use addresses::{parse_address, parse_ip};
-pub use config::{JoinChoice, LiveConfig};
+pub use addresses::{Interface, ServerAddress, parse_address, parse_ip};
+pub use config::{JoinChoice, LineAddress, LiveConfig, SettingsError};
 pub use source::{KeptSource, LiveError, LiveSource};

@@ -2,17 +2,19 @@
 //! clock.
 //!
 //! ```text
-//! line A, line B, answers --> UdpReader --+
-//!                   clock --> tick -------+--> LiveSession --> Delivery --> EventHandler
-//!          GLIMPSE server --> Snapshots --+        |              |
-//!                                                  +--> Keeper    +--> requests, fetches, news
+//!          line A, line B --> LineReader --+
+//!      re-request servers --> Rerequests --+
+//!                   clock --> tick --------+--> LiveSession --> Delivery --> EventHandler
+//!         GLIMPSE servers --> Snapshots ---+        |              |
+//!                                                   +--> Keeper    +--> requests, fetches, news
 //! ```
 //!
 //! The [`NasdaqReceiver`](nanotape_feed::session::NasdaqReceiver) decides what to deliver and what
 //! to request; this module gives it packets and the time, and does what it requests.
 //! Bounds: the buffers of the sockets, and the memory of the session's settings.
-//! Failure: an address that cannot be opened or read is a [`LiveError`]. Whatever is missing or
-//! damaged in packets is reported to the handler, and reading continues.
+//! Failure: what cannot be opened at the start is a [`LiveError`]. A later error of a socket is a
+//! state of its line or server, which is reported, and tried again. Whatever is missing or damaged
+//! in packets is reported to the handler, and reading continues.
 //! Cost: no allocation after the start, except for gaps and other news; one system call for up to
 //! 64 packets of a line.
 
@@ -20,6 +22,9 @@ mod drops;
 mod error;
 mod keep;
 mod kept;
+mod lines;
+mod outage;
+mod requests;
 mod session;
 mod sink;
 mod snapshots;
@@ -30,9 +35,9 @@ use nanotape_board::{LineStat, LiveStat};
 use nanotape_clock::{Clock, Timeline};
 use nanotape_feed::{
     DayEnd, DaySummary, Delivery,
-    session::{Line, MAX_LINES, PacketOrigin},
+    session::{PacketOrigin, RequestSettings, SnapshotSettings},
     source::Progress,
-    udp::{DatagramReceiver as _, UdpAddress, UdpError, UdpOptions, UdpSocket},
+    udp::{MOST_WAITED, UdpAddress, UdpOptions, UdpSocket},
 };
 use nanotape_market::{EventHandler, EventSource};
 use nanotape_records::TradeDate;
@@ -41,11 +46,13 @@ use drops::DropCounter;
 pub use error::LiveError;
 use keep::{Keeper, KeptSettings};
 pub use kept::KeptSource;
+use lines::LineReader;
+use requests::Rerequests;
 use session::{LiveDelivery, LiveSession};
 use sink::LiveSink;
 use snapshots::Snapshots;
 
-use crate::LiveConfig;
+use crate::{LineAddress, LiveConfig};
 
 /// How long the source waits without a packet before the plant shows that it is alive, and checks
 /// for a requested stop.
@@ -58,7 +65,8 @@ const FETCH_PATIENCE_NS: u64 = 2_000_000;
 #[derive(Debug)]
 pub struct LiveSource {
     name: String,
-    sockets: Arc<Sockets>,
+    lines: Arc<[UdpSocket]>,
+    requests: Option<Rerequests>,
     snapshots: Option<Snapshots>,
     session: LiveSession,
     drops: DropCounter,
@@ -71,50 +79,36 @@ pub struct LiveSource {
     has_unkept: bool,
 }
 
-/// The sockets of a session.
-#[derive(Debug)]
-struct Sockets {
-    lines: Vec<UdpSocket>,
-    requests: Option<RequestSocket>,
-}
-
-/// The socket of the requests and their answers.
-#[derive(Debug)]
-struct RequestSocket {
-    socket: UdpSocket,
-    server: SocketAddrV4,
-}
-
 impl LiveSource {
     /// Opens the sockets of the lines, joins their groups, and begins the journal of packets if
     /// there is to be one.
     pub fn open(config: &LiveConfig, date: TradeDate) -> Result<Self, LiveError> {
+        config.check()?;
         let options = UdpOptions { buffer_bytes: config.buffer_bytes, ..UdpOptions::default() };
         let lines = config.lines();
-        let lines = lines.iter().map(|line| UdpSocket::open(line, &options));
-        let lines = lines.collect::<Result<Vec<_>, _>>()?;
-        let requests = match config.rerequest {
-            Some(server) => {
-                let here =
-                    UdpAddress { address: UNSPECIFIED, interface: *server.ip(), sender: None };
-                Some(RequestSocket { socket: UdpSocket::open(&here, &options)?, server })
-            }
-            None => None,
-        };
+        let lines = lines.iter().map(|line| open_line(line, &options));
+        let lines = lines.collect::<Result<Arc<[_]>, LiveError>>()?;
         let settings = config.settings();
         let keeper = match &config.keep {
             Some(folder) => Some(Keeper::open(folder, &KeptSettings { date, session: settings })?),
             None => None,
         };
-        let snapshots = config
-            .glimpse
-            .map(|server| Snapshots::new(server.into(), config.snapshot_login(), keeper.is_some()));
+        let open = |settings: RequestSettings| {
+            Rerequests::open(&config.rerequest, options, settings.timeout_ns)
+        };
+        let requests = settings.requests.map(open).transpose()?;
+        let open = |settings: SnapshotSettings| {
+            let login = config.snapshot_login();
+            Snapshots::open(&config.glimpse, login, settings.timeout_ns, keeper.is_some())
+        };
+        let snapshots = settings.snapshots.map(open).transpose()?;
         let names: Vec<String> = lines.iter().map(|line| line.address().to_string()).collect();
         let stats = lines.iter().map(|line| LineStat::of(line.address())).collect();
         let drops = lines.iter().map(UdpSocket::kernel_drops).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             name: names.join(" and "),
-            sockets: Arc::new(Sockets { lines, requests }),
+            lines,
+            requests,
             snapshots,
             session: LiveSession::new(settings, keeper),
             drops: DropCounter::start(drops),
@@ -134,12 +128,12 @@ impl LiveSource {
 
     /// The bound addresses of the lines, with the ports that the system chose.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddrV4> + '_ {
-        self.sockets.lines.iter().map(UdpSocket::address)
+        self.lines.iter().map(UdpSocket::address)
     }
 
     /// The sizes of the kernel's receive buffers of the lines.
     pub fn buffer_bytes(&self) -> impl Iterator<Item = usize> + '_ {
-        self.sockets.lines.iter().map(UdpSocket::buffer_bytes)
+        self.lines.iter().map(UdpSocket::buffer_bytes)
     }
 
     /// The bytes received so far. The total is unknown.
@@ -163,71 +157,95 @@ impl LiveSource {
     }
 
     /// Waits for a packet, or until the session has something to do.
-    fn wait(&self, now_ns: u64) -> Result<(), UdpError> {
+    fn wait(&self, now_ns: u64) {
         let is_fetching = self.snapshots.as_ref().is_some_and(Snapshots::is_fetching);
         let patience_ns = if is_fetching { FETCH_PATIENCE_NS } else { PATIENCE_NS };
         let due_ns = self.session.receiver.deadline_ns().saturating_sub(now_ns).min(patience_ns);
         if self.spins || due_ns < 1_000_000 {
-            core::hint::spin_loop();
-            return Ok(());
+            return core::hint::spin_loop();
         }
-        let Sockets { lines, requests } = &*self.sockets;
-        let Some(first) = lines.first() else { return Ok(()) };
-        let mut sockets = [first; MAX_LINES + 1];
-        let answers = requests.as_ref().map(|requests| &requests.socket);
-        let all = lines.iter().chain(answers);
+        let Some(first) = self.lines.first() else { return };
+        let mut sockets = [first; MOST_WAITED];
+        let answers = self.requests.iter().flat_map(|requests| requests.sockets(now_ns));
+        let all = self.lines.iter().chain(answers);
         let count = sockets.iter_mut().zip(all).map(|(place, socket)| *place = socket).count();
-        UdpSocket::wait(&sockets[..count], Duration::from_nanos(due_ns))
+        // Without memory for the wait the sockets are polled.
+        let _ = UdpSocket::wait(&sockets[..count], Duration::from_nanos(due_ns));
     }
 
-    /// Sends requests, and begins or ends the fetch of a snapshot.
-    fn act<H: EventHandler>(
+    /// Takes the answers of the re-request servers, and returns the number of packets.
+    fn receive_answers<H: EventHandler>(
         &mut self,
         now_ns: u64,
         delivery: &mut LiveDelivery<'_, H>,
-    ) -> Result<(), UdpError> {
+    ) -> usize {
+        let Self { requests: Some(requests), session, bytes, .. } = self else { return 0 };
+        let count = requests.receive(now_ns, |datagram| {
+            *bytes += datagram.bytes.len() as u64;
+            let times = (datagram.ts_recv_ns.unwrap_or(now_ns), now_ns);
+            delivery.sink.handler.arrived(times.0);
+            session.packet(PacketOrigin::Retransmission, times, datagram.bytes, delivery);
+        });
+        requests.news.drain(..).for_each(|news| delivery.sink.news.push(&news));
+        count
+    }
+
+    /// Sends requests, and begins or ends the fetch of a snapshot.
+    fn act<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut LiveDelivery<'_, H>) {
         for (first, messages) in delivery.take_requests() {
             let mut packet = [0; 64];
             let receiver = &self.session.receiver;
-            if let Some(to) = &self.sockets.requests
+            if let Some(requests) = &mut self.requests
                 && let Some(length) = receiver.encode_request(first, messages, &mut packet)
             {
-                to.socket.send_to(&packet[..length], to.server)?;
+                requests.send(&packet[..length], now_ns);
             }
         }
-        let Some(snapshots) = &mut self.snapshots else { return Ok(()) };
-        if core::mem::take(&mut delivery.needs_snapshot) {
-            snapshots.fetch();
+        let Some(snapshots) = &mut self.snapshots else { return };
+        let session = self.session.receiver.session();
+        if core::mem::take(&mut delivery.needs_snapshot)
+            && let Some(session) = session
+        {
+            snapshots.fetch(session);
         }
         if !snapshots.is_fetching() {
-            return Ok(());
+            return;
         }
-        if !self.session.receiver.position().is_holding {
+        let position = self.session.receiver.position();
+        if !position.is_holding {
             // The missing messages came.
-            snapshots.cancel();
-        } else if let Some(result) = snapshots.result() {
-            let snapshot = match result {
-                Ok(fetched) => {
-                    if let Some(keeper) = &mut self.session.keeper {
-                        keeper.keep_messages(now_ns, &fetched.messages);
-                    }
-                    Some(fetched.snapshot)
+            return snapshots.cancel();
+        }
+        let result = snapshots.result(session, position);
+        snapshots.news.drain(..).for_each(|news| delivery.sink.news.push(&news));
+        if let Some(result) = result {
+            let snapshot = result.map(|fetched| {
+                if let Some(keeper) = &mut self.session.keeper {
+                    keeper.keep_messages(now_ns, &fetched.messages);
                 }
-                Err(error) => {
-                    delivery.sink.news.push(&error);
-                    None
-                }
-            };
+                fetched.snapshot
+            });
             self.session.snapshot(snapshot, now_ns, delivery);
         }
-        Ok(())
     }
 
     /// Brings what others see up to date.
     fn show<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut LiveDelivery<'_, H>) {
         self.session.show(delivery, &mut self.stat);
-        for (index, line) in self.stat.lines.iter_mut().enumerate() {
-            line.kernel_drops = self.drops.of(index);
+        for (line, index) in self.stat.lines.iter_mut().zip(0..) {
+            let drops = self.drops.of(index);
+            let new = drops.saturating_sub(core::mem::replace(&mut line.kernel_drops, drops));
+            if new > 0 {
+                let (line, full) = (char::from(b'A' + index as u8), "its receive buffer was full");
+                delivery
+                    .sink
+                    .news
+                    .push(&format_args!("line {line}: the kernel dropped {new} packets: {full}"));
+            }
+        }
+        if let Some(requests) = &self.requests {
+            self.stat.rerequest_errors = requests.errors;
+            self.stat.rerequest_servers_down = requests.down();
         }
         self.news.clear();
         delivery.sink.news.take(now_ns, &mut self.news);
@@ -244,52 +262,72 @@ impl LiveSource {
         &mut self,
         delivery: &mut LiveDelivery<'_, H>,
         progress: &mut impl FnMut(&Self),
-    ) -> Result<DayEnd, LiveError> {
-        let sockets = Arc::clone(&self.sockets);
-        let lines = sockets.lines.iter().enumerate().filter_map(|(index, socket)| {
-            Line::new(index).map(|line| (PacketOrigin::Line(line), socket.reader()))
-        });
-        let answers = sockets.requests.as_ref();
-        let answers = answers.map(|to| (PacketOrigin::Retransmission, to.socket.reader()));
-        let mut readers: Vec<_> = lines.chain(answers).collect();
+    ) -> DayEnd {
+        let sockets = Arc::clone(&self.lines);
+        let mut readers = LineReader::of(&sockets);
         let mut shown_ns = 0;
         loop {
             let now_ns = self.timeline.now_ns();
             let mut count = 0;
-            for (origin, reader) in &mut readers {
-                count += reader.receive(|datagram| {
+            for reader in &mut readers {
+                let origin = PacketOrigin::Line(reader.line);
+                count += reader.receive(now_ns, |datagram| {
                     self.bytes += datagram.bytes.len() as u64;
                     let times = (datagram.ts_recv_ns.unwrap_or(now_ns), now_ns);
                     delivery.sink.handler.arrived(times.0);
-                    self.session.packet(*origin, times, datagram.bytes, delivery);
-                })?;
+                    self.session.packet(origin, times, datagram.bytes, delivery);
+                });
+                if let Some(news) = reader.news.take() {
+                    self.note_line(reader, &news, delivery);
+                }
             }
+            count += self.receive_answers(now_ns, delivery);
             self.session.tick(now_ns, delivery);
-            self.act(now_ns, delivery)?;
+            self.act(now_ns, delivery);
             if delivery.flow.is_break() {
-                return Ok(DayEnd::Stopped);
+                return DayEnd::Stopped;
             }
             if delivery.has_ended {
                 let offset = self.session.receiver.position().expected;
-                return Ok(DayEnd::EndOfSession { offset, bytes_follow: false });
+                return DayEnd::EndOfSession { offset, bytes_follow: false };
             }
             if now_ns.saturating_sub(shown_ns) >= PATIENCE_NS {
                 shown_ns = now_ns;
                 self.show(now_ns, delivery);
                 progress(self);
                 if count == 0 && delivery.sink.handler.idle().is_break() {
-                    return Ok(DayEnd::Stopped);
+                    return DayEnd::Stopped;
                 }
             }
             if count == 0 {
-                self.wait(now_ns)?;
+                self.wait(now_ns);
             }
+        }
+    }
+
+    /// The socket of a line cannot be read, or can be read again.
+    #[cold]
+    fn note_line<H: EventHandler>(
+        &mut self,
+        reader: &LineReader<'_>,
+        news: &str,
+        delivery: &mut LiveDelivery<'_, H>,
+    ) {
+        delivery.sink.news.push(&news);
+        if let Some(line) = self.stat.lines.get_mut(reader.line.index()) {
+            (line.socket_errors, line.is_failing) = (reader.errors, reader.is_failing());
         }
     }
 }
 
-/// Any address and port of this machine.
-const UNSPECIFIED: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::UNSPECIFIED, 0);
+/// Opens the socket of a line, on the address that its interface has now.
+fn open_line(line: &LineAddress, options: &UdpOptions) -> Result<UdpSocket, LiveError> {
+    let LineAddress { address, interface, sender } = line;
+    let failed = |source| LiveError::Interface { interface: interface.clone(), source };
+    let interface = interface.address().map_err(failed)?;
+    let at = UdpAddress { address: *address, interface, sender: *sender };
+    Ok(UdpSocket::open(&at, options)?)
+}
 
 impl EventSource for LiveSource {
     type Summary = DaySummary;
@@ -302,7 +340,6 @@ impl EventSource for LiveSource {
     ) -> Result<DaySummary, LiveError> {
         let mut delivery = Delivery::new(LiveSink::new(handler));
         let end = self.receive(&mut delivery, &mut progress);
-        let end = end?;
         let now_ns = self.timeline.now_ns();
         self.session.close(now_ns, &mut delivery);
         let is_kept = self.session.keeper.as_mut().is_none_or(Keeper::finish);

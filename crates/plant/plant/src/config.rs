@@ -337,9 +337,11 @@ mod tests {
                 "[input.live]\nline_a = \"239.1.1.1:5001\"\n",
                 &[
                     ("rerequest", "request_server", "\"10.0.0.9:17777\""),
+                    ("rerequest", "request_servers", "[\"10.0.0.9:17777\", \"b:1\"]"),
                     ("rerequest_timeout", "request_timeout", "\"7ms\""),
                     ("rerequest_retries", "request_retries", "9"),
                     ("glimpse", "snapshot_server", "\"10.0.0.9:17778\""),
+                    ("glimpse", "snapshot_servers", "[\"10.0.0.9:17778\", \"b:1\"]"),
                     ("glimpse_username", "snapshot_username", "\"user\""),
                     ("glimpse_password", "snapshot_password", "\"secret\""),
                     ("glimpse_timeout", "snapshot_timeout", "\"1m\""),
@@ -362,7 +364,7 @@ mod tests {
                 checked += 1;
             }
         }
-        assert_eq!(checked, 13);
+        assert_eq!(checked, 15);
     }
 
     #[test]
@@ -372,7 +374,9 @@ mod tests {
             ("[inputs]\n", 1, "unknown field `inputs`, did you mean `input`?"),
             ("[input]\npace-from = \"09:30\"\n", 2, "did you mean `pace_from`?"),
             ("[input.live]\nline_a = \"239.1.1.1\"\n", 2, "not 239.1.1.1 without a port"),
-            ("[input.live]\ninterface = \"eth0\"\n", 2, "expected an IPv4 address, as in 10.0.0.5"),
+            ("[input.live]\ninterface = \"10.0.5\"\n", 2, "as in 10.0.0.5 or eth0"),
+            ("[input.live]\nrerequest = \"239.1.1.1:1\"\n", 2, "a server is one host"),
+            ("[input.live]\nglimpse = [7]\n", 2, "expected a server such as"),
             ("\n[input]\npace = \"fast\"\n", 3, "expected max, or a multiple"),
             ("[input]\ngroups = [\"233.54\"]\n", 2, "expected an IPv4 address"),
             ("[input]\nsession = \"\"\n", 2, "expected the name of a session"),

@@ -67,9 +67,14 @@ impl Plant {
 
     /// Sends the day to the plant; returns what the exchange reports at its end.
     pub fn send(&self, day: &str, options: &[&str]) -> Value {
+        self.send_with_rerequest(day, &self.server, options)
+    }
+
+    /// The same, with the re-request server at this address.
+    pub fn send_with_rerequest(&self, day: &str, server: &str, options: &[&str]) -> Value {
         let [a, b] = &self.lines;
         let mut arguments = vec!["exchange", day, "--line-a", a, "--line-b", b];
-        arguments.extend(["--rerequest", &self.server, "--glimpse", &self.glimpse]);
+        arguments.extend(["--rerequest", server, "--glimpse", &self.glimpse]);
         arguments.extend(["--format", "json"]);
         if !options.contains(&"--pace") {
             arguments.extend(["--pace", "max"]);

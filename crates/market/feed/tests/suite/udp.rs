@@ -1,11 +1,13 @@
 //! Sockets on the loopback address: real datagrams, real times, real drops.
 
 use std::{
-    net::{Ipv4Addr, SocketAddrV4, UdpSocket as Sender},
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket as Sender},
     time::Duration,
 };
 
-use nanotape_feed::udp::{DatagramReceiver, UdpAddress, UdpOptions, UdpSocket};
+use nanotape_feed::udp::{
+    DatagramReceiver, MOST_BUFFER_BYTES, MOST_DATAGRAM_BYTES, UdpAddress, UdpOptions, UdpSocket,
+};
 
 const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
 
@@ -72,6 +74,60 @@ fn the_kernel_counts_what_finds_no_room() {
     let count = drops.count().unwrap();
     assert!((1..=1_000).contains(&count), "{count} dropped");
     assert!(socket.buffer_bytes() < 100_000, "the kernel's least buffer");
+}
+
+#[test]
+fn a_buffer_of_any_size_can_be_requested() {
+    let most = open(UdpOptions { buffer_bytes: MOST_BUFFER_BYTES, ..UdpOptions::default() });
+    for buffer_bytes in [4 << 30, usize::MAX] {
+        let (socket, _) = open(UdpOptions { buffer_bytes, ..UdpOptions::default() });
+        assert_eq!(socket.buffer_bytes(), most.0.buffer_bytes(), "{buffer_bytes}");
+        assert!(socket.buffer_bytes() > 100_000, "{}", socket.buffer_bytes());
+    }
+}
+
+#[test]
+fn a_connected_socket_receives_from_its_peer_only() {
+    let (socket, peer) = open(UdpOptions::default());
+    let other = Sender::bind("127.0.0.9:0").unwrap();
+    other.send_to(b"before", socket.address()).unwrap();
+    let SocketAddr::V4(address) = peer.local_addr().unwrap() else { unreachable!() };
+    socket.connect(address).unwrap();
+    other.send_to(b"after", socket.address()).unwrap();
+    peer.send_to(b"answer", socket.address()).unwrap();
+    let mut found = Vec::new();
+    let mut reader = socket.reader();
+    while found.is_empty() {
+        UdpSocket::wait(&[&socket], Duration::from_secs(5)).unwrap();
+        reader.receive(|datagram| found.push(datagram.bytes.to_vec())).unwrap();
+    }
+    assert_eq!(found, [b"answer"]);
+    assert_eq!(reader.receive(|_| panic!("a datagram of another sender")).unwrap(), 0);
+}
+
+#[test]
+fn datagrams_of_every_size_are_received_alone_and_in_batches() {
+    let (socket, sender) = open(UdpOptions::default());
+    let mut reader = socket.reader();
+    let sizes = [1, 1_400, MOST_DATAGRAM_BYTES, 0, 2_049, 9_000, 65_506, 20];
+    for round in 0..3u8 {
+        for size in sizes {
+            let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8 ^ round).collect();
+            sender.send_to(&bytes, socket.address()).unwrap();
+        }
+        let mut found = Vec::new();
+        while found.len() < sizes.len() {
+            UdpSocket::wait(&[&socket], Duration::from_secs(5)).unwrap();
+            let visit = |datagram: nanotape_feed::udp::Datagram<'_>| {
+                let mut expected = (0..).map(|at: usize| (at % 251) as u8 ^ round);
+                assert!(datagram.bytes.iter().all(|&byte| Some(byte) == expected.next()));
+                assert!(!datagram.is_truncated);
+                found.push(datagram.bytes.len());
+            };
+            reader.receive(visit).unwrap();
+        }
+        assert_eq!(found, sizes);
+    }
 }
 
 #[test]

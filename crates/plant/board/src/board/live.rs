@@ -25,6 +25,9 @@ const OVERTAKEN: usize = 6;
 /// Declared, closed, longest in ns, then what filled them: by line, retransmitted, snapshot, lost.
 const GAPS: usize = 7;
 const ANSWERS: usize = GAPS + 3 + MAX_LINES + 3;
+/// Errors of the sockets to re-request servers, servers that are down, attempts to get a snapshot
+/// that failed.
+const SERVERS: usize = 44;
 const FIRST_LINE: usize = 48;
 
 /// Words of the counts of a line.
@@ -34,6 +37,8 @@ const COUNTS: usize = 12 + MalformedKind::ALL.len();
 const ADDRESS: usize = 0;
 const DROPS: usize = 1;
 const OF_LINE: usize = 2;
+/// Errors of its socket, and 1 while it cannot be read.
+const ERRORS: usize = 30;
 const LEADS: usize = 32;
 const LINE_WORDS: usize = LEADS + BUCKETS;
 
@@ -41,13 +46,13 @@ const LINE_WORDS: usize = LEADS + BUCKETS;
 pub(super) const WORDS: usize = FIRST_LINE + MAX_LINES * LINE_WORDS;
 
 const _: () = {
-    assert!(ANSWERS + COUNTS <= FIRST_LINE);
-    assert!(OF_LINE + COUNTS <= LEADS);
+    assert!(ANSWERS + COUNTS <= SERVERS);
+    assert!(OF_LINE + COUNTS <= ERRORS);
 };
 
 /// Stores the statistics.
 pub(super) fn store(words: &[Word], stat: &LiveStat) {
-    let LiveStat { lines, answers, overtaken, position, gaps } = stat;
+    let LiveStat { lines, answers, overtaken, position, gaps, .. } = stat;
     let SessionPosition { expected, highest, missing, kept, is_suspect, is_holding, has_ended } =
         *position;
     let state = u64::from(is_suspect) | u64::from(is_holding) << 1 | u64::from(has_ended) << 2;
@@ -57,6 +62,8 @@ pub(super) fn store(words: &[Word], stat: &LiveStat) {
     let of_gaps = [gaps.declared, gaps.closed, gaps.longest_ns, a, b, c, d];
     put(&words[GAPS..], of_gaps.into_iter().chain([retransmitted, snapshot, lost]));
     put(&words[ANSWERS..], words_of(answers));
+    let LiveStat { rerequest_errors, rerequest_servers_down, snapshot_failures, .. } = *stat;
+    put(&words[SERVERS..], [rerequest_errors, rerequest_servers_down, snapshot_failures]);
     for (place, line) in lines.iter().take(MAX_LINES).enumerate() {
         let words = &words[FIRST_LINE + place * LINE_WORDS..][..LINE_WORDS];
         let address =
@@ -64,6 +71,7 @@ pub(super) fn store(words: &[Word], stat: &LiveStat) {
         words[ADDRESS].store(address);
         words[DROPS].store(line.kernel_drops);
         put(&words[OF_LINE..], words_of(&line.counts));
+        put(&words[ERRORS..], [line.socket_errors, line.is_failing.into()]);
         put(&words[LEADS..], line.leads.counts_to(BUCKETS));
     }
     words[LINES].store(lines.len().min(MAX_LINES) as u64);
@@ -104,12 +112,17 @@ pub(super) fn load(word: impl Fn(usize) -> u64) -> Option<LiveStat> {
             address: SocketAddrV4::new(ip, address as u16),
             counts: counts_of(|place| word(OF_LINE + place)),
             kernel_drops: word(DROPS),
+            socket_errors: word(ERRORS),
+            is_failing: word(ERRORS + 1) != 0,
             leads: Histogram::of_counts(TIMES, leads),
         }
     });
     Some(LiveStat {
         lines: lines.collect(),
         answers: counts_of(|place| word(ANSWERS + place)),
+        rerequest_errors: word(SERVERS),
+        rerequest_servers_down: word(SERVERS + 1),
+        snapshot_failures: word(SERVERS + 2),
         overtaken: word(OVERTAKEN),
         position,
         gaps,
@@ -174,8 +187,14 @@ mod tests {
         (line.kernel_drops, line.leads) =
             (3, Histogram::of_counts(TIMES, (0..BUCKETS as u64).collect()));
         let stat = LiveStat {
-            lines: vec![line.clone(), LineStat { kernel_drops: 4, ..line }],
+            lines: vec![
+                line.clone(),
+                LineStat { kernel_drops: 4, socket_errors: 26, is_failing: true, ..line },
+            ],
             answers: LineCounts { bytes: 5, missing: 6, ..LineCounts::default() },
+            rerequest_errors: 27,
+            rerequest_servers_down: 28,
+            snapshot_failures: 29,
             overtaken: 11,
             position: SessionPosition {
                 expected: 12,

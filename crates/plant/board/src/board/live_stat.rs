@@ -17,6 +17,12 @@ pub struct LiveStat {
     pub lines: Vec<LineStat>,
     /// The answers of the re-request server.
     pub answers: LineCounts,
+    /// Errors of the sockets to re-request servers.
+    pub rerequest_errors: u64,
+    /// Re-request servers that cannot be reached or do not answer.
+    pub rerequest_servers_down: u64,
+    /// Attempts to get a snapshot that failed.
+    pub snapshot_failures: u64,
     /// Messages that a line lacked and another one brought within the hold time.
     pub overtaken: u64,
     /// How far the session is.
@@ -34,6 +40,10 @@ pub struct LineStat {
     pub counts: LineCounts,
     /// Packets that the kernel dropped because the buffer was full.
     pub kernel_drops: u64,
+    /// Errors of its socket.
+    pub socket_errors: u64,
+    /// Whether its socket cannot be read now.
+    pub is_failing: bool,
     /// By how many ns it was ahead of another line, for each packet that was first here.
     pub leads: Histogram,
 }
@@ -42,7 +52,7 @@ impl LineStat {
     /// A line that brought nothing yet.
     pub fn of(address: SocketAddrV4) -> Self {
         let (counts, leads) = (LineCounts::default(), no_leads());
-        Self { address, counts, kernel_drops: 0, leads }
+        Self { address, counts, kernel_drops: 0, socket_errors: 0, is_failing: false, leads }
     }
 }
 

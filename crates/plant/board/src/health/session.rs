@@ -51,6 +51,12 @@ fn of_session(stat: &LiveStat) -> Vec<Figure> {
         whole("rerequest_messages", stat.answers.first_messages)
             .counter("Messages that only the re-request server brought.")
             .outside_json(),
+        whole("rerequest_errors", stat.rerequest_errors)
+            .counter("Errors of the sockets to re-request servers."),
+        whole("rerequest_servers_down", stat.rerequest_servers_down)
+            .gauge("Re-request servers that cannot be reached or do not answer."),
+        whole("snapshot_failures", stat.snapshot_failures)
+            .counter("Attempts to get a snapshot that failed."),
         Figure::new("lines", Some(FigureValue::Rows(lines))),
     ];
     about("session", figures)
@@ -83,6 +89,9 @@ fn of_line(line: &LineStat, letter: char, stat: &LiveStat) -> Vec<Figure> {
             .counter("Packets that do not follow their format."),
         whole("kernel_drops", line.kernel_drops)
             .counter("Packets dropped because the receive buffer was full."),
+        whole("socket_errors", line.socket_errors).counter("Errors of the socket of a line."),
+        flag("socket_failing", line.is_failing)
+            .gauge("1 if the socket of a line cannot be read now."),
         whole("silences", counts.silences).counter("Times that a line was silent."),
         whole("races_won", line.leads.count())
             .counter("Packets that came earlier than on another line."),

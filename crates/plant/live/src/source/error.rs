@@ -1,9 +1,11 @@
 //! Why a live session, or a kept one, cannot be read.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use nanotape_feed::udp::UdpError;
 use nanotape_journal::{ErrorKind, JournalError};
+
+use crate::{Interface, ServerAddress, SettingsError};
 
 /// Why a live session cannot be received, kept or run again.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +14,25 @@ pub enum LiveError {
     /// An address cannot be opened or read.
     #[error(transparent)]
     Udp(#[from] UdpError),
+    /// The settings of the lines or servers contradict each other.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// An interface has no address on which groups can be joined.
+    #[error("interface {interface}: {source}")]
+    Interface {
+        /// The interface.
+        interface: Interface,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The address of a server cannot be found.
+    #[error("server {server}: {source}")]
+    Server {
+        /// The server.
+        server: ServerAddress,
+        /// The cause.
+        source: io::Error,
+    },
     /// The journal of packets cannot be opened or read.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -44,7 +65,11 @@ impl LiveError {
             Self::Journal(error) => {
                 matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotAJournal)
             }
-            Self::Udp(_) | Self::NotEmpty { .. } => false,
+            Self::Udp(_)
+            | Self::Settings(_)
+            | Self::Interface { .. }
+            | Self::Server { .. }
+            | Self::NotEmpty { .. } => false,
         }
     }
 }

@@ -25,11 +25,13 @@ pub(super) struct LiveSession {
     pub(super) receiver: NasdaqReceiver,
     /// `None` if the packets are not kept.
     pub(super) keeper: Option<Keeper>,
+    /// Attempts to get a snapshot that failed.
+    snapshot_failures: u64,
 }
 
 impl LiveSession {
     pub(super) fn new(settings: SessionSettings, keeper: Option<Keeper>) -> Self {
-        Self { receiver: NasdaqReceiver::new(settings), keeper }
+        Self { receiver: NasdaqReceiver::new(settings), keeper, snapshot_failures: 0 }
     }
 
     /// A packet that was received at `ts_recv_ns`, of a clock that also has `now_ns`.
@@ -75,6 +77,7 @@ impl LiveSession {
             keeper.keep(now_ns, if is_there { Input::Snapshot } else { Input::SnapshotFailed });
         }
         let Some(snapshot) = fetched else {
+            self.snapshot_failures += 1;
             return self.receiver.snapshot_failed(now_ns, delivery);
         };
         let next = snapshot.next;
@@ -106,6 +109,7 @@ impl LiveSession {
         }
         stat.answers = *self.receiver.answers();
         stat.overtaken = self.receiver.overtaken();
+        stat.snapshot_failures = self.snapshot_failures;
         stat.position = self.receiver.position();
         stat.gaps = delivery.gaps;
     }

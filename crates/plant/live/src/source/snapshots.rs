@@ -1,43 +1,74 @@
 //! Fetches snapshots in a thread of its own, while the session keeps what the lines bring.
 //!
-//! Bounds: one fetch at a time; a new one cancels the last.
+//! Protocol: an attempt tries each server once, first the one that gave the last snapshot. After an
+//! attempt without a snapshot the next one pauses first, so that a server has time to come back.
+//! Bounds: one attempt at a time; a new one cancels the last. A pause is a quarter of the time for
+//! an attempt at most, and the servers share the rest.
+//! Failure: a snapshot that is not of this session is a failed attempt.
 
 use std::{
-    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, TryRecvError, sync_channel},
+        mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
     thread,
+    time::Duration,
 };
 
 use nanotape_clock::Clock;
 use nanotape_feed::{
     glimpse::{GlimpseError, fetch_snapshot},
-    soupbintcp::ClientOptions,
+    session::SessionPosition,
+    soupbintcp::{ClientOptions, SessionEnd},
 };
 use nanotape_market::MarketSnapshot;
+use nanotape_types::Alpha;
+
+use super::LiveError;
+use crate::ServerAddress;
+
+/// The pause after the first attempt without a snapshot; each further one is twice as long.
+const FIRST_PAUSE_NS: u64 = 250_000_000;
+
+/// Steps of a pause, after which a cancelled attempt ends.
+const STEP: Duration = Duration::from_millis(20);
+
+/// How far after the messages that are known a snapshot can be: lines can be silent for a while.
+const MOST_AHEAD: u64 = 1 << 20;
 
 /// A snapshot, and its messages if they are kept: each with its length before it.
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) snapshot: Box<MarketSnapshot>,
     pub(super) messages: Vec<u8>,
+    /// The index of the server.
+    server: usize,
 }
 
-/// The GLIMPSE server of a session.
+/// The GLIMPSE servers of a session.
 #[derive(Debug)]
 pub(super) struct Snapshots {
-    server: SocketAddr,
+    servers: Arc<[ServerAddress]>,
     options: ClientOptions,
+    /// How long an attempt may take, in ns.
+    timeout_ns: u64,
     keeps_messages: bool,
+    /// The server that is tried first.
+    first: usize,
+    /// Attempts in a row without a snapshot.
+    failures: u32,
     current: Option<Fetch>,
+    /// What an operator should read.
+    pub(super) news: Vec<String>,
 }
 
 #[derive(Debug)]
 struct Fetch {
-    result: Receiver<Result<Fetched, GlimpseError>>,
+    session: Alpha<10>,
+    /// Failures of servers, and the snapshot as the last one. It ends without a snapshot if no
+    /// server has one.
+    results: Receiver<Result<Fetched, String>>,
     is_cancelled: Arc<AtomicBool>,
 }
 
@@ -47,39 +78,62 @@ impl Drop for Fetch {
     }
 }
 
+/// An attempt, in its thread.
+struct Attempt {
+    session: Alpha<10>,
+    servers: Arc<[ServerAddress]>,
+    first: usize,
+    options: ClientOptions,
+    pause: Duration,
+    /// How long each server may take, in ns.
+    share_ns: u64,
+    keeps_messages: bool,
+    is_cancelled: Arc<AtomicBool>,
+}
+
 impl Snapshots {
-    pub(super) fn new(server: SocketAddr, options: ClientOptions, keeps_messages: bool) -> Self {
-        Self { server, options, keeps_messages, current: None }
+    /// Checks that each server has an address.
+    pub(super) fn open(
+        servers: &[ServerAddress],
+        options: ClientOptions,
+        timeout_ns: u64,
+        keeps_messages: bool,
+    ) -> Result<Self, LiveError> {
+        for server in servers {
+            let failed = |source| LiveError::Server { server: server.clone(), source };
+            server.resolve().map_err(failed)?;
+        }
+        let (servers, news) = (servers.into(), Vec::new());
+        let (first, failures, current) = (0, 0, None);
+        Ok(Self { servers, options, timeout_ns, keeps_messages, first, failures, current, news })
     }
 
-    /// Begins to fetch a snapshot.
-    pub(super) fn fetch(&mut self) {
+    /// Begins to fetch a snapshot of this session.
+    pub(super) fn fetch(&mut self, session: Alpha<10>) {
+        if self.current.take().is_some() {
+            // The session does not wait any longer for the last attempt.
+            self.failures += 1;
+        }
         let is_cancelled = Arc::new(AtomicBool::new(false));
-        let (sender, result) = sync_channel(1);
-        self.current = Some(Fetch { result, is_cancelled: Arc::clone(&is_cancelled) });
-        let (server, options, keeps_messages) = (self.server, self.options, self.keeps_messages);
-        let work = move || {
-            let (mut messages, clock) = (Vec::new(), Clock::monotonic());
-            let began = clock.stamp();
-            let snapshot = fetch_snapshot(
-                server,
-                options,
-                || clock.nanos_between(began, clock.stamp()),
-                || is_cancelled.load(Ordering::Relaxed),
-                |message| {
-                    if keeps_messages {
-                        let length = u16::try_from(message.len()).unwrap_or(u16::MAX);
-                        messages.extend_from_slice(&length.to_be_bytes());
-                        messages.extend_from_slice(message);
-                    }
-                },
-            );
-            let fetched = |snapshot| Fetched { snapshot: Box::new(snapshot), messages };
-            // Nobody waits for a fetch that was cancelled.
-            let _ = sender.send(snapshot.map(fetched));
+        let (sender, results) = sync_channel(self.servers.len());
+        self.current = Some(Fetch { session, results, is_cancelled: Arc::clone(&is_cancelled) });
+        let pause_ns = pause_ns(self.failures, self.timeout_ns);
+        // The last share ends before the session gives up.
+        let time_ns = self.timeout_ns.saturating_sub(pause_ns) / 10 * 9;
+        let attempt = Attempt {
+            session,
+            servers: Arc::clone(&self.servers),
+            first: self.first,
+            options: self.options,
+            pause: Duration::from_nanos(pause_ns),
+            share_ns: time_ns / self.servers.len() as u64,
+            keeps_messages: self.keeps_messages,
+            is_cancelled,
         };
-        // Without a thread the fetch has no result, and the session tries again.
-        let _ = thread::Builder::new().name("glimpse".to_owned()).spawn(work);
+        let work = move || attempt.run(&sender);
+        if thread::Builder::new().name("glimpse".to_owned()).spawn(work).is_err() {
+            self.news.push("snapshot: cannot start a thread for it".to_owned());
+        }
     }
 
     /// Whether a fetch is under way.
@@ -87,22 +141,128 @@ impl Snapshots {
         self.current.is_some()
     }
 
-    /// The result of the fetch, once.
-    pub(super) fn result(&mut self) -> Option<Result<Fetched, String>> {
-        let received = self.current.as_ref()?.result.try_recv();
-        if let Err(TryRecvError::Empty) = received {
-            return None;
-        }
+    /// The end of an attempt, once: a snapshot that fits the session, or `None`.
+    pub(super) fn result(
+        &mut self,
+        session: Option<Alpha<10>>,
+        position: SessionPosition,
+    ) -> Option<Option<Fetched>> {
+        let fetch = self.current.as_ref()?;
+        let fetched = loop {
+            match fetch.results.try_recv() {
+                Err(TryRecvError::Empty) => return None,
+                Err(TryRecvError::Disconnected) => break None,
+                Ok(Err(error)) => self.news.push(format!("snapshot: {error}")),
+                Ok(Ok(fetched)) => break Some(fetched),
+            }
+        };
+        let of = fetch.session;
         self.current = None;
-        let failed = |error: GlimpseError| format!("snapshot: {error}");
-        Some(match received {
-            Ok(result) => result.map_err(failed),
-            Err(_) => Err(format!("snapshot: {}: cannot start a thread for it", self.server)),
-        })
+        let Some(fetched) = fetched else {
+            self.failures += 1;
+            return Some(None);
+        };
+        let (next, known) = (fetched.snapshot.next, position.highest);
+        let server = &self.servers[fetched.server];
+        let refusal = match session {
+            Some(now) if now != of => {
+                Some(format!("{server}: it is of session {of}, the lines have session {now} now"))
+            }
+            _ if next > known.saturating_add(MOST_AHEAD) => Some(format!(
+                "{server}: it ends before message {next}, the lines are at message {known}: \
+                 expected at most {MOST_AHEAD} more"
+            )),
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            self.news.push(format!("snapshot: {refusal}"));
+            self.failures += 1;
+            self.first = (fetched.server + 1) % self.servers.len();
+            return Some(None);
+        }
+        (self.failures, self.first) = (0, fetched.server);
+        Some(Some(fetched))
     }
 
     /// The session needs no snapshot any more.
     pub(super) fn cancel(&mut self) {
         self.current = None;
+    }
+}
+
+/// The pause before an attempt, after so many without a snapshot.
+fn pause_ns(failures: u32, timeout_ns: u64) -> u64 {
+    match failures.checked_sub(1) {
+        None => 0,
+        Some(doubled) => (FIRST_PAUSE_NS << doubled.min(10)).min(timeout_ns / 4),
+    }
+}
+
+impl Attempt {
+    /// Tries the servers until one gives a snapshot.
+    fn run(&self, results: &SyncSender<Result<Fetched, String>>) {
+        let mut rest = self.pause;
+        while !rest.is_zero() && !self.is_cancelled() {
+            thread::sleep(rest.min(STEP));
+            rest = rest.saturating_sub(STEP);
+        }
+        for place in 0..self.servers.len() {
+            if self.is_cancelled() {
+                return;
+            }
+            let result = self.fetch_from((self.first + place) % self.servers.len());
+            let is_last = result.is_ok();
+            // An attempt that was cancelled has no receiver any more.
+            if results.send(result).is_err() || is_last {
+                return;
+            }
+        }
+    }
+
+    fn fetch_from(&self, server: usize) -> Result<Fetched, String> {
+        let name = &self.servers[server];
+        let address = name.resolve().map_err(|error| format!("{name}: {error}"))?;
+        let (mut messages, clock) = (Vec::new(), Clock::monotonic());
+        let began = clock.stamp();
+        let now_ns = || clock.nanos_between(began, clock.stamp());
+        let snapshot = fetch_snapshot(
+            address.into(),
+            self.options,
+            self.session,
+            now_ns,
+            || self.is_cancelled() || now_ns() >= self.share_ns,
+            |message| {
+                if self.keeps_messages {
+                    let length = u16::try_from(message.len()).unwrap_or(u16::MAX);
+                    messages.extend_from_slice(&length.to_be_bytes());
+                    messages.extend_from_slice(message);
+                }
+            },
+        );
+        match snapshot {
+            Ok(snapshot) => Ok(Fetched { snapshot: Box::new(snapshot), messages, server }),
+            Err(GlimpseError::Session(SessionEnd::Cancelled)) => {
+                Err(format!("{name}: no whole snapshot within {} ms", self.share_ns / 1_000_000))
+            }
+            // Its text has the address.
+            Err(GlimpseError::Session(end)) => Err(end.to_string()),
+            Err(error) => Err(format!("{name}: {error}")),
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_leave_time_for_the_attempt() {
+        let pauses_ms = [0, 1, 2, 3, 99].map(|failures| pause_ns(failures, 30_000_000_000));
+        assert_eq!(pauses_ms.map(|ns| ns / 1_000_000), [0, 250, 500, 1_000, 7_500]);
+        assert_eq!(pause_ns(9, 1_000_000_000), 250_000_000);
     }
 }

@@ -55,7 +55,7 @@ fn a_plant_of_two_faulty_lines_publishes_what_a_plant_of_the_day_publishes() {
 /// has started.
 const BOTH: &str = r#"
 program=$1 ring=$2 day=$3 folder=$4
-"$program" run --live --line-a 239.77.2.1:5001 --line-b 232.77.2.2:5001 --interface 127.0.0.1 \
+"$program" run --live --line-a 239.77.2.1:5001 --line-b 232.77.2.2:5001 --interface lo \
     --source-b 127.0.0.1 --rerequest 127.0.0.1:5003 --join start --date 2019-12-30 --capacity 64MiB \
     --ring "$ring" --format json >"$folder/plant.json" 2>"$folder/plant.log" &
 plant=$!
@@ -113,13 +113,19 @@ fn a_plant_without_packets_ends_on_request() {
 #[test]
 fn a_live_session_needs_a_line_and_takes_no_file_and_no_pace() {
     for (options, expected) in [
-        (vec!["--live"], "no line given: use --line-a"),
-        (vec!["--live", "--line-a", "127.0.0.1:1", "--pace", "1x"], "--pace does not apply"),
-        (vec!["--live", "--input", "day.itch50"], "cannot be used with"),
-        (vec!["--line-a", "127.0.0.1:1"], "--live"),
-        (vec!["--live", "--line-a", "192.0.2.1:9"], "192.0.2.1:9: cannot bind"),
+        ("--live", "no line given: use --line-a"),
+        ("--live --line-a 127.0.0.1:1 --pace 1x", "--pace does not apply"),
+        ("--live --input day.itch50", "cannot be used with"),
+        ("--line-a 127.0.0.1:1", "--live"),
+        ("--live --line-a 192.0.2.1:9", "192.0.2.1:9: cannot bind"),
+        ("--live --line-a 239.1.1.1:9 --line-b 239.1.1.1:9", "line A and line B are the same"),
+        ("--live --line-a 127.0.0.1:9 --source-a 10.0.0.1", "a source applies to a multicast"),
+        ("--live --line-a 127.0.0.1:9 --rerequest 239.1.1.1:1", "a server is one host"),
+        ("--live --line-a 127.0.0.1:9 --glimpse host", "an IPv4 address or a host name"),
+        ("--live --line-a 239.1.1.1:9 --interface none", "interface none: there is no such"),
     ] {
-        let refused = nanotape([&["run", "--ring", "live-refused"], options.as_slice()].concat());
+        let refused =
+            nanotape(["run", "--ring", "live-refused"].into_iter().chain(options.split(' ')));
         assert_eq!(refused.status, 2, "{options:?}: {refused:?}");
         assert!(refused.stderr.contains(expected), "{options:?}: {}", refused.stderr);
     }

@@ -361,8 +361,12 @@ fn wrong_usage_is_one_line_and_status_2() {
         ("--line-a", "239.1.1.1", port),
         ("--line-b", "239.1.1.1", port),
         ("--line-a", "239.1.1.1:0", "expected an IPv4 address and a port"),
-        ("--rerequest", "239.1.1.1", port),
-        ("--glimpse", "239.1.1.1", port),
+        (
+            "--rerequest",
+            "239.1.1.1",
+            "a host name, and a port, as in 10.0.0.9:17777, not 239.1.1.1",
+        ),
+        ("--glimpse", "10.0.0.9:0", "expected an IPv4 address or a host name, and a port"),
         ("--interface", "eth0", ip),
         ("--source-a", "eth0", ip),
     ] {

@@ -21,7 +21,7 @@ use crate::support::{
 };
 
 /// Members of a line in JSON, and the samples for them.
-const LINE: [(&str, &str); 14] = [
+const LINE: [(&str, &str); 15] = [
     ("packets", "nanotape_line_packets_total"),
     ("bytes", "nanotape_line_bytes_total"),
     ("heartbeats", "nanotape_line_heartbeats_total"),
@@ -34,6 +34,7 @@ const LINE: [(&str, &str); 14] = [
     ("far_ahead", "nanotape_line_far_ahead_total"),
     ("malformed", "nanotape_line_malformed_total"),
     ("kernel_drops", "nanotape_line_kernel_drops_total"),
+    ("socket_errors", "nanotape_line_socket_errors_total"),
     ("silences", "nanotape_line_silences_total"),
     ("races_won", "nanotape_line_ahead_seconds_count"),
 ];

@@ -188,11 +188,16 @@ fn session() -> LiveStat {
             silences: first + 20,
         },
         kernel_drops: first + 21,
+        socket_errors: first + 22,
+        is_failing: first == 100,
         leads: Histogram::of_counts(TIMES, (0..120).map(|bucket| bucket * first).collect()),
     };
     LiveStat {
         lines: vec![line(5_001, 100), line(5_002, 200)],
         answers: LineCounts { packets: 31, first_messages: 32, ..LineCounts::default() },
+        rerequest_errors: 48,
+        rerequest_servers_down: 49,
+        snapshot_failures: 50,
         overtaken: 33,
         position: SessionPosition {
             expected: 34,

@@ -23,7 +23,7 @@ use nanotape_delay::{
     Combined, Feed as Side, MatchSequence, Observed, SequenceCounts, SequenceRing, Window,
 };
 use nanotape_lab::text::nanos as time_text;
-use nanotape_live::{LiveConfig, LiveSource, parse_address, parse_ip};
+use nanotape_live::{Interface, LiveConfig, LiveSource, parse_address, parse_ip};
 use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
 use nanotape_plant::TradeDate;
 use nanotape_tape::{Deadline, ShutdownFlag};
@@ -60,10 +60,10 @@ pub(super) struct LineArguments {
         value_parser = parse_address)]
     line_b: Option<SocketAddrV4>,
 
-    /// Address of the interface on which groups are joined [default: the choice of the kernel]
-    #[arg(long, value_name = "IP", requires = "line_a", conflicts_with = "first",
-        value_parser = parse_ip)]
-    interface: Option<Ipv4Addr>,
+    /// Interface on which groups are joined, by its address or name [default: the choice of the
+    /// kernel]
+    #[arg(long, value_name = "IP|NAME", requires = "line_a", conflicts_with = "first")]
+    interface: Option<Interface>,
 
     /// Only sender of line A's group that is received: source-specific multicast
     #[arg(long, value_name = "IP", requires = "line_a", conflicts_with = "first",
@@ -94,7 +94,7 @@ impl LineArguments {
         LiveConfig {
             line_a: self.line_a,
             line_b: self.line_b,
-            interface: self.interface.unwrap_or(Ipv4Addr::UNSPECIFIED),
+            interface: self.interface.clone().unwrap_or_default(),
             source_a: self.source_a,
             source_b: self.source_b,
             spin: self.spin,

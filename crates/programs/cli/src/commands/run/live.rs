@@ -8,7 +8,7 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use nanotape_arguments::session;
-use nanotape_live::{JoinChoice, parse_address, parse_ip};
+use nanotape_live::{Interface, JoinChoice, ServerAddress, parse_address, parse_ip};
 use nanotape_plant::{PlantSource, config::InputConfig};
 
 use crate::status::{note, tell};
@@ -28,9 +28,10 @@ pub(super) struct LiveArguments {
     #[arg(long, value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
     line_b: Option<SocketAddrV4>,
 
-    /// Address of the interface on which groups are joined [default: the choice of the kernel]
-    #[arg(long, value_name = "IP", requires = "live", value_parser = parse_ip)]
-    interface: Option<Ipv4Addr>,
+    /// Interface on which groups are joined, by its address or name [default: the choice of the
+    /// kernel]
+    #[arg(long, value_name = "IP|NAME", requires = "live")]
+    interface: Option<Interface>,
 
     /// Only sender of line A's group that is received: source-specific multicast
     #[arg(long, value_name = "IP", requires = "line_a", value_parser = parse_ip)]
@@ -40,13 +41,15 @@ pub(super) struct LiveArguments {
     #[arg(long, value_name = "IP", requires = "line_b", value_parser = parse_ip)]
     source_b: Option<Ipv4Addr>,
 
-    /// Re-request server that sends missing messages again
-    #[arg(long, alias = "request-server", value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
-    rerequest: Option<SocketAddrV4>,
+    /// Re-request server that sends missing messages again; given again, a stand-by that gets the
+    /// requests after a failure
+    #[arg(long, alias = "request-server", value_name = "HOST:PORT", requires = "live")]
+    rerequest: Vec<ServerAddress>,
 
-    /// GLIMPSE server that sends a snapshot of the books if messages are lost
-    #[arg(long, alias = "snapshot-server", value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
-    glimpse: Option<SocketAddrV4>,
+    /// GLIMPSE server that sends a snapshot of the books if messages are lost; given again, a
+    /// stand-by that is tried after a failure
+    #[arg(long, alias = "snapshot-server", value_name = "HOST:PORT", requires = "live")]
+    glimpse: Vec<ServerAddress>,
 
     /// Where to join a session that has begun before: here with the first packet, start with
     /// message 1 from the re-request server, snapshot with a GLIMPSE snapshot [default: here]
@@ -74,11 +77,18 @@ impl LiveArguments {
         let live = input.live.get_or_insert_default();
         live.line_a = self.line_a.or(live.line_a);
         live.line_b = self.line_b.or(live.line_b);
-        live.interface = self.interface.unwrap_or(live.interface);
+        if let Some(interface) = &self.interface {
+            live.interface.clone_from(interface);
+        }
         live.source_a = self.source_a.or(live.source_a);
         live.source_b = self.source_b.or(live.source_b);
-        live.rerequest = self.rerequest.or(live.rerequest);
-        live.glimpse = self.glimpse.or(live.glimpse);
+        for (servers, given) in
+            [(&mut live.rerequest, &self.rerequest), (&mut live.glimpse, &self.glimpse)]
+        {
+            if !given.is_empty() {
+                servers.clone_from(given);
+            }
+        }
         live.join = self.join.unwrap_or(live.join);
         live.spin |= self.spin;
         if let Some(folder) = &self.keep {
@@ -93,11 +103,11 @@ pub(super) fn require_line(input: &InputConfig) -> anyhow::Result<()> {
         Some(live) if live.lines().is_empty() => {
             bail!("no line given: use --line-a IP:PORT, or line_a in [input.live]")
         }
-        Some(live) if live.join == JoinChoice::Snapshot && live.glimpse.is_none() => {
-            bail!("--join snapshot needs --glimpse IP:PORT, or glimpse in [input.live]")
+        Some(live) if live.join == JoinChoice::Snapshot && live.glimpse.is_empty() => {
+            bail!("--join snapshot needs --glimpse HOST:PORT, or glimpse in [input.live]")
         }
-        Some(live) if live.join == JoinChoice::Start && live.rerequest.is_none() => {
-            bail!("--join start needs --rerequest IP:PORT, or rerequest in [input.live]")
+        Some(live) if live.join == JoinChoice::Start && live.rerequest.is_empty() => {
+            bail!("--join start needs --rerequest HOST:PORT, or rerequest in [input.live]")
         }
         _ => Ok(()),
     }

@@ -1,0 +1,258 @@
+//! Requests to re-request servers and their answers.
+//!
+//! Protocol: each server has a socket that is connected to it, so that no other sender can answer.
+//! Requests go to one server until it fails: it cannot be reached, or has not answered a request
+//! for the time of an answer. Then they go to the next one.
+//! Bounds: the servers of a [configuration](crate::LiveConfig). A server that cannot be reached is
+//! tried again after pauses that grow to a second.
+//! Failure: an error is a state of its server, and never the end of the plant.
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddrV4},
+    sync::mpsc::{Receiver, TryRecvError, sync_channel},
+    thread,
+};
+
+use nanotape_feed::udp::{
+    BATCH, ControlMessages, Datagram, MOST_DATAGRAM_BYTES, UdpAddress, UdpError, UdpOptions,
+    UdpSocket,
+};
+
+use super::{LiveError, outage::Outage};
+use crate::ServerAddress;
+
+/// How long after a request its answer is read. A later one is read after the next request.
+const LISTEN_NS: u64 = 1_000_000_000;
+
+/// The re-request servers of a session.
+#[derive(Debug)]
+pub(super) struct Rerequests {
+    servers: Vec<Server>,
+    /// The server that gets the next request.
+    current: usize,
+    options: UdpOptions,
+    /// Memory for an answer.
+    buffer: Box<[u8]>,
+    control: ControlMessages,
+    /// How long an answer may take, in ns.
+    timeout_ns: u64,
+    /// Errors of the sockets.
+    pub(super) errors: u64,
+    /// What an operator should read.
+    pub(super) news: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Server {
+    name: ServerAddress,
+    address: SocketAddrV4,
+    /// Connected to the address; `None` before the first request.
+    socket: Option<UdpSocket>,
+    outage: Outage,
+    /// Whether it is reported that it does not answer.
+    is_silent: bool,
+    /// When the first request was sent that has no answer yet.
+    unanswered_ns: Option<u64>,
+    /// When the last request was sent; 0 before the first.
+    sent_ns: u64,
+    /// The address of the name, which is looked up after a failure.
+    lookup: Option<Receiver<io::Result<SocketAddrV4>>>,
+}
+
+impl Rerequests {
+    /// Finds the addresses of the servers.
+    pub(super) fn open(
+        servers: &[ServerAddress],
+        options: UdpOptions,
+        timeout_ns: u64,
+    ) -> Result<Self, LiveError> {
+        let server = |name: &ServerAddress| {
+            let failed = |source| LiveError::Server { server: name.clone(), source };
+            Ok(Server {
+                name: name.clone(),
+                address: name.resolve().map_err(failed)?,
+                socket: None,
+                outage: Outage::default(),
+                is_silent: false,
+                unanswered_ns: None,
+                sent_ns: 0,
+                lookup: None,
+            })
+        };
+        let servers = servers.iter().map(server).collect::<Result<_, LiveError>>()?;
+        Ok(Self {
+            servers,
+            current: 0,
+            options,
+            buffer: vec![0; MOST_DATAGRAM_BYTES].into_boxed_slice(),
+            control: ControlMessages::default(),
+            timeout_ns,
+            errors: 0,
+            news: Vec::new(),
+        })
+    }
+
+    /// The sockets that may have answers.
+    pub(super) fn sockets(&self, now_ns: u64) -> impl Iterator<Item = &UdpSocket> {
+        let listening = self.servers.iter().filter(move |server| server.listens(now_ns));
+        listening.filter_map(|server| server.socket.as_ref())
+    }
+
+    /// Servers that cannot be reached or do not answer.
+    pub(super) fn down(&self) -> u64 {
+        let is_down = |server: &&Server| server.outage.is_open() || server.is_silent;
+        self.servers.iter().filter(is_down).count() as u64
+    }
+
+    /// Sends a request to the current server, or to the next one that can be reached. A request
+    /// that cannot be sent is lost: the session repeats it.
+    pub(super) fn send(&mut self, request: &[u8], now_ns: u64) {
+        self.leave_silent(now_ns);
+        for _ in 0..self.servers.len() {
+            let server = &mut self.servers[self.current];
+            server.finish_lookup();
+            if server.outage.is_due(now_ns) {
+                match server.send(request, &self.options) {
+                    Ok(()) => {
+                        server.unanswered_ns.get_or_insert(now_ns);
+                        server.sent_ns = now_ns;
+                        return;
+                    }
+                    Err(error) => self.failed(self.current, now_ns, &error),
+                }
+            }
+            self.current = (self.current + 1) % self.servers.len();
+        }
+    }
+
+    /// Calls `visit` with the answers that are there, at most [`BATCH`] of a server, and returns
+    /// their number.
+    pub(super) fn receive(&mut self, now_ns: u64, mut visit: impl FnMut(Datagram<'_>)) -> usize {
+        let mut count = 0;
+        for index in 0..self.servers.len() {
+            for _ in 0..BATCH {
+                let server = &mut self.servers[index];
+                let Some(socket) = server.socket.as_ref().filter(|_| server.listens(now_ns)) else {
+                    break;
+                };
+                match socket.receive(&mut self.buffer, &mut self.control) {
+                    Ok(None) => break,
+                    Ok(Some(datagram)) => {
+                        visit(datagram);
+                        count += 1;
+                        server.unanswered_ns = None;
+                        if server.outage.is_open() || server.is_silent {
+                            self.answers(index);
+                        }
+                    }
+                    Err(error) => {
+                        self.failed(index, now_ns, &error);
+                        if index == self.current {
+                            self.current = (index + 1) % self.servers.len();
+                        }
+                    }
+                }
+            }
+        }
+        count
+    }
+
+    /// Goes on to the next server if the current one has not answered in time. It may still answer.
+    fn leave_silent(&mut self, now_ns: u64) {
+        let server = &mut self.servers[self.current];
+        if !server.listens(now_ns) {
+            // The session did without this answer.
+            server.unanswered_ns = None;
+        }
+        let silent_ns =
+            server.unanswered_ns.map_or(0, |unanswered_ns| now_ns.saturating_sub(unanswered_ns));
+        if silent_ns < self.timeout_ns {
+            return;
+        }
+        // A single request may be lost, or be one that the server has no messages for.
+        if silent_ns >= self.timeout_ns.saturating_mul(2)
+            && !core::mem::replace(&mut server.is_silent, true)
+        {
+            let (name, silent_ms) = (&server.name, silent_ns / 1_000_000);
+            self.news.push(format!("re-request server {name}: no answer for {silent_ms} ms"));
+            server.look_up();
+        }
+        self.current = (self.current + 1) % self.servers.len();
+    }
+
+    #[cold]
+    fn answers(&mut self, index: usize) {
+        let server = &mut self.servers[index];
+        server.outage = Outage::default();
+        server.is_silent = false;
+        self.news.push(format!("re-request server {}: answers again", server.name));
+    }
+
+    #[cold]
+    fn failed(&mut self, index: usize, now_ns: u64, error: &UdpError) {
+        self.errors += 1;
+        let server = &mut self.servers[index];
+        // The way to the server may be another one then, from another address of this machine.
+        (server.unanswered_ns, server.socket) = (None, None);
+        if server.outage.begin(now_ns) {
+            self.news.push(format!("re-request server {}: {}", server.name, error.source));
+            server.look_up();
+        }
+    }
+}
+
+impl Server {
+    /// Whether an answer may come.
+    #[inline]
+    fn listens(&self, now_ns: u64) -> bool {
+        self.sent_ns != 0 && now_ns.saturating_sub(self.sent_ns) < LISTEN_NS
+    }
+
+    fn send(&mut self, request: &[u8], options: &UdpOptions) -> Result<(), UdpError> {
+        let socket = match &mut self.socket {
+            Some(socket) => socket,
+            none => {
+                let here = UdpAddress {
+                    address: ANY_PORT,
+                    interface: Ipv4Addr::UNSPECIFIED,
+                    sender: None,
+                };
+                let socket = UdpSocket::open(&here, options)?;
+                socket.connect(self.address)?;
+                none.insert(socket)
+            }
+        };
+        socket.send(request)
+    }
+
+    /// Looks the name up again: the server may have another address now.
+    fn look_up(&mut self) {
+        if !self.name.is_name() || self.lookup.is_some() {
+            return;
+        }
+        let (sender, lookup) = sync_channel(1);
+        let name = self.name.clone();
+        let work = move || drop(sender.send(name.resolve()));
+        // Without a thread the address stays as it is.
+        if thread::Builder::new().name("names".to_owned()).spawn(work).is_ok() {
+            self.lookup = Some(lookup);
+        }
+    }
+
+    /// Takes the address that was found, if there is another one.
+    fn finish_lookup(&mut self) {
+        let Some(lookup) = &self.lookup else { return };
+        match lookup.try_recv() {
+            Err(TryRecvError::Empty) => return,
+            Ok(Ok(address)) if address != self.address => {
+                (self.address, self.socket) = (address, None);
+            }
+            Ok(_) | Err(TryRecvError::Disconnected) => {}
+        }
+        self.lookup = None;
+    }
+}
+
+/// Any address and port of this machine.
+const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
