@@ -8,6 +8,7 @@
 //! - [`records`]: results of measurements, each as text and as a JSON record; CSV and pages from
 //!   the records.
 //! - [`progress`], [`interrupt`], [`status`]: the bar, signals and the exit status.
+//! - [`log`]: lines on standard error with time and level.
 //! - [`screen`]: a report that is refreshed in place on a terminal.
 //! - [`taken`]: whether the reader of a pipe keeps up.
 //! - [`verbosity`]: `--quiet` and `--no-progress`.
@@ -24,6 +25,7 @@ pub mod hexdump;
 pub mod interrupt;
 mod leftover;
 mod line;
+pub mod log;
 pub mod output;
 pub mod printable;
 pub mod progress;

@@ -6,7 +6,12 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{printable::printable, progress, verbosity::is_quiet};
+use crate::{
+    log::{LogLevel, line_of},
+    printable::printable,
+    progress,
+    verbosity::is_quiet,
+};
 
 /// The exit status of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,14 +60,14 @@ where
         // The reader of the output has exited, as in `nanotape inspect day | head`.
         Err(error) if is_broken_pipe(&error) => Status::Good.into(),
         Err(error) => {
-            tell(format_args!("{}{}", line_of(&error), rest(&error)));
+            write(LogLevel::Error, format_args!("{}{}", text_of(&error), rest(&error)));
             Status::of_error(&error, is_bad).into()
         }
     }
 }
 
 /// An error and its causes. A cause that is part of the previous text is not repeated.
-fn line_of(error: &anyhow::Error) -> String {
+fn text_of(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
         "" => cause,
         told if told.ends_with(&cause) => line,
@@ -84,7 +89,11 @@ impl Status {
 /// Prints a line on standard error with one write, since several programs may write there. Errors
 /// are ignored: the reader may have exited. Names of files in it cannot control a terminal.
 pub fn tell(line: impl fmt::Display) {
-    let line = format!("nanotape: {}\n", printable(&line.to_string(), &[]));
+    write(LogLevel::Warning, line);
+}
+
+fn write(level: LogLevel, line: impl fmt::Display) {
+    let line = line_of(level, &printable(&line.to_string(), &[]));
     progress::above(|| {
         let _ = io::stderr().write_all(line.as_bytes());
     });
@@ -93,7 +102,7 @@ pub fn tell(line: impl fmt::Display) {
 /// [`tell`] for a line that is neither a warning nor an error: `--quiet` omits it.
 pub fn note(line: impl fmt::Display) {
     if !is_quiet() {
-        tell(line);
+        write(LogLevel::Info, line);
     }
 }
 

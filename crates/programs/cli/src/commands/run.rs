@@ -5,6 +5,7 @@ mod journal;
 mod live;
 mod outcome;
 mod recorder;
+mod systemd;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -26,10 +27,12 @@ use nanotape_plant::{
     records::{RecordKinds, StopReason},
 };
 use outcome::Outcome;
+use systemd::Notifier;
 
 use crate::{
     interrupt,
     journals::make_parents,
+    log::{self, LogFormat},
     output::{Format, OutputArguments},
     progress::Progress,
     status::{Status, note, tell},
@@ -80,6 +83,9 @@ can start first, with --wait. The plant gives up, with status 2, when they have 
 --wait-for-limit, and prints each minute what is missing. If one is killed or ends early, the plant reports it and goes on
 without it, and ends with status 1. One of the same name can join again. A live session waits for
 no one.
+
+A unit of systemd with Type=notify and WatchdogSec= knows when the plant has started, what it does and
+whether it works: contrib/systemd has one.
 
 Exit status: 0 the whole day was published, or Ctrl-C; 1 the day is damaged, truncated or lacks
 the symbols, the ring or board was removed, replaced or truncated, messages are missing in the
@@ -142,6 +148,10 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     output: OutputArguments,
 
+    /// Form of lines on standard error, with time and level [default: `nanotape:` and the message]
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
+
     #[command(flatten)]
     groups: GroupArguments,
 
@@ -192,6 +202,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
         print!("{EXAMPLE}");
         return Ok(Status::Good);
     }
+    arguments.log_format.into_iter().for_each(log::use_format);
     let config = arguments.config()?;
     let format = arguments.output.format_or(Format::Text)?;
     // The handler turns access to a truncated region into an error.
@@ -211,6 +222,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     complain(plant.ring(), &plant.residency());
     live::complain_of_buffers(plant.source(), &config.input);
     outcome::begun(&plant, format, &mut output)?;
+    let notifier = Notifier::ready(&plant);
 
     let (ended, nanos) = {
         let progress = progress_of(&plant);
@@ -224,6 +236,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
         let ended = plant.run_with(|now| progress.set(now.done_bytes), |line| tell(line));
         (ended, clock.nanos_between(began, clock.stamp()))
     };
+    notifier.stopping();
     let ended = match ended {
         Ok(ended) => ended,
         Err(error) => {

@@ -40,6 +40,7 @@ mod rows_again;
 mod rows_in_time;
 mod run;
 mod run_journal;
+mod run_logs;
 mod run_ring_lost;
 mod run_snapshots;
 mod same_again;
