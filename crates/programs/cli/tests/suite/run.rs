@@ -367,7 +367,7 @@ fn wrong_usage_is_one_line_and_status_2() {
             "a host name, and a port, as in 10.0.0.9:17777, not 239.1.1.1",
         ),
         ("--glimpse", "10.0.0.9:0", "expected an IPv4 address or a host name, and a port"),
-        ("--interface", "eth0", ip),
+        ("--interface", "10.0.0", "as in 10.0.0.5 or eth0"),
         ("--source-a", "eth0", ip),
     ] {
         let ran = nanotape(["run", "--live", "--ring", ring, option, value]);
