@@ -23,7 +23,10 @@ mod scan;
 mod sequence;
 mod survey;
 
-use std::{net::SocketAddrV4, ops::ControlFlow};
+use std::{
+    net::SocketAddrV4,
+    ops::{ControlFlow, Range},
+};
 
 pub use choice::{CaptureChoice, SessionName};
 pub use groups::{Destination, Destinations, Group, MOST_DESTINATIONS};
@@ -31,7 +34,10 @@ pub use items::{Item, read_items};
 use nanotape_market::{Damage, SessionChange};
 use nanotape_types::Alpha;
 pub use nanotape_wire::capture::SkipReason;
-use nanotape_wire::capture::{CaptureDecoder, CaptureFormat, CaptureItem};
+use nanotape_wire::{
+    capture::{CaptureDecoder, CaptureFormat, CaptureItem},
+    framing::{moldudp64::MoldUdp64, numbered::NumberedPacket},
+};
 use reader::Beginning;
 pub use survey::{CaptureSurvey, Carried, MOST_ROWS, SurveyRow, SurveySession};
 
@@ -174,16 +180,27 @@ pub(crate) fn read_if_capture(
 /// A [`MessageSink`] of which the reader of captures needs one copy only: order and counts are more
 /// code than a day file takes, and every consumer of a day would have it again.
 trait PacketSink {
-    /// Consecutive messages of a packet from number `first`.
-    fn messages(&mut self, first: u64, ts_recv_ns: u64, messages: &[&[u8]]) -> ControlFlow<()>;
+    /// The messages of a packet with these numbers.
+    fn messages(
+        &mut self,
+        numbers: Range<u64>,
+        ts_recv_ns: u64,
+        packet: &NumberedPacket<'_, MoldUdp64>,
+    ) -> ControlFlow<()>;
     fn damage(&mut self, damage: Damage);
     fn idle(&mut self) -> ControlFlow<()>;
     fn session(&mut self, change: &SessionChange);
 }
 
 impl<S: MessageSink> PacketSink for S {
-    fn messages(&mut self, first: u64, ts_recv_ns: u64, messages: &[&[u8]]) -> ControlFlow<()> {
-        self.messages(first, ts_recv_ns, messages.iter().copied())
+    fn messages(
+        &mut self,
+        Range { start, end }: Range<u64>,
+        ts_recv_ns: u64,
+        packet: &NumberedPacket<'_, MoldUdp64>,
+    ) -> ControlFlow<()> {
+        let messages = packet.messages_from(start).take((end - start) as usize);
+        self.messages(start, ts_recv_ns, messages.map(|(_, message)| message))
     }
 
     fn damage(&mut self, damage: Damage) {

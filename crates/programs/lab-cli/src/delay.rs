@@ -36,7 +36,7 @@ use windows::Windows;
 use workers::Workers;
 
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(mut_arg("pieces", |pieces| pieces.hide(true)), after_help = "\
 Examples:
   nanotape delay direct.itch50 consolidated.itch50 --date 2026-01-05
   nanotape delay a.pcap b.pcap --method match-sequence       two lines of one feed
@@ -268,6 +268,9 @@ pub(crate) fn run(arguments: &DelayArguments) -> anyhow::Result<Status> {
 impl DelayArguments {
     fn open(&self, name: &Given, interrupt: &ShutdownFlag) -> anyhow::Result<Option<OpenInput>> {
         let capture = self.groups.choice();
+        if !capture.pieces.is_empty() {
+            bail!("{name}: delay takes no --piece: cat joins the files of a capture");
+        }
         // A choice may be for the other INPUT.
         let options =
             InputOptions { run: self.run, date: self.date, capture, rings: true, lenient: true };

@@ -19,7 +19,8 @@ pub struct CaptureChoice {
     pub pieces: Vec<PathBuf>,
 }
 
-/// The name of a session of MoldUDP64, as it is typed: padding with spaces makes no difference.
+/// The name of a session of MoldUDP64, as it is typed: padding with spaces or zeros makes no
+/// difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SessionName(Alpha<10>);
 
@@ -41,7 +42,11 @@ impl CaptureChoice {
 impl SessionName {
     /// Whether it is the name of this session.
     pub fn is_of(&self, session: &Alpha<10>) -> bool {
-        self.0.trimmed() == session.as_bytes().trim_ascii()
+        let mut name = session.as_bytes().trim_ascii();
+        while let [before @ .., 0] = name {
+            name = before.trim_ascii_end();
+        }
+        self.0.trimmed() == name
     }
 }
 
@@ -76,9 +81,12 @@ mod tests {
     fn a_name_is_that_of_a_session_however_it_is_padded() {
         let name: SessionName = " DAY 1 ".parse().unwrap();
         assert_eq!(name.to_string(), "DAY 1");
-        for (session, is_of) in
-            [(b"DAY 1     ", true), (b"     DAY 1", true), (b"DAY 12    ", false)]
-        {
+        for (session, is_of) in [
+            (b"DAY 1     ", true),
+            (b"     DAY 1", true),
+            (b"DAY 1\0\0\0\0\0", true),
+            (b"DAY 12    ", false),
+        ] {
             assert_eq!(name.is_of(&Alpha::new(*session)), is_of, "{session:?}");
         }
         for text in ["", "   ", "ELEVEN CHAR", "tab\there", "Z\u{fc}rich"] {

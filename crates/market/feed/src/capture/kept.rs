@@ -53,6 +53,7 @@ pub(super) struct Kept {
     pieces: BTreeMap<u64, Piece>,
     memory_bytes: usize,
     most_bytes: usize,
+    most_runs: usize,
     file: Option<File>,
     /// Where the next packet is written.
     file_end: u64,
@@ -81,7 +82,8 @@ enum Place {
 impl Kept {
     /// Room for this many bytes in memory.
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { pieces: BTreeMap::new(), memory_bytes: 0, most_bytes, file: None, file_end: 0 }
+        let (pieces, most_runs) = (BTreeMap::new(), MOST_RUNS);
+        Self { pieces, memory_bytes: 0, most_bytes, most_runs, file: None, file_end: 0 }
     }
 
     #[inline]
@@ -92,6 +94,11 @@ impl Kept {
     /// The lowest number, with the time and the line of its packet.
     pub(super) fn first(&self) -> Option<(u64, u64, u8)> {
         self.pieces.first_key_value().map(|(&first, piece)| (first, piece.ts_ns, piece.line))
+    }
+
+    /// Memory of the packets that are not in the file.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 
     /// Whether the packets in memory take more than their bound.
@@ -156,8 +163,9 @@ impl Kept {
         let written = self.write(&mut file).map_err(of_file("write"));
         self.file = Some(file);
         written?;
-        if self.pieces.len() > MOST_RUNS {
-            return Err(SourceError::Scattered { name: name.to_owned(), most: MOST_RUNS });
+        if self.pieces.len() > self.most_runs {
+            let (name, most) = (name.to_owned(), self.most_runs);
+            return Err(SourceError::Scattered { name, most });
         }
         Ok(())
     }
@@ -245,5 +253,65 @@ fn of_file(operation: &'static str) -> impl Fn(io::Error) -> SourceError {
         let folder = env::temp_dir();
         let name = format!("a temporary file in {} (TMPDIR)", folder.display());
         SourceError::System { operation, name, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps packets of ten messages, each with its first number as its bytes.
+    fn keep(kept: &mut Kept, first: u64) -> u64 {
+        let payload = first.to_ne_bytes();
+        kept.insert(first..first + 10, Waiting { ts_ns: first, line: 3, payload: &payload })
+    }
+
+    /// Everything that is kept, as first numbers.
+    fn drain(kept: &mut Kept) -> Vec<u64> {
+        let mut all = Vec::new();
+        while !kept.is_empty() {
+            kept.take_first(|numbers, packet| {
+                let number = u64::from_ne_bytes(packet.payload.try_into().unwrap());
+                assert_eq!((packet.ts_ns, packet.line), (number, 3));
+                assert!(number <= numbers.start && numbers.end <= number + 10);
+                all.push(numbers.start);
+                true
+            })
+            .unwrap();
+        }
+        all
+    }
+
+    #[test]
+    fn packets_that_came_backwards_are_one_run_of_the_file() {
+        let mut kept = Kept::new(0);
+        for round in 0..3 {
+            for first in (0..200).rev() {
+                assert_eq!(keep(&mut kept, 10 * first), 10, "{round}");
+            }
+            assert!(kept.is_full());
+            kept.spill("capture").unwrap();
+            assert!(kept.pieces.len() == 1 && !kept.is_full(), "{round}");
+            // What the file has is not kept again.
+            assert_eq!((keep(&mut kept, 55), keep(&mut kept, 1_995)), (0, 5));
+            assert_eq!(kept.first().map(|(first, ..)| first), Some(0));
+            let expected: Vec<u64> = (0..200).map(|first| 10 * first).chain([2_000]).collect();
+            assert_eq!(drain(&mut kept), expected, "{round}");
+            assert_eq!((kept.memory_bytes, kept.file_end), (0, 0), "the file is empty again");
+        }
+    }
+
+    #[test]
+    fn too_many_runs_are_an_error_with_what_to_do() {
+        let mut kept = Kept { most_runs: 3, ..Kept::new(0) };
+        for first in [100, 300, 500] {
+            keep(&mut kept, first);
+            kept.spill("day.pcap").unwrap();
+        }
+        keep(&mut kept, 700);
+        let error = kept.spill("day.pcap").unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("day.pcap: its packets are too scattered"), "{told}");
+        assert!(told.contains("more than 3 ranges") && !error.is_bad_data(), "{told}");
     }
 }

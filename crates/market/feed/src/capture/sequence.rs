@@ -7,7 +7,7 @@
 //! packet [first, next) --> first <= expected, nothing waits: delivered from `expected` on
 //!                      --> next <= expected: a copy
 //!                      --> otherwise it waits: in memory, then in a temporary file
-//! memory is full ------> the rest of the file is scanned: what is in no packet of it is lost
+//! much waits ----------> the file is scanned, if that is possible: what no packet has is lost
 //! end of the file -----> what did not come is lost
 //! ```
 //!
@@ -32,10 +32,11 @@ use super::{
     kept::{self, Kept, Waiting},
     scan::scan,
 };
-use crate::{DaySource, SourceError, session::Messages, source::Again};
+use crate::{DaySource, SourceError, source::Again};
 
-/// Messages that are passed on together.
-const TOGETHER: usize = 64;
+/// Memory of waiting packets after which the file is scanned: far more than lines differ by. In a
+/// file in which something is missing, little is kept and copied then.
+const SCAN_BYTES: usize = 1 << 20;
 
 /// The session, and its consumer.
 pub(super) struct Sequence<'h> {
@@ -100,8 +101,7 @@ impl<'h> Sequence<'h> {
     ) -> Result<u64, SourceError> {
         if self.is_next(packet) {
             let (from, next) = (self.expected, packet.next());
-            let messages = packet.messages_from(from).map(|(_, message)| message);
-            self.deliver(from..next, waiting.ts_ns, messages);
+            self.deliver(from..next, waiting.ts_ns, packet);
             return Ok(next - from);
         }
         self.out_of_order(packet, waiting)
@@ -121,7 +121,8 @@ impl<'h> Sequence<'h> {
         if new > 0 {
             self.drain((waiting.ts_ns, waiting.line))?;
         }
-        if self.kept.is_full() && self.flow.is_continue() {
+        let scans = self.ahead.is_some() && self.kept.memory_bytes() > SCAN_BYTES;
+        if (scans || self.kept.is_full()) && self.flow.is_continue() {
             self.make_room(packet, waiting)?;
         }
         Ok(new)
@@ -175,9 +176,7 @@ impl<'h> Sequence<'h> {
                     is_valid = false;
                     return false;
                 };
-                let count = (numbers.end - numbers.start) as usize;
-                let messages = packet.messages_from(numbers.start).take(count);
-                self.deliver(numbers, waiting.ts_ns, messages.map(|(_, message)| message));
+                self.deliver(numbers, waiting.ts_ns, &packet);
                 self.flow.is_continue()
             });
             self.kept = kept;
@@ -233,26 +232,14 @@ impl<'h> Sequence<'h> {
         Ok(())
     }
 
-    /// Passes messages on, the first of which is the next one.
+    /// Passes messages of a packet on, the first of which is the next one.
     #[inline]
-    fn deliver<'a>(&mut self, numbers: Range<u64>, ts_ns: u64, mut messages: impl Messages<'a>) {
+    fn deliver(&mut self, numbers: Range<u64>, ts_ns: u64, packet: &NumberedPacket<'_, MoldUdp64>) {
         if self.first == 0 {
             self.first = numbers.start;
         }
         self.expected = numbers.end;
         self.messages += numbers.end - numbers.start;
-        let mut number = numbers.start;
-        while self.flow.is_continue() {
-            let mut together: [&[u8]; TOGETHER] = [&[]; TOGETHER];
-            let places = together.iter_mut();
-            let count = places.zip(&mut messages).map(|(place, message)| *place = message).count();
-            if count > 0 {
-                self.flow = self.sink.messages(number, ts_ns, &together[..count]);
-            }
-            if count < TOGETHER {
-                return;
-            }
-            number += count as u64;
-        }
+        self.flow = self.sink.messages(numbers, ts_ns, packet);
     }
 }

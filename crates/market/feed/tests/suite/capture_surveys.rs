@@ -6,14 +6,15 @@ use std::{
 };
 
 use nanotape_feed::{
-    DaySource,
-    capture::{CaptureSurvey, Carried},
+    CaptureChoice, DaySource,
+    capture::{CaptureSurvey, Carried, MOST_ROWS},
+    read_day,
 };
 use nanotape_harness::Random;
 use nanotape_types::Alpha;
 use nanotape_wire::{capture::CaptureFormat, framing::moldudp64::PacketWriter};
 
-use crate::captures::Capture;
+use crate::{captures::Capture, support::Seen};
 
 /// What the naive counting knows of a session on a destination.
 #[derive(Default)]
@@ -101,6 +102,28 @@ fn a_survey_counts_what_sets_of_numbers_count() {
     }
 }
 
+/// Datagrams of other programs take no room that a session needs.
+#[test]
+fn a_session_after_many_other_destinations_has_its_row_and_its_messages() {
+    let mut capture = Capture::new(CaptureFormat::Pcap);
+    let noise = MOST_ROWS as u16 + 10;
+    for port in 0..noise {
+        capture.datagram(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port), b"a question");
+    }
+    let mut buffer = [0; 200];
+    let mut packet = PacketWriter::new(Alpha::new(*b"MONDAY    "), 1, &mut buffer).unwrap();
+    assert!(packet.push(b"message"));
+    let payload = packet.finish().to_vec();
+    capture.datagram(SocketAddrV4::new(Ipv4Addr::new(239, 0, 0, 1), 5_001), &payload);
+    let found = survey(capture.bytes.clone());
+    assert_eq!(found.sessions.iter().map(|of| of.messages).collect::<Vec<_>>(), [Some(1)]);
+    assert_eq!(found.without_row, u64::from(noise) - MOST_ROWS as u64 / 2);
+    let mut source = DaySource::memory("capture", capture.bytes);
+    let summary = read_day(&mut source, &mut Seen::default(), |_| ()).unwrap();
+    let session = summary.session.unwrap();
+    assert_eq!((session.messages, session.others.datagrams()), (1, u64::from(noise)));
+}
+
 #[test]
 fn every_packet_of_a_damaged_capture_is_counted_once() {
     for seed in 0..300 {
@@ -112,7 +135,19 @@ fn every_packet_of_a_damaged_capture_is_counted_once() {
                 *byte = random.below(256) as u8;
             }
         }
-        let survey = survey(bytes);
+        let survey = survey(bytes.clone());
+        for session in &survey.sessions {
+            // A name with other bytes than text cannot be typed.
+            let typed = session.carried.session().filter(|name| !name.contains('\\'));
+            let Some(Ok(name)) = typed.map(|name| name.parse()) else { continue };
+            let mut source = DaySource::memory("capture", bytes.clone());
+            source.choose(&CaptureChoice { session: Some(name), ..CaptureChoice::default() });
+            source.set_kept_bytes(random.below(2) as usize * 5_000);
+            let read = read_day(&mut source, &mut Seen::default(), |_| ()).unwrap();
+            let read = read.session.unwrap();
+            let counted = (Some(read.messages), Some(read.missing));
+            assert_eq!(counted, (session.messages, session.missing), "seed {seed}");
+        }
         let in_rows: u64 = survey.rows.iter().map(|row| row.packets).sum();
         let skipped: u64 = survey.skipped.iter().sum();
         assert_eq!(survey.packets, in_rows + skipped + survey.without_row, "seed {seed}");

@@ -61,6 +61,7 @@ fn wrong_requests_are_refused() {
         (vec![&day, &day, "--run", "1"], "--run is of journals and DBN files"),
         (vec![&day, "--matrix", "--run", "1"], "--run is of journals and DBN files"),
         (vec![&day, &day, "--follow"], "--follow is of rings"),
+        (vec![&day, &day, "--piece", &day], "delay takes no --piece: cat joins the files"),
         (vec![&day, "--matrix", "--method", "xcorr"], "--matrix is of leads"),
     ] {
         let ran = nanotape([&["delay"], &arguments[..]].concat());
