@@ -3,8 +3,8 @@
 //!
 //! Where: the reader, when packets that wait for an earlier one fill their memory, if the capture
 //! can be opened a second time.
-//! Bounds: [`MOST_SCANNED`] ranges of numbers, 16 MiB. With more, the lowest become one, and some
-//! lost numbers seem to be there: the reader waits for them to the end of the file.
+//! Bounds: [`MOST_SCANNED`] ranges of numbers, 2 MiB. With more, the lowest become one, and some lost
+//! numbers seem to be there: the reader waits for them to the end of the file.
 
 use core::{cell::Cell, ops::ControlFlow};
 
@@ -23,21 +23,22 @@ use super::{
 use crate::{DaySource, SourceError};
 
 /// Ranges of numbers that are kept.
-const MOST_SCANNED: usize = 1 << 20;
+const MOST_SCANNED: usize = 1 << 17;
 
 /// The numbers of a session.
 pub(super) struct Scanned {
-    /// Those of its messages.
+    /// Those of its messages, from the lowest one that was wanted.
     pub(super) numbers: Coverage,
     /// The lowest one of all packets, and one above the highest.
     pub(super) known: Option<(u64, u64)>,
 }
 
-/// Reads a capture to its end. `None` if that fails, or if `idle` breaks, which is called once per
-/// block.
+/// Reads a capture to its end, for the numbers from `wanted` on. `None` if that fails, or if `idle`
+/// breaks, which is called once per block.
 pub(super) fn scan(
     source: &mut DaySource,
     (groups, session): (&[Group], Alpha<10>),
+    wanted: u64,
     mut idle: impl FnMut() -> ControlFlow<()>,
 ) -> Option<Scanned> {
     let mut scanned = Scanned { numbers: Coverage::with_most(MOST_SCANNED), known: None };
@@ -55,7 +56,7 @@ pub(super) fn scan(
                         && packet.first > 0
                     {
                         let (first, next) = (packet.first, packet.next());
-                        scanned.numbers.add(first..next);
+                        scanned.numbers.add(first.max(wanted)..next);
                         scanned.known = joined(scanned.known, Some((first, next)));
                     }
                 }

@@ -143,7 +143,7 @@ impl<'h> Sequence<'h> {
                 self.flow = self.sink.idle();
                 self.flow
             };
-            if let Some(found) = scan(&mut source, (&groups, packet.session), idle) {
+            if let Some(found) = scan(&mut source, (&groups, packet.session), self.expected, idle) {
                 self.known = joined(self.known, found.known);
                 self.coming = Some(found.numbers);
             }

@@ -188,6 +188,13 @@ fn the_files_of_a_capture_are_read_in_any_order() {
         let counts = ["messages", "missing"].map(|name| whole(&session[name]).unwrap());
         assert_eq!(counts, [2_000, 0]);
     }
+    // Each piece has its own compression, and a plant reads them too.
+    fs::write(&second, zstd::encode_all(&pieces[1][..], 1).unwrap()).unwrap();
+    let ring = Ring::new("sessions-pieces");
+    let config = format!("[input]\nfile = \"{first}\"\npieces = [\"{third}\", \"{second}\"]\n");
+    let config = folder.write("plant.toml", config.as_bytes());
+    let ran = nanotape(["run", "--config", &config, "--ring", ring.path()]);
+    assert_eq!((ran.status, ring.stop().messages), (0, 2_000), "{}", ran.stderr);
     // A piece that ends inside a packet: the others are read, and the status is 1.
     fs::write(&second, &pieces[1][..pieces[1].len() - 3]).unwrap();
     let options = ["--piece", &second, "--piece", &third];
