@@ -3,8 +3,8 @@
 //!
 //! Where: the reader, when packets that wait for an earlier one fill their memory, if the capture
 //! can be opened a second time.
-//! Bounds: [`MOST_SCANNED`] ranges of numbers, 2 MiB. With more, the lowest become one, and some lost
-//! numbers seem to be there: the reader waits for them to the end of the file.
+//! Bounds: [`MOST_SCANNED`] ranges of numbers, 2 MiB. With more, the lowest become one, and some
+//! lost numbers seem to be there: the reader waits for them to the end of the file.
 
 use core::{cell::Cell, ops::ControlFlow};
 
