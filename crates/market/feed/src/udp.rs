@@ -99,6 +99,8 @@ pub struct UdpError {
 /// A socket that receives datagrams.
 #[derive(Debug)]
 pub struct UdpSocket {
+    at: UdpAddress,
+    /// The bound address.
     address: SocketAddrV4,
     socket: OwnedFd,
     buffer_bytes: usize,
@@ -136,7 +138,7 @@ impl UdpSocket {
     /// Binds the address, and joins its group if it is one. Other processes may receive the same
     /// group and port.
     pub fn open(at: &UdpAddress, options: &UdpOptions) -> Result<Self, UdpError> {
-        let UdpAddress { address, interface, sender } = *at;
+        let address = at.address;
         let failed = |operation| move |source| UdpError { address, operation, source };
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
             .map_err(failed("make a socket"))?;
@@ -149,11 +151,7 @@ impl UdpSocket {
             socket.bind(&address.into()).map_err(failed("bind"))?;
             // Otherwise the kernel also passes groups that other sockets of the machine joined.
             socket.set_multicast_all_v4(false).map_err(failed("select the group"))?;
-            match sender {
-                None => socket.join_multicast_v4(address.ip(), &interface),
-                Some(sender) => socket.join_ssm_v4(&sender, address.ip(), &interface),
-            }
-            .map_err(failed("join the group"))?;
+            join(&socket, at).map_err(failed("join the group"))?;
         } else {
             socket.bind(&address.into()).map_err(failed("bind"))?;
         }
@@ -161,11 +159,27 @@ impl UdpSocket {
         // The kernel counts its own overhead, so it reports twice the size that it was given.
         let given = socket.recv_buffer_size().map_err(failed("read the buffer size of"))?;
         Ok(Self {
+            at: *at,
             address: local.as_socket_ipv4().unwrap_or(address),
             socket: socket.into(),
             buffer_bytes: given / 2,
             datagram_bytes: options.datagram_bytes,
         })
+    }
+
+    /// Joins the group again on the interface with this address, if the socket is for a group and
+    /// has lost it: an interface that was removed and made again has no groups. Returns whether it
+    /// had lost it.
+    pub fn join_again(&self, interface: Ipv4Addr) -> Result<bool, UdpError> {
+        if !self.at.address.ip().is_multicast() {
+            return Ok(false);
+        }
+        let at = UdpAddress { interface, ..self.at };
+        match join(&socket2::SockRef::from(&self.socket), &at) {
+            Ok(()) => Ok(true),
+            Err(error) if is_joined(&error) => Ok(false),
+            Err(error) => Err(self.failed("join the group")(error)),
+        }
     }
 
     /// Receives from this address only, and sends to it. What arrived from others is forgotten.
@@ -268,6 +282,20 @@ impl UdpSocket {
 
 /// Sockets that [`UdpSocket::wait`] waits for, at most.
 pub const MOST_WAITED: usize = 16;
+
+/// Joins the group of an address.
+fn join(socket: &Socket, at: &UdpAddress) -> io::Result<()> {
+    let UdpAddress { address, interface, sender } = at;
+    match sender {
+        None => socket.join_multicast_v4(address.ip(), interface),
+        Some(sender) => socket.join_ssm_v4(sender, address.ip(), interface),
+    }
+}
+
+/// Whether a group, or a sender of it, cannot be joined because it is.
+fn is_joined(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable)
+}
 
 /// Requests a receive buffer of this size, beyond the limit of the machine where the process may.
 /// The kernel cuts a large request; what it gave can be read.

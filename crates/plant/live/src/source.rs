@@ -37,7 +37,7 @@ use nanotape_feed::{
     DayEnd, DaySummary, Delivery,
     session::{PacketOrigin, RequestSettings, SnapshotSettings},
     source::Progress,
-    udp::{MOST_WAITED, UdpAddress, UdpOptions, UdpSocket},
+    udp::{MOST_WAITED, UdpOptions, UdpSocket},
 };
 use nanotape_market::{EventHandler, EventSource};
 use nanotape_records::TradeDate;
@@ -46,13 +46,13 @@ use drops::DropCounter;
 pub use error::LiveError;
 use keep::{Keeper, KeptSettings};
 pub use kept::KeptSource;
-use lines::LineReader;
+use lines::{LineReader, LineSocket};
 use requests::Rerequests;
 use session::{LiveDelivery, LiveSession};
 use sink::LiveSink;
 use snapshots::Snapshots;
 
-use crate::{LineAddress, LiveConfig};
+use crate::LiveConfig;
 
 /// How long the source waits without a packet before the plant shows that it is alive, and checks
 /// for a requested stop.
@@ -65,7 +65,7 @@ const FETCH_PATIENCE_NS: u64 = 2_000_000;
 #[derive(Debug)]
 pub struct LiveSource {
     name: String,
-    lines: Arc<[UdpSocket]>,
+    lines: Arc<[LineSocket]>,
     requests: Option<Rerequests>,
     snapshots: Option<Snapshots>,
     session: LiveSession,
@@ -86,7 +86,7 @@ impl LiveSource {
         config.check()?;
         let options = UdpOptions { buffer_bytes: config.buffer_bytes, ..UdpOptions::default() };
         let lines = config.lines();
-        let lines = lines.iter().map(|line| open_line(line, &options));
+        let lines = lines.iter().map(|line| LineSocket::open(line, &options));
         let lines = lines.collect::<Result<Arc<[_]>, LiveError>>()?;
         let settings = config.settings();
         let keeper = match &config.keep {
@@ -102,9 +102,10 @@ impl LiveSource {
             Snapshots::open(&config.glimpse, login, settings.timeout_ns, keeper.is_some())
         };
         let snapshots = settings.snapshots.map(open).transpose()?;
-        let names: Vec<String> = lines.iter().map(|line| line.address().to_string()).collect();
-        let stats = lines.iter().map(|line| LineStat::of(line.address())).collect();
-        let drops = lines.iter().map(UdpSocket::kernel_drops).collect::<Result<Vec<_>, _>>()?;
+        let sockets = || lines.iter().map(|line| &line.socket);
+        let names: Vec<String> = sockets().map(|socket| socket.address().to_string()).collect();
+        let stats = sockets().map(|socket| LineStat::of(socket.address())).collect();
+        let drops = sockets().map(UdpSocket::kernel_drops).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             name: names.join(" and "),
             lines,
@@ -128,12 +129,12 @@ impl LiveSource {
 
     /// The bound addresses of the lines, with the ports that the system chose.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddrV4> + '_ {
-        self.lines.iter().map(UdpSocket::address)
+        self.lines.iter().map(|line| line.socket.address())
     }
 
     /// The sizes of the kernel's receive buffers of the lines.
     pub fn buffer_bytes(&self) -> impl Iterator<Item = usize> + '_ {
-        self.lines.iter().map(UdpSocket::buffer_bytes)
+        self.lines.iter().map(|line| line.socket.buffer_bytes())
     }
 
     /// The bytes received so far. The total is unknown.
@@ -165,9 +166,9 @@ impl LiveSource {
             return core::hint::spin_loop();
         }
         let Some(first) = self.lines.first() else { return };
-        let mut sockets = [first; MOST_WAITED];
+        let mut sockets = [&first.socket; MOST_WAITED];
         let answers = self.requests.iter().flat_map(|requests| requests.sockets(now_ns));
-        let all = self.lines.iter().chain(answers);
+        let all = self.lines.iter().map(|line| &line.socket).chain(answers);
         let count = sockets.iter_mut().zip(all).map(|(place, socket)| *place = socket).count();
         // Without memory for the wait the sockets are polled.
         let _ = UdpSocket::wait(&sockets[..count], Duration::from_nanos(due_ns));
@@ -264,7 +265,7 @@ impl LiveSource {
         progress: &mut impl FnMut(&Self),
     ) -> DayEnd {
         let sockets = Arc::clone(&self.lines);
-        let mut readers = LineReader::of(&sockets);
+        let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
         let mut shown_ns = 0;
         loop {
             let now_ns = self.timeline.now_ns();
@@ -318,15 +319,6 @@ impl LiveSource {
             (line.socket_errors, line.is_failing) = (reader.errors, reader.is_failing());
         }
     }
-}
-
-/// Opens the socket of a line, on the address that its interface has now.
-fn open_line(line: &LineAddress, options: &UdpOptions) -> Result<UdpSocket, LiveError> {
-    let LineAddress { address, interface, sender } = line;
-    let failed = |source| LiveError::Interface { interface: interface.clone(), source };
-    let interface = interface.address().map_err(failed)?;
-    let at = UdpAddress { address: *address, interface, sender: *sender };
-    Ok(UdpSocket::open(&at, options)?)
 }
 
 impl EventSource for LiveSource {

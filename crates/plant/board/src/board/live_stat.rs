@@ -42,7 +42,7 @@ pub struct LineStat {
     pub kernel_drops: u64,
     /// Errors of its socket.
     pub socket_errors: u64,
-    /// Whether its socket cannot be read now.
+    /// Whether its socket cannot be read, or its group cannot be joined.
     pub is_failing: bool,
     /// By how many ns it was ahead of another line, for each packet that was first here.
     pub leads: Histogram,

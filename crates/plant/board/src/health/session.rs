@@ -91,7 +91,7 @@ fn of_line(line: &LineStat, letter: char, stat: &LiveStat) -> Vec<Figure> {
             .counter("Packets dropped because the receive buffer was full."),
         whole("socket_errors", line.socket_errors).counter("Errors of the socket of a line."),
         flag("socket_failing", line.is_failing)
-            .gauge("1 if the socket of a line cannot be read now."),
+            .gauge("1 if the socket of a line cannot be read, or its group cannot be joined."),
         whole("silences", counts.silences).counter("Times that a line was silent."),
         whole("races_won", line.leads.count())
             .counter("Packets that came earlier than on another line."),

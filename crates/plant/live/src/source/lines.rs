@@ -1,31 +1,73 @@
-//! The sockets of the lines, read by the thread of the plant. A socket that cannot be read is a
-//! state of its line, and never the end of the plant.
+//! The sockets of the lines, read by the thread of the plant. A socket that cannot be read, and a
+//! group that cannot be joined, are states of their line, and never the end of the plant.
+//!
+//! Protocol: an interface that is removed and made again has no groups, and the socket gets no
+//! error. So a group without a packet is joined again every [`CHECK_NS`], which has no effect if it
+//! is joined.
 
 use nanotape_feed::{
     session::Line,
-    udp::{Datagram, DatagramReceiver as _, UdpError, UdpReader, UdpSocket},
+    udp::{
+        Datagram, DatagramReceiver as _, UdpAddress, UdpError, UdpOptions, UdpReader, UdpSocket,
+    },
 };
 
-use super::outage::Outage;
+use super::{LiveError, outage::Outage};
+use crate::{Interface, LineAddress};
+
+/// How long a line has no packet before its group is joined again.
+const CHECK_NS: u64 = 2_000_000_000;
+
+/// The socket of a line.
+#[derive(Debug)]
+pub(super) struct LineSocket {
+    pub(super) socket: UdpSocket,
+    interface: Interface,
+}
 
 /// Reads the socket of a line.
 #[derive(Debug)]
 pub(super) struct LineReader<'s> {
     pub(super) line: Line,
+    of: &'s LineSocket,
     reader: UdpReader<'s>,
-    outage: Outage,
+    /// Whether the socket cannot be read.
+    reading: Outage,
+    /// Whether the group cannot be joined.
+    joining: Outage,
+    /// When the last packet came, or the group was joined.
+    checked_ns: u64,
     /// Errors of the socket.
     pub(super) errors: u64,
     /// What an operator should read.
     pub(super) news: Option<String>,
 }
 
+impl LineSocket {
+    /// Opens the socket of a line, on the address that its interface has now.
+    pub(super) fn open(line: &LineAddress, options: &UdpOptions) -> Result<Self, LiveError> {
+        let LineAddress { address, interface, sender } = line.clone();
+        let failed = |source| LiveError::Interface { interface: interface.clone(), source };
+        let at = interface.address().map_err(failed)?;
+        let at = UdpAddress { address, interface: at, sender };
+        Ok(Self { socket: UdpSocket::open(&at, options)?, interface })
+    }
+}
+
 impl<'s> LineReader<'s> {
     /// A reader for each line.
-    pub(super) fn of(sockets: &'s [UdpSocket]) -> Vec<Self> {
-        let lines = sockets.iter().enumerate().filter_map(|(index, socket)| {
-            let (line, reader) = (Line::new(index)?, socket.reader());
-            Some(Self { line, reader, outage: Outage::default(), errors: 0, news: None })
+    pub(super) fn of(sockets: &'s [LineSocket], now_ns: u64) -> Vec<Self> {
+        let lines = sockets.iter().enumerate().filter_map(|(index, of)| {
+            Some(Self {
+                line: Line::new(index)?,
+                of,
+                reader: of.socket.reader(),
+                reading: Outage::default(),
+                joining: Outage::default(),
+                checked_ns: now_ns,
+                errors: 0,
+                news: None,
+            })
         });
         lines.collect()
     }
@@ -33,13 +75,18 @@ impl<'s> LineReader<'s> {
     /// Calls `visit` with the datagrams that are there, and returns their number.
     #[inline]
     pub(super) fn receive(&mut self, now_ns: u64, visit: impl FnMut(Datagram<'_>)) -> usize {
-        if !self.outage.is_due(now_ns) {
+        if !self.reading.is_due(now_ns) {
             return 0;
         }
         match self.reader.receive(visit) {
             Ok(count) => {
-                if self.outage.is_open() {
+                if self.reading.is_open() {
                     self.works(now_ns);
+                }
+                if count > 0 {
+                    self.checked_ns = now_ns;
+                } else if now_ns.saturating_sub(self.checked_ns) >= CHECK_NS {
+                    self.check(now_ns);
                 }
                 count
             }
@@ -50,22 +97,46 @@ impl<'s> LineReader<'s> {
         }
     }
 
-    /// Whether the socket cannot be read now.
+    /// Whether the socket cannot be read, or its group cannot be joined.
     pub(super) fn is_failing(&self) -> bool {
-        self.outage.is_open()
+        self.reading.is_open() || self.joining.is_open()
     }
 
     #[cold]
     fn failed(&mut self, now_ns: u64, error: &UdpError) {
         self.errors += 1;
-        if self.outage.begin(now_ns) {
+        if self.reading.begin(now_ns) {
             self.news = Some(format!("line {}: {error}; it is tried again", self.line));
         }
     }
 
     #[cold]
     fn works(&mut self, now_ns: u64) {
-        let down_ms = self.outage.end(now_ns).unwrap_or_default() / 1_000_000;
+        let down_ms = self.reading.end(now_ns).unwrap_or_default() / 1_000_000;
         self.news = Some(format!("line {}: can be received again after {down_ms} ms", self.line));
+    }
+
+    /// Joins the group again if the line has lost it.
+    #[cold]
+    fn check(&mut self, now_ns: u64) {
+        self.checked_ns = now_ns;
+        let Self { line, of: LineSocket { socket, interface }, .. } = *self;
+        let joined = match interface.address() {
+            Ok(address) => socket.join_again(address).map_err(|error| error.to_string()),
+            Err(error) => Err(format!("interface {interface}: {error}")),
+        };
+        match joined {
+            Ok(was_lost) => {
+                if self.joining.end(now_ns).is_some() || was_lost {
+                    self.news = Some(format!("line {line}: the group is joined again"));
+                }
+            }
+            Err(error) => {
+                self.errors += 1;
+                if self.joining.begin(now_ns) {
+                    self.news = Some(format!("line {line}: {error}; it is tried again"));
+                }
+            }
+        }
     }
 }

@@ -22,7 +22,8 @@ use nanotape_feed::udp::{
 use super::{LiveError, outage::Outage};
 use crate::ServerAddress;
 
-/// How long after a request its answer is read. A later one is read after the next request.
+/// How long after a request its answer is read, or twice the time that an answer may take. A later
+/// one is read after the next request.
 const LISTEN_NS: u64 = 1_000_000_000;
 
 /// The re-request servers of a session.
@@ -35,8 +36,9 @@ pub(super) struct Rerequests {
     /// Memory for an answer.
     buffer: Box<[u8]>,
     control: ControlMessages,
-    /// How long an answer may take, in ns.
+    /// How long an answer may take, and how long it is read, in ns.
     timeout_ns: u64,
+    listen_ns: u64,
     /// Errors of the sockets.
     pub(super) errors: u64,
     /// What an operator should read.
@@ -54,8 +56,8 @@ struct Server {
     is_silent: bool,
     /// When the first request was sent that has no answer yet.
     unanswered_ns: Option<u64>,
-    /// When the last request was sent; 0 before the first.
-    sent_ns: u64,
+    /// Until when answers are read.
+    until_ns: u64,
     /// The address of the name, which is looked up after a failure.
     lookup: Option<Receiver<io::Result<SocketAddrV4>>>,
 }
@@ -76,7 +78,7 @@ impl Rerequests {
                 outage: Outage::default(),
                 is_silent: false,
                 unanswered_ns: None,
-                sent_ns: 0,
+                until_ns: 0,
                 lookup: None,
             })
         };
@@ -88,6 +90,7 @@ impl Rerequests {
             buffer: vec![0; MOST_DATAGRAM_BYTES].into_boxed_slice(),
             control: ControlMessages::default(),
             timeout_ns,
+            listen_ns: LISTEN_NS.max(timeout_ns.saturating_mul(2)),
             errors: 0,
             news: Vec::new(),
         })
@@ -116,7 +119,7 @@ impl Rerequests {
                 match server.send(request, &self.options) {
                     Ok(()) => {
                         server.unanswered_ns.get_or_insert(now_ns);
-                        server.sent_ns = now_ns;
+                        server.until_ns = now_ns.saturating_add(self.listen_ns);
                         return;
                     }
                     Err(error) => self.failed(self.current, now_ns, &error),
@@ -206,7 +209,7 @@ impl Server {
     /// Whether an answer may come.
     #[inline]
     fn listens(&self, now_ns: u64) -> bool {
-        self.sent_ns != 0 && now_ns.saturating_sub(self.sent_ns) < LISTEN_NS
+        now_ns < self.until_ns
     }
 
     fn send(&mut self, request: &[u8], options: &UdpOptions) -> Result<(), UdpError> {

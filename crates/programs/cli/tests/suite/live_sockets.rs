@@ -19,6 +19,7 @@ use crate::{
 /// `until_log` waits until the plant has reported something.
 const START: &str = r#"
 program=$1 ring=$2 day=$3 folder=$4
+trap 'kill -KILL $plant 2>/dev/null' EXIT
 until_so() {
     tries=0
     until "$@"; do
@@ -29,8 +30,8 @@ until_so() {
 }
 until_log() { until_so grep -q "$1" "$folder/plant.log"; }
 start() {
-    "$program" run --live --line-a 239.77.2.1:5001 --line-b 239.77.2.2:5002 --interface lo \
-        --date 2019-12-30 --capacity 64MiB --ring "$ring" --format json "$@" \
+    "$program" run --live --line-a 239.77.2.1:5001 --line-b 239.77.2.2:5002 \
+        --interface "${interface:-127.0.0.1}" --date 2019-12-30 --capacity 64MiB --ring "$ring" --format json "$@" \
         >"$folder/plant.json" 2>"$folder/plant.log" &
     plant=$!
     until_so grep -q '"event":"start"' "$folder/plant.json"
@@ -103,6 +104,35 @@ wait $plant
     assert_eq!(lines.map(|line| line["socket_errors"].as_u64()), [Some(1), Some(0)], "{stop}");
     assert_eq!(lines[0]["socket_failing"], false, "{stop}");
     assert!(lines[0]["packets"].as_u64().unwrap() > 0, "{stop}");
+}
+
+#[test]
+fn a_group_is_joined_again_on_an_interface_that_was_removed_and_made_again() {
+    let script = r#"
+make_interface() {
+    ip link add nt0 type bridge && ip address add 10.7.7.1/24 dev nt0 && ip link set nt0 up
+}
+make_interface 2>/dev/null || exit 77
+interface=nt0
+start
+ip link delete nt0
+until_log "line B: interface nt0: there is no such interface"
+make_interface
+until_log "line A: the group is joined again"
+until_log "line B: the group is joined again"
+exchange --interface 10.7.7.1 --pace max --linger 3s
+wait $plant
+"#;
+    let Some((status, stop, log)) = in_namespace("live-interface", script) else { return };
+    if status == Some(77) {
+        return skipped("no interface can be made: one that is removed is not tested");
+    }
+    assert_eq!(status, Some(0), "{stop} {log}");
+    assert_eq!(stop["messages"], 20_000, "{stop} {log}");
+    for line in ["A", "B"] {
+        let told = |text: &str| log.matches(&format!("line {line}: {text}")).count();
+        assert_eq!((told("interface nt0: "), told("the group is joined again")), (1, 1), "{log}");
+    }
 }
 
 #[test]
