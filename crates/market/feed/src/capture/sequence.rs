@@ -140,7 +140,9 @@ impl<'h> Sequence<'h> {
             && let Some(mut source) = again.open()
         {
             let idle = || {
-                self.flow = self.sink.idle();
+                if self.flow.is_continue() {
+                    self.flow = self.sink.idle();
+                }
                 self.flow
             };
             if let Some(found) = scan(&mut source, (&groups, packet.session), self.expected, idle) {

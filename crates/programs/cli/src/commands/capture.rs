@@ -191,7 +191,7 @@ fn text(name: &str, survey: &CaptureSurvey) -> String {
     }
     let skipped = SkipReason::ALL.into_iter().zip(survey.skipped);
     let skipped = skipped.map(|(reason, count)| (reason.name(), count)).chain([
-        ("to groups that are not chosen", survey.others.datagrams()),
+        ("not chosen", survey.others.datagrams()),
         ("to further groups", survey.without_row),
     ]);
     let skipped: Vec<_> = skipped
