@@ -63,9 +63,9 @@ pub trait MessageSink {
         let _ = (winner, lead_ns);
     }
 
-    /// Something that an operator may want to know.
-    fn news(&mut self, news: &dyn fmt::Display) {
-        let _ = news;
+    /// Something that an operator may want to know; `is_problem` if something is wrong.
+    fn news(&mut self, news: &dyn fmt::Display, is_problem: bool) {
+        let _ = (news, is_problem);
     }
 }
 
@@ -246,7 +246,17 @@ impl<S: fmt::Display, T: MessageSink> SessionHandler<S> for Delivery<T> {
             SessionEvent::GapClosed(report) => self.gap_closed(report),
             _ => {}
         }
-        self.sink.news(event);
+        self.sink.news(event, is_problem(event));
+    }
+}
+
+/// Whether an event of a session is something wrong, and not its usual course or the end of it.
+fn is_problem<S>(event: &SessionEvent<S>) -> bool {
+    match event {
+        SessionEvent::Joined { next, .. } => *next > 1,
+        SessionEvent::GapClosed(report) => report.fills.lost > 0,
+        SessionEvent::Resumed { .. } | SessionEvent::Ended { .. } => false,
+        _ => true,
     }
 }
 

@@ -12,4 +12,4 @@ pub mod text;
 
 pub use addresses::{Interface, ServerAddress, parse_address, parse_ip};
 pub use config::{JoinChoice, LineAddress, LiveConfig, SettingsError};
-pub use source::{KeptSource, LiveError, LiveSource};
+pub use source::{KeptSource, LiveError, LiveSource, NewsLine};

@@ -50,6 +50,7 @@ use lines::{LineReader, LineSocket};
 use requests::Rerequests;
 use session::{LiveDelivery, LiveSession};
 use sink::LiveSink;
+pub use sink::NewsLine;
 use snapshots::Snapshots;
 
 use crate::LiveConfig;
@@ -74,7 +75,7 @@ pub struct LiveSource {
     spins: bool,
     bytes: u64,
     stat: LiveStat,
-    news: Vec<String>,
+    news: Vec<NewsLine>,
     /// Whether packets were to be kept, and some were not.
     has_unkept: bool,
 }
@@ -148,7 +149,7 @@ impl LiveSource {
     }
 
     /// What happened since the last report of progress, in lines for an operator.
-    pub fn news(&self) -> &[String] {
+    pub fn news(&self) -> &[NewsLine] {
         &self.news
     }
 
@@ -187,7 +188,7 @@ impl LiveSource {
             delivery.sink.handler.arrived(times.0);
             session.packet(PacketOrigin::Retransmission, times, datagram.bytes, delivery);
         });
-        requests.news.drain(..).for_each(|news| delivery.sink.news.push(&news));
+        requests.news.drain(..).for_each(|news| delivery.sink.news.add(|| news));
         count
     }
 
@@ -252,7 +253,7 @@ impl LiveSource {
         delivery.sink.news.take(now_ns, &mut self.news);
         if let Some(error) = self.session.keeper.as_mut().and_then(Keeper::take_error) {
             self.has_unkept = true;
-            self.news.push(error);
+            self.news.push(NewsLine::problem(error));
         }
     }
 }
@@ -279,7 +280,7 @@ impl LiveSource {
                     self.session.packet(origin, times, datagram.bytes, delivery);
                 });
                 if let Some(news) = reader.news.take() {
-                    self.note_line(reader, &news, delivery);
+                    self.note_line(reader, news, delivery);
                 }
             }
             count += self.receive_answers(now_ns, delivery);
@@ -311,10 +312,10 @@ impl LiveSource {
     fn note_line<H: EventHandler>(
         &mut self,
         reader: &LineReader<'_>,
-        news: &str,
+        news: NewsLine,
         delivery: &mut LiveDelivery<'_, H>,
     ) {
-        delivery.sink.news.push(&news);
+        delivery.sink.news.add(|| news);
         if let Some(line) = self.stat.lines.get_mut(reader.line.index()) {
             (line.socket_errors, line.is_failing) = (reader.errors, reader.is_failing());
         }

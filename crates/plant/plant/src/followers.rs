@@ -61,7 +61,7 @@ pub type Report = fn(Reported<'_>);
 /// A line that a plant reports to its operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reported<'a> {
-    /// What the plant waits for, and the followers that joined.
+    /// What the plant waits for, the followers that joined, and the usual course of a live session.
     Note(&'a str),
     /// Something is wrong: a follower or the recorder failed.
     Problem(&'a str),

@@ -39,7 +39,7 @@ use nanotape_trace::spans::{Switches, Tracer};
 use crate::{
     Moment, PlantConfig, Publisher, ShutdownFlag, TradeDate,
     config::{DEFAULT_CAPACITY_BYTES, InputConfig, RingConfig},
-    followers::{Followers, FollowersSummary, HeldRing, Report},
+    followers::{Followers, FollowersSummary, HeldRing, Report, Reported},
     gate::{Gate, ReaderPosition},
     publisher::Parts,
     recording::{Recorded, RecorderProcess, Recording, RecordingError, RecordingSummary},
@@ -285,7 +285,7 @@ impl PlantRun {
     pub fn run_with(
         &mut self,
         mut progress: impl FnMut(Progress),
-        mut news: impl FnMut(&str),
+        mut news: impl FnMut(Reported<'_>),
     ) -> Result<Ended, RunError> {
         let Self { source, engine, publisher, board, .. } = self;
         let mut show = |now: Progress, live: Option<&LiveStat>| {
@@ -308,7 +308,15 @@ impl PlantRun {
             PlantSource::Live(source) => {
                 let report = engine.run(source.as_mut(), publisher, |source| {
                     show(source.progress(), Some(source.stat()));
-                    source.news().iter().for_each(|line| news(line));
+                    for line in source.news() {
+                        let text = line.text.as_str();
+                        let is_problem = line.is_problem;
+                        news(if is_problem {
+                            Reported::Problem(text)
+                        } else {
+                            Reported::Note(text)
+                        });
+                    }
                 });
                 report.map_err(RunError::from)
             }

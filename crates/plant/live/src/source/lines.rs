@@ -12,7 +12,7 @@ use nanotape_feed::{
     },
 };
 
-use super::{LiveError, outage::Outage};
+use super::{LiveError, NewsLine, outage::Outage};
 use crate::{Interface, LineAddress};
 
 /// How long a line has no packet before its group is joined again.
@@ -40,7 +40,7 @@ pub(super) struct LineReader<'s> {
     /// Errors of the socket.
     pub(super) errors: u64,
     /// What an operator should read.
-    pub(super) news: Option<String>,
+    pub(super) news: Option<NewsLine>,
 }
 
 impl LineSocket {
@@ -106,14 +106,16 @@ impl<'s> LineReader<'s> {
     fn failed(&mut self, now_ns: u64, error: &UdpError) {
         self.errors += 1;
         if self.reading.begin(now_ns) {
-            self.news = Some(format!("line {}: {error}; it is tried again", self.line));
+            let text = format!("line {}: {error}; it is tried again", self.line);
+            self.news = Some(NewsLine::problem(text));
         }
     }
 
     #[cold]
     fn works(&mut self, now_ns: u64) {
         let down_ms = self.reading.end(now_ns).unwrap_or_default() / 1_000_000;
-        self.news = Some(format!("line {}: can be received again after {down_ms} ms", self.line));
+        let text = format!("line {}: can be received again after {down_ms} ms", self.line);
+        self.news = Some(NewsLine::note(text));
     }
 
     /// Joins the group again if the line has lost it.
@@ -128,13 +130,15 @@ impl<'s> LineReader<'s> {
         match joined {
             Ok(was_lost) => {
                 if self.joining.end(now_ns).is_some() || was_lost {
-                    self.news = Some(format!("line {line}: the group is joined again"));
+                    let text = format!("line {line}: the group is joined again");
+                    self.news = Some(NewsLine::note(text));
                 }
             }
             Err(error) => {
                 self.errors += 1;
                 if self.joining.begin(now_ns) {
-                    self.news = Some(format!("line {line}: {error}; it is tried again"));
+                    let text = format!("line {line}: {error}; it is tried again");
+                    self.news = Some(NewsLine::problem(text));
                 }
             }
         }

@@ -19,7 +19,7 @@ use nanotape_feed::udp::{
     UdpSocket,
 };
 
-use super::{LiveError, outage::Outage};
+use super::{LiveError, NewsLine, outage::Outage};
 use crate::ServerAddress;
 
 /// How long after a request its answer is read, or twice the time that an answer may take. A later
@@ -42,7 +42,7 @@ pub(super) struct Rerequests {
     /// Errors of the sockets.
     pub(super) errors: u64,
     /// What an operator should read.
-    pub(super) news: Vec<String>,
+    pub(super) news: Vec<NewsLine>,
 }
 
 #[derive(Debug)]
@@ -178,7 +178,8 @@ impl Rerequests {
             && !core::mem::replace(&mut server.is_silent, true)
         {
             let (name, silent_ms) = (&server.name, silent_ns / 1_000_000);
-            self.news.push(format!("re-request server {name}: no answer for {silent_ms} ms"));
+            let text = format!("re-request server {name}: no answer for {silent_ms} ms");
+            self.news.push(NewsLine::problem(text));
             server.look_up();
         }
         self.current = (self.current + 1) % self.servers.len();
@@ -189,7 +190,8 @@ impl Rerequests {
         let server = &mut self.servers[index];
         server.outage = Outage::default();
         server.is_silent = false;
-        self.news.push(format!("re-request server {}: answers again", server.name));
+        let text = format!("re-request server {}: answers again", server.name);
+        self.news.push(NewsLine::note(text));
     }
 
     #[cold]
@@ -199,7 +201,8 @@ impl Rerequests {
         // The way to the server may be another one then, from another address of this machine.
         (server.unanswered_ns, server.socket) = (None, None);
         if server.outage.begin(now_ns) {
-            self.news.push(format!("re-request server {}: {}", server.name, error.source));
+            let text = format!("re-request server {}: {}", server.name, error.source);
+            self.news.push(NewsLine::problem(text));
             server.look_up();
         }
     }

@@ -26,10 +26,19 @@ pub(super) struct LiveSink<'h, H> {
     pub(super) news: News,
 }
 
+/// A line for an operator.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewsLine {
+    /// The line.
+    pub text: String,
+    /// Whether something is wrong.
+    pub is_problem: bool,
+}
+
 /// Lines for an operator, not too many.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    lines: Vec<String>,
+    lines: Vec<NewsLine>,
     /// Lines that were left out since the last one that was taken.
     left_out: u64,
     /// Lines since the second began.
@@ -44,19 +53,36 @@ impl<'h, H> LiveSink<'h, H> {
     }
 }
 
+impl NewsLine {
+    /// Something is wrong.
+    pub(super) fn problem(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_problem: true }
+    }
+
+    /// Something happened.
+    pub(super) fn note(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_problem: false }
+    }
+}
+
 impl News {
-    /// Adds a line, if there were few.
+    /// Adds a line about something that is wrong, if there were few.
     pub(super) fn push(&mut self, line: &dyn fmt::Display) {
+        self.add(|| NewsLine::problem(line.to_string()));
+    }
+
+    /// Adds a line, if there were few.
+    pub(super) fn add(&mut self, line: impl FnOnce() -> NewsLine) {
         if self.in_second < MOST_NEWS {
             self.in_second += 1;
-            self.lines.push(line.to_string());
+            self.lines.push(line());
         } else {
             self.left_out += 1;
         }
     }
 
     /// Moves the lines to `lines`, and begins the next second if it is time.
-    pub(super) fn take(&mut self, now_ns: u64, lines: &mut Vec<String>) {
+    pub(super) fn take(&mut self, now_ns: u64, lines: &mut Vec<NewsLine>) {
         lines.append(&mut self.lines);
         if now_ns.saturating_sub(self.second_ns) < SECOND_NS {
             return;
@@ -64,7 +90,7 @@ impl News {
         (self.second_ns, self.in_second) = (now_ns, 0);
         let left_out = core::mem::take(&mut self.left_out);
         if left_out > 0 {
-            lines.push(format!("{left_out} more lines like these"));
+            lines.push(NewsLine::problem(format!("{left_out} more lines like these")));
         }
     }
 }
@@ -113,8 +139,8 @@ impl<H: EventHandler> MessageSink for LiveSink<'_, H> {
     }
 
     #[cold]
-    fn news(&mut self, news: &dyn fmt::Display) {
-        self.news.push(news);
+    fn news(&mut self, news: &dyn fmt::Display, is_problem: bool) {
+        self.news.add(|| NewsLine { text: news.to_string(), is_problem });
     }
 }
 
@@ -131,9 +157,9 @@ mod tests {
         news.push(&100);
         lines.clear();
         news.take(SECOND_NS + 1, &mut lines);
-        assert_eq!(lines, ["81 more lines like these"]);
+        assert_eq!(lines, [NewsLine::problem("81 more lines like these")]);
         news.push(&101);
         news.take(SECOND_NS + 2, &mut lines);
-        assert_eq!(lines[1..], ["101"]);
+        assert_eq!(lines[1..], [NewsLine::problem("101")]);
     }
 }

@@ -233,7 +233,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
         }
         let clock = Clock::monotonic();
         let began = clock.stamp();
-        let ended = plant.run_with(|now| progress.set(now.done_bytes), |line| tell(line));
+        let ended = plant.run_with(|now| progress.set(now.done_bytes), report);
         (ended, clock.nanos_between(began, clock.stamp()))
     };
     notifier.stopping();

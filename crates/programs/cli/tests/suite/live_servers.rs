@@ -1,7 +1,10 @@
 //! Re-request servers and snapshot servers of a live plant that are wrong, false, silent or absent,
 //! over real sockets.
 
-use std::net::{TcpListener, UdpSocket};
+use std::{
+    net::{TcpListener, UdpSocket},
+    time::Duration,
+};
 
 use crate::{
     live_parts::{SESSION, end_of_session, glimpse, listener, order, orders, packet, send},
@@ -69,6 +72,7 @@ fn a_snapshot_of_the_session_is_taken_wherever_its_name_has_spaces() {
 fn an_answer_of_another_sender_is_not_taken() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let false_server = UdpSocket::bind("127.0.0.9:0").unwrap();
+    server.set_read_timeout(Some(Duration::from_secs(300))).unwrap();
     let address = server.local_addr().unwrap().to_string();
     let mut plant = lossy_plant("live-false-answer", &["--rerequest", &address]);
     let mut request = [0; 64];
