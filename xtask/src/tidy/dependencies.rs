@@ -263,6 +263,7 @@ const TABLE: &[Row] = &[
             "nanotape-feed",
             "nanotape-book",
             "nanotape-shm",
+            "nanotape-clock",
             "nanotape-tape",
             "nanotape-ring",
             "nanotape-journal",

@@ -1,5 +1,6 @@
 //! Why an input cannot be opened or read.
 
+use nanotape_clock::UtcNanos;
 use nanotape_feed::SourceError;
 use nanotape_history::{DbnError, JournalRunError, RecordedError, RunsError};
 use nanotape_plant::Moment;
@@ -94,6 +95,17 @@ pub enum InputError {
     SpanIsReversed {
         /// The input.
         name: String,
+    },
+    /// Times of the world that lie on another day than the input.
+    #[error(
+        "{name}: has nothing in this span; its day begins at {}",
+        UtcNanos::of_unix_ns(*midnight_ns)
+    )]
+    SpanOfAnotherDay {
+        /// The input.
+        name: String,
+        /// Midnight of its trade date, ns since the UNIX epoch.
+        midnight_ns: u64,
     },
     /// A time of the world for an input without a date.
     #[error("{name}: has no date; give {moment} as a time of day (HH:MM:SS.nnnnnnnnn)")]

@@ -31,6 +31,9 @@ pub fn day_ns(moment: Moment, name: &str, midnight_ns: Option<u64>) -> Result<u6
     }
 }
 
+/// The day on which clocks are set back.
+const LONGEST_DAY_NS: u64 = 25 * 3_600_000_000_000;
+
 /// A span of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
@@ -79,7 +82,22 @@ impl Span {
         if from > to {
             return Err(InputError::SpanIsReversed { name: name.to_owned() });
         }
-        Ok((from, to))
+        match midnight_ns {
+            Some(midnight_ns) if self.is_off_the_day(midnight_ns) => {
+                Err(InputError::SpanOfAnotherDay { name: name.to_owned(), midnight_ns })
+            }
+            _ => Ok((from, to)),
+        }
+    }
+
+    /// Whether a time of the world shows that another day was meant: the span ends before the day,
+    /// begins after it, or the books at a moment after it are asked for.
+    fn is_off_the_day(self, midnight_ns: u64) -> bool {
+        let end_ns = midnight_ns.saturating_add(LONGEST_DAY_NS);
+        let is_late = |moment| matches!(moment, Some(Moment::Unix(nanos)) if nanos >= end_ns);
+        let ends_early = matches!(self.to, Some(Moment::Unix(nanos)) if nanos < midnight_ns);
+        let is_moment = self.from.is_none() && self.is_after;
+        ends_early || is_late(self.from) || is_moment && is_late(self.to)
     }
 }
 

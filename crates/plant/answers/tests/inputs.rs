@@ -139,6 +139,39 @@ fn a_choice_that_the_kind_lacks_is_refused() {
 }
 
 #[test]
+fn times_of_another_day_are_refused() {
+    let day = Day::new();
+    let midnight_ns = date().midnight_ns();
+    let hour =
+        |hours: i64| Some(Moment::Unix(midnight_ns.strict_add_signed(hours * 3_600_000_000_000)));
+    for (path, kind) in day.kinds().into_iter().filter(|(_, kind)| *kind != InputKind::Ring) {
+        let open = |span| Input::open(path, options(kind)).unwrap().within(span, &[]);
+        for span in [
+            Span::new(hour(30), None),
+            Span::new(hour(-30), hour(-10)),
+            Span::new(None, hour(-1)),
+            Span::up_to(hour(-1)),
+            Span::up_to(hour(34)),
+        ] {
+            match open(span) {
+                Err(InputError::SpanOfAnotherDay { midnight_ns: at, .. }) => {
+                    assert_eq!(at, midnight_ns, "{kind}");
+                }
+                other => panic!("{kind}: {span:?} gave {:?}", other.err()),
+            }
+        }
+        for span in [
+            Span::new(hour(-30), hour(30)),
+            Span::new(hour(9), None),
+            Span::new(None, hour(30)),
+            Span::up_to(hour(24)),
+        ] {
+            open(span).unwrap_or_else(|error| panic!("{kind}: {span:?}: {error}"));
+        }
+    }
+}
+
+#[test]
 fn books_are_the_same_of_every_kind() {
     let day = Day::new();
     let spans = [
