@@ -9,6 +9,8 @@ use std::{
     io,
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use rustix::{fs::OFlags, process::geteuid};
@@ -17,6 +19,9 @@ use crate::{
     status::tell,
     values::{bytes_text, counted},
 };
+
+/// Time that a process has to lock the file that it made.
+const TO_LOCK: Duration = Duration::from_millis(200);
 
 /// Files that get a line each; the rest is counted.
 const LINES: usize = 5;
@@ -68,7 +73,17 @@ fn bytes_without_process(path: &Path) -> Option<u64> {
     let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
     let metadata = file.metadata().ok()?;
     let is_own = metadata.is_file() && metadata.uid() == geteuid().as_raw();
-    (is_own && file.try_lock().is_ok()).then_some(metadata.len())
+    if !is_own || file.try_lock().is_err() {
+        return None;
+    }
+    // A process that has just made its file has not locked it yet.
+    let age = metadata.modified().ok()?.elapsed().unwrap_or_default();
+    if let Some(rest) = TO_LOCK.checked_sub(age) {
+        file.unlock().ok()?;
+        thread::sleep(rest);
+        file.try_lock().ok()?;
+    }
+    Some(metadata.len())
 }
 
 #[cfg(test)]
