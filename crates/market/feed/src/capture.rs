@@ -70,6 +70,8 @@ pub struct SessionSummary {
     pub messages: u64,
     /// Messages that no line has.
     pub missing: u64,
+    /// Whether a live session was joined after its beginning, and no snapshot has what was before.
+    pub is_late: bool,
 }
 
 /// A session of a capture that was not read.

@@ -121,6 +121,8 @@ pub struct Delivery<T> {
     pub has_ended: bool,
     /// Whether the session needs a snapshot, and its fetch has not begun.
     pub needs_snapshot: bool,
+    /// Whether the session had begun before it was joined, and no snapshot has what was before.
+    pub is_late: bool,
     /// The snapshot that the owner gave the number of.
     pub snapshot: Option<Box<MarketSnapshot>>,
     /// Declared gaps, and those of them that were closed.
@@ -145,7 +147,7 @@ pub struct GapCounts {
     pub longest_ns: u64,
 }
 
-impl<T> Delivery<T> {
+impl<T: MessageSink> Delivery<T> {
     /// Delivers to this sink.
     pub fn new(sink: T) -> Self {
         Self {
@@ -157,6 +159,7 @@ impl<T> Delivery<T> {
             offset: 0,
             has_ended: false,
             needs_snapshot: false,
+            is_late: false,
             snapshot: None,
             gaps: GapCounts::default(),
             is_lossy: false,
@@ -164,6 +167,12 @@ impl<T> Delivery<T> {
             last_gap: Suspect::default(),
             requests: Vec::with_capacity(MOST_REQUESTS),
         }
+    }
+
+    /// The session is going to be closed: what it kept is delivered, also after a stop.
+    pub fn close(&mut self) {
+        self.sink.session(&SessionChange::Closing);
+        self.flow = ControlFlow::Continue(());
     }
 
     /// The requests to send, as first number and count. They are forgotten.
@@ -195,7 +204,7 @@ impl<S: fmt::Display, T: MessageSink> SessionHandler<S> for Delivery<T> {
         if let Some(snapshot) = self.snapshot.take() {
             self.sink.restore(&snapshot);
         }
-        (self.is_lossy, self.is_suspect) = (false, false);
+        (self.is_lossy, self.is_suspect, self.is_late) = (false, false, false);
         self.sink.session(&SessionChange::Restored { next });
         if self.gaps.declared > self.gaps.closed {
             // A later gap is open.
@@ -230,7 +239,8 @@ impl<S: fmt::Display, T: MessageSink> SessionHandler<S> for Delivery<T> {
                 return self.sink.malformed(self.offset, *origin, *kind);
             }
             SessionEvent::Joined { next, .. } => {
-                (self.has_ended, self.is_lossy) = (false, *next > 1);
+                self.has_ended = false;
+                (self.is_lossy, self.is_late) = (*next > 1, *next > 1);
                 if *next > 1 {
                     self.suspect(Suspect { first: 1, next: *next, is_late_join: true });
                 }

@@ -9,6 +9,8 @@
 //! ```
 
 mod ahead;
+mod candidates;
+mod doubts;
 mod event;
 mod gaps;
 mod line;

@@ -49,8 +49,10 @@ pub struct Board {
 /// Values that change with nearly every message.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Counts {
-    /// Messages of the exchange.
+    /// The number of the last message of the exchange.
     pub messages: u64,
+    /// Numbers up to it whose messages were not read.
+    pub unread: u64,
     /// Records of each kind.
     pub records: [u64; RecordKind::ALL.len()],
     /// Notices.
@@ -156,7 +158,7 @@ impl Board {
     pub fn show(&self, counts: &Counts, now_ns: u64) {
         let words = self.region.words();
         words[layout::UPDATED_NS].store(now_ns);
-        words[layout::MESSAGES].store(counts.messages);
+        words[layout::MESSAGES].store(counts.messages.saturating_sub(counts.unread));
         words[layout::TS_EVENT].store(counts.ts_event);
         words[layout::OFFSET].store(counts.offset);
         words[layout::NOTICES].store(counts.notices);

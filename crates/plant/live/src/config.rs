@@ -81,6 +81,8 @@ pub struct LiveConfig {
     /// The size of the kernel's receive buffer of each line to request.
     #[serde(deserialize_with = "size", rename = "buffer", alias = "buffer_bytes")]
     pub buffer_bytes: usize,
+    /// Whether to wait for the next session when one has ended, and publish it too.
+    pub follow: bool,
     /// Whether to poll the sockets without pause, which takes a processor of its own.
     pub spin: bool,
     /// The folder of the journal of every packet; `None` keeps none.
@@ -119,6 +121,7 @@ impl Default for LiveConfig {
             join: JoinChoice::Here,
             hold: Duration::from_millis(2),
             buffer_bytes: 32 << 20,
+            follow: false,
             spin: false,
             keep: None,
         }

@@ -29,7 +29,7 @@ mod session;
 mod sink;
 mod snapshots;
 
-use std::{net::SocketAddrV4, sync::Arc, time::Duration};
+use std::{net::SocketAddrV4, ops::ControlFlow, sync::Arc, time::Duration};
 
 use nanotape_board::{LineStat, LiveStat};
 use nanotape_clock::{Clock, Timeline};
@@ -39,7 +39,7 @@ use nanotape_feed::{
     source::Progress,
     udp::{MOST_WAITED, UdpOptions, UdpSocket},
 };
-use nanotape_market::{EventHandler, EventSource};
+use nanotape_market::{Damage, EventHandler, EventSource, MarketEvent, Origin, Position};
 use nanotape_records::TradeDate;
 
 use drops::DropCounter;
@@ -78,6 +78,19 @@ pub struct LiveSource {
     news: Vec<NewsLine>,
     /// Whether packets were to be kept, and some were not.
     has_unkept: bool,
+}
+
+/// Between two sessions nothing is delivered.
+struct Nobody;
+
+impl EventHandler for Nobody {
+    type Hint = ();
+
+    fn event(&mut self, _: Position, _: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn damage(&mut self, _: Damage) {}
 }
 
 impl LiveSource {
@@ -178,13 +191,13 @@ impl LiveSource {
     /// Takes the answers of the re-request servers, and returns the number of packets.
     fn receive_answers<H: EventHandler>(
         &mut self,
-        now_ns: u64,
+        (now_ns, read_to_ns): (u64, u64),
         delivery: &mut LiveDelivery<'_, H>,
     ) -> usize {
         let Self { requests: Some(requests), session, bytes, .. } = self else { return 0 };
         let count = requests.receive(now_ns, |datagram| {
             *bytes += datagram.bytes.len() as u64;
-            let times = (datagram.ts_recv_ns.unwrap_or(now_ns), now_ns);
+            let times = (datagram.ts_recv_ns.unwrap_or(now_ns), read_to_ns);
             delivery.sink.handler.arrived(times.0);
             session.packet(PacketOrigin::Retransmission, times, datagram.bytes, delivery);
         });
@@ -193,7 +206,12 @@ impl LiveSource {
     }
 
     /// Sends requests, and begins or ends the fetch of a snapshot.
-    fn act<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut LiveDelivery<'_, H>) {
+    fn act<H: EventHandler>(
+        &mut self,
+        now_ns: u64,
+        read_to_ns: u64,
+        delivery: &mut LiveDelivery<'_, H>,
+    ) {
         for (first, messages) in delivery.take_requests() {
             let mut packet = [0; 64];
             let receiver = &self.session.receiver;
@@ -223,11 +241,11 @@ impl LiveSource {
         if let Some(result) = result {
             let snapshot = result.map(|fetched| {
                 if let Some(keeper) = &mut self.session.keeper {
-                    keeper.keep_messages(now_ns, &fetched.messages);
+                    keeper.keep_messages(read_to_ns, &fetched.messages);
                 }
                 fetched.snapshot
             });
-            self.session.snapshot(snapshot, now_ns, delivery);
+            self.session.snapshot(snapshot, read_to_ns, delivery);
         }
     }
 
@@ -259,6 +277,60 @@ impl LiveSource {
 }
 
 impl LiveSource {
+    /// Receives until the next session can be joined, and returns when its first packet came, in ns
+    /// since the UNIX epoch. Its packets are kept until the session is read. `None` when `stops`.
+    pub fn wait_for_session(&mut self, mut stops: impl FnMut() -> bool) -> Option<u64> {
+        let sockets = Arc::clone(&self.lines);
+        let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
+        let mut read_to_ns = 0;
+        let mut nobody = Nobody;
+        let mut delivery = Delivery::new(LiveSink::new(&mut nobody));
+        while !stops() {
+            let now_ns = self.timeline.now_ns();
+            let count = self.read_round(&mut readers, now_ns, &mut read_to_ns, &mut delivery);
+            if let Some((_, first_ns)) = self.session.receiver.next_session(read_to_ns) {
+                return Some(first_ns);
+            }
+            if count == 0 {
+                self.wait(now_ns);
+            }
+        }
+        None
+    }
+
+    /// Passes what the sockets have to the session, and brings the time up to which they were read
+    /// up to date. Returns the number of packets.
+    #[inline]
+    fn read_round<H: EventHandler>(
+        &mut self,
+        readers: &mut [LineReader<'_>],
+        now_ns: u64,
+        read_to_ns: &mut u64,
+        delivery: &mut LiveDelivery<'_, H>,
+    ) -> usize {
+        let (mut count, mut all_read_to_ns) = (0, now_ns);
+        for reader in readers {
+            let origin = PacketOrigin::Line(reader.line);
+            // An empty socket has been read up to now, another one up to its last datagram.
+            let mut last_ns = now_ns;
+            count += reader.receive(now_ns, |datagram| {
+                self.bytes += datagram.bytes.len() as u64;
+                let ts_recv_ns = datagram.ts_recv_ns.unwrap_or(now_ns);
+                last_ns = timer_ns(ts_recv_ns, now_ns);
+                delivery.sink.handler.arrived(ts_recv_ns);
+                let times = (ts_recv_ns, *read_to_ns);
+                self.session.packet(origin, times, datagram.bytes, delivery);
+            });
+            all_read_to_ns = all_read_to_ns.min(last_ns);
+            if let Some(news) = reader.news.take() {
+                self.note_line(reader, news, delivery);
+            }
+        }
+        count += self.receive_answers((now_ns, *read_to_ns), delivery);
+        *read_to_ns = all_read_to_ns.max(*read_to_ns);
+        count
+    }
+
     /// Receives until the session ends or the handler breaks.
     fn receive<H: EventHandler>(
         &mut self,
@@ -266,26 +338,15 @@ impl LiveSource {
         progress: &mut impl FnMut(&Self),
     ) -> DayEnd {
         let sockets = Arc::clone(&self.lines);
+        let (mut shown_ns, mut read_to_ns) = (0, 0);
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
-        let mut shown_ns = 0;
         loop {
             let now_ns = self.timeline.now_ns();
-            let mut count = 0;
-            for reader in &mut readers {
-                let origin = PacketOrigin::Line(reader.line);
-                count += reader.receive(now_ns, |datagram| {
-                    self.bytes += datagram.bytes.len() as u64;
-                    let times = (datagram.ts_recv_ns.unwrap_or(now_ns), now_ns);
-                    delivery.sink.handler.arrived(times.0);
-                    self.session.packet(origin, times, datagram.bytes, delivery);
-                });
-                if let Some(news) = reader.news.take() {
-                    self.note_line(reader, news, delivery);
-                }
+            let count = self.read_round(&mut readers, now_ns, &mut read_to_ns, delivery);
+            if !delivery.has_ended {
+                self.session.tick(read_to_ns, delivery);
+                self.act(now_ns, read_to_ns, delivery);
             }
-            count += self.receive_answers(now_ns, delivery);
-            self.session.tick(now_ns, delivery);
-            self.act(now_ns, delivery);
             if delivery.flow.is_break() {
                 return DayEnd::Stopped;
             }
@@ -322,6 +383,14 @@ impl LiveSource {
     }
 }
 
+/// The time of a datagram for timers. The kernel's clock may have been set meanwhile.
+fn timer_ns(ts_recv_ns: u64, now_ns: u64) -> u64 {
+    if now_ns.abs_diff(ts_recv_ns) < MOST_LAG_NS { ts_recv_ns.min(now_ns) } else { now_ns }
+}
+
+/// A datagram that is older than this has the time of another clock.
+const MOST_LAG_NS: u64 = 10_000_000_000;
+
 impl EventSource for LiveSource {
     type Summary = DaySummary;
     type Error = LiveError;
@@ -334,6 +403,7 @@ impl EventSource for LiveSource {
         let mut delivery = Delivery::new(LiveSink::new(handler));
         let end = self.receive(&mut delivery, &mut progress);
         let now_ns = self.timeline.now_ns();
+        delivery.close();
         self.session.close(now_ns, &mut delivery);
         let is_kept = self.session.keeper.as_mut().is_none_or(Keeper::finish);
         self.has_unkept |= !is_kept;

@@ -59,6 +59,9 @@ pub const LOOK_EVERY: u32 = 15;
 /// Periodic checks per message whose stages are timed, and per show of what is held back.
 const CHECKS_A_SAMPLE: u32 = 17;
 
+/// Receive times go back by more only if the machine's clock was set back.
+const CLOCK_STEP_NS: u64 = 1_000_000_000;
+
 /// Period of synchronising with the kernel's clock, which takes about ten microseconds: while
 /// messages arrive, and while the plant is idle or has spans of receive times.
 const ANCHOR_AT_WORK_NS: u64 = 60_000_000_000;
@@ -124,6 +127,8 @@ pub struct Publisher<W> {
     /// The waits for messages that were reported.
     reported: LongWaits,
     reason: Option<StopReason>,
+    /// Whether the source ends, and delivers what it had kept.
+    is_closing: bool,
     refused: Option<PublishError>,
     damaged: u64,
 }
@@ -181,6 +186,7 @@ impl<W: Publish> Publisher<W> {
             report: parts.report,
             reported: LongWaits::default(),
             reason: None,
+            is_closing: false,
             refused: None,
             damaged: 0,
         };
@@ -265,7 +271,7 @@ impl<W: Publish> Publisher<W> {
             ts_event: self.counts.ts_event,
             stopped_ns: now_ns,
             reason,
-            messages: self.counts.messages,
+            messages: self.counts.messages.saturating_sub(self.counts.unread),
             records,
             damaged: self.damaged,
             anomalies,
@@ -335,10 +341,9 @@ impl<W: Publish> Publisher<W> {
             }
         }
         self.seams.look_at_switches(self.timeline.clock());
-        if self.is_to_end() || self.reason.is_some() || self.refused.is_some() {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        // What a session had kept is delivered also after a stop was requested.
+        let is_over = self.is_to_end() || self.reason.is_some() || self.refused.is_some();
+        if is_over && !self.is_closing { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Whether the run ends before its input: an end was requested, the ring or board was lost, or
@@ -474,7 +479,10 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
     /// Records have the time of the packet instead of that of the last check.
     #[inline]
     fn received(&mut self, ts_recv_ns: u64) {
-        (self.ts_recv, self.has_receive_times) = (ts_recv_ns, true);
+        // A kept packet was received before the one that brought what was missing.
+        let is_earlier = self.ts_recv.wrapping_sub(ts_recv_ns) < CLOCK_STEP_NS;
+        self.ts_recv = if is_earlier { self.ts_recv } else { ts_recv_ns };
+        self.has_receive_times = true;
         self.seams.received(ts_recv_ns, self.timeline.clock());
     }
 
@@ -494,6 +502,9 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         let _ = self.pass_gate();
         let gap = Gap::of_damage(damage, self.tell_time(), self.counts.messages);
         self.notice(&Notice::Gap(gap));
+        if let Damage::Missing { next, .. } = damage {
+            self.unread_to(next);
+        }
     }
 
     fn session(&mut self, change: &SessionChange) {

@@ -30,6 +30,7 @@ use nanotape_book::{AnomalyCounts, DefaultBooks};
 use nanotape_clock::Clock;
 use nanotape_engine::{BookEngine, DayReport, EngineHandler, Observer, RunReport};
 use nanotape_feed::{DaySource, source::Progress};
+use nanotape_live::LiveSource;
 use nanotape_market::EventSource;
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
@@ -132,12 +133,36 @@ impl PlantRun {
         recorder: Option<&RecorderProcess>,
         report: Report,
     ) -> Result<Self, RunError> {
+        let input = || open_input(&config.input);
+        Self::open_on(config, input, stop, recorder, report)
+    }
+
+    /// A plant of the next session of a source whose last one has ended: on the same ring, with a
+    /// start, books and a trade date of its own.
+    pub fn open_next(
+        config: &PlantConfig,
+        (source, date): (Box<LiveSource>, TradeDate),
+        stop: ShutdownFlag,
+        recorder: Option<&RecorderProcess>,
+        report: Report,
+    ) -> Result<Self, RunError> {
+        let input = || Ok((PlantSource::Live(source), date));
+        Self::open_on(config, input, stop, recorder, report)
+    }
+
+    fn open_on(
+        config: &PlantConfig,
+        input: impl FnOnce() -> Result<(PlantSource, TradeDate), RunError>,
+        stop: ShutdownFlag,
+        recorder: Option<&RecorderProcess>,
+        report: Report,
+    ) -> Result<Self, RunError> {
         if config.ring.name.as_os_str().is_empty() {
             return Err(RunError::NoRing);
         }
         check_wait_for(config)?;
         check_room(config)?;
-        let (source, date) = open_input(&config.input)?;
+        let (source, date) = input()?;
         // The slow steps come first: after the start record the plant is expected to work.
         let engine = BookEngine::new(books(config).touched());
         let clock = Clock::calibrate();
@@ -320,6 +345,7 @@ impl PlantRun {
                 });
                 report.map_err(RunError::from)
             }
+            PlantSource::HandedOn => return Err(RunError::NoInput),
             PlantSource::Kept(source) => {
                 let report = engine.run(source.as_mut(), publisher, |source| {
                     show(source.progress(), Some(source.stat()));
@@ -378,7 +404,12 @@ impl PlantRun {
     /// Closes the ring, and waits until the recorder has recorded everything and ended, and until
     /// the named followers have read everything or ended. If the plant has not ended before, it
     /// publishes its stop. After a requested stop it does not wait for followers.
-    pub fn finish(mut self) -> Finished {
+    pub fn finish(self) -> Finished {
+        self.finish_with_source().0
+    }
+
+    /// The same, and returns the input, which can have another session.
+    pub fn finish_with_source(mut self) -> (Finished, PlantSource) {
         if !self.has_ended {
             self.say_the_end(StopReason::Abandoned, None);
         }
@@ -393,11 +424,13 @@ impl PlantRun {
         let for_recorder_ns = waited_ns(Gate::waited_for_recorder_ns);
         let for_followers_ns = waited_ns(Gate::waited_for_followers_ns);
         recording.as_ref().into_iter().for_each(Recording::ending);
+        let source = core::mem::replace(&mut self.source, PlantSource::HandedOn);
+        // Closes the ring.
         drop(self);
         let followers =
             followers.and_then(|followers| followers.finish(end, for_followers_ns, &stop));
         let recording = recording.map(|recording| recording.finish(end, for_recorder_ns));
-        Finished { recording: recording.transpose(), followers }
+        (Finished { recording: recording.transpose(), followers }, source)
     }
 
     /// The error of a ring or board that was removed, replaced or truncated.

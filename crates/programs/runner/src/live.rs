@@ -49,8 +49,10 @@ impl Plant {
     pub fn try_start(name: &str, options: &[&str]) -> Self {
         let (ring, [a, b, server]) = (Ring::new(name), addresses());
         let mut arguments = vec!["run", "--live", "--line-a", &a, "--line-b", &b];
-        arguments.extend(["--ring", ring.path(), "--date", "2019-12-30", "--format", "json"]);
-        arguments.extend(["--capacity", "64MiB"]);
+        arguments.extend(["--ring", ring.path(), "--format", "json", "--capacity", "64MiB"]);
+        if !options.contains(&"--follow") {
+            arguments.extend(["--date", "2019-12-30"]);
+        }
         arguments.extend(options);
         if options.contains(&"start") {
             arguments.extend(["--rerequest", &server]);

@@ -96,6 +96,13 @@ pub enum SessionEvent<S> {
         /// Its session.
         session: S,
     },
+    /// A packet was dropped because its numbers are above all others, and nothing agreed with it.
+    Disbelieved {
+        /// Its line.
+        line: Line,
+        /// Its numbers; empty if it has no message.
+        numbers: Numbers,
+    },
     /// There is no room for messages after a gap: they are dropped, and count as missing.
     AheadFull {
         /// The first one.
@@ -196,6 +203,14 @@ impl<S: fmt::Display> fmt::Display for SessionEvent<S> {
             }
             Self::OtherSession { origin, session } => {
                 write!(f, "{origin}: packet of session {session} dropped")
+            }
+            Self::Disbelieved { line, numbers } => {
+                let Numbers { start, end } = numbers;
+                write!(
+                    f,
+                    "line {line}: packet dropped: nothing else has numbers as high as {start}"
+                )?;
+                if start < end { write!(f, " to {}", end - 1) } else { Ok(()) }
             }
             Self::AheadFull { number } => {
                 write!(f, "message {number}: no room to keep it while earlier ones are missing")

@@ -74,6 +74,16 @@ impl Gaps {
     /// Opens a gap above all others; `false` if there is no room.
     #[must_use]
     pub(super) fn open(&mut self, gap: Gap) -> bool {
+        // Messages without room follow each other: they are one gap until it is declared.
+        if let Some(last) = self.open.back_mut()
+            && !last.is_declared
+            && last.gap.numbers.end == gap.numbers.start
+            && self.missing.ends_at(gap.numbers.start)
+        {
+            last.missing += gap.numbers.end - gap.numbers.start;
+            last.gap.numbers.end = gap.numbers.end;
+            return self.missing.push(gap.numbers);
+        }
         if self.open.len() == MOST_GAPS || !self.missing.push(gap.numbers.clone()) {
             return false;
         }

@@ -48,8 +48,10 @@ pub(super) struct LineState {
     /// When its last packet came; 0 before the first.
     pub(super) last_ns: u64,
     pub(super) is_silent: bool,
-    /// Packets of another session since the last one of the current session.
+    /// Packets of other sessions since the last one of the current session.
     pub(super) others: u32,
+    /// When the first of them came.
+    pub(super) others_ns: u64,
     missing: Ranges,
     /// Messages of ranges that are no longer remembered.
     given_up: u64,
@@ -63,6 +65,7 @@ impl LineState {
             last_ns: 0,
             is_silent: false,
             others: 0,
+            others_ns: 0,
             missing: Ranges::with_capacity(REMEMBERED),
             given_up: 0,
         }
@@ -110,7 +113,12 @@ impl LineState {
     pub(super) fn begin_session(&mut self) {
         self.give_up(self.missing.count());
         self.missing = Ranges::with_capacity(REMEMBERED);
-        self.next = 0;
+        (self.next, self.others) = (0, 0);
+    }
+
+    /// When its last packet of the current session came, or a later packet before those of others.
+    pub(super) fn current_ns(&self) -> u64 {
+        if self.others > 0 { self.others_ns } else { self.last_ns }
     }
 }
 

@@ -44,6 +44,11 @@ impl Ranges {
         self.ranges.len() == self.most
     }
 
+    /// Whether the highest range ends there.
+    pub(super) fn ends_at(&self, end: u64) -> bool {
+        self.ranges.last().is_some_and(|last| last.end == end)
+    }
+
     /// Adds numbers above all others; `false` if there is no room.
     #[must_use]
     pub(super) fn push(&mut self, added: Numbers) -> bool {

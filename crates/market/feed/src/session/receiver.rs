@@ -7,10 +7,18 @@
 //! ```text
 //! packet [first, next) --> next <= expected: duplicate, counted, and a lap of the race
 //!                      --> first <= expected, no gap: delivered from `expected` on
-//!                      --> first > expected: a gap [expected, first), the packet is kept
+//!                      --> first <= highest: fills a gap, or is kept behind one
+//!                      --> first > highest: kept apart until another packet or a server agrees,
+//!                          then a gap [highest, first)
 //! gap --> another line or an overtaken packet within the hold time: filled, not reported
 //!     --> declared --> requests --> snapshot --> lost
+//! session --> the first, or the next after an end or a silence of all lines: its packets are kept
+//!             until it is believed, then delivered from the lowest number on
 //! ```
+//!
+//! Two times come with a packet: when it was received, and the time up to which the owner has read
+//! all lines. Ages of gaps are judged by these, so a packet that waits in the buffer of a socket
+//! while the owner is not scheduled is not given up.
 //!
 //! While messages are missing, later ones are kept and not delivered. A snapshot takes the place of
 //! all messages before its number: the kept ones before it are delivered first, so that the owner
@@ -24,6 +32,8 @@ use nanotape_wire::framing::numbered::{NumberedPacket, PacketFraming, PacketKind
 
 use super::{
     ahead::{AheadBuffer, Messages},
+    candidates::{Candidate, Candidates},
+    doubts::Doubts,
     event::{Line, PacketOrigin, SessionEvent, SessionHandler},
     gaps::Gaps,
     line::{LineCounts, LineState},
@@ -32,8 +42,14 @@ use super::{
     settings::{Join, MAX_LINES, SessionSettings},
 };
 
-/// Packets of another session in a row after which a line has left the current one.
-const MOVED_AFTER: u32 = 8;
+/// An end that one packet told of is believed after so long without a message, in ns.
+const END_NS: u64 = 1_000_000_000;
+
+/// The bytes of the largest datagram of UDP.
+const MOST_DATAGRAM_BYTES: usize = 65_507;
+
+/// Packets of another session after which the current one can have been left.
+const MOVED_AFTER: usize = 8;
 
 /// The state of one session.
 #[derive(Debug)]
@@ -54,10 +70,18 @@ pub struct Receiver<F: PacketFraming> {
     /// Whether the session waits for its first snapshot.
     is_joining: bool,
     is_ahead_full: bool,
-    /// A packet far ahead, which is believed when another one follows it.
-    jump: Option<(PacketOrigin, u64)>,
-    end: Option<u64>,
+    /// Packets above all known numbers.
+    doubts: Doubts,
+    /// The first number that the server was last asked for because of them, and when, in ns.
+    probed: (u64, u64),
+    /// Other sessions.
+    candidates: Candidates<F::Session>,
+    /// A packet that is taken out of the doubts.
+    admitted: Vec<u8>,
+    end: Option<End>,
     has_ended: bool,
+    /// When it had, in ns.
+    ended_ns: u64,
     lines: [LineState; MAX_LINES],
     answers: LineState,
     race: Race,
@@ -69,6 +93,23 @@ pub struct Receiver<F: PacketFraming> {
     deadline_ns: u64,
     /// Messages that were missing and came within the hold time.
     overtaken: u64,
+}
+
+/// Packets that say where the session ends.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// The number that the next message would have.
+    next: u64,
+    /// When the first of them came, in ns.
+    since_ns: u64,
+    packets: u32,
+}
+
+impl End {
+    /// When it is believed, in ns: with the second packet, or after a while without messages.
+    fn believed_ns(self) -> u64 {
+        if self.packets > 1 { 0 } else { self.since_ns.saturating_add(END_NS) }
+    }
 }
 
 /// The attempt to get a snapshot.
@@ -123,9 +164,13 @@ impl<F: PacketFraming> Receiver<F> {
             is_suspect: false,
             is_joining: false,
             is_ahead_full: false,
-            jump: None,
+            doubts: Doubts::new(),
+            probed: (0, 0),
+            candidates: Candidates::new(),
+            admitted: Vec::with_capacity(MOST_DATAGRAM_BYTES),
             end: None,
             has_ended: false,
+            ended_ns: 0,
             lines: core::array::from_fn(|_| LineState::new()),
             answers: LineState::new(),
             race: Race::new(),
@@ -188,12 +233,13 @@ impl<F: PacketFraming> Receiver<F> {
         self.deadline_ns
     }
 
-    /// Takes one packet, which was received at `ts_recv_ns`. `now_ns` is the time of the timers.
+    /// Takes one packet, which was received at `ts_recv_ns`. Until `now_ns` all lines were read: it
+    /// is the time of the timers.
     #[inline]
     pub fn packet(
         &mut self,
         origin: PacketOrigin,
-        (ts_recv_ns, now_ns): (u64, u64),
+        times: (u64, u64),
         bytes: &[u8],
         handler: &mut impl SessionHandler<F::Session>,
     ) {
@@ -201,9 +247,10 @@ impl<F: PacketFraming> Receiver<F> {
         line.counts.packets += 1;
         line.counts.bytes += bytes.len() as u64;
         if line.is_silent {
-            self.resume(origin, now_ns, handler);
+            self.resume(origin, times.0, handler);
         }
-        self.line_mut(origin).last_ns = now_ns;
+        let line = self.line_mut(origin);
+        line.last_ns = line.last_ns.max(times.0);
         let packet = match F::decode(bytes) {
             Ok(packet) => packet,
             Err(malformed) => {
@@ -212,30 +259,48 @@ impl<F: PacketFraming> Receiver<F> {
                 return handler.event(&SessionEvent::Malformed { origin, kind });
             }
         };
-        if self.session != Some(packet.session) && !self.adopts(origin, &packet, now_ns, handler) {
-            return;
+        if self.session != Some(packet.session) {
+            return self.other_session(origin, times.0, &packet, bytes, handler);
         }
+        self.of_session(origin, times, &packet, bytes, handler);
+    }
+
+    /// Takes a packet of the current session.
+    #[inline(always)]
+    fn of_session(
+        &mut self,
+        origin: PacketOrigin,
+        times: (u64, u64),
+        packet: &NumberedPacket<'_, F>,
+        bytes: &[u8],
+        handler: &mut impl SessionHandler<F::Session>,
+    ) {
         let (first, next) = (packet.first, packet.next());
-        self.line_mut(origin).note(first, next);
-        if let PacketOrigin::Line(line) = origin {
-            handler.brought(line, first..next, ts_recv_ns);
-        }
         if self.is_straight && first <= self.expected && packet.kind == PacketKind::Data {
+            self.line_mut(origin).note(first, next);
+            if let PacketOrigin::Line(line) = origin {
+                handler.brought(line, first..next, times.0);
+            }
             if next <= self.expected {
-                return self.lap(origin, next, ts_recv_ns, handler);
+                return self.lap(origin, next, times.0, handler);
             }
             let from = self.expected;
-            self.count_first(origin, (from, next), ts_recv_ns);
+            self.count_first(origin, (from, next), times.0);
             (self.expected, self.highest) = (next, next);
-            return handler.messages(from..next, ts_recv_ns, messages_of(&packet, from));
+            return handler.messages(from..next, times.0, messages_of(packet, from));
         }
-        self.out_of_order(origin, (ts_recv_ns, now_ns), &packet, handler);
+        self.out_of_order(origin, times, packet, bytes, handler);
     }
 
     /// Does what is due: declares gaps, repeats requests, gives up. The owner calls it when
     /// [`deadline_ns`](Self::deadline_ns) has passed; more often does no harm.
     pub fn tick(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
         self.note_silence(now_ns, handler);
+        if self.session.is_none() || self.has_ended {
+            self.join(now_ns, false, handler);
+        } else if self.is_deserted(now_ns) {
+            self.abandon(now_ns, handler);
+        }
         self.settle(now_ns, handler);
     }
 
@@ -269,8 +334,12 @@ impl<F: PacketFraming> Receiver<F> {
 
     /// No packet will come any more: what is missing is lost, and what is kept is delivered.
     pub fn close(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
+        if self.session.is_none() {
+            self.join(now_ns, true, handler);
+        }
         (self.is_holding, self.is_joining, self.is_straight) = (false, false, false);
         self.snapshot = SnapshotState::Idle;
+        self.believe_last(now_ns, handler);
         self.declare(true, now_ns, handler);
         self.give_up(u64::MAX, now_ns, handler);
         self.drain(handler);
@@ -311,83 +380,136 @@ impl<F: PacketFraming> Receiver<F> {
         }
     }
 
-    /// Whether a packet of another session than the current one is taken: the first of all, and the
-    /// first after the end of the current session.
+    /// Keeps a packet of another session than the current one.
     #[cold]
     #[inline(never)]
-    fn adopts(
+    fn other_session(
         &mut self,
         origin: PacketOrigin,
+        ts_recv_ns: u64,
         packet: &NumberedPacket<'_, F>,
-        now_ns: u64,
+        bytes: &[u8],
         handler: &mut impl SessionHandler<F::Session>,
-    ) -> bool {
-        let is_line = matches!(origin, PacketOrigin::Line(_));
+    ) {
+        let (session, has_current) = (packet.session, self.session.is_some());
         let line = self.line_mut(origin);
-        line.others = line.others.saturating_add(1);
-        let is_news = line.others == 1;
-        let is_over = self.session.is_none() || self.has_ended || self.is_deserted(now_ns);
-        if !is_line || !is_over {
-            self.line_mut(origin).counts.other_session += 1;
-            if is_news {
-                handler.event(&SessionEvent::OtherSession { origin, session: packet.session });
-            }
-            return false;
+        if line.others == 0 {
+            line.others_ns = ts_recv_ns;
         }
-        self.abandon(now_ns, handler);
-        self.begin(packet, now_ns, handler);
-        true
+        line.others = line.others.saturating_add(1);
+        line.counts.other_session += u64::from(has_current);
+        if has_current && line.others == 1 {
+            handler.event(&SessionEvent::OtherSession { origin, session });
+        }
+        let PacketOrigin::Line(line) = origin else { return };
+        let numbers = (packet.first, packet.next());
+        self.candidates.keep(session, line, numbers, ts_recv_ns, bytes);
+        self.deadline_ns = self.next_deadline_ns(ts_recv_ns);
     }
 
-    /// Whether all lines left the session without its end: each is silent, never had a packet of it
-    /// or had several packets of another one in a row. A single one may be a stray.
+    /// Whether all lines left the session without its end: other sessions have packets, and this
+    /// one has none on any line.
     fn is_deserted(&self, now_ns: u64) -> bool {
-        let has_moved = |line: &LineState| line.others >= MOVED_AFTER;
-        let lines = &self.lines[..self.settings.lines.clamp(1, MAX_LINES)];
-        lines.iter().any(has_moved)
-            && lines.iter().all(|line| {
-                let idle_ns = now_ns.saturating_sub(line.last_ns);
-                has_moved(line) || line.next == 0 || idle_ns > self.settings.silence_ns
-            })
+        self.left_ns(now_ns).is_some_and(|at_ns| now_ns >= at_ns)
     }
 
-    /// Ends the current session: what it still lacks is lost.
-    fn abandon(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
-        if self.session.is_none() {
+    /// A session without a packet since then has ended, or was none.
+    fn stale_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.settings.silence_ns.saturating_mul(2))
+    }
+
+    /// When all lines have left the session, as far as is known; `None` if no other has packets.
+    fn left_ns(&self, now_ns: u64) -> Option<u64> {
+        let has_moved =
+            |other: &&Candidate<_>| other.has_messages && other.packets.len() >= MOVED_AFTER;
+        self.candidates.best(self.stale_ns(now_ns)).filter(has_moved)?;
+        let last_ns = self.lines().iter().map(LineState::current_ns).max()?;
+        Some(last_ns.saturating_add(self.settings.silence_ns))
+    }
+
+    /// Joins the other session that most packets are of, if its time has come.
+    #[cold]
+    fn join(&mut self, now_ns: u64, is_last: bool, handler: &mut impl SessionHandler<F::Session>) {
+        let Some(candidate) = self.candidates.best(self.stale_ns(now_ns)) else { return };
+        let is_due = self.join_ns(candidate).is_some_and(|at_ns| now_ns >= at_ns);
+        if !is_due && !(is_last && candidate.has_messages) {
             return;
         }
+        let session = candidate.session;
+        let Some(candidate) = self.candidates.take(session) else { return };
+        self.begin(&candidate, now_ns, handler);
+        for kept in candidate.packets {
+            let bytes = &candidate.bytes[kept.place];
+            let origin = PacketOrigin::Line(kept.line);
+            if let Ok(packet) = F::decode(bytes) {
+                self.of_session(origin, (kept.ts_recv_ns, now_ns), &packet, bytes, handler);
+            }
+        }
+    }
+
+    /// The session that the next [`tick`](Self::tick) joins, and when its first packet came.
+    pub fn next_session(&self, now_ns: u64) -> Option<(F::Session, u64)> {
+        let candidate = self.candidates.best(self.stale_ns(now_ns))?;
+        let is_between = self.session.is_none() || self.has_ended;
+        let is_due = self.join_ns(candidate).is_some_and(|at_ns| now_ns >= at_ns);
+        (is_between && is_due).then_some((candidate.session, candidate.first_ns))
+    }
+
+    /// When a session is joined; `None` before its first message, unless what was before can be
+    /// had. Heartbeats alone may be those of yesterday.
+    fn join_ns(&self, candidate: &Candidate<F::Session>) -> Option<u64> {
+        let SessionSettings { hold_ns, join_ns, silence_ns, join, .. } = self.settings;
+        let is_on_all = candidate.is_on_all(self.lines().len());
+        let wait_ns = match (candidate.has_messages, join) {
+            (true, _) if !candidate.has_sequence && join_ns > 0 => {
+                // Heartbeats follow one packet of a session, and nothing follows a stray.
+                let is_alive = candidate.last_ns - candidate.first_ns >= silence_ns;
+                return is_alive.then_some(candidate.last_ns);
+            }
+            (true, _) if is_on_all => hold_ns.min(join_ns),
+            (true, _) => join_ns,
+            (false, Join::Here) => return None,
+            (false, Join::Start | Join::Snapshot) => silence_ns,
+        };
+        Some(candidate.first_ns.saturating_add(wait_ns))
+    }
+
+    /// Ends the current session: what it still lacks is lost. The next [`tick`](Self::tick) joins
+    /// another one, so that the owner can begin anew between them.
+    fn abandon(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
         self.close(now_ns, handler);
-        self.conclude(self.expected, handler);
+        self.conclude(self.expected, now_ns, handler);
     }
 
     fn begin(
         &mut self,
-        packet: &NumberedPacket<'_, F>,
+        candidate: &Candidate<F::Session>,
         now_ns: u64,
         handler: &mut impl SessionHandler<F::Session>,
     ) {
-        self.session = Some(packet.session);
+        let (session, first) = (candidate.session, candidate.start().max(1));
+        self.session = Some(session);
         self.ahead.clear();
         self.requests.iter_mut().for_each(Requests::clear);
         for line in &mut self.lines {
             line.begin_session();
-            line.others = 0;
         }
         self.answers.begin_session();
         self.race = Race::new();
-        (self.end, self.has_ended, self.is_suspect, self.jump) = (None, false, false, None);
-        self.expected = match self.settings.join {
-            Join::Start => 1,
-            Join::Here | Join::Snapshot => packet.first.max(1),
-        };
+        self.doubts.drop_where(|_| true, |_| {});
+        (self.end, self.has_ended, self.is_suspect) = (None, false, false);
+        self.expected = if self.settings.join == Join::Start { 1 } else { first };
         self.highest = self.expected;
         self.snapshot = SnapshotState::Idle;
-        handler.event(&SessionEvent::Joined { session: packet.session, next: self.expected });
+        handler.event(&SessionEvent::Joined { session, next: self.expected });
         let has_snapshots = self.settings.snapshots.is_some();
         self.is_joining =
             self.expected > 1 && self.settings.join == Join::Snapshot && has_snapshots;
         if self.is_joining {
             self.fetch(1, now_ns, handler);
+        }
+        if first > self.highest {
+            self.open_gap(first, (PacketOrigin::Line(candidate.line()), candidate.first_ns));
         }
         self.settle(now_ns, handler);
     }

@@ -2,8 +2,9 @@
 //!
 //! Protocol: missing messages of declared gaps are requested in chunks, some at a time. An answer
 //! may be shorter than its request; the rest is requested at once. A request without an answer is
-//! repeated after its timeout. The server does not refuse: after the last repetition the chunk has
-//! failed.
+//! repeated after its timeout. The server does not refuse: after the last repetition the requests
+//! pause, longer each time, and begin again. They have failed when nothing was answered for the
+//! whole budget, or at the first pause if a snapshot can be had instead.
 
 use super::{gaps::Gaps, ranges::Numbers, settings::RequestSettings};
 
@@ -12,6 +13,11 @@ pub(super) struct Requests {
     settings: RequestSettings,
     /// In order of their numbers.
     chunks: Vec<Chunk>,
+    /// Since when nothing was answered, in ns; `None` without a request.
+    unanswered_ns: Option<u64>,
+    /// Until when no request is sent, and how long the next pause is, in ns.
+    paused_to_ns: u64,
+    pause_ns: u64,
 }
 
 #[derive(Debug)]
@@ -32,27 +38,40 @@ pub(super) enum Pumped {
 
 impl Requests {
     pub(super) fn new(settings: RequestSettings) -> Self {
-        Self { settings, chunks: Vec::with_capacity(settings.in_flight) }
+        let (chunks, pause_ns) = (Vec::with_capacity(settings.in_flight), settings.pause_ns);
+        Self { settings, chunks, unanswered_ns: None, paused_to_ns: 0, pause_ns }
     }
 
     /// When the next request is repeated or has failed.
     pub(super) fn deadline_ns(&self) -> Option<u64> {
+        if self.chunks.is_empty() && self.unanswered_ns.is_some() {
+            return Some(self.paused_to_ns);
+        }
         let timeout_ns = self.settings.timeout_ns;
         self.chunks.iter().map(|chunk| chunk.sent_ns.saturating_add(timeout_ns)).min()
     }
 
     /// Forgets requests that were answered, repeats those that are due, and sends new ones.
+    /// `is_last`: nothing but requests can bring the messages.
     pub(super) fn pump(
         &mut self,
         gaps: &mut Gaps,
+        is_last: bool,
         now_ns: u64,
         mut send: impl FnMut(u64, u16),
     ) -> Pumped {
-        let RequestSettings { timeout_ns, retries, messages, in_flight } = self.settings;
-        let mut failed = None;
+        if self.chunks.is_empty() && now_ns < self.paused_to_ns {
+            return Pumped::Fine;
+        }
+        let RequestSettings { timeout_ns, retries, messages, in_flight, .. } = self.settings;
+        let (mut failed, mut has_answer) = (None, false);
         self.chunks.retain_mut(|chunk| {
-            let Some(part) = gaps.parts(chunk.numbers.clone()).next() else { return false };
+            let Some(part) = gaps.parts(chunk.numbers.clone()).next() else {
+                has_answer = true;
+                return false;
+            };
             let is_answered = part.start > chunk.numbers.start;
+            has_answer |= is_answered;
             if !is_answered && now_ns.saturating_sub(chunk.sent_ns) < timeout_ns {
                 return true;
             }
@@ -66,8 +85,17 @@ impl Requests {
             send(part.start, count_of(&part, messages));
             true
         });
-        if let Some(number) = failed {
-            return Pumped::Failed(number);
+        if has_answer {
+            (self.unanswered_ns, self.pause_ns) = (None, self.settings.pause_ns);
+        } else if let Some(number) = failed {
+            let since_ns = *self.unanswered_ns.get_or_insert(now_ns);
+            self.chunks.clear();
+            if !is_last || now_ns.saturating_sub(since_ns) >= self.settings.budget_ns {
+                return Pumped::Failed(number);
+            }
+            self.paused_to_ns = now_ns.saturating_add(self.pause_ns);
+            self.pause_ns = (2 * self.pause_ns).min(RequestSettings::MOST_PAUSE_NS);
+            return Pumped::Fine;
         }
         while self.chunks.len() < in_flight {
             let Some(numbers) = self.next_chunk(gaps) else { break };
@@ -83,6 +111,8 @@ impl Requests {
     /// Forgets all requests.
     pub(super) fn clear(&mut self) {
         self.chunks.clear();
+        (self.unanswered_ns, self.paused_to_ns) = (None, 0);
+        self.pause_ns = self.settings.pause_ns;
     }
 
     /// The first missing messages that are not requested.

@@ -11,6 +11,10 @@ pub struct SessionSettings {
     pub lines: usize,
     /// Where a session is joined whose first packet is not its first.
     pub join: Join,
+    /// How long the first packets of a session are kept before it is joined, if not all lines have
+    /// brought one: an earlier packet may come later. With all lines, `hold_ns` is enough. 0 joins
+    /// the session of the first packet at once. In ns.
+    pub join_ns: u64,
     /// How long a missing message is waited for before its gap is declared: the other line, or a
     /// packet that was overtaken, may still have it. In ns.
     pub hold_ns: u64,
@@ -44,8 +48,14 @@ pub enum Join {
 pub struct RequestSettings {
     /// How long an answer may take. In ns.
     pub timeout_ns: u64,
-    /// How often a request without an answer is repeated.
+    /// How often a request without an answer is repeated before a snapshot is tried, or before a
+    /// pause if there is none.
     pub retries: u32,
+    /// The first pause, which doubles up to [`RequestSettings::MOST_PAUSE_NS`] and ends with the
+    /// first answer. In ns.
+    pub pause_ns: u64,
+    /// How long requests go on without an answer before the messages are given up. In ns.
+    pub budget_ns: u64,
     /// Messages in one request.
     pub messages: u16,
     /// Requests without an answer yet, at most.
@@ -68,6 +78,7 @@ impl Default for SessionSettings {
         Self {
             lines: 2,
             join: Join::Here,
+            join_ns: 50 * MS,
             hold_ns: 2 * MS,
             reorder_messages: 256,
             requests: None,
@@ -81,8 +92,20 @@ impl Default for SessionSettings {
 
 impl Default for RequestSettings {
     fn default() -> Self {
-        Self { timeout_ns: 20 * MS, retries: 4, messages: 32, in_flight: 8 }
+        Self {
+            timeout_ns: 20 * MS,
+            retries: 4,
+            pause_ns: 50 * MS,
+            budget_ns: 5_000 * MS,
+            messages: 32,
+            in_flight: 8,
+        }
     }
+}
+
+impl RequestSettings {
+    /// The longest pause, in ns.
+    pub const MOST_PAUSE_NS: u64 = 1_000 * MS;
 }
 
 impl Default for SnapshotSettings {

@@ -16,7 +16,7 @@ use nanotape_records::TradeDate;
 use super::LiveError;
 
 /// The format of the excerpts.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The first word of the settings.
 const MAGIC: u64 = u64::from_be_bytes(*b"NTKEPT\0\0");
@@ -169,10 +169,11 @@ impl<'a> Input<'a> {
 }
 
 impl KeptSettings {
-    fn encode(&self) -> [[u8; 8]; 18] {
+    fn encode(&self) -> [[u8; 8]; 21] {
         let SessionSettings {
             lines,
             join,
+            join_ns,
             hold_ns,
             reorder_messages,
             requests,
@@ -208,6 +209,9 @@ impl KeptSettings {
             silence_ns,
             ahead_messages as u64,
             ahead_bytes as u64,
+            join_ns,
+            requests.pause_ns,
+            requests.budget_ns,
         ];
         words.map(u64::to_le_bytes)
     }
@@ -216,7 +220,7 @@ impl KeptSettings {
     /// version.
     pub(super) fn decode(type_id: u16, payload: &[u8]) -> Option<Self> {
         let (words, rest) = payload.as_chunks::<8>();
-        let words: [u64; 18] = words
+        let words: [u64; 21] = words
             .iter()
             .map(|&word| u64::from_le_bytes(word))
             .collect::<Vec<_>>()
@@ -231,6 +235,8 @@ impl KeptSettings {
         let requests = RequestSettings {
             timeout_ns: words[8],
             retries: number(words[9])?,
+            pause_ns: words[19],
+            budget_ns: words[20],
             messages: words[10] as u16,
             in_flight: size(words[10] >> 32)?,
         };
@@ -247,6 +253,7 @@ impl KeptSettings {
                 2 => Join::Snapshot,
                 _ => return None,
             },
+            join_ns: words[18],
             hold_ns: words[5],
             reorder_messages: words[6],
             requests: (words[7] != 0).then_some(requests),

@@ -125,6 +125,7 @@ impl LiveSession {
             first_message: delivery.first,
             messages: delivery.messages,
             missing: delivery.missing,
+            is_late: delivery.is_late,
             ..SessionSummary::default()
         }
     }

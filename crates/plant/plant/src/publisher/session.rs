@@ -38,6 +38,7 @@ impl<W: Publish> Publisher<W> {
     pub(super) fn session_changed(&mut self, change: &SessionChange) {
         let ts_recv = self.tell_time();
         match *change {
+            SessionChange::Closing => self.is_closing = true,
             SessionChange::GapDeclared(gap) | SessionChange::GapClosed(gap) => {
                 self.notice(&Notice::SessionGap(GapNotice { ts_recv, gap }));
             }
@@ -47,6 +48,7 @@ impl<W: Publish> Publisher<W> {
                 self.notice(&Notice::Suspect(SuspectNotice { ts_recv, reason, first, next }));
                 if is_late_join {
                     self.flag_all(Some(Unreliable::LateJoin));
+                    self.unread_to(next);
                 }
             }
             SessionChange::Complete { next } => {
@@ -64,6 +66,13 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
+    /// The messages before this number that have not been read will not be.
+    pub(super) fn unread_to(&mut self, next: u64) {
+        let unread = next.saturating_sub(1).saturating_sub(self.counts.messages);
+        self.counts.messages += unread;
+        self.counts.unread += unread;
+    }
+
     /// Publishes that a stock is tainted if its book differs from the snapshot, and that its orders
     /// leave. All orders leave before the first one enters: a reference may change its stock.
     #[cold]
@@ -73,7 +82,7 @@ impl<W: Publish> Publisher<W> {
         stock: &RestoredStock<'_>,
     ) {
         let locate = stock.stock_locate;
-        self.counts.messages = self.counts.messages.max(stock.next.saturating_sub(1));
+        self.unread_to(stock.next);
         if !stock.is_replaced || self.stock(engine, locate) == Stock::Unwanted {
             return;
         }

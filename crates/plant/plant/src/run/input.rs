@@ -23,6 +23,8 @@ pub enum PlantSource {
     Live(Box<LiveSource>),
     /// A session that was kept.
     Kept(Box<KeptSource>),
+    /// It belongs to another plant now.
+    HandedOn,
 }
 
 impl PlantSource {
@@ -32,6 +34,7 @@ impl PlantSource {
             Self::Day(source) => source.name(),
             Self::Live(source) => source.name(),
             Self::Kept(source) => source.name(),
+            Self::HandedOn => "",
         }
     }
 
@@ -41,6 +44,7 @@ impl PlantSource {
             Self::Day(source) => source.progress(),
             Self::Live(source) => source.progress(),
             Self::Kept(source) => source.progress(),
+            Self::HandedOn => Progress { done_bytes: 0, total_bytes: None },
         }
     }
 
@@ -52,7 +56,7 @@ impl PlantSource {
     /// The statistics of a session; `None` for a file.
     pub fn session(&self) -> Option<&LiveStat> {
         match self {
-            Self::Day(_) => None,
+            Self::Day(_) | Self::HandedOn => None,
             Self::Live(source) => Some(source.stat()),
             Self::Kept(source) => Some(source.stat()),
         }

@@ -20,6 +20,7 @@ use nanotape_arguments::{
 };
 use nanotape_board::BoardReader;
 use nanotape_clock::Clock;
+use nanotape_live::LiveSource;
 use nanotape_plant::{
     Ended, Finished, FollowerSummary, Moment, Pace, PlantConfig, PlantRun, PlantSource,
     RecordingError, Reported, RunError, ShutdownFlag, TradeDate, WaitForError,
@@ -33,7 +34,7 @@ use crate::{
     interrupt,
     journals::make_parents,
     log::{self, LogFormat},
-    output::{Format, OutputArguments},
+    output::{Format, Output, OutputArguments},
     progress::Progress,
     status::{Status, note, tell},
     values::{bytes, count, duration, duration_or_seconds, mode},
@@ -209,19 +210,49 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
     let mut output = arguments.output.open()?;
-    let mut plant = match open(&config, interrupt) {
+    let (mut status, mut next) = (Status::Good, None);
+    loop {
+        let (ended, source) =
+            run_once(&config, next.take(), interrupt.clone(), (format, &mut output))?;
+        status = if status == Status::Good { ended } else { status };
+        let Some(PlantSource::Live(mut source)) = source else { break };
+        let is_followed = config.input.live.as_ref().is_some_and(|live| live.follow);
+        if !is_followed || interrupt.is_requested() {
+            break;
+        }
+        note("waiting for the next session");
+        let first_ns = source.wait_for_session(|| interrupt.is_requested());
+        let date = first_ns.and_then(TradeDate::of_time);
+        next = date.map(|date| (source, date));
+        if next.is_none() {
+            break;
+        }
+    }
+    output.finish()?;
+    Ok(status)
+}
+
+/// Runs a plant of the input, or of the next session of a source; returns its input, unless it did
+/// not begin.
+fn run_once(
+    config: &PlantConfig,
+    next: Option<(Box<LiveSource>, TradeDate)>,
+    interrupt: ShutdownFlag,
+    (format, output): (Format, &mut Output),
+) -> anyhow::Result<(Status, Option<PlantSource>)> {
+    let mut plant = match open(config, next, interrupt) {
         Err(
             error @ (RunError::Recording(RecordingError::Stopped)
             | RunError::WaitFor(WaitForError::Stopped { .. })),
         ) => {
             tell(error);
-            return Ok(Status::Good);
+            return Ok((Status::Good, None));
         }
         opened => opened.map_err(of_run)?,
     };
     complain(plant.ring(), &plant.residency());
     live::complain_of_buffers(plant.source(), &config.input);
-    outcome::begun(&plant, format, &mut output)?;
+    outcome::begun(&plant, format, output)?;
     let notifier = Notifier::ready(&plant);
 
     let (ended, nanos) = {
@@ -247,13 +278,13 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
             return Err(of_run(error));
         }
     };
-    let concluded = conclude_run(&config, &plant, &ended);
+    let concluded = conclude_run(config, &plant, &ended);
     let outcome = Outcome::new(&plant, ended, nanos);
-    let finished = plant.finish();
-    outcome.write(&finished, format, &mut output)?;
-    output.finish()?;
+    let (finished, source) = plant.finish_with_source();
+    outcome.write(&finished, format, output)?;
     let status = conclude_finished(finished)?;
-    concluded.map(|concluded| if status == Status::Good { concluded } else { status })
+    let concluded = concluded?;
+    Ok((if status == Status::Good { concluded } else { status }, Some(source)))
 }
 
 /// Reports what is missing in the journal and at the followers, and returns the exit status for it.
@@ -291,14 +322,21 @@ fn progress_of(plant: &PlantRun) -> Progress {
 }
 
 /// Opens the plant, with its recorder if it has a journal.
-fn open(config: &PlantConfig, stop: ShutdownFlag) -> Result<PlantRun, RunError> {
+fn open(
+    config: &PlantConfig,
+    next: Option<(Box<LiveSource>, TradeDate)>,
+    stop: ShutdownFlag,
+) -> Result<PlantRun, RunError> {
     let process = match &config.journal {
         Some(journal) => Some(recorder::process(journal, &config.ring.name)?),
         None => None,
     };
     let kept = config.input.live.as_ref().and_then(|live| live.keep.as_deref());
     kept.into_iter().for_each(make_parents);
-    PlantRun::open_with(config, stop, process.as_ref(), report)
+    match next {
+        Some(next) => PlantRun::open_next(config, next, stop, process.as_ref(), report),
+        None => PlantRun::open_with(config, stop, process.as_ref(), report),
+    }
 }
 
 /// Prints what a plant reports.
@@ -314,7 +352,8 @@ fn conclude_run(config: &PlantConfig, plant: &PlantRun, ended: &Ended) -> anyhow
     live::report_session(plant.source());
     let status = conclude(plant.source().name(), &ended.report);
     let has_unkept = matches!(plant.source(), PlantSource::Live(source) if source.has_unkept());
-    let status = if has_unkept { Status::Bad } else { status };
+    let is_late = live::report_late_join(&ended.report);
+    let status = if has_unkept || is_late { Status::Bad } else { status };
     warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks, None);
     // If the run ended early, a later message could still name them.
     if ended.stop.reason != StopReason::Asked {

@@ -28,6 +28,7 @@ mod live_kept;
 mod live_parts;
 mod live_recovery;
 mod live_servers;
+mod live_sessions;
 mod live_sockets;
 mod lobster;
 mod other_users;

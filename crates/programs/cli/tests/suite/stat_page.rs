@@ -148,7 +148,10 @@ fn show_the_end(board: &Board, now_ns: u64) {
 fn show_everything(board: &Board, now_ns: u64) {
     let records = [61, 62, 63, 64, 65, 66];
     let ts_event = MIDNIGHT_NS + 34_200 * SECOND + 5;
-    board.show(&Counts { messages: 50, records, notices: 9, ts_event, offset: 4_321 }, now_ns);
+    board.show(
+        &Counts { messages: 50, unread: 0, records, notices: 9, ts_event, offset: 4_321 },
+        now_ns,
+    );
     board.show_input(1_200, Some(4_800));
     board.show_orders(17);
     board.show_waiting(Some(Waiting::Followers { joined: 2 }));

@@ -4,13 +4,14 @@ use nanotape_wire::framing::numbered::{NumberedPacket, PacketFraming, PacketKind
 
 use super::{
     super::{
+        doubts::{Belief, Doubt, InOrder},
         event::{Fill, Gap, Line, PacketOrigin, SessionEvent, SessionHandler},
         line::LineState,
         ranges::Numbers,
         requests::{Pumped, Requests},
         settings::MAX_LINES,
     },
-    Receiver, SnapshotState,
+    End, Receiver, SnapshotState,
 };
 
 /// How long a snapshot waits for the messages before it, which lines may still bring.
@@ -18,7 +19,7 @@ const EARLY_NS: u64 = 2_000_000_000;
 
 impl<F: PacketFraming> Receiver<F> {
     /// A packet that cannot be delivered at once: it is a duplicate, has no messages, comes after a
-    /// gap or fills one, or messages are held.
+    /// gap or fills one, messages are held, or a number above it is in doubt.
     #[cold]
     #[inline(never)]
     pub(super) fn out_of_order(
@@ -26,14 +27,56 @@ impl<F: PacketFraming> Receiver<F> {
         origin: PacketOrigin,
         (ts_recv_ns, now_ns): (u64, u64),
         packet: &NumberedPacket<'_, F>,
+        bytes: &[u8],
+        handler: &mut impl SessionHandler<F::Session>,
+    ) {
+        self.line_mut(origin).others = 0;
+        if self.has_ended {
+            return;
+        }
+        if packet.first > self.highest {
+            self.doubt(origin, ts_recv_ns, packet, bytes, handler);
+        } else {
+            let was_highest = self.highest;
+            self.take(origin, (ts_recv_ns, now_ns), packet, handler);
+            self.weigh_doubts(origin, ts_recv_ns, (packet.next(), was_highest), handler);
+        }
+        self.believe(now_ns, handler);
+        self.settle(now_ns, handler);
+    }
+
+    /// Takes a packet whose numbers are believed.
+    fn take(
+        &mut self,
+        origin: PacketOrigin,
+        (ts_recv_ns, now_ns): (u64, u64),
+        packet: &NumberedPacket<'_, F>,
         handler: &mut impl SessionHandler<F::Session>,
     ) {
         let (first, next) = (packet.first, packet.next());
-        if packet.kind == PacketKind::EndOfSession && first >= self.expected {
-            self.end = Some(first);
+        self.line_mut(origin).note(first, next);
+        if let PacketOrigin::Line(line) = origin {
+            handler.brought(line, first..next, ts_recv_ns);
         }
-        if first > self.highest && !self.reaches(first, (origin, next), now_ns) {
+        match packet.kind {
+            PacketKind::EndOfSession if first >= self.expected => self.note_end(first, ts_recv_ns),
+            // Messages after an end show that it is none.
+            PacketKind::Data if self.end.is_some_and(|end| next > end.next) => self.end = None,
+            _ => {}
+        }
+        if first > self.highest && !self.open_gap(first, (origin, ts_recv_ns)) {
             return;
+        }
+        if origin == PacketOrigin::Retransmission && self.highest < next {
+            // What no line brought, and a packet in doubt had the server asked for.
+            self.open_gap(next, (origin, ts_recv_ns));
+            self.declare(true, now_ns, handler);
+        }
+        if next.saturating_sub(self.expected) > self.ahead.window() && !self.can_recover() {
+            // What is missing comes from nowhere, and these messages would find no room behind it.
+            self.declare(true, now_ns, handler);
+            self.lose(first, now_ns, handler);
+            self.drain(handler);
         }
         let kept_to = self.keep(packet, ts_recv_ns);
         if kept_to < next && !core::mem::replace(&mut self.is_ahead_full, true) {
@@ -50,31 +93,110 @@ impl<F: PacketFraming> Receiver<F> {
             self.fill(first..kept_to, Fill::By(origin), now_ns, handler);
             self.highest = self.highest.max(kept_to);
         }
-        self.settle(now_ns, handler);
+        if next > self.highest {
+            // There was no room for these: they are missing.
+            self.open_gap(next, (origin, ts_recv_ns));
+        }
     }
 
-    /// Opens a gap before `first`, which is above all known numbers; `false` if there is no room,
-    /// or if the number is so far ahead that it is probably wrong.
-    fn reaches(&mut self, first: u64, (origin, next): (PacketOrigin, u64), now_ns: u64) -> bool {
-        let window = self.ahead.window();
-        if first - self.highest > window {
-            let is_confirmed = self.jump.is_some_and(|(by, to)| {
-                let is_other = by != origin || next != to;
-                is_other && next.abs_diff(to) <= window
-            });
-            if !is_confirmed {
-                self.jump = Some((origin, next));
-                self.line_mut(origin).counts.far_ahead += 1;
-                return false;
+    fn note_end(&mut self, next: u64, since_ns: u64) {
+        match &mut self.end {
+            Some(end) if end.next == next => end.packets = end.packets.saturating_add(1),
+            end => *end = Some(End { next, since_ns, packets: 1 }),
+        }
+    }
+
+    /// Keeps a packet apart whose first number is above all known ones.
+    fn doubt(
+        &mut self,
+        origin: PacketOrigin,
+        ts_recv_ns: u64,
+        packet: &NumberedPacket<'_, F>,
+        bytes: &[u8],
+        handler: &mut impl SessionHandler<F::Session>,
+    ) {
+        let PacketOrigin::Line(line) = origin else {
+            // Nothing of it was requested.
+            self.answers.counts.far_ahead += 1;
+            return;
+        };
+        let (numbers, lines) = ((packet.first, packet.next()), &mut self.lines);
+        self.doubts.add(line, numbers, packet.kind, ts_recv_ns, bytes, |doubt| {
+            disbelieve(lines, doubt, handler);
+        });
+    }
+
+    /// What a packet in order says about those in doubt.
+    fn weigh_doubts(
+        &mut self,
+        origin: PacketOrigin,
+        ts_recv_ns: u64,
+        (next, was_highest): (u64, u64),
+        handler: &mut impl SessionHandler<F::Session>,
+    ) {
+        if self.doubts.is_empty() {
+            return;
+        }
+        let line = match origin {
+            PacketOrigin::Line(line) => Some(line),
+            PacketOrigin::Retransmission => None,
+        };
+        let highest = (was_highest, self.highest);
+        let (packet, lines) = (InOrder { line, ts_recv_ns, next, highest }, &mut self.lines);
+        self.overtaken += self.doubts.weigh(packet, self.settings.hold_ns, |doubt| {
+            disbelieve(lines, doubt, handler);
+        });
+    }
+
+    /// Takes the packets in doubt that others agree with, and those that were reached and that
+    /// nothing contradicted in time.
+    fn believe(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
+        while !self.doubts.is_empty() {
+            let is_silent = self.lines().iter().all(|line| line.is_silent || line.last_ns == 0);
+            let (highest, hold_ns) = (self.highest, self.settings.hold_ns);
+            if !self.doubts.believe(Belief { highest, now_ns, hold_ns, is_silent }) {
+                break;
+            }
+            self.admit(now_ns, handler);
+        }
+    }
+
+    /// Takes the packets in doubt that are believed.
+    fn admit(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
+        let mut bytes = core::mem::take(&mut self.admitted);
+        while let Some(doubt) = self.doubts.take_admitted(&mut bytes) {
+            if let Ok(packet) = F::decode(&bytes) {
+                let origin = PacketOrigin::Line(doubt.line);
+                self.take(origin, (doubt.ts_recv_ns, now_ns), &packet, handler);
             }
         }
-        self.jump = None;
-        let gap = Gap { numbers: self.highest..first, seen_ns: now_ns, seen_by: origin };
-        let has_room = self.gaps.open(gap);
+        self.admitted = bytes;
+    }
+
+    /// No packet will come any more that could agree with those in doubt: what is near is taken.
+    pub(super) fn believe_last(
+        &mut self,
+        now_ns: u64,
+        handler: &mut impl SessionHandler<F::Session>,
+    ) {
+        self.believe(now_ns, handler);
+        self.doubts.admit_to(self.highest.saturating_add(self.settings.reorder_messages));
+        self.admit(now_ns, handler);
+        let lines = &mut self.lines;
+        self.doubts.drop_where(|_| true, |doubt| disbelieve(lines, doubt, handler));
+    }
+
+    /// Opens a gap before `first`, which is above all known numbers; `false` if there is no room.
+    pub(super) fn open_gap(&mut self, first: u64, (seen_by, seen_ns): (PacketOrigin, u64)) -> bool {
+        let has_room = self.gaps.open(Gap { numbers: self.highest..first, seen_ns, seen_by });
         if has_room {
             self.highest = first;
         }
         has_room
+    }
+
+    fn can_recover(&self) -> bool {
+        self.requests.is_some() || self.settings.snapshots.is_some()
     }
 
     /// Keeps the messages of a packet that are missing or new, and returns the number up to which
@@ -112,8 +234,10 @@ impl<F: PacketFraming> Receiver<F> {
 
     /// Brings everything up to date after a change or after time passed.
     pub(super) fn settle(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
+        self.believe(now_ns, handler);
         self.declare(false, now_ns, handler);
         self.request(now_ns, handler);
+        self.probe(now_ns, handler);
         self.check_snapshot(now_ns, handler);
         self.drain(handler);
         // A snapshot, or the end of the wait for one, also closes gaps.
@@ -121,21 +245,28 @@ impl<F: PacketFraming> Receiver<F> {
             self.requests.iter_mut().for_each(Requests::clear);
         }
         if let Some(end) = self.end
-            && self.expected >= end
-            && self.gaps.is_empty()
+            && self.waits_for_end(&end)
+            && now_ns >= end.believed_ns()
         {
-            self.conclude(end, handler);
+            self.conclude(end.next, now_ns, handler);
         }
         self.is_straight = !self.is_holding
             && !self.has_ended
             && self.gaps.is_empty()
+            && self.doubts.is_empty()
             && self.expected == self.highest;
-        self.deadline_ns = self.next_deadline_ns();
+        self.deadline_ns = self.next_deadline_ns(now_ns);
     }
 
     /// Reports the end of the session, once.
-    pub(super) fn conclude(&mut self, next: u64, handler: &mut impl SessionHandler<F::Session>) {
+    pub(super) fn conclude(
+        &mut self,
+        next: u64,
+        now_ns: u64,
+        handler: &mut impl SessionHandler<F::Session>,
+    ) {
         if !core::mem::replace(&mut self.has_ended, true) {
+            self.ended_ns = now_ns;
             handler.event(&SessionEvent::Ended { next });
         }
     }
@@ -164,7 +295,8 @@ impl<F: PacketFraming> Receiver<F> {
             let (Some(requests), Some(session)) = (&mut self.requests, self.session) else {
                 return self.escalate(self.gaps.declared_to(), now_ns, handler);
             };
-            let pumped = requests.pump(&mut self.gaps, now_ns, |first, count| {
+            let is_last = self.settings.snapshots.is_none();
+            let pumped = requests.pump(&mut self.gaps, is_last, now_ns, |first, count| {
                 handler.request(session, first, count);
             });
             let Pumped::Failed(number) = pumped else { break };
@@ -172,6 +304,33 @@ impl<F: PacketFraming> Receiver<F> {
             let end = self.gaps.gap_of(number).map_or(number + 1, |gap| gap.numbers.end);
             self.escalate(end, now_ns, handler);
         }
+    }
+
+    /// Requests the messages before those in doubt, as far as the server has any.
+    fn probe(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
+        let (Some(settings), Some(session)) = (self.settings.requests, self.session) else {
+            return;
+        };
+        if self.probe_ns().is_some_and(|at_ns| now_ns >= at_ns)
+            && let Some(first) = self.doubts.first()
+        {
+            let missing = first.saturating_sub(self.highest);
+            let count = missing.min(u64::from(settings.messages.max(1))) as u16;
+            if count > 0 {
+                handler.request(session, self.highest, count);
+            }
+            self.probed = (self.highest, now_ns);
+        }
+    }
+
+    /// When the server is asked about the packets in doubt.
+    fn probe_ns(&self) -> Option<u64> {
+        let settings = self.settings.requests.filter(|_| !self.is_holding)?;
+        let held_ns = self.doubts.since_ns()?.saturating_add(self.settings.hold_ns);
+        let (number, at_ns) = self.probed;
+        let is_answered = number < self.highest;
+        let again_ns = if is_answered { 0 } else { at_ns.saturating_add(settings.timeout_ns) };
+        Some(held_ns.max(again_ns))
     }
 
     /// No line and no server has the messages that are missing before `end`: fetches a snapshot, or
@@ -306,6 +465,14 @@ impl<F: PacketFraming> Receiver<F> {
         now_ns: u64,
         handler: &mut impl SessionHandler<F::Session>,
     ) {
+        if !self.doubts.is_empty() {
+            self.doubts.admit_between(to);
+            self.admit(now_ns, handler);
+        }
+        self.lose(to, now_ns, handler);
+    }
+
+    fn lose(&mut self, to: u64, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
         while let Some(part) = self.gaps.first_part(self.expected..to) {
             self.deliver(part.start, handler);
             self.skip(part.clone(), handler);
@@ -376,11 +543,25 @@ impl<F: PacketFraming> Receiver<F> {
         }
     }
 
-    fn lines(&self) -> &[LineState] {
+    pub(super) fn lines(&self) -> &[LineState] {
         &self.lines[..self.settings.lines.clamp(1, MAX_LINES)]
     }
 
-    fn next_deadline_ns(&self) -> u64 {
+    /// When another session can be joined, or the current one is known to be left.
+    fn next_session_ns(&self, now_ns: u64) -> Option<u64> {
+        let candidate = self.candidates.best(self.stale_ns(now_ns))?;
+        if self.session.is_none() || self.has_ended {
+            return self.join_ns(candidate).map(|at_ns| at_ns.max(self.ended_ns.saturating_add(1)));
+        }
+        self.left_ns(now_ns)
+    }
+
+    /// Whether only the belief in the end is left.
+    fn waits_for_end(&self, end: &End) -> bool {
+        !self.has_ended && self.expected >= end.next && self.gaps.is_empty()
+    }
+
+    pub(super) fn next_deadline_ns(&self, now_ns: u64) -> u64 {
         let gap = self.gaps.undeclared();
         let hold = gap.map(|gap| gap.seen_ns.saturating_add(self.settings.hold_ns));
         let is_requesting = !self.is_holding;
@@ -398,7 +579,26 @@ impl<F: PacketFraming> Receiver<F> {
         let is_watched = |line: &&LineState| !self.has_ended && line.last_ns > 0 && !line.is_silent;
         let watched = self.lines().iter().filter(is_watched);
         let silence = watched.map(|line| line.last_ns.saturating_add(self.settings.silence_ns));
-        let others = [hold, requests.and_then(|requests| requests.deadline_ns()), snapshot];
+        let others = [
+            hold,
+            requests.and_then(|requests| requests.deadline_ns()),
+            snapshot,
+            self.probe_ns(),
+            self.doubts.settled_ns(self.settings.hold_ns),
+            self.end.filter(|end| self.waits_for_end(end)).map(End::believed_ns),
+            self.next_session_ns(now_ns),
+        ];
         others.into_iter().flatten().chain(silence).min().unwrap_or(u64::MAX)
     }
+}
+
+/// Counts a packet that was dropped because nothing agreed with its numbers.
+fn disbelieve<S>(
+    lines: &mut [LineState; MAX_LINES],
+    doubt: &Doubt,
+    handler: &mut impl SessionHandler<S>,
+) {
+    lines[doubt.line.index()].counts.far_ahead += 1;
+    let (line, numbers) = (doubt.line, doubt.first..doubt.next);
+    handler.event(&SessionEvent::Disbelieved { line, numbers });
 }

@@ -1,3 +1,4 @@
+//! Sessions with faults from seeds: every message is delivered once and in order,
 //! or it is skipped and the reports say so.
 
 use nanotape_feed::session::{
@@ -36,6 +37,8 @@ fn faults(random: &mut Random) -> Faults {
         duplicate: random.below(50),
         delay: random.below(50),
         truncate: random.below(10),
+        lie: random.below(2) * random.below(30),
+        stray: random.below(2) * random.below(20),
         silence: (begin_ns, begin_ns + random.below(2) * 50 * MS),
     }
 }

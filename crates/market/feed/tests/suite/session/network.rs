@@ -13,6 +13,7 @@ use nanotape_wire::framing::{
 use super::owner::{Owner, Task, message_of};
 
 pub(crate) const SESSION: Alpha<10> = Alpha::new(*b"SIMULATED ");
+const STRAY: &[u8; 10] = b"STRAY     ";
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 
@@ -23,6 +24,10 @@ pub(crate) struct Faults {
     pub(crate) duplicate: u64,
     pub(crate) delay: u64,
     pub(crate) truncate: u64,
+    /// Packets of the line with a number that is too high, each between two true ones.
+    pub(crate) lie: u64,
+    /// Packets of another session.
+    pub(crate) stray: u64,
     /// From when to when nothing arrives, in ns after the beginning.
     pub(crate) silence: (u64, u64),
 }
@@ -97,6 +102,20 @@ impl Network {
             (false, is_twice) => 1 + u64::from(is_twice),
         };
         let (is_late, is_cut) = (happens(faults.delay), happens(faults.truncate));
+        // A line that is silent after it contradicts nothing.
+        let (from_ns, to_ns) =
+            (self.sent_ns[0] + faults.silence.0, self.sent_ns[0] + faults.silence.1);
+        let is_followed = !(from_ns..to_ns + 20 * MS).contains(&(sent_ns + 20 * MS));
+        if happens(faults.lie) && is_followed {
+            let lie = self.lie(&bytes);
+            self.arrive(sent_ns, Arrival::Packet(origin, lie));
+        }
+        if self.random.below(1_000) < faults.stray {
+            let number = 1 + self.random.below(self.last());
+            let mut stray = packet_of(number, number + 1);
+            stray[..STRAY.len()].copy_from_slice(STRAY);
+            self.arrive(sent_ns, Arrival::Packet(origin, stray));
+        }
         for _ in 0..copies {
             let jitter_ns = self.random.below(20 * US);
             let late_ns = if is_late { self.random.below(3 * MS) } else { 0 };
@@ -109,6 +128,22 @@ impl Network {
                 self.arrive(at_ns, Arrival::Packet(origin, bytes[..length].to_vec()));
             }
         }
+    }
+
+    /// The packet, or an end or heartbeat in its place, with a number that is too high by 64 to
+    /// 1,048,640.
+    fn lie(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut lie = match self.random.below(3) {
+            0 => bytes.to_vec(),
+            1 => end_of_session(SESSION, 1).to_vec(),
+            _ => [&end_of_session(SESSION, 1)[..18], &[0, 0]].concat(),
+        };
+        let number = u64::from_be_bytes(bytes[10..18].try_into().unwrap());
+        let count = u64::from(u16::from_be_bytes(bytes[18..20].try_into().unwrap()));
+        let most = 1 << self.random.below(21);
+        let ahead = 64 + self.random.below(most);
+        lie[10..18].copy_from_slice(&(number + count + ahead).to_be_bytes());
+        lie
     }
 
     fn arrive(&mut self, at_ns: u64, arrival: Arrival) {
@@ -126,6 +161,9 @@ impl Network {
                 receiver.tick(now_ns, owner);
                 assert!(receiver.deadline_ns() > now_ns, "a tick does what is due");
                 self.serve(now_ns, owner);
+                if owner.has_ended() {
+                    return;
+                }
             }
             // The tick may have led to an earlier arrival.
             let Some(entry) = self.arrivals.first_entry() else { break };

@@ -24,8 +24,12 @@ struct Session {
 
 impl Session {
     fn new(settings: SessionSettings) -> Self {
-        let settings =
-            SessionSettings { ahead_messages: 1 << 10, ahead_bytes: 1 << 16, ..settings };
+        let settings = SessionSettings {
+            join_ns: 0,
+            ahead_messages: 1 << 10,
+            ahead_bytes: 1 << 16,
+            ..settings
+        };
         Self { receiver: Receiver::new(settings), owner: Owner::default(), now_ns: 1_000 * MS }
     }
 
@@ -46,6 +50,15 @@ impl Session {
     fn bytes(&mut self, origin: PacketOrigin, bytes: Vec<u8>) {
         let times = (self.now_ns, self.now_ns);
         self.receiver.packet(origin, times, &bytes, &mut self.owner);
+        if self.receiver.deadline_ns() <= self.now_ns {
+            self.receiver.tick(self.now_ns, &mut self.owner);
+        }
+    }
+
+    /// The same packet on both lines.
+    fn both(&mut self, first: u64, count: u64) {
+        self.packet(A, first, count);
+        self.packet(B, first, count);
     }
 
     fn after(&mut self, ms: u64) {
@@ -63,7 +76,14 @@ impl Session {
 }
 
 fn with_requests() -> SessionSettings {
-    let requests = RequestSettings { timeout_ns: 10 * MS, retries: 2, messages: 8, in_flight: 2 };
+    let requests = RequestSettings {
+        timeout_ns: 10 * MS,
+        retries: 2,
+        messages: 8,
+        in_flight: 2,
+        budget_ns: 0,
+        ..RequestSettings::default()
+    };
     SessionSettings { requests: Some(requests), ..SessionSettings::default() }
 }
 
@@ -94,6 +114,8 @@ fn what_the_other_line_has_within_the_hold_time_is_no_gap() {
     assert_eq!(session.owner.next, 3);
     session.after(1);
     session.packet(B, 3, 2);
+    assert_eq!(session.owner.next, 5, "no second packet agrees with message 5");
+    session.after(2);
     assert_eq!(session.owner.next, 6);
     session.after(10);
     assert_eq!((session.owner.declared_gaps(), session.receiver.overtaken()), (0, 2));
@@ -106,6 +128,8 @@ fn a_heartbeat_shows_the_loss_of_the_last_packet() {
     let mut session = Session::new(with_requests());
     session.packet(A, 1, 2);
     session.packet(B, 7, 0);
+    assert_eq!(session.receiver.position().missing, 0);
+    session.packet(A, 7, 0);
     assert_eq!(session.receiver.position().missing, 4);
     session.after(3);
     let gap = Gap { numbers: 3..7, seen_ns: 1_000 * MS, seen_by: B };
@@ -130,7 +154,7 @@ fn a_gap_that_all_lines_have_passed_is_declared_before_the_hold_time_is_over() {
 fn requests_are_chunked_and_the_rest_of_a_short_answer_is_requested_at_once() {
     let mut session = Session::new(with_requests());
     session.packet(A, 1, 1);
-    session.packet(A, 30, 1);
+    session.both(30, 1);
     session.after(3);
     let chunk = |first, count| Task::Request { first, count };
     assert_eq!(session.tasks(), [chunk(2, 8), chunk(10, 8)]);
@@ -154,7 +178,7 @@ fn requests_are_chunked_and_the_rest_of_a_short_answer_is_requested_at_once() {
 fn a_request_is_repeated_and_then_the_messages_are_lost() {
     let mut session = Session::new(with_requests());
     session.packet(A, 1, 1);
-    session.packet(A, 5, 1);
+    session.both(5, 1);
     session.after(3);
     for _ in 0..2 {
         assert_eq!(session.tasks(), [Task::Request { first: 2, count: 3 }]);
@@ -178,7 +202,7 @@ fn a_request_is_repeated_and_then_the_messages_are_lost() {
 fn without_a_server_a_gap_is_lost_when_it_is_declared() {
     let mut session = Session::new(SessionSettings::default());
     session.packet(A, 1, 1);
-    session.packet(A, 3, 1);
+    session.both(3, 1);
     session.after(3);
     assert_eq!((session.owner.next, session.owner.skipped.clone()), (4, vec![(2, 3)]));
 }
@@ -187,11 +211,11 @@ fn without_a_server_a_gap_is_lost_when_it_is_declared() {
 fn a_snapshot_takes_the_place_of_messages_and_kept_ones_before_it_are_delivered() {
     let mut session = Session::new(with_snapshots());
     session.packet(A, 1, 3);
-    session.packet(A, 6, 2);
+    session.both(6, 2);
     session.after(3);
     assert_eq!(session.tasks(), [Task::Snapshot { next: 6 }]);
     session.packet(A, 8, 2);
-    session.packet(A, 12, 1);
+    session.both(12, 1);
     assert_eq!(session.owner.next, 4, "messages are held");
     assert!(session.snapshot(9));
     assert_eq!(session.owner.skipped, vec![(4, 6)]);
@@ -206,14 +230,14 @@ fn a_snapshot_takes_the_place_of_messages_and_kept_ones_before_it_are_delivered(
 fn a_snapshot_of_messages_that_no_line_has_brought_waits_for_them() {
     let mut session = Session::new(with_snapshots());
     session.packet(A, 1, 1);
-    session.packet(A, 3, 1);
+    session.both(3, 1);
     session.after(3);
     assert!(session.snapshot(6));
     assert_eq!(session.owner.snapshots, []);
     session.packet(A, 4, 3);
     assert_eq!((session.owner.snapshots.clone(), session.owner.next), (vec![6], 7));
     assert_eq!(session.owner.skipped, vec![(2, 3)]);
-    session.packet(A, 9, 1);
+    session.both(9, 1);
     session.after(3);
     assert!(session.snapshot(12));
     session.after(2_500);
@@ -227,7 +251,7 @@ fn a_snapshot_of_messages_that_no_line_has_brought_waits_for_them() {
 fn an_old_snapshot_is_refused_and_another_is_fetched() {
     let mut session = Session::new(with_snapshots());
     session.packet(A, 1, 5);
-    session.packet(A, 8, 1);
+    session.both(8, 1);
     session.after(3);
     assert_eq!(session.tasks(), [Task::Snapshot { next: 8 }]);
     assert!(!session.snapshot(4));
@@ -250,7 +274,7 @@ fn an_old_snapshot_is_refused_and_another_is_fetched() {
 fn a_snapshot_that_does_not_come_is_given_up() {
     let mut session = Session::new(with_snapshots());
     session.packet(A, 1, 1);
-    session.packet(A, 3, 1);
+    session.both(3, 1);
     session.after(3);
     session.after(500);
     session.after(500);
@@ -262,7 +286,7 @@ fn a_snapshot_that_does_not_come_is_given_up() {
 fn a_snapshot_is_not_needed_when_a_line_brings_the_messages_after_all() {
     let mut session = Session::new(with_snapshots());
     session.packet(A, 1, 1);
-    session.packet(A, 3, 1);
+    session.both(3, 1);
     session.after(3);
     session.packet(B, 2, 1);
     assert_eq!(session.owner.next, 4);
@@ -316,6 +340,7 @@ fn the_session_ends_when_everything_before_its_end_was_delivered() {
     let mut session = Session::new(with_requests());
     session.packet(A, 1, 2);
     session.bytes(A, end_of_session(SESSION, 5).to_vec());
+    session.bytes(B, end_of_session(SESSION, 5).to_vec());
     session.after(3);
     assert!(!session.owner.has_ended());
     session.packet(ANSWER, 3, 2);
@@ -339,8 +364,12 @@ fn another_session_is_ignored_until_the_current_one_has_ended() {
     let seen = SessionEvent::OtherSession { origin: B, session: other };
     assert_eq!(session.owner.events.iter().filter(|event| **event == seen).count(), 1);
     session.bytes(A, end_of_session(SESSION, 3).to_vec());
-    session.packet_of(other, B, 1, 3);
-    assert_eq!((session.receiver.session(), session.owner.next), (Some(other), 4));
+    session.after(0);
+    assert_eq!(session.receiver.session(), Some(SESSION), "one packet says that it ended");
+    session.after(1_000);
+    assert!(session.owner.has_ended());
+    session.after(1);
+    assert_eq!((session.receiver.session(), session.owner.next), (Some(other), 7));
 }
 
 #[test]
@@ -351,13 +380,16 @@ fn a_session_that_all_lines_left_is_abandoned() {
     session.packet(B, 1, 2);
     session.packet(A, 4, 1);
     for number in 1..=8 {
-        assert_eq!(session.receiver.session(), Some(SESSION));
         session.packet_of(other, A, number, 1);
         session.packet_of(other, B, number, 1);
     }
+    session.after(2_999);
+    assert_eq!(session.receiver.session(), Some(SESSION), "both lines may be back");
+    session.after(1);
     assert_eq!(session.owner.skipped, [(3, 4)]);
     assert!(session.owner.has_ended());
-    assert_eq!(session.receiver.session(), Some(other));
+    session.after(1);
+    assert_eq!((session.receiver.session(), session.owner.next), (Some(other), 9));
 }
 
 #[test]
@@ -390,16 +422,139 @@ fn a_silent_line_is_reported_once_and_when_it_is_back() {
 }
 
 #[test]
-fn a_number_far_ahead_is_believed_when_another_packet_confirms_it() {
+fn a_number_far_ahead_is_believed_when_other_packets_agree() {
     let mut session = Session::new(SessionSettings::default());
     session.packet(A, 1, 1);
     session.packet(A, 1 << 40, 1);
     session.packet(A, 2, 1);
-    assert_eq!((session.owner.next, session.receiver.line(Line::A).far_ahead), (3, 1));
+    assert_eq!((session.owner.next, session.receiver.position().missing), (3, 0));
     session.packet(A, 10_000, 1);
     session.packet(A, 10_001, 1);
+    assert_eq!(session.owner.skipped, [(3, 10_000)], "there is no room to wait for so many");
+    assert_eq!(session.owner.next, 10_002);
+    session.after(200);
+    session.packet(A, 10_002, 1);
+    assert_eq!(session.receiver.line(Line::A).far_ahead, 1);
+    let is_told = |e: &&SessionEvent<_>| matches!(e, SessionEvent::Disbelieved { .. });
+    assert_eq!(session.owner.events.iter().filter(is_told).count(), 1);
+}
+
+#[test]
+fn one_packet_with_a_wrong_number_changes_nothing() {
+    for ahead in [1, 5, 100, 1_000, 100_000, 1 << 20, 1 << 50] {
+        for settings in [SessionSettings::default(), with_requests(), with_snapshots()] {
+            let mut session = Session::new(settings);
+            session.both(1, 2);
+            // Its content is that of another message.
+            let mut buffer = [0; 4_096];
+            let mut writer = PacketWriter::new(SESSION, 3 + ahead, &mut buffer).unwrap();
+            assert!(writer.push(&message_of(3)));
+            session.bytes(A, writer.finish().to_vec());
+            session.bytes(A, end_of_session(SESSION, 3 + ahead).to_vec());
+            assert_eq!(session.receiver.position().missing, 0);
+            for number in 3..2_000 {
+                session.packet(A, number, 1);
+                session.packet(B, number, 1);
+                session.after(number % 3);
+                assert_eq!(session.owner.next, number + 1, "{ahead} ahead");
+            }
+            assert_eq!(session.owner.declared_gaps(), 0);
+            assert!(!session.owner.has_ended());
+        }
+    }
+}
+
+#[test]
+fn a_server_confirms_a_number_that_no_other_packet_does() {
+    let mut session = Session::new(with_requests());
+    session.packet(A, 1, 1);
+    session.packet(A, 20, 1);
+    session.after(2);
+    assert_eq!(session.tasks(), [Task::Request { first: 2, count: 8 }]);
+    session.packet(ANSWER, 2, 8);
+    assert_eq!(session.tasks(), [Task::Request { first: 10, count: 8 }]);
+    session.packet(ANSWER, 10, 8);
+    session.packet(ANSWER, 18, 2);
+    session.after(2);
+    assert_eq!((session.owner.next, session.owner.skipped.len()), (21, 0));
+    let filled: u64 = session.owner.closed_gaps().map(|gap| gap.fills.retransmitted).sum();
+    assert_eq!(filled, 18);
+}
+
+#[test]
+fn a_session_begins_with_its_lowest_packet_on_any_line() {
+    let settings = SessionSettings { join_ns: 50 * MS, ..SessionSettings::default() };
+    let mut session = Session { receiver: Receiver::new(settings), ..Session::new(settings) };
+    session.packet(A, 11, 5);
+    session.after(1);
+    session.packet(B, 1, 10);
+    assert_eq!(session.owner.delivered, 0, "another packet may be earlier");
+    session.after(2);
+    assert_eq!((session.owner.delivered, session.owner.next), (15, 16));
+}
+
+#[test]
+fn heartbeats_of_another_session_and_stray_packets_are_not_joined() {
+    let (old, stray) = (Alpha::new(*b"YESTERDAY "), Alpha::new(*b"STRAY     "));
+    let settings = SessionSettings { join_ns: 50 * MS, ..SessionSettings::default() };
+    let mut session = Session { receiver: Receiver::new(settings), ..Session::new(settings) };
+    for _ in 0..10 {
+        session.packet_of(old, A, 8, 0);
+        session.packet_of(old, B, 8, 0);
+        session.after(1_000);
+    }
+    assert_eq!(session.receiver.session(), None);
+    session.packet_of(stray, A, 1, 3);
+    for number in 1..10 {
+        session.packet(A, number, 1);
+        session.packet(B, number, 1);
+    }
     session.after(3);
-    assert_eq!(session.owner.skipped, [(3, 10_001)]);
+    assert_eq!(session.receiver.session(), Some(SESSION));
+    assert_eq!((session.owner.next, session.owner.delivered), (10, 9));
+}
+
+#[test]
+fn requests_go_on_after_a_silence_of_the_server() {
+    let requests = with_requests().requests.map(|of| RequestSettings {
+        budget_ns: 5_000 * MS,
+        pause_ns: 50 * MS,
+        ..of
+    });
+    let mut session = Session::new(SessionSettings { requests, ..with_requests() });
+    session.packet(A, 1, 1);
+    session.both(5, 1);
+    let mut requested = 0;
+    for _ in 0..200 {
+        session.after(5);
+        requested += session.tasks().len();
+    }
+    assert!((4..40).contains(&requested), "{requested} requests in a second");
+    assert_eq!(session.owner.skipped, []);
+    session.packet(ANSWER, 2, 3);
+    assert_eq!((session.owner.next, session.owner.declared_gaps()), (6, 1));
+}
+
+#[test]
+fn a_packet_that_waits_in_a_socket_is_not_given_up() {
+    let mut session = Session::new(SessionSettings::default());
+    session.both(1, 1);
+    let mut packet = |origin, first, received_ns: u64| {
+        let mut buffer = [0; 4_096];
+        let mut writer = PacketWriter::new(SESSION, first, &mut buffer).unwrap();
+        assert!(writer.push(&message_of(first)));
+        let times = (received_ns, 1_000 * MS);
+        session.receiver.packet(origin, times, writer.finish(), &mut session.owner);
+    };
+    // Line A lost message 2. All of this came while the owner did not run.
+    for number in 3..200 {
+        packet(A, number, 1_000 * MS + number * MS);
+    }
+    for number in 2..200 {
+        packet(B, number, 1_000 * MS + number * MS);
+    }
+    session.after(200);
+    assert_eq!((session.owner.next, session.owner.declared_gaps()), (200, 0));
 }
 
 #[test]

@@ -8,6 +8,8 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use nanotape_arguments::session;
+use nanotape_engine::DayReport;
+use nanotape_feed::SessionSummary;
 use nanotape_live::{Interface, JoinChoice, ServerAddress, parse_address, parse_ip};
 use nanotape_plant::{PlantSource, config::InputConfig};
 
@@ -60,6 +62,11 @@ pub(super) struct LiveArguments {
     #[arg(long, requires = "live")]
     spin: bool,
 
+    /// When the session has ended, wait for the next one and publish it too, with a start, books
+    /// and a trade date of its own
+    #[arg(long, requires = "live", conflicts_with = "date")]
+    follow: bool,
+
     /// Keep every packet, with its line and time, in a journal in DIR: --input DIR runs it again
     #[arg(long, value_name = "DIR", requires = "live")]
     keep: Option<PathBuf>,
@@ -91,6 +98,7 @@ impl LiveArguments {
         }
         live.join = self.join.unwrap_or(live.join);
         live.spin |= self.spin;
+        live.follow |= self.follow;
         if let Some(folder) = &self.keep {
             live.keep = Some(folder.clone());
         }
@@ -108,6 +116,9 @@ pub(super) fn require_line(input: &InputConfig) -> anyhow::Result<()> {
         }
         Some(live) if live.join == JoinChoice::Start && live.rerequest.is_empty() => {
             bail!("--join start needs --rerequest HOST:PORT, or rerequest in [input.live]")
+        }
+        Some(live) if live.follow && live.keep.is_some() => {
+            bail!("--keep keeps one session, and --follow has several: leave out one of them")
         }
         _ => Ok(()),
     }
@@ -132,4 +143,16 @@ pub(super) fn report_session(source: &PlantSource) {
     for (name, value) in source.session().into_iter().flat_map(session::report) {
         note(format_args!("{}: {value}", name.trim_start()));
     }
+}
+
+/// Reports that the session had begun before it was joined, and returns whether it had.
+pub(super) fn report_late_join(report: &DayReport) -> bool {
+    let session = report.summary.session.as_ref().filter(|session| session.is_late);
+    if let Some(SessionSummary { first_message, .. }) = session.map(|session| &**session) {
+        tell(format_args!(
+            "joined late, at message {first_message}: the books lack earlier orders; use --join start \
+             or --join snapshot with a server"
+        ));
+    }
+    session.is_some()
 }

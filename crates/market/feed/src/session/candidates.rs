@@ -1,0 +1,169 @@
+//! Sessions that are not the current one, with their packets, until one of them is believed.
+//!
+//! One packet shows little: a test session on the same group, yesterday's last heartbeats, a packet
+//! that was sent to the wrong place. So the packets of each other session are kept. A session is
+//! believed when there is no current one, or all lines have left it; then its packets are delivered
+//! from the lowest number on.
+//! Bounds: [`MOST_SESSIONS`] sessions, and [`MOST_BYTES`] bytes of each. A session without room
+//! loses its earliest packets: it is joined late.
+
+use core::ops::Range;
+
+use super::{event::Line, settings::MAX_LINES};
+
+/// Sessions whose packets are kept.
+const MOST_SESSIONS: usize = 4;
+
+/// Bytes of the packets of a session.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Numbers between packets that belong together.
+const NEAR: u64 = 1_024;
+
+/// Other sessions.
+#[derive(Debug)]
+pub(super) struct Candidates<S> {
+    sessions: Vec<Candidate<S>>,
+}
+
+/// A session with its packets, in the order in which they came.
+pub(super) struct Candidate<S> {
+    pub(super) session: S,
+    pub(super) packets: Vec<CandidatePacket>,
+    pub(super) bytes: Vec<u8>,
+    /// Whether a packet has messages.
+    pub(super) has_messages: bool,
+    /// When its first and its last packet came, in ns.
+    pub(super) first_ns: u64,
+    pub(super) last_ns: u64,
+    /// Whether a packet began where another one ended: no stray does that.
+    pub(super) has_sequence: bool,
+    /// The numbers of the last packet of each line.
+    lines: [Option<(u64, u64)>; MAX_LINES],
+}
+
+/// A packet of another session.
+#[derive(Clone, Debug)]
+pub(super) struct CandidatePacket {
+    pub(super) line: Line,
+    pub(super) ts_recv_ns: u64,
+    pub(super) first: u64,
+    pub(super) next: u64,
+    pub(super) place: Range<usize>,
+}
+
+impl<S> core::fmt::Debug for Candidate<S> {
+    /// Without the packets, which can be megabytes.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Candidate").field("packets", &self.packets.len()).finish_non_exhaustive()
+    }
+}
+
+impl<S: Copy + Eq> Candidates<S> {
+    pub(super) fn new() -> Self {
+        Self { sessions: Vec::new() }
+    }
+
+    /// Keeps a packet of a session. The session that was silent for the longest time leaves if
+    /// there are too many.
+    pub(super) fn keep(
+        &mut self,
+        session: S,
+        line: Line,
+        (first, next): (u64, u64),
+        ts_recv_ns: u64,
+        bytes: &[u8],
+    ) {
+        let known = self.sessions.iter().position(|candidate| candidate.session == session);
+        let place = known.unwrap_or_else(|| {
+            if self.sessions.len() == MOST_SESSIONS {
+                let last = self.sessions.iter().enumerate();
+                let stalest = last.min_by_key(|(_, candidate)| candidate.last_ns);
+                self.sessions.remove(stalest.map_or(0, |(place, _)| place));
+            }
+            self.sessions.push(Candidate::new(session, ts_recv_ns));
+            self.sessions.len() - 1
+        });
+        self.sessions[place].keep(line, (first, next), ts_recv_ns, bytes);
+    }
+
+    /// The session that most packets are of, those with messages before others. It had one after
+    /// `since_ns`.
+    pub(super) fn best(&self, since_ns: u64) -> Option<&Candidate<S>> {
+        let alive = self.sessions.iter().filter(|candidate| candidate.last_ns >= since_ns);
+        alive.max_by_key(|of| (of.has_messages, of.packets.len()))
+    }
+
+    /// Takes a session out. Another one can follow it soon.
+    pub(super) fn take(&mut self, session: S) -> Option<Candidate<S>> {
+        let place = self.sessions.iter().position(|candidate| candidate.session == session)?;
+        Some(self.sessions.swap_remove(place))
+    }
+}
+
+impl<S> Candidate<S> {
+    fn new(session: S, first_ns: u64) -> Self {
+        Self {
+            session,
+            packets: Vec::new(),
+            bytes: Vec::new(),
+            has_messages: false,
+            first_ns,
+            last_ns: first_ns,
+            has_sequence: false,
+            lines: [None; MAX_LINES],
+        }
+    }
+
+    fn keep(&mut self, line: Line, (first, next): (u64, u64), ts_recv_ns: u64, bytes: &[u8]) {
+        let meets = |other: &(u64, u64)| other.1 == first || other.0 == next;
+        self.has_sequence |= first < next && self.lines.iter().flatten().any(meets);
+        self.lines[line.index()] = Some((first, next));
+        self.has_messages |= first < next;
+        self.first_ns = self.first_ns.min(ts_recv_ns);
+        self.last_ns = self.last_ns.max(ts_recv_ns);
+        let is_repeated = |last: &CandidatePacket| {
+            first == next && (last.first, last.next, last.line) == (first, next, line)
+        };
+        if self.packets.iter().rev().take(MAX_LINES).any(is_repeated) {
+            return;
+        }
+        if self.bytes.len() + bytes.len() > MOST_BYTES {
+            self.packets.clear();
+            self.bytes.clear();
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        let place = start..self.bytes.len();
+        self.packets.push(CandidatePacket { line, ts_recv_ns, first, next, place });
+    }
+
+    /// Whether each of the first `lines` lines has brought one.
+    pub(super) fn is_on_all(&self, lines: usize) -> bool {
+        self.lines.iter().take(lines).all(Option::is_some)
+    }
+
+    /// The line of its first packet.
+    pub(super) fn line(&self) -> Line {
+        self.packets.first().map_or(Line::A, |packet| packet.line)
+    }
+
+    /// The lowest number of those packets that agree with the most others.
+    pub(super) fn start(&self) -> u64 {
+        let mut numbers: Vec<_> = self.packets.iter().map(|of| (of.first, of.next)).collect();
+        numbers.sort_unstable();
+        let (mut best, mut chain) = ((0, 0), (0, 0));
+        let mut chain_next = 0;
+        for (first, next) in numbers {
+            if chain.1 == 0 || first > chain_next + NEAR {
+                (chain, chain_next) = ((first, 0), next);
+            }
+            chain.1 += 1;
+            chain_next = chain_next.max(next);
+            if chain.1 > best.1 {
+                best = chain;
+            }
+        }
+        best.0
+    }
+}

@@ -1,0 +1,310 @@
+//! Packets whose numbers are above everything that is known, until something agrees with them.
+//!
+//! A number that is too high by mistake would make every message between it and the truth missing,
+//! and the true messages after it old. So a packet that would open a gap is kept apart, and changes
+//! nothing, until others agree. What a line brings in order is never held up by it.
+//! Protocol: two packets agree if one begins where the other ends, or if two lines bring the same
+//! bytes. Packets that agree are believed together: two of them, or [`FAR_WEIGHT`] if they begin
+//! more than [`FAR`] messages ahead. The same packet again on one line is no other packet, since
+//! networks duplicate; a heartbeat that is sent again is one. A line that goes on below a packet
+//! contests it: once can be a packet that was overtaken, twice or after the hold time is not.
+//! Bounds: [`MOST_PACKETS`] packets and [`MOST_BYTES`] bytes, reserved at the beginning. What finds
+//! no room takes the place of the oldest.
+
+use core::ops::Range;
+
+use nanotape_wire::framing::numbered::PacketKind;
+
+use super::event::Line;
+
+/// Messages ahead from which more than two packets must agree.
+const FAR: u64 = 1 << 16;
+
+/// Packets that must agree if they are further ahead.
+const FAR_WEIGHT: u32 = 4;
+
+/// A heartbeat of the same number is another one if so much time has passed, in ns.
+const SENT_AGAIN_NS: u64 = 100_000_000;
+
+/// Lines go on below a wrong packet for so long before it is dropped, in ns.
+const REFUTED_NS: u64 = 100_000_000;
+
+/// Packets of a line in order after which one that was above them is wrong.
+const CONTESTED: u32 = 2;
+
+/// Packets in doubt at a time.
+const MOST_PACKETS: usize = 64;
+
+/// Their bytes.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The packets, in order of their numbers.
+#[derive(Debug)]
+pub(super) struct Doubts {
+    packets: Vec<Doubt>,
+    bytes: Vec<u8>,
+}
+
+/// A packet in doubt.
+#[derive(Clone, Debug)]
+pub(super) struct Doubt {
+    pub(super) line: Line,
+    pub(super) first: u64,
+    pub(super) next: u64,
+    pub(super) ts_recv_ns: u64,
+    /// When the last message before it came, in ns.
+    reached_ns: Option<u64>,
+    /// Lower packets that its line brought after it.
+    contested: u32,
+    kind: PacketKind,
+    weight: u32,
+    is_admitted: bool,
+    place: Range<usize>,
+}
+
+/// A packet of a line in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InOrder {
+    /// The line; `None` for an answer of a server.
+    pub(super) line: Option<Line>,
+    pub(super) ts_recv_ns: u64,
+    /// One above its last number.
+    pub(super) next: u64,
+    /// One above the highest number that is known, before it and with it.
+    pub(super) highest: (u64, u64),
+}
+
+/// When packets are believed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Belief {
+    /// One above the highest number that is known.
+    pub(super) highest: u64,
+    pub(super) now_ns: u64,
+    pub(super) hold_ns: u64,
+    /// Whether no line has had a packet for long: the lowest are believed if they are near.
+    pub(super) is_silent: bool,
+}
+
+impl Doubts {
+    pub(super) fn new() -> Self {
+        Self { packets: Vec::with_capacity(MOST_PACKETS), bytes: Vec::with_capacity(MOST_BYTES) }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Keeps a packet. Calls `dropped` with those that leave for it.
+    pub(super) fn add(
+        &mut self,
+        line: Line,
+        (first, next): (u64, u64),
+        kind: PacketKind,
+        ts_recv_ns: u64,
+        bytes: &[u8],
+        mut dropped: impl FnMut(&Doubt),
+    ) {
+        let is_same = |doubt: &&mut Doubt| {
+            (doubt.line, doubt.first, doubt.next, doubt.kind) == (line, first, next, kind)
+        };
+        if let Some(doubt) = self.packets.iter_mut().find(is_same)
+            && self.bytes[doubt.place.clone()] == *bytes
+        {
+            let is_sent_again = kind != PacketKind::Data
+                && ts_recv_ns.saturating_sub(doubt.ts_recv_ns) >= SENT_AGAIN_NS;
+            doubt.weight += u32::from(is_sent_again);
+            return;
+        }
+        self.contest(line, ts_recv_ns, first);
+        while self.packets.len() == MOST_PACKETS || self.held() + bytes.len() > MOST_BYTES {
+            let ages = self.packets.iter().enumerate();
+            let Some((oldest, _)) = ages.min_by_key(|(_, doubt)| doubt.ts_recv_ns) else { return };
+            dropped(&self.packets.remove(oldest));
+        }
+        if self.bytes.len() + bytes.len() > MOST_BYTES {
+            self.compact();
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        let at = self.packets.partition_point(|doubt| (doubt.first, doubt.next) <= (first, next));
+        self.packets.insert(
+            at,
+            Doubt {
+                line,
+                first,
+                next,
+                ts_recv_ns,
+                reached_ns: None,
+                contested: 0,
+                kind,
+                weight: 1,
+                is_admitted: false,
+                place: start..self.bytes.len(),
+            },
+        );
+    }
+
+    /// A line went on below those of its packets that came before.
+    fn contest(&mut self, line: Line, ts_recv_ns: u64, first: u64) {
+        for doubt in &mut self.packets {
+            let is_below = first < doubt.first && doubt.ts_recv_ns <= ts_recv_ns;
+            doubt.contested += u32::from(doubt.line == line && is_below);
+        }
+    }
+
+    /// Weighs what a packet in order says, and calls `dropped` with those that it shows to be
+    /// wrong. Returns how many of its messages the others had shown to be missing.
+    pub(super) fn weigh(
+        &mut self,
+        packet: InOrder,
+        hold_ns: u64,
+        mut dropped: impl FnMut(&Doubt),
+    ) -> u64 {
+        let InOrder { line, ts_recv_ns, next, highest: (before, highest) } = packet;
+        if let Some(line) = line {
+            self.contest(line, ts_recv_ns, next.saturating_sub(1));
+        }
+        let shown = self.packets.iter().map(|doubt| doubt.first).find(|&first| first > before);
+        let is_wrong = |doubt: &Doubt| {
+            let age_ns = ts_recv_ns.saturating_sub(doubt.ts_recv_ns);
+            let is_late = line == Some(doubt.line) && age_ns > hold_ns;
+            let is_below = next.saturating_sub(1) < doubt.first;
+            doubt.contested >= CONTESTED && line == Some(doubt.line)
+                || is_below && (is_late || age_ns > REFUTED_NS)
+                || doubt.next < highest
+        };
+        self.drop_where(is_wrong, &mut dropped);
+        for doubt in self.packets.iter_mut().take_while(|doubt| doubt.first <= highest) {
+            doubt.reached_ns = doubt.reached_ns.or(Some(ts_recv_ns));
+        }
+        shown.map_or(0, |first| highest.min(first) - before)
+    }
+
+    /// Marks the packets that are believed now; `false` if there is none.
+    pub(super) fn believe(&mut self, belief: Belief) -> bool {
+        let Belief { highest, now_ns, hold_ns, is_silent } = belief;
+        let mut groups: [u8; MOST_PACKETS] = core::array::from_fn(|place| place as u8);
+        for (place, doubt) in self.packets.iter().enumerate() {
+            for (other_place, other) in self.packets.iter().enumerate().skip(place + 1) {
+                if groups[place] != groups[other_place] && self.agree(doubt, other) {
+                    let (from, to) = (groups[other_place], groups[place]);
+                    groups.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
+                }
+            }
+        }
+        let mut believed_to = None;
+        for group in 0..self.packets.len() {
+            let is_of = |place: &usize| usize::from(groups[*place]) == group;
+            let places = || (0..self.packets.len()).filter(is_of);
+            let Some(first) = places().map(|place| self.packets[place].first).min() else {
+                continue;
+            };
+            let weight: u32 = places().map(|place| self.packets[place].weight).sum();
+            let ahead = first.saturating_sub(highest);
+            let is_held = |place: usize| {
+                let reached_ns = self.packets[place].reached_ns;
+                reached_ns.is_some_and(|ns| now_ns.saturating_sub(ns) >= hold_ns)
+            };
+            let is_believed = weight >= if ahead > FAR { FAR_WEIGHT } else { 2 }
+                || places().any(is_held)
+                || is_silent && ahead <= FAR && believed_to.is_none();
+            if is_believed {
+                believed_to = believed_to.max(Some(first));
+                (0..self.packets.len()).filter(is_of).for_each(|place| {
+                    self.packets[place].is_admitted = true;
+                });
+            }
+        }
+        believed_to.is_some()
+    }
+
+    /// Marks the packets before a number whose lines never went below them: they are what is left
+    /// between losses.
+    pub(super) fn admit_between(&mut self, to: u64) {
+        let is_between = |doubt: &&mut Doubt| doubt.first < to && doubt.contested == 0;
+        self.packets.iter_mut().filter(is_between).for_each(|doubt| doubt.is_admitted = true);
+    }
+
+    /// Whether two packets support each other.
+    fn agree(&self, lower: &Doubt, higher: &Doubt) -> bool {
+        let is_copy = lower.line != higher.line
+            && self.bytes[lower.place.clone()] == self.bytes[higher.place.clone()];
+        let is_contested = lower.contested > 0 || higher.contested > 0;
+        let is_followed = lower.next == higher.first
+            && !(lower.kind == PacketKind::EndOfSession && higher.kind == PacketKind::Data);
+        is_copy || is_followed && !is_contested
+    }
+
+    /// Marks all packets before a number.
+    pub(super) fn admit_to(&mut self, to: u64) {
+        let is_below = |doubt: &&mut Doubt| doubt.first <= to;
+        self.packets.iter_mut().filter(is_below).for_each(|doubt| doubt.is_admitted = true);
+    }
+
+    /// Removes the lowest packet that is marked, and copies it to `buffer`.
+    pub(super) fn take_admitted(&mut self, buffer: &mut Vec<u8>) -> Option<Doubt> {
+        let place = self.packets.iter().position(|doubt| doubt.is_admitted)?;
+        let doubt = self.packets.remove(place);
+        buffer.clear();
+        buffer.extend_from_slice(&self.bytes[doubt.place.clone()]);
+        if self.packets.is_empty() {
+            self.bytes.clear();
+        }
+        Some(doubt)
+    }
+
+    /// Removes the packets that `is_wrong`, and calls `dropped` with each.
+    pub(super) fn drop_where(
+        &mut self,
+        is_wrong: impl Fn(&Doubt) -> bool,
+        mut dropped: impl FnMut(&Doubt),
+    ) {
+        self.packets.retain(|doubt| {
+            let goes = is_wrong(doubt);
+            if goes {
+                dropped(doubt);
+            }
+            !goes
+        });
+        if self.packets.is_empty() {
+            self.bytes.clear();
+        }
+    }
+
+    /// The lowest number.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.packets.first().map(|doubt| doubt.first)
+    }
+
+    /// When the earliest of the packets came, in ns.
+    pub(super) fn since_ns(&self) -> Option<u64> {
+        self.packets.iter().map(|doubt| doubt.ts_recv_ns).min()
+    }
+
+    /// When a packet that was reached is believed, in ns.
+    pub(super) fn settled_ns(&self, hold_ns: u64) -> Option<u64> {
+        let reached = self.packets.iter().filter_map(|doubt| doubt.reached_ns);
+        reached.map(|reached_ns| reached_ns.saturating_add(hold_ns)).min()
+    }
+
+    fn held(&self) -> usize {
+        self.packets.iter().map(|doubt| doubt.place.len()).sum()
+    }
+
+    /// Moves the bytes of the packets to the beginning.
+    fn compact(&mut self) {
+        let mut by_place: [usize; MOST_PACKETS] = core::array::from_fn(|place| place);
+        let by_place = &mut by_place[..self.packets.len()];
+        by_place.sort_unstable_by_key(|&place| self.packets[place].place.start);
+        let mut to = 0;
+        for &mut place in by_place {
+            let from = self.packets[place].place.clone();
+            let length = from.len();
+            self.bytes.copy_within(from, to);
+            self.packets[place].place = to..to + length;
+            to += length;
+        }
+        self.bytes.truncate(to);
+    }
+}
