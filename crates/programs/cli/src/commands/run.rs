@@ -210,18 +210,22 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
     let mut output = arguments.output.open()?;
+    let is_followed = config.input.live.as_ref().is_some_and(|live| live.follow);
     let (mut status, mut next) = (Status::Good, None);
     loop {
         let (ended, source) =
             run_once(&config, next.take(), interrupt.clone(), (format, &mut output))?;
         status = if status == Status::Good { ended } else { status };
         let Some(PlantSource::Live(mut source)) = source else { break };
-        let is_followed = config.input.live.as_ref().is_some_and(|live| live.follow);
         if !is_followed || interrupt.is_requested() {
             break;
         }
         note("waiting for the next session");
-        let first_ns = source.wait_for_session(|| interrupt.is_requested());
+        let mut between = systemd::Between::new();
+        let first_ns = source.wait_for_session(|| {
+            between.works();
+            interrupt.is_requested()
+        });
         let date = first_ns.and_then(TradeDate::of_time);
         next = date.map(|date| (source, date));
         if next.is_none() {
@@ -240,6 +244,7 @@ fn run_once(
     interrupt: ShutdownFlag,
     (format, output): (Format, &mut Output),
 ) -> anyhow::Result<(Status, Option<PlantSource>)> {
+    let is_stopped = interrupt.clone();
     let mut plant = match open(config, next, interrupt) {
         Err(
             error @ (RunError::Recording(RecordingError::Stopped)
@@ -267,7 +272,8 @@ fn run_once(
         let ended = plant.run_with(|now| progress.set(now.done_bytes), report);
         (ended, clock.nanos_between(began, clock.stamp()))
     };
-    notifier.stopping();
+    let is_followed = config.input.live.as_ref().is_some_and(|live| live.follow);
+    notifier.ending(!is_followed || is_stopped.is_requested());
     let ended = match ended {
         Ok(ended) => ended,
         Err(error) => {

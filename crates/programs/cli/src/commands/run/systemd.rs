@@ -27,6 +27,7 @@ use std::{
 
 use nanotape_board::PlantStat;
 use nanotape_plant::PlantRun;
+use nanotape_tape::Deadline;
 
 /// Time between two reports of what the plant does, without a watchdog.
 const PERIOD: Duration = Duration::from_secs(5);
@@ -79,11 +80,42 @@ impl Notifier {
         Self(Some(Notifying { socket, is_ending, end: Some(end), thread }))
     }
 
-    /// The plant has published its last record; what belongs to it ends too.
-    pub(super) fn stopping(&self) {
+    /// The plant has published its last record; what belongs to it ends too. `is_last`: and no
+    /// other session follows.
+    pub(super) fn ending(&self, is_last: bool) {
         if let Some(notifying) = &self.0 {
             notifying.is_ending.store(true, Ordering::Relaxed);
-            notifying.socket.send("STOPPING=1");
+            if is_last {
+                notifying.socket.send("STOPPING=1");
+            }
+        }
+    }
+}
+
+/// Notifies systemd between two sessions, in the thread that waits.
+#[derive(Debug)]
+pub(super) struct Between {
+    socket: Option<Socket>,
+    period: Duration,
+    next: Deadline,
+}
+
+impl Between {
+    pub(super) fn new() -> Self {
+        let address = env::var_os("NOTIFY_SOCKET").and_then(|name| address_of(&name));
+        let period = watchdog().unwrap_or(PERIOD);
+        let next = Deadline::after(Duration::ZERO);
+        Self { socket: address.and_then(Socket::of), period, next }
+    }
+
+    /// The thread waits, and works.
+    pub(super) fn works(&mut self) {
+        if let Some(socket) = &self.socket
+            && self.next.is_over()
+        {
+            self.next = Deadline::after(self.period);
+            let watchdog = if watchdog().is_some() { "WATCHDOG=1\n" } else { "" };
+            socket.send(&format!("{watchdog}STATUS=waiting for the next session"));
         }
     }
 }
