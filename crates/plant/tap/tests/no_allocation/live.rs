@@ -94,10 +94,10 @@ impl Lines {
             let mut count = 0;
             for (index, reader) in readers.iter_mut().enumerate() {
                 let origin = PacketOrigin::Line(Line::new(index).unwrap());
-                *now_ns += 1_000;
                 let mut visit = |datagram: Datagram<'_>| {
-                    let times = (datagram.ts_recv_ns.unwrap(), *now_ns);
-                    receiver.packet(origin, times, datagram.bytes, delivery);
+                    let ts_recv_ns = datagram.ts_recv_ns.unwrap();
+                    *now_ns = ts_recv_ns.max(*now_ns);
+                    receiver.packet(origin, (ts_recv_ns, *now_ns), datagram.bytes, delivery);
                 };
                 // One datagram, then a batch.
                 count += reader.receive(&mut visit).unwrap();
@@ -126,7 +126,8 @@ impl EventSource for Lines {
         let sockets = [open()?, open()?];
         let mut readers = [sockets[0].reader(), sockets[1].reader()];
         let sender = Sender::bind(address).unwrap();
-        let mut receiver = NasdaqReceiver::new(SessionSettings::default());
+        let mut receiver =
+            NasdaqReceiver::new(SessionSettings { join_ns: 0, ..SessionSettings::default() });
         let mut delivery = Delivery::new(EventSink(handler));
         let mut now_ns = 0;
         let session = (&mut receiver, &mut delivery);
