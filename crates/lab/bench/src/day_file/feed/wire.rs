@@ -270,7 +270,7 @@ fn plant(worker: &mut Worker<Feed>, day: &Day) -> Result<Reading, Error> {
     let mut run = PlantRun::open(&config, ShutdownFlag::new())?;
     let port = match run.source() {
         PlantSource::Live(source) => source.addresses().next().map(|address| address.port()),
-        PlantSource::Day(_) | PlantSource::Kept(_) => None,
+        _ => None,
     };
     show_port(worker, port.unwrap_or(0))?;
     worker.ready()?;

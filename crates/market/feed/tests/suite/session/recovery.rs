@@ -1,97 +1,12 @@
 //! Single paths of recovery, one at a time.
 
-use nanotape_feed::session::{
-    Gap, Join, Line, PacketOrigin, Receiver, RequestSettings, SessionEvent, SessionSettings,
-    SnapshotSettings,
+use nanotape_feed::session::{Gap, Join, Line, RequestSettings, SessionEvent, SessionSettings};
+use nanotape_wire::framing::moldudp64::{PacketWriter, end_of_session};
+
+use super::{
+    owner::{Task, message_of},
+    steps::{A, ANSWER, B, MS, SESSION, Session, with_requests, with_snapshots},
 };
-use nanotape_types::Alpha;
-use nanotape_wire::framing::moldudp64::{MoldUdp64, PacketWriter, end_of_session};
-
-use super::owner::{Owner, Task, message_of};
-
-const SESSION: Alpha<10> = Alpha::new(*b"DAY       ");
-const MS: u64 = 1_000_000;
-const A: PacketOrigin = PacketOrigin::Line(Line::A);
-const B: PacketOrigin = PacketOrigin::Line(Line::B);
-const ANSWER: PacketOrigin = PacketOrigin::Retransmission;
-
-/// A receiver, its owner and the time.
-struct Session {
-    receiver: Receiver<MoldUdp64>,
-    owner: Owner,
-    now_ns: u64,
-}
-
-impl Session {
-    fn new(settings: SessionSettings) -> Self {
-        let settings = SessionSettings {
-            join_ns: 0,
-            ahead_messages: 1 << 10,
-            ahead_bytes: 1 << 16,
-            ..settings
-        };
-        Self { receiver: Receiver::new(settings), owner: Owner::default(), now_ns: 1_000 * MS }
-    }
-
-    /// A packet of `count` messages from `first`.
-    fn packet(&mut self, origin: PacketOrigin, first: u64, count: u64) {
-        self.packet_of(SESSION, origin, first, count);
-    }
-
-    fn packet_of(&mut self, session: Alpha<10>, origin: PacketOrigin, first: u64, count: u64) {
-        let mut buffer = [0; 4_096];
-        let mut writer = PacketWriter::new(session, first, &mut buffer).unwrap();
-        for number in first..first + count {
-            assert!(writer.push(&message_of(number)));
-        }
-        self.bytes(origin, writer.finish().to_vec());
-    }
-
-    fn bytes(&mut self, origin: PacketOrigin, bytes: Vec<u8>) {
-        let times = (self.now_ns, self.now_ns);
-        self.receiver.packet(origin, times, &bytes, &mut self.owner);
-        if self.receiver.deadline_ns() <= self.now_ns {
-            self.receiver.tick(self.now_ns, &mut self.owner);
-        }
-    }
-
-    /// The same packet on both lines.
-    fn both(&mut self, first: u64, count: u64) {
-        self.packet(A, first, count);
-        self.packet(B, first, count);
-    }
-
-    fn after(&mut self, ms: u64) {
-        self.now_ns += ms * MS;
-        self.receiver.tick(self.now_ns, &mut self.owner);
-    }
-
-    fn snapshot(&mut self, next: u64) -> bool {
-        self.receiver.snapshot(next, self.now_ns, &mut self.owner)
-    }
-
-    fn tasks(&mut self) -> Vec<Task> {
-        std::mem::take(&mut self.owner.tasks)
-    }
-}
-
-fn with_requests() -> SessionSettings {
-    let requests = RequestSettings {
-        timeout_ns: 10 * MS,
-        retries: 2,
-        messages: 8,
-        in_flight: 2,
-        budget_ns: 0,
-        ..RequestSettings::default()
-    };
-    SessionSettings { requests: Some(requests), ..SessionSettings::default() }
-}
-
-fn with_snapshots() -> SessionSettings {
-    let snapshots =
-        SnapshotSettings { timeout_ns: 500 * MS, attempts: 2, retry_after_ns: 5_000 * MS };
-    SessionSettings { snapshots: Some(snapshots), ..SessionSettings::default() }
-}
 
 #[test]
 fn the_first_copy_of_each_message_wins_also_where_lines_cut_differently() {
@@ -354,57 +269,6 @@ fn the_session_ends_when_everything_before_its_end_was_delivered() {
 }
 
 #[test]
-fn another_session_is_ignored_until_the_current_one_has_ended() {
-    let other = Alpha::new(*b"NEXT      ");
-    let mut session = Session::new(SessionSettings::default());
-    session.packet(A, 1, 2);
-    session.packet_of(other, B, 1, 3);
-    session.packet_of(other, B, 4, 3);
-    assert_eq!((session.owner.next, session.receiver.line(Line::B).other_session), (3, 2));
-    let seen = SessionEvent::OtherSession { origin: B, session: other };
-    assert_eq!(session.owner.events.iter().filter(|event| **event == seen).count(), 1);
-    session.bytes(A, end_of_session(SESSION, 3).to_vec());
-    session.after(0);
-    assert_eq!(session.receiver.session(), Some(SESSION), "one packet says that it ended");
-    session.after(1_000);
-    assert!(session.owner.has_ended());
-    session.after(1);
-    assert_eq!((session.receiver.session(), session.owner.next), (Some(other), 7));
-}
-
-#[test]
-fn a_session_that_all_lines_left_is_abandoned() {
-    let other = Alpha::new(*b"NEXT      ");
-    let mut session = Session::new(SessionSettings::default());
-    session.packet(A, 1, 2);
-    session.packet(B, 1, 2);
-    session.packet(A, 4, 1);
-    for number in 1..=8 {
-        session.packet_of(other, A, number, 1);
-        session.packet_of(other, B, number, 1);
-    }
-    session.after(2_999);
-    assert_eq!(session.receiver.session(), Some(SESSION), "both lines may be back");
-    session.after(1);
-    assert_eq!(session.owner.skipped, [(3, 4)]);
-    assert!(session.owner.has_ended());
-    session.after(1);
-    assert_eq!((session.receiver.session(), session.owner.next), (Some(other), 9));
-}
-
-#[test]
-fn a_stray_packet_of_another_session_does_not_end_the_only_line() {
-    let other = Alpha::new(*b"STRAY     ");
-    let mut session = Session::new(SessionSettings::default());
-    for number in 1..100 {
-        session.packet(A, number, 1);
-        session.packet_of(other, A, number, 1);
-    }
-    assert_eq!((session.receiver.session(), session.owner.next), (Some(SESSION), 100));
-    assert_eq!(session.receiver.line(Line::A).other_session, 99);
-}
-
-#[test]
 fn a_silent_line_is_reported_once_and_when_it_is_back() {
     let mut session = Session::new(SessionSettings::default());
     session.packet(A, 1, 1);
@@ -419,99 +283,6 @@ fn a_silent_line_is_reported_once_and_when_it_is_back() {
     session.packet(B, 2, 0);
     let resumed = SessionEvent::Resumed { line: Line::B, silent_ns: 4_000 * MS };
     assert!(session.owner.events.contains(&resumed));
-}
-
-#[test]
-fn a_number_far_ahead_is_believed_when_other_packets_agree() {
-    let mut session = Session::new(SessionSettings::default());
-    session.packet(A, 1, 1);
-    session.packet(A, 1 << 40, 1);
-    session.packet(A, 2, 1);
-    assert_eq!((session.owner.next, session.receiver.position().missing), (3, 0));
-    session.packet(A, 10_000, 1);
-    session.packet(A, 10_001, 1);
-    assert_eq!(session.owner.skipped, [(3, 10_000)], "there is no room to wait for so many");
-    assert_eq!(session.owner.next, 10_002);
-    session.after(200);
-    session.packet(A, 10_002, 1);
-    assert_eq!(session.receiver.line(Line::A).far_ahead, 1);
-    let is_told = |e: &&SessionEvent<_>| matches!(e, SessionEvent::Disbelieved { .. });
-    assert_eq!(session.owner.events.iter().filter(is_told).count(), 1);
-}
-
-#[test]
-fn one_packet_with_a_wrong_number_changes_nothing() {
-    for ahead in [1, 5, 100, 1_000, 100_000, 1 << 20, 1 << 50] {
-        for settings in [SessionSettings::default(), with_requests(), with_snapshots()] {
-            let mut session = Session::new(settings);
-            session.both(1, 2);
-            // Its content is that of another message.
-            let mut buffer = [0; 4_096];
-            let mut writer = PacketWriter::new(SESSION, 3 + ahead, &mut buffer).unwrap();
-            assert!(writer.push(&message_of(3)));
-            session.bytes(A, writer.finish().to_vec());
-            session.bytes(A, end_of_session(SESSION, 3 + ahead).to_vec());
-            assert_eq!(session.receiver.position().missing, 0);
-            for number in 3..2_000 {
-                session.packet(A, number, 1);
-                session.packet(B, number, 1);
-                session.after(number % 3);
-                assert_eq!(session.owner.next, number + 1, "{ahead} ahead");
-            }
-            assert_eq!(session.owner.declared_gaps(), 0);
-            assert!(!session.owner.has_ended());
-        }
-    }
-}
-
-#[test]
-fn a_server_confirms_a_number_that_no_other_packet_does() {
-    let mut session = Session::new(with_requests());
-    session.packet(A, 1, 1);
-    session.packet(A, 20, 1);
-    session.after(2);
-    assert_eq!(session.tasks(), [Task::Request { first: 2, count: 8 }]);
-    session.packet(ANSWER, 2, 8);
-    assert_eq!(session.tasks(), [Task::Request { first: 10, count: 8 }]);
-    session.packet(ANSWER, 10, 8);
-    session.packet(ANSWER, 18, 2);
-    session.after(2);
-    assert_eq!((session.owner.next, session.owner.skipped.len()), (21, 0));
-    let filled: u64 = session.owner.closed_gaps().map(|gap| gap.fills.retransmitted).sum();
-    assert_eq!(filled, 18);
-}
-
-#[test]
-fn a_session_begins_with_its_lowest_packet_on_any_line() {
-    let settings = SessionSettings { join_ns: 50 * MS, ..SessionSettings::default() };
-    let mut session = Session { receiver: Receiver::new(settings), ..Session::new(settings) };
-    session.packet(A, 11, 5);
-    session.after(1);
-    session.packet(B, 1, 10);
-    assert_eq!(session.owner.delivered, 0, "another packet may be earlier");
-    session.after(2);
-    assert_eq!((session.owner.delivered, session.owner.next), (15, 16));
-}
-
-#[test]
-fn heartbeats_of_another_session_and_stray_packets_are_not_joined() {
-    let (old, stray) = (Alpha::new(*b"YESTERDAY "), Alpha::new(*b"STRAY     "));
-    let settings = SessionSettings { join_ns: 50 * MS, ..SessionSettings::default() };
-    let mut session = Session { receiver: Receiver::new(settings), ..Session::new(settings) };
-    for _ in 0..10 {
-        session.packet_of(old, A, 8, 0);
-        session.packet_of(old, B, 8, 0);
-        session.after(1_000);
-    }
-    assert_eq!(session.receiver.session(), None);
-    session.packet_of(stray, A, 1, 3);
-    for number in 1..10 {
-        session.packet(A, number, 1);
-        session.packet(B, number, 1);
-    }
-    session.after(3);
-    assert_eq!(session.receiver.session(), Some(SESSION));
-    assert_eq!((session.owner.next, session.owner.delivered), (10, 9));
 }
 
 #[test]
