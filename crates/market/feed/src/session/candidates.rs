@@ -20,6 +20,9 @@ const MOST_BYTES: usize = 16 << 20;
 /// Numbers between packets that belong together.
 const NEAR: u64 = 1_024;
 
+/// Numbers up to which a packet follows another one.
+const NEXT: u64 = 64;
+
 /// Other sessions.
 #[derive(Debug)]
 pub(super) struct Candidates<S> {
@@ -36,7 +39,7 @@ pub(super) struct Candidate<S> {
     /// When its first and its last packet came, in ns.
     pub(super) first_ns: u64,
     pub(super) last_ns: u64,
-    /// Whether a packet began where another one ended: no stray does that.
+    /// Whether a packet followed another one: no stray does that.
     pub(super) has_sequence: bool,
     /// The numbers of the last packet of each line.
     lines: [Option<(u64, u64)>; MAX_LINES],
@@ -116,8 +119,12 @@ impl<S> Candidate<S> {
     }
 
     fn keep(&mut self, line: Line, (first, next): (u64, u64), ts_recv_ns: u64, bytes: &[u8]) {
-        let meets = |other: &(u64, u64)| other.1 == first || other.0 == next;
-        self.has_sequence |= first < next && self.lines.iter().flatten().any(meets);
+        let follows =
+            |(_, end): (u64, u64), first: u64| (end..end.saturating_add(NEXT)).contains(&first);
+        let meets = |&other: &(u64, u64)| {
+            other != (first, next) && (follows(other, first) || follows((first, next), other.0))
+        };
+        self.has_sequence |= self.has_messages && self.lines.iter().flatten().any(meets);
         self.lines[line.index()] = Some((first, next));
         self.has_messages |= first < next;
         self.first_ns = self.first_ns.min(ts_recv_ns);

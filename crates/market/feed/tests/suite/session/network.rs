@@ -110,7 +110,7 @@ impl Network {
             let lie = self.lie(&bytes);
             self.arrive(sent_ns, Arrival::Packet(origin, lie));
         }
-        if self.random.below(1_000) < faults.stray {
+        if self.random.below(1_000) < faults.stray && is_followed {
             let number = 1 + self.random.below(self.last());
             let mut stray = packet_of(number, number + 1);
             stray[..STRAY.len()].copy_from_slice(STRAY);
