@@ -262,3 +262,33 @@ impl Server {
 
 /// Any address and port of this machine.
 const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket as Bare;
+
+    use nanotape_harness::eventually;
+
+    use super::*;
+
+    #[test]
+    fn a_host_name_is_looked_up_again_after_a_failure() {
+        let server = Bare::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        server.set_nonblocking(true).unwrap();
+        let port = server.local_addr().unwrap().port();
+        let name = format!("localhost:{port}").parse().unwrap();
+        let mut requests = Rerequests::open(&[name], UdpOptions::default(), 1_000_000).unwrap();
+        // The host had another address before, where there is no server now.
+        requests.servers[0].address = SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 9), port);
+        let mut now_ns = 1;
+        eventually("the server gets a request at its address of today", || {
+            now_ns += 2_000_000_000;
+            requests.send(b"request", now_ns);
+            requests.receive(now_ns, |_| ());
+            server.recv(&mut [0; 64]).is_ok()
+        });
+        assert_eq!(requests.down(), 1, "it has not answered yet");
+        let [news] = &requests.news[..] else { panic!("{:?}", requests.news) };
+        assert!(news.is_problem && news.text.contains("Connection refused"), "{news:?}");
+    }
+}
