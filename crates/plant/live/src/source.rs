@@ -103,23 +103,24 @@ impl LiveSource {
         let lines = lines.iter().map(|line| LineSocket::open(line, &options));
         let lines = lines.collect::<Result<Arc<[_]>, LiveError>>()?;
         let settings = config.settings();
-        let keeper = match &config.keep {
-            Some(folder) => Some(Keeper::open(folder, &KeptSettings { date, session: settings })?),
-            None => None,
-        };
         let open = |settings: RequestSettings| {
             Rerequests::open(&config.rerequest, options, settings.timeout_ns)
         };
         let requests = settings.requests.map(open).transpose()?;
         let open = |settings: SnapshotSettings| {
             let login = config.snapshot_login();
-            Snapshots::open(&config.glimpse, login, settings.timeout_ns, keeper.is_some())
+            Snapshots::open(&config.glimpse, login, settings.timeout_ns, config.keep.is_some())
         };
         let snapshots = settings.snapshots.map(open).transpose()?;
         let sockets = || lines.iter().map(|line| &line.socket);
         let names: Vec<String> = sockets().map(|socket| socket.address().to_string()).collect();
         let stats = sockets().map(|socket| LineStat::of(socket.address())).collect();
         let drops = sockets().map(UdpSocket::kernel_drops).collect::<Result<Vec<_>, _>>()?;
+        // The last step that can fail: a folder with a journal is not used again.
+        let keeper = match &config.keep {
+            Some(folder) => Some(Keeper::open(folder, &KeptSettings { date, session: settings })?),
+            None => None,
+        };
         Ok(Self {
             name: names.join(" and "),
             lines,

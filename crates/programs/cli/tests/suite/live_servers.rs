@@ -126,6 +126,20 @@ fn the_next_snapshot_server_is_tried_in_the_same_attempt() {
 }
 
 #[test]
+fn a_server_that_cannot_be_found_at_the_start_ends_the_plant_and_leaves_no_folder() {
+    let folder = Folder::new("live-unknown-server");
+    // No name server is needed to refuse this name.
+    let (kept, name) = (folder.path("kept"), format!("{}.invalid:1", "a".repeat(64)));
+    for option in ["--rerequest", "--glimpse"] {
+        let options = [option, &name, "--keep", &kept];
+        let (status, _, stderr) = Plant::try_start("live-unknown-server", &options).running.end();
+        assert_eq!(status, Some(2), "{stderr}");
+        assert!(stderr.contains(&format!("server {name}: ")), "{stderr}");
+        assert!(!std::path::Path::new(&kept).exists(), "a later start would find a journal");
+    }
+}
+
+#[test]
 fn attempts_to_get_a_snapshot_are_not_used_up_at_once() {
     let folder = Folder::new("live-no-snapshot");
     let config = attempts(&folder, 3);
