@@ -7,7 +7,8 @@
 //! bytes. Packets that agree are believed together: two of them, or [`FAR_WEIGHT`] if they begin
 //! more than [`FAR`] messages ahead. The same packet again on one line is no other packet, since
 //! networks duplicate; a heartbeat that is sent again is one. A line that goes on below a packet
-//! contests it: once can be a packet that was overtaken, twice or after the hold time is not.
+//! contests it: within the hold time others may have overtaken it, later its number is wrong.
+//! A packet whose messages all came from elsewhere is a copy of them.
 //! Bounds: [`MOST_PACKETS`] packets and [`MOST_BYTES`] bytes, reserved at the beginning. What finds
 //! no room takes the place of the oldest.
 
@@ -28,9 +29,6 @@ const SENT_AGAIN_NS: u64 = 100_000_000;
 
 /// Lines go on below a wrong packet for so long before it is dropped, in ns.
 const REFUTED_NS: u64 = 100_000_000;
-
-/// Packets of a line in order after which one that was above them is wrong.
-const CONTESTED: u32 = 2;
 
 /// Packets in doubt at a time.
 const MOST_PACKETS: usize = 64;
@@ -62,14 +60,15 @@ pub(super) struct Doubt {
     place: Range<usize>,
 }
 
-/// A packet of a line in order.
+/// A packet in order.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InOrder {
-    /// The line; `None` for an answer of a server.
+pub(super) struct InOrder<'a> {
+    /// Its line; `None` for an answer of a server.
     pub(super) line: Option<Line>,
     pub(super) ts_recv_ns: u64,
-    /// One above its last number.
+    pub(super) first: u64,
     pub(super) next: u64,
+    pub(super) bytes: &'a [u8],
     /// One above the highest number that is known, before it and with it.
     pub(super) highest: (u64, u64),
 }
@@ -153,32 +152,53 @@ impl Doubts {
         }
     }
 
-    /// Weighs what a packet in order says, and calls `dropped` with those that it shows to be
-    /// wrong. Returns how many of its messages the others had shown to be missing.
+    /// Weighs what a packet in order says: calls `dropped` with those that it shows to be wrong, and
+    /// marks those that are copies, because all of their messages are known. Returns how many of its
+    /// messages the others had shown to be missing.
     pub(super) fn weigh(
         &mut self,
-        packet: InOrder,
+        packet: InOrder<'_>,
         hold_ns: u64,
+        is_known: impl Fn(u64, u64) -> bool,
         mut dropped: impl FnMut(&Doubt),
     ) -> u64 {
-        let InOrder { line, ts_recv_ns, next, highest: (before, highest) } = packet;
+        let InOrder { line, ts_recv_ns, first, next, bytes, highest: (before, highest) } = packet;
         if let Some(line) = line {
-            self.contest(line, ts_recv_ns, next.saturating_sub(1));
+            self.contest(line, ts_recv_ns, first);
         }
         let shown = self.packets.iter().map(|doubt| doubt.first).find(|&first| first > before);
-        let is_wrong = |doubt: &Doubt| {
+        let Self { packets, bytes: kept } = self;
+        packets.retain_mut(|doubt| {
+            let is_of_line = line == Some(doubt.line);
             let age_ns = ts_recv_ns.saturating_sub(doubt.ts_recv_ns);
-            let is_late = line == Some(doubt.line) && age_ns > hold_ns;
-            let is_below = next.saturating_sub(1) < doubt.first;
-            doubt.contested >= CONTESTED && line == Some(doubt.line)
-                || is_below && (is_late || age_ns > REFUTED_NS)
-                || doubt.next < highest
-        };
-        self.drop_where(is_wrong, &mut dropped);
-        for doubt in self.packets.iter_mut().take_while(|doubt| doubt.first <= highest) {
-            doubt.reached_ns = doubt.reached_ns.or(Some(ts_recv_ns));
+            let is_below = next <= doubt.first;
+            // The line has brought these numbers in order, with other bytes.
+            let is_replaced = is_of_line
+                && first < doubt.next
+                && doubt.first < next
+                && kept[doubt.place.clone()] != *bytes;
+            let has_messages = doubt.first < doubt.next;
+            let is_passed = is_known(doubt.first, doubt.next);
+            let is_wrong = is_replaced
+                || is_below && (is_of_line && age_ns > hold_ns || age_ns > REFUTED_NS)
+                || is_passed && !has_messages && doubt.contested > 0;
+            if is_wrong {
+                dropped(doubt);
+            } else if doubt.first <= highest {
+                doubt.reached_ns = doubt.reached_ns.or(Some(ts_recv_ns));
+                doubt.is_admitted = is_passed && (doubt.contested == 0 || age_ns > hold_ns);
+            }
+            !is_wrong
+        });
+        if self.packets.is_empty() {
+            self.bytes.clear();
         }
         shown.map_or(0, |first| highest.min(first) - before)
+    }
+
+    /// Whether a packet is marked.
+    pub(super) fn has_admitted(&self) -> bool {
+        self.packets.iter().any(|doubt| doubt.is_admitted)
     }
 
     /// Marks the packets that are believed now; `false` if there is none.
@@ -216,21 +236,19 @@ impl Doubts {
                 });
             }
         }
-        believed_to.is_some()
-    }
-
-    /// Marks the packets before a number whose lines never went below them: they are what is left
-    /// between losses.
-    pub(super) fn admit_between(&mut self, to: u64) {
-        let is_between = |doubt: &&mut Doubt| doubt.first < to && doubt.contested == 0;
+        let Some(believed_to) = believed_to else { return false };
+        // A packet between losses: its line never went below it.
+        let is_between = |doubt: &&mut Doubt| doubt.first < believed_to && doubt.contested == 0;
         self.packets.iter_mut().filter(is_between).for_each(|doubt| doubt.is_admitted = true);
+        true
     }
 
     /// Whether two packets support each other.
     fn agree(&self, lower: &Doubt, higher: &Doubt) -> bool {
         let is_copy = lower.line != higher.line
             && self.bytes[lower.place.clone()] == self.bytes[higher.place.clone()];
-        let is_contested = lower.contested > 0 || higher.contested > 0;
+        let is_contested = |doubt: &Doubt| doubt.contested > 0 && doubt.reached_ns.is_none();
+        let is_contested = is_contested(lower) || is_contested(higher);
         let is_followed = lower.next == higher.first
             && !(lower.kind == PacketKind::EndOfSession && higher.kind == PacketKind::Data);
         is_copy || is_followed && !is_contested

@@ -37,8 +37,9 @@ impl<F: PacketFraming> Receiver<F> {
     pub(super) fn weigh_doubts(
         &mut self,
         origin: PacketOrigin,
-        ts_recv_ns: u64,
-        (next, was_highest): (u64, u64),
+        (ts_recv_ns, now_ns): (u64, u64),
+        (packet, bytes): (&NumberedPacket<'_, F>, &[u8]),
+        was_highest: u64,
         handler: &mut impl SessionHandler<F::Session>,
     ) {
         if self.doubts.is_empty() {
@@ -48,11 +49,16 @@ impl<F: PacketFraming> Receiver<F> {
             PacketOrigin::Line(line) => Some(line),
             PacketOrigin::Retransmission => None,
         };
-        let highest = (was_highest, self.highest);
-        let (packet, lines) = (InOrder { line, ts_recv_ns, next, highest }, &mut self.lines);
-        self.overtaken += self.doubts.weigh(packet, self.settings.hold_ns, |doubt| {
+        let (first, next, highest) = (packet.first, packet.next(), (was_highest, self.highest));
+        let packet = InOrder { line, ts_recv_ns, first, next, bytes, highest };
+        let (lines, gaps) = (&mut self.lines, &self.gaps);
+        let is_known = |first, next| next <= highest.1 && gaps.first_part(first..next).is_none();
+        self.overtaken += self.doubts.weigh(packet, self.settings.hold_ns, is_known, |doubt| {
             disbelieve(lines, doubt, handler);
         });
+        if self.doubts.has_admitted() {
+            self.admit(now_ns, handler);
+        }
     }
 
     /// Takes the packets in doubt that others agree with, and those that were reached and that

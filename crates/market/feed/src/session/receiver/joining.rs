@@ -75,17 +75,22 @@ impl<F: PacketFraming> Receiver<F> {
     ) {
         let Some(candidate) = self.candidates.best(self.stale_ns(now_ns)) else { return };
         let is_due = self.join_ns(candidate).is_some_and(|at_ns| now_ns >= at_ns);
-        if !is_due && !(is_last && candidate.has_messages) {
+        let is_joined = is_due || is_last && candidate.has_messages;
+        if !is_joined {
             return;
         }
         let session = candidate.session;
-        let Some(candidate) = self.candidates.take(session) else { return };
+        let Some(mut candidate) = self.candidates.take(session) else { return };
+        // Sockets are read one after the other.
+        candidate.packets.sort_by_key(|packet| packet.ts_recv_ns);
         self.begin(&candidate, now_ns, handler);
         for kept in candidate.packets {
             let bytes = &candidate.bytes[kept.place];
             let origin = PacketOrigin::Line(kept.line);
             if let Ok(packet) = F::decode(bytes) {
-                self.of_session(origin, (kept.ts_recv_ns, now_ns), &packet, bytes, handler);
+                // Gaps get as old as they were when this packet came: others may fill them.
+                let times = (kept.ts_recv_ns, kept.ts_recv_ns.min(now_ns));
+                self.of_session(origin, times, &packet, bytes, handler);
             }
         }
     }

@@ -38,7 +38,7 @@ impl<F: PacketFraming> Receiver<F> {
         } else {
             let was_highest = self.highest;
             self.take(origin, (ts_recv_ns, now_ns), packet, handler);
-            self.weigh_doubts(origin, ts_recv_ns, (packet.next(), was_highest), handler);
+            self.weigh_doubts(origin, (ts_recv_ns, now_ns), (packet, bytes), was_highest, handler);
         }
         self.believe(now_ns, handler);
         self.settle(now_ns, handler);
@@ -74,7 +74,7 @@ impl<F: PacketFraming> Receiver<F> {
         if next.saturating_sub(self.expected) > self.ahead.window() && !self.can_recover() {
             // What is missing comes from nowhere, and these messages would find no room behind it.
             self.declare(true, now_ns, handler);
-            self.lose(first, now_ns, handler);
+            self.give_up(first, now_ns, handler);
             self.drain(handler);
         }
         let kept_to = self.keep(packet, ts_recv_ns);
@@ -357,14 +357,6 @@ impl<F: PacketFraming> Receiver<F> {
         now_ns: u64,
         handler: &mut impl SessionHandler<F::Session>,
     ) {
-        if !self.doubts.is_empty() {
-            self.doubts.admit_between(to);
-            self.admit(now_ns, handler);
-        }
-        self.lose(to, now_ns, handler);
-    }
-
-    fn lose(&mut self, to: u64, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
         while let Some(part) = self.gaps.first_part(self.expected..to) {
             self.deliver(part.start, handler);
             self.skip(part.clone(), handler);

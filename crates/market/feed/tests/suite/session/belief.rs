@@ -152,3 +152,58 @@ fn heartbeats_of_another_session_and_stray_packets_are_not_joined() {
     assert_eq!(session.receiver.session(), Some(SESSION));
     assert_eq!((session.owner.next, session.owner.delivered), (10, 9));
 }
+
+#[test]
+fn what_each_line_lost_comes_from_the_other_in_any_order_of_sockets() {
+    let lines = [(A, vec![51, 71, 91, 101]), (B, vec![51, 61, 81, 91, 101])];
+    for order in [[0, 1], [1, 0]] {
+        let mut session = Session::new(SessionSettings::default());
+        for number in (1..51).step_by(10) {
+            session.both(number, 10);
+        }
+        for (line, packets) in order.map(|place| &lines[place]) {
+            packets.iter().for_each(|&first| session.packet(*line, first, 10));
+        }
+        session.after(10);
+        assert_eq!((session.owner.next, session.owner.skipped.len()), (111, 0), "{order:?}");
+        assert_eq!(session.owner.declared_gaps(), 0);
+        for (line, missing) in [(Line::A, 20), (Line::B, 10)] {
+            let counts = session.receiver.line(line);
+            assert_eq!((counts.missing, counts.far_ahead), (missing, 0), "line {line}");
+        }
+    }
+}
+
+#[test]
+fn the_copies_of_a_line_without_losses_are_no_dropped_packets() {
+    let mut session = Session::new(SessionSettings::default());
+    session.both(1, 10);
+    for number in (11..1_000).step_by(10) {
+        if number % 3 > 0 {
+            session.packet(A, number, 10);
+        }
+        if number % 30 == 1 {
+            session.after(1);
+        }
+        session.packet(B, number, 10);
+    }
+    let (a, b) = (session.receiver.line(Line::A), session.receiver.line(Line::B));
+    assert_eq!((a.far_ahead, b.far_ahead, b.missing), (0, 0, 0));
+    assert_eq!(session.owner.next, 1_001);
+}
+
+#[test]
+fn first_packets_that_waited_in_their_sockets_are_joined_in_their_order() {
+    let settings = SessionSettings { join_ns: 50 * MS, ..SessionSettings::default() };
+    let mut session = Session { receiver: Receiver::new(settings), ..Session::new(settings) };
+    let began_ns = session.now_ns;
+    for (line, packets) in [(A, vec![1, 11, 31, 41]), (B, vec![1, 11, 21, 31, 41])] {
+        for first in packets {
+            session.now_ns = began_ns + first * MS;
+            session.packet(line, first, 10);
+        }
+    }
+    session.after(100);
+    assert_eq!((session.owner.next, session.owner.delivered), (51, 50));
+    assert_eq!(session.owner.skipped, []);
+}
