@@ -205,12 +205,16 @@ impl EventSource for Bursts {
                 flow.is_continue().then_some(packet.count.into())
             });
         }
-        let settings = SessionSettings { lines: self.packed.lines, ..SessionSettings::default() };
+        let lines = self.packed.lines;
+        let settings = SessionSettings { lines, join_ns: 0, ..SessionSettings::default() };
         let mut receiver = NasdaqReceiver::new(settings);
         let mut delivery = Delivery::new(EventSink(handler));
         self.play(|packet, now_ns| {
             let before = delivery.messages;
             receiver.packet(packet.origin(), (now_ns, now_ns), packet.bytes, &mut delivery);
+            if receiver.deadline_ns() <= now_ns {
+                receiver.tick(now_ns, &mut delivery);
+            }
             delivery.flow.is_continue().then_some(delivery.messages - before)
         })
     }

@@ -199,7 +199,7 @@ impl EventSource for Socket<'_> {
     fn read(&mut self, handler: &mut impl EventHandler, _: impl FnMut(&Self)) -> Result<(), Error> {
         let Self { socket, words, timeout, now_ns } = self;
         let drops = socket.kernel_drops()?;
-        let settings = SessionSettings { lines: 1, ..SessionSettings::default() };
+        let settings = SessionSettings { lines: 1, join_ns: 0, ..SessionSettings::default() };
         let mut receiver = NasdaqReceiver::new(settings);
         let mut delivery = Delivery::new(EventSink(handler));
         let mut reader = socket.reader();

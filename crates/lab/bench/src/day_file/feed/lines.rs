@@ -41,11 +41,15 @@ pub(super) fn decode(day: &Day, clock: Clock) -> Result<Reading, Error> {
 
 /// Puts the packets in order.
 pub(super) fn arbitrate(day: &Day, clock: Clock) -> Result<Reading, Error> {
-    let mut receiver = NasdaqReceiver::new(SessionSettings { lines: LINES, ..Default::default() });
+    let settings = SessionSettings { lines: LINES, join_ns: 0, ..Default::default() };
+    let mut receiver = NasdaqReceiver::new(settings);
     let mut delivery = Delivery::new(Sum::default());
     let take = |packet: Packet<'_>| {
         let ns = packet.arrives_ns;
         receiver.packet(packet.origin(), (ns, ns), packet.bytes, &mut delivery);
+        if receiver.deadline_ns() <= ns {
+            receiver.tick(ns, &mut delivery);
+        }
     };
     let (packets, nanos) = measure(day, clock, take)?;
     Ok(report(packets, nanos, delivery.sink))
