@@ -92,7 +92,13 @@ impl EventSource for Session<'_> {
         _: impl FnMut(&Self),
     ) -> Result<(), Infallible> {
         let Some((&[choices], mut rest)) = self.0.split_first_chunk() else { return Ok(()) };
-        let requests = RequestSettings { timeout_ns: MS, retries: 1, messages: 8, in_flight: 2 };
+        let requests = RequestSettings {
+            timeout_ns: MS,
+            retries: 1,
+            messages: 8,
+            in_flight: 2,
+            ..RequestSettings::default()
+        };
         let snapshots = SnapshotSettings { timeout_ns: 50 * MS, attempts: 2, retry_after_ns: MS };
         let settings = SessionSettings {
             join: [Join::Here, Join::Start, Join::Snapshot][usize::from(choices % 3)],

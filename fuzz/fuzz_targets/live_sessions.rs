@@ -66,7 +66,13 @@ fuzz_target!(|bytes: &[u8]| {
 /// The packets of the input: each after its origin, the ms since the one before, and its length.
 fn run<F: PacketFraming>(bytes: &[u8]) {
     let Some((&[choices], mut rest)) = bytes.split_first_chunk() else { return };
-    let requests = RequestSettings { timeout_ns: MS, retries: 1, messages: 8, in_flight: 2 };
+    let requests = RequestSettings {
+        timeout_ns: MS,
+        retries: 1,
+        messages: 8,
+        in_flight: 2,
+        ..RequestSettings::default()
+    };
     let snapshots = SnapshotSettings { timeout_ns: 50 * MS, attempts: 2, retry_after_ns: 9 * MS };
     let settings = SessionSettings {
         join: [Join::Here, Join::Start, Join::Snapshot][usize::from(choices % 3)],

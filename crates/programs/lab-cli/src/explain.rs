@@ -357,10 +357,11 @@ impl Report<'_> {
 
     fn explained(&mut self, row: Row) -> anyhow::Result<()> {
         if self.printed < self.arguments.rows {
-            self.printed += 1;
             let text = text::row(&row, self.thread.timescale.utc_ns(row.gap.from));
             let record = self.context().row(&row);
+            // A reader that has left gets no row, and the totals still follow.
             self.output.result(&text, record)?;
+            self.printed += 1;
         }
         self.found.add(row);
         Ok(())

@@ -8,7 +8,8 @@ pub(super) struct Setting {
     path: &'static str,
     absent: Absent,
     /// Whether a value is good.
-    is_good: fn(&str) -> bool,
+    /// `None` for what is no value of the setting.
+    is_good: fn(&str) -> Option<bool>,
     /// The value to write.
     value: &'static str,
     /// What it is if it is not good.
@@ -56,9 +57,9 @@ macro_rules! settings {
             otherwise: Verdict::$otherwise,
         }),*]
     };
-    (@ text |$it:ident| $is_good:expr) => { |$it| $is_good };
+    (@ text |$it:ident| $is_good:expr) => { |$it| Some($is_good) };
     (@ number |$it:ident| $is_good:expr) => {
-        |text| text.parse().is_ok_and(|$it: i64| $is_good)
+        |text| text.parse().ok().map(|$it: i64| $is_good)
     };
 }
 
@@ -110,7 +111,7 @@ const SETTINGS: &[Setting] = &settings! {
         number |number| number == 0, "0", Warn;
     "swappiness", "moving memory of programs to disk", "10 or less",
         "a page that was moved out is read from the disk when it is used",
-        "/proc/sys/vm/swappiness", Kernel("CONFIG_SWAP"), number |share| share <= 10, "10", Info;
+        "/proc/sys/vm/swappiness", Kernel("CONFIG_SWAP"), number |share| (0..=10).contains(&share), "10", Info;
     "writeback", "interval of writing files to disk", "15 seconds or more",
         "kernel threads wake up in each interval", "/proc/sys/vm/dirty_writeback_centisecs",
         Kernel(""), number |hundredths| hundredths == 0 || hundredths >= 1_500, "1500", Info;
@@ -160,7 +161,7 @@ const SETTINGS: &[Setting] = &settings! {
 pub(super) const HUGE_PAGES: [Setting; 1] = settings! {
     "huge-pages", "reserved huge pages", "as many as the rings and tables need",
         "each small page takes an entry of the address cache", "/proc/sys/vm/nr_hugepages",
-        Unknown, text |text| text != "0", "512", Info;
+        Unknown, number |pages| pages > 0, "512", Info;
 };
 
 /// A setting of devices.
@@ -239,17 +240,16 @@ impl Setting {
             return self.absent.find(view, self.check, path);
         };
         let value = chosen(&text);
+        let Some(is_good) = (self.is_good)(value) else {
+            return self.check.unknown(format!("{path} has {value:?}, which is no number"));
+        };
         let (unit, caution) = match path {
             USB => (" seconds", ""),
             RT_RUNTIME => ("", RT_CAUTION),
             _ => ("", ""),
         };
         self.check
-            .judged(
-                (self.is_good)(value),
-                self.otherwise,
-                format!("{value}{unit} in {path}{caution}"),
-            )
+            .judged(is_good, self.otherwise, format!("{value}{unit} in {path}{caution}"))
             .fix(format!("echo {} > {path}", self.value))
             .undo(format!("echo {value} > {path}"))
     }
