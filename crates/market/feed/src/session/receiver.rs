@@ -292,12 +292,12 @@ impl<F: PacketFraming> Receiver<F> {
     /// Does what is due: declares gaps, repeats requests, gives up. The owner calls it when
     /// [`deadline_ns`](Self::deadline_ns) has passed; more often does no harm.
     pub fn tick(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
-        self.note_silence(now_ns, handler);
         if self.session.is_none() || self.has_ended {
             self.join(now_ns, false, handler);
         } else if self.is_deserted(now_ns) {
             self.abandon(now_ns, handler);
         }
+        self.note_silence(now_ns, handler);
         self.settle(now_ns, handler);
     }
 

@@ -6,6 +6,7 @@ use super::{
     super::{
         candidates::Candidate,
         event::{PacketOrigin, SessionEvent, SessionHandler},
+        gaps::Gaps,
         line::LineState,
         race::Race,
         requests::Requests,
@@ -93,6 +94,8 @@ impl<F: PacketFraming> Receiver<F> {
                 self.of_session(origin, times, &packet, bytes, handler);
             }
         }
+        // If it has ended already, the next one is joined later than now.
+        self.ended_ns = now_ns;
     }
 
     /// The session that the next [`tick`](Self::tick) joins, and when its first packet came.
@@ -143,7 +146,7 @@ impl<F: PacketFraming> Receiver<F> {
             line.begin_session();
         }
         self.answers.begin_session();
-        self.race = Race::new();
+        (self.race, self.gaps) = (Race::new(), Gaps::new());
         self.doubts.drop_where(|_| true, |_| {});
         (self.end, self.has_ended, self.is_suspect) = (None, false, false);
         self.expected = if self.settings.join == Join::Start { 1 } else { first };

@@ -156,8 +156,13 @@ impl<F: PacketFraming> Receiver<F> {
         self.believe(now_ns, handler);
         self.declare(false, now_ns, handler);
         self.request(now_ns, handler);
-        self.probe(now_ns, handler);
+        let was_holding = self.is_holding;
         self.check_snapshot(now_ns, handler);
+        if was_holding && !self.is_holding {
+            // No snapshot is on its way any more.
+            self.request(now_ns, handler);
+        }
+        self.probe(now_ns, handler);
         self.drain(handler);
         // A snapshot, or the end of the wait for one, also closes gaps.
         if self.gaps.declared() == 0 {
@@ -433,7 +438,7 @@ impl<F: PacketFraming> Receiver<F> {
 
     /// Whether only the belief in the end is left.
     fn waits_for_end(&self, end: &End) -> bool {
-        !self.has_ended && self.expected >= end.next && self.gaps.is_empty()
+        !self.has_ended && !self.is_holding && self.expected >= end.next && self.gaps.is_empty()
     }
 
     pub(super) fn next_deadline_ns(&self, now_ns: u64) -> u64 {
