@@ -152,9 +152,9 @@ impl Doubts {
         }
     }
 
-    /// Weighs what a packet in order says: calls `dropped` with those that it shows to be wrong, and
-    /// marks those that are copies, because all of their messages are known. Returns how many of its
-    /// messages the others had shown to be missing.
+    /// Weighs what a packet in order says: calls `dropped` with those that it shows to be wrong,
+    /// and marks those that are copies, because all of their messages are known. Returns how many
+    /// of its messages the others had shown to be missing.
     pub(super) fn weigh(
         &mut self,
         packet: InOrder<'_>,
