@@ -45,9 +45,9 @@ fresh() { rm -f "/dev/shm/nanotape-$ring" "/dev/shm/nanotape-$ring".*; }
 # A number from a line of JSON: number NAME <LINE
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" | tail -1; }
 
-# The digest of the records of a run, from its stop record.
+# The digest of the records of a run, from its stop record. digest_of RING [FIRST_SEQUENCE]
 digest_of() {
-    nanotape tap "$1" --from oldest --records status --format csv 2>/dev/null \
+    nanotape tap "$1" --from "${2:-oldest}" --records status --format csv 2>/dev/null \
         | sed -n 's/.*,stop,.* digest \([0-9a-f]*\)".*/\1/p' | tail -1
 }
 
