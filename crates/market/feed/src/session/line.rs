@@ -31,7 +31,7 @@ pub struct LineCounts {
     pub missing: u64,
     /// Packets of another session.
     pub other_session: u64,
-    /// Packets dropped because their number is far ahead and no other packet confirms it.
+    /// Packets dropped because their numbers were above all others, and nothing agreed with them.
     pub far_ahead: u64,
     /// Packets that do not follow their format, by kind.
     pub malformed: [u64; MalformedKind::ALL.len()],

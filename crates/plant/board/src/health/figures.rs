@@ -242,7 +242,7 @@ impl PlantHealth {
     fn of_the_followers(&self) -> Vec<Figure> {
         let lag = "Messages of the ring that a named follower has not read yet.";
         let lost = "Messages overwritten before a named follower read them.";
-        let alive = "Whether the process of a named follower is alive, 0 or 1.";
+        let alive = "Whether a named follower is alive, 0 or 1.";
         let followers = self.followers.iter().map(|follower| {
             let FollowerHealth { name, stat, .. } = follower;
             let figures = vec![

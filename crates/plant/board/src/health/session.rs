@@ -84,7 +84,7 @@ fn of_line(line: &LineStat, letter: char, stat: &LiveStat) -> Vec<Figure> {
         whole("duplicates", counts.duplicates).counter("Messages that a line had brought before."),
         whole("other_session", counts.other_session).counter("Packets of another session."),
         whole("far_ahead", counts.far_ahead)
-            .counter("Packets dropped because their number is far ahead."),
+            .counter("Packets dropped because nothing agreed with their numbers."),
         whole("malformed", sum(counts.malformed))
             .counter("Packets that do not follow their format."),
         whole("kernel_drops", line.kernel_drops)
