@@ -144,6 +144,10 @@ impl<F: PacketFraming> Receiver<F> {
         self.requests.iter_mut().for_each(Requests::clear);
         for line in &mut self.lines {
             line.begin_session();
+            if line.last_ns == 0 {
+                // A line that never has a packet is silent too.
+                line.last_ns = now_ns;
+            }
         }
         self.answers.begin_session();
         (self.race, self.gaps) = (Race::new(), Gaps::new());

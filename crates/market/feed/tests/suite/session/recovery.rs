@@ -329,6 +329,19 @@ fn a_packet_that_waits_in_a_socket_is_not_given_up() {
 }
 
 #[test]
+fn a_line_that_never_has_a_packet_is_silent() {
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 1);
+    for _ in 0..4 {
+        session.after(1_000);
+        session.packet(A, 2, 0);
+    }
+    let silences = [Line::A, Line::B].map(|line| session.receiver.line(line).silences);
+    assert_eq!(silences, [0, 1]);
+    assert!(session.owner.events.contains(&SessionEvent::Silent(Line::B)));
+}
+
+#[test]
 fn messages_without_room_are_dropped_and_missing_again() {
     let mut session = Session::new(with_requests());
     session.packet(A, 1, 1);
