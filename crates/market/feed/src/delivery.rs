@@ -169,12 +169,6 @@ impl<T: MessageSink> Delivery<T> {
         }
     }
 
-    /// The session is going to be closed: what it kept is delivered, also after a stop.
-    pub fn close(&mut self) {
-        self.sink.session(&SessionChange::Closing);
-        self.flow = ControlFlow::Continue(());
-    }
-
     /// The requests to send, as first number and count. They are forgotten.
     pub fn take_requests(&mut self) -> impl Iterator<Item = (u64, u16)> + '_ {
         self.requests.drain(..)

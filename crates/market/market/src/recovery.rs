@@ -32,8 +32,8 @@ pub enum SessionChange {
         /// The number of the next message.
         next: u64,
     },
-    /// The source ends: it delivers what it had kept, and receives nothing more.
-    Closing,
+    /// The source delivers all that it received: only `idle` ends it.
+    EndsWhenIdle,
 }
 
 /// Why any book may lack messages.

@@ -39,7 +39,9 @@ use nanotape_feed::{
     source::Progress,
     udp::{MOST_WAITED, UdpOptions, UdpSocket},
 };
-use nanotape_market::{Damage, EventHandler, EventSource, MarketEvent, Origin, Position};
+use nanotape_market::{
+    Damage, EventHandler, EventSource, MarketEvent, Origin, Position, SessionChange,
+};
 use nanotape_records::TradeDate;
 
 use drops::DropCounter;
@@ -200,7 +202,10 @@ impl LiveSource {
             *bytes += datagram.bytes.len() as u64;
             let times = (datagram.ts_recv_ns.unwrap_or(now_ns), read_to_ns);
             delivery.sink.handler.arrived(times.0);
+            let messages = session.receiver.answers().messages;
             session.packet(PacketOrigin::Retransmission, times, datagram.bytes, delivery);
+            // Of another session, or without a message, it answers nothing.
+            session.receiver.answers().messages > messages
         });
         requests.news.drain(..).for_each(|news| delivery.sink.news.add(|| news));
         count
@@ -359,7 +364,7 @@ impl LiveSource {
                 shown_ns = now_ns;
                 self.show(now_ns, delivery);
                 progress(self);
-                if count == 0 && delivery.sink.handler.idle().is_break() {
+                if delivery.sink.handler.idle().is_break() {
                     return DayEnd::Stopped;
                 }
             }
@@ -401,10 +406,10 @@ impl EventSource for LiveSource {
         handler: &mut impl EventHandler,
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, LiveError> {
+        handler.session(&SessionChange::EndsWhenIdle);
         let mut delivery = Delivery::new(LiveSink::new(handler));
         let end = self.receive(&mut delivery, &mut progress);
         let now_ns = self.timeline.now_ns();
-        delivery.close();
         self.session.close(now_ns, &mut delivery);
         let is_kept = self.session.keeper.as_mut().is_none_or(Keeper::finish);
         self.has_unkept |= !is_kept;

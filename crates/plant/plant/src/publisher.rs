@@ -127,8 +127,8 @@ pub struct Publisher<W> {
     /// The waits for messages that were reported.
     reported: LongWaits,
     reason: Option<StopReason>,
-    /// Whether the source ends, and delivers what it had kept.
-    is_closing: bool,
+    /// Whether the source delivers all that it received, and is ended when it is idle only.
+    ends_when_idle: bool,
     refused: Option<PublishError>,
     damaged: u64,
 }
@@ -186,7 +186,7 @@ impl<W: Publish> Publisher<W> {
             report: parts.report,
             reported: LongWaits::default(),
             reason: None,
-            is_closing: false,
+            ends_when_idle: false,
             refused: None,
             damaged: 0,
         };
@@ -341,9 +341,12 @@ impl<W: Publish> Publisher<W> {
             }
         }
         self.seams.look_at_switches(self.timeline.clock());
-        // What a session had kept is delivered also after a stop was requested.
-        let is_over = self.is_to_end() || self.reason.is_some() || self.refused.is_some();
-        if is_over && !self.is_closing { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.refused.is_some()
+            || !self.ends_when_idle && (self.is_to_end() || self.reason.is_some())
+        {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     }
 
     /// Whether the run ends before its input: an end was requested, the ring or board was lost, or

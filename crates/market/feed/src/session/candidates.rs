@@ -17,9 +17,6 @@ const MOST_SESSIONS: usize = 4;
 /// Bytes of the packets of a session.
 const MOST_BYTES: usize = 16 << 20;
 
-/// Numbers between packets that belong together.
-const NEAR: u64 = 1_024;
-
 /// Numbers up to which a packet follows another one.
 const NEXT: u64 = 64;
 
@@ -155,22 +152,17 @@ impl<S> Candidate<S> {
         self.packets.first().map_or(Line::A, |packet| packet.line)
     }
 
-    /// The lowest number of those packets that agree with the most others.
+    /// The lowest number of its messages, or of the heartbeats before them: a heartbeat or an end
+    /// with a lower number than its line had before is an old one.
     pub(super) fn start(&self) -> u64 {
-        let mut numbers: Vec<_> = self.packets.iter().map(|of| (of.first, of.next)).collect();
-        numbers.sort_unstable();
-        let (mut best, mut chain) = ((0, 0), (0, 0));
-        let mut chain_next = 0;
-        for (first, next) in numbers {
-            if chain.1 == 0 || first > chain_next + NEAR {
-                (chain, chain_next) = ((first, 0), next);
-            }
-            chain.1 += 1;
-            chain_next = chain_next.max(next);
-            if chain.1 > best.1 {
-                best = chain;
-            }
-        }
-        best.0
+        let mut reached = [0; MAX_LINES];
+        let lowest =
+            self.packets.iter().filter_map(|&CandidatePacket { line, first, next, .. }| {
+                let reached = &mut reached[line.index()];
+                let is_old = first == next && first < *reached;
+                *reached = next.max(*reached);
+                (!is_old).then_some(first)
+            });
+        lowest.min().unwrap_or_default()
     }
 }

@@ -180,7 +180,9 @@ impl Doubts {
             let has_messages = doubt.first < doubt.next;
             let is_passed = is_known(doubt.first, doubt.next);
             let is_wrong = is_replaced
-                || is_below && (is_of_line && age_ns > hold_ns || age_ns > REFUTED_NS)
+                || is_below
+                    && (is_of_line && age_ns > hold_ns && doubt.contested > 1
+                        || age_ns > REFUTED_NS)
                 || is_passed && !has_messages && doubt.contested > 0;
             if is_wrong {
                 dropped(doubt);
@@ -254,9 +256,9 @@ impl Doubts {
         is_copy || is_followed && !is_contested
     }
 
-    /// Marks all packets before a number.
+    /// Marks the packets up to a number whose lines did not go below them.
     pub(super) fn admit_to(&mut self, to: u64) {
-        let is_below = |doubt: &&mut Doubt| doubt.first <= to;
+        let is_below = |doubt: &&mut Doubt| doubt.first <= to && doubt.contested == 0;
         self.packets.iter_mut().filter(is_below).for_each(|doubt| doubt.is_admitted = true);
     }
 

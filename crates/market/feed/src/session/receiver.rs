@@ -314,7 +314,8 @@ impl<F: PacketFraming> Receiver<F> {
         if !matches!(self.snapshot, SnapshotState::Fetching { .. }) {
             return false;
         }
-        if next < self.expected && !self.is_joining {
+        let needed = self.expected.max(self.gaps.declared_to());
+        if next < needed && !self.is_joining {
             self.snapshot_failed(now_ns, handler);
             return false;
         }

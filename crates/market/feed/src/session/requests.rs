@@ -44,7 +44,7 @@ impl Requests {
 
     /// When the next request is repeated or has failed.
     pub(super) fn deadline_ns(&self) -> Option<u64> {
-        if self.chunks.is_empty() && self.unanswered_ns.is_some() {
+        if self.chunks.is_empty() && self.paused_to_ns > 0 {
             return Some(self.paused_to_ns);
         }
         let timeout_ns = self.settings.timeout_ns;
@@ -63,6 +63,7 @@ impl Requests {
         if self.chunks.is_empty() && now_ns < self.paused_to_ns {
             return Pumped::Fine;
         }
+        self.paused_to_ns = 0;
         let RequestSettings { timeout_ns, retries, messages, in_flight, .. } = self.settings;
         let (mut failed, mut has_answer) = (None, false);
         self.chunks.retain_mut(|chunk| {
@@ -111,8 +112,8 @@ impl Requests {
     /// Forgets all requests.
     pub(super) fn clear(&mut self) {
         self.chunks.clear();
-        (self.unanswered_ns, self.paused_to_ns) = (None, 0);
-        self.pause_ns = self.settings.pause_ns;
+        // A server that has not answered for the whole budget gets no other one for the next gap.
+        (self.paused_to_ns, self.pause_ns) = (0, self.settings.pause_ns);
     }
 
     /// The first missing messages that are not requested.

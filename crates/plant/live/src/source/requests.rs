@@ -129,9 +129,13 @@ impl Rerequests {
         }
     }
 
-    /// Calls `visit` with the answers that are there, at most [`BATCH`] of a server, and returns
-    /// their number.
-    pub(super) fn receive(&mut self, now_ns: u64, mut visit: impl FnMut(Datagram<'_>)) -> usize {
+    /// Calls `visit`, which decides whether it is an answer, with the packets that are there, at
+    /// most [`BATCH`] of a server, and returns their number.
+    pub(super) fn receive(
+        &mut self,
+        now_ns: u64,
+        mut visit: impl FnMut(Datagram<'_>) -> bool,
+    ) -> usize {
         let mut count = 0;
         for index in 0..self.servers.len() {
             for _ in 0..BATCH {
@@ -142,8 +146,10 @@ impl Rerequests {
                 match socket.receive(&mut self.buffer, &mut self.control) {
                     Ok(None) => break,
                     Ok(Some(datagram)) => {
-                        visit(datagram);
                         count += 1;
+                        if !visit(datagram) {
+                            continue;
+                        }
                         server.unanswered_ns = None;
                         if server.outage.is_open() || server.is_silent {
                             self.answers(index);
@@ -284,7 +290,7 @@ mod tests {
         eventually("the server gets a request at its address of today", || {
             now_ns += 2_000_000_000;
             requests.send(b"request", now_ns);
-            requests.receive(now_ns, |_| ());
+            requests.receive(now_ns, |_| true);
             server.recv(&mut [0; 64]).is_ok()
         });
         assert_eq!(requests.down(), 1, "it has not answered yet");

@@ -38,7 +38,7 @@ impl<W: Publish> Publisher<W> {
     pub(super) fn session_changed(&mut self, change: &SessionChange) {
         let ts_recv = self.tell_time();
         match *change {
-            SessionChange::Closing => self.is_closing = true,
+            SessionChange::EndsWhenIdle => self.ends_when_idle = true,
             SessionChange::GapDeclared(gap) | SessionChange::GapClosed(gap) => {
                 self.notice(&Notice::SessionGap(GapNotice { ts_recv, gap }));
             }

@@ -158,11 +158,12 @@ fn a_hangup_ends_a_plant_and_its_tap_cleanly_unless_it_is_ignored() {
     let day = folder.day(20_000, 20);
     let (mut plant, _) = Running::plant(&day, &ring, &["--pace-from", "10:00"]);
     let (rows, kept) = (folder.path("rows.csv"), folder.path("kept.csv"));
-    let mut tap = Running::start(&["tap", ring.path(), "--from", "oldest", "-o", &rows]);
     let arguments = ["tap", ring.path(), "--from", "oldest", "-o", &kept];
     let mut ignoring = Waiting::ignoring("HUP", &arguments, b"");
+    // Before the other tap, whose file would be taken for its own.
     until_it_writes(&folder, &mut ignoring);
     ignoring.signal(Signal::HUP);
+    let mut tap = Running::start(&["tap", ring.path(), "--from", "oldest", "-o", &rows]);
     let is_partial = |name: &String| name.starts_with(".rows.csv");
     eventually("the rows", || {
         let partial = names(&folder).into_iter().find(is_partial);

@@ -93,8 +93,10 @@ impl<F: PacketFraming> Receiver<F> {
         handler: &mut impl SessionHandler<F::Session>,
     ) {
         self.believe(now_ns, handler);
-        self.doubts.admit_to(self.highest.saturating_add(self.settings.reorder_messages));
-        self.admit(now_ns, handler);
+        if self.end.is_none() {
+            self.doubts.admit_to(self.highest.saturating_add(self.settings.reorder_messages));
+            self.admit(now_ns, handler);
+        }
         let lines = &mut self.lines;
         self.doubts.drop_where(|_| true, |doubt| disbelieve(lines, doubt, handler));
     }

@@ -112,11 +112,8 @@ impl<F: PacketFraming> Receiver<F> {
         let SessionSettings { hold_ns, join_ns, silence_ns, join, .. } = self.settings;
         let is_on_all = candidate.is_on_all(self.lines().len());
         let wait_ns = match (candidate.has_messages, join) {
-            (true, _) if !candidate.has_sequence && join_ns > 0 => {
-                // Heartbeats follow one packet of a session, and nothing follows a stray.
-                let is_alive = candidate.last_ns - candidate.first_ns >= silence_ns;
-                return is_alive.then_some(candidate.last_ns);
-            }
+            // Nothing follows a stray; heartbeats follow a session's only packet.
+            (true, _) if !candidate.has_sequence && join_ns > 0 => return None,
             (true, _) if is_on_all => hold_ns.min(join_ns),
             (true, _) => join_ns,
             (false, Join::Here) => return None,
