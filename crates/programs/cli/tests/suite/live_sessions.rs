@@ -193,6 +193,20 @@ fn what_is_held_when_the_plant_is_stopped_is_published_and_the_gap_reported() {
 }
 
 #[test]
+fn a_stop_in_the_middle_of_a_burst_publishes_what_was_received() {
+    for round in 0..5 {
+        let (_folder, mut plant, sender) = begin(&format!("live-burst-{round}"), &[]);
+        sender.both(1, 101);
+        eventually("the session is joined", || plant.ring.next_sequence() > 20);
+        sender.both(101, 2_001);
+        plant.running.signal(Signal::TERM);
+        let (status, stop, stderr) = plant.end();
+        let received = stop["session_next_message"].as_u64().unwrap() - 1;
+        assert_eq!((status, stop["messages"].as_u64()), (Some(0), Some(received)), "{stderr}");
+    }
+}
+
+#[test]
 fn a_late_join_counts_the_messages_that_it_had() {
     let (_folder, mut plant, sender) = begin("live-late", &[]);
     for from in (1..101).step_by(10) {

@@ -207,3 +207,54 @@ fn first_packets_that_waited_in_their_sockets_are_joined_in_their_order() {
     assert_eq!((session.owner.next, session.owner.delivered), (51, 50));
     assert_eq!(session.owner.skipped, []);
 }
+
+/// A session that is joined as a plant joins it.
+fn joining() -> Session {
+    let settings = SessionSettings { join_ns: 50 * MS, ..SessionSettings::default() };
+    Session { receiver: Receiver::new(settings), ..Session::new(settings) }
+}
+
+#[test]
+fn copies_of_a_stray_packet_are_no_session() {
+    let (stray, next) = (Alpha::new(*b"STRAY     "), Alpha::new(*b"NEXT      "));
+    let mut session = joining();
+    for number in 1..11 {
+        session.both(number, 1);
+        session.packet_of(stray, A, 7, 3);
+        session.after(500);
+    }
+    for line in [A, B] {
+        session.bytes(line, end_of_session(SESSION, 11).to_vec());
+    }
+    session.after(1_000);
+    assert!(session.owner.has_ended());
+    assert_eq!(session.receiver.session(), Some(SESSION));
+    for number in 1..11 {
+        session.packet_of(next, A, number, 1);
+        session.packet_of(next, B, number, 1);
+    }
+    session.after(3);
+    assert_eq!((session.receiver.session(), session.owner.next), (Some(next), 11));
+}
+
+#[test]
+fn an_old_heartbeat_does_not_move_the_beginning() {
+    let mut session = joining();
+    session.packet(A, 9, 5);
+    session.packet(A, 3, 0);
+    session.packet(A, 14, 5);
+    session.after(60);
+    assert_eq!((session.owner.next, session.owner.delivered), (19, 10));
+    assert_eq!(session.owner.skipped, []);
+}
+
+#[test]
+fn a_first_packet_before_a_wide_gap_is_delivered() {
+    let mut session = joining();
+    session.packet(A, 1, 5);
+    session.packet(A, 5_000, 5);
+    session.packet(A, 5_005, 5);
+    session.after(60);
+    assert_eq!((session.owner.next, session.owner.delivered), (5_010, 15));
+    assert_eq!(session.owner.skipped, [(6, 5_000)]);
+}

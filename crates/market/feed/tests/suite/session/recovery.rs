@@ -329,6 +329,37 @@ fn a_packet_that_waits_in_a_socket_is_not_given_up() {
 }
 
 #[test]
+fn a_server_without_an_answer_gets_its_budget_once() {
+    let requests = with_requests().requests;
+    let budget_ns = 2_000 * MS;
+    let requests = requests.map(|of| RequestSettings { budget_ns, ..of });
+    let mut session = Session::new(SessionSettings { requests, ..with_requests() });
+    session.packet(A, 1, 1);
+    for first in [5, 15, 25, 35] {
+        session.both(first, 5);
+    }
+    let mut waited_ms = 0;
+    while session.owner.next < 40 {
+        session.after(10);
+        waited_ms += 10;
+    }
+    assert!((2_000..3_000).contains(&waited_ms), "{waited_ms} ms for four gaps");
+}
+
+#[test]
+fn a_snapshot_that_is_older_than_the_gap_is_a_failed_attempt() {
+    let mut session = Session::new(with_snapshots());
+    session.packet(A, 1, 5);
+    session.both(11, 1);
+    session.after(3);
+    assert_eq!(session.tasks(), [Task::Snapshot { next: 11 }]);
+    assert!(!session.snapshot(6));
+    assert_eq!(session.tasks(), [Task::Snapshot { next: 11 }]);
+    assert!(!session.snapshot(6));
+    assert_eq!((session.owner.next, session.owner.skipped.clone()), (12, vec![(6, 11)]));
+}
+
+#[test]
 fn a_line_that_never_has_a_packet_is_silent() {
     let mut session = Session::new(SessionSettings::default());
     session.packet(A, 1, 1);
