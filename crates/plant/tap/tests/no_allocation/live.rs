@@ -126,8 +126,12 @@ impl EventSource for Lines {
         let sockets = [open()?, open()?];
         let mut readers = [sockets[0].reader(), sockets[1].reader()];
         let sender = Sender::bind(address).unwrap();
-        let mut receiver =
-            NasdaqReceiver::new(SessionSettings { join_ns: 0, ..SessionSettings::default() });
+        let mut receiver = NasdaqReceiver::new(SessionSettings {
+            join_ns: 0,
+            // Longer than this thread can be without a processor.
+            hold_ns: 60_000_000_000,
+            ..SessionSettings::default()
+        });
         let mut delivery = Delivery::new(EventSink(handler));
         let mut now_ns = 0;
         let session = (&mut receiver, &mut delivery);
