@@ -1,6 +1,6 @@
 //! From a session to the consumer of its messages: what to deliver goes on, what to do is queued.
 //!
-//! Where: the [`SessionHandler`] of captures and of live sources.
+//! Where: the [`SessionHandler`] of live sources.
 //! Bounds: [`MOST_REQUESTS`] requests wait to be sent; a session has fewer in flight.
 
 use core::{fmt, ops::ControlFlow};
@@ -36,9 +36,9 @@ pub trait MessageSink {
     fn idle(&mut self) -> ControlFlow<()>;
 
     /// A packet does not follow its format, and was dropped. Its messages may come from elsewhere.
-    fn malformed(&mut self, offset: u64, origin: PacketOrigin, kind: MalformedKind) {
+    fn malformed(&mut self, origin: PacketOrigin, kind: MalformedKind) {
         let _ = origin;
-        self.damage(Damage::Packet { offset, reason: kind.name() });
+        self.damage(Damage::Packet { offset: 0, reason: kind.name() });
     }
 
     /// Messages are missing, or came after all.
@@ -115,8 +115,6 @@ pub struct Delivery<T> {
     pub messages: u64,
     /// Messages that were skipped.
     pub missing: u64,
-    /// The offset of the packet that is read, for the report of a malformed one.
-    pub offset: u64,
     /// Whether the session ended.
     pub has_ended: bool,
     /// Whether the session needs a snapshot, and its fetch has not begun.
@@ -156,7 +154,6 @@ impl<T: MessageSink> Delivery<T> {
             first: 0,
             messages: 0,
             missing: 0,
-            offset: 0,
             has_ended: false,
             needs_snapshot: false,
             is_late: false,
@@ -230,7 +227,7 @@ impl<S: fmt::Display, T: MessageSink> SessionHandler<S> for Delivery<T> {
     fn event(&mut self, event: &SessionEvent<S>) {
         match event {
             SessionEvent::Malformed { kind, origin } => {
-                return self.sink.malformed(self.offset, *origin, *kind);
+                return self.sink.malformed(*origin, *kind);
             }
             SessionEvent::Joined { next, .. } => {
                 self.has_ended = false;

@@ -83,9 +83,9 @@ pub struct LiveSource {
 }
 
 /// Between two sessions nothing is delivered.
-struct Nobody;
+struct Discard;
 
-impl EventHandler for Nobody {
+impl EventHandler for Discard {
     type Hint = ();
 
     fn event(&mut self, _: Position, _: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
@@ -289,8 +289,8 @@ impl LiveSource {
         let sockets = Arc::clone(&self.lines);
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
         let mut read_to_ns = 0;
-        let mut nobody = Nobody;
-        let mut delivery = Delivery::new(LiveSink::new(&mut nobody));
+        let mut discard = Discard;
+        let mut delivery = Delivery::new(LiveSink::new(&mut discard));
         while !stops() {
             let now_ns = self.timeline.now_ns();
             let count = self.read_round(&mut readers, now_ns, &mut read_to_ns, &mut delivery);

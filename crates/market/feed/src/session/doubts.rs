@@ -7,7 +7,8 @@
 //! bytes. Packets that agree are believed together: two of them, or [`FAR_WEIGHT`] if they begin
 //! more than [`FAR`] messages ahead. The same packet again on one line is no other packet, since
 //! networks duplicate; a heartbeat that is sent again is one. A line that goes on below a packet
-//! contests it: within the hold time others may have overtaken it, later its number is wrong.
+//! contests it: within the hold time others may have overtaken it, later the second time shows that
+//! its number is wrong.
 //! A packet whose messages all came from elsewhere is a copy of them.
 //! Bounds: [`MOST_PACKETS`] packets and [`MOST_BYTES`] bytes, reserved at the beginning. What finds
 //! no room takes the place of the oldest.

@@ -42,7 +42,7 @@ use super::{
     settings::{MAX_LINES, SessionSettings},
 };
 
-/// An end that one packet told of is believed after so long without a message, in ns.
+/// Time after the only packet with an end until the end is believed, in ns.
 const END_NS: u64 = 1_000_000_000;
 
 /// The bytes of the largest datagram of UDP.
@@ -69,7 +69,7 @@ pub struct Receiver<F: PacketFraming> {
     is_ahead_full: bool,
     /// Packets above all known numbers.
     doubts: Doubts,
-    /// The first number that the server was last asked for because of them, and when, in ns.
+    /// The first number of the last request because of them, and when it was sent, in ns.
     probed: (u64, u64),
     /// Other sessions.
     candidates: Candidates<F::Session>,

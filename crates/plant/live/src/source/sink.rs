@@ -116,7 +116,7 @@ impl<H: EventHandler> MessageSink for LiveSink<'_, H> {
 
     /// Counted for its line. Whether messages are missing is another question.
     #[cold]
-    fn malformed(&mut self, _: u64, origin: PacketOrigin, kind: MalformedKind) {
+    fn malformed(&mut self, origin: PacketOrigin, kind: MalformedKind) {
         self.news.push(&format_args!("{origin}: packet dropped: {}", kind.name()));
     }
 

@@ -210,14 +210,13 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
     let mut output = arguments.output.open()?;
-    let is_followed = config.input.live.as_ref().is_some_and(|live| live.follow);
     let (mut status, mut next) = (Status::Good, None);
     loop {
         let (ended, source) =
             run_once(&config, next.take(), interrupt.clone(), (format, &mut output))?;
         status = if status == Status::Good { ended } else { status };
         let Some(PlantSource::Live(mut source)) = source else { break };
-        if !is_followed || interrupt.is_requested() {
+        if !follows(&config) || interrupt.is_requested() {
             break;
         }
         note("waiting for the next session");
@@ -234,6 +233,11 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     }
     output.finish()?;
     Ok(status)
+}
+
+/// Whether the next session is waited for when one has ended.
+fn follows(config: &PlantConfig) -> bool {
+    config.input.live.as_ref().is_some_and(|live| live.follow)
 }
 
 /// Runs a plant of the input, or of the next session of a source; returns its input, unless it did
@@ -272,8 +276,7 @@ fn run_once(
         let ended = plant.run_with(|now| progress.set(now.done_bytes), report);
         (ended, clock.nanos_between(began, clock.stamp()))
     };
-    let is_followed = config.input.live.as_ref().is_some_and(|live| live.follow);
-    notifier.ending(!is_followed || is_stopped.is_requested());
+    notifier.ending(!follows(config) || is_stopped.is_requested());
     let ended = match ended {
         Ok(ended) => ended,
         Err(error) => {

@@ -118,7 +118,7 @@ impl<F: PacketFraming> Receiver<F> {
         }
     }
 
-    /// When the server is asked about the packets in doubt.
+    /// When the messages before the packets in doubt are requested.
     pub(super) fn probe_ns(&self) -> Option<u64> {
         let settings = self.settings.requests.filter(|_| !self.is_holding)?;
         let held_ns = self.doubts.since_ns()?.saturating_add(self.settings.hold_ns);

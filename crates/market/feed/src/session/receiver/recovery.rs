@@ -40,7 +40,6 @@ impl<F: PacketFraming> Receiver<F> {
             self.take(origin, (ts_recv_ns, now_ns), packet, handler);
             self.weigh_doubts(origin, (ts_recv_ns, now_ns), (packet, bytes), was_highest, handler);
         }
-        self.believe(now_ns, handler);
         self.settle(now_ns, handler);
     }
 
@@ -67,7 +66,7 @@ impl<F: PacketFraming> Receiver<F> {
             return;
         }
         if origin == PacketOrigin::Retransmission && self.highest < next {
-            // What no line brought, and a packet in doubt had the server asked for.
+            // No line brought these; they were requested because of a packet in doubt.
             self.open_gap(next, (origin, ts_recv_ns));
             self.declare(true, now_ns, handler);
         }

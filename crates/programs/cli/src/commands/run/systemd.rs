@@ -53,8 +53,7 @@ struct Socket {
 impl Notifier {
     /// The plant has started.
     pub(super) fn ready(plant: &PlantRun) -> Self {
-        let address = env::var_os("NOTIFY_SOCKET").and_then(|name| address_of(&name));
-        let Some(socket) = address.and_then(Socket::of) else { return Self(None) };
+        let Some(socket) = Socket::of_manager() else { return Self(None) };
         let socket = Arc::new(socket);
         socket.send("READY=1");
         let is_ending = Arc::new(AtomicBool::new(false));
@@ -96,16 +95,14 @@ impl Notifier {
 #[derive(Debug)]
 pub(super) struct Between {
     socket: Option<Socket>,
-    period: Duration,
+    watchdog: Option<Duration>,
     next: Deadline,
 }
 
 impl Between {
     pub(super) fn new() -> Self {
-        let address = env::var_os("NOTIFY_SOCKET").and_then(|name| address_of(&name));
-        let period = watchdog().unwrap_or(PERIOD);
         let next = Deadline::after(Duration::ZERO);
-        Self { socket: address.and_then(Socket::of), period, next }
+        Self { socket: Socket::of_manager(), watchdog: watchdog(), next }
     }
 
     /// The thread waits, and works.
@@ -113,8 +110,8 @@ impl Between {
         if let Some(socket) = &self.socket
             && self.next.is_over()
         {
-            self.next = Deadline::after(self.period);
-            let watchdog = if watchdog().is_some() { "WATCHDOG=1\n" } else { "" };
+            self.next = Deadline::after(self.watchdog.unwrap_or(PERIOD));
+            let watchdog = if self.watchdog.is_some() { "WATCHDOG=1\n" } else { "" };
             socket.send(&format!("{watchdog}STATUS=waiting for the next session"));
         }
     }
@@ -131,6 +128,11 @@ impl Drop for Notifying {
 }
 
 impl Socket {
+    /// The socket of the manager that runs this process; `None` without one.
+    fn of_manager() -> Option<Self> {
+        address_of(&env::var_os("NOTIFY_SOCKET")?).and_then(Self::of)
+    }
+
     fn of(address: SocketAddr) -> Option<Self> {
         let socket = UnixDatagram::unbound().ok()?;
         // A manager that does not read must not stop the plant.
