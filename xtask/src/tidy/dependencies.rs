@@ -54,8 +54,9 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-types", "nanotape-market", "nanotape-shm", "nanotape-wire"],
         // nix and socket2 since docs/decisions/0037-sockets-through-safe-calls.md; rustix since the
         // amendment of docs/decisions/0046-day-files-are-read-block-by-block.md.
-        // tempfile since docs/decisions/0063-captures-are-files.md.
-        outside: &["flate2", "nix", "rustix", "socket2", "tempfile", "thiserror", "zstd"],
+        // tempfile since docs/decisions/0063-captures-are-files.md; libc since
+        // docs/decisions/0065-calls-for-sockets-in-one-file.md.
+        outside: &["flate2", "libc", "nix", "rustix", "socket2", "tempfile", "thiserror", "zstd"],
     },
     // shm since docs/decisions/0015-packed-levels-and-paged-orders.md.
     Row { package: "nanotape-book", inside: &["nanotape-types", "nanotape-shm"], outside: &[] },

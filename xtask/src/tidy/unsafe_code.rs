@@ -7,13 +7,12 @@ use super::{
 };
 
 /// Crate roots that must forbid unsafe code.
-const FORBIDDEN_IN: [&str; 29] = [
+const FORBIDDEN_IN: [&str; 28] = [
     "crates/base/types/src/lib.rs",
     "crates/market/schema/src/lib.rs",
     "crates/base/host/src/lib.rs",
     "crates/base/tape/src/lib.rs",
     "crates/market/wire/src/lib.rs",
-    "crates/market/feed/src/lib.rs",
     "crates/market/book/src/lib.rs",
     "crates/store/ring/src/lib.rs",
     "crates/store/logging/src/lib.rs",
@@ -40,9 +39,10 @@ const FORBIDDEN_IN: [&str; 29] = [
 ];
 
 /// Every file with unsafe code, and how often it contains the word.
-const INVENTORY: [(&str, usize); 14] = [
+const INVENTORY: [(&str, usize); 15] = [
     ("crates/base/clock/src/tsc.rs", 2),
     ("crates/lab/delay/src/gpu/launch.rs", 18),
+    ("crates/market/feed/src/udp/calls.rs", 1),
     ("crates/base/harness/src/quiet.rs", 11),
     ("crates/base/harness/src/signals.rs", 8),
     ("crates/base/harness/src/wait.rs", 1),

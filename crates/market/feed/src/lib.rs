@@ -19,7 +19,7 @@
 //!
 //! The decoder is sans-I/O: it takes blocks and calls the handler, so that tests and fuzzers can
 //! feed it any bytes. [`read_day`] connects it to a source.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod capture;
 mod day;

@@ -7,6 +7,8 @@
 //! Cost: one system call for one datagram, or for up to [`BATCH`] while they come faster than they
 //! are read. No allocation.
 
+#[allow(unsafe_code, reason = "calls of the kernel that no crate of safe calls has")]
+mod calls;
 mod drops;
 mod interfaces;
 
@@ -82,6 +84,10 @@ pub struct UdpOptions {
     pub buffer_bytes: usize,
     /// The largest datagram. Bytes after it are cut off. Memory that no datagram fills is not used.
     pub datagram_bytes: usize,
+    /// How long the kernel polls the queue of the card for a socket without a datagram, in us; 0:
+    /// the setting of the machine (`net.core.busy_read`). A wait polls if `net.core.busy_poll` is
+    /// not 0.
+    pub busy_poll_us: u32,
 }
 
 /// A socket that cannot be opened or read.
@@ -105,6 +111,8 @@ pub struct UdpSocket {
     socket: OwnedFd,
     buffer_bytes: usize,
     datagram_bytes: usize,
+    /// Why the kernel does not prefer busy polling to interrupts, although it was requested.
+    prefers_interrupts: Option<io::Error>,
 }
 
 /// Receives the datagrams of a socket. It belongs to one thread, and has the memory of a batch.
@@ -130,7 +138,7 @@ impl Default for ControlMessages {
 
 impl Default for UdpOptions {
     fn default() -> Self {
-        Self { buffer_bytes: 32 << 20, datagram_bytes: MOST_DATAGRAM_BYTES }
+        Self { buffer_bytes: 32 << 20, datagram_bytes: MOST_DATAGRAM_BYTES, busy_poll_us: 0 }
     }
 }
 
@@ -146,6 +154,13 @@ impl UdpSocket {
         request_buffer(&socket, options.buffer_bytes).map_err(failed("set the buffer size"))?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
             .map_err(|errno| failed("request receive times")(errno.into()))?;
+        let prefers_interrupts = match options.busy_poll_us {
+            0 => None,
+            most_us => {
+                busy_poll(&socket, most_us).map_err(failed("busy poll"))?;
+                calls::prefer_busy_poll(&socket).err()
+            }
+        };
         if address.ip().is_multicast() {
             socket.set_reuse_address(true).map_err(failed("share the port"))?;
             socket.bind(&address.into()).map_err(failed("bind"))?;
@@ -164,6 +179,7 @@ impl UdpSocket {
             socket: socket.into(),
             buffer_bytes: given / 2,
             datagram_bytes: options.datagram_bytes,
+            prefers_interrupts,
         })
     }
 
@@ -240,6 +256,12 @@ impl UdpSocket {
         self.buffer_bytes
     }
 
+    /// Why the kernel does not prefer busy polling to the interrupts of the card, if busy polling
+    /// was requested: a kernel before 5.11, or a process without the capability `CAP_NET_ADMIN`.
+    pub fn prefers_interrupts(&self) -> Option<&io::Error> {
+        self.prefers_interrupts.as_ref()
+    }
+
     /// The datagrams that the kernel dropped.
     pub fn kernel_drops(&self) -> Result<KernelDrops, UdpError> {
         KernelDrops::of(self.socket.as_raw_fd()).map_err(self.failed("count the drops of"))
@@ -305,6 +327,21 @@ fn request_buffer(socket: &Socket, bytes: usize) -> io::Result<()> {
         Ok(()) => Ok(()),
         Err(_) => socket.set_recv_buffer_size(bytes),
     }
+}
+
+/// Requests that the kernel polls the queue of the card for up to this time.
+fn busy_poll(socket: &Socket, most_us: u32) -> io::Result<()> {
+    // Above i32::MAX the kernel would find a negative number.
+    socket.set_busy_poll(most_us.min(i32::MAX as u32)).map_err(|error| {
+        let why = match error.raw_os_error() {
+            Some(libc::EPERM) => {
+                "a time above net.core.busy_read needs the capability CAP_NET_ADMIN"
+            }
+            Some(libc::ENOPROTOOPT) => "the kernel is without CONFIG_NET_RX_BUSY_POLL",
+            _ => return error,
+        };
+        io::Error::new(error.kind(), format!("{error}: {why}"))
+    })
 }
 
 /// Bytes from the beginning of a buffer to the next one: whole lines of the cache.

@@ -10,6 +10,7 @@ use std::{
 use nanotape_feed::{
     session::{Join, RequestSettings, SessionSettings, SnapshotSettings},
     soupbintcp::ClientOptions,
+    udp::UdpOptions,
 };
 use nanotape_types::Alpha;
 use serde::{Deserialize, Deserializer, de};
@@ -81,6 +82,10 @@ pub struct LiveConfig {
     /// The size of the kernel's receive buffer of each line to request.
     #[serde(deserialize_with = "size", rename = "buffer", alias = "buffer_bytes")]
     pub buffer_bytes: usize,
+    /// How long the kernel polls the queue of the card for a line without a packet; zero: the
+    /// setting of the machine.
+    #[serde(deserialize_with = "duration")]
+    pub busy_poll: Duration,
     /// Whether to wait for the next session when one has ended, and publish it too.
     pub follow: bool,
     /// Whether to poll the sockets without pause, which takes a processor of its own.
@@ -121,6 +126,7 @@ impl Default for LiveConfig {
             join: JoinChoice::Here,
             hold: Duration::from_millis(2),
             buffer_bytes: 32 << 20,
+            busy_poll: Duration::ZERO,
             follow: false,
             spin: false,
             keep: None,
@@ -198,6 +204,16 @@ impl LiveConfig {
             requests: (!self.rerequest.is_empty()).then_some(requests),
             snapshots: (!self.glimpse.is_empty()).then_some(snapshots),
             ..SessionSettings::default()
+        }
+    }
+
+    /// The sizes and times of the sockets of the lines.
+    pub(crate) fn line_options(&self) -> UdpOptions {
+        let busy_poll_us = self.busy_poll.as_nanos().div_ceil(1_000);
+        UdpOptions {
+            buffer_bytes: self.buffer_bytes,
+            busy_poll_us: u32::try_from(busy_poll_us).unwrap_or(u32::MAX),
+            ..UdpOptions::default()
         }
     }
 

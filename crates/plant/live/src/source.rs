@@ -100,11 +100,12 @@ impl LiveSource {
     /// there is to be one.
     pub fn open(config: &LiveConfig, date: TradeDate) -> Result<Self, LiveError> {
         config.check()?;
-        let options = UdpOptions { buffer_bytes: config.buffer_bytes, ..UdpOptions::default() };
+        let options = config.line_options();
         let lines = config.lines();
         let lines = lines.iter().map(|line| LineSocket::open(line, &options));
         let lines = lines.collect::<Result<Arc<[_]>, LiveError>>()?;
         let settings = config.settings();
+        let options = UdpOptions { busy_poll_us: 0, ..options };
         let open = |settings: RequestSettings| {
             Rerequests::open(&config.rerequest, options, settings.timeout_ns)
         };
@@ -149,9 +150,9 @@ impl LiveSource {
         self.lines.iter().map(|line| line.socket.address())
     }
 
-    /// The sizes of the kernel's receive buffers of the lines.
-    pub fn buffer_bytes(&self) -> impl Iterator<Item = usize> + '_ {
-        self.lines.iter().map(|line| line.socket.buffer_bytes())
+    /// What the sockets of the lines lack of what was requested, in lines for an operator.
+    pub fn warnings(&self) -> Vec<String> {
+        lines::warnings(&self.lines, self.spins)
     }
 
     /// The bytes received so far. The total is unknown.

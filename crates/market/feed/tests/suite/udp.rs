@@ -1,9 +1,14 @@
 //! Sockets on the loopback address: real datagrams, real times, real drops.
 
 use std::{
+    fs,
     net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket as Sender},
+    thread,
     time::Duration,
 };
+
+use nanotape_harness::skipped;
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
 use nanotape_feed::udp::{
     DatagramReceiver, MOST_BUFFER_BYTES, MOST_DATAGRAM_BYTES, UdpAddress, UdpOptions, UdpSocket,
@@ -15,6 +20,28 @@ fn open(options: UdpOptions) -> (UdpSocket, Sender) {
     let interface = Ipv4Addr::LOCALHOST;
     let at = UdpAddress { address: ANY_PORT, interface, sender: None };
     (UdpSocket::open(&at, &options).unwrap(), Sender::bind(ANY_PORT).unwrap())
+}
+
+/// A setting of the kernel; `None` in a network namespace without it.
+fn setting(name: &str) -> Option<usize> {
+    fs::read_to_string(format!("/proc/sys/net/core/{name}")).ok()?.trim().parse().ok()
+}
+
+/// Whether this thread has the capability to exceed settings of the network.
+fn has_net_admin() -> bool {
+    capabilities(None).unwrap().effective.contains(CapabilitySet::NET_ADMIN)
+}
+
+/// Runs a function in a thread without the capability to exceed settings of the network.
+fn without_net_admin(work: fn()) {
+    let ordinary = move || {
+        let mut sets = capabilities(None).unwrap();
+        sets.effective.remove(CapabilitySet::NET_ADMIN);
+        set_capabilities(None, sets).unwrap();
+        assert!(!has_net_admin());
+        work();
+    };
+    thread::spawn(ordinary).join().unwrap();
 }
 
 #[test]
@@ -84,6 +111,67 @@ fn a_buffer_of_any_size_can_be_requested() {
         assert_eq!(socket.buffer_bytes(), most.0.buffer_bytes(), "{buffer_bytes}");
         assert!(socket.buffer_bytes() > 100_000, "{}", socket.buffer_bytes());
     }
+}
+
+#[test]
+fn a_buffer_above_the_limit_of_the_machine_needs_a_capability() {
+    let Some(limit) = setting("rmem_max") else {
+        return skipped("no net.core.rmem_max here: the limit of buffers is not tested");
+    };
+    without_net_admin(|| {
+        let limit = setting("rmem_max").unwrap();
+        let buffer_bytes = limit * 2;
+        let (socket, _) = open(UdpOptions { buffer_bytes, ..UdpOptions::default() });
+        assert_eq!(socket.buffer_bytes(), limit, "what it was given");
+    });
+    if !has_net_admin() {
+        return skipped("without CAP_NET_ADMIN a buffer above net.core.rmem_max is not tested");
+    }
+    let buffer_bytes = limit * 2;
+    let (socket, _) = open(UdpOptions { buffer_bytes, ..UdpOptions::default() });
+    assert_eq!(socket.buffer_bytes(), buffer_bytes);
+}
+
+#[test]
+fn busy_polling_is_granted_or_refused_with_the_reason() {
+    // More than the setting of the machine, and in a namespace without it more than usual.
+    fn options() -> UdpOptions {
+        let usual = setting("busy_read").unwrap_or(1_000);
+        UdpOptions { busy_poll_us: usual as u32 + 50, ..UdpOptions::default() }
+    }
+    without_net_admin(|| {
+        let interface = Ipv4Addr::LOCALHOST;
+        let at = UdpAddress { address: ANY_PORT, interface, sender: None };
+        match UdpSocket::open(&at, &options()) {
+            // Later kernels let every process poll for longer, and refuse the preference only.
+            Ok(socket) => {
+                let error = socket.prefers_interrupts().expect("the preference needs it");
+                assert_eq!(error.to_string(), "Operation not permitted (os error 1)");
+            }
+            Err(error) => {
+                let expected = "127.0.0.1:0: cannot busy poll: Operation not permitted (os error 1): \
+                                a time above net.core.busy_read needs the capability CAP_NET_ADMIN";
+                assert_eq!(error.to_string(), expected);
+            }
+        }
+        // The setting of the machine needs none.
+        let (socket, _) = open(UdpOptions::default());
+        assert!(socket.prefers_interrupts().is_none(), "nothing was requested");
+    });
+    if !has_net_admin() {
+        return skipped("without CAP_NET_ADMIN busy polling is not tested");
+    }
+    let (socket, sender) = open(options());
+    if let Some(error) = socket.prefers_interrupts() {
+        skipped(format!("the kernel does not prefer busy polling here: {error}"));
+    }
+    let mut reader = socket.reader();
+    assert_eq!(reader.receive(|_| panic!("nothing was sent")).unwrap(), 0);
+    sender.send_to(b"polled", socket.address()).unwrap();
+    let mut found = Vec::new();
+    UdpSocket::wait(&[&socket], Duration::from_secs(5)).unwrap();
+    reader.receive(|datagram| found.push(datagram.bytes.to_vec())).unwrap();
+    assert_eq!(found, [b"polled"]);
 }
 
 #[test]

@@ -5,6 +5,8 @@
 //! error. So a group without a packet is joined again every [`CHECK_NS`], which has no effect if it
 //! is joined.
 
+use std::fs;
+
 use nanotape_feed::{
     session::Line,
     udp::{
@@ -23,6 +25,8 @@ const CHECK_NS: u64 = 2_000_000_000;
 pub(super) struct LineSocket {
     pub(super) socket: UdpSocket,
     interface: Interface,
+    /// What was requested.
+    options: UdpOptions,
 }
 
 /// Reads the socket of a line.
@@ -50,8 +54,42 @@ impl LineSocket {
         let failed = |source| LiveError::Interface { interface: interface.clone(), source };
         let at = interface.address().map_err(failed)?;
         let at = UdpAddress { address, interface: at, sender };
-        Ok(Self { socket: UdpSocket::open(&at, options)?, interface })
+        Ok(Self { socket: UdpSocket::open(&at, options)?, interface, options: *options })
     }
+}
+
+/// What the sockets lack of what was requested, in lines for an operator. A source that does not
+/// spin sleeps in a wait.
+pub(super) fn warnings(sockets: &[LineSocket], spins: bool) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for LineSocket { socket, options, .. } in sockets {
+        let (address, given) = (socket.address(), socket.buffer_bytes());
+        let wanted = options.buffer_bytes;
+        if given < wanted {
+            warnings.push(format!(
+                "{address}: receive buffer of {given} bytes, {wanted} requested: packets of bursts \
+                 may be lost; raise net.core.rmem_max"
+            ));
+        }
+        if let Some(error) = socket.prefers_interrupts() {
+            let what = "busy polling without preference over the interrupts of the card";
+            warnings.push(format!("{address}: {what}: {error}"));
+        }
+    }
+    let polls = sockets.iter().any(|line| line.options.busy_poll_us > 0);
+    if polls && !spins && is_zero("/proc/sys/net/core/busy_poll") {
+        warnings.push(
+            "busy polling has no effect while the plant sleeps, because net.core.busy_poll is 0: set \
+             it, or use --spin"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+/// Whether a setting of the kernel is 0. In a network namespace it may be without a file.
+fn is_zero(setting: &str) -> bool {
+    fs::read_to_string(setting).is_ok_and(|text| text.trim() == "0")
 }
 
 impl<'s> LineReader<'s> {
@@ -122,7 +160,7 @@ impl<'s> LineReader<'s> {
     #[cold]
     fn check(&mut self, now_ns: u64) {
         self.checked_ns = now_ns;
-        let Self { line, of: LineSocket { socket, interface }, .. } = *self;
+        let Self { line, of: LineSocket { socket, interface, .. }, .. } = *self;
         let joined = match interface.address() {
             Ok(address) => socket.join_again(address).map_err(|error| error.to_string()),
             Err(error) => Err(format!("interface {interface}: {error}")),

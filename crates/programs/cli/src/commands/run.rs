@@ -260,7 +260,7 @@ fn run_once(
         opened => opened.map_err(of_run)?,
     };
     complain(plant.ring(), &plant.residency());
-    live::complain_of_buffers(plant.source(), &config.input);
+    live::complain_of_sockets(plant.source());
     outcome::begun(&plant, format, output)?;
     let notifier = Notifier::ready(&plant);
 

@@ -1,7 +1,7 @@
 //! The sockets of a live plant when they fail: no route, an error of a line's socket, datagrams of
 //! any size, a full buffer.
 
-use std::path::Path;
+use std::{path::Path, process::Command};
 
 use nanotape_harness::{Bounded as _, Signal, skipped};
 
@@ -9,9 +9,10 @@ use crate::{
     live_parts::{end_of_session, order, orders, packet, send},
     support::{
         Folder,
-        live::{Plant, day},
+        live::{Plant, addresses, day},
         namespace::in_a_namespace,
         plants::Ring,
+        running::Running,
     },
 };
 
@@ -167,4 +168,89 @@ fn drops_of_the_kernel_are_reported_while_they_happen() {
     let (_, stop, stderr) = plant.end();
     let counted = stop["lines"][0]["kernel_drops"].as_u64().unwrap();
     assert!((1..500).contains(&counted), "{stop} {stderr}");
+}
+
+/// Starts a plant of one line as a process without the capability to exceed settings of the
+/// network: the address of its line, and the process. `None`, with a loud message, where no process
+/// can be made without it.
+fn without_net_admin(ring: &Ring, options: &[&str]) -> Option<(String, Running)> {
+    let limited = ["--inh-caps=-net_admin", "--bounding-set=-net_admin"];
+    let tried = Command::new("setpriv").args(limited).arg("true").bounded_output();
+    if !tried.as_ref().is_ok_and(|output| output.status.success()) {
+        skipped(format!("a process without CAP_NET_ADMIN is not tested: {tried:?}"));
+        return None;
+    }
+    let [line] = addresses();
+    let mut command = Command::new("setpriv");
+    command.args(limited).arg(env!("CARGO_BIN_EXE_nanotape")).args(["run", "--live"]);
+    command.args(["--line-a", &line, "--ring", ring.path(), "--format", "json"]).args(options);
+    Some((line, Running::of(command)))
+}
+
+#[test]
+fn what_the_kernel_refuses_of_busy_polling_is_told_with_the_reason() {
+    let ring = Ring::new("live-busy-poll");
+    let options = ["--busy-poll", "1s", "--spin"];
+    let Some((line, mut running)) = without_net_admin(&ring, &options) else { return };
+    if running.hear().is_empty() {
+        let (status, _, errors) = running.end();
+        assert_eq!(status, Some(2), "{errors}");
+        let expected = format!(
+            "nanotape: {line}: cannot busy poll: Operation not permitted (os error 1): a time above \
+             net.core.busy_read needs the capability CAP_NET_ADMIN\n"
+        );
+        assert_eq!(errors, expected);
+    } else {
+        // Later kernels let every process poll for longer, and refuse the preference only.
+        running.signal(Signal::INT);
+        let (_, _, errors) = running.end();
+        let expected = format!(
+            "nanotape: {line}: busy polling without preference over the interrupts of the card: \
+             Operation not permitted (os error 1)\n"
+        );
+        assert!(errors.contains(&expected), "{errors}");
+    }
+}
+
+#[test]
+fn a_receive_buffer_that_is_smaller_than_requested_is_reported_with_both_sizes() {
+    let folder = Folder::new("live-small-buffer");
+    let config = folder.write("plant.toml", b"[input.live]\nbuffer = \"1GiB\"\n");
+    let ring = Ring::new("live-small-buffer");
+    let options = ["--config", &config];
+    let Some((line, mut running)) = without_net_admin(&ring, &options) else { return };
+    assert_eq!(running.hear_json()["event"], "start");
+    running.signal(Signal::INT);
+    let (_, _, errors) = running.end();
+    let limit = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();
+    let expected = format!(
+        "{line}: receive buffer of {} bytes, 1073741824 requested: packets of bursts may be lost; \
+         raise net.core.rmem_max\n",
+        limit.trim()
+    );
+    assert!(errors.contains(&expected), "{errors}");
+}
+
+#[test]
+fn a_plant_that_sleeps_is_told_when_busy_polling_has_no_effect() {
+    let folder = Folder::new("live-busy-poll");
+    let day = day(&folder);
+    let said = "busy polling has no effect while the plant sleeps";
+    // No more than the kernel polls for without a request, so that every process may.
+    let setting = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/core/{name}"));
+    let is_idle = setting("busy_poll").is_ok_and(|text| text.trim() == "0");
+    for (options, expected) in [(&["--spin"][..], false), (&[], is_idle)] {
+        let options = [&["--busy-poll", "50us"][..], options].concat();
+        let mut plant = Plant::try_start("live-busy-poll", &options);
+        let start = plant.running.hear();
+        if start.is_empty() {
+            let (_, _, errors) = plant.running.end();
+            assert!(errors.contains("cannot busy poll"), "{errors}");
+            return skipped(format!("busy polling is refused here, and not tested: {errors}"));
+        }
+        plant.send(&day, &[]);
+        let (status, stop, errors) = plant.end();
+        assert_eq!((status, &stop["messages"]), (Some(0), &20_000.into()), "{errors}");
+        assert_eq!(errors.contains(said), expected, "{errors}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::{
     net::{Ipv4Addr, SocketAddrV4},
     path::PathBuf,
+    time::Duration,
 };
 
 use anyhow::bail;
@@ -13,7 +14,10 @@ use nanotape_feed::SessionSummary;
 use nanotape_live::{Interface, JoinChoice, ServerAddress, parse_address, parse_ip};
 use nanotape_plant::{PlantSource, config::InputConfig};
 
-use crate::status::{note, tell};
+use crate::{
+    status::{note, tell},
+    values::duration,
+};
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Live session")]
@@ -62,6 +66,11 @@ pub(super) struct LiveArguments {
     #[arg(long, requires = "live")]
     spin: bool,
 
+    /// Let the kernel poll the queue of the card for up to this time when a line has no packet, as
+    /// in 50us; may need the capability CAP_NET_ADMIN
+    #[arg(long, value_name = "TIME", requires = "live", value_parser = duration)]
+    busy_poll: Option<Duration>,
+
     /// When the session has ended, wait for the next one and publish it too, with a start, books
     /// and a trade date of its own
     #[arg(long, requires = "live", conflicts_with = "date")]
@@ -98,6 +107,7 @@ impl LiveArguments {
         }
         live.join = self.join.unwrap_or(live.join);
         live.spin |= self.spin;
+        live.busy_poll = self.busy_poll.unwrap_or(live.busy_poll);
         live.follow |= self.follow;
         if let Some(folder) = &self.keep {
             live.keep = Some(folder.clone());
@@ -124,17 +134,10 @@ pub(super) fn require_line(input: &InputConfig) -> anyhow::Result<()> {
     }
 }
 
-/// Warns of a receive buffer that is smaller than requested.
-pub(super) fn complain_of_buffers(source: &PlantSource, input: &InputConfig) {
-    let (PlantSource::Live(source), Some(live)) = (source, &input.live) else { return };
-    for (address, given) in source.addresses().zip(source.buffer_bytes()) {
-        if given < live.buffer_bytes {
-            tell(format_args!(
-                "{address}: receive buffer of {given} bytes, {} requested: packets of bursts may be \
-                 lost; raise net.core.rmem_max",
-                live.buffer_bytes
-            ));
-        }
+/// Warns of what the sockets of the lines lack: a receive buffer that is smaller than requested.
+pub(super) fn complain_of_sockets(source: &PlantSource) {
+    if let PlantSource::Live(source) = source {
+        source.warnings().into_iter().for_each(tell);
     }
 }
 
