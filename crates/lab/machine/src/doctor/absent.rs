@@ -32,7 +32,7 @@ impl View<'_> {
 
     /// The same for what is good if a folder that can be read lacks it.
     pub(super) fn absent_in(&self, check: Check, folder: &str, path: &str) -> Finding {
-        match self.system.names(folder).is_empty() {
+        match self.system.names(folder).is_empty() || self.system.has(path) {
             true => self.absent(check, path, ""),
             false => check.found(Verdict::Ok, format!("there is no {path}")),
         }
