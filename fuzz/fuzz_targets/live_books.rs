@@ -12,14 +12,14 @@ use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_clock::Clock;
 use nanotape_engine::BookEngine;
 use nanotape_feed::{
-    Delivery, EventSink,
     glimpse::GlimpseReader,
     session::{
-        Join, Line, NasdaqReceiver, PacketOrigin, RequestSettings, SessionSettings,
+        GapPolicy, Join, Line, NasdaqReceiver, PacketOrigin, RequestSettings, SessionSettings,
         SnapshotSettings,
     },
 };
 use nanotape_history::LocalBooks;
+use nanotape_live::Delivery;
 use nanotape_market::{EventHandler, EventSource, MarketSnapshot};
 use nanotape_plant::{
     Publisher,
@@ -104,12 +104,13 @@ impl EventSource for Session<'_> {
             join: [Join::Here, Join::Start, Join::Snapshot][usize::from(choices % 3)],
             requests: (choices & 4 > 0).then_some(requests),
             snapshots: (choices & 8 > 0).then_some(snapshots),
+            gap_policy: [GapPolicy::Wait, GapPolicy::Flag][usize::from(choices >> 4 & 1)],
             ahead_messages: 64,
             ahead_bytes: 4 << 10,
             ..SessionSettings::default()
         };
         let mut receiver = NasdaqReceiver::new(settings);
-        let mut delivery = Delivery::new(EventSink(handler));
+        let mut delivery = Delivery::new(handler);
         let mut now_ns = MS;
         for _ in 0..MOST_STEPS {
             let Some((&[step, after_ms, number], after)) = rest.split_first_chunk() else { break };

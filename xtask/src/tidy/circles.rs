@@ -17,7 +17,7 @@ const ACCEPTED: [(&str, usize); 13] = [
     ("lab/delay", 2),
     ("lab/lab", 4),
     ("lab/machine", 2),
-    ("market/feed", 8),
+    ("market/feed", 7),
     ("plant/history", 6),
     ("play/exchange", 3),
     ("programs/cli", 2),

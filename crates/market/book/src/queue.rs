@@ -45,7 +45,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
 
     /// All live orders: by stock, buys before sells, from the best price, in queue order.
     pub fn in_queue_order(&self) -> Vec<(OrderReferenceNumber, Order)> {
-        self.sorted(self.orders().iter().collect())
+        self.by_queue(self.orders().iter().collect())
     }
 
     /// The live orders of one stock: buys before sells, from the best price, in queue order. One
@@ -55,10 +55,12 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         stock_locate: StockLocate,
     ) -> Vec<(OrderReferenceNumber, Order)> {
         let orders = self.orders().iter();
-        self.sorted(orders.filter(|(_, order)| order.stock_locate == stock_locate).collect())
+        self.by_queue(orders.filter(|(_, order)| order.stock_locate == stock_locate).collect())
     }
 
-    fn sorted(
+    /// Sorts live orders, or former ones: by stock, buys before sells, from the best price, in
+    /// queue order.
+    pub fn by_queue(
         &self,
         mut orders: Vec<(OrderReferenceNumber, Order)>,
     ) -> Vec<(OrderReferenceNumber, Order)> {

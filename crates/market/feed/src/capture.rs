@@ -42,7 +42,8 @@ use reader::Beginning;
 pub use survey::{CaptureSurvey, Carried, MOST_ROWS, SurveyRow, SurveySession};
 
 use crate::{
-    Block, DayEnd, DaySource, DaySummary, SourceError, delivery::MessageSink, session::LineCounts,
+    Block, DayEnd, DaySource, DaySummary, SourceError,
+    session::{LineCounts, Messages},
 };
 
 /// What a capture or a live session contained.
@@ -155,7 +156,7 @@ impl DaySource {
 /// Reads a source that is a capture, to its end. `None` if it is a day: then nothing was read.
 pub(crate) fn read_if_capture(
     source: &mut DaySource,
-    mut handler: impl MessageSink,
+    mut handler: impl PacketSink,
     progress: impl FnMut(&DaySource),
 ) -> Result<Option<DaySummary>, SourceError> {
     loop {
@@ -179,41 +180,34 @@ pub(crate) fn read_if_capture(
     }
 }
 
-/// A [`MessageSink`] of which the reader of captures needs one copy only: order and counts are more
-/// code than a day file takes, and every consumer of a day would have it again.
-trait PacketSink {
-    /// The messages of a packet with these numbers.
+/// Receives the packets of a capture in order. The reader calls it by a table, so that there is one
+/// copy of it: order and counts are more code than a day file takes, and every consumer of a day
+/// would have it again.
+pub(crate) trait PacketSink {
+    /// The messages of a packet with these numbers, received at `ts_recv_ns`. `Break` ends reading.
     fn messages(
         &mut self,
         numbers: Range<u64>,
         ts_recv_ns: u64,
         packet: &NumberedPacket<'_, MoldUdp64>,
     ) -> ControlFlow<()>;
+
+    /// Something is missing or was dropped.
     fn damage(&mut self, damage: Damage);
+
+    /// The source was idle for its whole patience. `Break` ends the reading.
     fn idle(&mut self) -> ControlFlow<()>;
-    fn session(&mut self, change: &SessionChange);
+
+    /// Messages are missing.
+    fn session(&mut self, change: &SessionChange) {
+        let _ = change;
+    }
 }
 
-impl<S: MessageSink> PacketSink for S {
-    fn messages(
-        &mut self,
-        Range { start, end }: Range<u64>,
-        ts_recv_ns: u64,
-        packet: &NumberedPacket<'_, MoldUdp64>,
-    ) -> ControlFlow<()> {
-        let messages = packet.messages_from(start).take((end - start) as usize);
-        self.messages(start, ts_recv_ns, messages.map(|(_, message)| message))
-    }
-
-    fn damage(&mut self, damage: Damage) {
-        self.damage(damage);
-    }
-
-    fn idle(&mut self) -> ControlFlow<()> {
-        self.idle()
-    }
-
-    fn session(&mut self, change: &SessionChange) {
-        self.session(change);
-    }
+/// The messages of a packet that have these numbers.
+pub(crate) fn messages_of<'a>(
+    packet: &NumberedPacket<'a, MoldUdp64>,
+    Range { start, end }: Range<u64>,
+) -> impl Messages<'a> {
+    packet.messages_from(start).take((end - start) as usize).map(|(_, message)| message)
 }

@@ -10,22 +10,27 @@
 //! the day. All good records are delivered, also those before a cut and on both sides of damage.
 //! Cost: no allocation; per message only the length chain and the type switch.
 
-use core::{fmt, ops::ControlFlow};
+use core::{
+    fmt,
+    ops::{ControlFlow, Range},
+};
 
 use nanotape_market::{Damage, Position};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
-    framing::binary_file::{LENGTH_BYTES, Records},
+    framing::{
+        binary_file::{LENGTH_BYTES, Records},
+        moldudp64::MoldUdp64,
+        numbered::NumberedPacket,
+    },
     itch50::{self, Message, ORDER_RECORD_BYTES, TakeMessage},
 };
 
 use crate::{
     Block, DaySource, SessionSummary, SourceError,
-    capture::read_if_capture,
-    delivery::MessageSink,
+    capture::{PacketSink, messages_of, read_if_capture},
     events::undecodable,
     irregular::{Irregular, KEPT_BYTES, Lost},
-    session::Messages,
 };
 
 /// Receives the messages of a day.
@@ -374,9 +379,14 @@ pub fn read_day<H: MessageHandler>(
 /// Passes the messages of a capture to a handler of the exchange's messages.
 struct Captured<'a, H>(&'a mut H);
 
-impl<H: MessageHandler> MessageSink for Captured<'_, H> {
-    fn messages<'a>(&mut self, first: u64, _: u64, messages: impl Messages<'a>) -> ControlFlow<()> {
-        for (number, bytes) in (first..).zip(messages) {
+impl<H: MessageHandler> PacketSink for Captured<'_, H> {
+    fn messages(
+        &mut self,
+        numbers: Range<u64>,
+        _: u64,
+        packet: &NumberedPacket<'_, MoldUdp64>,
+    ) -> ControlFlow<()> {
+        for (number, bytes) in numbers.clone().zip(messages_of(packet, numbers)) {
             match Message::decode(bytes) {
                 Ok(message) => self.0.message(Position { number, offset: number }, message)?,
                 Err(_) => self.0.damage(undecodable(number, bytes)),

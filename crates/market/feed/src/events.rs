@@ -1,18 +1,22 @@
 //! A day file as a source of market events, with each event announced before its turn.
 
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 
-use nanotape_market::{Damage, EventHandler, EventSource, MarketEvent, Origin, Position};
+use nanotape_market::{
+    Damage, EventHandler, EventSource, MarketEvent, Origin, Position, SessionChange, Turn,
+};
 use nanotape_types::StockLocate;
-use nanotape_wire::itch50::{self, Message};
+use nanotape_wire::{
+    framing::{moldudp64::MoldUdp64, numbered::NumberedPacket},
+    itch50::{self, Message},
+};
 
 use crate::{
     DaySource, DaySummary, MessageHandler, SourceError,
-    capture::read_if_capture,
+    capture::{PacketSink, messages_of, read_if_capture},
     day::{LookAhead, read_day_ahead},
-    delivery::EventSink,
     hidden::hidden_in,
-    normalise::{Receive, deliver, rare_event},
+    normalise::{Receive, deliver, market_event, rare_event},
     session::Messages,
 };
 
@@ -27,7 +31,7 @@ impl EventSource for DaySource {
         handler: &mut impl EventHandler,
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, SourceError> {
-        match read_if_capture(self, EventSink(&mut *handler), &mut progress)? {
+        match read_if_capture(self, Normalised(&mut *handler), &mut progress)? {
             Some(summary) => Ok(summary),
             None => read_day_ahead(self, &mut Normalised(handler), progress),
         }
@@ -86,6 +90,27 @@ pub fn handle_messages<'a>(
     }
 }
 
+/// Calls `handler` with the events of consecutive messages that do not come in their turn.
+#[cold]
+pub fn handle_out_of_turn<'a>(
+    first: u64,
+    messages: impl Messages<'a>,
+    turn: Turn,
+    handler: &mut impl EventHandler,
+) -> ControlFlow<()> {
+    for (number, bytes) in (first..).zip(messages) {
+        match Message::decode(bytes) {
+            Ok(message) => {
+                let at = Position { number, offset: number };
+                handler.out_of_turn(at, &market_event(&message), turn)?;
+            }
+            Err(_) if turn == Turn::Again => {}
+            Err(_) => handler.damage(undecodable(number, bytes)),
+        }
+    }
+    ControlFlow::Continue(())
+}
+
 #[cold]
 pub(crate) fn undecodable(number: u64, bytes: &[u8]) -> Damage {
     let tag = bytes.first().copied().unwrap_or_default();
@@ -126,7 +151,7 @@ fn handle_rare<H: EventHandler>(
     handler.event(Position { number, offset }, &rare_event(bytes), origin)
 }
 
-/// Passes the messages of a day to a handler of events.
+/// Passes the messages of a day or a capture to a handler of events.
 struct Normalised<'a, H>(&'a mut H);
 
 impl<H: EventHandler> MessageHandler for Normalised<'_, H> {
@@ -141,6 +166,30 @@ impl<H: EventHandler> MessageHandler for Normalised<'_, H> {
 
     fn idle(&mut self) -> ControlFlow<()> {
         self.0.idle()
+    }
+}
+
+impl<H: EventHandler> PacketSink for Normalised<'_, H> {
+    fn messages(
+        &mut self,
+        numbers: Range<u64>,
+        ts_recv_ns: u64,
+        packet: &NumberedPacket<'_, MoldUdp64>,
+    ) -> ControlFlow<()> {
+        self.0.received(ts_recv_ns);
+        handle_messages(numbers.start, messages_of(packet, numbers), self.0)
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.0.damage(damage);
+    }
+
+    fn idle(&mut self) -> ControlFlow<()> {
+        self.0.idle()
+    }
+
+    fn session(&mut self, change: &SessionChange) {
+        self.0.session(change);
     }
 }
 

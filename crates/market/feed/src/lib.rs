@@ -23,7 +23,6 @@
 
 pub mod capture;
 mod day;
-mod delivery;
 mod events;
 pub mod glimpse;
 mod hidden;
@@ -37,8 +36,7 @@ pub mod udp;
 
 pub use capture::{CaptureChoice, Group, SessionName, SessionSummary};
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
-pub use delivery::{Delivery, EventSink, GapCounts, MessageSink};
-pub use events::{handle_message, handle_messages};
+pub use events::{handle_message, handle_messages, handle_out_of_turn};
 pub use hidden::hidden_in;
 pub use nanotape_market::{Damage, Position};
 pub use normalise::{book_event, market_event};

@@ -21,12 +21,16 @@ mod requests;
 mod settings;
 
 pub use ahead::Messages;
-pub use event::{Fills, Gap, GapReport, Line, PacketOrigin, SessionEvent, SessionHandler};
+pub use event::{
+    Fills, Gap, GapCounts, GapReport, Line, PacketOrigin, SessionEvent, SessionHandler,
+};
 pub use line::LineCounts;
 pub use nanotape_wire::framing::numbered::MalformedKind;
 pub use ranges::Numbers;
 pub use receiver::{Receiver, SessionPosition};
-pub use settings::{Join, MAX_LINES, RequestSettings, SessionSettings, SnapshotSettings};
+pub use settings::{
+    GapPolicy, Join, MAX_LINES, RequestSettings, SessionSettings, SnapshotSettings,
+};
 
 /// The receiver of a Nasdaq feed.
 pub type NasdaqReceiver = Receiver<nanotape_wire::framing::moldudp64::MoldUdp64>;

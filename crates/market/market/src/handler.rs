@@ -4,7 +4,7 @@ use core::ops::{ControlFlow, Range};
 
 use nanotape_types::{Coming, StockLocate, Symbol};
 
-use crate::{Damage, MarketEvent, MarketSnapshot, SessionChange};
+use crate::{Damage, MarketEvent, MarketSnapshot, SessionChange, Turn};
 
 /// The position of an event in its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +65,24 @@ pub trait EventHandler {
     /// The snapshot takes the place of all earlier events: books that differ from it are replaced.
     fn restore(&mut self, snapshot: &MarketSnapshot) {
         let _ = snapshot;
+    }
+
+    /// An event of a live session that does not wait for its turn. [`caught_up`](Self::caught_up)
+    /// ends a sequence of them. A handler without it has no books, or no such source.
+    fn out_of_turn(&mut self, at: Position, event: &MarketEvent, turn: Turn) -> ControlFlow<()> {
+        let _ = (at, event, turn);
+        ControlFlow::Continue(())
+    }
+
+    /// The snapshot takes the place of all earlier events, and later ones were there ahead of their
+    /// turn: they come again.
+    fn restore_behind(&mut self, snapshot: &MarketSnapshot) {
+        let _ = snapshot;
+    }
+
+    /// All events before number `next` that were there ahead of their turn have come again.
+    fn caught_up(&mut self, next: u64) {
+        let _ = next;
     }
 
     /// The source was idle for its whole patience. `Break` ends the reading.
@@ -145,6 +163,26 @@ macro_rules! forward_events {
         fn restore(&mut self, snapshot: &$crate::MarketSnapshot) {
             let $own = self;
             $handler.restore(snapshot);
+        }
+
+        fn out_of_turn(
+            &mut self,
+            at: $crate::Position,
+            event: &$crate::MarketEvent,
+            turn: $crate::Turn,
+        ) -> core::ops::ControlFlow<()> {
+            let $own = self;
+            $handler.out_of_turn(at, event, turn)
+        }
+
+        fn restore_behind(&mut self, snapshot: &$crate::MarketSnapshot) {
+            let $own = self;
+            $handler.restore_behind(snapshot);
+        }
+
+        fn caught_up(&mut self, next: u64) {
+            let $own = self;
+            $handler.caught_up(next);
         }
 
         fn idle(&mut self) -> core::ops::ControlFlow<()> {

@@ -26,6 +26,7 @@ pub use event::{
 pub use handler::{EventHandler, EventSource, NoOrigin, Origin, Position};
 pub use recovery::{
     MAX_LINES, MarketSnapshot, MessageNumbers, RestingOrder, SessionChange, SessionGap, Suspect,
+    Turn,
 };
 pub use status::{StatusChange, StatusReason, TradingAction};
 

@@ -15,13 +15,16 @@ pub const MAX_LINES: usize = 4;
 /// A change of what is known about the messages of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SessionChange {
-    /// Messages are missing on every line. Later ones are kept until the gap is closed.
+    /// Messages are missing on every line. Later ones are kept until the gap is closed, or come
+    /// ahead.
     GapDeclared(SessionGap),
     /// All messages of a declared gap came, or will not come.
     GapClosed(SessionGap),
     /// Any book may lack messages from now on: messages are missing whose stocks are unknown, or
     /// the session had begun before it was joined.
     Suspect(Suspect),
+    /// Messages come ahead of missing ones from now on, until the next `Complete` or `Restored`.
+    GoesOn,
     /// The missing messages came: no book lacks any.
     Complete {
         /// The number of the next message.
@@ -34,6 +37,17 @@ pub enum SessionChange {
     },
     /// The source delivers all that it received: only `idle` ends it.
     EndsWhenIdle,
+}
+
+/// Why an event of a live session has not its turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// Earlier messages are missing. It comes again, in its turn.
+    Ahead,
+    /// It was there ahead of its turn, which has come.
+    Again,
+    /// It was missing, and later ones were there ahead of it.
+    Missed,
 }
 
 /// Why any book may lack messages.

@@ -3,20 +3,24 @@
 //! Where: between a source of events and an [`Observer`], on one thread.
 //! Cost: no allocation, lock or system call per event, which a test checks.
 
+mod behind;
 mod restore;
 
 use core::{marker::PhantomData, ops::ControlFlow};
+use std::collections::BTreeMap;
 
 use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
 };
 use nanotape_market::{
     Damage, EventHandler, EventSource, MarketEvent, MarketSnapshot, Modified, Origin, Position,
-    SessionChange, StockDirectory, What,
+    SessionChange, StockDirectory, Turn, What,
 };
 use nanotape_types::{Coming, StockLocate, Symbol};
 
+use behind::Behind;
 pub use restore::RestoredStock;
+use restore::Wanted;
 
 use crate::{DamageLog, RunReport};
 
@@ -109,6 +113,18 @@ pub trait Observer<B> {
         let _ = change;
     }
 
+    /// An event that was missing while later ones were applied: a trade, or one about no order. The
+    /// books have those later ones.
+    fn missed(
+        &mut self,
+        engine: &BookEngine<B>,
+        at: Position,
+        event: &MarketEvent,
+    ) -> ControlFlow<()> {
+        let _ = (engine, at, event);
+        ControlFlow::Continue(())
+    }
+
     /// Called for each stock of a snapshot or of the books, after the books that differ from the
     /// snapshot lost their orders, and before the first of them gets those of the snapshot.
     fn restoring(&mut self, engine: &BookEngine<B>, stock: &RestoredStock<'_>) {
@@ -134,12 +150,14 @@ impl<B> Observer<B> for () {}
 pub struct BookEngine<B> {
     books: B,
     directory: StockDirectory,
+    /// While messages are applied ahead of missing ones.
+    behind: Option<Box<Behind>>,
 }
 
 impl<B> BookEngine<B> {
     /// The state at the start of a day, with empty books.
     pub fn new(books: B) -> Self {
-        Self { books, directory: StockDirectory::default() }
+        Self { books, directory: StockDirectory::default(), behind: None }
     }
 
     /// The books.
@@ -341,7 +359,19 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     }
 
     fn restore(&mut self, snapshot: &MarketSnapshot) {
-        self.engine.restore(snapshot, self.observer);
+        self.engine.restore(snapshot, Wanted::All(BTreeMap::new()), self.observer);
+    }
+
+    fn out_of_turn(&mut self, at: Position, event: &MarketEvent, turn: Turn) -> ControlFlow<()> {
+        self.engine.out_of_turn(at, event, turn, self.observer)
+    }
+
+    fn restore_behind(&mut self, snapshot: &MarketSnapshot) {
+        self.engine.restore_behind(snapshot);
+    }
+
+    fn caught_up(&mut self, next: u64) {
+        self.engine.caught_up(next, self.observer);
     }
 
     fn idle(&mut self) -> ControlFlow<()> {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use nanotape_feed::{
-    session::{Join, RequestSettings, SessionSettings, SnapshotSettings},
+    session::{GapPolicy, Join, RequestSettings, SessionSettings, SnapshotSettings},
     soupbintcp::ClientOptions,
     udp::UdpOptions,
 };
@@ -79,6 +79,9 @@ pub struct LiveConfig {
     /// How long a missing message is waited for before it is requested.
     #[serde(deserialize_with = "duration")]
     pub hold: Duration,
+    /// Whether later messages are published while a gap is open.
+    #[serde(deserialize_with = "parsed")]
+    pub gap_policy: GapChoice,
     /// The size of the kernel's receive buffer of each line to request.
     #[serde(deserialize_with = "size", rename = "buffer", alias = "buffer_bytes")]
     pub buffer_bytes: usize,
@@ -105,6 +108,15 @@ pub enum JoinChoice {
     Snapshot,
 }
 
+/// What happens to the messages after a gap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GapChoice {
+    /// They wait until it is closed.
+    Wait,
+    /// They are published, flagged, and the books that differ are replaced when it is closed.
+    Flag,
+}
+
 impl Default for LiveConfig {
     fn default() -> Self {
         Self {
@@ -125,6 +137,7 @@ impl Default for LiveConfig {
             glimpse_retry_after: Duration::from_nanos(SnapshotSettings::default().retry_after_ns),
             join: JoinChoice::Here,
             hold: Duration::from_millis(2),
+            gap_policy: GapChoice::Wait,
             buffer_bytes: 32 << 20,
             busy_poll: Duration::ZERO,
             follow: false,
@@ -201,6 +214,7 @@ impl LiveConfig {
             lines: self.lines().len(),
             join: self.join.into(),
             hold_ns: nanos(self.hold),
+            gap_policy: self.gap_policy.into(),
             requests: (!self.rerequest.is_empty()).then_some(requests),
             snapshots: (!self.glimpse.is_empty()).then_some(snapshots),
             ..SessionSettings::default()
@@ -234,6 +248,27 @@ impl From<JoinChoice> for Join {
             JoinChoice::Here => Self::Here,
             JoinChoice::Start => Self::Start,
             JoinChoice::Snapshot => Self::Snapshot,
+        }
+    }
+}
+
+impl From<GapChoice> for GapPolicy {
+    fn from(choice: GapChoice) -> Self {
+        match choice {
+            GapChoice::Wait => Self::Wait,
+            GapChoice::Flag => Self::Flag,
+        }
+    }
+}
+
+impl FromStr for GapChoice {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "wait" => Ok(Self::Wait),
+            "flag" => Ok(Self::Flag),
+            _ => Err("expected wait or flag"),
         }
     }
 }

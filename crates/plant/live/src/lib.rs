@@ -11,5 +11,5 @@ mod source;
 pub mod text;
 
 pub use addresses::{Interface, ServerAddress, parse_address, parse_ip};
-pub use config::{JoinChoice, LineAddress, LiveConfig, SettingsError};
-pub use source::{KeptSource, LiveError, LiveSource, NewsLine};
+pub use config::{GapChoice, JoinChoice, LineAddress, LiveConfig, SettingsError};
+pub use source::{Delivery, KeptSource, LiveError, LiveSource, NewsLine};

@@ -18,15 +18,16 @@
 //! Cost: no allocation after the start, except for gaps and other news; one system call for up to
 //! 64 packets of a line.
 
+mod delivery;
 mod drops;
 mod error;
 mod keep;
 mod kept;
 mod lines;
+mod news;
 mod outage;
 mod requests;
 mod session;
-mod sink;
 mod snapshots;
 
 use std::{net::SocketAddrV4, ops::ControlFlow, sync::Arc, time::Duration};
@@ -34,7 +35,7 @@ use std::{net::SocketAddrV4, ops::ControlFlow, sync::Arc, time::Duration};
 use nanotape_board::{LineStat, LiveStat};
 use nanotape_clock::{Clock, Timeline};
 use nanotape_feed::{
-    DayEnd, DaySummary, Delivery,
+    DayEnd, DaySummary,
     session::{PacketOrigin, RequestSettings, SnapshotSettings},
     source::Progress,
     udp::{MOST_WAITED, UdpOptions, UdpSocket},
@@ -44,15 +45,15 @@ use nanotape_market::{
 };
 use nanotape_records::TradeDate;
 
+pub use delivery::Delivery;
 use drops::DropCounter;
 pub use error::LiveError;
 use keep::{Keeper, KeptSettings};
 pub use kept::KeptSource;
 use lines::{LineReader, LineSocket};
+pub use news::NewsLine;
 use requests::Rerequests;
-use session::{LiveDelivery, LiveSession};
-use sink::LiveSink;
-pub use sink::NewsLine;
+use session::LiveSession;
 use snapshots::Snapshots;
 
 use crate::LiveConfig;
@@ -196,19 +197,19 @@ impl LiveSource {
     fn receive_answers<H: EventHandler>(
         &mut self,
         (now_ns, read_to_ns): (u64, u64),
-        delivery: &mut LiveDelivery<'_, H>,
+        delivery: &mut Delivery<'_, H>,
     ) -> usize {
         let Self { requests: Some(requests), session, bytes, .. } = self else { return 0 };
         let count = requests.receive(now_ns, |datagram| {
             *bytes += datagram.bytes.len() as u64;
             let times = (datagram.ts_recv_ns.unwrap_or(now_ns), read_to_ns);
-            delivery.sink.handler.arrived(times.0);
+            delivery.handler.arrived(times.0);
             let messages = session.receiver.answers().messages;
             session.packet(PacketOrigin::Retransmission, times, datagram.bytes, delivery);
             // Of another session, or without a message, it answers nothing.
             session.receiver.answers().messages > messages
         });
-        requests.news.drain(..).for_each(|news| delivery.sink.news.add(|| news));
+        requests.news.drain(..).for_each(|news| delivery.news.add(|| news));
         count
     }
 
@@ -217,7 +218,7 @@ impl LiveSource {
         &mut self,
         now_ns: u64,
         read_to_ns: u64,
-        delivery: &mut LiveDelivery<'_, H>,
+        delivery: &mut Delivery<'_, H>,
     ) {
         for (first, messages) in delivery.take_requests() {
             let mut packet = [0; 64];
@@ -244,7 +245,7 @@ impl LiveSource {
             return snapshots.cancel();
         }
         let result = snapshots.result(session, position);
-        snapshots.news.drain(..).for_each(|news| delivery.sink.news.push(&news));
+        snapshots.news.drain(..).for_each(|news| delivery.news.push(&news));
         if let Some(result) = result {
             let snapshot = result.map(|fetched| {
                 if let Some(keeper) = &mut self.session.keeper {
@@ -257,7 +258,7 @@ impl LiveSource {
     }
 
     /// Brings what others see up to date.
-    fn show<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut LiveDelivery<'_, H>) {
+    fn show<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut Delivery<'_, H>) {
         self.session.show(delivery, &mut self.stat);
         for (line, index) in self.stat.lines.iter_mut().zip(0..) {
             let drops = self.drops.of(index);
@@ -265,7 +266,6 @@ impl LiveSource {
             if new > 0 {
                 let (line, full) = (char::from(b'A' + index as u8), "its receive buffer was full");
                 delivery
-                    .sink
                     .news
                     .push(&format_args!("line {line}: the kernel dropped {new} packets: {full}"));
             }
@@ -275,7 +275,7 @@ impl LiveSource {
             self.stat.rerequest_servers_down = requests.down();
         }
         self.news.clear();
-        delivery.sink.news.take(now_ns, &mut self.news);
+        delivery.news.take(now_ns, &mut self.news);
         if let Some(error) = self.session.keeper.as_mut().and_then(Keeper::take_error) {
             self.has_unkept = true;
             self.news.push(NewsLine::problem(error));
@@ -291,7 +291,7 @@ impl LiveSource {
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
         let mut read_to_ns = 0;
         let mut discard = Discard;
-        let mut delivery = Delivery::new(LiveSink::new(&mut discard));
+        let mut delivery = Delivery::new(&mut discard);
         while !stops() {
             let now_ns = self.timeline.now_ns();
             let count = self.read_round(&mut readers, now_ns, &mut read_to_ns, &mut delivery);
@@ -313,7 +313,7 @@ impl LiveSource {
         readers: &mut [LineReader<'_>],
         now_ns: u64,
         read_to_ns: &mut u64,
-        delivery: &mut LiveDelivery<'_, H>,
+        delivery: &mut Delivery<'_, H>,
     ) -> usize {
         let (mut count, mut all_read_to_ns) = (0, now_ns);
         for reader in readers {
@@ -324,7 +324,7 @@ impl LiveSource {
                 self.bytes += datagram.bytes.len() as u64;
                 let ts_recv_ns = datagram.ts_recv_ns.unwrap_or(now_ns);
                 last_ns = timer_ns(ts_recv_ns, now_ns);
-                delivery.sink.handler.arrived(ts_recv_ns);
+                delivery.handler.arrived(ts_recv_ns);
                 let times = (ts_recv_ns, *read_to_ns);
                 self.session.packet(origin, times, datagram.bytes, delivery);
             });
@@ -341,7 +341,7 @@ impl LiveSource {
     /// Receives until the session ends or the handler breaks.
     fn receive<H: EventHandler>(
         &mut self,
-        delivery: &mut LiveDelivery<'_, H>,
+        delivery: &mut Delivery<'_, H>,
         progress: &mut impl FnMut(&Self),
     ) -> DayEnd {
         let sockets = Arc::clone(&self.lines);
@@ -365,7 +365,7 @@ impl LiveSource {
                 shown_ns = now_ns;
                 self.show(now_ns, delivery);
                 progress(self);
-                if delivery.sink.handler.idle().is_break() {
+                if delivery.handler.idle().is_break() {
                     return DayEnd::Stopped;
                 }
             }
@@ -381,9 +381,9 @@ impl LiveSource {
         &mut self,
         reader: &LineReader<'_>,
         news: NewsLine,
-        delivery: &mut LiveDelivery<'_, H>,
+        delivery: &mut Delivery<'_, H>,
     ) {
-        delivery.sink.news.add(|| news);
+        delivery.news.add(|| news);
         if let Some(line) = self.stat.lines.get_mut(reader.line.index()) {
             (line.socket_errors, line.is_failing) = (reader.errors, reader.is_failing());
         }
@@ -408,7 +408,7 @@ impl EventSource for LiveSource {
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, LiveError> {
         handler.session(&SessionChange::EndsWhenIdle);
-        let mut delivery = Delivery::new(LiveSink::new(handler));
+        let mut delivery = Delivery::new(handler);
         let end = self.receive(&mut delivery, &mut progress);
         let now_ns = self.timeline.now_ns();
         self.session.close(now_ns, &mut delivery);

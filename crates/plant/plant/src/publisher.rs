@@ -505,13 +505,29 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         let _ = self.pass_gate();
         let gap = Gap::of_damage(damage, self.tell_time(), self.counts.messages);
         self.notice(&Notice::Gap(gap));
-        if let Damage::Missing { next, .. } = damage {
-            self.unread_to(next);
+        match damage {
+            // Later ones were published ahead of them.
+            Damage::Missing { first, next } if first <= self.counts.messages => {
+                self.counts.unread += next.saturating_sub(first);
+            }
+            Damage::Missing { next, .. } => self.unread_to(next),
+            _ => {}
         }
     }
 
     fn session(&mut self, change: &SessionChange) {
         self.session_changed(change);
+    }
+
+    #[cold]
+    fn missed(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        at: Position,
+        event: &MarketEvent,
+    ) -> ControlFlow<()> {
+        self.late(engine, at, event);
+        self.pass_gate()
     }
 
     fn restoring(&mut self, engine: &BookEngine<Books<L, S>>, stock: &RestoredStock<'_>) {

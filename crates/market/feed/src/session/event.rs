@@ -26,6 +26,13 @@ pub trait SessionHandler<S> {
     /// once and in order, except those that were [`skipped`](Self::skipped).
     fn messages<'a>(&mut self, numbers: Numbers, ts_recv_ns: u64, messages: impl Messages<'a>);
 
+    /// The messages with these numbers are there, and earlier ones are missing
+    /// ([`GapPolicy::Flag`](super::GapPolicy::Flag)). They come again as
+    /// [`messages`](Self::messages) in their turn. Numbers increase from call to call.
+    fn ahead<'a>(&mut self, numbers: Numbers, ts_recv_ns: u64, messages: impl Messages<'a>) {
+        let _ = (numbers, ts_recv_ns, messages);
+    }
+
     /// These messages are not delivered: they are lost, or in the [`snapshot`](Self::snapshot) that
     /// follows. Their content is unknown. The next message is the first after them.
     fn skipped(&mut self, numbers: Numbers);
@@ -137,6 +144,19 @@ pub struct GapReport {
     pub fills: Fills,
     /// Requests that were sent for it.
     pub requests: u32,
+}
+
+/// Gaps of a session, and what filled them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GapCounts {
+    /// Declared gaps.
+    pub declared: u64,
+    /// Gaps that are closed.
+    pub closed: u64,
+    /// What became of the messages of closed gaps.
+    pub fills: Fills,
+    /// The longest time that a gap was open, in ns.
+    pub longest_ns: u64,
 }
 
 /// What became of messages that were missing, in messages.

@@ -66,6 +66,8 @@ pub struct Receiver<F: PacketFraming> {
     is_suspect: bool,
     /// Whether the session waits for its first snapshot.
     is_joining: bool,
+    /// One above the highest number of the messages that were shown ahead of their turn.
+    shown: u64,
     is_ahead_full: bool,
     /// Packets above all known numbers.
     doubts: Doubts,
@@ -160,6 +162,7 @@ impl<F: PacketFraming> Receiver<F> {
             is_holding: false,
             is_suspect: false,
             is_joining: false,
+            shown: 0,
             is_ahead_full: false,
             doubts: Doubts::new(),
             probed: (0, 0),

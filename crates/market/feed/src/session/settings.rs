@@ -20,6 +20,8 @@ pub struct SessionSettings {
     pub hold_ns: u64,
     /// A gap is declared earlier if every line has passed it by this many messages.
     pub reorder_messages: u64,
+    /// Whether later messages wait for those of a declared gap.
+    pub gap_policy: GapPolicy,
     /// Requests to a re-request server; `None` if there is none.
     pub requests: Option<RequestSettings>,
     /// Snapshots; `None` if no server gives any.
@@ -41,6 +43,16 @@ pub enum Join {
     Start,
     /// With a snapshot.
     Snapshot,
+}
+
+/// What happens to the messages after a declared gap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GapPolicy {
+    /// They wait until it is closed.
+    #[default]
+    Wait,
+    /// They are shown [ahead](super::SessionHandler::ahead) of it, and delivered when it is closed.
+    Flag,
 }
 
 /// Requests to a re-request server.
@@ -81,6 +93,7 @@ impl Default for SessionSettings {
             join_ns: 50 * MS,
             hold_ns: 2 * MS,
             reorder_messages: 256,
+            gap_policy: GapPolicy::Wait,
             requests: None,
             snapshots: None,
             silence_ns: 3_000 * MS,

@@ -2,10 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use nanotape_feed::{
-    GapCounts,
-    session::{Fills, LineCounts, MalformedKind, SessionPosition},
-};
+use nanotape_feed::session::{Fills, GapCounts, LineCounts, MalformedKind, SessionPosition};
 use nanotape_market::MAX_LINES;
 use nanotape_shm::Word;
 use nanotape_trace::Histogram;

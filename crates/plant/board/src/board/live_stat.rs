@@ -2,10 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use nanotape_feed::{
-    GapCounts,
-    session::{LineCounts, SessionPosition},
-};
+use nanotape_feed::session::{GapCounts, LineCounts, SessionPosition};
 use nanotape_trace::Histogram;
 
 use super::stages::TIMES;

@@ -5,6 +5,8 @@
 //! not, and in no others.
 //! Cost: a sort of all live orders, of both sides. It happens once per loss, while messages wait.
 
+use std::collections::BTreeMap;
+
 use nanotape_book::{Anomaly, Books, Inside, Order, OrderStore, PriceLevels};
 use nanotape_market::{MarketEvent, MarketSnapshot, NoOrigin, Position, RestingOrder, What};
 use nanotape_types::{BookEvent, OrderReferenceNumber, StockLocate};
@@ -27,8 +29,29 @@ pub struct RestoredStock<'a> {
     /// Its orders in the snapshot, without those that no book can have; those of one price level
     /// from the first to be executed.
     pub orders: &'a [RestingOrder],
-    /// Why an order of the snapshot is not in its book, the first one; the stock stays tainted.
+    /// Why an order of the snapshot is not in its book, or what did not fit the book that it is
+    /// restored to, the first one; the stock stays tainted.
     pub refused: Option<Anomaly>,
+}
+
+/// The stocks to restore, and what did not fit the books that they are restored to, the first one.
+pub(super) enum Wanted {
+    All(BTreeMap<StockLocate, Option<Anomaly>>),
+    These(BTreeMap<StockLocate, Option<Anomaly>>),
+}
+
+impl Wanted {
+    fn has(&self, stock_locate: StockLocate) -> bool {
+        match self {
+            Self::All(_) => true,
+            Self::These(stocks) => stocks.contains_key(&stock_locate),
+        }
+    }
+
+    fn unfit(&self, stock_locate: StockLocate) -> Option<Anomaly> {
+        let (Self::All(stocks) | Self::These(stocks)) = self;
+        stocks.get(&stock_locate).copied().flatten()
+    }
 }
 
 /// A stock before its orders enter.
@@ -47,6 +70,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     pub(super) fn restore(
         &mut self,
         snapshot: &MarketSnapshot,
+        wanted: Wanted,
         observer: &mut impl Observer<Books<L, S>>,
     ) {
         let number = snapshot.next.saturating_sub(1);
@@ -67,7 +91,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         let mut theirs = snapshot.orders.clone();
         theirs.sort_by_key(|order| order.stock_locate);
         // Orders leave before others enter, in all books: a reference may have changed its stock.
-        let mut stocks = self.leave(&theirs);
+        let mut stocks = self.leave(&theirs, &wanted);
         theirs.retain(|order| self.enters(order, &mut stocks));
         let mut rest = theirs.as_slice();
         let restored = stocks.into_iter().map(|stock| {
@@ -91,8 +115,9 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
 
     /// The stocks of the snapshot and of the books, after those that differ lost their orders.
     /// `theirs`: the orders of the snapshot, by stock.
-    fn leave(&mut self, mut theirs: &[RestingOrder]) -> Vec<Leaving> {
-        let mut ours: Vec<RestingOrder> = self.books.orders().iter().map(resting).collect();
+    fn leave(&mut self, mut theirs: &[RestingOrder], wanted: &Wanted) -> Vec<Leaving> {
+        let ours = self.books.orders().iter().filter(|(_, order)| wanted.has(order.stock_locate));
+        let mut ours: Vec<RestingOrder> = ours.map(resting).collect();
         ours.sort_unstable_by_key(|order| order.stock_locate);
         let tainted: Vec<StockLocate> = self.books.tainted().map(|(locate, _)| locate).collect();
         let mut ours = ours.as_slice();
@@ -101,7 +126,10 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             let our_orders = take_of(&mut ours, stock_locate);
             let their_orders = take_of(&mut theirs, stock_locate);
             let was_tainted = tainted.binary_search(&stock_locate).is_ok();
-            if our_orders.is_empty() && their_orders.is_empty() && !was_tainted {
+            let refused = wanted.unfit(stock_locate);
+            let is_same = our_orders.is_empty() && their_orders.is_empty();
+            let is_reliable = !was_tainted && refused.is_none();
+            if is_same && is_reliable || !wanted.has(stock_locate) {
                 continue;
             }
             let is_replaced = differ(our_orders, their_orders);
@@ -112,7 +140,9 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
                 }
             }
             self.books.clear_taint(stock_locate);
-            let refused = None;
+            if let Some(anomaly) = refused {
+                self.books.record_anomaly(stock_locate, anomaly);
+            }
             stocks.push(Leaving { stock_locate, is_replaced, was_tainted, inside_before, refused });
         }
         stocks
@@ -144,7 +174,7 @@ impl<B> BookEngine<B> {
     }
 }
 
-fn resting((reference, order): (OrderReferenceNumber, Order)) -> RestingOrder {
+pub(super) fn resting((reference, order): (OrderReferenceNumber, Order)) -> RestingOrder {
     let Order { stock_locate, side, price, shares, .. } = order;
     RestingOrder { stock_locate, reference, side, shares, price }
 }

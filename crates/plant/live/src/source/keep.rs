@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use nanotape_feed::session::{
-    Join, Line, PacketOrigin, RequestSettings, SessionSettings, SnapshotSettings,
+    GapPolicy, Join, Line, PacketOrigin, RequestSettings, SessionSettings, SnapshotSettings,
 };
 use nanotape_journal::{Appender, AppenderOptions, JournalError, RollCycle};
 use nanotape_records::TradeDate;
@@ -16,7 +16,7 @@ use nanotape_records::TradeDate;
 use super::LiveError;
 
 /// The format of the excerpts.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The first word of the settings.
 const MAGIC: u64 = u64::from_be_bytes(*b"NTKEPT\0\0");
@@ -169,13 +169,14 @@ impl<'a> Input<'a> {
 }
 
 impl KeptSettings {
-    fn encode(&self) -> [[u8; 8]; 21] {
+    fn encode(&self) -> [[u8; 8]; 22] {
         let SessionSettings {
             lines,
             join,
             join_ns,
             hold_ns,
             reorder_messages,
+            gap_policy,
             requests,
             snapshots,
             silence_ns,
@@ -212,6 +213,7 @@ impl KeptSettings {
             join_ns,
             requests.pause_ns,
             requests.budget_ns,
+            u64::from(gap_policy == GapPolicy::Flag),
         ];
         words.map(u64::to_le_bytes)
     }
@@ -220,7 +222,7 @@ impl KeptSettings {
     /// version.
     pub(super) fn decode(type_id: u16, payload: &[u8]) -> Option<Self> {
         let (words, rest) = payload.as_chunks::<8>();
-        let words: [u64; 21] = words
+        let words: [u64; 22] = words
             .iter()
             .map(|&word| u64::from_le_bytes(word))
             .collect::<Vec<_>>()
@@ -256,6 +258,11 @@ impl KeptSettings {
             join_ns: words[18],
             hold_ns: words[5],
             reorder_messages: words[6],
+            gap_policy: match words[21] {
+                0 => GapPolicy::Wait,
+                1 => GapPolicy::Flag,
+                _ => return None,
+            },
             requests: (words[7] != 0).then_some(requests),
             snapshots: (words[11] != 0).then_some(snapshots),
             silence_ns: words[15],
@@ -302,6 +309,7 @@ mod tests {
         let date = TradeDate::of_number(20_191_230).unwrap();
         let session = SessionSettings {
             join: Join::Snapshot,
+            gap_policy: GapPolicy::Flag,
             requests: Some(RequestSettings { timeout_ns: 9, ..RequestSettings::default() }),
             ..SessionSettings::default()
         };

@@ -11,7 +11,7 @@ use std::{
 
 use nanotape_board::{LineStat, LiveStat};
 use nanotape_feed::{
-    DayEnd, DaySummary, Delivery, glimpse::GlimpseReader, session::PacketOrigin, source::Progress,
+    DayEnd, DaySummary, glimpse::GlimpseReader, session::PacketOrigin, source::Progress,
 };
 use nanotape_journal::{Start, Tail, Tailer};
 use nanotape_market::{Damage, EventHandler, EventSource, MarketSnapshot};
@@ -19,9 +19,9 @@ use nanotape_records::TradeDate;
 
 use super::{
     LiveError,
+    delivery::Delivery,
     keep::{Input, KeptSettings},
     session::LiveSession,
-    sink::LiveSink,
 };
 
 /// Bytes between two reports of progress.
@@ -104,7 +104,7 @@ impl EventSource for KeptSource {
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, LiveError> {
         let mut session = LiveSession::new(self.settings.session, None);
-        let mut delivery = Delivery::new(LiveSink::new(handler));
+        let mut delivery = Delivery::new(handler);
         let mut snapshot = SnapshotMessages::default();
         let (mut buffer, mut now_ns, mut shown) = (Vec::new(), 0, 0);
         let end = loop {
@@ -117,7 +117,7 @@ impl EventSource for KeptSource {
                 }
                 Tail::Gap(gap) => {
                     let reason = "missing in the kept session";
-                    delivery.sink.handler.damage(Damage::Packet { offset: gap.from, reason });
+                    delivery.handler.damage(Damage::Packet { offset: gap.from, reason });
                     continue;
                 }
                 Tail::Reused(_) => continue,
@@ -169,7 +169,7 @@ impl EventSource for KeptSource {
                 shown = self.bytes;
                 session.show(&delivery, &mut self.stat);
                 progress(self);
-                delivery.flow = delivery.sink.handler.idle();
+                delivery.flow = delivery.handler.idle();
             }
         };
         session.close(now_ns, &mut delivery);

@@ -6,18 +6,15 @@
 
 use nanotape_board::LiveStat;
 use nanotape_feed::{
-    Delivery, SessionSummary,
+    SessionSummary,
     session::{Line, NasdaqReceiver, PacketOrigin, SessionSettings},
 };
 use nanotape_market::{EventHandler, MarketSnapshot};
 
 use super::{
+    delivery::Delivery,
     keep::{Input, Keeper},
-    sink::LiveSink,
 };
-
-/// What receives the messages of a session.
-pub(super) type LiveDelivery<'h, H> = Delivery<LiveSink<'h, H>>;
 
 /// A session.
 #[derive(Debug)]
@@ -41,7 +38,7 @@ impl LiveSession {
         origin: PacketOrigin,
         (ts_recv_ns, now_ns): (u64, u64),
         bytes: &[u8],
-        delivery: &mut LiveDelivery<'_, H>,
+        delivery: &mut Delivery<'_, H>,
     ) {
         if let Some(keeper) = &mut self.keeper {
             keeper.keep(now_ns, Input::Packet { origin, ts_recv_ns, bytes });
@@ -51,11 +48,7 @@ impl LiveSession {
 
     /// Does what is due.
     #[inline]
-    pub(super) fn tick<H: EventHandler>(
-        &mut self,
-        now_ns: u64,
-        delivery: &mut LiveDelivery<'_, H>,
-    ) {
+    pub(super) fn tick<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut Delivery<'_, H>) {
         if self.receiver.deadline_ns() <= now_ns {
             if let Some(keeper) = &mut self.keeper {
                 keeper.keep(now_ns, Input::Tick);
@@ -70,7 +63,7 @@ impl LiveSession {
         &mut self,
         fetched: Option<Box<MarketSnapshot>>,
         now_ns: u64,
-        delivery: &mut LiveDelivery<'_, H>,
+        delivery: &mut Delivery<'_, H>,
     ) {
         if let Some(keeper) = &mut self.keeper {
             let is_there = fetched.is_some();
@@ -88,11 +81,7 @@ impl LiveSession {
     }
 
     /// No packet will come any more.
-    pub(super) fn close<H: EventHandler>(
-        &mut self,
-        now_ns: u64,
-        delivery: &mut LiveDelivery<'_, H>,
-    ) {
+    pub(super) fn close<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut Delivery<'_, H>) {
         if let Some(keeper) = &mut self.keeper {
             keeper.keep(now_ns, Input::Close);
         }
@@ -100,11 +89,11 @@ impl LiveSession {
     }
 
     /// Brings the statistics up to date.
-    pub(super) fn show<H>(&self, delivery: &LiveDelivery<'_, H>, stat: &mut LiveStat) {
+    pub(super) fn show<H>(&self, delivery: &Delivery<'_, H>, stat: &mut LiveStat) {
         for (index, line) in stat.lines.iter_mut().enumerate() {
             if let Some(of) = Line::new(index) {
                 line.counts = *self.receiver.line(of);
-                line.leads.clone_from(&delivery.sink.leads[index]);
+                line.leads.clone_from(&delivery.leads[index]);
             }
         }
         stat.answers = *self.receiver.answers();
@@ -114,11 +103,7 @@ impl LiveSession {
         stat.gaps = delivery.gaps;
     }
 
-    pub(super) fn summary<H>(
-        &self,
-        delivery: &LiveDelivery<'_, H>,
-        stat: &LiveStat,
-    ) -> SessionSummary {
+    pub(super) fn summary<H>(&self, delivery: &Delivery<'_, H>, stat: &LiveStat) -> SessionSummary {
         SessionSummary {
             session: self.receiver.session(),
             lines: stat.lines.iter().map(|line| (line.address, line.counts)).collect(),

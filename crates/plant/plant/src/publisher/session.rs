@@ -1,16 +1,16 @@
 //! A live session in records: gaps, since when books are suspect, and books from a snapshot.
 //!
-//! While a gap is open, later messages wait, so what was published is old and not wrong. After a
-//! loss, and after a late join, the records of all stocks have the flag `MAYBE_BAD_BOOK`. A book
-//! that is replaced is published as a clear and adds with `F_SNAPSHOT`, then its inside. A stock of
-//! which the snapshot has an order that no book can have stays tainted.
+//! While a gap is open, later messages wait, so what was published is old and not wrong. If they do
+//! not wait, after a loss, and after a late join, the records of all stocks have the flag
+//! `MAYBE_BAD_BOOK`. A book that is replaced is published as a clear and adds with `F_SNAPSHOT`,
+//! then its inside. A stock of which the snapshot has an order that no book can have stays tainted.
 
 use dbn::{Action, Side as DbnSide, UNDEF_PRICE};
 use nanotape_book::{Anomaly, Books, OrderStore, PriceLevels};
 use nanotape_engine::{BookEngine, RestoredStock};
-use nanotape_market::{SessionChange, Suspect};
+use nanotape_market::{MarketEvent, Position, SessionChange, Suspect};
 use nanotape_ring::Publish;
-use nanotape_types::{Side, StockLocate};
+use nanotape_types::{NanosSinceMidnight, Side, StockLocate};
 
 use super::{LOOK_EVERY, Publisher, Stock};
 use crate::records::{
@@ -22,7 +22,7 @@ use crate::records::{
 /// Why the records of all stocks are flagged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unreliable {
-    /// Messages are lost.
+    /// Messages are lost, or come later.
     Loss,
     /// The session had begun before it was joined.
     LateJoin,
@@ -51,19 +51,45 @@ impl<W: Publish> Publisher<W> {
                     self.unread_to(next);
                 }
             }
+            SessionChange::GoesOn if self.unreliable.is_none() => {
+                self.flag_all(Some(Unreliable::Loss));
+            }
+            SessionChange::GoesOn => {}
             SessionChange::Complete { next } => {
                 self.reliable(StockLocate::default(), RestoredCause::Complete, next);
-                self.flag_all(None);
+                self.end_suspicion();
             }
             SessionChange::Restored { next } => {
                 self.reliable(StockLocate::default(), RestoredCause::Snapshot, next);
-                self.flag_all(None);
-                // For a reader, the notice before ended all taints.
-                for (locate, anomaly) in std::mem::take(&mut self.refused_stocks) {
-                    self.taint(locate, anomaly);
-                }
+                self.end_suspicion();
             }
         }
+    }
+
+    /// No stock is suspect any more. For a reader, the notice before ended all taints.
+    fn end_suspicion(&mut self) {
+        self.flag_all(None);
+        for (locate, anomaly) in std::mem::take(&mut self.refused_stocks) {
+            self.taint(locate, anomaly);
+        }
+    }
+
+    /// Publishes the records of an event that is about no order in a book, with its own number and
+    /// time, which are before those of the records before it.
+    pub(super) fn late<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        at: Position,
+        event: &MarketEvent,
+    ) {
+        let now = (self.counts.messages, self.counts.ts_event);
+        self.counts.messages = at.number;
+        let time = event.time.unwrap_or_default();
+        if time > NanosSinceMidnight::default() {
+            self.counts.ts_event = self.midnight_ns + time.get();
+        }
+        self.about_no_order(engine, event);
+        (self.counts.messages, self.counts.ts_event) = now;
     }
 
     /// The messages before this number that have not been read will not be.
@@ -123,6 +149,7 @@ impl<W: Publish> Publisher<W> {
             self.refused_stocks.push((locate, anomaly));
             return;
         }
+        self.refused_stocks.retain(|(refused, _)| *refused != locate);
         let was_tainted = self.board.clear_taint(locate);
         if self.stocks[locate] == Stock::Tainted {
             self.stocks[locate] = Stock::Unknown;

@@ -8,13 +8,14 @@ use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket as Sender};
 use nanotape_book::DefaultBooks;
 use nanotape_engine::BookEngine;
 use nanotape_feed::{
-    Delivery, EventSink, MessageSink, market_event,
+    market_event,
     session::{Line, NasdaqReceiver, PacketOrigin, SessionSettings},
     udp::{
         Datagram, DatagramReceiver as _, UdpAddress, UdpError, UdpOptions, UdpReader, UdpSocket,
     },
 };
 use nanotape_harness::{allocations, check_the_counter};
+use nanotape_live::Delivery;
 use nanotape_market::{EventHandler, EventSource};
 use nanotape_plant::{
     Publisher,
@@ -84,7 +85,7 @@ impl Lines {
         readers: &mut [UdpReader<'_>],
         sender: &Sender,
         now_ns: &mut u64,
-        (receiver, delivery): (&mut NasdaqReceiver, &mut Delivery<impl MessageSink>),
+        (receiver, delivery): (&mut NasdaqReceiver, &mut Delivery<'_, impl EventHandler>),
     ) {
         for together in packets.chunks(TOGETHER) {
             for (line, bytes) in together {
@@ -132,7 +133,7 @@ impl EventSource for Lines {
             hold_ns: 60_000_000_000,
             ..SessionSettings::default()
         });
-        let mut delivery = Delivery::new(EventSink(handler));
+        let mut delivery = Delivery::new(handler);
         let mut now_ns = 0;
         let session = (&mut receiver, &mut delivery);
         Self::deliver(&self.warm, &sockets, &mut readers, &sender, &mut now_ns, session);

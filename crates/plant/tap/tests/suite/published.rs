@@ -7,6 +7,7 @@ mod dbn_file;
 mod faulty_snapshots;
 mod files;
 mod following;
+mod gaps;
 mod healing;
 mod hostile;
 mod mapping;

@@ -22,6 +22,8 @@ use nanotape_wire::itch50::Message;
 use crate::support::{
     Folder,
     live::{Plant, SNAPSHOTS, day},
+    nanotape,
+    plants::Ring,
 };
 
 /// The messages of a day.
@@ -256,4 +258,61 @@ fn a_plant_that_joins_late_begins_with_a_snapshot() {
     };
     while subscriber.poll(&mut visit).unwrap() > 0 {}
     assert!(restored.is_some() && insides > 100, "{restored:?}, {insides} insides");
+}
+
+#[test]
+fn with_the_policy_to_go_on_no_unflagged_inside_is_wrong() {
+    let folder = Folder::new("live-flag");
+    let (path, kept) = (day(&folder), folder.path("kept"));
+    let options = ["--gap-policy", "flag", "--join", "start", "--keep", &kept];
+    let mut plant = Plant::start("live-flag", &options);
+    let faults = ["--faults-both", "drop=0.5%", "--seed", "7", "--linger", "4s"];
+    let pace = ["--pace", "5000x", "--rerequest-faults", "delay=15ms"];
+    plant.send(&path, &[faults.as_slice(), &pace].concat());
+    let (status, stop, stderr) = plant.end();
+    assert_eq!(status, Some(0), "{stop} {stderr}");
+    assert_eq!(stop["messages"], 20_000, "{stop}");
+    assert_eq!(stop["tainted_stocks"], 0, "{stop}");
+    assert_eq!(stop["session_suspect"], false, "{stop}");
+
+    let day = Day::read(&path);
+    let (mut model, mut open, mut unflagged, mut flagged, mut replaced) =
+        (Model::new(&day), false, 0, 0, 0);
+    let ring = Subscription::to(plant.ring.path()).from(Start::Oldest).keep_books();
+    let mut subscriber = ring.open().unwrap();
+    let mut visit = |event: Event<'_>| {
+        let Event::Record(delivery) = event else { panic!("nothing is lost: {event:?}") };
+        match delivery.record {
+            Record::Notice(Notice::SessionGap(notice)) => open = notice.gap.closed_ns == 0,
+            Record::Notice(Notice::Restored(notice)) => {
+                replaced += u64::from(notice.cause == RestoredCause::Replaced);
+                if notice.cause == RestoredCause::Complete {
+                    model.advance(notice.next);
+                    let books = delivery.books.unwrap().all();
+                    assert!(different(books, &model.truth).is_empty(), "{}", notice.next);
+                }
+            }
+            Record::Bbo(bbo) if bbo.flags.is_maybe_bad_book() => flagged += u64::from(open),
+            Record::Bbo(bbo) => {
+                model.advance(u64::from(bbo.sequence) + 1);
+                let book = model.truth.book(stock(bbo.hd.instrument_id));
+                let best = book.inside().bid.map(|quote| i64::from(quote.price.get()) * 100_000);
+                let published = bbo.levels[0].bid_px;
+                assert_eq!((published != i64::MAX).then_some(published), best, "{}", bbo.sequence);
+                unflagged += 1;
+            }
+            _ => {}
+        }
+    };
+    while subscriber.poll(&mut visit).unwrap() > 0 {}
+    assert!(unflagged > 1_000 && flagged > 20 && replaced > 0, "{unflagged} {flagged} {replaced}");
+    model.advance(day.0.len() as u64 + 1);
+    assert!(different(subscriber.books().unwrap().all(), &model.truth).is_empty());
+
+    // The packets that were kept give the same records.
+    let again = Ring::new("live-flag-again");
+    let options = ["run", "--input", &kept, "--ring", again.path(), "--capacity", "64MiB"];
+    let run = nanotape(options);
+    assert_eq!(run.status, 0, "{run:?}");
+    assert_eq!(again.stop().digest, plant.ring.stop().digest, "{run:?}");
 }

@@ -14,10 +14,7 @@ use nanotape_board::{
     RecorderState, Stage, TIMES, Waiting,
 };
 use nanotape_book::Anomaly;
-use nanotape_feed::{
-    GapCounts,
-    session::{Fills, LineCounts, SessionPosition},
-};
+use nanotape_feed::session::{Fills, GapCounts, LineCounts, SessionPosition};
 use nanotape_market::Damage;
 use nanotape_plant::records::{
     Notice, PlantStart, PlantStop, Predecessor, RecordKinds, StopReason,

@@ -12,9 +12,10 @@ use core::{hint, ops::ControlFlow};
 
 use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_feed::{
-    DaySource, Delivery, EventSink, SourceError, handle_messages,
+    DaySource, SourceError, handle_messages,
     session::{NasdaqReceiver, SessionSettings},
 };
+use nanotape_live::Delivery;
 use nanotape_market::{EventHandler, EventSource};
 use nanotape_trace::Histogram;
 use nanotape_wire::framing::{moldudp64::MoldUdp64, numbered::PacketFraming as _};
@@ -208,7 +209,7 @@ impl EventSource for Bursts {
         let lines = self.packed.lines;
         let settings = SessionSettings { lines, join_ns: 0, ..SessionSettings::default() };
         let mut receiver = NasdaqReceiver::new(settings);
-        let mut delivery = Delivery::new(EventSink(handler));
+        let mut delivery = Delivery::new(handler);
         self.play(|packet, now_ns| {
             let before = delivery.messages;
             receiver.packet(packet.origin(), (now_ns, now_ns), packet.bytes, &mut delivery);

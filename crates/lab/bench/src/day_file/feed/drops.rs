@@ -11,10 +11,10 @@ use core::time::Duration;
 use std::thread;
 
 use nanotape_feed::{
-    Delivery, EventSink,
     session::{Line, NasdaqReceiver, PacketOrigin, SessionSettings},
     udp::{DatagramReceiver as _, UdpSocket},
 };
+use nanotape_live::Delivery;
 use nanotape_market::{EventHandler, EventSource};
 use nanotape_shm::Word;
 use nanotape_wire::moldudp64::{DownstreamHeader, DownstreamHeaderFields};
@@ -201,7 +201,7 @@ impl EventSource for Socket<'_> {
         let drops = socket.kernel_drops()?;
         let settings = SessionSettings { lines: 1, join_ns: 0, ..SessionSettings::default() };
         let mut receiver = NasdaqReceiver::new(settings);
-        let mut delivery = Delivery::new(EventSink(handler));
+        let mut delivery = Delivery::new(handler);
         let mut reader = socket.reader();
         let (mut is_over, mut received) = (false, 0);
         while !is_over {

@@ -7,9 +7,8 @@
 use core::{hint::black_box, ops::ControlFlow};
 
 use nanotape_clock::Clock;
-use nanotape_feed::{
-    Damage, Delivery, MessageSink,
-    session::{Line, Messages, NasdaqReceiver, SessionSettings},
+use nanotape_feed::session::{
+    Line, Messages, NasdaqReceiver, Numbers, SessionEvent, SessionHandler, SessionSettings,
 };
 use nanotape_wire::framing::{moldudp64::MoldUdp64, numbered::PacketFraming as _};
 
@@ -43,16 +42,16 @@ pub(super) fn decode(day: &Day, clock: Clock) -> Result<Reading, Error> {
 pub(super) fn arbitrate(day: &Day, clock: Clock) -> Result<Reading, Error> {
     let settings = SessionSettings { lines: LINES, join_ns: 0, ..Default::default() };
     let mut receiver = NasdaqReceiver::new(settings);
-    let mut delivery = Delivery::new(Sum::default());
+    let mut sum = Sum::default();
     let take = |packet: Packet<'_>| {
         let ns = packet.arrives_ns;
-        receiver.packet(packet.origin(), (ns, ns), packet.bytes, &mut delivery);
+        receiver.packet(packet.origin(), (ns, ns), packet.bytes, &mut sum);
         if receiver.deadline_ns() <= ns {
-            receiver.tick(ns, &mut delivery);
+            receiver.tick(ns, &mut sum);
         }
     };
     let (packets, nanos) = measure(day, clock, take)?;
-    Ok(report(packets, nanos, delivery.sink))
+    Ok(report(packets, nanos, sum))
 }
 
 /// The number of packets, and the time of `take` for all of them.
@@ -94,16 +93,19 @@ impl Sum {
     }
 }
 
-impl MessageSink for Sum {
+impl<S> SessionHandler<S> for Sum {
     #[inline]
-    fn messages<'a>(&mut self, _: u64, _: u64, messages: impl Messages<'a>) -> ControlFlow<()> {
+    fn messages<'a>(&mut self, _: Numbers, _: u64, messages: impl Messages<'a>) {
         self.add(messages);
-        ControlFlow::Continue(())
     }
 
-    fn damage(&mut self, _: Damage) {}
+    fn skipped(&mut self, _: Numbers) {}
 
-    fn idle(&mut self) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
+    fn snapshot(&mut self, _: u64) {}
+
+    fn request(&mut self, _: S, _: u64, _: u16) {}
+
+    fn fetch_snapshot(&mut self, _: u64) {}
+
+    fn event(&mut self, _: &SessionEvent<S>) {}
 }

@@ -151,7 +151,7 @@ impl<F: PacketFraming> Receiver<F> {
         self.doubts.drop_where(|_| true, |_| {});
         (self.end, self.has_ended, self.is_suspect) = (None, false, false);
         self.expected = if self.settings.join == Join::Start { 1 } else { first };
-        self.highest = self.expected;
+        (self.highest, self.shown) = (self.expected, 0);
         self.snapshot = SnapshotState::Idle;
         handler.event(&SessionEvent::Joined { session, next: self.expected });
         let has_snapshots = self.settings.snapshots.is_some();

@@ -8,7 +8,7 @@ use super::{
         line::LineState,
         ranges::Numbers,
         requests::{Pumped, Requests},
-        settings::MAX_LINES,
+        settings::{GapPolicy, MAX_LINES},
     },
     End, Receiver, SnapshotState,
 };
@@ -163,6 +163,9 @@ impl<F: PacketFraming> Receiver<F> {
         }
         self.probe(now_ns, handler);
         self.drain(handler);
+        if self.settings.gap_policy == GapPolicy::Flag && !self.is_joining {
+            self.show_ahead(handler);
+        }
         // A snapshot, or the end of the wait for one, also closes gaps.
         if self.gaps.declared() == 0 {
             self.requests.iter_mut().for_each(Requests::clear);
@@ -378,6 +381,29 @@ impl<F: PacketFraming> Receiver<F> {
     pub(super) fn drain(&mut self, handler: &mut impl SessionHandler<F::Session>) {
         if !self.is_holding {
             self.deliver(self.gaps.first_missing().unwrap_or(self.highest), handler);
+        }
+    }
+
+    /// Shows the kept messages behind declared gaps, up to the first gap that is not declared.
+    fn show_ahead(&mut self, handler: &mut impl SessionHandler<F::Session>) {
+        let mut next = self.shown.max(self.expected);
+        while next < self.highest {
+            let missing = self.gaps.first_part(next..self.highest);
+            if let Some(part) = missing.as_ref().filter(|part| part.start == next) {
+                if next >= self.gaps.declared_to() {
+                    break;
+                }
+                next = part.end;
+                continue;
+            }
+            let to = missing.map_or(self.highest, |part| part.start);
+            let Some((ts_recv_ns, end, messages)) = self.ahead.run(next..to) else {
+                debug_assert!(false, "message {next} is neither missing nor kept");
+                break;
+            };
+            handler.ahead(next..end, ts_recv_ns, messages);
+            next = end;
+            self.shown = end;
         }
     }
 

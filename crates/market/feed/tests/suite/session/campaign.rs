@@ -2,7 +2,7 @@
 //! or it is skipped and the reports say so.
 
 use nanotape_feed::session::{
-    Join, Line, Receiver, RequestSettings, SessionSettings, SnapshotSettings,
+    GapPolicy, Join, Line, Receiver, RequestSettings, SessionSettings, SnapshotSettings,
 };
 use nanotape_harness::Random;
 use nanotape_wire::framing::moldudp64::MoldUdp64;
@@ -49,11 +49,14 @@ fn run(
     settings: SessionSettings,
     network: &mut Network,
 ) -> (Receiver<MoldUdp64>, Owner) {
-    let mut receiver = Receiver::new(settings);
+    let gap_policy = if seed.is_multiple_of(2) { GapPolicy::Wait } else { GapPolicy::Flag };
+    let mut receiver = Receiver::new(SessionSettings { gap_policy, ..settings });
     let mut owner = Owner::default();
     network.run(&mut receiver, &mut owner);
     assert!(owner.has_ended(), "seed {seed}: {:?}", receiver.position());
     assert_eq!(owner.next, network.last() + 1, "seed {seed}");
+    assert!(owner.ahead.is_empty(), "seed {seed}: {:?} did not come in their turn", owner.ahead);
+    assert!(gap_policy == GapPolicy::Flag || owner.shown_ahead == 0, "seed {seed}");
     let reports = || owner.closed_gaps();
     assert_eq!(reports().count(), owner.declared_gaps(), "seed {seed}: every gap is closed");
     for report in reports() {
@@ -65,6 +68,7 @@ fn run(
 
 #[test]
 fn with_a_server_every_message_comes() {
+    let mut ahead = 0;
     for seed in 0..SEEDS {
         let mut random = Random::new(seed);
         let mut network = Network::new(seed, 1_500);
@@ -86,12 +90,14 @@ fn with_a_server_every_message_comes() {
         let (_, owner) = run(seed, settings, &mut network);
         assert_eq!(owner.delivered, network.last(), "seed {seed}: lines {used}");
         assert_eq!(owner.skipped, [], "seed {seed}");
+        ahead += owner.shown_ahead;
     }
+    assert!(ahead > SEEDS, "only {ahead} messages did not wait for a gap");
 }
 
 #[test]
 fn with_a_dead_server_a_snapshot_takes_the_place_of_what_is_missing() {
-    let mut snapshots = 0;
+    let (mut snapshots, mut ahead) = (0, 0);
     for seed in 0..SEEDS {
         let mut random = Random::new(seed);
         let mut network = Network::new(seed, 1_500);
@@ -110,7 +116,9 @@ fn with_a_dead_server_a_snapshot_takes_the_place_of_what_is_missing() {
             assert!(lost > 0 || join == Join::Snapshot, "seed {seed}");
         }
         snapshots += owner.snapshots.len();
+        ahead += owner.shown_ahead;
     }
+    assert!(ahead > SEEDS, "only {ahead} messages did not wait for a snapshot");
     assert!(snapshots > SEEDS as usize / 2, "only {snapshots} snapshots were applied");
 }
 

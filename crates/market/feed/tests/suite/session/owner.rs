@@ -1,6 +1,8 @@
 //! The owner of a session in tests: keeps everything that the session hands out, and checks that
 //! every message comes once and in order.
 
+use std::collections::BTreeSet;
+
 use nanotape_feed::session::{GapReport, Line, Messages, Numbers, SessionEvent, SessionHandler};
 use nanotape_types::Alpha;
 
@@ -30,6 +32,9 @@ pub(crate) struct Owner {
     pub(crate) events: Vec<SessionEvent<Alpha<10>>>,
     pub(crate) leads: Vec<(Line, u64)>,
     pub(crate) last_ts_recv_ns: u64,
+    /// Messages that were shown ahead of their turn and have not come in it.
+    pub(crate) ahead: BTreeSet<u64>,
+    pub(crate) shown_ahead: u64,
 }
 
 impl Owner {
@@ -63,6 +68,7 @@ impl SessionHandler<Alpha<10>> for Owner {
                 assert_eq!(number, self.next, "every message comes once and in order");
             }
             assert_eq!(message, message_of(number), "message {number}");
+            self.ahead.remove(&number);
             number += 1;
             self.next = number;
             self.delivered += 1;
@@ -72,8 +78,20 @@ impl SessionHandler<Alpha<10>> for Owner {
         self.last_ts_recv_ns = ts_recv_ns;
     }
 
+    fn ahead<'a>(&mut self, numbers: Numbers, _: u64, messages: impl Messages<'a>) {
+        assert_eq!(messages.clone().count() as u64, numbers.end - numbers.start);
+        for (number, message) in numbers.zip(messages) {
+            assert!(number >= self.next, "message {number} comes after it was delivered");
+            assert!(self.ahead.last().is_none_or(|&last| last < number), "{number} again");
+            assert_eq!(message, message_of(number), "message {number}");
+            self.ahead.insert(number);
+            self.shown_ahead += 1;
+        }
+    }
+
     fn skipped(&mut self, numbers: Numbers) {
         assert!(!numbers.is_empty());
+        assert_eq!(self.ahead.range(numbers.clone()).next(), None, "{numbers:?} were shown");
         assert!(self.next == 0 || self.next == numbers.start, "{numbers:?} at {}", self.next);
         self.next = numbers.end;
         self.skipped.push((numbers.start, numbers.end));

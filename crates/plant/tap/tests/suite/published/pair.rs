@@ -71,7 +71,7 @@ impl Pair {
     }
 
     /// The new records on the ring, one line each.
-    fn records(&mut self) -> Vec<String> {
+    pub(crate) fn records(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut visit = |event: Event<'_>| {
             let Event::Record(delivery) = event else { panic!("nothing is lost: {event:?}") };
@@ -102,7 +102,7 @@ impl Pair {
     }
 }
 
-fn orders_of<L: PriceLevels, S: OrderStore>(books: &Books<L, S>) -> Vec<Live> {
+pub(crate) fn orders_of<L: PriceLevels, S: OrderStore>(books: &Books<L, S>) -> Vec<Live> {
     let orders = books.in_queue_order().into_iter();
     let live = orders.map(|(reference, o)| (reference, o.stock_locate, o.side, o.price, o.shares));
     live.collect()

@@ -11,7 +11,7 @@ use clap::Args;
 use nanotape_arguments::session;
 use nanotape_engine::DayReport;
 use nanotape_feed::SessionSummary;
-use nanotape_live::{Interface, JoinChoice, ServerAddress, parse_address, parse_ip};
+use nanotape_live::{GapChoice, Interface, JoinChoice, ServerAddress, parse_address, parse_ip};
 use nanotape_plant::{PlantSource, config::InputConfig};
 
 use crate::{
@@ -62,6 +62,11 @@ pub(super) struct LiveArguments {
     #[arg(long, value_name = "WHERE", requires = "live")]
     join: Option<JoinChoice>,
 
+    /// What happens to the messages after a gap: wait until it is closed, or flag: publish them at
+    /// once, flagged, and replace the books that differ when it is closed [default: wait]
+    #[arg(long, value_name = "POLICY", requires = "live")]
+    gap_policy: Option<GapChoice>,
+
     /// Poll the sockets without pause: the shortest delay, for a processor of its own
     #[arg(long, requires = "live")]
     spin: bool,
@@ -106,6 +111,7 @@ impl LiveArguments {
             }
         }
         live.join = self.join.unwrap_or(live.join);
+        live.gap_policy = self.gap_policy.unwrap_or(live.gap_policy);
         live.spin |= self.spin;
         live.busy_poll = self.busy_poll.unwrap_or(live.busy_poll);
         live.follow |= self.follow;

@@ -1,30 +1,13 @@
-//! Between a session and the events of a plant: passes messages, counts and reports the rest.
+//! Lines for an operator, not too many.
 //!
-//! Bounds: [`MOST_NEWS`] lines of news in a second; the others are counted.
+//! Bounds: [`MOST_NEWS`] lines in a second; the others are counted.
 
-use core::{fmt, ops::ControlFlow};
-
-use nanotape_board::no_leads;
-use nanotape_feed::{
-    EventSink, MessageSink,
-    session::{Line, MAX_LINES, MalformedKind, Messages, Numbers, PacketOrigin},
-};
-use nanotape_market::{Damage, EventHandler, MarketSnapshot, SessionChange};
-use nanotape_trace::Histogram;
+use core::fmt;
 
 /// Lines of news in a second, at most.
 const MOST_NEWS: usize = 20;
 
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// Passes messages to a handler of events.
-#[derive(Debug)]
-pub(super) struct LiveSink<'h, H> {
-    pub(super) handler: &'h mut H,
-    /// By how much each line was ahead of another, in ns.
-    pub(super) leads: [Histogram; MAX_LINES],
-    pub(super) news: News,
-}
 
 /// A line for an operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,13 +27,6 @@ pub(super) struct News {
     /// Lines since the second began.
     in_second: usize,
     second_ns: u64,
-}
-
-impl<'h, H> LiveSink<'h, H> {
-    pub(super) fn new(handler: &'h mut H) -> Self {
-        let leads = core::array::from_fn(|_| no_leads());
-        Self { handler, leads, news: News::default() }
-    }
 }
 
 impl NewsLine {
@@ -92,55 +68,6 @@ impl News {
         if left_out > 0 {
             lines.push(NewsLine::problem(format!("{left_out} more lines like these")));
         }
-    }
-}
-
-impl<H: EventHandler> MessageSink for LiveSink<'_, H> {
-    #[inline]
-    fn messages<'a>(
-        &mut self,
-        first: u64,
-        ts_recv_ns: u64,
-        messages: impl Messages<'a>,
-    ) -> ControlFlow<()> {
-        EventSink(&mut *self.handler).messages(first, ts_recv_ns, messages)
-    }
-
-    fn damage(&mut self, damage: Damage) {
-        self.handler.damage(damage);
-    }
-
-    fn idle(&mut self) -> ControlFlow<()> {
-        self.handler.idle()
-    }
-
-    /// Counted for its line. Whether messages are missing is another question.
-    #[cold]
-    fn malformed(&mut self, origin: PacketOrigin, kind: MalformedKind) {
-        self.news.push(&format_args!("{origin}: packet dropped: {}", kind.name()));
-    }
-
-    fn session(&mut self, change: &SessionChange) {
-        self.handler.session(change);
-    }
-
-    fn restore(&mut self, snapshot: &MarketSnapshot) {
-        self.handler.restore(snapshot);
-    }
-
-    #[inline(always)]
-    fn brought(&mut self, line: Line, numbers: Numbers, ts_recv_ns: u64) {
-        self.handler.brought(line.index(), numbers, ts_recv_ns);
-    }
-
-    #[inline]
-    fn raced(&mut self, winner: Line, lead_ns: u64) {
-        self.leads[winner.index()].record(lead_ns);
-    }
-
-    #[cold]
-    fn news(&mut self, news: &dyn fmt::Display, is_problem: bool) {
-        self.news.add(|| NewsLine { text: news.to_string(), is_problem });
     }
 }
 

@@ -1,0 +1,195 @@
+//! Messages that are published ahead of missing ones: when these have come, the books of the plant
+//! and of a subscriber are those of all messages in order.
+
+use std::collections::BTreeSet;
+
+use nanotape_book::{DefaultBooks, Order};
+use nanotape_engine::BookEngine;
+use nanotape_market::{
+    EventHandler, Execution, MarketEvent, MarketSnapshot, NoOrigin, Position, RestingOrder,
+    SessionChange, Suspect, Turn, What,
+};
+use nanotape_types::{
+    BookEvent, MatchNumber, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side,
+    StockLocate,
+};
+use proptest::prelude::*;
+
+use crate::published::pair::{Pair, STOCKS, orders_of};
+
+/// A message about one of few orders of the two stocks, so that most of them collide.
+fn message() -> impl Strategy<Value = (StockLocate, What)> {
+    let stock = prop::sample::select(&STOCKS[..]);
+    let reference = (1_u64..9).prop_map(OrderReferenceNumber::new);
+    let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
+    let shares = (0_u32..4).prop_map(|shares| Shares::new(shares * 100));
+    let price = (50_u32..53).prop_map(Price4::new);
+    (0..8, stock, (reference.clone(), reference), side, shares, price).prop_map(
+        |(sort, stock_locate, (reference, replacement), side, shares, price)| {
+            let order = match sort {
+                0..3 => BookEvent::Add { stock_locate, reference, side, shares, price },
+                3 => BookEvent::Cancel { stock_locate, reference, shares },
+                4 => BookEvent::Delete { stock_locate, reference },
+                5 | 6 => {
+                    let original = reference;
+                    BookEvent::Replace { stock_locate, original, replacement, shares, price }
+                }
+                _ => {
+                    let (price, match_number) = (None, MatchNumber::new(1));
+                    let is_printed = true;
+                    let execution =
+                        Execution { reference, shares, price, is_printed, match_number };
+                    return (stock_locate, What::Execution(execution));
+                }
+            };
+            (stock_locate, What::Order(order))
+        },
+    )
+}
+
+/// What becomes of a message: it comes in time, late, or never.
+const IN_TIME: u8 = 0;
+const LATE: u8 = 1;
+const LOST: u8 = 2;
+
+fn way() -> impl Strategy<Value = u8> {
+    prop_oneof![5 => Just(IN_TIME), 2 => Just(LATE), 1 => Just(LOST)]
+}
+
+fn event_of(number: u64, (stock, what): (StockLocate, What)) -> (Position, MarketEvent) {
+    let at = Position { number, offset: number };
+    let time = NanosSinceMidnight::new(1_000_000_000 * number);
+    (at, MarketEvent { time, ..MarketEvent::about(stock, what) })
+}
+
+/// A session of messages: what becomes of each, and the message before which a snapshot comes.
+#[derive(Debug)]
+struct Session {
+    messages: Vec<(StockLocate, What)>,
+    ways: Vec<u8>,
+    first_gap: usize,
+    /// One above the number of the last message that was there ahead of its turn; 0 without one.
+    ahead_to: u64,
+    /// 0 without a snapshot.
+    snapshot_at: usize,
+}
+
+impl Session {
+    fn new(messages: Vec<((StockLocate, What), u8)>, snapshot_at: usize) -> Self {
+        let (messages, ways): (Vec<_>, Vec<u8>) = messages.into_iter().unzip();
+        let first_gap = ways.iter().position(|&way| way > 0).unwrap_or(ways.len());
+        let last = (first_gap..ways.len()).rev().find(|&index| ways[index] == 0);
+        let ahead_to = last.map_or(0, |index| index as u64 + 2);
+        let has_snapshot = snapshot_at > first_gap && (snapshot_at as u64) + 1 < ahead_to;
+        let snapshot_at = if has_snapshot { snapshot_at } else { 0 };
+        Self { messages, ways, first_gap, ahead_to, snapshot_at }
+    }
+
+    fn events(&self) -> impl Iterator<Item = (usize, Position, MarketEvent)> {
+        self.messages.iter().enumerate().map(|(index, message)| {
+            let (at, event) = event_of(index as u64 + 1, *message);
+            (index, at, event)
+        })
+    }
+
+    /// The books after the messages before `end` that are not lost, in order. A snapshot has also
+    /// what was lost before it.
+    fn in_order(&self, end: usize) -> BookEngine<DefaultBooks> {
+        let mut engine = BookEngine::new(DefaultBooks::with_capacity(64));
+        for (index, at, event) in self.events().take(end) {
+            if self.ways[index] < LOST || index < self.snapshot_at {
+                assert!(engine.live(&mut ()).event(at, &event, NoOrigin).is_continue());
+            }
+        }
+        engine
+    }
+
+    fn snapshot(&self) -> MarketSnapshot {
+        let engine = self.in_order(self.snapshot_at);
+        let orders = engine.books().in_queue_order().into_iter().map(|(reference, order)| {
+            let Order { stock_locate, side, shares, price, .. } = order;
+            RestingOrder { stock_locate, reference, side, shares, price }
+        });
+        let next = self.snapshot_at as u64 + 1;
+        MarketSnapshot { next, orders: orders.collect(), ..MarketSnapshot::default() }
+    }
+
+    /// Passes the messages as a live source with gaps does.
+    fn pass(&self, handler: &mut impl EventHandler) {
+        for (index, at, event) in self.events() {
+            let flow = if index < self.first_gap {
+                handler.event(at, &event, NoOrigin)
+            } else if self.ways[index] == IN_TIME {
+                handler.out_of_turn(at, &event, Turn::Ahead)
+            } else {
+                continue;
+            };
+            assert!(flow.is_continue());
+        }
+        for (index, at, event) in self.events().skip(self.first_gap) {
+            if index == self.snapshot_at {
+                handler.restore_behind(&self.snapshot());
+            }
+            let flow = match self.ways[index] {
+                LOST => continue,
+                IN_TIME => handler.out_of_turn(at, &event, Turn::Again),
+                _ if at.number < self.ahead_to => handler.out_of_turn(at, &event, Turn::Missed),
+                _ => handler.event(at, &event, NoOrigin),
+            };
+            assert!(flow.is_continue());
+            if at.number + 1 == self.ahead_to {
+                handler.caught_up(self.ahead_to);
+            }
+        }
+    }
+}
+
+fn session() -> impl Strategy<Value = Session> {
+    let messages = prop::collection::vec((message(), way()), 1..40);
+    (messages, 0_usize..60).prop_map(|(messages, at)| Session::new(messages, at))
+}
+
+fn tainted(engine: &BookEngine<DefaultBooks>) -> BTreeSet<StockLocate> {
+    engine.books().tainted().map(|(stock, _)| stock).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn books_are_those_of_all_messages_in_order(session in session()) {
+        let mut engine = BookEngine::new(DefaultBooks::with_capacity(64));
+        session.pass(&mut engine.live(&mut ()));
+        let truth = session.in_order(session.messages.len());
+        prop_assert_eq!(orders_of(engine.books()), orders_of(truth.books()));
+        if session.snapshot_at == 0 {
+            prop_assert_eq!(tainted(&engine), tainted(&truth));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 50, ..ProptestConfig::with_cases(16) })]
+
+    #[test]
+    fn a_subscriber_has_the_books_of_all_messages_in_order(session in session()) {
+        let mut pair = Pair::new();
+        let mut plant = pair.plant.live();
+        let first = session.first_gap as u64 + 1;
+        let suspect = Suspect { first, next: first + 1, is_late_join: false };
+        plant.session(&SessionChange::Suspect(suspect));
+        plant.session(&SessionChange::GoesOn);
+        session.pass(&mut plant);
+        let next = session.messages.len() as u64 + 1;
+        plant.session(&SessionChange::Complete { next });
+        let records = pair.records();
+        let expected = orders_of(session.in_order(session.messages.len()).books());
+        prop_assert_eq!(orders_of(pair.plant.engine().books()), expected.clone(), "{:#?}", records);
+        let theirs = orders_of(pair.subscriber.books().unwrap().all());
+        prop_assert_eq!(theirs, expected, "{:#?}", records);
+        let stat = pair.plant.board().look();
+        let tainted = tainted(pair.plant.engine()).len() as u64;
+        prop_assert_eq!(stat.tainted_stocks, tainted, "{:#?}", records);
+        pair.end();
+    }
+}
