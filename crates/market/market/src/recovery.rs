@@ -37,6 +37,9 @@ pub enum SessionChange {
     },
     /// The source delivers all that it received: only `idle` ends it.
     EndsWhenIdle,
+    /// From now on the source delivers what arrives. Before, it delivered what it had kept, and
+    /// waited for its handler.
+    CaughtUp,
 }
 
 /// Why an event of a live session has not its turn.

@@ -18,6 +18,8 @@
 //! Cost: no allocation after the start, except for gaps and other news; one system call for up to
 //! 64 packets of a line.
 
+mod arriving;
+mod catching_up;
 mod delivery;
 mod drops;
 mod error;
@@ -26,6 +28,7 @@ mod kept;
 mod lines;
 mod news;
 mod outage;
+mod replay;
 mod requests;
 mod session;
 mod snapshots;
@@ -36,7 +39,7 @@ use nanotape_board::{LineStat, LiveStat};
 use nanotape_clock::{Clock, Timeline};
 use nanotape_feed::{
     DayEnd, DaySummary,
-    session::{PacketOrigin, RequestSettings, SnapshotSettings},
+    session::{PacketOrigin, RequestSettings, SessionSettings, SnapshotSettings},
     source::Progress,
     udp::{MOST_WAITED, UdpOptions, UdpSocket},
 };
@@ -45,13 +48,15 @@ use nanotape_market::{
 };
 use nanotape_records::TradeDate;
 
+use arriving::Arriving;
 pub use delivery::Delivery;
 use drops::DropCounter;
 pub use error::LiveError;
-use keep::{Keeper, KeptSettings};
+use keep::Keeper;
 pub use kept::KeptSource;
 use lines::{LineReader, LineSocket};
 pub use news::NewsLine;
+use replay::Replay;
 use requests::Rerequests;
 use session::LiveSession;
 use snapshots::Snapshots;
@@ -79,6 +84,15 @@ pub struct LiveSource {
     bytes: u64,
     stat: LiveStat,
     news: Vec<NewsLine>,
+    /// What an operator should read with the next news.
+    notes: Vec<NewsLine>,
+    /// The time up to which all lines were read, in ns: that of the session.
+    read_to_ns: u64,
+    settings: SessionSettings,
+    /// The inputs that an earlier plant has kept of the session, until they are delivered.
+    replay: Option<Replay>,
+    /// The packets that arrived since, until they are delivered.
+    arriving: Option<Arriving>,
     /// Whether packets were to be kept, and some were not.
     has_unkept: bool,
 }
@@ -98,8 +112,16 @@ impl EventHandler for Discard {
 
 impl LiveSource {
     /// Opens the sockets of the lines, joins their groups, and begins the journal of packets if
-    /// there is to be one.
+    /// there is to be one. If an earlier plant has kept packets of the session there, the source
+    /// begins with these.
     pub fn open(config: &LiveConfig, date: TradeDate) -> Result<Self, LiveError> {
+        let mut source = Self::open_sockets(config)?;
+        // The last step that can fail: without a session nothing is kept.
+        source.begin(config.keep.as_deref(), date)?;
+        Ok(source)
+    }
+
+    fn open_sockets(config: &LiveConfig) -> Result<Self, LiveError> {
         config.check()?;
         let options = config.line_options();
         let lines = config.lines();
@@ -120,23 +142,23 @@ impl LiveSource {
         let names: Vec<String> = sockets().map(|socket| socket.address().to_string()).collect();
         let stats = sockets().map(|socket| LineStat::of(socket.address())).collect();
         let drops = sockets().map(UdpSocket::kernel_drops).collect::<Result<Vec<_>, _>>()?;
-        // The last step that can fail: a folder with a journal is not used again.
-        let keeper = match &config.keep {
-            Some(folder) => Some(Keeper::open(folder, &KeptSettings { date, session: settings })?),
-            None => None,
-        };
         Ok(Self {
             name: names.join(" and "),
             lines,
             requests,
             snapshots,
-            session: LiveSession::new(settings, keeper),
+            session: LiveSession::new(settings, None),
             drops: DropCounter::start(drops),
             timeline: Timeline::new(Clock::calibrate()),
             spins: config.spin,
             bytes: 0,
             stat: LiveStat { lines: stats, ..LiveStat::default() },
             news: Vec::new(),
+            notes: Vec::new(),
+            read_to_ns: 0,
+            settings,
+            replay: None,
+            arriving: None,
             has_unkept: false,
         })
     }
@@ -180,7 +202,9 @@ impl LiveSource {
     fn wait(&self, now_ns: u64) {
         let is_fetching = self.snapshots.as_ref().is_some_and(Snapshots::is_fetching);
         let patience_ns = if is_fetching { FETCH_PATIENCE_NS } else { PATIENCE_NS };
-        let due_ns = self.session.receiver.deadline_ns().saturating_sub(now_ns).min(patience_ns);
+        let session_ns = if self.arriving.is_some() { self.read_to_ns } else { now_ns };
+        let deadline_ns = self.session.receiver.deadline_ns();
+        let due_ns = deadline_ns.saturating_sub(session_ns).min(patience_ns);
         if self.spins || due_ns < 1_000_000 {
             return core::hint::spin_loop();
         }
@@ -199,11 +223,16 @@ impl LiveSource {
         (now_ns, read_to_ns): (u64, u64),
         delivery: &mut Delivery<'_, H>,
     ) -> usize {
+        let is_behind = self.arriving.is_some();
         let Self { requests: Some(requests), session, bytes, .. } = self else { return 0 };
         let count = requests.receive(now_ns, |datagram| {
             *bytes += datagram.bytes.len() as u64;
-            let times = (datagram.ts_recv_ns.unwrap_or(now_ns), read_to_ns);
+            let mut times = (datagram.ts_recv_ns.unwrap_or(now_ns), read_to_ns);
             delivery.handler.arrived(times.0);
+            if is_behind {
+                // Records of packets that came earlier follow it.
+                times.0 = read_to_ns;
+            }
             let messages = session.receiver.answers().messages;
             session.packet(PacketOrigin::Retransmission, times, datagram.bytes, delivery);
             // Of another session, or without a message, it answers nothing.
@@ -275,6 +304,7 @@ impl LiveSource {
             self.stat.rerequest_servers_down = requests.down();
         }
         self.news.clear();
+        self.news.append(&mut self.notes);
         delivery.news.take(now_ns, &mut self.news);
         if let Some(error) = self.session.keeper.as_mut().and_then(Keeper::take_error) {
             self.has_unkept = true;
@@ -289,13 +319,12 @@ impl LiveSource {
     pub fn wait_for_session(&mut self, mut stops: impl FnMut() -> bool) -> Option<u64> {
         let sockets = Arc::clone(&self.lines);
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
-        let mut read_to_ns = 0;
         let mut discard = Discard;
         let mut delivery = Delivery::new(&mut discard);
         while !stops() {
             let now_ns = self.timeline.now_ns();
-            let count = self.read_round(&mut readers, now_ns, &mut read_to_ns, &mut delivery);
-            if let Some((_, first_ns)) = self.session.receiver.next_session(read_to_ns) {
+            let count = self.read_round(&mut readers, now_ns, &mut delivery);
+            if let Some((_, first_ns)) = self.session.receiver.next_session(self.read_to_ns) {
                 return Some(first_ns);
             }
             if count == 0 {
@@ -312,10 +341,10 @@ impl LiveSource {
         &mut self,
         readers: &mut [LineReader<'_>],
         now_ns: u64,
-        read_to_ns: &mut u64,
         delivery: &mut Delivery<'_, H>,
     ) -> usize {
         let (mut count, mut all_read_to_ns) = (0, now_ns);
+        let read_to_ns = self.read_to_ns;
         for reader in readers {
             let origin = PacketOrigin::Line(reader.line);
             // An empty socket has been read up to now, another one up to its last datagram.
@@ -325,7 +354,7 @@ impl LiveSource {
                 let ts_recv_ns = datagram.ts_recv_ns.unwrap_or(now_ns);
                 last_ns = timer_ns(ts_recv_ns, now_ns);
                 delivery.handler.arrived(ts_recv_ns);
-                let times = (ts_recv_ns, *read_to_ns);
+                let times = (ts_recv_ns, read_to_ns);
                 self.session.packet(origin, times, datagram.bytes, delivery);
             });
             all_read_to_ns = all_read_to_ns.min(last_ns);
@@ -333,8 +362,8 @@ impl LiveSource {
                 self.note_line(reader, news, delivery);
             }
         }
-        count += self.receive_answers((now_ns, *read_to_ns), delivery);
-        *read_to_ns = all_read_to_ns.max(*read_to_ns);
+        count += self.receive_answers((now_ns, read_to_ns), delivery);
+        self.read_to_ns = all_read_to_ns.max(read_to_ns);
         count
     }
 
@@ -343,30 +372,40 @@ impl LiveSource {
         &mut self,
         delivery: &mut Delivery<'_, H>,
         progress: &mut impl FnMut(&Self),
-    ) -> DayEnd {
+    ) -> Result<DayEnd, LiveError> {
+        if self.replay.is_some() {
+            self.deliver_kept(delivery, progress)?;
+            if delivery.flow.is_break() {
+                return Ok(DayEnd::Stopped);
+            }
+        }
         let sockets = Arc::clone(&self.lines);
-        let (mut shown_ns, mut read_to_ns) = (0, 0);
+        let mut shown_ns = 0;
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
         loop {
             let now_ns = self.timeline.now_ns();
-            let count = self.read_round(&mut readers, now_ns, &mut read_to_ns, delivery);
+            let count = if self.arriving.is_none() {
+                self.read_round(&mut readers, now_ns, delivery)
+            } else {
+                self.deliver_arrived(now_ns, delivery)?
+            };
             if !delivery.has_ended {
-                self.session.tick(read_to_ns, delivery);
-                self.act(now_ns, read_to_ns, delivery);
+                self.session.tick(self.read_to_ns, delivery);
+                self.act(now_ns, self.read_to_ns, delivery);
             }
             if delivery.flow.is_break() {
-                return DayEnd::Stopped;
+                return Ok(DayEnd::Stopped);
             }
             if delivery.has_ended {
                 let offset = self.session.receiver.position().expected;
-                return DayEnd::EndOfSession { offset, bytes_follow: false };
+                return Ok(DayEnd::EndOfSession { offset, bytes_follow: false });
             }
             if now_ns.saturating_sub(shown_ns) >= PATIENCE_NS {
                 shown_ns = now_ns;
                 self.show(now_ns, delivery);
                 progress(self);
                 if delivery.handler.idle().is_break() {
-                    return DayEnd::Stopped;
+                    return Ok(DayEnd::Stopped);
                 }
             }
             if count == 0 {
@@ -409,9 +448,8 @@ impl EventSource for LiveSource {
     ) -> Result<DaySummary, LiveError> {
         handler.session(&SessionChange::EndsWhenIdle);
         let mut delivery = Delivery::new(handler);
-        let end = self.receive(&mut delivery, &mut progress);
-        let now_ns = self.timeline.now_ns();
-        self.session.close(now_ns, &mut delivery);
+        let end = self.receive(&mut delivery, &mut progress)?;
+        self.session.close(self.timeline.now_ns(), &mut delivery);
         let is_kept = self.session.keeper.as_mut().is_none_or(Keeper::finish);
         self.has_unkept |= !is_kept;
         self.drops.finish();

@@ -7,9 +7,12 @@
 //! Cost: one comparison of numbers of this process per check. One load per recorder and follower
 //! when the plant has used up the distance.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use nanotape_board::{FollowerReader, Waiting};
@@ -30,6 +33,8 @@ pub(crate) struct Gate {
     followers: Option<FollowersHold>,
     /// A reader in this process.
     reader: Option<ReaderPosition>,
+    /// The longest wait, if there is a limit.
+    patience: Option<Duration>,
     /// The slowest at the last comparison.
     slowest: Slowest,
     waited_for_recorder_ns: u64,
@@ -72,6 +77,7 @@ impl Gate {
             recorder: None,
             followers: None,
             reader: None,
+            patience: None,
             slowest: Slowest::Recorder,
             waited_for_recorder_ns: 0,
             waited_for_followers_ns: 0,
@@ -90,6 +96,16 @@ impl Gate {
         let (version, readers) = (0, Vec::new());
         let followers = followers.map(|shared| FollowersHold { shared, version, readers });
         Some(Self { recorder, followers, ..Self::of_ring(capacity_bytes) })
+    }
+
+    /// The same gate, for which the plant never waits longer than this at a time.
+    pub(crate) fn with_patience(self, patience: Duration) -> Self {
+        Self { patience: Some(patience), ..self }
+    }
+
+    /// The longest wait, if there is a limit.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.patience
     }
 
     /// The gate of a private ring.
@@ -158,6 +174,12 @@ impl Gate {
     /// Whether the recorder has failed for good.
     pub(crate) fn has_failed(&self) -> bool {
         self.recorder.as_ref().is_some_and(|recorder| recorder.supervised.has_failed())
+    }
+
+    /// Waits for nothing any more.
+    pub(crate) fn let_go(&mut self) {
+        (self.recorder, self.followers, self.reader) = (None, None, None);
+        self.open_until = u64::MAX;
     }
 
     /// Counts a wait for the slowest.

@@ -52,6 +52,9 @@ use crate::{
 /// stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// How long a live plant that catches up waits for its recorder at a time.
+const RECORDER_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Bytes of a ring in private memory: larger than a batch, and small enough for a cache.
 const PRIVATE_CAPACITY_BYTES: usize = 4 << 20;
 
@@ -203,8 +206,10 @@ impl PlantRun {
                 return Err(error);
             }
         };
-        // A live session does not wait for its plant, so the plant never waits for a recorder.
-        let hold = recording.as_ref().and_then(Recording::hold).filter(|_| !source.is_live());
+        // A live session does not wait for its plant, so the plant does not wait for a recorder,
+        // except while it catches up.
+        let waits = !source.is_live() || source.is_behind();
+        let hold = recording.as_ref().and_then(Recording::hold).filter(|_| waits);
         let followers = (config.ring.wait_for > 0).then(|| {
             let ring = HeldRing {
                 path,
@@ -216,6 +221,8 @@ impl PlantRun {
         });
         let shared = followers.as_ref().map(|followers| Arc::clone(followers.shared()));
         let gate = Gate::new(writer.region().spec().parameters[0], hold, shared);
+        let of_live = |gate: Gate| gate.with_patience(RECORDER_PATIENCE);
+        let gate = if source.is_live() { gate.map(of_live) } else { gate };
         let ring = OpenRing { writer, board, watch, tracer, gate, clock, report };
         let mut run = Self::on(config, source, engine, ring, start, stop);
         (run.origin, run.recording, run.followers) = (origin, recording, followers);

@@ -99,6 +99,11 @@ impl<S: Copy + Eq> Candidates<S> {
         let place = self.sessions.iter().position(|candidate| candidate.session == session)?;
         Some(self.sessions.swap_remove(place))
     }
+
+    /// Takes all sessions out.
+    pub(super) fn take_all(&mut self) -> Vec<Candidate<S>> {
+        core::mem::take(&mut self.sessions)
+    }
 }
 
 impl<S> Candidate<S> {

@@ -396,3 +396,4 @@ mod recovery;
 
 mod belief;
 mod joining;
+mod restarting;

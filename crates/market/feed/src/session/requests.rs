@@ -116,6 +116,12 @@ impl Requests {
         (self.paused_to_ns, self.pause_ns) = (0, self.settings.pause_ns);
     }
 
+    /// Forgets all requests, and that any of them had no answer: they could not have one.
+    pub(super) fn restart(&mut self) {
+        self.clear();
+        self.unanswered_ns = None;
+    }
+
     /// The first missing messages that are not requested.
     fn next_chunk(&self, gaps: &Gaps) -> Option<Numbers> {
         let most = u64::from(self.settings.messages).max(1);

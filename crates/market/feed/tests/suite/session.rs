@@ -5,4 +5,5 @@ mod campaign;
 mod network;
 mod owner;
 mod recovery;
+mod restarts;
 mod steps;

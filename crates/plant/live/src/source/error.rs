@@ -4,6 +4,7 @@ use std::{io, path::PathBuf};
 
 use nanotape_feed::udp::UdpError;
 use nanotape_journal::{ErrorKind, JournalError};
+use nanotape_records::TradeDate;
 
 use crate::{Interface, ServerAddress, SettingsError};
 
@@ -36,11 +37,35 @@ pub enum LiveError {
     /// The journal of packets cannot be opened or read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The folder in which packets are to be kept has a journal.
-    #[error("{}: has a journal already; keep each session in a folder of its own", folder.display())]
-    NotEmpty {
+    /// The thread that receives while the plant catches up cannot be started.
+    #[error("cannot start a thread that receives packets: {0}")]
+    Thread(io::Error),
+    /// The session in the folder in which packets are to be kept has ended.
+    #[error("{}: the session in it has ended; keep each session in a folder of its own",
+            folder.display())]
+    Over {
         /// The folder.
         folder: PathBuf,
+    },
+    /// The folder in which packets are to be kept has those of another trade date.
+    #[error("{}: has packets of {kept}, and the trade date is {now}; keep each session in a folder \
+             of its own, or give --date {kept} to go on with it", folder.display())]
+    OtherDate {
+        /// The folder.
+        folder: PathBuf,
+        /// Its trade date.
+        kept: TradeDate,
+        /// That of the plant.
+        now: TradeDate,
+    },
+    /// The packets in the folder were received with other settings.
+    #[error("{}: was kept with another setting ({what}); start the plant with that one, or keep in \
+             another folder", folder.display())]
+    OtherSettings {
+        /// The folder.
+        folder: PathBuf,
+        /// The first setting that differs.
+        what: &'static str,
     },
     /// A folder is a journal, but not of a session's packets.
     #[error("{}: not a kept session: excerpt {sequence} is {found}, expected {expected}",
@@ -69,7 +94,10 @@ impl LiveError {
             | Self::Settings(_)
             | Self::Interface { .. }
             | Self::Server { .. }
-            | Self::NotEmpty { .. } => false,
+            | Self::Thread(_)
+            | Self::Over { .. }
+            | Self::OtherDate { .. }
+            | Self::OtherSettings { .. } => false,
         }
     }
 }

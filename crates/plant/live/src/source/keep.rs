@@ -13,7 +13,7 @@ use nanotape_feed::session::{
 use nanotape_journal::{Appender, AppenderOptions, JournalError, RollCycle};
 use nanotape_records::TradeDate;
 
-use super::LiveError;
+use super::{LiveError, replay::Replay};
 
 /// The format of the excerpts.
 const VERSION: u64 = 3;
@@ -28,6 +28,10 @@ const MESSAGES: u8 = 4;
 const SNAPSHOT: u8 = 5;
 const SNAPSHOT_FAILED: u8 = 6;
 const CLOSE: u8 = 7;
+const RESTART: u8 = 8;
+
+/// The code of a close after the end of the session.
+const OVER: u8 = 1;
 
 /// The origin of packets from the re-request server.
 const SERVER: u8 = 0xFF;
@@ -51,8 +55,13 @@ pub(super) enum Input<'a> {
     Snapshot,
     /// No snapshot could be had.
     SnapshotFailed,
-    /// The end.
-    Close,
+    /// The plant ended. Another one may go on with the session, unless it `is_over`.
+    Close {
+        /// Whether the session has ended.
+        is_over: bool,
+    },
+    /// Another plant goes on.
+    Restart,
 }
 
 /// What a kept session begins with.
@@ -73,16 +82,35 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Begins a journal in a folder, which is empty or does not exist.
-    pub(super) fn open(folder: &Path, settings: &KeptSettings) -> Result<Self, LiveError> {
-        let options = AppenderOptions { roll_cycle: RollCycle::Size, ..AppenderOptions::default() };
-        let mut appender = Appender::open(folder, &options)?;
-        if appender.next_sequence() > 1 {
-            return Err(LiveError::NotEmpty { folder: folder.to_owned() });
+    /// Begins a journal in a folder, which is empty or does not exist. If a plant before has kept
+    /// packets of the same session there, the journal goes on, and the inputs up to now are
+    /// returned too.
+    pub(super) fn begin(
+        folder: &Path,
+        settings: &KeptSettings,
+        now_ns: u64,
+    ) -> Result<(Self, Option<Replay>), LiveError> {
+        let mut keeper = Self::open(folder)?;
+        let Some(appender) = &mut keeper.appender else { return Ok((keeper, None)) };
+        if appender.next_sequence() <= 1 {
+            appender.append(type_of(SETTINGS, 0), 0, settings.encode().as_flattened())?;
+            return Ok((keeper, None));
         }
-        appender.append(type_of(SETTINGS, 0), 0, settings.encode().as_flattened())?;
+        let mut replay = Replay::open(folder)?;
+        if replay.is_over()? {
+            return Err(LiveError::Over { folder: folder.to_owned() });
+        }
+        replay.settings().require(settings, folder)?;
+        replay.end_at(appender.append(type_of(RESTART, 0), now_ns, &[])?);
+        Ok((keeper, Some(replay)))
+    }
+
+    /// A journal of inputs alone, which may have some.
+    pub(super) fn open(folder: &Path) -> Result<Self, LiveError> {
+        let options = AppenderOptions { roll_cycle: RollCycle::Size, ..AppenderOptions::default() };
+        let appender = Some(Appender::open(folder, &options)?);
         let buffer = Vec::with_capacity(64 << 10);
-        Ok(Self { appender: Some(appender), folder: folder.to_owned(), buffer, error: None })
+        Ok(Self { appender, folder: folder.to_owned(), buffer, error: None })
     }
 
     /// Keeps an input that the receiver gets at `now_ns`.
@@ -100,7 +128,10 @@ impl Keeper {
             Input::Messages(messages) => appender.append(type_of(MESSAGES, 0), now_ns, messages),
             Input::Snapshot => appender.append(type_of(SNAPSHOT, 0), now_ns, &[]),
             Input::SnapshotFailed => appender.append(type_of(SNAPSHOT_FAILED, 0), now_ns, &[]),
-            Input::Close => appender.append(type_of(CLOSE, 0), now_ns, &[]),
+            Input::Close { is_over } => {
+                appender.append(type_of(CLOSE, is_over.into()), now_ns, &[])
+            }
+            Input::Restart => appender.append(type_of(RESTART, 0), now_ns, &[]),
         };
         if let Err(error) = kept {
             self.fail(error);
@@ -162,13 +193,52 @@ impl<'a> Input<'a> {
             MESSAGES => Self::Messages(payload),
             SNAPSHOT => Self::Snapshot,
             SNAPSHOT_FAILED => Self::SnapshotFailed,
-            CLOSE => Self::Close,
+            CLOSE => Self::Close { is_over: code == OVER },
+            RESTART => Self::Restart,
             _ => return None,
         })
     }
 }
 
+/// The words of the settings after the version, as an operator knows them.
+const WORDS: [&str; 20] = [
+    "trade date",
+    "lines",
+    "join",
+    "hold",
+    "messages by which lines overtake a gap",
+    "rerequest",
+    "rerequest_timeout",
+    "rerequest_retries",
+    "requests at a time",
+    "glimpse",
+    "glimpse_timeout",
+    "glimpse_attempts",
+    "glimpse_retry_after",
+    "time of silence",
+    "messages kept after a gap",
+    "bytes kept after a gap",
+    "time before a session is joined",
+    "pause of requests",
+    "time of requests without an answer",
+    "gap_policy",
+];
+
 impl KeptSettings {
+    /// Refuses to go on with other settings than those of the folder.
+    fn require(&self, now: &Self, folder: &Path) -> Result<(), LiveError> {
+        let folder = || folder.to_owned();
+        if self.date != now.date {
+            return Err(LiveError::OtherDate { folder: folder(), kept: self.date, now: now.date });
+        }
+        let (kept, now) = (self.encode(), now.encode());
+        let mut others = WORDS.iter().zip(kept.iter().zip(&now).skip(2));
+        match others.find(|(_, (kept, now))| kept != now) {
+            Some((&what, _)) => Err(LiveError::OtherSettings { folder: folder(), what }),
+            None => Ok(()),
+        }
+    }
+
     fn encode(&self) -> [[u8; 8]; 22] {
         let SessionSettings {
             lines,
@@ -326,5 +396,26 @@ mod tests {
         assert_eq!(Input::decode(type_of(PACKET, 0), &[1; 7]), None);
         assert_eq!(Input::decode(type_of(PACKET, 9), &[1; 9]), None);
         assert_eq!(Input::decode(type_of(77, 0), &[]), None);
+    }
+
+    #[test]
+    fn another_setting_is_refused_by_its_name() {
+        let date = |number| TradeDate::of_number(number).unwrap();
+        let session = SessionSettings::default();
+        let settings = KeptSettings { date: date(20_191_230), session };
+        let refused = |now| settings.require(&now, Path::new("kept")).unwrap_err().to_string();
+        assert!(settings.require(&settings, Path::new("kept")).is_ok());
+        let other = refused(KeptSettings { date: date(20_191_231), ..settings });
+        assert!(other.contains("2019-12-30") && other.contains("2019-12-31"), "{other}");
+        let requests = Some(RequestSettings::default());
+        for (session, what) in [
+            (SessionSettings { hold_ns: 3, ..session }, "hold"),
+            (SessionSettings { lines: 1, ..session }, "lines"),
+            (SessionSettings { requests, ..session }, "rerequest"),
+            (SessionSettings { ahead_bytes: 1, ..session }, "bytes kept after a gap"),
+        ] {
+            let other = refused(KeptSettings { session, ..settings });
+            assert!(other.contains(&format!("kept with another setting ({what})")), "{other}");
+        }
     }
 }

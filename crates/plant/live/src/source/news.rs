@@ -57,6 +57,12 @@ impl News {
         }
     }
 
+    /// Forgets the lines that were not taken.
+    pub(super) fn clear(&mut self) {
+        self.lines.clear();
+        (self.left_out, self.in_second) = (0, 0);
+    }
+
     /// Moves the lines to `lines`, and begins the next second if it is time.
     pub(super) fn take(&mut self, now_ns: u64, lines: &mut Vec<NewsLine>) {
         lines.append(&mut self.lines);

@@ -83,7 +83,7 @@ impl LiveSession {
     /// No packet will come any more.
     pub(super) fn close<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut Delivery<'_, H>) {
         if let Some(keeper) = &mut self.keeper {
-            keeper.keep(now_ns, Input::Close);
+            keeper.keep(now_ns, Input::Close { is_over: delivery.has_ended });
         }
         self.receiver.close(now_ns, delivery);
     }

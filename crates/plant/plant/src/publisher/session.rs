@@ -39,6 +39,7 @@ impl<W: Publish> Publisher<W> {
         let ts_recv = self.tell_time();
         match *change {
             SessionChange::EndsWhenIdle => self.ends_when_idle = true,
+            SessionChange::CaughtUp => self.gate.iter_mut().for_each(|gate| gate.let_go()),
             SessionChange::GapDeclared(gap) | SessionChange::GapClosed(gap) => {
                 self.notice(&Notice::SessionGap(GapNotice { ts_recv, gap }));
             }

@@ -7,6 +7,7 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use nanotape_board::Waiting;
+use nanotape_clock::Stamp;
 use nanotape_ring::Publish;
 use nanotape_tape::{Pacer, WaitStrategy, Waiter};
 use nanotape_types::NanosSinceMidnight;
@@ -128,6 +129,9 @@ impl<W: Publish> Publisher<W> {
                 break;
             }
             if waiter.is_check_due() {
+                if self.is_out_of_patience(began) {
+                    break;
+                }
                 self.show_idle();
                 self.gate.iter_mut().for_each(|gate| gate.refresh());
                 self.board.show_waiting(self.gate.as_deref().map(Gate::waiting));
@@ -143,5 +147,22 @@ impl<W: Publish> Publisher<W> {
             gate.add_wait(who, waited_ns);
         }
         flow
+    }
+
+    /// Whether a wait has lasted too long for a plant that others wait for: it goes on without the
+    /// slowest.
+    fn is_out_of_patience(&mut self, began: Stamp) -> bool {
+        let waited_ns = self.clock().nanos_between(began, self.clock().stamp());
+        let Some(gate) = &mut self.gate else { return false };
+        let Some(patience) = gate.patience() else { return false };
+        if u128::from(waited_ns) < patience.as_nanos() {
+            return false;
+        }
+        gate.let_go();
+        let seconds = patience.as_secs();
+        (self.report)(Reported::Problem(&format!(
+            "the recorder made no room in {seconds} s: the plant goes on without it"
+        )));
+        true
     }
 }

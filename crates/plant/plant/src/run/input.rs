@@ -53,6 +53,11 @@ impl PlantSource {
         matches!(self, Self::Live(_))
     }
 
+    /// Whether it begins with what it has kept, and waits for the plant until then.
+    pub(crate) fn is_behind(&self) -> bool {
+        matches!(self, Self::Live(source) if source.is_behind())
+    }
+
     /// The statistics of a session; `None` for a file.
     pub fn session(&self) -> Option<&LiveStat> {
         match self {

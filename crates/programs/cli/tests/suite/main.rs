@@ -27,6 +27,7 @@ mod live;
 mod live_kept;
 mod live_parts;
 mod live_recovery;
+mod live_restarts;
 mod live_servers;
 mod live_sessions;
 mod live_sockets;

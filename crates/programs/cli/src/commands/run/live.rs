@@ -81,7 +81,8 @@ pub(super) struct LiveArguments {
     #[arg(long, requires = "live", conflicts_with = "date")]
     follow: bool,
 
-    /// Keep every packet, with its line and time, in a journal in DIR: --input DIR runs it again
+    /// Keep every packet, with its line and time, in a journal in DIR: --input DIR runs it again,
+    /// and a plant that is started again with DIR goes on with the session
     #[arg(long, value_name = "DIR", requires = "live")]
     keep: Option<PathBuf>,
 }

@@ -1,0 +1,133 @@
+//! An owner that was gone and goes on with the state of before, or that leaves a session.
+
+use nanotape_feed::session::{Line, SessionEvent, SessionSettings};
+use nanotape_types::Alpha;
+use nanotape_wire::framing::moldudp64::end_of_session;
+
+use super::{
+    owner::Task,
+    steps::{A, ANSWER, B, MS, SESSION, Session, with_requests, with_snapshots},
+};
+
+const OTHER: Alpha<10> = Alpha::new(*b"NIGHT     ");
+
+impl Session {
+    /// The owner is gone for so long.
+    fn gone_for(&mut self, ms: u64) {
+        self.now_ns += ms * MS;
+        self.receiver.restarted(self.now_ns, &mut self.owner);
+    }
+
+    fn silences(&self) -> usize {
+        self.owner.events.iter().filter(|event| matches!(event, SessionEvent::Silent(_))).count()
+    }
+}
+
+#[test]
+fn what_was_requested_before_is_requested_again_and_not_given_up() {
+    let mut session = Session::new(with_requests());
+    session.packet(A, 1, 1);
+    session.both(5, 1);
+    session.after(3);
+    assert_eq!(session.tasks(), [Task::Request { first: 2, count: 3 }]);
+    session.after(10);
+    session.after(10);
+    session.tasks();
+    session.gone_for(60_000);
+    assert_eq!(session.tasks(), [Task::Request { first: 2, count: 3 }]);
+    // What was sent meanwhile is a gap of its own.
+    session.both(50, 1);
+    session.both(51, 1);
+    session.after(3);
+    assert_eq!(session.tasks(), [Task::Request { first: 6, count: 8 }]);
+    session.packet(ANSWER, 2, 3);
+    for first in (6..50).step_by(4) {
+        session.packet(ANSWER, first, 4);
+    }
+    assert_eq!((session.owner.next, session.owner.skipped.clone()), (52, vec![]));
+    assert_eq!(session.silences(), 0);
+}
+
+#[test]
+fn a_line_is_silent_only_from_the_restart_on() {
+    let mut session = Session::new(SessionSettings::default());
+    session.both(1, 1);
+    session.gone_for(60_000);
+    session.after(2_999);
+    assert_eq!(session.silences(), 0);
+    session.after(1);
+    assert_eq!(session.silences(), 2);
+}
+
+#[test]
+fn an_end_that_was_not_believed_yet_waits_again() {
+    let mut session = Session::new(SessionSettings::default());
+    session.both(1, 1);
+    session.bytes(A, end_of_session(SESSION, 2).to_vec());
+    session.gone_for(60_000);
+    assert!(!session.owner.has_ended());
+    session.packet(B, 2, 1);
+    assert_eq!(session.owner.next, 3, "messages after an end show that it is none");
+}
+
+#[test]
+fn a_snapshot_that_was_fetched_before_has_its_time_again() {
+    let mut session = Session::new(with_snapshots());
+    session.packet(A, 1, 3);
+    session.both(6, 2);
+    session.after(3);
+    assert_eq!(session.tasks(), [Task::Snapshot { next: 6 }]);
+    session.gone_for(60_000);
+    assert_eq!(session.tasks(), []);
+    assert!(session.snapshot(7), "the first attempt is not over");
+    assert_eq!(session.owner.next, 8);
+}
+
+#[test]
+fn a_session_that_was_left_is_ignored_and_packets_of_the_next_one_are_taken_along() {
+    let mut session = Session::new(SessionSettings::default());
+    session.both(1, 4);
+    session.receiver.close(session.now_ns, &mut session.owner);
+    session.receiver.leave(session.now_ns);
+    session.both(5, 4);
+    assert_eq!(session.owner.delivered, 4);
+    assert_eq!(session.receiver.next_session(session.now_ns), None);
+    for first in [1, 3, 5] {
+        session.packet_of(OTHER, A, first, 2);
+        session.packet_of(OTHER, B, first, 2);
+    }
+    session.now_ns += 100 * MS;
+    assert_eq!(session.receiver.next_session(session.now_ns).map(|next| next.0), Some(OTHER));
+
+    let mut next = Session::new(SessionSettings::default());
+    next.now_ns = session.now_ns;
+    let mut lines = Vec::new();
+    session.receiver.take_waiting(|line, ts_recv_ns, bytes| {
+        lines.push(line);
+        let origin = if line == Line::A { A } else { B };
+        next.receiver.packet(origin, (ts_recv_ns, next.now_ns), bytes, &mut next.owner);
+    });
+    assert_eq!(lines.len(), 6);
+    assert_eq!(session.receiver.next_session(session.now_ns), None);
+    next.after(0);
+    assert_eq!((next.receiver.session(), next.owner.next), (Some(OTHER), 7));
+}
+
+#[test]
+fn a_session_that_is_forgotten_is_joined_when_it_has_packets_again() {
+    let mut session = Session::new(SessionSettings::default());
+    session.both(1, 2);
+    session.receiver.close(session.now_ns, &mut session.owner);
+    session.receiver.leave(session.now_ns);
+    for first in [1, 3] {
+        session.packet_of(OTHER, A, first, 2);
+    }
+    session.receiver.forget(OTHER);
+    session.after(100);
+    assert_eq!(session.receiver.session(), Some(SESSION));
+    for first in [5, 7] {
+        session.packet_of(OTHER, A, first, 2);
+    }
+    session.after(100);
+    assert_eq!((session.receiver.session(), session.owner.next), (Some(OTHER), 9));
+}
