@@ -9,12 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Problem, code::code_of, repository::Repository};
 
 /// The crates with circles, and how many of their modules are in one. The numbers may only shrink.
-const ACCEPTED: [(&str, usize); 13] = [
+const ACCEPTED: [(&str, usize); 12] = [
     ("base/clock", 2),
     ("base/console", 2),
     ("base/shm", 3),
     ("lab/bench", 4),
-    ("lab/delay", 2),
     ("lab/lab", 4),
     ("lab/machine", 2),
     ("market/feed", 7),
@@ -152,6 +151,8 @@ fn items(tree: &str) -> Vec<&str> {
         }
     }
     found.push(tree[begin..].trim());
+    // Behind a last comma there is none.
+    found.retain(|item| !item.is_empty());
     found
 }
 
@@ -181,7 +182,7 @@ mod tests {
         compare(&crates, accepted).iter().map(|problem| problem.what.clone()).collect()
     }
 
-    const ROOT: &str = "mod a;\nmod b;\nmod c;\npub use b::{inner::Item, Other as Name};\n";
+    const ROOT: &str = "mod a;\nmod b;\nmod c;\npub use b::{inner::Item, Other as Name,};\n";
 
     #[test]
     fn modules_that_use_each_other_are_found() {
@@ -204,8 +205,10 @@ mod tests {
         let files = [
             ("crates/f/x/src/lib.rs", ROOT),
             ("crates/f/x/src/a.rs", text),
+            ("crates/f/x/src/b.rs", "use crate::d::Thing;\n"),
             ("crates/f/x/src/b/tests.rs", "use crate::a::call;\n"),
             ("crates/f/x/src/c.rs", "use crate::a::call;\n"),
+            ("crates/f/x/src/d.rs", "use crate::{\n    d::Own,\n};\n"),
         ];
         assert_eq!(found(&files, &[]), [""; 0]);
     }
