@@ -95,6 +95,12 @@ pub enum ErrorKind {
     /// There is no file or folder.
     #[error("no journal; create one with `nanotape journal append` or the library's Appender")]
     NotFound,
+    /// A file, or another thing that is no folder.
+    #[error(
+        "not a folder, so no journal; give the folder that nanotape run --journal or nanotape \
+         journal record wrote"
+    )]
+    NotAFolder,
     /// A folder with other contents.
     #[error("the folder has files but no journal; use an empty or a new folder")]
     NotAJournal,

@@ -124,6 +124,7 @@ impl Files {
         let listed = disk.list().map_err(|error| {
             let problem = match error.kind() {
                 std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+                std::io::ErrorKind::NotADirectory => ErrorKind::NotAFolder,
                 _ => ErrorKind::system("list", &error),
             };
             JournalError::new(disk.path(""), problem)

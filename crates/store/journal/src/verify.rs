@@ -95,9 +95,12 @@ impl Verified {
 /// Verifies a journal, which can have an appender. `progress` receives the completed and the total
 /// bytes.
 pub fn verify(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Verified, JournalError> {
+    let folder = Folder::new(path, 0);
+    // Before the folders in it, whose names say nothing about a path that is no journal.
+    names::Files::list(&folder)?;
     let quarantined = list_folder(&path.join(QUARANTINE))?;
     let moved = quarantined.iter().filter_map(|path| quarantine::whole_segment(path)).collect();
-    let mut verified = verify_with(&Folder::new(path, 0), Some(&moved), progress)?;
+    let mut verified = verify_with(&folder, Some(&moved), progress)?;
     for path in quarantined {
         let bytes = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
         verified.add(Finding { path, offset: 0, found: Found::Quarantined { bytes } });

@@ -249,7 +249,11 @@ fn what_cannot_be_is_one_line_that_says_what_to_do() {
     std::fs::create_dir(&other).unwrap();
     folder.write("other/notes.txt", b"mine");
     let path = journal(&folder, 2);
+    let file = folder.path("other/notes.txt");
+    let is_file = "notes.txt: not a folder, so no journal; give the folder that nanotape run";
     for (arguments, status, said) in [
+        (vec!["verify", &file], 2, is_file),
+        (vec!["stat", &file], 2, is_file),
         (vec!["tail", &none], 2, ": no journal; create one with"),
         (vec!["tail", &other], 2, ": no journal: the folder has no segments; give the folder"),
         (vec!["tailers", &none], 2, ": no journal; create one with"),

@@ -3,7 +3,11 @@
 mod text;
 mod trial;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 use anyhow::ensure;
 use clap::{Args, Subcommand};
@@ -129,7 +133,7 @@ pub(crate) fn run(command: &DoctorCommand) -> anyhow::Result<Status> {
         Some(DoctorSubcommand::Restore(RestoreArguments { state })) => {
             let told = restore_from(state).map_err(anyhow::Error::msg)?;
             match told.is_empty() {
-                true => println!("restored"),
+                true => writeln!(io::stdout(), "restored")?,
                 false => return Err(BadData(told.join("; ")).into()),
             }
             Ok(Status::Good)

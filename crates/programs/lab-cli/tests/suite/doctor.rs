@@ -12,7 +12,7 @@ use nanotape_harness::{
 use rustix::process::{Pid, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Folder, lab_program, nanotape};
+use crate::support::{Folder, lab_program, nanotape, program};
 
 /// A setting that no other test changes, and that any value suits for a moment.
 const KNOB: &str = "/proc/sys/vm/dirty_writeback_centisecs";
@@ -90,6 +90,27 @@ fn names_and_processors_that_do_not_exist_are_refused() {
     let ran = nanotape(["lab", "doctor", "restore", "--state", &folder.path("state")]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("nothing was left to restore"), "{}", ran.stderr);
+}
+
+/// As for the other commands. Symptom: a restoration ended with a panic.
+#[test]
+fn a_reader_that_has_left_is_no_error() {
+    let folder = Folder::new("doctor-pipe");
+    let state = folder.write("state", br#"{"changes":[]}"#);
+    let day = folder.day(5_000, 2);
+    for arguments in [
+        &["lab", "doctor", "--no-test"][..],
+        &["lab", "doctor", "restore", "--state", &state],
+        &["delay", &day, &day, "--date", "2019-12-30"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(program());
+        command.args(arguments).stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped());
+        let output = command.spawn().unwrap().bounded_wait_with_output(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{arguments:?}");
+    }
 }
 
 #[test]
