@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     output::{FileFormat, Format, Output, OutputArguments},
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
 };
 
 /// How measurements are written.
@@ -124,7 +124,9 @@ impl Records {
         match self.format {
             RecordFormat::Html => self.output.write_all(page(&self.records).as_bytes())?,
             RecordFormat::Csv => {
-                let columns = self.columns.iter().map(|(name, _)| Column::word(*name, 0)).collect();
+                // Values as they are in the records, whose pages in docs/formats have the meanings.
+                let column = |(name, _): &(&'static str, _)| Column::new(*name, Kind::Text, 0, "");
+                let columns = self.columns.iter().map(column).collect();
                 let mut rows = Rows::new(self.output, Format::Csv, columns);
                 for record in &self.records {
                     for (_, pointer) in self.columns {

@@ -11,10 +11,10 @@ use std::{
 };
 
 use nanotape_clock::UtcNanos;
-pub use nanotape_types::rows::Column;
+pub use nanotape_types::rows::{Column, Kind};
 use nanotape_types::{
     NanosSinceMidnight, Price4,
-    rows::{Cell, Kind, Sink, printable_letter, write_price9},
+    rows::{Cell, Sink, printable_letter, write_price9},
 };
 
 use crate::{

@@ -17,7 +17,7 @@ pub struct Column {
     /// The unit of its numbers; empty if they have none.
     pub unit: &'static str,
     /// What a cell says, and when it is absent.
-    pub doc: &'static str,
+    pub doc: Cow<'static, str>,
     /// Characters that most cells need in text.
     pub width: usize,
 }
@@ -62,24 +62,14 @@ impl Kind {
 }
 
 impl Column {
-    /// A column of whole numbers whose name says everything.
-    pub fn number(name: impl Into<Cow<'static, str>>, width: usize) -> Self {
-        Self::new(name, Kind::U64, width, "")
-    }
-
-    /// A column of texts whose name says everything.
-    pub fn word(name: impl Into<Cow<'static, str>>, width: usize) -> Self {
-        Self::new(name, Kind::Text, width, "")
-    }
-
     /// A column without a unit.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         kind: Kind,
         width: usize,
-        doc: &'static str,
+        doc: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { name: name.into(), kind, unit: "", doc, width }
+        Self { name: name.into(), kind, unit: "", doc: doc.into(), width }
     }
 
     /// The same column with a unit.

@@ -26,7 +26,7 @@ use anyhow::{Context as _, bail};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_console::{
     output::{Format, Output},
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
     status::Status,
 };
 use nanotape_lab::Rng;
@@ -215,13 +215,20 @@ struct Proof {
     record: Value,
     /// The member of the record that contains the rows.
     rows: &'static str,
-    /// The columns, and the member of a row that each shows.
-    columns: Vec<(Column, &'static str)>,
+    columns: Vec<Shown>,
 }
 
+/// A column, and the member of a row that it shows.
+type Shown = (Column, &'static str);
+
 /// A column of numbers, named after the member of a row that it shows.
-fn number(name: &'static str, width: usize) -> (Column, &'static str) {
-    (Column::number(name, width), name)
+fn number(name: &'static str, width: usize, doc: &'static str) -> Shown {
+    (Column::new(name, Kind::U64, width, doc), name)
+}
+
+/// A column of words about a member of a row.
+fn word(name: &'static str, width: usize, doc: &'static str, of: &'static str) -> Shown {
+    (Column::new(name, Kind::Text, width, doc), of)
 }
 
 impl Proof {

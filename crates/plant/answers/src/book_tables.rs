@@ -29,6 +29,18 @@ pub fn symbol_column() -> Column {
     Column::new("symbol", Kind::Text, 8, doc)
 }
 
+/// The columns of rows of messages. Those of the fields of the message follow.
+pub fn message_columns() -> Vec<Column> {
+    let offset = "Offset of the record of the message in its file.";
+    vec![
+        message_column(),
+        Column::new("offset", Kind::U64, 0, offset).of("bytes"),
+        Column::new("type", Kind::Text, 0, "The letter of the type."),
+        time_column(),
+        symbol_column(),
+    ]
+}
+
 /// Rows of the best prices: one when a message changes the price or the size of a side.
 #[derive(Debug)]
 pub struct InsideTable<S> {

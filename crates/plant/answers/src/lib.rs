@@ -23,12 +23,15 @@ mod records;
 mod report;
 mod run_choice;
 mod span;
+mod stats_rows;
 mod symbols;
 mod trade_rows;
 mod watched;
 
 pub use book_rows::{BookRow, BookRows, BookVisitor};
-pub use book_tables::{DepthTable, InsideTable, message_column, symbol_column, time_column};
+pub use book_tables::{
+    DepthTable, InsideTable, message_column, message_columns, symbol_column, time_column,
+};
 pub use breaks::Breaks;
 pub use error::{Choice, InputError};
 pub use given::Given;
@@ -42,5 +45,6 @@ pub use records::RecordSpan;
 pub use report::{InputReport, Recorded, is_whole, is_without_session, unlisted_run};
 pub use run_choice::RunChoice;
 pub use span::{Span, day_ns, unix_ns};
+pub use stats_rows::{stats_columns, stats_rows};
 pub use symbols::{SymbolFilter, expanded, has_several, symbol_or_locate, with_suggestions};
 pub use trade_rows::TradeRows;

@@ -108,7 +108,9 @@ impl<'a> RecordRow<'a> {
     /// The columns.
     pub fn columns() -> Vec<Column> {
         let declared = DECLARED.iter();
-        declared.map(|(name, kind, unit, doc)| Column::new(*name, *kind, 0, doc).of(unit)).collect()
+        declared
+            .map(|(name, kind, unit, doc)| Column::new(*name, *kind, 0, *doc).of(unit))
+            .collect()
     }
 
     /// The cells of an event. `detail`: buffer for text.

@@ -10,7 +10,10 @@ use nanotape_book::{Anomaly, Books, Condition, OrderStore, Outcome, PriceLevels}
 use nanotape_engine::{BookEngine, DayReport, Observer};
 use nanotape_feed::{Damage, DayEnd, Position, hidden_in};
 use nanotape_market::MarketEvent;
-use nanotape_types::{LocateTable, Maybe, NanosSinceMidnight, StockLocate, Symbol};
+use nanotape_types::{
+    LocateTable, Maybe, NanosSinceMidnight, StockLocate, Symbol,
+    rows::{Cell, Column, Kind, Sink},
+};
 use nanotape_wire::itch50::{EventCode, Message, TradingState};
 
 use crate::number_set::NumberSet;
@@ -214,6 +217,40 @@ impl Validator {
     pub fn is_valid(&self) -> bool {
         let spec = Rule::ALL.into_iter().filter(|rule| rule.strength() == Strength::Spec);
         spec.map(|rule| self.finding(rule)).all(|finding| finding.violations == 0)
+    }
+
+    /// The columns of rows of rules.
+    pub fn columns() -> Vec<Column> {
+        let offset = "Offset of the first violation in the day. Absent without one.";
+        let message = "Number of its message, from 1. Absent if it is not at a message.";
+        vec![
+            Column::new("rule", Kind::U64, 4, "Number of the rule."),
+            Column::new(
+                "strength",
+                Kind::Text,
+                8,
+                "spec if the specification has it, or practice.",
+            ),
+            Column::new("violations", Kind::U64, 10, "Number of violations."),
+            Column::new("first_offset", Kind::U64, 12, offset).of("bytes"),
+            Column::new("first_message", Kind::U64, 13, message),
+            Column::new("text", Kind::Text, 0, "What the rule requires."),
+        ]
+    }
+
+    /// Gives a row for each rule.
+    pub fn rows(&self, sink: &mut impl Sink) -> ControlFlow<()> {
+        Rule::ALL.into_iter().try_for_each(|rule| {
+            let Finding { violations, first } = self.finding(rule);
+            sink.row(&[
+                Cell::U64(rule.number().into()),
+                Cell::Text(rule.strength().name()),
+                Cell::U64(violations),
+                Cell::u64(first.map(|(offset, _)| offset)),
+                Cell::u64(first.and_then(|(_, number)| number)),
+                Cell::Text(rule.text()),
+            ])
+        })
     }
 
     fn broken(&mut self, rule: Rule, offset: u64, number: Option<u64>) {

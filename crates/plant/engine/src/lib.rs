@@ -38,5 +38,6 @@ mod report;
 mod statistics;
 
 pub use engine::{BookEngine, EngineHandler, Observer, RestoredStock};
+pub use nanotape_trace::Histogram;
 pub use report::{DamageLog, DayReport, RunReport};
 pub use statistics::{Activity, DayFigures, DayStatistics, LevelCounts, StockStatistics};

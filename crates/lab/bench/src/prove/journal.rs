@@ -11,7 +11,6 @@ use nanotape_console::{
     interrupt,
     output::{Format, OutputArguments},
     progress::Progress,
-    rows::Column,
     status::Status,
     values::{bytes, bytes_text, duration, period, seconds},
 };
@@ -21,6 +20,7 @@ use serde_json::{Value, json};
 use super::{
     Crew, JournalJob, Proof, Site, TICK, Timetable, number,
     watch::{LEAST_SEGMENTS, Watch},
+    word,
 };
 
 /// The arguments of `nanotape journal prove`.
@@ -317,12 +317,12 @@ impl<'a> Run<'a> {
             "tailers": tailers,
         });
         let columns = vec![
-            number("tailer", 6),
-            number("read", 12),
-            number("missing", 12),
-            number("kills", 6),
-            (Column::word("checksum", 8), "checksum_is_right"),
-            (Column::word("end", 0), "end"),
+            number("tailer", 6, "Number of the tailer, from 0."),
+            number("read", 12, "Excerpts that it read."),
+            number("missing", 12, "Excerpts that were missing for it."),
+            number("kills", 6, "How often it was killed."),
+            word("checksum", 8, "right or WRONG. Absent if it was killed.", "checksum_is_right"),
+            word("end", 0, "How it ended.", "end"),
         ];
         Proof { text, record, rows: "tailers", columns }
     }

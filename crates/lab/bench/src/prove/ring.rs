@@ -8,7 +8,6 @@ use nanotape_console::{
     interrupt,
     output::{Format, OutputArguments},
     progress::Progress,
-    rows::Column,
     status::Status,
     values::{bytes, period, seconds},
 };
@@ -22,6 +21,7 @@ use super::{
     contents::MAX_LENGTH,
     number,
     ring_worker::{Part, WAYS},
+    word,
 };
 use crate::error::Error;
 
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
         let mut readers = Vec::new();
         for (number, member) in self.readers().enumerate() {
             let mut row = json!({ "reader": number, "way": WAYS[number % WAYS.len()] });
-            COUNTS.iter().for_each(|&name| row[name] = 0.into());
+            COUNTS.iter().for_each(|(name, _)| row[*name] = 0.into());
             let mut row = self.crew.row(member, row)?;
             let accounted = ["read", "lost"].iter().filter_map(|&name| row[name].as_u64());
             row["unaccounted"] = published.abs_diff(accounted.sum()).into();
@@ -227,15 +227,24 @@ impl<'a> Run<'a> {
             "good": is_good,
             "readers": readers,
         });
-        let mut columns = vec![number("reader", 6), (Column::word("way", 8), "way")];
-        columns.extend(COUNTS.map(|name| number(name, 12)));
-        columns.extend([number("unaccounted", 11), (Column::word("end", 0), "ended")]);
+        let mut columns = vec![number("reader", 6, "Number of the reader, from 0.")];
+        columns.push(word("way", 8, "How it reads.", "way"));
+        columns.extend(COUNTS.map(|(name, doc)| number(name, 12, doc)));
+        let unaccounted = "Published messages that it neither read nor lost.";
+        columns.push(number("unaccounted", 11, unaccounted));
+        columns.push(word("end", 0, "good or failed.", "ended"));
         Proof { text, record, rows: "readers", columns }
     }
 }
 
 /// The counts of each reader, as named in its answer and in tables.
-const COUNTS: [&str; 5] = ["read", "lost", "laps", "torn", "repeated"];
+const COUNTS: [(&str, &str); 5] = [
+    ("read", "Messages that it read."),
+    ("lost", "Messages that were overwritten before."),
+    ("laps", "How often that happened."),
+    ("torn", "Messages with other bytes than were published."),
+    ("repeated", "Messages that it read again."),
+];
 
 /// The writer's job. A slot ring has the largest power of two of slots that fits into the size.
 fn writer_part(command: &RingProveCommand) -> anyhow::Result<Part> {

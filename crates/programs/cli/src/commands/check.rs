@@ -13,7 +13,7 @@ use nanotape_console::values::counted_grouped as counted;
 use crate::{
     output::{Format, OutputArguments},
     record::Record,
-    rows::{Column, Rows},
+    rows::Rows,
     status::Status,
 };
 
@@ -48,25 +48,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Status> {
     if let InputReport::Day(report) = &session.report {
         validator.finish(&session.engine, report);
     }
-    let columns = vec![
-        Column::number("rule", 4),
-        Column::word("strength", 8),
-        Column::number("violations", 10),
-        Column::number("first_offset", 12),
-        Column::number("first_message", 13),
-        Column::word("text", 0),
-    ];
-    let mut rows = Rows::new(output, format, columns);
-    for rule in Rule::ALL {
-        let finding = validator.finding(rule);
-        rows.integer(u64::from(rule.number()));
-        rows.text(rule.strength().name());
-        rows.integer(finding.violations);
-        rows.integer_or_absent(finding.first.map(|(offset, _)| offset));
-        rows.integer_or_absent(finding.first.and_then(|(_, number)| number));
-        rows.text(rule.text());
-        rows.end_row()?;
-    }
+    let mut rows = Rows::new(output, format, Validator::columns());
+    // An error of the output is kept, and returned at its end.
+    let _ = validator.rows(&mut rows);
     let status = match status_of(&session.name, &session.report) {
         Status::Good if !validator.is_valid() => Status::Bad,
         status => status,

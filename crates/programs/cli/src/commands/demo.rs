@@ -22,7 +22,7 @@ use crate::{
     commands::synth::{BYTES_PER_MESSAGE, MarketArguments},
     output::{Format, Output, OutputArguments},
     progress::Progress,
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
     status::{BadData, Status},
     values::grouped,
 };
@@ -298,22 +298,23 @@ impl Demonstration {
 
     fn write_row(&self, output: Output, format: Format) -> io::Result<()> {
         let quantile_name = |name: &str| format!("process_ns_{}", name.replace('.', ""));
-        let mut columns: Vec<_> = [
-            "messages",
-            "stocks",
-            "bytes",
-            "make_ns",
-            "run_ns",
-            "ns_per_message",
-            "inside_changes",
-            "most_live_orders",
-            "books_not_empty",
-            "clock_stamp_ns",
-        ]
-        .map(|name| Column::number(name, 0))
-        .into();
-        columns.extend(QUANTILES.map(|(name, _)| Column::number(quantile_name(name), 0)));
-        columns.push(Column::number("process_ns_max", 0));
+        let mut columns = vec![
+            Column::new("messages", Kind::U64, 0, "Messages of the day.").of("messages"),
+            Column::new("stocks", Kind::U64, 0, "Stocks of the day.").of("stocks"),
+            Column::new("bytes", Kind::U64, 0, "Length of the day.").of("bytes"),
+            Column::new("make_ns", Kind::U64, 0, "Time to make the day.").of("ns"),
+            Column::new("run_ns", Kind::U64, 0, "Time to run it through the books.").of("ns"),
+            Column::new("ns_per_message", Kind::F64, 0, "That time for each message.").of("ns"),
+            Column::new("inside_changes", Kind::U64, 0, "Changes of the inside.").of("messages"),
+            Column::new("most_live_orders", Kind::U64, 0, "Live orders at most.").of("orders"),
+            Column::new("books_not_empty", Kind::U64, 0, "Books left with orders.").of("books"),
+            Column::new("clock_stamp_ns", Kind::F64, 0, "Cost of a clock stamp.").of("ns"),
+        ];
+        let process = |name: String, doc| Column::new(name, Kind::U64, 0, doc).of("ns");
+        columns.extend(QUANTILES.map(|(name, _)| {
+            process(quantile_name(name), format!("{name} of the processing times."))
+        }));
+        columns.push(process(quantile_name("max"), "Longest processing time.".to_owned()));
         let mut rows = Rows::new(output, format, columns);
         rows.integer(self.messages());
         rows.integer(self.stocks as u64);

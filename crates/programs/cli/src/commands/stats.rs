@@ -1,20 +1,19 @@
 //! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in total.
 
 use clap::Args;
-use nanotape_answers::{SymbolFilter, symbol_or_locate};
+use nanotape_answers::{SymbolFilter, stats_columns, stats_rows};
 use nanotape_arguments::{
     InputArguments, SpanArguments, SymbolArguments, input::breaks_of,
     verdict::tell_limits_of_records,
 };
-use nanotape_book::{Anomaly, AnomalyCounts};
 use nanotape_clock::Clock;
-use nanotape_engine::{DayFigures, DayStatistics, StockStatistics};
+use nanotape_engine::{DayFigures, DayStatistics};
 use nanotape_trace::Histogram;
-use nanotape_types::Side;
+use nanotape_types::rows::{Cell, Sink as _};
 
 use crate::{
     output::{Format, OutputArguments},
-    rows::{Column, Rows},
+    rows::Rows,
     status::Status,
 };
 
@@ -68,6 +67,28 @@ pub(crate) struct StatsArguments {
 /// Default number of stocks in the text format.
 const TOP_IN_TEXT: usize = 20;
 
+/// The figures of the text format, which has room for few.
+const IN_TEXT: [&str; 18] = [
+    "symbol",
+    "messages",
+    "inside_changes",
+    "trades",
+    "volume_shares",
+    "per_second_max",
+    "per_ms_max",
+    "per_us_max",
+    "gap_ns_p50",
+    "process_ns_p50",
+    "process_ns_p99",
+    "depth_ticks_p50",
+    "depth_ticks_p99",
+    "crossed_ns",
+    "locked_ns",
+    "inside_per_ms_max",
+    "bid_levels_p50",
+    "ask_levels_p50",
+];
+
 pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
     let mut output = arguments.output.open()?;
@@ -84,37 +105,26 @@ pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
     let statistics = statistics.finish();
 
     let mut filter = SymbolFilter::new(&arguments.symbols.list());
-    let (books, directory) = (session.engine.books(), session.engine.directory());
-    let mut stocks: Vec<_> =
-        statistics.stocks().filter(|(locate, _)| filter.accepts(*locate, directory)).collect();
-    stocks.sort_by_key(|(locate, stock)| (std::cmp::Reverse(stock.messages.count()), *locate));
     let all = if format == Format::Text { TOP_IN_TEXT } else { usize::MAX };
-    stocks.truncate(arguments.top.unwrap_or(all));
-
+    let columns = stats_columns().into_iter().enumerate();
+    let anomalies = session.engine.books().anomalies();
+    let is_shown = |name: &str| {
+        let mut occurred = anomalies.iter().map(|(kind, _)| kind.name());
+        format != Format::Text || IN_TEXT.contains(&name) || occurred.any(|kind| kind == name)
+    };
+    let (shown, columns): (Vec<_>, _) =
+        columns.filter(|(_, column)| is_shown(&column.name)).unzip();
     if format == Format::Text {
         write_day(&mut output, &statistics)?;
     }
-    let mut figures = figures();
-    let mut columns = vec![Column::word("symbol", 8)];
-    if format == Format::Text {
-        figures.retain(|figure| IN_TEXT.iter().any(|(name, _)| *name == figure.name));
-    }
-    columns.extend(figures.iter().map(|figure| {
-        let shown = IN_TEXT.iter().find(|(name, _)| *name == figure.name);
-        Column::number(figure.name, shown.map_or(0, |(_, width)| *width))
-    }));
-    let kinds: Vec<_> = Anomaly::ALL
-        .into_iter()
-        .filter(|&k| format != Format::Text || books.anomalies().of(k) > 0)
-        .collect();
-    columns.extend(kinds.iter().map(|kind| Column::number(kind.name(), 0)));
     let mut rows = Rows::new(output, format, columns);
-    let total = (statistics.total(), books.anomalies());
-    write_row(&mut rows, "*", total, &figures, &kinds)?;
-    for (locate, stock) in stocks {
-        let stock = (stock, books.book(locate).anomalies());
-        write_row(&mut rows, symbol_or_locate(directory, locate), stock, &figures, &kinds)?;
-    }
+    let top = arguments.top.unwrap_or(all);
+    let mut row = |cells: &[Cell<'_>]| {
+        rows.row(&shown.iter().map(|&column| cells[column]).collect::<Vec<_>>())
+    };
+    // An error of the rows is the next line's.
+    let _ = stats_rows(&session.engine, &statistics, &mut filter, top, &mut row);
+    rows.require_written()?;
     tell_limits_of_records(&session.name, &session.report);
     let status = arguments.input.conclude(&session, &mut filter)?;
     rows.finish()?;
@@ -169,127 +179,4 @@ fn write_day(output: &mut impl std::io::Write, statistics: &DayFigures) -> std::
         100.0 * total.messages.gap_nanos().largest_error(),
     )?;
     writeln!(output)
-}
-
-fn write_row(
-    rows: &mut Rows,
-    symbol: impl std::fmt::Display,
-    (stock, anomalies): (&StockStatistics, AnomalyCounts),
-    figures: &[Figure],
-    kinds: &[Anomaly],
-) -> std::io::Result<()> {
-    rows.text(symbol);
-    for figure in figures {
-        match (figure.value)(stock) {
-            Some(value) => rows.signed(value),
-            None => rows.absent(),
-        }
-    }
-    for &kind in kinds {
-        rows.integer(u64::from(anomalies.of(kind)));
-    }
-    rows.end_row()
-}
-
-/// A column of the table.
-struct Figure {
-    name: &'static str,
-    value: fn(&StockStatistics) -> Option<i64>,
-}
-
-/// The columns of the text format, which has room for few, and their widths.
-const IN_TEXT: [(&str, usize); 17] = [
-    ("messages", 9),
-    ("inside_changes", 9),
-    ("trades", 7),
-    ("volume_shares", 12),
-    ("per_second_max", 7),
-    ("per_ms_max", 7),
-    ("per_us_max", 7),
-    ("gap_ns_p50", 11),
-    ("process_ns_p50", 7),
-    ("process_ns_p99", 7),
-    ("depth_ticks_p50", 7),
-    ("depth_ticks_p99", 7),
-    ("crossed_ns", 9),
-    ("locked_ns", 9),
-    ("inside_per_ms_max", 7),
-    ("bid_levels_p50", 7),
-    ("ask_levels_p50", 7),
-];
-
-/// Figures from names and functions of a [`StockStatistics`].
-macro_rules! figures {
-    ($($name:expr => $value:expr,)*) => {
-        [$(Figure { name: $name, value: $value },)*]
-    };
-}
-
-/// The figures of an [`Activity`](nanotape_engine::Activity), each with a prefix.
-macro_rules! activity {
-    ($prefix:literal, $of:ident) => {
-        figures! {
-            concat!($prefix, "per_second_max") => |s| max(s.$of.per_second()),
-            concat!($prefix, "per_second_p999") => |s| at(s.$of.per_second(), 0.999),
-            concat!($prefix, "per_second_p99") => |s| at(s.$of.per_second(), 0.99),
-            concat!($prefix, "per_ms_max") => |s| max(s.$of.per_millisecond()),
-            concat!($prefix, "per_ms_p999") => |s| at(s.$of.per_millisecond(), 0.999),
-            concat!($prefix, "per_ms_p99") => |s| at(s.$of.per_millisecond(), 0.99),
-            concat!($prefix, "per_us_max") => |s| max(s.$of.per_microsecond()),
-            concat!($prefix, "per_us_p999") => |s| at(s.$of.per_microsecond(), 0.999),
-            concat!($prefix, "per_us_p99") => |s| at(s.$of.per_microsecond(), 0.99),
-            concat!($prefix, "gap_ns_p1") => |s| at(s.$of.gap_nanos(), 0.01),
-            concat!($prefix, "gap_ns_p50") => |s| at(s.$of.gap_nanos(), 0.5),
-            concat!($prefix, "gap_ns_p99") => |s| at(s.$of.gap_nanos(), 0.99),
-            concat!($prefix, "process_ns_p50") => |s| at(s.$of.processing_nanos(), 0.5),
-            concat!($prefix, "process_ns_p90") => |s| at(s.$of.processing_nanos(), 0.9),
-            concat!($prefix, "process_ns_p99") => |s| at(s.$of.processing_nanos(), 0.99),
-            concat!($prefix, "process_ns_p999") => |s| at(s.$of.processing_nanos(), 0.999),
-            concat!($prefix, "process_ns_max") => |s| max(s.$of.processing_nanos()),
-        }
-    };
-}
-
-/// All figures, in the order of the columns.
-fn figures() -> Vec<Figure> {
-    let mut all = Vec::new();
-    all.extend(figures! {
-        "messages" => |s| signed(s.messages.count()),
-        "inside_changes" => |s| signed(s.inside_changes.count()),
-        "trades" => |s| Some(s.trades),
-        "volume_shares" => |s| Some(s.volume_shares),
-    });
-    all.extend(activity!("", messages));
-    all.extend(figures! {
-        "depth_ticks_p25" => |s| at(&s.event_depth_ticks, 0.25),
-        "depth_ticks_p50" => |s| at(&s.event_depth_ticks, 0.5),
-        "depth_ticks_p75" => |s| at(&s.event_depth_ticks, 0.75),
-        "depth_ticks_p90" => |s| at(&s.event_depth_ticks, 0.9),
-        "depth_ticks_p99" => |s| at(&s.event_depth_ticks, 0.99),
-        "depth_ticks_p999" => |s| at(&s.event_depth_ticks, 0.999),
-        "crossed_ns" => |s| signed(s.crossed_nanos),
-        "locked_ns" => |s| signed(s.locked_nanos),
-    });
-    all.extend(activity!("inside_", inside_changes));
-    all.extend(figures! {
-        "bid_levels_max" => |s| max(s.levels.of(Side::Buy)),
-        "bid_levels_p99" => |s| at(s.levels.of(Side::Buy), 0.99),
-        "bid_levels_p50" => |s| at(s.levels.of(Side::Buy), 0.5),
-        "ask_levels_max" => |s| max(s.levels.of(Side::Sell)),
-        "ask_levels_p99" => |s| at(s.levels.of(Side::Sell), 0.99),
-        "ask_levels_p50" => |s| at(s.levels.of(Side::Sell), 0.5),
-    });
-    all
-}
-
-fn signed(value: u64) -> Option<i64> {
-    Some(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
-fn at(histogram: &Histogram, quantile: f64) -> Option<i64> {
-    histogram.quantile(quantile).and_then(signed)
-}
-
-fn max(histogram: &Histogram) -> Option<i64> {
-    histogram.max().and_then(signed)
 }

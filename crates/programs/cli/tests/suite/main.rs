@@ -40,6 +40,7 @@ mod replay;
 mod ring;
 mod rows_again;
 mod rows_in_time;
+mod rows_page;
 mod run;
 mod run_journal;
 mod run_logs;

@@ -235,6 +235,7 @@ fn every_column_has_the_name_that_the_rule_gives() {
         ("diff", &["10:00", "11:00"]),
         ("diff", &["10:00", "11:00", "--orders"]),
         ("tap", &["--date", "2019-12-30"]),
+        ("stats", &[]),
     ] {
         let ran = nanotape([&[command, &day], options, &one, &["--format", "csv"]].concat());
         assert_eq!(ran.status, 0, "{command} {options:?}: {}", ran.stderr);
@@ -247,8 +248,10 @@ fn every_column_has_the_name_that_the_rule_gives() {
     }
     // The columns before the fields of the exchange.
     let inspect = nanotape(["inspect", &day, "--count", "1", "--format", "csv"]).stdout;
-    for name in inspect.lines().next().unwrap().split(',').take(5) {
-        seen.insert(name.to_owned());
+    let check = nanotape(["check", &day, "--format", "csv"]).stdout;
+    for (table, columns) in [(inspect, 5), (check, usize::MAX)] {
+        let names = table.lines().next().unwrap().split(',').take(columns);
+        seen.extend(names.map(str::to_owned));
     }
     assert_eq!(seen, names, "rows.md has names that no command writes");
 }

@@ -1,9 +1,9 @@
 //! Messages as CSV: a column for each field of the selected types, so that a data frame has typed
 //! columns.
 
-use std::{convert::Infallible, io};
+use std::{borrow::Cow, convert::Infallible, io};
 
-use nanotape_answers::symbol_or_locate;
+use nanotape_answers::{message_columns, symbol_or_locate};
 use nanotape_feed::Position;
 use nanotape_market::StockDirectory;
 use nanotape_wire::{
@@ -13,7 +13,7 @@ use nanotape_wire::{
 
 use crate::{
     output::{Format, Output},
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
 };
 
 /// Fields that other columns have: `timestamp` is `ts_ns`.
@@ -22,30 +22,29 @@ const LEFT_OUT: &str = "timestamp";
 pub(super) struct Table {
     rows: Rows,
     /// The names of the columns of fields.
-    fields: Vec<&'static str>,
+    fields: Vec<Cow<'static, str>>,
 }
 
 impl Table {
     /// A table of these message types.
     pub(super) fn new(output: Output, types: &[bool; 256]) -> Self {
         let mut names = Names::default();
-        // A message of zeros has the fields of its type.
-        let mut zeros = [0; 128];
+        // A message of ones has the fields of its type, and no value that stands for an absent one.
+        let mut ones = [1; 128];
         let has_unknown = (0..=u8::MAX).any(|tag| types[usize::from(tag)] && !TAGS.contains(&tag));
         for &tag in TAGS.iter().filter(|&&tag| types[usize::from(tag)]) {
-            zeros[0] = tag;
-            let zeros = length_of(tag).and_then(|length| zeros.get(..length)).unwrap_or(&zeros);
-            if let Ok(message) = Message::decode(zeros) {
+            ones[0] = tag;
+            let ones = length_of(tag).and_then(|length| ones.get(..length)).unwrap_or(&ones);
+            if let Ok(message) = Message::decode(ones) {
                 let Ok(()) = message.for_each_field(&mut names);
             }
         }
         if has_unknown {
-            names.0.push("bytes");
+            let Ok(()) = names.field("bytes", Value::Bytes(&[]));
         }
-        let columns = ["message", "offset", "type", "ts_ns", "symbol"].into_iter();
-        let columns = columns.chain(names.0.iter().copied());
-        let columns = columns.map(|name| Column::number(name, 0)).collect();
-        Self { rows: Rows::new(output, Format::Csv, columns), fields: names.0 }
+        let fields = names.0.iter().map(|column| column.name.clone()).collect();
+        let columns = message_columns().into_iter().chain(names.0).collect();
+        Self { rows: Rows::new(output, Format::Csv, columns), fields }
     }
 
     pub(super) fn print(
@@ -77,16 +76,26 @@ impl Table {
     }
 }
 
-/// Collects the names of fields, each once.
+/// Collects the columns of fields, each once.
 #[derive(Default)]
-struct Names(Vec<&'static str>);
+struct Names(Vec<Column>);
 
 impl FieldVisitor<'_> for Names {
     type Error = Infallible;
 
-    fn field(&mut self, name: &'static str, _: Value<'_>) -> Result<(), Infallible> {
-        if name != LEFT_OUT && !self.0.contains(&name) {
-            self.0.push(name);
+    fn field(&mut self, name: &'static str, value: Value<'_>) -> Result<(), Infallible> {
+        let (kind, unit) = match value {
+            Value::Integer(_) => (Kind::U64, ""),
+            Value::Price4(_) => (Kind::Price, "USD"),
+            Value::Price8(_) => (Kind::Text, "USD"),
+            // Not of `Kind::Time`, whose columns all have one name.
+            Value::NanosSinceMidnight(_) => (Kind::U64, "ns since midnight"),
+            Value::SecondsSinceMidnight(_) => (Kind::U64, "s since midnight"),
+            Value::Text(_) | Value::Code(..) | Value::Bytes(_) | Value::Absent => (Kind::Text, ""),
+        };
+        if name != LEFT_OUT && self.0.iter().all(|column| column.name != name) {
+            let doc = "Field of the message, under its name in the specification.";
+            self.0.push(Column::new(name, kind, 0, doc).of(unit));
         }
         Ok(())
     }
@@ -94,7 +103,7 @@ impl FieldVisitor<'_> for Names {
 
 /// Collects the values of a message by column.
 struct Cells<'a, 'f> {
-    fields: &'f [&'static str],
+    fields: &'f [Cow<'static, str>],
     values: Vec<Value<'a>>,
 }
 

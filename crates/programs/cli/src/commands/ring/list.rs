@@ -5,7 +5,7 @@ use nanotape_arguments::regions::{in_folder, kind_name, state_name};
 
 use crate::{
     output::{Format, OutputArguments},
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
     status::Status,
 };
 
@@ -26,15 +26,15 @@ pub(super) fn run(command: &ListCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let regions = in_folder()?;
     let columns = vec![
-        Column::word("name", 20),
-        Column::word("kind", 6),
-        Column::number("file_bytes", 12),
-        Column::word("mode", 4),
-        Column::number("user", 5),
-        Column::word("writer", 6),
-        Column::number("pid", 7),
-        Column::number("epoch", 5),
-        Column::word("remark", 0),
+        Column::new("name", Kind::Text, 20, "Name of the region."),
+        Column::new("kind", Kind::Text, 6, "What it is. Absent if it has no header."),
+        Column::new("file_bytes", Kind::U64, 12, "Size of its file.").of("bytes"),
+        Column::new("mode", Kind::Text, 4, "Permissions of the file, in octal."),
+        Column::new("user", Kind::U64, 5, "Number of the user that the file belongs to."),
+        Column::new("writer", Kind::Text, 6, "State of its writer. Absent if it had none."),
+        Column::new("pid", Kind::U64, 7, "Number of the writer's process."),
+        Column::new("epoch", Kind::U64, 5, "Number of the writer: 1 created the region."),
+        Column::new("remark", Kind::Text, 0, "What is wrong with it. Absent if nothing is."),
     ];
     let mut rows = Rows::new(command.output.open()?, format, columns);
     for (name, path) in regions {

@@ -8,7 +8,7 @@ use nanotape_types::Symbol;
 use super::KnownArguments;
 use crate::{
     output::{Format, Output},
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
     values::nanos,
 };
 
@@ -31,18 +31,20 @@ pub(super) struct TruthRows {
 
 impl TruthRows {
     pub(super) fn new(file: TruthFile, known: &KnownArguments) -> Self {
+        let since = "ns since midnight";
+        let updates = |name, doc| Column::new(name, Kind::U64, 9, doc).of("updates");
         let columns = vec![
-            Column::number("from_ns", 14),
-            Column::number("until_ns", 14),
-            Column::word("symbol", 8),
-            Column::number("delay_p05_ns", 14),
-            Column::number("delay_median_ns", 15),
-            Column::number("delay_p95_ns", 14),
-            Column::number("updates", 9),
-            Column::number("shown", 9),
-            Column::number("conflated", 9),
-            Column::number("lost", 9),
-            Column::number("foreign", 9),
+            Column::new("from_ns", Kind::U64, 14, "Beginning of the window.").of(since),
+            Column::new("until_ns", Kind::U64, 14, "End of the window.").of(since),
+            Column::new("symbol", Kind::Text, 8, "The stock. Absent for all together."),
+            Column::new("delay_p05_ns", Kind::I64, 14, "5% quantile of the delays.").of("ns"),
+            Column::new("delay_median_ns", Kind::I64, 15, "Median of the delays.").of("ns"),
+            Column::new("delay_p95_ns", Kind::I64, 14, "95% quantile of the delays.").of("ns"),
+            updates("updates", "Updates of the first feed in the window."),
+            updates("shown", "Those that the second feed shows."),
+            updates("conflated", "Those that it conflates."),
+            updates("lost", "Those that it loses."),
+            updates("foreign", "Updates of other venues that follow one that it shows."),
         ];
         let TruthFile { output, format, symbols } = file;
         let truth = Truth::new(nanos(known.truth_window), known.truth_by_stock);
@@ -90,10 +92,10 @@ impl TruthRows {
 pub(super) fn write_pairs(file: TruthFile, pairs: &[LeadPair]) -> io::Result<()> {
     let TruthFile { output, format, symbols } = file;
     let columns = vec![
-        Column::word("leader", 8),
-        Column::word("follower", 8),
-        Column::number("lead_ns", 14),
-        Column::number("rho", 6),
+        Column::new("leader", Kind::Text, 8, "The stock that is earlier."),
+        Column::new("follower", Kind::Text, 8, "The stock that follows it."),
+        Column::new("lead_ns", Kind::U64, 14, "How much later the follower is.").of("ns"),
+        Column::new("rho", Kind::F64, 6, "Correlation of their increments at that lead."),
     ];
     let mut rows = Rows::new(output, format, columns);
     for pair in pairs {

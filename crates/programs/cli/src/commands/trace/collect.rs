@@ -18,7 +18,7 @@ use crate::{
     interrupt,
     journals::{make_parents, tell_recovery},
     output::{Format, OutputArguments},
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
     status::{Status, note, tell},
     values::{bytes, counted, duration_or_seconds, nanos},
 };
@@ -205,10 +205,10 @@ impl Journal {
 fn report(command: &CollectCommand, collector: &Collector) -> anyhow::Result<bool> {
     let output = OutputArguments { format: command.format, ..OutputArguments::default() };
     let columns = vec![
-        Column::word("thread", 20),
-        Column::number("spans", 12),
-        Column::number("lost", 12),
-        Column::number("damaged", 0),
+        Column::new("thread", Kind::Text, 20, "Name of the thread."),
+        Column::new("spans", Kind::U64, 12, "Spans that were read.").of("spans"),
+        Column::new("lost", Kind::U64, 12, "Spans overwritten before they were read.").of("spans"),
+        Column::new("damaged", Kind::U64, 0, "Spans that are invalid.").of("spans"),
     ];
     let mut rows = Rows::new(output.open()?, output.format_or(Format::Text)?, columns);
     let mut is_damaged = false;

@@ -12,7 +12,7 @@ use nanotape_trace::recording::Entry;
 use crate::{
     interrupt,
     output::{Format, OutputArguments},
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
     status::{BadData, Status},
 };
 
@@ -56,13 +56,13 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let mut spans = Spans::open(&command.target, command.follow)?;
     let columns = vec![
-        Column::word("thread", 20),
-        Column::word("site", 14),
-        Column::number("message", 12),
-        Column::word("begin", 30),
-        Column::number("ns", 10),
-        Column::number("value", 20),
-        Column::number("lost", 0),
+        Column::new("thread", Kind::Text, 20, "Name of the thread."),
+        Column::new("site", Kind::Text, 14, "Name of the stage."),
+        Column::new("message", Kind::U64, 12, "Number of the message."),
+        Column::new("begin", Kind::Text, 30, "End of the stage before, in UTC."),
+        Column::new("ns", Kind::U64, 10, "From there to the end of this stage.").of("ns"),
+        Column::new("value", Kind::U64, 20, "The value that the site recorded."),
+        Column::new("lost", Kind::U64, 0, "Spans overwritten before they were read.").of("spans"),
     ];
     let mut printer = Printer {
         rows: Rows::new(command.output.open()?, format, columns),

@@ -11,7 +11,7 @@ use nanotape_trace::spans::{Rate, SpanReader};
 
 use crate::{
     output::{Format, OutputArguments},
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
     status::Status,
 };
 
@@ -49,12 +49,12 @@ pub(super) fn print(threads: &[Thread], output: &OutputArguments) -> anyhow::Res
     let readers: Vec<SpanReader> =
         threads.iter().map(|thread| thread.open(Start::Newest)).collect::<Result<_, _>>()?;
     let columns = vec![
-        Column::word("thread", 20),
-        Column::number("pid", 7),
-        Column::word("state", 6),
-        Column::number("spans", 12),
-        Column::word("site", 16),
-        Column::word("rate", 0),
+        Column::new("thread", Kind::Text, 20, "Name of the thread."),
+        Column::new("pid", Kind::U64, 7, "Number of its process."),
+        Column::new("state", Kind::Text, 6, "State of the process."),
+        Column::new("spans", Kind::U64, 12, "Spans that the thread has written.").of("spans"),
+        Column::new("site", Kind::Text, 16, "Name of a stage. Absent before the thread has any."),
+        Column::new("rate", Kind::Text, 0, "Which of its spans are written: off, all or 1/N."),
     ];
     let mut rows = Rows::new(output.open()?, format, columns);
     for (thread, reader) in threads.iter().zip(&readers) {

@@ -17,7 +17,7 @@ use nanotape_trace::{
 use crate::{
     interrupt,
     output::{FileFormat, Format, Output, OutputArguments},
-    rows::{Column, Rows},
+    rows::{Column, Kind, Rows},
     status::{BadData, Status},
     values::{nanos, seconds},
 };
@@ -171,15 +171,15 @@ impl Report {
             StatFormat::Hlog => return Self::Log(Log::new(output, interval_ns)),
         };
         let columns = vec![
-            Column::word("time", 30),
-            Column::word("thread", 20),
-            Column::word("site", 16),
-            Column::number("spans", 10),
-            Column::number("p50", 10),
-            Column::number("p99", 10),
-            Column::number("p99_9", 10),
-            Column::number("max", 10),
-            Column::number("lost", 0),
+            Column::new("time", Kind::Text, 30, "When the report was made, in UTC."),
+            Column::new("thread", Kind::Text, 20, "Name of the thread."),
+            Column::new("site", Kind::Text, 16, "Name of the stage."),
+            Column::new("spans", Kind::U64, 10, "Spans since the report before.").of("spans"),
+            Column::new("p50", Kind::U64, 10, "50% quantile of their times.").of("ns"),
+            Column::new("p99", Kind::U64, 10, "99% quantile of their times.").of("ns"),
+            Column::new("p99_9", Kind::U64, 10, "99.9% quantile of their times.").of("ns"),
+            Column::new("max", Kind::U64, 10, "Their longest time.").of("ns"),
+            Column::new("lost", Kind::U64, 0, "Overwritten before they were read.").of("spans"),
         ];
         let rows = Rows::new(output, format, columns);
         Self::Table(Table { rows, sites: BTreeMap::new(), lost: BTreeMap::new() })

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use nanotape_answers::{
     DepthTable, InsideTable, Part, RecordRow, TradeRows, book_columns, change_columns,
+    message_columns, stats_columns,
 };
+use nanotape_check::Validator;
 use nanotape_types::rows::Column;
 
 #[test]
@@ -22,6 +24,7 @@ fn the_page_of_rows_is_what_is_declared() {
 fn page() -> String {
     let mut page = TEXT[0].to_owned();
     let tables = [
+        ("inspect, before the fields of the message", message_columns()),
         ("inside --with message,orders", InsideTable::<()>::columns(true, true)),
         ("depth --levels 1 --with orders", DepthTable::<()>::columns(1, true, true)),
         ("trades", TradeRows::<()>::columns()),
@@ -30,6 +33,8 @@ fn page() -> String {
         ("diff", change_columns(Part::Levels, true)),
         ("diff --orders", change_columns(Part::Orders, true)),
         ("tap, convert", RecordRow::columns()),
+        ("stats", stats_columns()),
+        ("check", Validator::columns()),
     ];
     for (command, columns) in tables {
         table(&mut page, command, &columns);
