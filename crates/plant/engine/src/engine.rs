@@ -13,8 +13,8 @@ use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
 };
 use nanotape_market::{
-    Damage, EventHandler, EventSource, MarketEvent, MarketSnapshot, Modified, Origin, Position,
-    SessionChange, StockDirectory, Turn, What,
+    Damage, EventHandler, EventSource, MarketEvent, MarketSnapshot, Modified, NoOrigin, Origin,
+    Position, SessionChange, StockDirectory, Turn, What,
 };
 use nanotape_types::{Coming, StockLocate, Symbol};
 
@@ -223,6 +223,19 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             observer.bytes(self, at, origin.bytes(), outcome);
         }
         ControlFlow::Continue(())
+    }
+
+    /// The same for an event of no message, or of one that is rare: one copy of the code, outside
+    /// of the loops over messages.
+    #[cold]
+    #[inline(never)]
+    fn observed_alone(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        observer: &mut impl Observer<Books<L, S>>,
+    ) -> ControlFlow<()> {
+        self.observed(at, event, observer, NoOrigin, None)
     }
 
     /// Applies an event to the directory and the books; `watcher` receives the changed orders.

@@ -16,8 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use nanotape_book::{Anomaly, AnomalyCounts, Books, Order, OrderStore, PriceLevels};
 use nanotape_market::{
-    Execution, MarketEvent, MarketSnapshot, NoOrigin, Position, RestingOrder, Trade, TradeKind,
-    Turn, What,
+    Execution, MarketEvent, MarketSnapshot, Position, RestingOrder, Trade, TradeKind, Turn, What,
 };
 use nanotape_types::{BookEvent, OrderReferenceNumber, Shares, Side, StockLocate, TotalShares};
 
@@ -208,7 +207,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
                 }
                 let order = event.reference().and_then(|reference| self.books.order(reference));
                 let anomalies = self.books.anomalies();
-                let flow = self.observed(at, event, observer, NoOrigin, None);
+                let flow = self.observed_alone(at, event, observer);
                 if self.books.anomalies() != anomalies
                     && let Some(behind) = &mut self.behind
                 {

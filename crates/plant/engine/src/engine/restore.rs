@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use nanotape_book::{Anomaly, Books, Inside, Order, OrderStore, PriceLevels};
-use nanotape_market::{MarketEvent, MarketSnapshot, NoOrigin, Position, RestingOrder, What};
+use nanotape_market::{MarketEvent, MarketSnapshot, Position, RestingOrder, What};
 use nanotape_types::{BookEvent, OrderReferenceNumber, StockLocate};
 
 use super::{BookEngine, Observer};
@@ -84,7 +84,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
                 continue;
             }
             let state = MarketEvent { time: time.take(), ..*state };
-            if self.observed(at, &state, observer, NoOrigin, None).is_break() {
+            if self.observed_alone(at, &state, observer).is_break() {
                 return;
             }
         }
