@@ -24,7 +24,7 @@ mod sequence;
 mod survey;
 
 use std::{
-    net::SocketAddrV4,
+    net::SocketAddr,
     ops::{ControlFlow, Range},
 };
 
@@ -54,7 +54,7 @@ pub struct SessionSummary {
     /// The session; `None` if the capture has no packet of one.
     pub session: Option<Alpha<10>>,
     /// The destination and the counts of each line, in the order of their first packets.
-    pub lines: Vec<(SocketAddrV4, LineCounts)>,
+    pub lines: Vec<(SocketAddr, LineCounts)>,
     /// The chosen groups without a packet of the session.
     pub absent: Vec<Group>,
     /// The chosen session, if no packet has it.

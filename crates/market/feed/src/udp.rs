@@ -15,7 +15,7 @@ mod interfaces;
 use std::{
     fmt, io,
     io::IoSliceMut,
-    net::{Ipv4Addr, SocketAddrV4},
+    net::{IpAddr, SocketAddr},
     os::fd::{AsFd, AsRawFd, OwnedFd},
     time::Duration,
 };
@@ -25,22 +25,23 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         socket::{
-            CmsgIterator, ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrIn, recvmmsg,
-            recvmsg, setsockopt, sockopt,
+            CmsgIterator, ControlMessageOwned, MsgFlags, MultiHeaders, recvmmsg, recvmsg,
+            setsockopt, sockopt,
         },
         time::TimeSpec,
     },
 };
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
 
 pub use drops::KernelDrops;
-pub use interfaces::address_of_interface;
+use interfaces::with_scope;
+pub use interfaces::{interface_of_address, interface_of_name, needs_scope};
 
 /// Datagrams that one call receives at most.
 pub const BATCH: usize = 64;
 
-/// The payload of the largest datagram over IPv4.
-pub const MOST_DATAGRAM_BYTES: usize = 65_507;
+/// The payload of the largest datagram: over IPv6. Over IPv4 it is 20 bytes less.
+pub const MOST_DATAGRAM_BYTES: usize = 65_527;
 
 /// The largest buffer that can be requested: the kernel doubles it, and counts in 32 bits.
 pub const MOST_BUFFER_BYTES: usize = i32::MAX as usize / 2;
@@ -69,11 +70,12 @@ pub struct Datagram<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UdpAddress {
     /// A multicast group, or an address of this machine.
-    pub address: SocketAddrV4,
-    /// The address of the interface on which a group is joined; unspecified lets the kernel choose.
-    pub interface: Ipv4Addr,
-    /// The only sender of the group that is received, if any.
-    pub sender: Option<Ipv4Addr>,
+    pub address: SocketAddr,
+    /// The number of the interface on which a group is joined, and of an address that
+    /// [needs one](needs_scope); 0 lets the kernel choose.
+    pub interface: u32,
+    /// The only sender of the group that is received, if any: an address of the same kind.
+    pub sender: Option<IpAddr>,
 }
 
 /// The sizes of a socket.
@@ -95,7 +97,7 @@ pub struct UdpOptions {
 #[error("{address}: cannot {operation}: {source}")]
 pub struct UdpError {
     /// The address.
-    pub address: SocketAddrV4,
+    pub address: SocketAddr,
     /// The operation that failed.
     pub operation: &'static str,
     /// The cause.
@@ -107,7 +109,7 @@ pub struct UdpError {
 pub struct UdpSocket {
     at: UdpAddress,
     /// The bound address.
-    address: SocketAddrV4,
+    address: SocketAddr,
     socket: OwnedFd,
     buffer_bytes: usize,
     datagram_bytes: usize,
@@ -118,7 +120,7 @@ pub struct UdpSocket {
 /// Receives the datagrams of a socket. It belongs to one thread, and has the memory of a batch.
 pub struct UdpReader<'s> {
     socket: &'s UdpSocket,
-    headers: MultiHeaders<SockaddrIn>,
+    headers: MultiHeaders<()>,
     /// The buffers of a batch, each [`stride`] bytes after the one before it.
     buffers: Box<[u8]>,
     control: ControlMessages,
@@ -146,11 +148,15 @@ impl UdpSocket {
     /// Binds the address, and joins its group if it is one. Other processes may receive the same
     /// group and port.
     pub fn open(at: &UdpAddress, options: &UdpOptions) -> Result<Self, UdpError> {
-        let address = at.address;
+        let address = with_scope(at.address, at.interface);
         let failed = |operation| move |source| UdpError { address, operation, source };
-        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
             .map_err(failed("make a socket"))?;
         socket.set_nonblocking(true).map_err(failed("make the socket non-blocking"))?;
+        if address.is_ipv6() {
+            // Otherwise the unspecified address also receives what is for those of IPv4.
+            socket.set_only_v6(true).map_err(failed("limit the socket to IPv6"))?;
+        }
         request_buffer(&socket, options.buffer_bytes).map_err(failed("set the buffer size"))?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
             .map_err(|errno| failed("request receive times")(errno.into()))?;
@@ -165,7 +171,11 @@ impl UdpSocket {
             socket.set_reuse_address(true).map_err(failed("share the port"))?;
             socket.bind(&address.into()).map_err(failed("bind"))?;
             // Otherwise the kernel also passes groups that other sockets of the machine joined.
-            socket.set_multicast_all_v4(false).map_err(failed("select the group"))?;
+            let selected = match address {
+                SocketAddr::V4(_) => socket.set_multicast_all_v4(false),
+                SocketAddr::V6(_) => socket.set_multicast_all_v6(false),
+            };
+            selected.map_err(failed("select the group"))?;
             join(&socket, at).map_err(failed("join the group"))?;
         } else {
             socket.bind(&address.into()).map_err(failed("bind"))?;
@@ -175,7 +185,7 @@ impl UdpSocket {
         let given = socket.recv_buffer_size().map_err(failed("read the buffer size of"))?;
         Ok(Self {
             at: *at,
-            address: local.as_socket_ipv4().unwrap_or(address),
+            address: local.as_socket().unwrap_or(address),
             socket: socket.into(),
             buffer_bytes: given / 2,
             datagram_bytes: options.datagram_bytes,
@@ -183,12 +193,19 @@ impl UdpSocket {
         })
     }
 
-    /// Joins the group again on the interface with this address, if the socket is for a group and
+    /// Joins the group again on the interface with this number, if the socket is for a group and
     /// has lost it: an interface that was removed and made again has no groups. Returns whether it
     /// had lost it.
-    pub fn join_again(&self, interface: Ipv4Addr) -> Result<bool, UdpError> {
+    pub fn join_again(&self, interface: u32) -> Result<bool, UdpError> {
         if !self.at.address.ip().is_multicast() {
             return Ok(false);
+        }
+        if let SocketAddr::V6(bound) = self.address
+            && ![0, interface].contains(&bound.scope_id())
+        {
+            // The kernel binds a socket to a link once.
+            let what = "the interface was made again, which a group of one link does not survive";
+            return Err(self.failed("join the group")(io::Error::other(what)));
         }
         let at = UdpAddress { interface, ..self.at };
         match join(&socket2::SockRef::from(&self.socket), &at) {
@@ -199,7 +216,7 @@ impl UdpSocket {
     }
 
     /// Receives from this address only, and sends to it. What arrived from others is forgotten.
-    pub fn connect(&self, peer: SocketAddrV4) -> Result<(), UdpError> {
+    pub fn connect(&self, peer: SocketAddr) -> Result<(), UdpError> {
         let socket = socket2::SockRef::from(&self.socket);
         socket.connect(&peer.into()).map_err(self.failed("connect"))?;
         let mut cut = [core::mem::MaybeUninit::uninit(); 1];
@@ -236,18 +253,17 @@ impl UdpSocket {
         let mut slices = [IoSliceMut::new(buffer)];
         let control = Some(control.0.as_mut_slice());
         let (fd, flags) = (self.socket.as_raw_fd(), MsgFlags::MSG_DONTWAIT);
-        let (length, ts_recv_ns, flags) =
-            match recvmsg::<SockaddrIn>(fd, &mut slices, control, flags) {
-                Ok(received) => (received.bytes, time_of(received.cmsgs()), received.flags),
-                Err(errno) => return self.nothing(errno).map(|()| None),
-            };
+        let (length, ts_recv_ns, flags) = match recvmsg::<()>(fd, &mut slices, control, flags) {
+            Ok(received) => (received.bytes, time_of(received.cmsgs()), received.flags),
+            Err(errno) => return self.nothing(errno).map(|()| None),
+        };
         let is_truncated = flags.contains(MsgFlags::MSG_TRUNC);
         let bytes = &buffer[..length.min(room)];
         Ok(Some(Datagram { bytes, ts_recv_ns, is_truncated }))
     }
 
     /// The bound address, with the port that the kernel chose if it was 0.
-    pub fn address(&self) -> SocketAddrV4 {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
@@ -264,7 +280,8 @@ impl UdpSocket {
 
     /// The datagrams that the kernel dropped.
     pub fn kernel_drops(&self) -> Result<KernelDrops, UdpError> {
-        KernelDrops::of(self.socket.as_raw_fd()).map_err(self.failed("count the drops of"))
+        let drops = KernelDrops::of(self.socket.as_raw_fd(), self.address.is_ipv6());
+        drops.map_err(self.failed("count the drops of"))
     }
 
     /// Sends a datagram to the address that the socket is [connected](Self::connect) to.
@@ -307,10 +324,13 @@ pub const MOST_WAITED: usize = 16;
 
 /// Joins the group of an address.
 fn join(socket: &Socket, at: &UdpAddress) -> io::Result<()> {
-    let UdpAddress { address, interface, sender } = at;
-    match sender {
-        None => socket.join_multicast_v4(address.ip(), interface),
-        Some(sender) => socket.join_ssm_v4(sender, address.ip(), interface),
+    let UdpAddress { address, interface, sender } = *at;
+    match (address.ip(), sender) {
+        (group, Some(sender)) => calls::join_source(socket, interface, group, sender),
+        (IpAddr::V4(group), None) => {
+            socket.join_multicast_v4_n(&group, &InterfaceIndexOrAddress::Index(interface))
+        }
+        (IpAddr::V6(group), None) => socket.join_multicast_v6(&group, interface),
     }
 }
 

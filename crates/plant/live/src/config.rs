@@ -1,22 +1,17 @@
 //! The lines of a live session, and what to do about losses.
 
-use std::{
-    net::{Ipv4Addr, SocketAddrV4},
-    path::PathBuf,
-    str::FromStr,
-    time::Duration,
-};
+use std::{net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use nanotape_feed::{
     session::{GapPolicy, Join, RequestSettings, SessionSettings, SnapshotSettings},
     soupbintcp::ClientOptions,
-    udp::UdpOptions,
+    udp::{UdpOptions, needs_scope},
 };
 use nanotape_types::Alpha;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::{
-    Interface, ServerAddress,
+    GroupAddress, Interface, ServerAddress,
     addresses::{address_if_there, interface_if_there, ip_if_there, servers},
     text::{duration, parsed, size},
 };
@@ -30,10 +25,10 @@ const MOST_SERVERS: usize = 8;
 pub struct LiveConfig {
     /// Line A: a multicast group, or an address of this machine.
     #[serde(deserialize_with = "address_if_there")]
-    pub line_a: Option<SocketAddrV4>,
+    pub line_a: Option<GroupAddress>,
     /// Line B.
     #[serde(deserialize_with = "address_if_there")]
-    pub line_b: Option<SocketAddrV4>,
+    pub line_b: Option<GroupAddress>,
     /// The interface on which groups are joined.
     #[serde(deserialize_with = "parsed")]
     pub interface: Interface,
@@ -42,10 +37,10 @@ pub struct LiveConfig {
     pub interface_b: Option<Interface>,
     /// The only sender of line A's group that is received (source-specific multicast).
     #[serde(deserialize_with = "ip_if_there")]
-    pub source_a: Option<Ipv4Addr>,
+    pub source_a: Option<IpAddr>,
     /// The same for line B.
     #[serde(deserialize_with = "ip_if_there")]
-    pub source_b: Option<Ipv4Addr>,
+    pub source_b: Option<IpAddr>,
     /// The re-request servers: the first one that answers gets the requests.
     #[serde(deserialize_with = "servers", alias = "request_server", alias = "request_servers")]
     pub rerequest: Vec<ServerAddress>,
@@ -151,11 +146,11 @@ impl Default for LiveConfig {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineAddress {
     /// A multicast group, or an address of this machine.
-    pub address: SocketAddrV4,
+    pub address: GroupAddress,
     /// The interface on which the group is joined.
     pub interface: Interface,
     /// The only sender of the group that is received, if any.
-    pub sender: Option<Ipv4Addr>,
+    pub sender: Option<IpAddr>,
 }
 
 /// Settings that contradict each other.
@@ -167,18 +162,35 @@ impl LineAddress {
     fn is_group(&self) -> bool {
         self.address.ip().is_multicast()
     }
+
+    /// Whether an address of one link is without its interface.
+    fn lacks_interface(&self) -> bool {
+        needs_scope(self.address.ip()) && self.interface == Interface::Any
+    }
+
+    /// Whether the kernel does not tell its packets from those of another line: it compares the
+    /// interfaces of groups of IPv6 only where an address needs one.
+    fn is_mixed_with(&self, other: &Self) -> bool {
+        let ip = self.address.ip();
+        self.address == other.address
+            && self.sender == other.sender
+            && self.is_group()
+            && ip.is_ipv6()
+            && !needs_scope(ip)
+    }
 }
 
 impl LiveConfig {
     /// The addresses of the lines, the interfaces on which they are joined, and their senders.
     pub fn lines(&self) -> Vec<LineAddress> {
-        let line = |address: Option<_>, interface: &Interface, sender| {
-            let interface = interface.clone();
-            address.map(|address| LineAddress { address, interface, sender })
+        let line = |address: &Option<GroupAddress>, interface: &Interface, sender| {
+            let address = address.clone()?;
+            let interface = address.scope().unwrap_or(interface).clone();
+            Some(LineAddress { address, interface, sender })
         };
-        let a = line(self.line_a, &self.interface, self.source_a);
+        let a = line(&self.line_a, &self.interface, self.source_a);
         let interface_b = self.interface_b.as_ref().unwrap_or(&self.interface);
-        let b = line(self.line_b, interface_b, self.source_b);
+        let b = line(&self.line_b, interface_b, self.source_b);
         [a, b].into_iter().flatten().collect()
     }
 
@@ -188,6 +200,16 @@ impl LiveConfig {
         let is_twice = |line: &LineAddress| line.address.port() != 0 && *line == lines[0];
         let refused = if lines.iter().skip(1).any(is_twice) {
             "line A and line B are the same: give line B its own address, or leave it out"
+        } else if lines.iter().skip(1).any(|line| line.is_mixed_with(&lines[0])) {
+            "line A and line B have one IPv6 group, whose interfaces the kernel does not tell apart: \
+             give each line a group or a source of its own"
+        } else if lines.iter().any(LineAddress::lacks_interface) {
+            "a line has an address of one link, which needs its interface: write it as \
+             [ff02::1%eth0]:5001, or give the interface"
+        } else if lines.iter().any(|line| {
+            line.sender.is_some_and(|sender| sender.is_ipv4() != line.address.ip().is_ipv4())
+        }) {
+            "a group and its source are addresses of one kind: both of IPv4 or both of IPv6"
         } else if lines.iter().any(|line| line.sender.is_some() && !line.is_group()) {
             "a source applies to a multicast group: leave it out for an address of this machine"
         } else if self.rerequest.len() > MOST_SERVERS || self.glimpse.len() > MOST_SERVERS {
@@ -298,5 +320,71 @@ fn short_text<'de, D: Deserializer<'de>, const N: usize>(
             Ok(Alpha::new(padded))
         }
         _ => Err(de::Error::custom(format!("expected up to {N} ASCII characters"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Why two lines on interfaces eth0 and eth1 are refused; an empty text if they are not.
+    fn refused([a, b]: [&str; 2], [source_a, source_b]: [&str; 2]) -> String {
+        let config = LiveConfig {
+            line_a: a.parse().ok(),
+            line_b: b.parse().ok(),
+            interface: "eth0".parse().unwrap(),
+            interface_b: "eth1".parse().ok(),
+            source_a: source_a.parse().ok(),
+            source_b: source_b.parse().ok(),
+            ..LiveConfig::default()
+        };
+        assert_eq!(config.lines().len(), 2, "{a} {b}");
+        config.check().err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn lines_that_the_kernel_does_not_tell_apart_are_refused() {
+        let same = "line A and line B are the same";
+        let mixed = "line A and line B have one IPv6 group";
+        for (lines, sources, expected) in [
+            (["239.1.1.1:5001", "239.1.1.1:5001"], ["", ""], ""),
+            (["[ff15::1]:5001", "[ff15::1]:5001"], ["", ""], mixed),
+            (["[ff15::1]:5001", "[ff15::1]:5001"], ["2001:db8::1", "2001:db8::1"], mixed),
+            (["[ff15::1]:5001", "[ff15::1]:5001"], ["2001:db8::1", "2001:db8::2"], ""),
+            (["[ff15::1]:5001", "[ff15::1]:5002"], ["", ""], ""),
+            (["[ff15::1]:5001", "[ff15::2]:5001"], ["", ""], ""),
+            // A group of one link is bound to it.
+            (["[ff12::1]:5001", "[ff12::1]:5001"], ["", ""], ""),
+            (["[ff12::1%eth0]:5001", "[ff12::1%eth1]:5001"], ["", ""], ""),
+            (["[ff12::1%eth2]:5001", "[ff12::1%eth2]:5001"], ["", ""], same),
+            (["[ff15::1]:5001", "[ff15::2]:5001"], ["", "10.0.0.5"], "addresses of one kind"),
+            (["239.1.1.1:5001", "[ff15::2]:5001"], ["10.0.0.5", "2001:db8::1"], ""),
+            (["[::1]:5001", "[ff15::2]:5001"], ["2001:db8::1", ""], "a source applies to"),
+        ] {
+            let found = refused(lines, sources);
+            assert!(found.contains(expected), "{lines:?}: {found}");
+            assert_eq!(found.is_empty(), expected.is_empty(), "{lines:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_one_link_has_its_own_interface_or_that_of_the_line() {
+        let line_a: GroupAddress = "[ff02::1%eth7]:5001".parse().unwrap();
+        let line_b: GroupAddress = "[ff02::1]:5001".parse().unwrap();
+        let mut config = LiveConfig {
+            line_a: Some(line_a),
+            line_b: Some(line_b),
+            interface: "eth0".parse().unwrap(),
+            ..LiveConfig::default()
+        };
+        let interfaces = config.lines().into_iter().map(|line| line.interface.to_string());
+        assert!(interfaces.eq(["eth7", "eth0"]));
+        assert_eq!(config.check(), Ok(()));
+        config.interface = Interface::Any;
+        let error = config.check().unwrap_err().to_string();
+        assert!(
+            error.contains("write it as [ff02::1%eth0]:5001, or give the interface"),
+            "{error}"
+        );
     }
 }

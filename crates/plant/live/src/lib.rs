@@ -10,6 +10,6 @@ mod source;
 #[doc(hidden)]
 pub mod text;
 
-pub use addresses::{Interface, ServerAddress, parse_address, parse_ip};
+pub use addresses::{GroupAddress, Interface, ServerAddress, parse_ip};
 pub use config::{GapChoice, JoinChoice, LineAddress, LiveConfig, SettingsError};
 pub use source::{Delivery, KeptSource, LiveError, LiveSource, NewsLine};

@@ -33,7 +33,7 @@ mod requests;
 mod session;
 mod snapshots;
 
-use std::{net::SocketAddrV4, ops::ControlFlow, sync::Arc, time::Duration};
+use std::{net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 
 use nanotape_board::{LineStat, LiveStat};
 use nanotape_clock::{Clock, Timeline};
@@ -169,7 +169,7 @@ impl LiveSource {
     }
 
     /// The bound addresses of the lines, with the ports that the system chose.
-    pub fn addresses(&self) -> impl Iterator<Item = SocketAddrV4> + '_ {
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> + '_ {
         self.lines.iter().map(|line| line.socket.address())
     }
 

@@ -16,7 +16,6 @@ use nanotape_exchange::{
     Faults,
     server::{ExchangeError, ExchangeOptions},
 };
-use nanotape_live::{parse_address, parse_ip};
 use nanotape_plant::{Moment, Pace};
 use nanotape_types::{Alpha, NanosSinceMidnight};
 pub(crate) use report::{Schedule, day_record, day_text, require_sent, tell_of_errors};
@@ -27,15 +26,15 @@ use crate::status::note;
 #[derive(Args, Debug)]
 pub(crate) struct LineArguments {
     /// Where line A goes: a multicast group or one receiver
-    #[arg(long, value_name = "IP:PORT", value_parser = parse_address)]
+    #[arg(long, value_name = "IP:PORT", value_parser = target)]
     pub(crate) line_a: Option<SocketAddrV4>,
 
     /// Where line B goes
-    #[arg(long, value_name = "IP:PORT", value_parser = parse_address)]
+    #[arg(long, value_name = "IP:PORT", value_parser = target)]
     pub(crate) line_b: Option<SocketAddrV4>,
 
     /// Interface that multicast packets leave by, by its address
-    #[arg(long, value_name = "IP", default_value_t = Ipv4Addr::LOCALHOST, value_parser = parse_ip)]
+    #[arg(long, value_name = "IP", default_value_t = Ipv4Addr::LOCALHOST, value_parser = ip)]
     pub(crate) interface: Ipv4Addr,
 
     /// TTL of multicast packets; 0 keeps them on this machine
@@ -197,6 +196,22 @@ where
     T: FromStr<Err: Display>,
 {
     text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// Where packets go: those that are sent are of IPv4, as those of captures are.
+fn target(text: &str) -> Result<SocketAddrV4, String> {
+    let address = text.parse::<SocketAddrV4>().ok().filter(|address| address.port() != 0);
+    address.ok_or_else(|| {
+        let found = match text.parse::<Ipv4Addr>() {
+            Ok(_) => format!(", not {text} without a port"),
+            Err(_) => String::new(),
+        };
+        format!("expected an IPv4 address and a port, as in 239.1.1.1:5001{found}")
+    })
+}
+
+fn ip(text: &str) -> Result<Ipv4Addr, String> {
+    text.parse().map_err(|_| format!("expected an IPv4 address, as in 10.0.0.5, not {text:?}"))
 }
 
 fn session(text: &str) -> Result<Alpha<10>, String> {

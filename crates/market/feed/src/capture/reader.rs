@@ -1,7 +1,7 @@
 //! Reads a capture: which of its packets are those of the session, and what the others are.
 
 use core::ops::ControlFlow;
-use std::net::SocketAddrV4;
+use std::net::{SocketAddr, SocketAddrV4};
 
 use nanotape_market::Damage;
 use nanotape_types::Alpha;
@@ -22,7 +22,7 @@ use super::{
     sequence::Sequence,
     survey::Carried,
 };
-use crate::{DayEnd, DaySource, DaySummary, SourceError};
+use crate::{DayEnd, DaySource, DaySummary, Group, SourceError};
 
 /// Malformed packets that are kept until their destination is known to be a line.
 const MOST_EARLY: usize = 64;
@@ -187,7 +187,8 @@ impl<'h> CaptureReader<'h> {
         for counting in rows {
             match counting.row.carried.mold() {
                 Some(session) if self.session == Some(session) => {
-                    summary.lines.push(counting.line());
+                    let (destination, counts) = counting.line();
+                    summary.lines.push((destination.into(), counts));
                 }
                 _ => others.push(counting),
             }
@@ -197,7 +198,11 @@ impl<'h> CaptureReader<'h> {
         }
         others.iter().for_each(|counting| leave(&mut summary.others, &counting.row));
         let lines = &summary.lines;
-        summary.absent.retain(|group| !lines.iter().any(|(line, _)| group.contains(*line)));
+        let has = |group: &Group, line: SocketAddr| match line {
+            SocketAddr::V4(line) => group.contains(line),
+            SocketAddr::V6(_) => false,
+        };
+        summary.absent.retain(|group| !lines.iter().any(|(line, _)| has(group, *line)));
         summary
     }
 }

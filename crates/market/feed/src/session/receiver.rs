@@ -45,8 +45,8 @@ use super::{
 /// Time after the only packet with an end until the end is believed, in ns.
 const END_NS: u64 = 1_000_000_000;
 
-/// The bytes of the largest datagram of UDP.
-const MOST_DATAGRAM_BYTES: usize = 65_507;
+/// The bytes of the largest datagram of UDP, over IPv6.
+const MOST_DATAGRAM_BYTES: usize = 65_527;
 
 /// The state of one session.
 #[derive(Debug)]

@@ -2,31 +2,34 @@
 
 use std::{fs, io, os::fd::RawFd};
 
-/// The kernel's table of sockets, with a column for drops.
-const TABLE: &str = "/proc/net/udp";
+/// The kernel's tables of sockets of IPv4 and IPv6, with a column for drops.
+const TABLES: [&str; 2] = ["/proc/net/udp", "/proc/net/udp6"];
 
 /// Counts the drops of one socket. Reading the table takes some microseconds, so the thread that
 /// receives leaves it to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelDrops {
+    table: &'static str,
     inode: u64,
 }
 
 impl KernelDrops {
-    pub(super) fn of(socket: RawFd) -> io::Result<Self> {
+    /// The drops of a socket of IPv4 or IPv6.
+    pub(super) fn of(socket: RawFd, is_ipv6: bool) -> io::Result<Self> {
         let link = fs::read_link(format!("/proc/self/fd/{socket}"))?;
         let link = link.to_string_lossy();
         let inode = link.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
         let inode = inode.and_then(|inode| inode.parse().ok());
         let found = || io::Error::other(format!("expected socket:[NUMBER], found {link}"));
-        Ok(Self { inode: inode.ok_or_else(found)? })
+        let table = TABLES[usize::from(is_ipv6)];
+        Ok(Self { table, inode: inode.ok_or_else(found)? })
     }
 
     /// Datagrams dropped since the socket was opened.
     pub fn count(&self) -> io::Result<u64> {
-        let table = fs::read_to_string(TABLE)?;
-        let count = drops_of(&table, self.inode);
-        count.ok_or_else(|| io::Error::other(format!("{TABLE} has no socket {}", self.inode)))
+        let Self { table, inode } = *self;
+        let count = drops_of(&fs::read_to_string(table)?, inode);
+        count.ok_or_else(|| io::Error::other(format!("{table} has no socket {inode}")))
     }
 }
 

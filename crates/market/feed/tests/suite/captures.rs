@@ -297,6 +297,6 @@ fn a_real_capture_has_269_messages_and_no_gap() {
     assert_eq!(found.events.first().map(|(number, _)| *number), Some(14_757_701));
     assert_eq!(capture.first_message, 14_757_701);
     assert_eq!(capture.lines.len(), 1);
-    assert_eq!(capture.lines[0].0, LINE_A);
+    assert_eq!(capture.lines[0].0, LINE_A.into());
     assert_eq!(found.received[0], began_ns);
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket as Sender},
+    net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket as Sender},
     thread,
     time::Duration,
 };
@@ -14,11 +14,13 @@ use nanotape_feed::udp::{
     DatagramReceiver, MOST_BUFFER_BYTES, MOST_DATAGRAM_BYTES, UdpAddress, UdpOptions, UdpSocket,
 };
 
-const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// The payload of the largest datagram over IPv4.
+const MOST_OF_IPV4: usize = MOST_DATAGRAM_BYTES - 20;
 
 fn open(options: UdpOptions) -> (UdpSocket, Sender) {
-    let interface = Ipv4Addr::LOCALHOST;
-    let at = UdpAddress { address: ANY_PORT, interface, sender: None };
+    let at = UdpAddress { address: ANY_PORT, interface: 0, sender: None };
     (UdpSocket::open(&at, &options).unwrap(), Sender::bind(ANY_PORT).unwrap())
 }
 
@@ -140,8 +142,7 @@ fn busy_polling_is_granted_or_refused_with_the_reason() {
         UdpOptions { busy_poll_us: usual as u32 + 50, ..UdpOptions::default() }
     }
     without_net_admin(|| {
-        let interface = Ipv4Addr::LOCALHOST;
-        let at = UdpAddress { address: ANY_PORT, interface, sender: None };
+        let at = UdpAddress { address: ANY_PORT, interface: 0, sender: None };
         match UdpSocket::open(&at, &options()) {
             // Later kernels let every process poll for longer, and refuse the preference only.
             Ok(socket) => {
@@ -179,8 +180,7 @@ fn a_connected_socket_receives_from_its_peer_only() {
     let (socket, peer) = open(UdpOptions::default());
     let other = Sender::bind("127.0.0.9:0").unwrap();
     other.send_to(b"before", socket.address()).unwrap();
-    let SocketAddr::V4(address) = peer.local_addr().unwrap() else { unreachable!() };
-    socket.connect(address).unwrap();
+    socket.connect(peer.local_addr().unwrap()).unwrap();
     other.send_to(b"after", socket.address()).unwrap();
     peer.send_to(b"answer", socket.address()).unwrap();
     let mut found = Vec::new();
@@ -197,7 +197,7 @@ fn a_connected_socket_receives_from_its_peer_only() {
 fn datagrams_of_every_size_are_received_alone_and_in_batches() {
     let (socket, sender) = open(UdpOptions::default());
     let mut reader = socket.reader();
-    let sizes = [1, 1_400, MOST_DATAGRAM_BYTES, 0, 2_049, 9_000, 65_506, 20];
+    let sizes = [1, 1_400, MOST_OF_IPV4, 0, 2_049, 9_000, 65_506, 20];
     for round in 0..3u8 {
         for size in sizes {
             let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8 ^ round).collect();
@@ -220,8 +220,7 @@ fn datagrams_of_every_size_are_received_alone_and_in_batches() {
 
 #[test]
 fn an_address_of_another_machine_is_an_error_that_names_it() {
-    let address = SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 9);
-    let at = UdpAddress { address, interface: Ipv4Addr::UNSPECIFIED, sender: None };
+    let at = UdpAddress { address: ([192, 0, 2, 1], 9).into(), interface: 0, sender: None };
     let error = UdpSocket::open(&at, &UdpOptions::default()).unwrap_err().to_string();
     assert!(error.starts_with("192.0.2.1:9: cannot bind: "), "{error}");
 }

@@ -1,6 +1,6 @@
 //! The statistics of a live session on a board.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use nanotape_feed::session::{Fills, GapCounts, LineCounts, MalformedKind, SessionPosition};
 use nanotape_market::MAX_LINES;
@@ -31,9 +31,12 @@ const FIRST_LINE: usize = 48;
 const COUNTS: usize = 12 + MalformedKind::ALL.len();
 
 // A line: its address, the drops of the kernel, its counts, then by how much it was ahead.
+/// The port, and the address of IPv4 times 2^16, or [`IPV6`] for one that is in other words.
 const ADDRESS: usize = 0;
 const DROPS: usize = 1;
 const OF_LINE: usize = 2;
+/// The halves of an address of IPv6, and the number of its interface.
+const IPV6_ADDRESS: usize = 24;
 /// Errors of its socket, and 1 while it cannot be read.
 const ERRORS: usize = 30;
 const LEADS: usize = 32;
@@ -44,7 +47,8 @@ pub(super) const WORDS: usize = FIRST_LINE + MAX_LINES * LINE_WORDS;
 
 const _: () = {
     assert!(ANSWERS + COUNTS <= SERVERS);
-    assert!(OF_LINE + COUNTS <= ERRORS);
+    assert!(OF_LINE + COUNTS <= IPV6_ADDRESS);
+    assert!(IPV6_ADDRESS + 3 <= ERRORS);
 };
 
 /// Stores the statistics.
@@ -63,9 +67,9 @@ pub(super) fn store(words: &[Word], stat: &LiveStat) {
     put(&words[SERVERS..], [rerequest_errors, rerequest_servers_down, snapshot_failures]);
     for (place, line) in lines.iter().take(MAX_LINES).enumerate() {
         let words = &words[FIRST_LINE + place * LINE_WORDS..][..LINE_WORDS];
-        let address =
-            u64::from(u32::from(*line.address.ip())) << 16 | u64::from(line.address.port());
+        let (address, of_ipv6) = words_of_address(line.address);
         words[ADDRESS].store(address);
+        put(&words[IPV6_ADDRESS..], of_ipv6);
         words[DROPS].store(line.kernel_drops);
         put(&words[OF_LINE..], words_of(&line.counts));
         put(&words[ERRORS..], [line.socket_errors, line.is_failing.into()]);
@@ -102,11 +106,10 @@ pub(super) fn load(word: impl Fn(usize) -> u64) -> Option<LiveStat> {
     };
     let lines = (0..count).map(|place| {
         let word = |at: usize| word(FIRST_LINE + place * LINE_WORDS + at);
-        let address = word(ADDRESS);
-        let ip = Ipv4Addr::from((address >> 16) as u32);
+        let address = (word(ADDRESS), core::array::from_fn(|part| word(IPV6_ADDRESS + part)));
         let leads = (0..BUCKETS).map(|bucket| word(LEADS + bucket)).collect();
         LineStat {
-            address: SocketAddrV4::new(ip, address as u16),
+            address: address_of(address),
             counts: counts_of(|place| word(OF_LINE + place)),
             kernel_drops: word(DROPS),
             socket_errors: word(ERRORS),
@@ -124,6 +127,30 @@ pub(super) fn load(word: impl Fn(usize) -> u64) -> Option<LiveStat> {
         position,
         gaps,
     })
+}
+
+/// Marks an address of IPv6, above all addresses of IPv4.
+const IPV6: u64 = 1 << 48;
+
+/// The first word of an address, and the three others.
+fn words_of_address(address: SocketAddr) -> (u64, [u64; 3]) {
+    let port = u64::from(address.port());
+    match address {
+        SocketAddr::V4(of) => (u64::from(u32::from(*of.ip())) << 16 | port, [0; 3]),
+        SocketAddr::V6(of) => {
+            let ip = u128::from(*of.ip());
+            (IPV6 | port, [(ip >> 64) as u64, ip as u64, of.scope_id().into()])
+        }
+    }
+}
+
+fn address_of((address, [high, low, scope_id]): (u64, [u64; 3])) -> SocketAddr {
+    let port = address as u16;
+    if address & IPV6 == 0 {
+        return SocketAddr::new(IpAddr::V4(Ipv4Addr::from((address >> 16) as u32)), port);
+    }
+    let ip = Ipv6Addr::from(u128::from(high) << 64 | u128::from(low));
+    SocketAddrV6::new(ip, port, 0, scope_id as u32).into()
 }
 
 fn put(words: &[Word], values: impl IntoIterator<Item = u64>) {
@@ -178,7 +205,7 @@ mod tests {
         let words: Vec<Word> = (0..WORDS).map(|_| Word::new(0)).collect();
         let word = |place: usize| words[place].load();
         assert_eq!(load(word), None);
-        let mut line = LineStat::of(SocketAddrV4::new(Ipv4Addr::new(239, 1, 2, 3), 5001));
+        let mut line = LineStat::of("239.1.2.3:5001".parse().unwrap());
         line.counts = LineCounts { packets: 1, silences: 9, ..LineCounts::default() };
         line.counts.malformed[1] = 7;
         (line.kernel_drops, line.leads) =
@@ -186,6 +213,8 @@ mod tests {
         let stat = LiveStat {
             lines: vec![
                 line.clone(),
+                LineStat { address: "[ff02::1:2%3]:5001".parse().unwrap(), ..line.clone() },
+                LineStat { address: "[ffff:8::ffff]:65535".parse().unwrap(), ..line.clone() },
                 LineStat { kernel_drops: 4, socket_errors: 26, is_failing: true, ..line },
             ],
             answers: LineCounts { bytes: 5, missing: 6, ..LineCounts::default() },
@@ -211,5 +240,8 @@ mod tests {
         };
         store(&words, &stat);
         assert_eq!(load(word), Some(stat));
+        // As a program stores it that knows IPv4 only.
+        let stored = word(FIRST_LINE + ADDRESS);
+        assert_eq!(stored, 239 << 40 | 1 << 32 | 2 << 24 | 3 << 16 | 5001);
     }
 }

@@ -1,6 +1,6 @@
 //! The statistics of a live session: what each line brought, the race between them, and the gaps.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use nanotape_feed::session::{GapCounts, LineCounts, SessionPosition};
 use nanotape_trace::Histogram;
@@ -32,7 +32,7 @@ pub struct LiveStat {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineStat {
     /// Its address.
-    pub address: SocketAddrV4,
+    pub address: SocketAddr,
     /// What it brought.
     pub counts: LineCounts,
     /// Packets that the kernel dropped because the buffer was full.
@@ -47,7 +47,7 @@ pub struct LineStat {
 
 impl LineStat {
     /// A line that brought nothing yet.
-    pub fn of(address: SocketAddrV4) -> Self {
+    pub fn of(address: SocketAddr) -> Self {
         let (counts, leads) = (LineCounts::default(), no_leads());
         Self { address, counts, kernel_drops: 0, socket_errors: 0, is_failing: false, leads }
     }
@@ -55,7 +55,7 @@ impl LineStat {
 
 impl Default for LineStat {
     fn default() -> Self {
-        Self::of(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0))
+        Self::of(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0))
     }
 }
 

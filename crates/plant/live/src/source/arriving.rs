@@ -229,7 +229,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn open() -> Arc<[LineSocket]> {
-        let address = "127.0.0.1:0".parse().unwrap();
+        let address = "127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap().into();
         let line = LineAddress { address, interface: Interface::Any, sender: None };
         Arc::new([LineSocket::open(&line, &UdpOptions::default()).unwrap()])
     }

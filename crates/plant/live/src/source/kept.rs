@@ -4,10 +4,7 @@
 //! Failure: a session without its end, because its plant was killed or its disk was full, ends as
 //! the packets end. Missing excerpts are reported as a loss of packets and of whatever they had.
 
-use std::{
-    net::{Ipv4Addr, SocketAddrV4},
-    path::Path,
-};
+use std::path::Path;
 
 use nanotape_board::{LineStat, LiveStat};
 use nanotape_feed::{DayEnd, DaySummary, source::Progress};
@@ -36,8 +33,7 @@ impl KeptSource {
     /// Opens the folder of a kept session.
     pub fn open(folder: &Path) -> Result<Self, LiveError> {
         let replay = Replay::open(folder)?;
-        let nowhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
-        let lines = vec![LineStat::of(nowhere); replay.settings().session.lines];
+        let lines = vec![LineStat::default(); replay.settings().session.lines];
         let stat = LiveStat { lines, ..LiveStat::default() };
         Ok(Self { name: folder.display().to_string(), replay, stat })
     }

@@ -48,12 +48,12 @@ pub(super) struct LineReader<'s> {
 }
 
 impl LineSocket {
-    /// Opens the socket of a line, on the address that its interface has now.
+    /// Opens the socket of a line, on the number that its interface has now.
     pub(super) fn open(line: &LineAddress, options: &UdpOptions) -> Result<Self, LiveError> {
         let LineAddress { address, interface, sender } = line.clone();
         let failed = |source| LiveError::Interface { interface: interface.clone(), source };
-        let at = interface.address().map_err(failed)?;
-        let at = UdpAddress { address, interface: at, sender };
+        let number = interface.number().map_err(failed)?;
+        let at = UdpAddress { address: address.address(), interface: number, sender };
         Ok(Self { socket: UdpSocket::open(&at, options)?, interface, options: *options })
     }
 }
@@ -161,8 +161,8 @@ impl<'s> LineReader<'s> {
     fn check(&mut self, now_ns: u64) {
         self.checked_ns = now_ns;
         let Self { line, of: LineSocket { socket, interface, .. }, .. } = *self;
-        let joined = match interface.address() {
-            Ok(address) => socket.join_again(address).map_err(|error| error.to_string()),
+        let joined = match interface.number() {
+            Ok(number) => socket.join_again(number).map_err(|error| error.to_string()),
             Err(error) => Err(format!("interface {interface}: {error}")),
         };
         match joined {

@@ -9,7 +9,7 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, SocketAddrV4},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::mpsc::{Receiver, TryRecvError, sync_channel},
     thread,
 };
@@ -48,7 +48,7 @@ pub(super) struct Rerequests {
 #[derive(Debug)]
 struct Server {
     name: ServerAddress,
-    address: SocketAddrV4,
+    address: SocketAddr,
     /// Connected to the address; `None` before the first request.
     socket: Option<UdpSocket>,
     outage: Outage,
@@ -59,7 +59,7 @@ struct Server {
     /// Until when answers are read.
     until_ns: u64,
     /// The address of the name, which is looked up after a failure.
-    lookup: Option<Receiver<io::Result<SocketAddrV4>>>,
+    lookup: Option<Receiver<io::Result<SocketAddr>>>,
 }
 
 impl Rerequests {
@@ -226,8 +226,8 @@ impl Server {
             Some(socket) => socket,
             none => {
                 let here = UdpAddress {
-                    address: ANY_PORT,
-                    interface: Ipv4Addr::UNSPECIFIED,
+                    address: any_port(self.address.is_ipv4()),
+                    interface: 0,
                     sender: None,
                 };
                 let socket = UdpSocket::open(&here, options)?;
@@ -240,7 +240,7 @@ impl Server {
 
     /// Looks the name up again: the server may have another address now.
     fn look_up(&mut self) {
-        if !self.name.is_name() || self.lookup.is_some() {
+        if !self.name.can_change() || self.lookup.is_some() {
             return;
         }
         let (sender, lookup) = sync_channel(1);
@@ -267,7 +267,11 @@ impl Server {
 }
 
 /// Any address and port of this machine.
-const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+fn any_port(is_ipv4: bool) -> SocketAddr {
+    let ip: IpAddr =
+        if is_ipv4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    SocketAddr::new(ip, 0)
+}
 
 #[cfg(test)]
 mod tests {
@@ -285,7 +289,7 @@ mod tests {
         let name = format!("localhost:{port}").parse().unwrap();
         let mut requests = Rerequests::open(&[name], UdpOptions::default(), 1_000_000).unwrap();
         // The host had another address before, where there is no server now.
-        requests.servers[0].address = SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 9), port);
+        requests.servers[0].address = SocketAddr::from(([127, 0, 0, 9], port));
         let mut now_ns = 1;
         eventually("the server gets a request at its address of today", || {
             now_ns += 2_000_000_000;

@@ -226,7 +226,7 @@ impl Attempt {
         let began = clock.stamp();
         let now_ns = || clock.nanos_between(began, clock.stamp());
         let snapshot = fetch_snapshot(
-            address.into(),
+            address,
             self.options,
             self.session,
             now_ns,

@@ -3,7 +3,7 @@
 //!
 //! Line A loses packets, and line B comes later, so messages are also kept and then delivered.
 
-use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket as Sender};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket as Sender};
 
 use nanotape_book::DefaultBooks;
 use nanotape_engine::BookEngine;
@@ -121,8 +121,8 @@ impl EventSource for Lines {
         handler: &mut impl EventHandler,
         _: impl FnMut(&Self),
     ) -> Result<(u64, u64), UdpError> {
-        let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
-        let at = UdpAddress { address, interface: Ipv4Addr::UNSPECIFIED, sender: None };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let at = UdpAddress { address, interface: 0, sender: None };
         let open = || UdpSocket::open(&at, &UdpOptions::default());
         let sockets = [open()?, open()?];
         let mut readers = [sockets[0].reader(), sockets[1].reader()];

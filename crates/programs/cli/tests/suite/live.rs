@@ -120,8 +120,11 @@ fn a_live_session_needs_a_line_and_takes_no_file_and_no_pace() {
         ("--live --line-a 192.0.2.1:9", "192.0.2.1:9: cannot bind"),
         ("--live --line-a 239.1.1.1:9 --line-b 239.1.1.1:9", "line A and line B are the same"),
         ("--live --line-a 127.0.0.1:9 --source-a 10.0.0.1", "a source applies to a multicast"),
+        ("--live --line-a [ff15::1]:9 --source-a 10.0.0.1", "a group and its source are addresses"),
+        ("--live --line-a [ff02::1]:9", "write it as [ff02::1%eth0]:5001, or give the interface"),
+        ("--live --line-a [ff02::1%none]:9", "interface none: there is no such"),
         ("--live --line-a 127.0.0.1:9 --rerequest 239.1.1.1:1", "a server is one host"),
-        ("--live --line-a 127.0.0.1:9 --glimpse host", "an IPv4 address or a host name"),
+        ("--live --line-a 127.0.0.1:9 --glimpse host", "an IP address or a host name"),
         ("--live --line-a 239.1.1.1:9 --interface none", "interface none: there is no such"),
     ] {
         let refused =

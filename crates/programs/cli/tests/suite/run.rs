@@ -354,19 +354,20 @@ fn wrong_usage_is_one_line_and_status_2() {
         let ran = nanotape(with(options));
         assert_eq!(ran.status, 2, "{options:?}: {}", ran.stderr);
     }
-    let port =
-        "expected an IPv4 address and a port, as in 239.1.1.1:5001, not 239.1.1.1 without a port";
-    let ip = "expected an IPv4 address, as in 10.0.0.5, not \"eth0\"";
+    let port = "expected an address and a port, as in 239.1.1.1:5001 or [ff15::1]:5001";
+    let no_port = format!("{port}, not 239.1.1.1 without a port");
+    let ip = "expected an IP address, as in 10.0.0.5 or 2001:db8::5, not \"eth0\"";
     for (option, value, expected) in [
-        ("--line-a", "239.1.1.1", port),
-        ("--line-b", "239.1.1.1", port),
-        ("--line-a", "239.1.1.1:0", "expected an IPv4 address and a port"),
+        ("--line-a", "239.1.1.1", &no_port[..]),
+        ("--line-b", "239.1.1.1", &no_port),
+        ("--line-a", "239.1.1.1:0", port),
+        ("--line-a", "ff15::1:5001", port),
         (
             "--rerequest",
             "239.1.1.1",
             "a host name, and a port, as in 10.0.0.9:17777, not 239.1.1.1",
         ),
-        ("--glimpse", "10.0.0.9:0", "expected an IPv4 address or a host name, and a port"),
+        ("--glimpse", "10.0.0.9:0", "expected an IP address or a host name, and a port"),
         ("--interface", "10.0.0", "as in 10.0.0.5 or eth0"),
         ("--source-a", "eth0", ip),
     ] {

@@ -5,7 +5,7 @@
 
 use std::{
     env, fs,
-    net::{Ipv4Addr, SocketAddrV4},
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -171,7 +171,7 @@ fn show_everything(board: &Board, now_ns: u64) {
 
 fn session() -> LiveStat {
     let line = |port, first: u64| LineStat {
-        address: SocketAddrV4::new(Ipv4Addr::new(239, 1, 2, 3), port),
+        address: SocketAddr::from(([239, 1, 2, 3], port)),
         counts: LineCounts {
             packets: first,
             bytes: first + 1,

@@ -4,7 +4,7 @@
 //! and gaps are those of a plant.
 
 use std::{
-    net::{Ipv4Addr, SocketAddrV4},
+    net::IpAddr,
     ops::{ControlFlow, Range},
     time::Duration,
 };
@@ -23,7 +23,7 @@ use nanotape_delay::{
     Combined, Feed as Side, MatchSequence, Observed, SequenceCounts, SequenceRing, Window,
 };
 use nanotape_lab::text::nanos as time_text;
-use nanotape_live::{Interface, LiveConfig, LiveSource, parse_address, parse_ip};
+use nanotape_live::{GroupAddress, Interface, LiveConfig, LiveSource, parse_ip};
 use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
 use nanotape_plant::TradeDate;
 use nanotape_tape::{Deadline, ShutdownFlag};
@@ -51,14 +51,12 @@ const QUANTILES: [(&str, f64); 5] =
 #[command(next_help_heading = "Live lines")]
 pub(super) struct LineArguments {
     /// Line A, instead of FIRST: a multicast group, or an address of this machine
-    #[arg(long, value_name = "IP:PORT", requires = "line_b", conflicts_with = "first",
-        value_parser = parse_address)]
-    line_a: Option<SocketAddrV4>,
+    #[arg(long, value_name = "IP:PORT", requires = "line_b", conflicts_with = "first")]
+    line_a: Option<GroupAddress>,
 
     /// Line B, which carries the same messages, instead of SECOND
-    #[arg(long, value_name = "IP:PORT", requires = "line_a", conflicts_with = "second",
-        value_parser = parse_address)]
-    line_b: Option<SocketAddrV4>,
+    #[arg(long, value_name = "IP:PORT", requires = "line_a", conflicts_with = "second")]
+    line_b: Option<GroupAddress>,
 
     /// Interface on which groups are joined, by its address or name [default: the choice of the
     /// kernel]
@@ -68,12 +66,12 @@ pub(super) struct LineArguments {
     /// Only sender of line A's group that is received: source-specific multicast
     #[arg(long, value_name = "IP", requires = "line_a", conflicts_with = "first",
         value_parser = parse_ip)]
-    source_a: Option<Ipv4Addr>,
+    source_a: Option<IpAddr>,
 
     /// Only sender of line B's group that is received
     #[arg(long, value_name = "IP", requires = "line_b", conflicts_with = "first",
         value_parser = parse_ip)]
-    source_b: Option<Ipv4Addr>,
+    source_b: Option<IpAddr>,
 
     /// End when no message comes for this long [default: at the end of the session]
     #[arg(long, value_name = "SECONDS", requires = "line_a", conflicts_with = "first",
@@ -92,8 +90,8 @@ impl LineArguments {
 
     fn config(&self) -> LiveConfig {
         LiveConfig {
-            line_a: self.line_a,
-            line_b: self.line_b,
+            line_a: self.line_a.clone(),
+            line_b: self.line_b.clone(),
             interface: self.interface.clone().unwrap_or_default(),
             source_a: self.source_a,
             source_b: self.source_b,

@@ -14,7 +14,7 @@
 
 use std::{
     fs, io,
-    net::{Ipv4Addr, SocketAddrV4, UdpSocket as BareSocket},
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket as BareSocket},
     thread,
     time::Duration,
 };
@@ -235,8 +235,7 @@ fn receive(worker: &mut Worker<Feed>) -> Result<Reading, Error> {
 
 /// A socket as a plant opens it.
 pub(super) fn open_socket() -> Result<UdpSocket, Error> {
-    let (interface, sender) = (Ipv4Addr::UNSPECIFIED, None);
-    let at = UdpAddress { address: ANY_PORT, interface, sender };
+    let at = UdpAddress { address: ANY_PORT.into(), interface: 0, sender: None };
     Ok(UdpSocket::open(&at, &UdpOptions::default())?)
 }
 
@@ -264,7 +263,11 @@ fn await_packets(
 
 fn plant(worker: &mut Worker<Feed>, day: &Day) -> Result<Reading, Error> {
     let mut config = publish::config(day, USUAL, &worker.path(publish::RING));
-    let live = LiveConfig { line_a: Some(ANY_PORT), spin: true, ..LiveConfig::default() };
+    let live = LiveConfig {
+        line_a: Some(SocketAddr::from(ANY_PORT).into()),
+        spin: true,
+        ..LiveConfig::default()
+    };
     config.input.live = Some(live);
     let progress = worker.own_progress(0)?;
     let mut run = PlantRun::open(&config, ShutdownFlag::new())?;

@@ -4,14 +4,14 @@
 use std::{
     collections::BTreeMap,
     fs,
-    net::{Ipv4Addr, SocketAddrV4, UdpSocket},
+    net::{Ipv4Addr, SocketAddr, UdpSocket},
     path::Path,
     thread,
 };
 
 use nanotape_board::{PLANT_THREAD, trace_path};
 use nanotape_clock::{Clock, Stamp};
-use nanotape_live::LiveConfig;
+use nanotape_live::{GroupAddress, LiveConfig};
 use nanotape_plant::{Ended, PlantConfig, PlantRun, PlantSource, ShutdownFlag, records::Record};
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
@@ -199,7 +199,7 @@ const LOST: usize = 50;
 
 /// Sends a day on two lines, slowly enough for the plant. Line B is later, and line A loses
 /// packets.
-fn send(day: &[u8], lines: &[SocketAddrV4]) {
+fn send(day: &[u8], lines: &[SocketAddr]) {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let messages: Vec<&[u8]> = Records::new(day, 0).map(|record| record.bytes).collect();
     let mut packets = Vec::new();
@@ -232,7 +232,7 @@ fn run_live(folder: &Folder, config: &PlantConfig, rates: [Rate; 8]) -> Ended {
     let mut plant = PlantRun::open(config, ShutdownFlag::new()).unwrap();
     plant.trace_switches().unwrap().set(&rates);
     let PlantSource::Live(source) = plant.source() else { panic!("a live plant") };
-    let lines: Vec<SocketAddrV4> = source.addresses().collect();
+    let lines: Vec<SocketAddr> = source.addresses().collect();
     let sender = thread::spawn(move || send(&day, &lines));
     let ended = plant.run(|_| ()).unwrap();
     sender.join().unwrap();
@@ -241,11 +241,11 @@ fn run_live(folder: &Folder, config: &PlantConfig, rates: [Rate; 8]) -> Ended {
 
 fn live(folder: &Folder) -> PlantConfig {
     let mut config = config(folder);
-    let line = Some(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
+    let line = Some(GroupAddress::from(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))));
     let keep = Some(folder.path("kept"));
     let (date, hold) = ("2019-12-30".parse().unwrap(), std::time::Duration::from_secs(5));
     config.input.live =
-        Some(LiveConfig { line_a: line, line_b: line, keep, hold, ..Default::default() });
+        Some(LiveConfig { line_a: line.clone(), line_b: line, keep, hold, ..Default::default() });
     config.input.date = Some(date);
     config.trace.spans = 1 << 18;
     config

@@ -1,17 +1,13 @@
 //! The options of a live session, and what is said about its lines.
 
-use std::{
-    net::{Ipv4Addr, SocketAddrV4},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
 use nanotape_arguments::session;
 use nanotape_engine::DayReport;
 use nanotape_feed::SessionSummary;
-use nanotape_live::{GapChoice, Interface, JoinChoice, ServerAddress, parse_address, parse_ip};
+use nanotape_live::{GapChoice, GroupAddress, Interface, JoinChoice, ServerAddress, parse_ip};
 use nanotape_plant::{PlantSource, config::InputConfig};
 
 use crate::{
@@ -26,13 +22,14 @@ pub(super) struct LiveArguments {
     #[arg(long, conflicts_with = "input")]
     live: bool,
 
-    /// Line A: a multicast group, or an address of this machine
-    #[arg(long, value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
-    line_a: Option<SocketAddrV4>,
+    /// Line A: a multicast group, or an address of this machine, as in 239.1.1.1:5001,
+    /// [ff15::1]:5001, or [ff02::1%eth0]:5001 with its interface
+    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    line_a: Option<GroupAddress>,
 
     /// Line B, which carries the same messages
-    #[arg(long, value_name = "IP:PORT", requires = "live", value_parser = parse_address)]
-    line_b: Option<SocketAddrV4>,
+    #[arg(long, value_name = "IP:PORT", requires = "live")]
+    line_b: Option<GroupAddress>,
 
     /// Interface on which groups are joined, by its address or name [default: the choice of the
     /// kernel]
@@ -41,11 +38,11 @@ pub(super) struct LiveArguments {
 
     /// Only sender of line A's group that is received: source-specific multicast
     #[arg(long, value_name = "IP", requires = "line_a", value_parser = parse_ip)]
-    source_a: Option<Ipv4Addr>,
+    source_a: Option<IpAddr>,
 
     /// Only sender of line B's group that is received
     #[arg(long, value_name = "IP", requires = "line_b", value_parser = parse_ip)]
-    source_b: Option<Ipv4Addr>,
+    source_b: Option<IpAddr>,
 
     /// Re-request server that sends missing messages again; given again, a stand-by that gets the
     /// requests after a failure
@@ -97,8 +94,11 @@ impl LiveArguments {
             return;
         }
         let live = input.live.get_or_insert_default();
-        live.line_a = self.line_a.or(live.line_a);
-        live.line_b = self.line_b.or(live.line_b);
+        for (line, given) in [(&mut live.line_a, &self.line_a), (&mut live.line_b, &self.line_b)] {
+            if given.is_some() {
+                line.clone_from(given);
+            }
+        }
         if let Some(interface) = &self.interface {
             live.interface.clone_from(interface);
         }
