@@ -17,6 +17,7 @@ mod imbalance;
 mod kinds;
 mod notice;
 mod pace;
+mod schedule;
 mod status;
 mod trade_date;
 
@@ -33,5 +34,6 @@ pub use notice::{
     Predecessor, RestoredCause, RestoredNotice, StopReason, SuspectNotice, SuspectReason, Taint,
 };
 pub use pace::{Pace, ParsePaceError};
+pub use schedule::{Days, ParseDaysError, ParseZoneError, Schedule, ScheduleWindow, Zone};
 pub use status::status;
 pub use trade_date::{ParseDateError, TradeDate, midnights};

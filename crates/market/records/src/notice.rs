@@ -164,6 +164,8 @@ pub enum StopReason {
     RegionLost,
     /// Its recorder failed, and the plant was to wait for it.
     RecorderFailed,
+    /// The schedule of the plant ended before the session.
+    ScheduleEnd,
     /// A reason of a later version.
     Unknown(u32),
 }
@@ -333,7 +335,7 @@ impl GapKind {
 }
 
 impl StopReason {
-    const KNOWN: [(Self, u32, &str); 9] = [
+    const KNOWN: [(Self, u32, &str); 10] = [
         (Self::EndOfInput, 0, "end of input"),
         (Self::EndOfSession, 1, "end of session"),
         (Self::Cut, 2, "input cut off"),
@@ -343,6 +345,7 @@ impl StopReason {
         (Self::Abandoned, 6, "abandoned"),
         (Self::RegionLost, 7, "ring or board lost"),
         (Self::RecorderFailed, 8, "recorder failed"),
+        (Self::ScheduleEnd, 9, "end of schedule"),
     ];
 
     /// The code in a record.

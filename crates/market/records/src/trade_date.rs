@@ -6,7 +6,7 @@ use std::{fmt, path::Path, str::FromStr};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 /// The time zone of Nasdaq.
-const EXCHANGE_ZONE: &str = "America/New_York";
+pub(crate) const EXCHANGE_ZONE: &str = "America/New_York";
 
 /// A trade date of the exchange.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -23,6 +23,10 @@ impl TradeDate {
             return None;
         }
         Date::new(year as i16, month as i8, day as i8).ok().map(Self)
+    }
+
+    pub(crate) fn of_date(date: Date) -> Option<Self> {
+        Self::of(date.year().unsigned_abs().into(), date.month() as u32, date.day() as u32)
     }
 
     /// The date in a file name, in the usual forms: `12302019.NASDAQ_ITCH50.gz`,
@@ -58,8 +62,8 @@ impl TradeDate {
     /// The date in the exchange's time zone at a time in ns since the UNIX epoch.
     pub fn of_time(unix_ns: u64) -> Option<Self> {
         let zone = TimeZone::get(EXCHANGE_ZONE).unwrap_or(TimeZone::UTC);
-        let date = zone.to_datetime(Timestamp::from_nanosecond(unix_ns.into()).ok()?).date();
-        Self::of(date.year().unsigned_abs().into(), date.month() as u32, date.day() as u32)
+        let time = Timestamp::from_nanosecond(unix_ns.into()).ok()?;
+        Self::of_date(zone.to_datetime(time).date())
     }
 
     /// The next day.

@@ -88,7 +88,8 @@ pub struct LiveConfig {
     pub follow: bool,
     /// Whether to poll the sockets without pause, which takes a processor of its own.
     pub spin: bool,
-    /// The folder of the journal of every packet; `None` keeps none.
+    /// The folder of the journal of every packet, or with `follow` that of the folders of all
+    /// sessions; `None` keeps none.
     pub keep: Option<PathBuf>,
 }
 
@@ -218,6 +219,17 @@ impl LiveConfig {
             return Ok(());
         };
         Err(SettingsError(refused))
+    }
+
+    /// Refuses one folder for several sessions.
+    pub(crate) fn check_one_session(&self) -> Result<(), SettingsError> {
+        if self.follow && self.keep.is_some() {
+            return Err(SettingsError(
+                "with follow each kept session has a folder of its own: the source is opened with \
+                 `LiveSource::open_between`",
+            ));
+        }
+        Ok(())
     }
 
     /// The settings of the session: a recovery without a server is left out.

@@ -12,4 +12,4 @@ pub mod text;
 
 pub use addresses::{GroupAddress, Interface, ServerAddress, parse_ip};
 pub use config::{GapChoice, JoinChoice, LineAddress, LiveConfig, SettingsError};
-pub use source::{Delivery, KeptSource, LiveError, LiveSource, NewsLine};
+pub use source::{Between, Delivery, KeptSource, LiveError, LiveSource, NewsLine, NextSession};

@@ -19,6 +19,7 @@
 //! 64 packets of a line.
 
 mod arriving;
+mod between;
 mod catching_up;
 mod delivery;
 mod drops;
@@ -33,7 +34,7 @@ mod requests;
 mod session;
 mod snapshots;
 
-use std::{net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use nanotape_board::{LineStat, LiveStat};
 use nanotape_clock::{Clock, Timeline};
@@ -43,12 +44,11 @@ use nanotape_feed::{
     source::Progress,
     udp::{MOST_WAITED, UdpOptions, UdpSocket},
 };
-use nanotape_market::{
-    Damage, EventHandler, EventSource, MarketEvent, Origin, Position, SessionChange,
-};
+use nanotape_market::{EventHandler, EventSource, SessionChange};
 use nanotape_records::TradeDate;
 
 use arriving::Arriving;
+pub use between::{Between, NextSession};
 pub use delivery::Delivery;
 use drops::DropCounter;
 pub use error::LiveError;
@@ -66,6 +66,12 @@ use crate::LiveConfig;
 /// How long the source waits without a packet before the plant shows that it is alive, and checks
 /// for a requested stop.
 const PATIENCE_NS: u64 = 100_000_000;
+
+/// Time between two comparisons with the kernel's clock, which take about ten microseconds.
+const ANCHOR_AT_WORK_NS: u64 = 60_000_000_000;
+
+/// The largest step of the clock in a session, in ns.
+const MOST_STEP_NS: u64 = 1_000_000_000;
 
 /// The longest sleep while a snapshot is fetched, whose end no socket of the session shows.
 const FETCH_PATIENCE_NS: u64 = 2_000_000;
@@ -89,6 +95,15 @@ pub struct LiveSource {
     /// The time up to which all lines were read, in ns: that of the session.
     read_to_ns: u64,
     settings: SessionSettings,
+    /// The folder of the folders of kept sessions, if the source has several.
+    keep: Option<PathBuf>,
+    /// When the session is left although it has not ended, in ns.
+    until_ns: u64,
+    has_left: bool,
+    /// Packets that came while no session was to be joined.
+    outside: u64,
+    /// When the clock was compared with the kernel's, in ns.
+    anchored_ns: u64,
     /// The inputs that an earlier plant has kept of the session, until they are delivered.
     replay: Option<Replay>,
     /// The packets that arrived since, until they are delivered.
@@ -97,24 +112,14 @@ pub struct LiveSource {
     has_unkept: bool,
 }
 
-/// Between two sessions nothing is delivered.
-struct Discard;
-
-impl EventHandler for Discard {
-    type Hint = ();
-
-    fn event(&mut self, _: Position, _: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    fn damage(&mut self, _: Damage) {}
-}
-
 impl LiveSource {
     /// Opens the sockets of the lines, joins their groups, and begins the journal of packets if
     /// there is to be one. If an earlier plant has kept packets of the session there, the source
     /// begins with these.
+    /// A source that follows several sessions and keeps them opens
+    /// [between](Self::open_between) two of them.
     pub fn open(config: &LiveConfig, date: TradeDate) -> Result<Self, LiveError> {
+        config.check_one_session()?;
         let mut source = Self::open_sockets(config)?;
         // The last step that can fail: without a session nothing is kept.
         source.begin(config.keep.as_deref(), date)?;
@@ -157,6 +162,11 @@ impl LiveSource {
             notes: Vec::new(),
             read_to_ns: 0,
             settings,
+            keep: None,
+            until_ns: u64::MAX,
+            has_left: false,
+            outside: 0,
+            anchored_ns: 0,
             replay: None,
             arriving: None,
             has_unkept: false,
@@ -200,10 +210,14 @@ impl LiveSource {
 
     /// Waits for a packet, or until the session has something to do.
     fn wait(&self, now_ns: u64) {
+        self.wait_until(self.session.receiver.deadline_ns(), now_ns);
+    }
+
+    /// Waits for a packet, for a while, or until this time of the session.
+    fn wait_until(&self, deadline_ns: u64, now_ns: u64) {
         let is_fetching = self.snapshots.as_ref().is_some_and(Snapshots::is_fetching);
         let patience_ns = if is_fetching { FETCH_PATIENCE_NS } else { PATIENCE_NS };
         let session_ns = if self.arriving.is_some() { self.read_to_ns } else { now_ns };
-        let deadline_ns = self.session.receiver.deadline_ns();
         let due_ns = deadline_ns.saturating_sub(session_ns).min(patience_ns);
         if self.spins || due_ns < 1_000_000 {
             return core::hint::spin_loop();
@@ -314,26 +328,6 @@ impl LiveSource {
 }
 
 impl LiveSource {
-    /// Receives until the next session can be joined, and returns when its first packet came, in ns
-    /// since the UNIX epoch. Its packets are kept until the session is read. `None` when `stops`.
-    pub fn wait_for_session(&mut self, mut stops: impl FnMut() -> bool) -> Option<u64> {
-        let sockets = Arc::clone(&self.lines);
-        let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
-        let mut discard = Discard;
-        let mut delivery = Delivery::new(&mut discard);
-        while !stops() {
-            let now_ns = self.timeline.now_ns();
-            let count = self.read_round(&mut readers, now_ns, &mut delivery);
-            if let Some((_, first_ns)) = self.session.receiver.next_session(self.read_to_ns) {
-                return Some(first_ns);
-            }
-            if count == 0 {
-                self.wait(now_ns);
-            }
-        }
-        None
-    }
-
     /// Passes what the sockets have to the session, and brings the time up to which they were read
     /// up to date. Returns the number of packets.
     #[inline]
@@ -379,6 +373,9 @@ impl LiveSource {
                 return Ok(DayEnd::Stopped);
             }
         }
+        // A session that was waited for is joined at the time at which it could be: later it may
+        // look as if it had ended.
+        self.session.tick(self.read_to_ns, delivery);
         let sockets = Arc::clone(&self.lines);
         let mut shown_ns = 0;
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
@@ -396,12 +393,17 @@ impl LiveSource {
             if delivery.flow.is_break() {
                 return Ok(DayEnd::Stopped);
             }
+            if self.read_to_ns >= self.until_ns && !delivery.has_ended {
+                self.note_left();
+                return Ok(DayEnd::Stopped);
+            }
             if delivery.has_ended {
                 let offset = self.session.receiver.position().expected;
                 return Ok(DayEnd::EndOfSession { offset, bytes_follow: false });
             }
             if now_ns.saturating_sub(shown_ns) >= PATIENCE_NS {
                 shown_ns = now_ns;
+                self.follow_clock(ANCHOR_AT_WORK_NS, MOST_STEP_NS);
                 self.show(now_ns, delivery);
                 progress(self);
                 if delivery.handler.idle().is_break() {
@@ -449,9 +451,15 @@ impl EventSource for LiveSource {
         handler.session(&SessionChange::EndsWhenIdle);
         let mut delivery = Delivery::new(handler);
         let end = self.receive(&mut delivery, &mut progress)?;
-        self.session.close(self.timeline.now_ns(), &mut delivery);
+        let now_ns = self.timeline.now_ns();
+        self.session.close(now_ns, &mut delivery);
+        self.session.receiver.leave(now_ns);
         let is_kept = self.session.keeper.as_mut().is_none_or(Keeper::finish);
         self.has_unkept |= !is_kept;
+        if delivery.has_ended && self.keep.is_none() {
+            let arriving = self.arriving.take();
+            self.notes.extend(arriving.and_then(Arriving::remove));
+        }
         self.drops.finish();
         self.show(u64::MAX, &mut delivery);
         progress(self);

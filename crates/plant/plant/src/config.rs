@@ -4,6 +4,7 @@
 
 mod journal;
 mod roll;
+mod schedule;
 
 use std::{
     fmt, fs,
@@ -22,6 +23,7 @@ use serde::{Deserialize, Deserializer, de};
 
 pub use journal::{Compression, JournalConfig, parse_sync_policy, sync_policy_text};
 pub use roll::Roll;
+pub use schedule::ScheduleConfig;
 
 use crate::{Moment, Pace, TradeDate, records::RecordKinds};
 
@@ -38,6 +40,8 @@ pub(crate) const MIN_CAPACITY_BYTES: u64 = 64 << 10;
 pub struct PlantConfig {
     /// The input.
     pub input: InputConfig,
+    /// When sessions are joined; `None`: whenever there are any.
+    pub schedule: Option<ScheduleConfig>,
     /// The ring to publish on.
     pub ring: RingConfig,
     /// The records to publish.

@@ -53,4 +53,6 @@ pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError
 pub use nanotape_tape::{ShutdownFlag, Step};
 pub use publisher::{LOOK_EVERY, Publisher};
 pub use recording::{Companion, RecorderProcess, RecordingError, RecordingSummary};
-pub use run::{Ended, Finished, PlantRun, PlantSource, RunError, orders_of, trade_date_of};
+pub use run::{
+    Ended, Finished, PlantRun, PlantSource, RunError, Sessions, orders_of, trade_date_of,
+};

@@ -13,6 +13,7 @@ mod ending;
 mod error;
 mod input;
 mod joining;
+mod sessions;
 
 use std::{
     path::{Path, PathBuf},
@@ -36,6 +37,7 @@ use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 use nanotape_tape::Pacer;
 use nanotape_trace::spans::{Switches, Tracer};
+pub use sessions::Sessions;
 
 use crate::{
     Moment, PlantConfig, Publisher, ShutdownFlag, TradeDate,
@@ -368,7 +370,8 @@ impl PlantRun {
                 return Err(error);
             }
         };
-        let (reason, cut) = how_it_ended(&report, self.publisher.reason());
+        let left = self.source.has_left().then_some(StopReason::ScheduleEnd);
+        let (reason, cut) = how_it_ended(&report, self.publisher.reason().or(left));
         if let (StopReason::EndOfInput, Some(total)) = (reason, self.source.progress().total_bytes)
         {
             // A source counts a block only when the next one is requested.

@@ -6,19 +6,11 @@
 //! requested as any other gap. What arrived is kept in the journal of the session when it is
 //! delivered, as what comes from the sockets.
 
-use std::path::Path;
-
-use nanotape_feed::session::PacketOrigin;
 use nanotape_market::{EventHandler, SessionChange};
-use nanotape_records::TradeDate;
 
 use super::{
-    Delivery, Discard, LiveError, LiveSource, NewsLine,
-    arriving::{Arrived, Arriving},
-    keep::{Input, Keeper, KeptSettings},
-    kept::REPORT_BYTES,
+    Delivery, LiveError, LiveSource, NewsLine, arriving::Arrived, keep::Input, kept::REPORT_BYTES,
     replay::Replayed,
-    session::LiveSession,
 };
 
 /// Packets that are delivered before timers are checked.
@@ -29,45 +21,6 @@ impl LiveSource {
     /// [`SessionChange::CaughtUp`] it waits for its handler.
     pub fn is_behind(&self) -> bool {
         self.replay.is_some()
-    }
-
-    /// Begins a session, and its journal in this folder.
-    pub(super) fn begin(
-        &mut self,
-        folder: Option<&Path>,
-        date: TradeDate,
-    ) -> Result<(), LiveError> {
-        let now_ns = self.timeline.now_ns();
-        let settings = KeptSettings { date, session: self.settings };
-        let kept = folder.map(|folder| Keeper::begin(folder, &settings, now_ns)).transpose()?;
-        let mut waiting = Vec::new();
-        self.session.receiver.take_waiting(|line, ts_recv_ns, bytes| {
-            waiting.push((line, ts_recv_ns, bytes.to_vec()));
-        });
-        if self.session.receiver.session().is_some() || !waiting.is_empty() {
-            // The inputs from here on determine what it does.
-            self.session = LiveSession::new(self.settings, None);
-        }
-        let (keeper, replay) = kept.unzip();
-        self.session.keeper = keeper;
-        let waiting =
-            waiting.iter().map(|(line, ts_recv_ns, bytes)| (*line, *ts_recv_ns, &**bytes));
-        if let (Some(folder), Some(replay)) = (folder, replay.flatten()) {
-            let (lines, timeline) = (&self.lines, &self.timeline);
-            self.arriving = Some(Arriving::start(folder, lines, timeline, now_ns, waiting)?);
-            let (folder, bytes) = (folder.display(), replay.total_bytes);
-            let text = format!("{folder}: catching up with {bytes} bytes of a plant before");
-            self.notes.push(NewsLine::note(text));
-            self.replay = Some(replay);
-            return Ok(());
-        }
-        let mut discard = Discard;
-        let mut delivery = Delivery::new(&mut discard);
-        for (line, ts_recv_ns, bytes) in waiting {
-            let times = (ts_recv_ns, self.read_to_ns);
-            self.session.packet(PacketOrigin::Line(line), times, bytes, &mut delivery);
-        }
-        Ok(())
     }
 
     /// Delivers what an earlier plant has kept, at full speed. `flow` is a break if the handler

@@ -40,6 +40,21 @@ pub enum LiveError {
     /// The thread that receives while the plant catches up cannot be started.
     #[error("cannot start a thread that receives packets: {0}")]
     Thread(io::Error),
+    /// The folder for those of several sessions is that of one.
+    #[error("{}: has packets of one session, and with --follow each session gets a folder below it; \
+             keep in another folder", folder.display())]
+    OneSession {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder for those of several sessions cannot be made.
+    #[error("{}: cannot make it: {source}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// The session in the folder in which packets are to be kept has ended.
     #[error("{}: the session in it has ended; keep each session in a folder of its own",
             folder.display())]
@@ -95,6 +110,8 @@ impl LiveError {
             | Self::Interface { .. }
             | Self::Server { .. }
             | Self::Thread(_)
+            | Self::OneSession { .. }
+            | Self::Folder { .. }
             | Self::Over { .. }
             | Self::OtherDate { .. }
             | Self::OtherSettings { .. } => false,

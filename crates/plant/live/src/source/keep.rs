@@ -60,7 +60,8 @@ pub(super) enum Input<'a> {
         /// Whether the session has ended.
         is_over: bool,
     },
-    /// Another plant goes on.
+    /// Another plant goes on, or the session was waited for: the time until now counts neither as
+    /// a silence of a line nor as a missing answer.
     Restart,
 }
 
@@ -90,6 +91,10 @@ impl Keeper {
         settings: &KeptSettings,
         now_ns: u64,
     ) -> Result<(Self, Option<Replay>), LiveError> {
+        // Nothing is written to the folder of a session that has ended.
+        if Replay::open(folder).and_then(|replay| replay.is_over()).unwrap_or(false) {
+            return Err(LiveError::Over { folder: folder.to_owned() });
+        }
         let mut keeper = Self::open(folder)?;
         let Some(appender) = &mut keeper.appender else { return Ok((keeper, None)) };
         if appender.next_sequence() <= 1 {
@@ -97,9 +102,6 @@ impl Keeper {
             return Ok((keeper, None));
         }
         let mut replay = Replay::open(folder)?;
-        if replay.is_over()? {
-            return Err(LiveError::Over { folder: folder.to_owned() });
-        }
         replay.settings().require(settings, folder)?;
         replay.end_at(appender.append(type_of(RESTART, 0), now_ns, &[])?);
         Ok((keeper, Some(replay)))

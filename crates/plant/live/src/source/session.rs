@@ -80,6 +80,15 @@ impl LiveSession {
         }
     }
 
+    /// The time until now counts neither as a silence of a line nor as a missing answer.
+    #[cold]
+    pub(super) fn restart<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut Delivery<'_, H>) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.keep(now_ns, Input::Restart);
+        }
+        self.receiver.restarted(now_ns, delivery);
+    }
+
     /// No packet will come any more.
     pub(super) fn close<H: EventHandler>(&mut self, now_ns: u64, delivery: &mut Delivery<'_, H>) {
         if let Some(keeper) = &mut self.keeper {

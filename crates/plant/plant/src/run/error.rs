@@ -9,7 +9,7 @@ use nanotape_ring::{PublishError, RingError};
 use nanotape_shm::{Refusal, RegionError};
 use nanotape_trace::spans::TraceError;
 
-use crate::{followers::WaitForError, recording::RecordingError};
+use crate::{config::ConfigError, followers::WaitForError, recording::RecordingError};
 
 /// Why a plant cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +44,15 @@ pub enum RunError {
     /// The configuration of the live session has no line.
     #[error("no line: give the live session at least line_a, as in 233.54.12.111:26477")]
     NoLine,
+    /// The configuration has a schedule, and ends with its first session.
+    #[error(
+        "the configuration has a schedule, which is for a live plant that follows sessions: give \
+         --follow, or follow = true in [input.live]"
+    )]
+    NoSessions,
+    /// The schedule, or its file of holidays, is not valid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// A live session cannot be received or kept, or a kept one cannot be read.
     #[error(transparent)]
     Live(#[from] LiveError),

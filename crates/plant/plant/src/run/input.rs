@@ -58,6 +58,11 @@ impl PlantSource {
         matches!(self, Self::Live(source) if source.is_behind())
     }
 
+    /// Whether its session was left at the end of its time.
+    pub(crate) fn has_left(&self) -> bool {
+        matches!(self, Self::Live(source) if source.has_left())
+    }
+
     /// The statistics of a session; `None` for a file.
     pub fn session(&self) -> Option<&LiveStat> {
         match self {

@@ -23,7 +23,7 @@ use nanotape_clock::Clock;
 use nanotape_live::LiveSource;
 use nanotape_plant::{
     Ended, Finished, FollowerSummary, Moment, Pace, PlantConfig, PlantRun, PlantSource,
-    RecordingError, Reported, RunError, ShutdownFlag, TradeDate, WaitForError,
+    RecordingError, Reported, RunError, Sessions, ShutdownFlag, TradeDate, WaitForError,
     config::EXAMPLE,
     records::{RecordKinds, StopReason},
 };
@@ -210,25 +210,37 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
     let mut output = arguments.output.open()?;
-    let (mut status, mut next) = (Status::Good, None);
+    let mut status = Status::Good;
+    let mut sessions = Sessions::of(&config).map_err(of_run)?;
+    if let Some(folder) = config.input.live.as_ref().and_then(|live| live.keep.as_deref()) {
+        make_parents(folder);
+    }
+    let mut source = match &sessions {
+        Some(sessions) => sessions.open_first(&config).map_err(of_run)?,
+        None => None,
+    };
     loop {
-        let (ended, source) =
-            run_once(&config, next.take(), interrupt.clone(), (format, &mut output))?;
+        let next = match (source.take(), &mut sessions) {
+            (Some(mut source), Some(sessions)) => {
+                let mut between = systemd::Between::new();
+                let is_stopped = || interrupt.is_requested();
+                let works = |text: &str| between.works(text);
+                let date = sessions.next(&mut source, is_stopped, works, report);
+                let Some(date) = date.map_err(of_run)? else {
+                    between.ending();
+                    break;
+                };
+                Some((source, date))
+            }
+            _ => None,
+        };
+        let (ended, input) = run_once(&config, next, interrupt.clone(), (format, &mut output))?;
         status = if status == Status::Good { ended } else { status };
-        let Some(PlantSource::Live(mut source)) = source else { break };
-        if !follows(&config) || interrupt.is_requested() {
-            break;
-        }
-        note("waiting for the next session");
-        let mut between = systemd::Between::new();
-        let first_ns = source.wait_for_session(|| {
-            between.works();
-            interrupt.is_requested()
-        });
-        let date = first_ns.and_then(TradeDate::of_time);
-        next = date.map(|date| (source, date));
-        if next.is_none() {
-            break;
+        match input {
+            Some(PlantSource::Live(of_run)) if sessions.is_some() && !interrupt.is_requested() => {
+                source = Some(of_run);
+            }
+            _ => break,
         }
     }
     output.finish()?;
@@ -340,8 +352,6 @@ fn open(
         Some(journal) => Some(recorder::process(journal, &config.ring.name)?),
         None => None,
     };
-    let kept = config.input.live.as_ref().and_then(|live| live.keep.as_deref());
-    kept.into_iter().for_each(make_parents);
     match next {
         Some(next) => PlantRun::open_next(config, next, stop, process.as_ref(), report),
         None => PlantRun::open_with(config, stop, process.as_ref(), report),
@@ -365,7 +375,7 @@ fn conclude_run(config: &PlantConfig, plant: &PlantRun, ended: &Ended) -> anyhow
     let status = if has_unkept || is_late { Status::Bad } else { status };
     warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks, None);
     // If the run ended early, a later message could still name them.
-    if ended.stop.reason != StopReason::Asked {
+    if !matches!(ended.stop.reason, StopReason::Asked | StopReason::ScheduleEnd) {
         let filter = SymbolFilter::new(&config.publish.symbols);
         require_symbols(plant.source().name(), &filter, plant.engine().directory())?;
     }
@@ -380,6 +390,7 @@ impl RunArguments {
             None => PlantConfig::default(),
         };
         self.override_input(&mut config);
+        self.live.override_schedule(self.input.is_some(), &mut config);
         self.override_ring(&mut config);
         if let Some(records) = self.records {
             config.publish.records = records;
@@ -442,7 +453,8 @@ impl RunArguments {
                 "no input given: use --input FILE (- for standard input), --live or --config FILE"
             );
         }
-        live::require_line(&config.input)?;
+        live::require_line(config)?;
+        self.live.require_schedule(config)?;
         if config.ring.name.as_os_str().is_empty() {
             bail!("no ring given: use --ring NAME, as in --ring equities");
         }

@@ -39,17 +39,27 @@ pub(crate) fn order(reference: u64, shares: u32) -> Vec<u8> {
 
 /// A packet of the session with these messages.
 pub(crate) fn packet(first: u64, messages: &[Vec<u8>]) -> Vec<u8> {
-    let mut session = [b' '; 10];
-    session[..SESSION.len()].copy_from_slice(SESSION.as_bytes());
+    packet_of(SESSION, first, messages)
+}
+
+/// A packet of another session.
+pub(crate) fn packet_of(session: &str, first: u64, messages: &[Vec<u8>]) -> Vec<u8> {
+    let mut padded = [b' '; 10];
+    padded[..session.len()].copy_from_slice(session.as_bytes());
     let mut buffer = vec![0; 65_507];
-    let mut writer = PacketWriter::new(Alpha::new(session), first, &mut buffer).unwrap();
+    let mut writer = PacketWriter::new(Alpha::new(padded), first, &mut buffer).unwrap();
     assert!(messages.iter().all(|message| writer.push(message)), "the packet is too long");
     writer.finish().to_vec()
 }
 
 /// The end of a session whose next message would have this number.
 pub(crate) fn end_of_session(next: u64) -> Vec<u8> {
-    let mut packet = packet(next, &[]);
+    end_of(SESSION, next)
+}
+
+/// The end of another session.
+pub(crate) fn end_of(session: &str, next: u64) -> Vec<u8> {
+    let mut packet = packet_of(session, next, &[]);
     packet[18..20].copy_from_slice(&[0xFF; 2]);
     packet
 }

@@ -24,6 +24,7 @@ mod journal_record;
 mod journal_upkeep;
 mod json_numbers;
 mod live;
+mod live_days;
 mod live_ipv6;
 mod live_kept;
 mod live_parts;

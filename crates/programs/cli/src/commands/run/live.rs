@@ -8,7 +8,10 @@ use nanotape_arguments::session;
 use nanotape_engine::DayReport;
 use nanotape_feed::SessionSummary;
 use nanotape_live::{GapChoice, GroupAddress, Interface, JoinChoice, ServerAddress, parse_ip};
-use nanotape_plant::{PlantSource, config::InputConfig};
+use nanotape_plant::{
+    PlantConfig, PlantSource,
+    config::{InputConfig, ScheduleConfig},
+};
 
 use crate::{
     status::{note, tell},
@@ -78,8 +81,18 @@ pub(super) struct LiveArguments {
     #[arg(long, requires = "live", conflicts_with = "date")]
     follow: bool,
 
+    /// Join sessions only at these days and times, and end those that are open after them: DAYS
+    /// START-END ZONE, as in 'mon-fri 03:55-20:05 America/New_York'
+    #[arg(long, value_name = "WHEN", requires = "live")]
+    schedule: Option<ScheduleConfig>,
+
+    /// Dates on which no session is joined: a file with one YYYY-MM-DD a line, and comments after #
+    #[arg(long, value_name = "FILE", requires = "live")]
+    holidays: Option<PathBuf>,
+
     /// Keep every packet, with its line and time, in a journal in DIR: --input DIR runs it again,
-    /// and a plant that is started again with DIR goes on with the session
+    /// and a plant that is started again with DIR goes on with the session. With --follow, DIR gets
+    /// a folder for each session
     #[arg(long, value_name = "DIR", requires = "live")]
     keep: Option<PathBuf>,
 }
@@ -122,8 +135,40 @@ impl LiveArguments {
     }
 }
 
-/// Refuses a live session without a line.
-pub(super) fn require_line(input: &InputConfig) -> anyhow::Result<()> {
+impl LiveArguments {
+    /// Overrides the schedule of the configuration. A file on the command line has none.
+    pub(super) fn override_schedule(&self, has_file: bool, config: &mut PlantConfig) {
+        if has_file {
+            config.schedule = None;
+        }
+        if let Some(given) = &self.schedule {
+            let holidays = config.schedule.take().and_then(|schedule| schedule.holidays);
+            config.schedule = Some(ScheduleConfig { holidays, ..given.clone() });
+        }
+        if let (Some(file), Some(schedule)) = (&self.holidays, &mut config.schedule) {
+            schedule.holidays = Some(file.clone());
+        }
+    }
+
+    /// Refuses holidays of no schedule.
+    pub(super) fn require_schedule(&self, config: &PlantConfig) -> anyhow::Result<()> {
+        if self.holidays.is_some() && config.schedule.is_none() {
+            bail!(
+                "--holidays has no effect without --schedule, or [schedule] in the configuration"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a live session without a line, or with options that do not belong together.
+pub(super) fn require_line(config: &PlantConfig) -> anyhow::Result<()> {
+    let PlantConfig { input, schedule, .. } = config;
+    if schedule.is_some() && input.date.is_some() {
+        bail!(
+            "--date does not apply to a plant with a schedule: a session has the date of its day"
+        );
+    }
     match &input.live {
         Some(live) if live.lines().is_empty() => {
             bail!("no line given: use --line-a IP:PORT, or line_a in [input.live]")
@@ -133,9 +178,6 @@ pub(super) fn require_line(input: &InputConfig) -> anyhow::Result<()> {
         }
         Some(live) if live.join == JoinChoice::Start && live.rerequest.is_empty() => {
             bail!("--join start needs --rerequest HOST:PORT, or rerequest in [input.live]")
-        }
-        Some(live) if live.follow && live.keep.is_some() => {
-            bail!("--keep keeps one session, and --follow has several: leave out one of them")
         }
         _ => Ok(()),
     }

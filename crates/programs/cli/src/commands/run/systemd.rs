@@ -91,28 +91,39 @@ impl Notifier {
     }
 }
 
-/// Notifies systemd between two sessions, in the thread that waits.
+/// Notifies systemd between two sessions and before the first one, in the thread that waits.
 #[derive(Debug)]
 pub(super) struct Between {
     socket: Option<Socket>,
     watchdog: Option<Duration>,
     next: Deadline,
+    /// What systemd was told last.
+    text: String,
 }
 
 impl Between {
     pub(super) fn new() -> Self {
         let next = Deadline::after(Duration::ZERO);
-        Self { socket: Socket::of_manager(), watchdog: watchdog(), next }
+        let socket = Socket::of_manager();
+        // A plant that waits for its first session is ready too: its groups are joined.
+        socket.iter().for_each(|socket| socket.send("READY=1"));
+        Self { socket, watchdog: watchdog(), next, text: String::new() }
     }
 
-    /// The thread waits, and works.
-    pub(super) fn works(&mut self) {
+    /// The wait has ended, and no session follows.
+    pub(super) fn ending(&self) {
+        self.socket.iter().for_each(|socket| socket.send("STOPPING=1"));
+    }
+
+    /// The thread waits for what `text` names, and works.
+    pub(super) fn works(&mut self, text: &str) {
         if let Some(socket) = &self.socket
-            && self.next.is_over()
+            && (self.next.is_over() || self.text != text)
         {
+            text.clone_into(&mut self.text);
             self.next = Deadline::after(self.watchdog.unwrap_or(PERIOD));
             let watchdog = if self.watchdog.is_some() { "WATCHDOG=1\n" } else { "" };
-            socket.send(&format!("{watchdog}STATUS=waiting for the next session"));
+            socket.send(&format!("{watchdog}STATUS={text}"));
         }
     }
 }
