@@ -146,6 +146,9 @@ impl<W: Publish> Publisher<W> {
             self.entered(engine, stock);
         }
         if let Some(anomaly) = stock.refused {
+            if !stock.is_replaced && !stock.was_tainted {
+                self.board.taint(locate, anomaly);
+            }
             self.stocks[locate] = Stock::Tainted;
             self.refused_stocks.push((locate, anomaly));
             return;

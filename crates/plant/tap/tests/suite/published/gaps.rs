@@ -168,28 +168,49 @@ proptest! {
     }
 }
 
+fn check_subscriber(session: &Session) -> Result<(), TestCaseError> {
+    let mut pair = Pair::new();
+    let mut plant = pair.plant.live();
+    let first = session.first_gap as u64 + 1;
+    let suspect = Suspect { first, next: first + 1, is_late_join: false };
+    plant.session(&SessionChange::Suspect(suspect));
+    plant.session(&SessionChange::GoesOn);
+    session.pass(&mut plant);
+    let next = session.messages.len() as u64 + 1;
+    plant.session(&SessionChange::Complete { next });
+    let records = pair.records();
+    let expected = orders_of(session.in_order(session.messages.len()).books());
+    prop_assert_eq!(orders_of(pair.plant.engine().books()), expected.clone(), "{:#?}", records);
+    let theirs = orders_of(pair.subscriber.books().unwrap().all());
+    prop_assert_eq!(theirs, expected, "{:#?}", records);
+    let stat = pair.plant.board().look();
+    let tainted = tainted(pair.plant.engine()).len() as u64;
+    prop_assert_eq!(stat.tainted_stocks, tainted, "{:#?}", records);
+    pair.end();
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 50, ..ProptestConfig::with_cases(16) })]
 
     #[test]
     fn a_subscriber_has_the_books_of_all_messages_in_order(session in session()) {
-        let mut pair = Pair::new();
-        let mut plant = pair.plant.live();
-        let first = session.first_gap as u64 + 1;
-        let suspect = Suspect { first, next: first + 1, is_late_join: false };
-        plant.session(&SessionChange::Suspect(suspect));
-        plant.session(&SessionChange::GoesOn);
-        session.pass(&mut plant);
-        let next = session.messages.len() as u64 + 1;
-        plant.session(&SessionChange::Complete { next });
-        let records = pair.records();
-        let expected = orders_of(session.in_order(session.messages.len()).books());
-        prop_assert_eq!(orders_of(pair.plant.engine().books()), expected.clone(), "{:#?}", records);
-        let theirs = orders_of(pair.subscriber.books().unwrap().all());
-        prop_assert_eq!(theirs, expected, "{:#?}", records);
-        let stat = pair.plant.board().look();
-        let tainted = tainted(pair.plant.engine()).len() as u64;
-        prop_assert_eq!(stat.tainted_stocks, tainted, "{:#?}", records);
-        pair.end();
+        check_subscriber(&session)?;
     }
+}
+
+#[test]
+fn a_stock_that_only_a_missing_message_did_not_fit_is_tainted() {
+    let [stock, other] = STOCKS;
+    let (reference, shares, price) =
+        (OrderReferenceNumber::new(1), Shares::new(0), Price4::new(50));
+    let cancel = BookEvent::Cancel { stock_locate: other, reference, shares };
+    let side = Side::Buy;
+    let add = BookEvent::Add { stock_locate: stock, reference, side, shares, price };
+    let messages = vec![
+        ((stock, What::Order(add)), IN_TIME),
+        ((other, What::Order(cancel)), LATE),
+        ((stock, What::Order(add)), IN_TIME),
+    ];
+    check_subscriber(&Session::new(messages, 0)).unwrap();
 }
