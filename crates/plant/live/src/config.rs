@@ -76,7 +76,7 @@ pub struct LiveConfig {
     pub hold: Duration,
     /// Whether later messages are published while a gap is open.
     #[serde(deserialize_with = "parsed")]
-    pub gap_policy: GapChoice,
+    pub gap_policy: GapPolicy,
     /// The size of the kernel's receive buffer of each line to request.
     #[serde(deserialize_with = "size", rename = "buffer", alias = "buffer_bytes")]
     pub buffer_bytes: usize,
@@ -104,15 +104,6 @@ pub enum JoinChoice {
     Snapshot,
 }
 
-/// What happens to the messages after a gap.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GapChoice {
-    /// They wait until it is closed.
-    Wait,
-    /// They are published, flagged, and the books that differ are replaced when it is closed.
-    Flag,
-}
-
 impl Default for LiveConfig {
     fn default() -> Self {
         Self {
@@ -133,7 +124,7 @@ impl Default for LiveConfig {
             glimpse_retry_after: Duration::from_nanos(SnapshotSettings::default().retry_after_ns),
             join: JoinChoice::Here,
             hold: Duration::from_millis(2),
-            gap_policy: GapChoice::Wait,
+            gap_policy: GapPolicy::Wait,
             buffer_bytes: 32 << 20,
             busy_poll: Duration::ZERO,
             follow: false,
@@ -248,7 +239,7 @@ impl LiveConfig {
             lines: self.lines().len(),
             join: self.join.into(),
             hold_ns: nanos(self.hold),
-            gap_policy: self.gap_policy.into(),
+            gap_policy: self.gap_policy,
             requests: (!self.rerequest.is_empty()).then_some(requests),
             snapshots: (!self.glimpse.is_empty()).then_some(snapshots),
             ..SessionSettings::default()
@@ -282,27 +273,6 @@ impl From<JoinChoice> for Join {
             JoinChoice::Here => Self::Here,
             JoinChoice::Start => Self::Start,
             JoinChoice::Snapshot => Self::Snapshot,
-        }
-    }
-}
-
-impl From<GapChoice> for GapPolicy {
-    fn from(choice: GapChoice) -> Self {
-        match choice {
-            GapChoice::Wait => Self::Wait,
-            GapChoice::Flag => Self::Flag,
-        }
-    }
-}
-
-impl FromStr for GapChoice {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "wait" => Ok(Self::Wait),
-            "flag" => Ok(Self::Flag),
-            _ => Err("expected wait or flag"),
         }
     }
 }

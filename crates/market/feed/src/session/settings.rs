@@ -1,5 +1,7 @@
 //! What a session does about losses, and how much memory it may use for it.
 
+use core::str::FromStr;
+
 pub use nanotape_market::MAX_LINES;
 
 const MS: u64 = 1_000_000;
@@ -83,6 +85,18 @@ pub struct SnapshotSettings {
     pub attempts: u32,
     /// After an accepted loss, the time until the next try. In ns.
     pub retry_after_ns: u64,
+}
+
+impl FromStr for GapPolicy {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "wait" => Ok(Self::Wait),
+            "flag" => Ok(Self::Flag),
+            _ => Err("expected wait or flag"),
+        }
+    }
 }
 
 impl Default for SessionSettings {

@@ -6,8 +6,8 @@ use anyhow::bail;
 use clap::Args;
 use nanotape_arguments::session;
 use nanotape_engine::DayReport;
-use nanotape_feed::SessionSummary;
-use nanotape_live::{GapChoice, GroupAddress, Interface, JoinChoice, ServerAddress, parse_ip};
+use nanotape_feed::{SessionSummary, session::GapPolicy};
+use nanotape_live::{GroupAddress, Interface, JoinChoice, ServerAddress, parse_ip};
 use nanotape_plant::{
     PlantConfig, PlantSource,
     config::{InputConfig, ScheduleConfig},
@@ -65,7 +65,7 @@ pub(super) struct LiveArguments {
     /// What happens to the messages after a gap: wait until it is closed, or flag: publish them at
     /// once, flagged, and replace the books that differ when it is closed [default: wait]
     #[arg(long, value_name = "POLICY", requires = "live")]
-    gap_policy: Option<GapChoice>,
+    gap_policy: Option<GapPolicy>,
 
     /// Poll the sockets without pause: the shortest delay, for a processor of its own
     #[arg(long, requires = "live")]
