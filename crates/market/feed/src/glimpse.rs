@@ -19,7 +19,8 @@ use nanotape_wire::{
 use crate::{
     normalise::market_event,
     soupbintcp::{
-        Client, ClientEvent, ClientOptions, Resume, SessionEnd, is_same_session, run_session,
+        Client, ClientEvent, ClientOptions, Resume, SessionEnd, is_same_session, other_session,
+        run_session,
     },
 };
 
@@ -40,7 +41,7 @@ pub enum GlimpseError {
     #[error("{0}, before the end of the snapshot")]
     Session(#[from] SessionEnd),
     /// The server has the snapshot of another session.
-    #[error("the server has session {found}, the lines have session {expected}")]
+    #[error("{}", other_session(*found, *expected))]
     OtherSession {
         /// The session of the server.
         found: Alpha<10>,

@@ -39,5 +39,5 @@ pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
 pub use events::{handle_message, handle_messages, handle_out_of_turn};
 pub use hidden::hidden_in;
 pub use nanotape_market::{Damage, Position};
-pub use normalise::{book_event, market_event};
+pub use normalise::{book_event, market_event, time_of_packet};
 pub use source::{Block, Compression, DaySource, SourceError};

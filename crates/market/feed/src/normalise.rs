@@ -8,12 +8,13 @@ use nanotape_market::{
     AuctionImbalance, Definition, Execution, MarketEvent, StatusChange, StatusReason, Trade,
     TradeKind, TradingAction, What,
 };
-use nanotape_types::{Alpha, BookEvent, Maybe, Side, StockLocate};
+use nanotape_types::{Alpha, BookEvent, Maybe, NanosSinceMidnight, Side, StockLocate};
 use nanotape_wire::itch50::{
     BreachedLevel, EventCode, HaltAction, ImbalanceDirection, MarketCategory, MarketCode, Message,
     NetOrderImbalance, OperationalHalt, RegShoAction, StockDirectory, StockTradingAction,
     TradingState, YesNo,
 };
+use nanotape_wire::moldudp64::{DownstreamHeader, END_OF_SESSION};
 
 /// Receives the event of a message exactly once.
 ///
@@ -50,6 +51,18 @@ pub fn market_event(message: &Message<'_>) -> MarketEvent {
         }
     }
     deliver(message, Keep)
+}
+
+/// The exchange's time of the first message of a packet of MoldUDP64, if it has one.
+#[inline]
+pub fn time_of_packet(packet: &[u8]) -> Option<NanosSinceMidnight> {
+    let (header, blocks) = DownstreamHeader::wrap_first(packet).ok()?;
+    if [0, END_OF_SESSION].contains(&header.message_count()) {
+        return None;
+    }
+    let (length, blocks) = blocks.split_first_chunk()?;
+    let message = blocks.get(..u16::from_be_bytes(*length).into())?;
+    Message::decode(message).ok()?.timestamp()
 }
 
 /// The book event of a message; `None` for types that do not change the displayed book.

@@ -18,11 +18,13 @@
 
 mod client;
 mod connection;
+mod fetch;
 mod server;
 mod stream;
 
 pub use client::{Client, ClientClosed, ClientEvent, ClientOptions, Resume};
 pub use connection::{SessionEnd, run_session};
+pub use fetch::{FetchError, fetch_messages};
 use nanotape_types::Alpha;
 use nanotape_wire::DecodeError;
 pub use server::{MessageStore, Server, ServerClosed, ServerEvent, ServerOptions};
@@ -76,6 +78,13 @@ pub struct OutputFull {
 /// Whether two session names are equal without their padding, which servers put on either side.
 pub(crate) fn is_same_session(left: Alpha<10>, right: Alpha<10>) -> bool {
     left.as_bytes().trim_ascii() == right.as_bytes().trim_ascii()
+}
+
+/// Says that a server has another session than the lines.
+pub(crate) fn other_session(found: Alpha<10>, expected: Alpha<10>) -> String {
+    let [found, expected] =
+        [found, expected].map(|name| name.as_bytes().trim_ascii().escape_ascii().to_string());
+    format!("the server has session {found}, the lines have session {expected}")
 }
 
 /// Whether a session name is blank: the current session.

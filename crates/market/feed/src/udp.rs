@@ -25,8 +25,8 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         socket::{
-            CmsgIterator, ControlMessageOwned, MsgFlags, MultiHeaders, recvmmsg, recvmsg,
-            setsockopt, sockopt,
+            CmsgIterator, ControlMessageOwned, MsgFlags, MultiHeaders, TimestampingFlag, recvmmsg,
+            recvmsg, setsockopt, sockopt,
         },
         time::TimeSpec,
     },
@@ -62,6 +62,9 @@ pub struct Datagram<'a> {
     pub bytes: &'a [u8],
     /// When the kernel received it, ns since the UNIX epoch; `None` if it did not report the time.
     pub ts_recv_ns: Option<u64>,
+    /// When the card received it, by the clock of the card, ns since the UNIX epoch; `None` if it
+    /// was not requested, or the card did not report it.
+    pub ts_card_ns: Option<u64>,
     /// Whether it was longer than the buffer.
     pub is_truncated: bool,
 }
@@ -90,6 +93,8 @@ pub struct UdpOptions {
     /// the setting of the machine (`net.core.busy_read`). A wait polls if `net.core.busy_poll` is
     /// not 0.
     pub busy_poll_us: u32,
+    /// Whether to request the receive times of the card, which has to be set to make them.
+    pub card_times: bool,
 }
 
 /// A socket that cannot be opened or read.
@@ -132,15 +137,23 @@ pub struct UdpReader<'s> {
 #[derive(Debug)]
 pub struct ControlMessages(Vec<u8>);
 
+/// The times of `SO_TIMESTAMPING`, of which the last one is that of the card.
+type CardTimes = [TimeSpec; 3];
+
 impl Default for ControlMessages {
     fn default() -> Self {
-        Self(nix::cmsg_space!(TimeSpec))
+        Self(nix::cmsg_space!(TimeSpec, CardTimes))
     }
 }
 
 impl Default for UdpOptions {
     fn default() -> Self {
-        Self { buffer_bytes: 32 << 20, datagram_bytes: MOST_DATAGRAM_BYTES, busy_poll_us: 0 }
+        Self {
+            buffer_bytes: 32 << 20,
+            datagram_bytes: MOST_DATAGRAM_BYTES,
+            busy_poll_us: 0,
+            card_times: false,
+        }
     }
 }
 
@@ -160,6 +173,12 @@ impl UdpSocket {
         request_buffer(&socket, options.buffer_bytes).map_err(failed("set the buffer size"))?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)
             .map_err(|errno| failed("request receive times")(errno.into()))?;
+        if options.card_times {
+            let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_HARDWARE
+                | TimestampingFlag::SOF_TIMESTAMPING_RAW_HARDWARE;
+            setsockopt(&socket, sockopt::Timestamping, &flags)
+                .map_err(|errno| failed("request receive times of the card")(errno.into()))?;
+        }
         let prefers_interrupts = match options.busy_poll_us {
             0 => None,
             most_us => {
@@ -234,7 +253,7 @@ impl UdpSocket {
         }
         UdpReader {
             socket: self,
-            headers: MultiHeaders::preallocate(BATCH, Some(nix::cmsg_space!(TimeSpec))),
+            headers: MultiHeaders::preallocate(BATCH, Some(nix::cmsg_space!(TimeSpec, CardTimes))),
             buffers,
             control: ControlMessages::default(),
             is_burst: false,
@@ -253,13 +272,12 @@ impl UdpSocket {
         let mut slices = [IoSliceMut::new(buffer)];
         let control = Some(control.0.as_mut_slice());
         let (fd, flags) = (self.socket.as_raw_fd(), MsgFlags::MSG_DONTWAIT);
-        let (length, ts_recv_ns, flags) = match recvmsg::<()>(fd, &mut slices, control, flags) {
-            Ok(received) => (received.bytes, time_of(received.cmsgs()), received.flags),
+        let (length, times, flags) = match recvmsg::<()>(fd, &mut slices, control, flags) {
+            Ok(received) => (received.bytes, times_of(received.cmsgs()), received.flags),
             Err(errno) => return self.nothing(errno).map(|()| None),
         };
         let is_truncated = flags.contains(MsgFlags::MSG_TRUNC);
-        let bytes = &buffer[..length.min(room)];
-        Ok(Some(Datagram { bytes, ts_recv_ns, is_truncated }))
+        Ok(Some(Datagram::of(&buffer[..length.min(room)], times, is_truncated)))
     }
 
     /// The bound address, with the port that the kernel chose if it was 0.
@@ -398,7 +416,7 @@ impl UdpReader<'_> {
     /// Receives up to [`BATCH`] datagrams.
     #[inline(never)]
     fn receive_batch(&mut self, mut visit: impl FnMut(Datagram<'_>)) -> Result<usize, UdpError> {
-        let mut found = [(0usize, None, false); BATCH];
+        let mut found = [(0usize, ReceiveTimes::default(), false); BATCH];
         let (room, fd) = (self.socket.datagram_bytes, self.socket.socket.as_raw_fd());
         let stride = stride(room);
         let mut chunks = self.buffers.chunks_exact_mut(stride);
@@ -413,26 +431,46 @@ impl UdpReader<'_> {
         };
         let mut count = 0;
         for (found, datagram) in found.iter_mut().zip(received) {
-            let ts_recv_ns = time_of(datagram.cmsgs());
+            let times = times_of(datagram.cmsgs());
             let is_truncated = datagram.flags.contains(MsgFlags::MSG_TRUNC);
-            *found = (datagram.bytes, ts_recv_ns, is_truncated);
+            *found = (datagram.bytes, times, is_truncated);
             count += 1;
         }
         let buffers = self.buffers.chunks_exact(stride);
-        for (buffer, (length, ts_recv_ns, is_truncated)) in buffers.zip(found).take(count) {
-            let bytes = &buffer[..length.min(room)];
-            visit(Datagram { bytes, ts_recv_ns, is_truncated });
+        for (buffer, (length, times, is_truncated)) in buffers.zip(found).take(count) {
+            visit(Datagram::of(&buffer[..length.min(room)], times, is_truncated));
         }
         Ok(count)
     }
 }
 
-/// The kernel's receive time among the control messages of a datagram.
-fn time_of(messages: nix::Result<CmsgIterator<'_>>) -> Option<u64> {
-    messages.into_iter().flatten().find_map(|message| match message {
-        ControlMessageOwned::ScmTimestampns(time) => Some(nanos_of(time)),
-        _ => None,
-    })
+/// When the kernel received a datagram, and when the card did, in ns since the UNIX epoch.
+#[derive(Clone, Copy, Default)]
+struct ReceiveTimes {
+    kernel_ns: Option<u64>,
+    card_ns: Option<u64>,
+}
+
+impl<'b> Datagram<'b> {
+    fn of(bytes: &'b [u8], times: ReceiveTimes, is_truncated: bool) -> Self {
+        let ReceiveTimes { kernel_ns: ts_recv_ns, card_ns: ts_card_ns } = times;
+        Self { bytes, ts_recv_ns, ts_card_ns, is_truncated }
+    }
+}
+
+/// The receive times among the control messages of a datagram.
+fn times_of(messages: nix::Result<CmsgIterator<'_>>) -> ReceiveTimes {
+    let mut times = ReceiveTimes::default();
+    for message in messages.into_iter().flatten() {
+        match message {
+            ControlMessageOwned::ScmTimestampns(time) => times.kernel_ns = Some(nanos_of(time)),
+            ControlMessageOwned::ScmTimestampsns(of) => {
+                times.card_ns = Some(nanos_of(of.hw_raw)).filter(|&nanos| nanos > 0);
+            }
+            _ => {}
+        }
+    }
+    times
 }
 
 fn nanos_of(time: TimeSpec) -> u64 {

@@ -28,7 +28,7 @@ use nanotape_shm::{
 use nanotape_types::{StockLocate, Symbol};
 
 pub use layout::BoardSpec;
-pub use live_stat::{LineStat, LiveStat, no_leads};
+pub use live_stat::{LineStat, LiveStat, no_times};
 // The words that `docs/formats/board.md` is checked against.
 use layout::WORDS;
 #[doc(hidden)]

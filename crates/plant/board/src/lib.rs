@@ -18,7 +18,7 @@ mod watch;
 
 pub use board::{
     Board, BoardReader, BoardSpec, Counts, DAMAGES, LineStat, LiveStat, PlantStat, PlantState,
-    Stage, Waiting, board_path, no_leads,
+    Stage, Waiting, board_path, no_times,
 };
 #[doc(hidden)]
 pub use board::{FIELDS, KIND, LAYOUT, TIMES};

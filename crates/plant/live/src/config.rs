@@ -1,6 +1,6 @@
 //! The lines of a live session, and what to do about losses.
 
-use std::{net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
+use std::{iter::repeat, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use nanotape_feed::{
     session::{GapPolicy, Join, RequestSettings, SessionSettings, SnapshotSettings},
@@ -19,6 +19,9 @@ use crate::{
 /// Servers of one kind, at most.
 const MOST_SERVERS: usize = 8;
 
+/// How long a connection and a login may take, in ns.
+const LOGIN_NS: u64 = 200_000_000;
+
 /// A live session of MoldUDP64 packets.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -29,18 +32,36 @@ pub struct LiveConfig {
     /// Line B.
     #[serde(deserialize_with = "address_if_there")]
     pub line_b: Option<GroupAddress>,
+    /// Line C.
+    #[serde(deserialize_with = "address_if_there")]
+    pub line_c: Option<GroupAddress>,
+    /// Line D.
+    #[serde(deserialize_with = "address_if_there")]
+    pub line_d: Option<GroupAddress>,
     /// The interface on which groups are joined.
     #[serde(deserialize_with = "parsed")]
     pub interface: Interface,
     /// The interface of line B, if it is another one.
     #[serde(deserialize_with = "interface_if_there")]
     pub interface_b: Option<Interface>,
+    /// The interface of line C, if it is another one.
+    #[serde(deserialize_with = "interface_if_there")]
+    pub interface_c: Option<Interface>,
+    /// The interface of line D, if it is another one.
+    #[serde(deserialize_with = "interface_if_there")]
+    pub interface_d: Option<Interface>,
     /// The only sender of line A's group that is received (source-specific multicast).
     #[serde(deserialize_with = "ip_if_there")]
     pub source_a: Option<IpAddr>,
     /// The same for line B.
     #[serde(deserialize_with = "ip_if_there")]
     pub source_b: Option<IpAddr>,
+    /// The same for line C.
+    #[serde(deserialize_with = "ip_if_there")]
+    pub source_c: Option<IpAddr>,
+    /// The same for line D.
+    #[serde(deserialize_with = "ip_if_there")]
+    pub source_d: Option<IpAddr>,
     /// The re-request servers: the first one that answers gets the requests.
     #[serde(deserialize_with = "servers", alias = "request_server", alias = "request_servers")]
     pub rerequest: Vec<ServerAddress>,
@@ -50,6 +71,21 @@ pub struct LiveConfig {
     /// How often a request without an answer is repeated.
     #[serde(alias = "request_retries")]
     pub rerequest_retries: u32,
+    /// The SoupBinTCP servers, which send many missing messages at once: the first one that has
+    /// them.
+    #[serde(deserialize_with = "servers")]
+    pub soupbintcp: Vec<ServerAddress>,
+    /// The username there, up to 6 characters.
+    #[serde(deserialize_with = "short_text::<_, 6>")]
+    pub soupbintcp_username: Alpha<6>,
+    /// The password there, up to 10 characters.
+    #[serde(deserialize_with = "short_text::<_, 10>")]
+    pub soupbintcp_password: Alpha<10>,
+    /// How long such a server may take for its next message.
+    #[serde(deserialize_with = "duration")]
+    pub soupbintcp_timeout: Duration,
+    /// So many messages must be missing, unless there is no re-request server.
+    pub soupbintcp_least: u64,
     /// The GLIMPSE servers: an attempt takes the first snapshot that one of them has.
     #[serde(deserialize_with = "servers", alias = "snapshot_server", alias = "snapshot_servers")]
     pub glimpse: Vec<ServerAddress>,
@@ -70,7 +106,7 @@ pub struct LiveConfig {
     pub glimpse_retry_after: Duration,
     /// Where the session is joined if it has begun before.
     #[serde(deserialize_with = "parsed")]
-    pub join: JoinChoice,
+    pub join: Join,
     /// How long a missing message is waited for before it is requested.
     #[serde(deserialize_with = "duration")]
     pub hold: Duration,
@@ -84,6 +120,9 @@ pub struct LiveConfig {
     /// setting of the machine.
     #[serde(deserialize_with = "duration")]
     pub busy_poll: Duration,
+    /// Whose receive times records have.
+    #[serde(deserialize_with = "parsed")]
+    pub timestamps: Timestamps,
     /// Whether to wait for the next session when one has ended, and publish it too.
     pub follow: bool,
     /// Whether to poll the sockets without pause, which takes a processor of its own.
@@ -93,43 +132,65 @@ pub struct LiveConfig {
     pub keep: Option<PathBuf>,
 }
 
-/// Where a session is joined that has begun before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum JoinChoice {
-    /// With the first packet that arrives.
-    Here,
-    /// With message 1, from the re-request server.
-    Start,
-    /// With a snapshot from the GLIMPSE server.
-    Snapshot,
-}
-
 impl Default for LiveConfig {
     fn default() -> Self {
         Self {
             line_a: None,
             line_b: None,
+            line_c: None,
+            line_d: None,
             interface: Interface::Any,
             interface_b: None,
+            interface_c: None,
+            interface_d: None,
             source_a: None,
             source_b: None,
+            source_c: None,
+            source_d: None,
             rerequest: Vec::new(),
             rerequest_timeout: Duration::from_nanos(RequestSettings::default().timeout_ns),
             rerequest_retries: RequestSettings::default().retries,
+            soupbintcp: Vec::new(),
+            soupbintcp_username: Alpha::new([b' '; 6]),
+            soupbintcp_password: Alpha::new([b' '; 10]),
+            soupbintcp_timeout: Duration::from_secs(1),
+            soupbintcp_least: 4_096,
             glimpse: Vec::new(),
             glimpse_username: Alpha::new([b' '; 6]),
             glimpse_password: Alpha::new([b' '; 10]),
             glimpse_timeout: Duration::from_nanos(SnapshotSettings::default().timeout_ns),
             glimpse_attempts: SnapshotSettings::default().attempts,
             glimpse_retry_after: Duration::from_nanos(SnapshotSettings::default().retry_after_ns),
-            join: JoinChoice::Here,
+            join: Join::Here,
             hold: Duration::from_millis(2),
             gap_policy: GapPolicy::Wait,
             buffer_bytes: 32 << 20,
             busy_poll: Duration::ZERO,
+            timestamps: Timestamps::Software,
             follow: false,
             spin: false,
             keep: None,
+        }
+    }
+}
+
+/// Whose receive times records have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timestamps {
+    /// Those of the kernel.
+    Software,
+    /// Those of the card, where they are near those of the kernel.
+    Hardware,
+}
+
+impl FromStr for Timestamps {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "software" => Ok(Self::Software),
+            "hardware" => Ok(Self::Hardware),
+            _ => Err("expected software or hardware"),
         }
     }
 }
@@ -143,6 +204,16 @@ pub struct LineAddress {
     pub interface: Interface,
     /// The only sender of the group that is received, if any.
     pub sender: Option<IpAddr>,
+}
+
+/// When and how SoupBinTCP servers send missing messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BulkSettings {
+    pub(crate) login: ClientOptions,
+    /// So many messages must be missing.
+    pub(crate) least_messages: u64,
+    /// How long the next message may take, in ns.
+    pub(crate) timeout_ns: u64,
 }
 
 /// Settings that contradict each other.
@@ -175,26 +246,30 @@ impl LineAddress {
 impl LiveConfig {
     /// The addresses of the lines, the interfaces on which they are joined, and their senders.
     pub fn lines(&self) -> Vec<LineAddress> {
-        let line = |address: &Option<GroupAddress>, interface: &Interface, sender| {
+        let line = |address: &Option<GroupAddress>, own: Option<&Interface>, sender| {
             let address = address.clone()?;
-            let interface = address.scope().unwrap_or(interface).clone();
+            let interface = address.scope().or(own).unwrap_or(&self.interface).clone();
             Some(LineAddress { address, interface, sender })
         };
-        let a = line(&self.line_a, &self.interface, self.source_a);
-        let interface_b = self.interface_b.as_ref().unwrap_or(&self.interface);
-        let b = line(&self.line_b, interface_b, self.source_b);
-        [a, b].into_iter().flatten().collect()
+        let lines = [
+            line(&self.line_a, None, self.source_a),
+            line(&self.line_b, self.interface_b.as_ref(), self.source_b),
+            line(&self.line_c, self.interface_c.as_ref(), self.source_c),
+            line(&self.line_d, self.interface_d.as_ref(), self.source_d),
+        ];
+        lines.into_iter().flatten().collect()
     }
 
     /// Refuses settings that contradict each other.
     pub fn check(&self) -> Result<(), SettingsError> {
         let lines = self.lines();
-        let is_twice = |line: &LineAddress| line.address.port() != 0 && *line == lines[0];
-        let refused = if lines.iter().skip(1).any(is_twice) {
-            "line A and line B are the same: give line B its own address, or leave it out"
-        } else if lines.iter().skip(1).any(|line| line.is_mixed_with(&lines[0])) {
-            "line A and line B have one IPv6 group, whose interfaces the kernel does not tell apart: \
-             give each line a group or a source of its own"
+        let pairs =
+            (1..lines.len()).flat_map(|place| lines[..place].iter().zip(repeat(&lines[place])));
+        let refused = if pairs.clone().any(|(a, b)| a.address.port() != 0 && a == b) {
+            "two lines are the same: give each line its own address, or leave one out"
+        } else if pairs.clone().any(|(a, b)| a.is_mixed_with(b)) {
+            "two lines have one IPv6 group, whose interfaces the kernel does not tell apart: give each \
+             line a group or a source of its own"
         } else if lines.iter().any(LineAddress::lacks_interface) {
             "a line has an address of one link, which needs its interface: write it as \
              [ff02::1%eth0]:5001, or give the interface"
@@ -204,7 +279,10 @@ impl LiveConfig {
             "a group and its source are addresses of one kind: both of IPv4 or both of IPv6"
         } else if lines.iter().any(|line| line.sender.is_some() && !line.is_group()) {
             "a source applies to a multicast group: leave it out for an address of this machine"
-        } else if self.rerequest.len() > MOST_SERVERS || self.glimpse.len() > MOST_SERVERS {
+        } else if [&self.rerequest, &self.soupbintcp, &self.glimpse]
+            .iter()
+            .any(|servers| servers.len() > MOST_SERVERS)
+        {
             "more than 8 servers of one kind"
         } else {
             return Ok(());
@@ -225,8 +303,10 @@ impl LiveConfig {
 
     /// The settings of the session: a recovery without a server is left out.
     pub(crate) fn settings(&self) -> SessionSettings {
+        // Without a re-request server the first answer needs a connection and a login.
+        let least_ns = if self.rerequest.is_empty() { LOGIN_NS } else { 0 };
         let requests = RequestSettings {
-            timeout_ns: nanos(self.rerequest_timeout),
+            timeout_ns: nanos(self.rerequest_timeout).max(least_ns),
             retries: self.rerequest_retries,
             ..RequestSettings::default()
         };
@@ -237,10 +317,10 @@ impl LiveConfig {
         };
         SessionSettings {
             lines: self.lines().len(),
-            join: self.join.into(),
+            join: self.join,
             hold_ns: nanos(self.hold),
             gap_policy: self.gap_policy,
-            requests: (!self.rerequest.is_empty()).then_some(requests),
+            requests: self.has_retransmissions().then_some(requests),
             snapshots: (!self.glimpse.is_empty()).then_some(snapshots),
             ..SessionSettings::default()
         }
@@ -252,7 +332,24 @@ impl LiveConfig {
         UdpOptions {
             buffer_bytes: self.buffer_bytes,
             busy_poll_us: u32::try_from(busy_poll_us).unwrap_or(u32::MAX),
+            card_times: self.timestamps == Timestamps::Hardware,
             ..UdpOptions::default()
+        }
+    }
+
+    /// Whether a server sends missing messages again.
+    pub fn has_retransmissions(&self) -> bool {
+        !self.rerequest.is_empty() || !self.soupbintcp.is_empty()
+    }
+
+    /// When and how SoupBinTCP servers send missing messages.
+    pub(crate) fn bulk_settings(&self) -> BulkSettings {
+        let (username, password) = (self.soupbintcp_username, self.soupbintcp_password);
+        let least = if self.rerequest.is_empty() { 1 } else { self.soupbintcp_least };
+        BulkSettings {
+            login: ClientOptions { username, password, ..ClientOptions::default() },
+            least_messages: least,
+            timeout_ns: nanos(self.soupbintcp_timeout),
         }
     }
 
@@ -265,29 +362,6 @@ impl LiveConfig {
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-impl From<JoinChoice> for Join {
-    fn from(choice: JoinChoice) -> Self {
-        match choice {
-            JoinChoice::Here => Self::Here,
-            JoinChoice::Start => Self::Start,
-            JoinChoice::Snapshot => Self::Snapshot,
-        }
-    }
-}
-
-impl FromStr for JoinChoice {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "here" => Ok(Self::Here),
-            "start" => Ok(Self::Start),
-            "snapshot" => Ok(Self::Snapshot),
-            _ => Err("expected here, start or snapshot"),
-        }
-    }
 }
 
 /// Text in a field of the protocol, padded on the right.
@@ -326,8 +400,8 @@ mod tests {
 
     #[test]
     fn lines_that_the_kernel_does_not_tell_apart_are_refused() {
-        let same = "line A and line B are the same";
-        let mixed = "line A and line B have one IPv6 group";
+        let same = "two lines are the same";
+        let mixed = "two lines have one IPv6 group";
         for (lines, sources, expected) in [
             (["239.1.1.1:5001", "239.1.1.1:5001"], ["", ""], ""),
             (["[ff15::1]:5001", "[ff15::1]:5001"], ["", ""], mixed),

@@ -11,5 +11,5 @@ mod source;
 pub mod text;
 
 pub use addresses::{GroupAddress, Interface, ServerAddress, parse_ip};
-pub use config::{JoinChoice, LineAddress, LiveConfig, SettingsError};
+pub use config::{LineAddress, LiveConfig, SettingsError, Timestamps};
 pub use source::{Between, Delivery, KeptSource, LiveError, LiveSource, NewsLine, NextSession};

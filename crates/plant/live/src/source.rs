@@ -4,6 +4,7 @@
 //! ```text
 //!          line A, line B --> LineReader --+
 //!      re-request servers --> Rerequests --+
+//!      SoupBinTCP servers --> Bulk --------+
 //!                   clock --> tick --------+--> LiveSession --> Delivery --> EventHandler
 //!         GLIMPSE servers --> Snapshots ---+        |              |
 //!                                                   +--> Keeper    +--> requests, fetches, news
@@ -20,6 +21,7 @@
 
 mod arriving;
 mod between;
+mod bulk;
 mod catching_up;
 mod delivery;
 mod drops;
@@ -33,6 +35,7 @@ mod replay;
 mod requests;
 mod session;
 mod snapshots;
+mod task;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -49,6 +52,7 @@ use nanotape_records::TradeDate;
 
 use arriving::Arriving;
 pub use between::{Between, NextSession};
+use bulk::Bulk;
 pub use delivery::Delivery;
 use drops::DropCounter;
 pub use error::LiveError;
@@ -61,7 +65,7 @@ use requests::Rerequests;
 use session::LiveSession;
 use snapshots::Snapshots;
 
-use crate::LiveConfig;
+use crate::{LiveConfig, ServerAddress};
 
 /// How long the source waits without a packet before the plant shows that it is alive, and checks
 /// for a requested stop.
@@ -73,7 +77,7 @@ const ANCHOR_AT_WORK_NS: u64 = 60_000_000_000;
 /// The largest step of the clock in a session, in ns.
 const MOST_STEP_NS: u64 = 1_000_000_000;
 
-/// The longest sleep while a snapshot is fetched, whose end no socket of the session shows.
+/// The longest sleep while a thread fetches something, whose end no socket of the session shows.
 const FETCH_PATIENCE_NS: u64 = 2_000_000;
 
 /// A live session.
@@ -82,6 +86,7 @@ pub struct LiveSource {
     name: String,
     lines: Arc<[LineSocket]>,
     requests: Option<Rerequests>,
+    bulk: Option<Bulk>,
     snapshots: Option<Snapshots>,
     session: LiveSession,
     drops: DropCounter,
@@ -133,11 +138,16 @@ impl LiveSource {
         let lines = lines.iter().map(|line| LineSocket::open(line, &options));
         let lines = lines.collect::<Result<Arc<[_]>, LiveError>>()?;
         let settings = config.settings();
-        let options = UdpOptions { busy_poll_us: 0, ..options };
+        let options = UdpOptions { busy_poll_us: 0, card_times: false, ..options };
         let open = |settings: RequestSettings| {
             Rerequests::open(&config.rerequest, options, settings.timeout_ns)
         };
-        let requests = settings.requests.map(open).transpose()?;
+        let with = |servers: &[ServerAddress]| !servers.is_empty();
+        let requests = settings.requests.filter(|_| with(&config.rerequest));
+        let requests = requests.map(open).transpose()?;
+        let bulk = with(&config.soupbintcp)
+            .then(|| Bulk::open(&config.soupbintcp, config.bulk_settings()))
+            .transpose()?;
         let open = |settings: SnapshotSettings| {
             let login = config.snapshot_login();
             Snapshots::open(&config.glimpse, login, settings.timeout_ns, config.keep.is_some())
@@ -151,6 +161,7 @@ impl LiveSource {
             name: names.join(" and "),
             lines,
             requests,
+            bulk,
             snapshots,
             session: LiveSession::new(settings, None),
             drops: DropCounter::start(drops),
@@ -215,7 +226,8 @@ impl LiveSource {
 
     /// Waits for a packet, for a while, or until this time of the session.
     fn wait_until(&self, deadline_ns: u64, now_ns: u64) {
-        let is_fetching = self.snapshots.as_ref().is_some_and(Snapshots::is_fetching);
+        let is_fetching = self.snapshots.as_ref().is_some_and(Snapshots::is_fetching)
+            || self.bulk.as_ref().is_some_and(Bulk::is_fetching);
         let patience_ns = if is_fetching { FETCH_PATIENCE_NS } else { PATIENCE_NS };
         let session_ns = if self.arriving.is_some() { self.read_to_ns } else { now_ns };
         let due_ns = deadline_ns.saturating_sub(session_ns).min(patience_ns);
@@ -231,28 +243,40 @@ impl LiveSource {
         let _ = UdpSocket::wait(&sockets[..count], Duration::from_nanos(due_ns));
     }
 
-    /// Takes the answers of the re-request servers, and returns the number of packets.
+    /// Takes what servers send again, and returns the number of packets.
     fn receive_answers<H: EventHandler>(
         &mut self,
         (now_ns, read_to_ns): (u64, u64),
         delivery: &mut Delivery<'_, H>,
     ) -> usize {
         let is_behind = self.arriving.is_some();
-        let Self { requests: Some(requests), session, bytes, .. } = self else { return 0 };
-        let count = requests.receive(now_ns, |datagram| {
-            *bytes += datagram.bytes.len() as u64;
-            let mut times = (datagram.ts_recv_ns.unwrap_or(now_ns), read_to_ns);
-            delivery.handler.arrived(times.0);
-            if is_behind {
-                // Records of packets that came earlier follow it.
-                times.0 = read_to_ns;
-            }
+        let Self { requests, bulk, session, bytes, .. } = self;
+        let mut answer = |ts_recv_ns: u64, packet: &[u8]| {
+            *bytes += packet.len() as u64;
+            delivery.handler.arrived(ts_recv_ns);
+            // Records of packets that came earlier follow it.
+            let times = (if is_behind { read_to_ns } else { ts_recv_ns }, read_to_ns);
             let messages = session.receiver.answers().messages;
-            session.packet(PacketOrigin::Retransmission, times, datagram.bytes, delivery);
+            session.packet(PacketOrigin::Retransmission, times, packet, delivery);
             // Of another session, or without a message, it answers nothing.
             session.receiver.answers().messages > messages
-        });
-        requests.news.drain(..).for_each(|news| delivery.news.add(|| news));
+        };
+        let mut count = 0;
+        if let Some(requests) = requests {
+            count += requests.receive(now_ns, |datagram| {
+                answer(datagram.ts_recv_ns.unwrap_or(now_ns), datagram.bytes)
+            });
+        }
+        if let Some(bulk) = bulk.as_mut().filter(|bulk| bulk.is_fetching()) {
+            count += bulk.receive(now_ns, |packet| {
+                answer(now_ns, packet);
+            });
+            bulk.check(session.receiver.session(), session.receiver.position().missing);
+            bulk.news.drain(..).for_each(|news| delivery.news.push(&news));
+        }
+        if let Some(requests) = requests {
+            requests.news.drain(..).for_each(|news| delivery.news.add(|| news));
+        }
         count
     }
 
@@ -266,6 +290,12 @@ impl LiveSource {
         for (first, messages) in delivery.take_requests() {
             let mut packet = [0; 64];
             let receiver = &self.session.receiver;
+            if let (Some(bulk), Some(session)) = (&mut self.bulk, receiver.session()) {
+                let missing = receiver.position().missing;
+                if bulk.serves(session, first..receiver.missing_to(), missing, now_ns) {
+                    continue;
+                }
+            }
             if let Some(requests) = &mut self.requests
                 && let Some(length) = receiver.encode_request(first, messages, &mut packet)
             {
@@ -317,6 +347,7 @@ impl LiveSource {
             self.stat.rerequest_errors = requests.errors;
             self.stat.rerequest_servers_down = requests.down();
         }
+        self.stat.soupbintcp_failures = self.bulk.as_ref().map_or(0, |bulk| bulk.failures);
         self.news.clear();
         self.news.append(&mut self.notes);
         delivery.news.take(now_ns, &mut self.news);
@@ -343,13 +374,12 @@ impl LiveSource {
             let origin = PacketOrigin::Line(reader.line);
             // An empty socket has been read up to now, another one up to its last datagram.
             let mut last_ns = now_ns;
-            count += reader.receive(now_ns, |datagram| {
-                self.bytes += datagram.bytes.len() as u64;
-                let ts_recv_ns = datagram.ts_recv_ns.unwrap_or(now_ns);
-                last_ns = timer_ns(ts_recv_ns, now_ns);
-                delivery.handler.arrived(ts_recv_ns);
-                let times = (ts_recv_ns, read_to_ns);
-                self.session.packet(origin, times, datagram.bytes, delivery);
+            count += reader.receive(now_ns, |packet| {
+                self.bytes += packet.bytes.len() as u64;
+                last_ns = packet.timer_ns;
+                delivery.handler.arrived(packet.ts_recv_ns);
+                let times = (packet.ts_recv_ns, read_to_ns);
+                self.session.packet(origin, times, packet.bytes, delivery);
             });
             all_read_to_ns = all_read_to_ns.min(last_ns);
             if let Some(news) = reader.news.take() {
@@ -430,14 +460,6 @@ impl LiveSource {
         }
     }
 }
-
-/// The time of a datagram for timers. The kernel's clock may have been set meanwhile.
-fn timer_ns(ts_recv_ns: u64, now_ns: u64) -> u64 {
-    if now_ns.abs_diff(ts_recv_ns) < MOST_LAG_NS { ts_recv_ns.min(now_ns) } else { now_ns }
-}
-
-/// A datagram that is older than this has the time of another clock.
-const MOST_LAG_NS: u64 = 10_000_000_000;
 
 impl EventSource for LiveSource {
     type Summary = DaySummary;

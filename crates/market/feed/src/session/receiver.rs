@@ -207,6 +207,11 @@ impl<F: PacketFraming> Receiver<F> {
         }
     }
 
+    /// One above the last message of declared gaps; 0 without one.
+    pub fn missing_to(&self) -> u64 {
+        self.gaps.declared_to()
+    }
+
     /// The counts of a line.
     pub fn line(&self, line: Line) -> &LineCounts {
         &self.lines[line.index()].counts

@@ -87,6 +87,19 @@ pub struct SnapshotSettings {
     pub retry_after_ns: u64,
 }
 
+impl FromStr for Join {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "here" => Ok(Self::Here),
+            "start" => Ok(Self::Start),
+            "snapshot" => Ok(Self::Snapshot),
+            _ => Err("expected here, start or snapshot"),
+        }
+    }
+}
+
 impl FromStr for GapPolicy {
     type Err = &'static str;
 

@@ -12,7 +12,7 @@ use super::{live, stages};
 pub const KIND: [u8; 8] = *b"BOARD   ";
 
 /// Changes whenever the meaning of a word changes.
-pub const LAYOUT: u64 = u64::from_be_bytes(*b"board  3");
+pub const LAYOUT: u64 = u64::from_be_bytes(*b"board  4");
 
 /// Values that are constant for a run: in the header of the region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

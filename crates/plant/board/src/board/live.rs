@@ -23,7 +23,7 @@ const OVERTAKEN: usize = 6;
 const GAPS: usize = 7;
 const ANSWERS: usize = GAPS + 3 + MAX_LINES + 3;
 /// Errors of the sockets to re-request servers, servers that are down, attempts to get a snapshot
-/// that failed.
+/// that failed, failures of SoupBinTCP servers.
 const SERVERS: usize = 44;
 const FIRST_LINE: usize = 48;
 
@@ -37,10 +37,13 @@ const DROPS: usize = 1;
 const OF_LINE: usize = 2;
 /// The halves of an address of IPv6, and the number of its interface.
 const IPV6_ADDRESS: usize = 24;
+/// Packets whose delay is no time of a histogram.
+const UNKNOWN_DELAYS: usize = 28;
 /// Errors of its socket, and 1 while it cannot be read.
 const ERRORS: usize = 30;
 const LEADS: usize = 32;
-const LINE_WORDS: usize = LEADS + BUCKETS;
+const DELAYS: usize = LEADS + BUCKETS;
+const LINE_WORDS: usize = DELAYS + BUCKETS;
 
 /// Words of a session.
 pub(super) const WORDS: usize = FIRST_LINE + MAX_LINES * LINE_WORDS;
@@ -48,7 +51,8 @@ pub(super) const WORDS: usize = FIRST_LINE + MAX_LINES * LINE_WORDS;
 const _: () = {
     assert!(ANSWERS + COUNTS <= SERVERS);
     assert!(OF_LINE + COUNTS <= IPV6_ADDRESS);
-    assert!(IPV6_ADDRESS + 3 <= ERRORS);
+    assert!(IPV6_ADDRESS + 3 <= UNKNOWN_DELAYS);
+    assert!(SERVERS + 4 <= FIRST_LINE);
 };
 
 /// Stores the statistics.
@@ -63,8 +67,13 @@ pub(super) fn store(words: &[Word], stat: &LiveStat) {
     let of_gaps = [gaps.declared, gaps.closed, gaps.longest_ns, a, b, c, d];
     put(&words[GAPS..], of_gaps.into_iter().chain([retransmitted, snapshot, lost]));
     put(&words[ANSWERS..], words_of(answers));
-    let LiveStat { rerequest_errors, rerequest_servers_down, snapshot_failures, .. } = *stat;
-    put(&words[SERVERS..], [rerequest_errors, rerequest_servers_down, snapshot_failures]);
+    let of_servers = [
+        stat.rerequest_errors,
+        stat.rerequest_servers_down,
+        stat.snapshot_failures,
+        stat.soupbintcp_failures,
+    ];
+    put(&words[SERVERS..], of_servers);
     for (place, line) in lines.iter().take(MAX_LINES).enumerate() {
         let words = &words[FIRST_LINE + place * LINE_WORDS..][..LINE_WORDS];
         let (address, of_ipv6) = words_of_address(line.address);
@@ -73,7 +82,9 @@ pub(super) fn store(words: &[Word], stat: &LiveStat) {
         words[DROPS].store(line.kernel_drops);
         put(&words[OF_LINE..], words_of(&line.counts));
         put(&words[ERRORS..], [line.socket_errors, line.is_failing.into()]);
+        words[UNKNOWN_DELAYS].store(line.unknown_delays);
         put(&words[LEADS..], line.leads.counts_to(BUCKETS));
+        put(&words[DELAYS..], line.delays.counts_to(BUCKETS));
     }
     words[LINES].store(lines.len().min(MAX_LINES) as u64);
 }
@@ -107,14 +118,18 @@ pub(super) fn load(word: impl Fn(usize) -> u64) -> Option<LiveStat> {
     let lines = (0..count).map(|place| {
         let word = |at: usize| word(FIRST_LINE + place * LINE_WORDS + at);
         let address = (word(ADDRESS), core::array::from_fn(|part| word(IPV6_ADDRESS + part)));
-        let leads = (0..BUCKETS).map(|bucket| word(LEADS + bucket)).collect();
+        let times = |first: usize| {
+            Histogram::of_counts(TIMES, (0..BUCKETS).map(|bucket| word(first + bucket)).collect())
+        };
         LineStat {
             address: address_of(address),
             counts: counts_of(|place| word(OF_LINE + place)),
             kernel_drops: word(DROPS),
             socket_errors: word(ERRORS),
             is_failing: word(ERRORS + 1) != 0,
-            leads: Histogram::of_counts(TIMES, leads),
+            leads: times(LEADS),
+            delays: times(DELAYS),
+            unknown_delays: word(UNKNOWN_DELAYS),
         }
     });
     Some(LiveStat {
@@ -123,6 +138,7 @@ pub(super) fn load(word: impl Fn(usize) -> u64) -> Option<LiveStat> {
         rerequest_errors: word(SERVERS),
         rerequest_servers_down: word(SERVERS + 1),
         snapshot_failures: word(SERVERS + 2),
+        soupbintcp_failures: word(SERVERS + 3),
         overtaken: word(OVERTAKEN),
         position,
         gaps,
@@ -208,8 +224,9 @@ mod tests {
         let mut line = LineStat::of("239.1.2.3:5001".parse().unwrap());
         line.counts = LineCounts { packets: 1, silences: 9, ..LineCounts::default() };
         line.counts.malformed[1] = 7;
-        (line.kernel_drops, line.leads) =
-            (3, Histogram::of_counts(TIMES, (0..BUCKETS as u64).collect()));
+        (line.kernel_drops, line.unknown_delays) = (3, 31);
+        line.leads = Histogram::of_counts(TIMES, (0..BUCKETS as u64).collect());
+        line.delays = Histogram::of_counts(TIMES, (7..7 + BUCKETS as u64).collect());
         let stat = LiveStat {
             lines: vec![
                 line.clone(),
@@ -221,6 +238,7 @@ mod tests {
             rerequest_errors: 27,
             rerequest_servers_down: 28,
             snapshot_failures: 29,
+            soupbintcp_failures: 30,
             overtaken: 11,
             position: SessionPosition {
                 expected: 12,

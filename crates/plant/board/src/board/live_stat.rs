@@ -20,6 +20,8 @@ pub struct LiveStat {
     pub rerequest_servers_down: u64,
     /// Attempts to get a snapshot that failed.
     pub snapshot_failures: u64,
+    /// Failures of SoupBinTCP servers.
+    pub soupbintcp_failures: u64,
     /// Messages that a line lacked and another one brought within the hold time.
     pub overtaken: u64,
     /// How far the session is.
@@ -43,13 +45,25 @@ pub struct LineStat {
     pub is_failing: bool,
     /// By how many ns it was ahead of another line, for each packet that was first here.
     pub leads: Histogram,
+    /// For each packet, the ns from the exchange's time of its first message to its receive time.
+    pub delays: Histogram,
+    /// Packets that are not among the delays: the clocks differ, or the day is sent again.
+    pub unknown_delays: u64,
 }
 
 impl LineStat {
     /// A line that brought nothing yet.
     pub fn of(address: SocketAddr) -> Self {
-        let (counts, leads) = (LineCounts::default(), no_leads());
-        Self { address, counts, kernel_drops: 0, socket_errors: 0, is_failing: false, leads }
+        Self {
+            address,
+            counts: LineCounts::default(),
+            kernel_drops: 0,
+            socket_errors: 0,
+            is_failing: false,
+            leads: no_times(),
+            delays: no_times(),
+            unknown_delays: 0,
+        }
     }
 }
 
@@ -60,6 +74,6 @@ impl Default for LineStat {
 }
 
 /// An empty histogram of times, with its memory.
-pub fn no_leads() -> Histogram {
+pub fn no_times() -> Histogram {
     Histogram::of_counts(TIMES, vec![0; TIMES.of(u64::MAX) + 1])
 }

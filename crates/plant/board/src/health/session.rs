@@ -3,8 +3,8 @@
 use super::figure::{Figure, FigureValue, Kind, about, flag, nanos, real, text, whole};
 use crate::{LineStat, LiveStat};
 
-/// The quantiles of the times by which a line was ahead.
-const LEADS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
+/// The quantiles of the times of a line that are shown.
+const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
 
 /// The figures of a session; none is known without one.
 pub fn session_figures(stat: Option<&LiveStat>) -> Vec<Figure> {
@@ -33,9 +33,8 @@ fn of_session(stat: &LiveStat) -> Vec<Figure> {
         flag("session_suspect", at.is_suspect)
             .gauge("1 if messages are lost that no snapshot has replaced."),
         flag("session_holding", at.is_holding)
-            .gauge("1 if messages are kept until a snapshot comes.")
-            .outside_json(),
-        flag("session_ended", at.has_ended).gauge("1 if the session has ended.").outside_json(),
+            .gauge("1 if messages are kept until a snapshot comes."),
+        flag("session_ended", at.has_ended).gauge("1 if the session has ended."),
         whole("gaps", gaps.declared).counter("Gaps that no line filled within the hold time."),
         whole("gaps_open", gaps.declared.saturating_sub(gaps.closed))
             .gauge("Gaps that are open now."),
@@ -49,14 +48,15 @@ fn of_session(stat: &LiveStat) -> Vec<Figure> {
         whole("rerequest_packets", stat.answers.packets)
             .counter("Packets of the re-request server."),
         whole("rerequest_messages", stat.answers.first_messages)
-            .counter("Messages that only the re-request server brought.")
-            .outside_json(),
+            .counter("Messages that only the re-request server brought."),
         whole("rerequest_errors", stat.rerequest_errors)
             .counter("Errors of the sockets to re-request servers."),
         whole("rerequest_servers_down", stat.rerequest_servers_down)
             .gauge("Re-request servers that cannot be reached or do not answer."),
         whole("snapshot_failures", stat.snapshot_failures)
             .counter("Attempts to get a snapshot that failed."),
+        whole("soupbintcp_failures", stat.soupbintcp_failures)
+            .counter("Failures of SoupBinTCP servers."),
         Figure::new("lines", Some(FigureValue::Rows(lines))),
     ];
     about("session", figures)
@@ -99,9 +99,18 @@ fn of_line(line: &LineStat, letter: char, stat: &LiveStat) -> Vec<Figure> {
         Figure::new("ahead_ns", Some(FigureValue::Times(line.leads.clone())))
             .metric(Kind::Histogram, "How much earlier these packets came.")
             .outside_json(),
+        whole("delays", line.delays.count()),
+        whole("unknown_delays", line.unknown_delays).counter(
+            "Packets without a delay of 0 to 4 s: clocks differ, or the day is sent again.",
+        ),
+        Figure::new("delay_ns", Some(FigureValue::Times(line.delays.clone())))
+            .metric(Kind::Histogram, "From the exchange's time of a packet to its receive time.")
+            .outside_json(),
     ];
-    let lead = |(name, share)| nanos(format!("ahead_ns_{name}"), line.leads.quantile(share));
-    figures.extend(LEADS.map(lead));
+    for (name, times) in [("ahead_ns", &line.leads), ("delay_ns", &line.delays)] {
+        let figure = |(of, share)| nanos(format!("{name}_{of}"), times.quantile(share));
+        figures.extend(QUANTILES.map(figure));
+    }
     about("line", figures)
 }
 

@@ -31,7 +31,6 @@ use super::{
     keep::{Input, Keeper},
     lines::{LineReader, LineSocket},
     replay::{Found, InputReader},
-    timer_ns,
 };
 
 /// The folder of the journal, in that of the kept session.
@@ -185,10 +184,9 @@ fn receive(
         let (mut received, mut all_read_to_ns) = (0, now_ns);
         for reader in &mut readers {
             let (line, mut last_ns) = (reader.line, now_ns);
-            received += reader.receive(now_ns, |datagram| {
-                let ts_recv_ns = datagram.ts_recv_ns.unwrap_or(now_ns);
-                last_ns = timer_ns(ts_recv_ns, now_ns);
-                keep(&mut keeper, read_to_ns, line, ts_recv_ns, datagram.bytes);
+            received += reader.receive(now_ns, |packet| {
+                last_ns = packet.timer_ns;
+                keep(&mut keeper, read_to_ns, line, packet.ts_recv_ns, packet.bytes);
             });
             all_read_to_ns = all_read_to_ns.min(last_ns);
             news.extend(reader.news.take());

@@ -205,6 +205,7 @@ impl LiveSource {
         if self.session.receiver.session().is_some() || !waiting.is_empty() {
             self.session = LiveSession::new(self.settings, None);
         }
+        self.session.midnight_ns = Some(date.midnight_ns());
         self.snapshots.iter_mut().for_each(Snapshots::cancel);
         let (keeper, replay) = kept.unzip();
         self.session.keeper = keeper;

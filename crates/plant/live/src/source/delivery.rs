@@ -6,7 +6,7 @@
 use core::{fmt, mem, ops::ControlFlow};
 use std::collections::VecDeque;
 
-use nanotape_board::no_leads;
+use nanotape_board::no_times;
 use nanotape_feed::{
     handle_messages, handle_out_of_turn,
     session::{
@@ -71,7 +71,7 @@ impl<'h, H: EventHandler> Delivery<'h, H> {
             is_late: false,
             snapshot: None,
             gaps: GapCounts::default(),
-            leads: core::array::from_fn(|_| no_leads()),
+            leads: core::array::from_fn(|_| no_times()),
             news: News::default(),
             is_lossy: false,
             is_suspect: false,

@@ -69,7 +69,9 @@ impl EventSource for KeptSource {
         handler: &mut impl EventHandler,
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, LiveError> {
-        let mut session = LiveSession::new(self.replay.settings().session, None);
+        let settings = self.replay.settings();
+        let midnight_ns = settings.date.midnight_ns();
+        let mut session = LiveSession::new(settings.session, Some(midnight_ns));
         let mut delivery = Delivery::new(handler);
         let (mut shown, mut is_closed) = (0, false);
         let end = loop {

@@ -29,6 +29,16 @@ pub(super) struct LineSocket {
     options: UdpOptions,
 }
 
+/// A packet of a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinePacket<'p> {
+    pub(super) bytes: &'p [u8],
+    /// The receive time of its records, in ns since the UNIX epoch.
+    pub(super) ts_recv_ns: u64,
+    /// Its receive time for timers: that of the kernel.
+    pub(super) timer_ns: u64,
+}
+
 /// Reads the socket of a line.
 #[derive(Debug)]
 pub(super) struct LineReader<'s> {
@@ -41,6 +51,8 @@ pub(super) struct LineReader<'s> {
     joining: Outage,
     /// When the last packet came, or the group was joined.
     checked_ns: u64,
+    /// Whether times of the card were requested, and every packet had one.
+    has_card_times: bool,
     /// Errors of the socket.
     pub(super) errors: u64,
     /// What an operator should read.
@@ -92,6 +104,27 @@ fn is_zero(setting: &str) -> bool {
     fs::read_to_string(setting).is_ok_and(|text| text.trim() == "0")
 }
 
+/// The card's receive time, if its clock is that of the machine: a packet can wait in the card, and
+/// clocks are never equal.
+#[inline]
+fn card_time(datagram: &Datagram<'_>, kernel_ns: u64) -> Option<u64> {
+    let near = kernel_ns.saturating_sub(MOST_IN_CARD_NS)..=kernel_ns.saturating_add(MOST_AFTER_NS);
+    datagram.ts_card_ns.filter(|card_ns| near.contains(card_ns))
+}
+
+/// How long a packet waits between the card and the kernel, at most, and by how much the clock of
+/// the card may be ahead, in ns.
+const MOST_IN_CARD_NS: u64 = 100_000_000;
+const MOST_AFTER_NS: u64 = 1_000_000;
+
+/// The time of a datagram for timers. The kernel's clock may have been set meanwhile.
+fn timer_ns(kernel_ns: u64, now_ns: u64) -> u64 {
+    if now_ns.abs_diff(kernel_ns) < MOST_LAG_NS { kernel_ns.min(now_ns) } else { now_ns }
+}
+
+/// A datagram that is older than this has the time of another clock.
+const MOST_LAG_NS: u64 = 10_000_000_000;
+
 impl<'s> LineReader<'s> {
     /// A reader for each line.
     pub(super) fn of(sockets: &'s [LineSocket], now_ns: u64) -> Vec<Self> {
@@ -103,6 +136,7 @@ impl<'s> LineReader<'s> {
                 reading: Outage::default(),
                 joining: Outage::default(),
                 checked_ns: now_ns,
+                has_card_times: of.options.card_times,
                 errors: 0,
                 news: None,
             })
@@ -110,14 +144,28 @@ impl<'s> LineReader<'s> {
         lines.collect()
     }
 
-    /// Calls `visit` with the datagrams that are there, and returns their number.
+    /// Calls `visit` with the packets that are there, and returns their number.
     #[inline]
-    pub(super) fn receive(&mut self, now_ns: u64, visit: impl FnMut(Datagram<'_>)) -> usize {
+    pub(super) fn receive(&mut self, now_ns: u64, mut visit: impl FnMut(LinePacket<'_>)) -> usize {
         if !self.reading.is_due(now_ns) {
             return 0;
         }
-        match self.reader.receive(visit) {
+        let mut lacks_card_time = false;
+        let received = self.reader.receive(|datagram| {
+            let kernel_ns = datagram.ts_recv_ns.unwrap_or(now_ns);
+            let card_ns = card_time(&datagram, kernel_ns);
+            lacks_card_time |= card_ns.is_none();
+            visit(LinePacket {
+                bytes: datagram.bytes,
+                ts_recv_ns: card_ns.unwrap_or(kernel_ns),
+                timer_ns: timer_ns(kernel_ns, now_ns),
+            });
+        });
+        match received {
             Ok(count) => {
+                if lacks_card_time && self.has_card_times {
+                    self.lacks_card_time();
+                }
                 if self.reading.is_open() {
                     self.works(now_ns);
                 }
@@ -147,6 +195,18 @@ impl<'s> LineReader<'s> {
             let text = format!("line {}: {error}; it is tried again", self.line);
             self.news = Some(NewsLine::problem(text));
         }
+    }
+
+    /// Reports once that a packet has no time of the card.
+    #[cold]
+    fn lacks_card_time(&mut self) {
+        self.has_card_times = false;
+        let text = format!(
+            "line {}: packets without a receive time of the card, or with one that is more than 100 \
+             ms before or 1 ms after that of the kernel: these have the kernel's",
+            self.line
+        );
+        self.news = Some(NewsLine::problem(text));
     }
 
     #[cold]
@@ -180,5 +240,27 @@ impl<'s> LineReader<'s> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_the_card_counts_if_it_is_near_that_of_the_kernel() {
+        let kernel_ns = 1_700_000_000_000_000_000;
+        let card_time = |ts_card_ns| {
+            let (bytes, ts_recv_ns) = (b"".as_slice(), Some(kernel_ns));
+            card_time(&Datagram { bytes, ts_recv_ns, ts_card_ns, is_truncated: false }, kernel_ns)
+        };
+        for card_ns in [kernel_ns - 100_000_000, kernel_ns - 1, kernel_ns + 1_000_000] {
+            assert_eq!(card_time(Some(card_ns)), Some(card_ns));
+        }
+        // Of the time scale TAI, of the start of the machine, and none.
+        for card_ns in [kernel_ns + 37_000_000_000, 1_000_000, kernel_ns - 100_000_001] {
+            assert_eq!(card_time(Some(card_ns)), None);
+        }
+        assert_eq!(card_time(None), None);
     }
 }

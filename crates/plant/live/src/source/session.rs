@@ -4,12 +4,14 @@
 //! the same messages, gaps and snapshots. A kept session that is [run again](super::KeptSource)
 //! passes them through the same functions.
 
-use nanotape_board::LiveStat;
+use nanotape_board::{LiveStat, no_times};
 use nanotape_feed::{
     SessionSummary,
-    session::{Line, NasdaqReceiver, PacketOrigin, SessionSettings},
+    session::{Line, MAX_LINES, NasdaqReceiver, PacketOrigin, SessionSettings},
+    time_of_packet,
 };
 use nanotape_market::{EventHandler, MarketSnapshot};
+use nanotape_trace::Histogram;
 
 use super::{
     delivery::Delivery,
@@ -24,11 +26,31 @@ pub(super) struct LiveSession {
     pub(super) keeper: Option<Keeper>,
     /// Attempts to get a snapshot that failed.
     snapshot_failures: u64,
+    /// The exchange's midnight, ns since the UNIX epoch; `None` before the session has a date.
+    pub(super) midnight_ns: Option<u64>,
+    delays: [Delays; MAX_LINES],
 }
 
+/// The times from the exchange to a line, in ns, and the packets that have none.
+#[derive(Debug)]
+struct Delays {
+    times: Histogram,
+    unknown: u64,
+}
+
+/// Longer delays are not those of a network.
+const MOST_DELAY_NS: u64 = 4_000_000_000;
+
 impl LiveSession {
-    pub(super) fn new(settings: SessionSettings, keeper: Option<Keeper>) -> Self {
-        Self { receiver: NasdaqReceiver::new(settings), keeper, snapshot_failures: 0 }
+    /// A session without a journal. Its date may be known later.
+    pub(super) fn new(settings: SessionSettings, midnight_ns: Option<u64>) -> Self {
+        Self {
+            receiver: NasdaqReceiver::new(settings),
+            keeper: None,
+            snapshot_failures: 0,
+            midnight_ns,
+            delays: core::array::from_fn(|_| Delays { times: no_times(), unknown: 0 }),
+        }
     }
 
     /// A packet that was received at `ts_recv_ns`, of a clock that also has `now_ns`.
@@ -42,6 +64,16 @@ impl LiveSession {
     ) {
         if let Some(keeper) = &mut self.keeper {
             keeper.keep(now_ns, Input::Packet { origin, ts_recv_ns, bytes });
+        }
+        if let PacketOrigin::Line(line) = origin
+            && let Some(midnight_ns) = self.midnight_ns
+            && let Some(time) = time_of_packet(bytes)
+        {
+            let Delays { times, unknown } = &mut self.delays[line.index()];
+            match ts_recv_ns.checked_sub(midnight_ns.saturating_add(time.get())) {
+                Some(delay_ns) if delay_ns < MOST_DELAY_NS => times.record(delay_ns),
+                _ => *unknown += 1,
+            }
         }
         self.receiver.packet(origin, (ts_recv_ns, now_ns), bytes, delivery);
     }
@@ -103,6 +135,8 @@ impl LiveSession {
             if let Some(of) = Line::new(index) {
                 line.counts = *self.receiver.line(of);
                 line.leads.clone_from(&delivery.leads[index]);
+                line.delays.clone_from(&self.delays[index].times);
+                line.unknown_delays = self.delays[index].unknown;
             }
         }
         stat.answers = *self.receiver.answers();

@@ -9,10 +9,8 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
-    thread,
     time::Duration,
 };
 
@@ -25,14 +23,14 @@ use nanotape_feed::{
 use nanotape_market::MarketSnapshot;
 use nanotape_types::Alpha;
 
-use super::LiveError;
+use super::{
+    LiveError,
+    task::{Cancelled, Task},
+};
 use crate::ServerAddress;
 
 /// The pause after the first attempt without a snapshot; each further one is twice as long.
 const FIRST_PAUSE_NS: u64 = 250_000_000;
-
-/// Steps of a pause, after which a cancelled attempt ends.
-const STEP: Duration = Duration::from_millis(20);
 
 /// How far after the messages that are known a snapshot can be: lines can be silent for a while.
 const MOST_AHEAD: u64 = 1 << 20;
@@ -69,13 +67,8 @@ struct Fetch {
     /// Failures of servers, and the snapshot as the last one. It ends without a snapshot if no
     /// server has one.
     results: Receiver<Result<Fetched, String>>,
-    is_cancelled: Arc<AtomicBool>,
-}
-
-impl Drop for Fetch {
-    fn drop(&mut self) {
-        self.is_cancelled.store(true, Ordering::Relaxed);
-    }
+    /// `None` if there is no thread for it.
+    _task: Option<Task>,
 }
 
 /// An attempt, in its thread.
@@ -88,7 +81,6 @@ struct Attempt {
     /// How long each server may take, in ns.
     share_ns: u64,
     keeps_messages: bool,
-    is_cancelled: Arc<AtomicBool>,
 }
 
 impl Snapshots {
@@ -114,9 +106,7 @@ impl Snapshots {
             // The session does not wait any longer for the last attempt.
             self.failures += 1;
         }
-        let is_cancelled = Arc::new(AtomicBool::new(false));
         let (sender, results) = sync_channel(self.servers.len());
-        self.current = Some(Fetch { session, results, is_cancelled: Arc::clone(&is_cancelled) });
         let pause_ns = pause_ns(self.failures, self.timeout_ns);
         // The last share ends before the session gives up.
         let time_ns = self.timeout_ns.saturating_sub(pause_ns) / 10 * 9;
@@ -128,12 +118,12 @@ impl Snapshots {
             pause: Duration::from_nanos(pause_ns),
             share_ns: time_ns / self.servers.len() as u64,
             keeps_messages: self.keeps_messages,
-            is_cancelled,
         };
-        let work = move || attempt.run(&sender);
-        if thread::Builder::new().name("glimpse".to_owned()).spawn(work).is_err() {
-            self.news.push("snapshot: cannot start a thread for it".to_owned());
+        let task = Task::start("glimpse", move |cancelled| attempt.run(&sender, cancelled));
+        if let Err(error) = &task {
+            self.news.push(format!("snapshot: cannot start a thread for it: {error}"));
         }
+        self.current = Some(Fetch { session, results, _task: task.ok() });
     }
 
     /// Whether a fetch is under way.
@@ -191,7 +181,7 @@ impl Snapshots {
 }
 
 /// The pause before an attempt, after so many without a snapshot.
-fn pause_ns(failures: u32, timeout_ns: u64) -> u64 {
+pub(super) fn pause_ns(failures: u32, timeout_ns: u64) -> u64 {
     match failures.checked_sub(1) {
         None => 0,
         Some(doubled) => (FIRST_PAUSE_NS << doubled.min(10)).min(timeout_ns / 4),
@@ -200,17 +190,13 @@ fn pause_ns(failures: u32, timeout_ns: u64) -> u64 {
 
 impl Attempt {
     /// Tries the servers until one gives a snapshot.
-    fn run(&self, results: &SyncSender<Result<Fetched, String>>) {
-        let mut rest = self.pause;
-        while !rest.is_zero() && !self.is_cancelled() {
-            thread::sleep(rest.min(STEP));
-            rest = rest.saturating_sub(STEP);
-        }
+    fn run(&self, results: &SyncSender<Result<Fetched, String>>, cancelled: &Cancelled) {
+        cancelled.pause(self.pause);
         for place in 0..self.servers.len() {
-            if self.is_cancelled() {
+            if cancelled.get() {
                 return;
             }
-            let result = self.fetch_from((self.first + place) % self.servers.len());
+            let result = self.fetch_from((self.first + place) % self.servers.len(), cancelled);
             let is_last = result.is_ok();
             // An attempt that was cancelled has no receiver any more.
             if results.send(result).is_err() || is_last {
@@ -219,7 +205,7 @@ impl Attempt {
         }
     }
 
-    fn fetch_from(&self, server: usize) -> Result<Fetched, String> {
+    fn fetch_from(&self, server: usize, cancelled: &Cancelled) -> Result<Fetched, String> {
         let name = &self.servers[server];
         let address = name.resolve().map_err(|error| format!("{name}: {error}"))?;
         let (mut messages, clock) = (Vec::new(), Clock::monotonic());
@@ -230,7 +216,7 @@ impl Attempt {
             self.options,
             self.session,
             now_ns,
-            || self.is_cancelled() || now_ns() >= self.share_ns,
+            || cancelled.get() || now_ns() >= self.share_ns,
             |message| {
                 if self.keeps_messages {
                     let length = u16::try_from(message.len()).unwrap_or(u16::MAX);
@@ -248,10 +234,6 @@ impl Attempt {
             Err(GlimpseError::Session(end)) => Err(end.to_string()),
             Err(error) => Err(format!("{name}: {error}")),
         }
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Relaxed)
     }
 }
 

@@ -118,7 +118,7 @@ fn a_live_session_needs_a_line_and_takes_no_file_and_no_pace() {
         ("--live --input day.itch50", "cannot be used with"),
         ("--line-a 127.0.0.1:1", "--live"),
         ("--live --line-a 192.0.2.1:9", "192.0.2.1:9: cannot bind"),
-        ("--live --line-a 239.1.1.1:9 --line-b 239.1.1.1:9", "line A and line B are the same"),
+        ("--live --line-a 239.1.1.1:9 --line-b 239.1.1.1:9", "two lines are the same"),
         ("--live --line-a 127.0.0.1:9 --source-a 10.0.0.1", "a source applies to a multicast"),
         ("--live --line-a [ff15::1]:9 --source-a 10.0.0.1", "a group and its source are addresses"),
         ("--live --line-a [ff02::1]:9", "write it as [ff02::1%eth0]:5001, or give the interface"),

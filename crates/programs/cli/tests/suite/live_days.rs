@@ -39,6 +39,7 @@ impl Lines {
     fn arguments<'a>(&'a self, options: &[&'a str]) -> Vec<&'a str> {
         let [a, b] = &self.lines;
         let mut arguments = vec!["run", "--live", "--line-a", a, "--line-b", b, "--format", "json"];
+        arguments.extend(["--live-orders", "65536"]);
         arguments.extend(["--follow", "--ring", self.ring.path(), "--capacity", "64MiB"]);
         arguments.extend(options);
         arguments

@@ -92,7 +92,7 @@ fn session(day: &str, lines: [&str; 2]) -> bool {
     let options =
         ["run", "--live", "--line-a", lines[0], "--line-b", lines[1], "--interface", "lo"];
     let more = ["--rerequest", "[::1]:5003", "--join", "start", "--date", "2019-12-30"];
-    let output = ["--ring", ring.path(), "--format", "json", "--capacity", "64MiB"];
+    let output = ["--ring", ring.path(), "--format", "json", "--live-orders", "65536"];
     let mut plant = Running::start(&[&options[..], &more, &output].concat());
     assert_eq!(plant.hear_json()["event"], "start");
 

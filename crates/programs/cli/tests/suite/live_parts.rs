@@ -104,7 +104,8 @@ pub(crate) fn glimpse(
     });
 }
 
-fn soup(kind: u8, payload: &[u8]) -> Vec<u8> {
+/// A packet of SoupBinTCP.
+pub(crate) fn soup(kind: u8, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len() + 1).unwrap().to_be_bytes();
     [&length[..], &[kind], payload].concat()
 }

@@ -72,6 +72,7 @@ impl Lives {
     fn start(&self, options: &[&str]) -> Running {
         let [a, b] = &self.lines;
         let mut arguments = vec!["run", "--live", "--line-a", a, "--line-b", b, "--format", "json"];
+        arguments.extend(["--live-orders", "65536"]);
         arguments.extend(["--ring", self.ring.path(), "--capacity", "64MiB"]);
         arguments.extend(["--date", "2019-12-30"]);
         arguments.extend(options);

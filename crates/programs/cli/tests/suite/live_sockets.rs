@@ -32,7 +32,7 @@ until_so() {
 until_log() { until_so grep -q "$1" "$folder/plant.log"; }
 start() {
     "$program" run --live --line-a 239.77.2.1:5001 --line-b 239.77.2.2:5002 \
-        --interface "${interface:-127.0.0.1}" --date 2019-12-30 --capacity 64MiB --ring "$ring" --format json "$@" \
+        --interface "${interface:-127.0.0.1}" --date 2019-12-30 --capacity 64MiB --live-orders 65536 --ring "$ring" --format json "$@" \
         >"$folder/plant.json" 2>"$folder/plant.log" &
     plant=$!
     until_so grep -q '"event":"start"' "$folder/plant.json"

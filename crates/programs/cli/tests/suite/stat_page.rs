@@ -126,7 +126,7 @@ fn show_the_end(board: &Board, now_ns: u64) {
     board.damage(Damage::Lost { offset: 1, bytes: 7 });
     let session = session();
     let mut line = session.lines[0].clone();
-    line.leads = nanotape_board::no_leads();
+    (line.leads, line.delays) = (nanotape_board::no_times(), nanotape_board::no_times());
     let position = SessionPosition { is_holding: true, ..session.position };
     board.show_live(&LiveStat { lines: vec![line], position, overtaken: 9, ..LiveStat::default() });
     board.stop(&PlantStop {
@@ -191,6 +191,8 @@ fn session() -> LiveStat {
         socket_errors: first + 22,
         is_failing: first == 100,
         leads: Histogram::of_counts(TIMES, (0..120).map(|bucket| bucket * first).collect()),
+        delays: Histogram::of_counts(TIMES, (0..150).map(|bucket| bucket + first).collect()),
+        unknown_delays: first + 23,
     };
     LiveStat {
         lines: vec![line(5_001, 100), line(5_002, 200)],
@@ -198,6 +200,7 @@ fn session() -> LiveStat {
         rerequest_errors: 48,
         rerequest_servers_down: 49,
         snapshot_failures: 50,
+        soupbintcp_failures: 51,
         overtaken: 33,
         position: SessionPosition {
             expected: 34,

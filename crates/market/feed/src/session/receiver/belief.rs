@@ -80,7 +80,8 @@ impl<F: PacketFraming> Receiver<F> {
         while let Some(doubt) = self.doubts.take_admitted(&mut bytes) {
             if let Ok(packet) = F::decode(&bytes) {
                 let origin = PacketOrigin::Line(doubt.line);
-                self.take(origin, (doubt.ts_recv_ns, now_ns), &packet, handler);
+                let times = (doubt.ts_recv_ns, doubt.ts_recv_ns, now_ns);
+                self.take(origin, times, &packet, handler);
             }
         }
         self.admitted = bytes;

@@ -34,20 +34,23 @@ impl<F: PacketFraming> Receiver<F> {
             return;
         }
         if packet.first > self.highest {
-            self.doubt(origin, ts_recv_ns, packet, bytes, handler);
+            self.doubt(origin, ts_recv_ns.max(now_ns), packet, bytes, handler);
         } else {
             let was_highest = self.highest;
-            self.take(origin, (ts_recv_ns, now_ns), packet, handler);
+            // The clock of a card may be behind that of the timers.
+            let seen_ns = ts_recv_ns.max(now_ns);
+            self.take(origin, (ts_recv_ns, seen_ns, now_ns), packet, handler);
             self.weigh_doubts(origin, (ts_recv_ns, now_ns), (packet, bytes), was_highest, handler);
         }
         self.settle(now_ns, handler);
     }
 
-    /// Takes a packet whose numbers are believed.
+    /// Takes a packet whose numbers are believed, and that was received at `ts_recv_ns`: for timers
+    /// at `seen_ns`.
     pub(super) fn take(
         &mut self,
         origin: PacketOrigin,
-        (ts_recv_ns, now_ns): (u64, u64),
+        (ts_recv_ns, seen_ns, now_ns): (u64, u64, u64),
         packet: &NumberedPacket<'_, F>,
         handler: &mut impl SessionHandler<F::Session>,
     ) {
@@ -57,17 +60,17 @@ impl<F: PacketFraming> Receiver<F> {
             handler.brought(line, first..next, ts_recv_ns);
         }
         match packet.kind {
-            PacketKind::EndOfSession if first >= self.expected => self.note_end(first, ts_recv_ns),
+            PacketKind::EndOfSession if first >= self.expected => self.note_end(first, seen_ns),
             // Messages after an end show that it is none.
             PacketKind::Data if self.end.is_some_and(|end| next > end.next) => self.end = None,
             _ => {}
         }
-        if first > self.highest && !self.open_gap(first, (origin, ts_recv_ns)) {
+        if first > self.highest && !self.open_gap(first, (origin, seen_ns)) {
             return;
         }
         if origin == PacketOrigin::Retransmission && self.highest < next {
             // No line brought these; they were requested because of a packet in doubt.
-            self.open_gap(next, (origin, ts_recv_ns));
+            self.open_gap(next, (origin, seen_ns));
             self.declare(true, now_ns, handler);
         }
         if next.saturating_sub(self.expected) > self.ahead.window() && !self.can_recover() {
@@ -93,7 +96,7 @@ impl<F: PacketFraming> Receiver<F> {
         }
         if next > self.highest {
             // There was no room for these: they are missing.
-            self.open_gap(next, (origin, ts_recv_ns));
+            self.open_gap(next, (origin, seen_ns));
         }
     }
 

@@ -312,7 +312,7 @@ fn a_named_follower_does_not_join_by_the_board_of_the_run_before() {
     let ring = days.folder.path("ring");
     let options = RegionOptions::default();
     let _second = stream::Writer::create(&ring, days.capacity_bytes, &options).unwrap();
-    let (kind, layout) = (*b"BOARD   ", u64::from_be_bytes(*b"board  3"));
+    let (kind, layout) = (*b"BOARD   ", u64::from_be_bytes(*b"board  4"));
     let _locked = OwnedRegion::take_over(&board_path(&ring), kind, layout, &options).unwrap();
     let named = Subscription::to(&days.folder.ring()).named("audit");
     let error = named.open().map(drop).unwrap_err();

@@ -6,8 +6,11 @@ use anyhow::bail;
 use clap::Args;
 use nanotape_arguments::session;
 use nanotape_engine::DayReport;
-use nanotape_feed::{SessionSummary, session::GapPolicy};
-use nanotape_live::{GroupAddress, Interface, JoinChoice, ServerAddress, parse_ip};
+use nanotape_feed::{
+    SessionSummary,
+    session::{GapPolicy, Join},
+};
+use nanotape_live::{GroupAddress, Interface, ServerAddress, Timestamps, parse_ip};
 use nanotape_plant::{
     PlantConfig, PlantSource,
     config::{InputConfig, ScheduleConfig},
@@ -34,6 +37,14 @@ pub(super) struct LiveArguments {
     #[arg(long, value_name = "IP:PORT", requires = "live")]
     line_b: Option<GroupAddress>,
 
+    /// Line C
+    #[arg(long, value_name = "IP:PORT", requires = "line_b", hide_short_help = true)]
+    line_c: Option<GroupAddress>,
+
+    /// Line D
+    #[arg(long, value_name = "IP:PORT", requires = "line_c", hide_short_help = true)]
+    line_d: Option<GroupAddress>,
+
     /// Interface on which groups are joined, by its address or name [default: the choice of the
     /// kernel]
     #[arg(long, value_name = "IP|NAME", requires = "live")]
@@ -47,10 +58,25 @@ pub(super) struct LiveArguments {
     #[arg(long, value_name = "IP", requires = "line_b", value_parser = parse_ip)]
     source_b: Option<IpAddr>,
 
+    /// Only sender of line C's group that is received
+    #[arg(long, value_name = "IP", requires = "line_c", value_parser = parse_ip,
+          hide_short_help = true)]
+    source_c: Option<IpAddr>,
+
+    /// Only sender of line D's group that is received
+    #[arg(long, value_name = "IP", requires = "line_d", value_parser = parse_ip,
+          hide_short_help = true)]
+    source_d: Option<IpAddr>,
+
     /// Re-request server that sends missing messages again; given again, a stand-by that gets the
     /// requests after a failure
     #[arg(long, alias = "request-server", value_name = "HOST:PORT", requires = "live")]
     rerequest: Vec<ServerAddress>,
+
+    /// SoupBinTCP server that sends many missing messages at once: from 4,096 on, or all without a
+    /// re-request server; given again, a stand-by that goes on after a failure
+    #[arg(long, alias = "soup", value_name = "HOST:PORT", requires = "live")]
+    soupbintcp: Vec<ServerAddress>,
 
     /// GLIMPSE server that sends a snapshot of the books if messages are lost; given again, a
     /// stand-by that is tried after a failure
@@ -58,9 +84,9 @@ pub(super) struct LiveArguments {
     glimpse: Vec<ServerAddress>,
 
     /// Where to join a session that has begun before: here with the first packet, start with
-    /// message 1 from the re-request server, snapshot with a GLIMPSE snapshot [default: here]
+    /// message 1 from a server, snapshot with a GLIMPSE snapshot [default: here]
     #[arg(long, value_name = "WHERE", requires = "live")]
-    join: Option<JoinChoice>,
+    join: Option<Join>,
 
     /// What happens to the messages after a gap: wait until it is closed, or flag: publish them at
     /// once, flagged, and replace the books that differ when it is closed [default: wait]
@@ -75,6 +101,11 @@ pub(super) struct LiveArguments {
     /// in 50us; may need the capability CAP_NET_ADMIN
     #[arg(long, value_name = "TIME", requires = "live", value_parser = duration)]
     busy_poll: Option<Duration>,
+
+    /// Whose receive times records have: software, those of the kernel, or hardware, those of the
+    /// card, which must be set to make them [default: software]
+    #[arg(long, value_name = "SOURCE", requires = "live")]
+    timestamps: Option<Timestamps>,
 
     /// When the session has ended, wait for the next one and publish it too, with a start, books
     /// and a trade date of its own
@@ -107,7 +138,12 @@ impl LiveArguments {
             return;
         }
         let live = input.live.get_or_insert_default();
-        for (line, given) in [(&mut live.line_a, &self.line_a), (&mut live.line_b, &self.line_b)] {
+        for (line, given) in [
+            (&mut live.line_a, &self.line_a),
+            (&mut live.line_b, &self.line_b),
+            (&mut live.line_c, &self.line_c),
+            (&mut live.line_d, &self.line_d),
+        ] {
             if given.is_some() {
                 line.clone_from(given);
             }
@@ -117,9 +153,13 @@ impl LiveArguments {
         }
         live.source_a = self.source_a.or(live.source_a);
         live.source_b = self.source_b.or(live.source_b);
-        for (servers, given) in
-            [(&mut live.rerequest, &self.rerequest), (&mut live.glimpse, &self.glimpse)]
-        {
+        live.source_c = self.source_c.or(live.source_c);
+        live.source_d = self.source_d.or(live.source_d);
+        for (servers, given) in [
+            (&mut live.rerequest, &self.rerequest),
+            (&mut live.soupbintcp, &self.soupbintcp),
+            (&mut live.glimpse, &self.glimpse),
+        ] {
             if !given.is_empty() {
                 servers.clone_from(given);
             }
@@ -128,6 +168,7 @@ impl LiveArguments {
         live.gap_policy = self.gap_policy.unwrap_or(live.gap_policy);
         live.spin |= self.spin;
         live.busy_poll = self.busy_poll.unwrap_or(live.busy_poll);
+        live.timestamps = self.timestamps.unwrap_or(live.timestamps);
         live.follow |= self.follow;
         if let Some(folder) = &self.keep {
             live.keep = Some(folder.clone());
@@ -173,11 +214,14 @@ pub(super) fn require_line(config: &PlantConfig) -> anyhow::Result<()> {
         Some(live) if live.lines().is_empty() => {
             bail!("no line given: use --line-a IP:PORT, or line_a in [input.live]")
         }
-        Some(live) if live.join == JoinChoice::Snapshot && live.glimpse.is_empty() => {
+        Some(live) if live.join == Join::Snapshot && live.glimpse.is_empty() => {
             bail!("--join snapshot needs --glimpse HOST:PORT, or glimpse in [input.live]")
         }
-        Some(live) if live.join == JoinChoice::Start && live.rerequest.is_empty() => {
-            bail!("--join start needs --rerequest HOST:PORT, or rerequest in [input.live]")
+        Some(live) if live.join == Join::Start && !live.has_retransmissions() => {
+            bail!(
+                "--join start needs --rerequest or --soupbintcp HOST:PORT, or one of them in \
+                 [input.live]"
+            )
         }
         _ => Ok(()),
     }
