@@ -29,7 +29,7 @@ const fn row(name: &'static str, command: &'static str, minutes: u64) -> Row {
     Row { name, command, minutes }
 }
 
-pub(crate) const ROWS: [Row; 13] = [
+pub(crate) const ROWS: [Row; 14] = [
     row("miri", "cargo xtask miri", 90),
     row("aarch64", "cargo xtask aarch64 run", 60),
     row(
@@ -62,6 +62,12 @@ pub(crate) const ROWS: [Row; 13] = [
         "damage",
         "NANOTAPE_CAMPAIGN=10 cargo test --release --locked -p nanotape-tap --test suite damage_campaign::",
         120,
+    ),
+    row(
+        "sessions",
+        "NANOTAPE_CAMPAIGN=10 cargo test --release --locked -p nanotape-feed -p nanotape-exchange --test \
+         suite campaign::",
+        60,
     ),
     row(
         "journal-simulated",

@@ -1,4 +1,5 @@
-//! Checks of all files: their size, paths of one machine, and a README in each package.
+//! Checks of all files: their size, paths of one machine, conflicts of a merge, and a README in
+//! each package.
 
 use super::{
     Problem,
@@ -18,6 +19,7 @@ const MACHINE_PATHS: [&str; 3] =
 pub(crate) fn check(repository: &Repository) -> Vec<Problem> {
     let mut problems: Vec<Problem> = repository.files().iter().filter_map(size).collect();
     problems.extend(repository.files().iter().flat_map(machine_paths));
+    problems.extend(repository.files().iter().filter_map(conflict));
     problems.extend(readmes(repository));
     problems
 }
@@ -37,6 +39,13 @@ fn machine_paths(file: &StoredFile) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Finds what a merge leaves where two changes meet, which no compiler sees in a document.
+fn conflict(file: &StoredFile) -> Option<Problem> {
+    let is_mark = |line: &str| ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark));
+    let (number, _) = (1..).zip(file.text()?.lines()).find(|(_, line)| is_mark(line))?;
+    Some(Problem::at(&file.path, number, "a conflict of a merge that is not resolved"))
 }
 
 /// Checks that every package of the workspace has a README. The fuzz targets are a separate
@@ -71,6 +80,17 @@ mod tests {
         }
         let other = StoredFile { path: "a.md".into(), bytes: b"../shared/data and /tmp".to_vec() };
         assert!(machine_paths(&other).is_empty());
+    }
+
+    #[test]
+    fn a_conflict_that_is_not_resolved_is_found() {
+        let of = |text: &str| {
+            let bytes = text.as_bytes().to_vec();
+            conflict(&StoredFile { path: "a.md".into(), bytes }).map(|problem| problem.to_string())
+        };
+        assert!(of("one\n<<<<<<< HEAD\ntwo\n").unwrap().contains("a.md:2"));
+        assert!(of("one\n>>>>>>> 1234567 (two)\n").is_some());
+        assert_eq!(of("| a <<<<<<< b |\n=======\n"), None);
     }
 
     #[test]

@@ -50,6 +50,8 @@ impl Plant {
         let (ring, [a, b, server]) = (Ring::new(name), addresses());
         let mut arguments = vec!["run", "--live", "--line-a", &a, "--line-b", &b];
         arguments.extend(["--ring", ring.path(), "--format", "json", "--capacity", "64MiB"]);
+        // The tables of a whole market take half a gigabyte, which the plant touches at its start.
+        arguments.extend(["--live-orders", "65536"]);
         if !options.contains(&"--follow") {
             arguments.extend(["--date", "2019-12-30"]);
         }

@@ -13,7 +13,11 @@ use super::{
 };
 
 const MS: u64 = 1_000_000;
-const SEEDS: u64 = 1_000;
+
+/// How many seeds; a longer campaign is requested with `NANOTAPE_CAMPAIGN=10`.
+fn seeds() -> u64 {
+    1_000 * std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse::<u64>().unwrap())
+}
 
 fn settings() -> SessionSettings {
     SessionSettings {
@@ -69,7 +73,7 @@ fn run(
 #[test]
 fn with_a_server_every_message_comes() {
     let mut ahead = 0;
-    for seed in 0..SEEDS {
+    for seed in 0..seeds() {
         let mut random = Random::new(seed);
         let mut network = Network::new(seed, 1_500);
         network.requests = Server::Lossy(random.below(2) * 100);
@@ -92,13 +96,13 @@ fn with_a_server_every_message_comes() {
         assert_eq!(owner.skipped, [], "seed {seed}");
         ahead += owner.shown_ahead;
     }
-    assert!(ahead > SEEDS, "only {ahead} messages did not wait for a gap");
+    assert!(ahead > seeds(), "only {ahead} messages did not wait for a gap");
 }
 
 #[test]
 fn with_a_dead_server_a_snapshot_takes_the_place_of_what_is_missing() {
     let (mut snapshots, mut ahead) = (0, 0);
-    for seed in 0..SEEDS {
+    for seed in 0..seeds() {
         let mut random = Random::new(seed);
         let mut network = Network::new(seed, 1_500);
         network.requests = Server::Dead;
@@ -118,13 +122,13 @@ fn with_a_dead_server_a_snapshot_takes_the_place_of_what_is_missing() {
         snapshots += owner.snapshots.len();
         ahead += owner.shown_ahead;
     }
-    assert!(ahead > SEEDS, "only {ahead} messages did not wait for a snapshot");
-    assert!(snapshots > SEEDS as usize / 2, "only {snapshots} snapshots were applied");
+    assert!(ahead > seeds(), "only {ahead} messages did not wait for a snapshot");
+    assert!(snapshots > seeds() as usize / 2, "only {snapshots} snapshots were applied");
 }
 
 #[test]
 fn without_any_server_what_is_lost_is_what_both_lines_lost() {
-    for seed in 0..SEEDS {
+    for seed in 0..seeds() {
         let mut random = Random::new(seed);
         let mut network = Network::new(seed, 1_500);
         for line in [Line::A, Line::B] {
