@@ -320,13 +320,22 @@ impl LiveSource {
         let result = snapshots.result(session, position);
         snapshots.news.drain(..).for_each(|news| delivery.news.push(&news));
         if let Some(result) = result {
+            let next = result.as_ref().map(|fetched| fetched.snapshot.next);
             let snapshot = result.map(|fetched| {
                 if let Some(keeper) = &mut self.session.keeper {
                     keeper.keep_messages(read_to_ns, &fetched.messages);
                 }
                 fetched.snapshot
             });
-            self.session.snapshot(snapshot, read_to_ns, delivery);
+            let is_used = self.session.snapshot(snapshot, read_to_ns, delivery);
+            if let Some(next) = next.filter(|_| !is_used) {
+                snapshots.refused();
+                let expected = position.expected;
+                delivery.news.push(&format_args!(
+                    "snapshot: it ends before message {next}, and has nothing of what is missing \
+                     from message {expected} on"
+                ));
+            }
         }
     }
 

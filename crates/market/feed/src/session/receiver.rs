@@ -310,8 +310,9 @@ impl<F: PacketFraming> Receiver<F> {
     }
 
     /// The owner has a snapshot that takes the place of all messages before `next`. When all of
-    /// them that lines still have are delivered, [`SessionHandler::snapshot`] is called. `false` if
-    /// the snapshot is not needed any more, or older than what was delivered: then another one is
+    /// them that lines still have are delivered, [`SessionHandler::snapshot`] is called. One that
+    /// has the first missing messages and not the last ones closes a part of the gaps. `false` if
+    /// the snapshot is not needed any more, or has nothing of what is missing: then another one is
     /// fetched if it is needed.
     pub fn snapshot(
         &mut self,
@@ -322,8 +323,12 @@ impl<F: PacketFraming> Receiver<F> {
         if !matches!(self.snapshot, SnapshotState::Fetching { .. }) {
             return false;
         }
-        let needed = self.expected.max(self.gaps.declared_to());
-        if next < needed && !self.is_joining {
+        let missing = self.gaps.first_part(0..self.gaps.declared_to());
+        let is_useful = match missing.filter(|_| !self.is_suspect) {
+            Some(missing) => next > missing.start,
+            None => next >= self.expected,
+        };
+        if !is_useful && !self.is_joining {
             self.snapshot_failed(now_ns, handler);
             return false;
         }

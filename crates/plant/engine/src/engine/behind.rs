@@ -12,7 +12,7 @@
 //! when it comes in its turn; one pass over all live orders at the end.
 
 use core::ops::ControlFlow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nanotape_book::{Anomaly, AnomalyCounts, Books, Order, OrderStore, PriceLevels};
 use nanotape_market::{
@@ -38,6 +38,8 @@ pub(super) struct Behind {
     tainted: BTreeMap<StockLocate, Option<Anomaly>>,
     /// Orders that entered in their turn.
     entered: u64,
+    /// The numbers of executions ahead whose order was not there: their trade is not published.
+    unprinted: HashSet<u64>,
     /// The states of the snapshot that has the place of all orders before it.
     snapshot: Option<MarketSnapshot>,
 }
@@ -216,6 +218,9 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
                     for stock_locate in of_order.into_iter().chain([event.stock_locate]) {
                         behind.stocks.entry(stock_locate).or_default();
                     }
+                    if of_order.is_none() && matches!(event.what, What::Execution(_)) {
+                        behind.unprinted.insert(at.number);
+                    }
                 }
                 flow
             }
@@ -224,8 +229,14 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
                 ControlFlow::Continue(())
             }
             Turn::Again => {
-                event.book_event().map(|event| behind.apply(&self.books, event));
-                ControlFlow::Continue(())
+                let taken = event.book_event().and_then(|event| behind.apply(&self.books, event));
+                if !behind.unprinted.remove(&at.number) {
+                    return ControlFlow::Continue(());
+                }
+                match taken.and_then(|taken| printed(event, taken)) {
+                    Some(trade) => observer.missed(self, at, &trade),
+                    None => ControlFlow::Continue(()),
+                }
             }
             Turn::Missed => {
                 let Some(book_event) = event.book_event() else {
@@ -234,14 +245,11 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
                 };
                 behind.stocks.entry(event.stock_locate).or_default();
                 let taken = behind.apply(&self.books, book_event);
-                let Some((order, shares)) = taken else { return ControlFlow::Continue(()) };
+                let Some((order, _)) = taken else { return ControlFlow::Continue(()) };
                 behind.stocks.entry(order.stock_locate).or_default();
-                match event.what {
-                    What::Execution(execution) if execution.is_printed && shares > 0 => {
-                        let trade = printed(event, execution, (order, shares));
-                        observer.missed(self, at, &trade)
-                    }
-                    _ => ControlFlow::Continue(()),
+                match taken.and_then(|taken| printed(event, taken)) {
+                    Some(trade) => observer.missed(self, at, &trade),
+                    None => ControlFlow::Continue(()),
                 }
             }
         }
@@ -250,7 +258,8 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     /// The snapshot has the place of all orders before it; messages after it come again.
     pub(super) fn restore_behind(&mut self, snapshot: &MarketSnapshot) {
         let behind = self.behind.get_or_insert_default();
-        **behind = Behind { snapshot: Some(snapshot.clone()), ..Behind::default() };
+        let unprinted = core::mem::take(&mut behind.unprinted);
+        **behind = Behind { snapshot: Some(snapshot.clone()), unprinted, ..Behind::default() };
         for order in &snapshot.orders {
             let &RestingOrder { stock_locate, reference, side, shares, price } = order;
             let order = Order { stock_locate, side, price, shares, arrival: 0 };
@@ -273,13 +282,11 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     }
 }
 
-/// The trade of an execution of which only the print is new.
-fn printed(
-    event: &MarketEvent,
-    execution: Execution,
-    (order, shares): (Order, u32),
-) -> MarketEvent {
-    let Execution { price, match_number, .. } = execution;
+/// The trade of an execution of which only the print is new, if it has one.
+fn printed(event: &MarketEvent, (order, shares): (Order, u32)) -> Option<MarketEvent> {
+    let What::Execution(Execution { price, match_number, is_printed, .. }) = event.what else {
+        return None;
+    };
     let aggressor = match order.side {
         Side::Buy => Side::Sell,
         Side::Sell => Side::Buy,
@@ -291,5 +298,7 @@ fn printed(
         kind: TradeKind::Displayed,
         aggressor: Some(aggressor),
     };
-    MarketEvent { stock_locate: order.stock_locate, what: What::Trade(trade), ..*event }
+    let event =
+        MarketEvent { stock_locate: order.stock_locate, what: What::Trade(trade), ..*event };
+    (is_printed && shares > 0).then_some(event)
 }

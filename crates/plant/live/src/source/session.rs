@@ -89,27 +89,32 @@ impl LiveSession {
         }
     }
 
-    /// A snapshot came, or could not be had. Its messages were kept before.
+    /// A snapshot came, or could not be had. Its messages were kept before. Returns whether it is
+    /// used.
     #[cold]
     pub(super) fn snapshot<H: EventHandler>(
         &mut self,
         fetched: Option<Box<MarketSnapshot>>,
         now_ns: u64,
         delivery: &mut Delivery<'_, H>,
-    ) {
+    ) -> bool {
         if let Some(keeper) = &mut self.keeper {
             let is_there = fetched.is_some();
             keeper.keep(now_ns, if is_there { Input::Snapshot } else { Input::SnapshotFailed });
         }
         let Some(snapshot) = fetched else {
             self.snapshot_failures += 1;
-            return self.receiver.snapshot_failed(now_ns, delivery);
+            self.receiver.snapshot_failed(now_ns, delivery);
+            return false;
         };
         let next = snapshot.next;
         delivery.snapshot = Some(snapshot);
-        if !self.receiver.snapshot(next, now_ns, delivery) {
+        let is_used = self.receiver.snapshot(next, now_ns, delivery);
+        if !is_used {
             delivery.snapshot = None;
+            self.snapshot_failures += 1;
         }
+        is_used
     }
 
     /// The time until now counts neither as a silence of a line nor as a missing answer.

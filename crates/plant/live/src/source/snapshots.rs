@@ -174,6 +174,13 @@ impl Snapshots {
         Some(Some(fetched))
     }
 
+    /// The session has no use for the last snapshot. The next attempt pauses, and begins with
+    /// another server.
+    pub(super) fn refused(&mut self) {
+        self.failures += 1;
+        self.first = (self.first + 1) % self.servers.len();
+    }
+
     /// The session needs no snapshot any more.
     pub(super) fn cancel(&mut self) {
         self.current = None;

@@ -69,6 +69,23 @@ fn a_snapshot_of_the_session_is_taken_wherever_its_name_has_spaces() {
 }
 
 #[test]
+fn a_snapshot_without_what_is_missing_is_refused_and_the_next_attempt_pauses() {
+    let (server, address) = listener();
+    // Message 2 is missing, and is not in it.
+    glimpse(server, SESSION, 1, &[order(1, 100)], 2);
+    let mut plant = lossy_plant("live-old-snapshot", &["--glimpse", &address.to_string()]);
+    send(&plant, &end_of_session(4));
+    let (status, stop, stderr) = plant.end();
+    assert_eq!((status, &stop["gap_messages_lost"]), (Some(1), &1.into()), "{stop} {stderr}");
+    assert_eq!(stop["snapshot_failures"], 3, "{stop} {stderr}");
+    let refused = "snapshot: it ends before message 2, and has nothing of what is missing from \
+                   message 2 on";
+    assert_eq!(stderr.matches(refused).count(), 3, "{stderr}");
+    // The second attempt waits 250 ms, and the third one 500 ms.
+    assert!(stop["gap_longest_ns"].as_u64().unwrap() >= 750_000_000, "{stop}");
+}
+
+#[test]
 fn an_answer_of_another_sender_is_not_taken() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let false_server = UdpSocket::bind("127.0.0.9:0").unwrap();

@@ -210,6 +210,30 @@ fn a_snapshot_is_not_needed_when_a_line_brings_the_messages_after_all() {
 }
 
 #[test]
+fn a_snapshot_inside_a_later_gap_closes_what_it_has_and_the_next_one_the_rest() {
+    let mut session = Session::new(with_snapshots());
+    session.packet(A, 1, 1);
+    // Messages 2 to 4 and 7 to 9 are missing.
+    session.both(5, 2);
+    session.both(10, 2);
+    session.after(3);
+    assert_eq!(session.tasks().len(), 1);
+    assert!(session.snapshot(8), "it has the first gap and a part of the second one");
+    assert_eq!((session.owner.snapshots.clone(), session.owner.next), (vec![8], 8));
+    assert_eq!(session.owner.closed_gaps().count(), 1);
+    session.after(0);
+    // One that has nothing of the rest is refused, and another one is fetched.
+    assert_eq!(session.tasks().len(), 1);
+    assert!(!session.snapshot(8));
+    assert_eq!(session.tasks().len(), 1);
+    assert!(session.snapshot(10));
+    assert_eq!((session.owner.snapshots.clone(), session.owner.next), (vec![8, 10], 12));
+    let fills = session.owner.closed_gaps().map(|report| report.fills.snapshot);
+    assert!(fills.eq([3, 3]), "{:?}", session.owner.events);
+    assert!(!session.receiver.position().is_suspect);
+}
+
+#[test]
 fn a_late_join_begins_here_at_the_start_or_with_a_snapshot() {
     let mut here = Session::new(SessionSettings::default());
     here.packet(A, 100, 2);

@@ -1,10 +1,11 @@
 //! Messages that are published ahead of missing ones: when these have come, the books of the plant
 //! and of a subscriber are those of all messages in order.
 
+use core::ops::ControlFlow;
 use std::collections::BTreeSet;
 
-use nanotape_book::{DefaultBooks, Order};
-use nanotape_engine::BookEngine;
+use nanotape_book::{DefaultBooks, Order, Outcome};
+use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{
     EventHandler, Execution, MarketEvent, MarketSnapshot, NoOrigin, Position, RestingOrder,
     SessionChange, Suspect, Turn, What,
@@ -95,13 +96,19 @@ impl Session {
     /// The books after the messages before `end` that are not lost, in order. A snapshot has also
     /// what was lost before it.
     fn in_order(&self, end: usize) -> BookEngine<DefaultBooks> {
+        self.trades_in_order(end).0
+    }
+
+    /// The same, with the numbers of trades.
+    fn trades_in_order(&self, end: usize) -> (BookEngine<DefaultBooks>, BTreeSet<u64>) {
         let mut engine = BookEngine::new(DefaultBooks::with_capacity(64));
+        let mut trades = Trades::default();
         for (index, at, event) in self.events().take(end) {
             if self.ways[index] < LOST || index < self.snapshot_at {
-                assert!(engine.live(&mut ()).event(at, &event, NoOrigin).is_continue());
+                assert!(engine.live(&mut trades).event(at, &event, NoOrigin).is_continue());
             }
         }
-        engine
+        (engine, trades.numbers)
     }
 
     fn snapshot(&self) -> MarketSnapshot {
@@ -144,6 +151,49 @@ impl Session {
     }
 }
 
+/// The numbers of messages that printed a trade.
+#[derive(Default)]
+struct Trades {
+    numbers: BTreeSet<u64>,
+    /// Shares that the current message took.
+    taken: u32,
+}
+
+impl Observer<DefaultBooks> for Trades {
+    fn before(&mut self, _: &BookEngine<DefaultBooks>, _: Position, _: &MarketEvent) {
+        self.taken = 0;
+    }
+
+    fn order_reduced(&mut self, _: &Order, shares: u32) {
+        self.taken += shares;
+    }
+
+    fn after(
+        &mut self,
+        _: &BookEngine<DefaultBooks>,
+        at: Position,
+        event: &MarketEvent,
+        _: Option<Outcome>,
+    ) -> ControlFlow<()> {
+        if self.taken > 0 && matches!(event.what, What::Execution(_)) {
+            self.numbers.insert(at.number);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn missed(
+        &mut self,
+        _: &BookEngine<DefaultBooks>,
+        at: Position,
+        event: &MarketEvent,
+    ) -> ControlFlow<()> {
+        if matches!(event.what, What::Trade(_)) {
+            assert!(self.numbers.insert(at.number), "message {} has two trades", at.number);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 fn session() -> impl Strategy<Value = Session> {
     let messages = prop::collection::vec((message(), way()), 1..40);
     (messages, 0_usize..60).prop_map(|(messages, at)| Session::new(messages, at))
@@ -159,11 +209,14 @@ proptest! {
     #[test]
     fn books_are_those_of_all_messages_in_order(session in session()) {
         let mut engine = BookEngine::new(DefaultBooks::with_capacity(64));
-        session.pass(&mut engine.live(&mut ()));
-        let truth = session.in_order(session.messages.len());
+        let mut trades = Trades::default();
+        session.pass(&mut engine.live(&mut trades));
+        let (truth, in_order) = session.trades_in_order(session.messages.len());
         prop_assert_eq!(orders_of(engine.books()), orders_of(truth.books()));
         if session.snapshot_at == 0 {
             prop_assert_eq!(tainted(&engine), tainted(&truth));
+            // One ahead may have found an order that a missing message had taken away.
+            prop_assert!(trades.numbers.is_superset(&in_order), "{:?}, {in_order:?}", trades.numbers);
         }
     }
 }
@@ -213,4 +266,21 @@ fn a_stock_that_only_a_missing_message_did_not_fit_is_tainted() {
         ((stock, What::Order(add)), IN_TIME),
     ];
     check_subscriber(&Session::new(messages, 0)).unwrap();
+}
+
+#[test]
+fn an_execution_whose_order_was_missing_has_its_trade_when_the_order_has_come() {
+    let [stock, _] = STOCKS;
+    let (reference, shares, price) =
+        (OrderReferenceNumber::new(1), Shares::new(300), Price4::new(50));
+    let side = Side::Buy;
+    let add = What::Order(BookEvent::Add { stock_locate: stock, reference, side, shares, price });
+    let match_number = MatchNumber::new(7);
+    let execution = Execution { reference, shares, price: None, is_printed: true, match_number };
+    let messages = vec![((stock, add), LATE), ((stock, What::Execution(execution)), IN_TIME)];
+    let session = Session::new(messages, 0);
+    let mut engine = BookEngine::new(DefaultBooks::with_capacity(64));
+    let mut trades = Trades::default();
+    session.pass(&mut engine.live(&mut trades));
+    assert_eq!(trades.numbers, [2].into());
 }
