@@ -7,7 +7,7 @@
 //! Failure: a message that is no part of a snapshot ends it, with its number. So does a server of
 //! another session, before its first message.
 
-use std::{net::SocketAddr, ops::ControlFlow};
+use std::{net::SocketAddr, ops::ControlFlow, time::Duration};
 
 use nanotape_market::{MarketEvent, MarketSnapshot, RestingOrder, What};
 use nanotape_types::{Alpha, BookEvent, NanosSinceMidnight};
@@ -133,10 +133,11 @@ impl GlimpseReader {
     }
 }
 
-/// Fetches a snapshot of `session` from a server. `now_ns` is any clock that does not go back, in
-/// ns. `keep` gets every message of the snapshot before it is used.
+/// Fetches a snapshot of `session` from a server: its address, and the time for a connection.
+/// `now_ns` is any clock that does not go back, in ns. `keep` gets every message of the snapshot
+/// before it is used.
 pub fn fetch_snapshot(
-    address: SocketAddr,
+    server: (SocketAddr, Duration),
     options: ClientOptions,
     session: Alpha<10>,
     now_ns: impl Fn() -> u64,
@@ -146,7 +147,7 @@ pub fn fetch_snapshot(
     let mut client = Client::new(options, Resume::BEGINNING);
     let mut reader = GlimpseReader::default();
     let mut result = Ok(None);
-    let end = run_session(address, &mut client, now_ns, is_cancelled, |event| {
+    let end = run_session(server, &mut client, now_ns, is_cancelled, |event| {
         match event {
             ClientEvent::Accepted { session: found, .. } if !is_same_session(found, session) => {
                 result = Err(GlimpseError::OtherSession { found, expected: session });

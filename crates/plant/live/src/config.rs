@@ -308,6 +308,10 @@ impl LiveConfig {
         let requests = RequestSettings {
             timeout_ns: nanos(self.rerequest_timeout).max(least_ns),
             retries: self.rerequest_retries,
+            // Each SoupBinTCP server is tried before the messages are given up.
+            budget_ns: RequestSettings::default().budget_ns.saturating_add(
+                nanos(self.soupbintcp_timeout).saturating_mul(self.soupbintcp.len() as u64),
+            ),
             ..RequestSettings::default()
         };
         let snapshots = SnapshotSettings {

@@ -133,6 +133,8 @@ impl LiveSource {
 
     fn open_sockets(config: &LiveConfig) -> Result<Self, LiveError> {
         config.check()?;
+        // Before the sockets are open, because it takes a while.
+        let timeline = Timeline::new(Clock::calibrate());
         let options = config.line_options();
         let lines = config.lines();
         let lines = lines.iter().map(|line| LineSocket::open(line, &options));
@@ -165,7 +167,7 @@ impl LiveSource {
             snapshots,
             session: LiveSession::new(settings, None),
             drops: DropCounter::start(drops),
-            timeline: Timeline::new(Clock::calibrate()),
+            timeline,
             spins: config.spin,
             bytes: 0,
             stat: LiveStat { lines: stats, ..LiveStat::default() },
@@ -287,15 +289,19 @@ impl LiveSource {
         read_to_ns: u64,
         delivery: &mut Delivery<'_, H>,
     ) {
+        let receiver = &self.session.receiver;
+        if let (Some(bulk), Some(session)) = (&mut self.bulk, receiver.session())
+            && receiver.position().missing > 0
+        {
+            let are_down = self.requests.as_ref().is_some_and(Rerequests::are_down);
+            let missing = if are_down { u64::MAX } else { receiver.position().missing };
+            bulk.consider(session, receiver.missing(), missing, now_ns);
+        }
         for (first, messages) in delivery.take_requests() {
-            let mut packet = [0; 64];
-            let receiver = &self.session.receiver;
-            if let (Some(bulk), Some(session)) = (&mut self.bulk, receiver.session()) {
-                let missing = receiver.position().missing;
-                if bulk.serves(session, first..receiver.missing_to(), missing, now_ns) {
-                    continue;
-                }
+            if self.bulk.as_ref().is_some_and(|bulk| bulk.brings(first, now_ns)) {
+                continue;
             }
+            let mut packet = [0; 64];
             if let Some(requests) = &mut self.requests
                 && let Some(length) = receiver.encode_request(first, messages, &mut packet)
             {

@@ -207,9 +207,10 @@ impl<F: PacketFraming> Receiver<F> {
         }
     }
 
-    /// One above the last message of declared gaps; 0 without one.
-    pub fn missing_to(&self) -> u64 {
-        self.gaps.declared_to()
+    /// From the first message that is missing in declared gaps to the number after the last one.
+    pub fn missing(&self) -> core::ops::Range<u64> {
+        let to = self.gaps.declared_to();
+        self.gaps.first_part(0..to).map_or(0..0, |first| first.start..to)
     }
 
     /// The counts of a line.

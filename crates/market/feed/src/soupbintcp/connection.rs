@@ -1,6 +1,7 @@
 //! A SoupBinTCP client on a TCP connection: the calling thread sends, receives and waits.
 //!
-//! Bounds: no call of the kernel takes longer than [`TURN`], so a cancelled session ends at once.
+//! Bounds: after the connection no call of the kernel takes longer than [`TURN`], so a cancelled
+//! session ends at once.
 
 use std::{
     io::{self, ErrorKind, Read as _, Write as _},
@@ -13,9 +14,6 @@ use super::{Client, ClientClosed, ClientEvent};
 
 /// The longest wait for the server.
 const TURN: Duration = Duration::from_millis(20);
-
-/// How long a server may take to accept a connection.
-const CONNECT: Duration = Duration::from_secs(5);
 
 /// Why a session on a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -42,17 +40,18 @@ pub enum SessionEnd {
     },
 }
 
-/// Connects to a server, logs in, and calls `visit` with what arrives, until it breaks, the session
-/// ends, or `is_cancelled`. `now_ns` is any clock that does not go back, in ns.
+/// Connects to a server, within the time that is beside its address, logs in, and calls `visit`
+/// with what arrives, until it breaks, the session ends, or `is_cancelled`. `now_ns` is any clock
+/// that does not go back, in ns.
 pub fn run_session(
-    address: SocketAddr,
+    (address, connect): (SocketAddr, Duration),
     client: &mut Client,
     now_ns: impl Fn() -> u64,
     is_cancelled: impl Fn() -> bool,
     mut visit: impl FnMut(ClientEvent<'_>) -> ControlFlow<()>,
 ) -> SessionEnd {
     let failed = |source| SessionEnd::Connection { address, source };
-    let mut stream = match connect(address) {
+    let mut stream = match open(address, connect) {
         Ok(stream) => stream,
         Err(error) => return failed(error),
     };
@@ -87,8 +86,10 @@ pub fn run_session(
     }
 }
 
-fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&address, CONNECT)?;
+fn open(address: SocketAddr, connect: Duration) -> io::Result<TcpStream> {
+    // The least time that can be waited for.
+    let connect = connect.max(Duration::from_millis(1));
+    let stream = TcpStream::connect_timeout(&address, connect)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(TURN))?;
     stream.set_write_timeout(Some(TURN))?;

@@ -8,6 +8,7 @@ use std::{
     mem,
     net::SocketAddr,
     ops::{ControlFlow, Range},
+    time::Duration,
 };
 
 use nanotape_types::Alpha;
@@ -17,9 +18,10 @@ use super::{
     Client, ClientEvent, ClientOptions, Resume, SessionEnd, is_same_session, other_session,
     run_session,
 };
+use crate::udp::MOST_DATAGRAM_BYTES;
 
-/// Bytes of a packet.
-const PACKET_BYTES: usize = 32 << 10;
+/// Bytes of a packet: no datagram is longer.
+const PACKET_BYTES: usize = MOST_DATAGRAM_BYTES;
 
 /// A packet of empty messages has a count too.
 const _: () = assert!(PACKET_BYTES / 2 < u16::MAX as usize);
@@ -63,10 +65,11 @@ pub enum FetchError {
 }
 
 /// Fetches the messages with these numbers from a server, and passes packets of MoldUDP64 on, each
-/// with the number of the next message. `numbers` then begins with the next one. `now_ns` is any clock that
-/// does not go back, in ns; `is_cancelled` gets the time since which the server has no message.
+/// with the number of the next message. `numbers` then begins with the next one. `server` is an
+/// address, and the time for a connection. `now_ns` is any clock that does not go back, in ns;
+/// `is_cancelled` gets the time since which the server has no message.
 pub fn fetch_messages(
-    address: SocketAddr,
+    server: (SocketAddr, Duration),
     options: ClientOptions,
     session: Alpha<10>,
     numbers: &mut Range<u64>,
@@ -85,7 +88,7 @@ pub fn fetch_messages(
         packets.pass();
         is_cancelled(packets.since_ns)
     };
-    let end = run_session(address, &mut client, &now_ns, is_over, |event| {
+    let end = run_session(server, &mut client, &now_ns, is_over, |event| {
         let mut packets = packets.borrow_mut();
         match event {
             ClientEvent::Accepted { session: found, .. } if !is_same_session(found, session) => {

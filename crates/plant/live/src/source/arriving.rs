@@ -36,6 +36,10 @@ use super::{
 /// The folder of the journal, in that of the kept session.
 const FOLDER: &str = "arriving";
 
+/// The size of its segments. A larger one takes longer to make, and until then packets wait in the
+/// sockets, which a plant that is killed takes with it.
+const SEGMENT_BYTES: u64 = 4 << 20;
+
 /// How long the thread waits for a packet before it checks for its end.
 const PATIENCE: Duration = Duration::from_millis(10);
 
@@ -46,6 +50,8 @@ const NEAR_NS: u64 = 100_000_000;
 #[derive(Debug)]
 pub(super) struct Arriving {
     folder: PathBuf,
+    /// Whether a plant before has left it.
+    is_old: bool,
     reader: InputReader,
     /// Whether the reader has a packet that was not passed on.
     has_packet: bool,
@@ -79,7 +85,8 @@ impl Arriving {
         waiting: impl IntoIterator<Item = (Line, u64, &'p [u8])>,
     ) -> Result<Self, LiveError> {
         let folder = session.join(FOLDER);
-        let mut keeper = Keeper::open(&folder)?;
+        let is_old = folder.exists();
+        let mut keeper = Keeper::open(&folder, SEGMENT_BYTES)?;
         for (line, ts_recv_ns, bytes) in waiting {
             keep(&mut keeper, now_ns, line, ts_recv_ns, bytes);
         }
@@ -92,6 +99,7 @@ impl Arriving {
         let thread = Some(thread.map_err(LiveError::Thread)?);
         Ok(Self {
             folder,
+            is_old,
             reader,
             has_packet: false,
             stop,
@@ -138,6 +146,14 @@ impl Arriving {
     pub(super) fn take(&mut self) -> Result<Input<'_>, LiveError> {
         self.has_packet = false;
         Ok(self.reader.input()?.2)
+    }
+
+    /// Ends the thread of a plant that cannot begin, and leaves no new folder.
+    pub(super) fn undo(mut self) {
+        self.end();
+        if !self.is_old {
+            drop(self.remove());
+        }
     }
 
     /// Removes the journal, from which everything was passed on; the reason if that fails.
@@ -289,7 +305,7 @@ mod tests {
     fn while_messages_are_missing_packets_come_no_faster_than_they_came() {
         let (folder, lines) = (Scratch::folder("arriving-paced"), open());
         let timeline = Timeline::new(Clock::calibrate());
-        let mut keeper = Keeper::open(&folder.join(FOLDER)).unwrap();
+        let mut keeper = Keeper::open(&folder.join(FOLDER), SEGMENT_BYTES).unwrap();
         let began_ns = 1_000 * MS;
         for at_ns in [0, 10, 10, 30].map(|after| began_ns + after * MS) {
             keep(&mut keeper, at_ns, Line::A, at_ns + 1, b"packet");

@@ -200,8 +200,22 @@ impl LiveSource {
     ) -> Result<(), LiveError> {
         let now_ns = self.timeline.now_ns();
         let settings = KeptSettings { date, session: self.settings };
-        let kept = folder.map(|folder| Keeper::begin(folder, &settings, now_ns)).transpose()?;
+        let continued = match folder {
+            Some(folder) => Keeper::has_session(folder, &settings)?.then_some(folder),
+            None => None,
+        };
         let waiting = self.take_waiting();
+        // First of all: until then packets wait in the sockets, which a kill takes with the plant.
+        let arriving = continued.map(|folder| self.start_arriving(folder, now_ns, &waiting));
+        let arriving = arriving.transpose()?;
+        let begin = |folder: &Path| Keeper::begin(folder, &settings, now_ns);
+        let kept = match folder.map(begin).transpose() {
+            Ok(kept) => kept,
+            Err(error) => {
+                arriving.into_iter().for_each(Arriving::undo);
+                return Err(error);
+            }
+        };
         if self.session.receiver.session().is_some() || !waiting.is_empty() {
             self.session = LiveSession::new(self.settings, None);
         }
@@ -215,15 +229,25 @@ impl LiveSource {
             }
             return Ok(());
         };
-        let (lines, timeline) = (&self.lines, &self.timeline);
-        let waiting =
-            waiting.iter().map(|(line, ts_recv_ns, bytes)| (*line, *ts_recv_ns, &**bytes));
-        self.arriving = Some(Arriving::start(folder, lines, timeline, now_ns, waiting)?);
+        // A journal that had to be repaired has no session before that.
+        let late = || self.start_arriving(folder, now_ns, &waiting);
+        self.arriving = Some(arriving.map_or_else(late, Ok)?);
         let (folder, bytes) = (folder.display(), replay.total_bytes);
         let text = format!("{folder}: catching up with {bytes} bytes of a plant before");
         self.notes.push(NewsLine::note(text));
         self.replay = Some(replay);
         Ok(())
+    }
+
+    fn start_arriving(
+        &self,
+        folder: &Path,
+        now_ns: u64,
+        waiting: &Waiting,
+    ) -> Result<Arriving, LiveError> {
+        let waiting =
+            waiting.iter().map(|(line, ts_recv_ns, bytes)| (*line, *ts_recv_ns, &**bytes));
+        Arriving::start(folder, &self.lines, &self.timeline, now_ns, waiting)
     }
 
     /// A receiver that has joined no session, with the packets of those that were not joined.

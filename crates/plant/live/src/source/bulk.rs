@@ -15,6 +15,7 @@ use std::{
         Arc,
         mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
+    time::Duration,
 };
 
 use nanotape_clock::Clock;
@@ -29,8 +30,8 @@ use super::{
 use crate::{ServerAddress, config::BulkSettings};
 
 /// Packets that wait for the session, and those that it takes before it reads its lines again.
-const QUEUED: usize = 64;
-const BATCH: usize = 4;
+const QUEUED: usize = 32;
+const BATCH: usize = 2;
 
 /// How long the next packet of a fetch may take before requests are sent again.
 const PATIENCE_NS: u64 = 50_000_000;
@@ -107,25 +108,28 @@ impl Bulk {
         })
     }
 
-    /// Whether the request for message `numbers.start` need not be sent, because a fetch brings it.
-    /// Begins a fetch up to `numbers.end` if enough messages are missing.
-    pub(super) fn serves(
+    /// Begins a fetch if enough messages are missing, `numbers.start` the first of them, unless one
+    /// is under way.
+    pub(super) fn consider(
         &mut self,
         session: Alpha<10>,
         numbers: Range<u64>,
         missing: u64,
         now_ns: u64,
-    ) -> bool {
-        if let Some(fetch) = &self.current {
-            // Before the first packet, and when the next one does not come, requests may be faster.
-            let patient_to_ns = fetch.packet_ns.saturating_add(PATIENCE_NS);
-            return fetch.numbers.contains(&numbers.start) && now_ns < patient_to_ns;
-        }
+    ) {
         let is_due = now_ns >= self.paused_to_ns && !numbers.is_empty();
-        if is_due && missing >= self.settings.least_messages {
+        if self.current.is_none() && is_due && missing >= self.settings.least_messages {
             self.begin(session, numbers);
         }
-        false
+    }
+
+    /// Whether a request for a message need not be sent, because a fetch brings it. Before the
+    /// first packet, and when the next one does not come, requests may be faster.
+    pub(super) fn brings(&self, first: u64, now_ns: u64) -> bool {
+        self.current.as_ref().is_some_and(|fetch| {
+            let patient_to_ns = fetch.packet_ns.saturating_add(PATIENCE_NS);
+            fetch.numbers.contains(&first) && now_ns < patient_to_ns
+        })
     }
 
     #[cold]
@@ -223,7 +227,7 @@ impl Work {
         let began = clock.stamp();
         let now_ns = || clock.nanos_between(began, clock.stamp());
         let fetched = fetch_messages(
-            address,
+            (address, Duration::from_nanos(timeout_ns)),
             login,
             self.session,
             &mut self.numbers,

@@ -83,6 +83,17 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
+    /// Whether a plant before has kept packets of the session in a folder. Nothing is written to
+    /// that of a session that has ended, or of another one.
+    pub(super) fn has_session(folder: &Path, settings: &KeptSettings) -> Result<bool, LiveError> {
+        let Ok(replay) = Replay::open(folder) else { return Ok(false) };
+        if replay.is_over().unwrap_or(false) {
+            return Err(LiveError::Over { folder: folder.to_owned() });
+        }
+        replay.settings().require(settings, folder)?;
+        Ok(true)
+    }
+
     /// Begins a journal in a folder, which is empty or does not exist. If a plant before has kept
     /// packets of the same session there, the journal goes on, and the inputs up to now are
     /// returned too.
@@ -91,25 +102,23 @@ impl Keeper {
         settings: &KeptSettings,
         now_ns: u64,
     ) -> Result<(Self, Option<Replay>), LiveError> {
-        // Nothing is written to the folder of a session that has ended.
-        if Replay::open(folder).and_then(|replay| replay.is_over()).unwrap_or(false) {
-            return Err(LiveError::Over { folder: folder.to_owned() });
-        }
-        let mut keeper = Self::open(folder)?;
+        let mut keeper = Self::open(folder, AppenderOptions::default().segment_bytes)?;
         let Some(appender) = &mut keeper.appender else { return Ok((keeper, None)) };
         if appender.next_sequence() <= 1 {
             appender.append(type_of(SETTINGS, 0), 0, settings.encode().as_flattened())?;
             return Ok((keeper, None));
         }
         let mut replay = Replay::open(folder)?;
+        // That of a plant that began after the folder was looked at.
         replay.settings().require(settings, folder)?;
         replay.end_at(appender.append(type_of(RESTART, 0), now_ns, &[])?);
         Ok((keeper, Some(replay)))
     }
 
-    /// A journal of inputs alone, which may have some.
-    pub(super) fn open(folder: &Path) -> Result<Self, LiveError> {
-        let options = AppenderOptions { roll_cycle: RollCycle::Size, ..AppenderOptions::default() };
+    /// A journal of inputs alone, which may have some, in segments of this size.
+    pub(super) fn open(folder: &Path, segment_bytes: u64) -> Result<Self, LiveError> {
+        let roll_cycle = RollCycle::Size;
+        let options = AppenderOptions { roll_cycle, segment_bytes, ..AppenderOptions::default() };
         let appender = Some(Appender::open(folder, &options)?);
         let buffer = Vec::with_capacity(64 << 10);
         Ok(Self { appender, folder: folder.to_owned(), buffer, error: None })

@@ -104,8 +104,12 @@ impl Rerequests {
 
     /// Servers that cannot be reached or do not answer.
     pub(super) fn down(&self) -> u64 {
-        let is_down = |server: &&Server| server.outage.is_open() || server.is_silent;
-        self.servers.iter().filter(is_down).count() as u64
+        self.servers.iter().filter(|server| server.is_down()).count() as u64
+    }
+
+    /// Whether no server answers.
+    pub(super) fn are_down(&self) -> bool {
+        self.servers.iter().all(Server::is_down)
     }
 
     /// Sends a request to the current server, or to the next one that can be reached. A request
@@ -215,6 +219,10 @@ impl Rerequests {
 }
 
 impl Server {
+    fn is_down(&self) -> bool {
+        self.outage.is_open() || self.is_silent
+    }
+
     /// Whether an answer may come.
     #[inline]
     fn listens(&self, now_ns: u64) -> bool {

@@ -32,6 +32,9 @@ use crate::ServerAddress;
 /// The pause after the first attempt without a snapshot; each further one is twice as long.
 const FIRST_PAUSE_NS: u64 = 250_000_000;
 
+/// How long a server may take to accept a connection.
+const MOST_CONNECT: Duration = Duration::from_secs(5);
+
 /// How far after the messages that are known a snapshot can be: lines can be silent for a while.
 const MOST_AHEAD: u64 = 1 << 20;
 
@@ -219,7 +222,7 @@ impl Attempt {
         let began = clock.stamp();
         let now_ns = || clock.nanos_between(began, clock.stamp());
         let snapshot = fetch_snapshot(
-            address,
+            (address, Duration::from_nanos(self.share_ns).min(MOST_CONNECT)),
             self.options,
             self.session,
             now_ns,

@@ -81,7 +81,7 @@ fn soup(
     let mut client = Client::new(ClientOptions::default(), resume);
     let mut got = Vec::new();
     run_session(
-        address,
+        (address, Duration::from_secs(5)),
         &mut client,
         now_ns,
         || false,

@@ -109,7 +109,7 @@ fn soup(address: &str, resume: Resume, last: Option<u8>) -> (Option<ClientClosed
     let mut messages = Messages::new();
     let address: SocketAddr = address.parse().unwrap();
     run_session(
-        address,
+        (address, Duration::from_secs(5)),
         &mut client,
         now_ns,
         || false,

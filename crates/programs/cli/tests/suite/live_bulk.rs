@@ -65,6 +65,23 @@ fn requests_for_what_soupbintcp_sends_are_not_sent() {
     assert!(retransmitted > 1_000 && packets < retransmitted / 64, "{stop} {stderr}");
 }
 
+#[test]
+fn a_small_gap_comes_from_soupbintcp_if_no_rerequest_server_answers() {
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let silent = silent.local_addr().unwrap().to_string();
+    let ((server, address), (sender, _logins)) = (listener(), channel());
+    let messages: Vec<Vec<u8>> = (1..=3).map(|number| order(number, 100)).collect();
+    serve(server, SESSION, messages.clone(), usize::MAX, sender);
+    let options = ["--rerequest", &silent, "--soupbintcp", &address.to_string()];
+    let mut plant = Plant::start("live-bulk-small", &options);
+    send(&plant, &packet(1, &messages[..1]));
+    send(&plant, &packet(3, &messages[2..]));
+    send(&plant, &end_of_session(4));
+    let (status, stop, stderr) = plant.end();
+    assert_eq!((status, &stop["gap_messages_lost"]), (Some(0), &0.into()), "{stop} {stderr}");
+    assert_eq!(orders(&plant), [(1, 100), (2, 100), (3, 100)]);
+}
+
 /// Serves messages from 1 on, up to `most` on each connection, and reports the numbers that are
 /// requested.
 fn serve(
@@ -90,6 +107,33 @@ fn serve(
             let _ = stream.write_all(&answer);
         }
     });
+}
+
+#[test]
+fn a_fetch_begins_with_the_first_missing_message_and_has_messages_of_any_length() {
+    let mut messages: Vec<Vec<u8>> = (1..=202).map(|number| order(number, 100)).collect();
+    messages[49] = vec![b'?'; 65_000];
+    let ((server, address), (sender, logins)) = (listener(), channel());
+    let mut plant = Plant::start("live-bulk-first", &["--soupbintcp", &address.to_string()]);
+    for numbers in [1..=1, 101..=102, 201..=202] {
+        for number in numbers {
+            send(&plant, &packet(number, &messages[number as usize - 1..][..1]));
+        }
+    }
+    // Both gaps are declared before the first answer.
+    let mut line = String::new();
+    while !line.contains("messages 103 to 200 missing") {
+        line = plant.running.hear_line_of_stderr();
+        assert!(!line.is_empty(), "the plant ended");
+    }
+    serve(server, SESSION, messages, usize::MAX, sender);
+    send(&plant, &end_of_session(203));
+    let (status, stop, stderr) = plant.end();
+    assert_eq!((status, &stop["messages"]), (Some(0), &202.into()), "{stop} {stderr}");
+    assert_eq!(stop["gap_messages_retransmitted"], 197, "{stop} {stderr}");
+    assert_eq!(stop["soupbintcp_failures"], 0, "{stop} {stderr}");
+    let logins: Vec<u64> = logins.try_iter().collect();
+    assert!([&[2, 103][..], &[2]].contains(&&logins[..]), "{logins:?}");
 }
 
 #[test]
