@@ -207,12 +207,20 @@ impl LiveSource {
         let waiting = self.take_waiting();
         // First of all: until then packets wait in the sockets, which a kill takes with the plant.
         let arriving = continued.map(|folder| self.start_arriving(folder, now_ns, &waiting));
-        let arriving = arriving.transpose()?;
-        let begin = |folder: &Path| Keeper::begin(folder, &settings, now_ns);
-        let kept = match folder.map(begin).transpose() {
-            Ok(kept) => kept,
+        let begun = arriving.transpose().and_then(|arriving| {
+            match folder.map(|folder| Keeper::begin(folder, &settings, now_ns)).transpose() {
+                Ok(kept) => Ok((arriving, kept)),
+                Err(error) => {
+                    arriving.into_iter().for_each(Arriving::undo);
+                    Err(error)
+                }
+            }
+        });
+        let (arriving, kept) = match begun {
+            Ok(begun) => begun,
             Err(error) => {
-                arriving.into_iter().for_each(Arriving::undo);
+                // The session can still begin without a journal.
+                self.renew_with(waiting);
                 return Err(error);
             }
         };
@@ -253,6 +261,10 @@ impl LiveSource {
     /// A receiver that has joined no session, with the packets of those that were not joined.
     fn renew(&mut self) {
         let waiting = self.take_waiting();
+        self.renew_with(waiting);
+    }
+
+    fn renew_with(&mut self, waiting: Waiting) {
         self.session = LiveSession::new(self.settings, None);
         self.give(waiting);
     }

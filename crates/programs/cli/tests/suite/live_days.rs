@@ -12,7 +12,7 @@ use std::{
 
 use nanotape_clock::UtcNanos;
 use nanotape_harness::{Patience, Signal, eventually};
-use nanotape_plant::records::{Notice, StopReason};
+use nanotape_plant::records::{Notice, StopReason, TradeDate};
 use serde_json::Value;
 
 use crate::{
@@ -163,6 +163,26 @@ fn each_session_is_kept_in_its_folder_and_a_killed_plant_goes_on_with_the_one_th
     plant.signal(Signal::TERM);
     let (status, stdout, _) = plant.end();
     assert_eq!((status, stdout.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_session_that_cannot_be_kept_is_published_from_its_first_packet() {
+    let folder = Folder::new("live-unkept");
+    let (lines, kept) = (Lines::new("live-unkept"), folder.path("kept"));
+    let mut plant = lines.start(&["--keep", &kept]);
+    hear_of(&mut plant, "waiting for the next session");
+    // A file stands where the folder of the session would be.
+    let date = TradeDate::of_time(UtcNanos::now().unix_ns()).unwrap();
+    std::fs::write(format!("{kept}/{date}-MONDAY"), "").unwrap();
+    lines.send("MONDAY", 1, 501);
+    lines.end("MONDAY", 501);
+    assert_eq!(plant.hear_json()["event"], "start");
+    let stop = plant.hear_json();
+    assert_eq!((&stop["messages"], &stop["session_missing"]), (&500.into(), &0.into()), "{stop}");
+    hear_of(&mut plant, "the packets of session MONDAY are not kept");
+    plant.signal(Signal::TERM);
+    let (status, _, stderr) = plant.end();
+    assert_eq!(status, Some(1), "{stderr}");
 }
 
 #[test]
