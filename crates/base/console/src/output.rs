@@ -150,7 +150,7 @@ impl fmt::Debug for Output {
 enum Sink {
     /// Standard output, on which a progress bar would be among the rows.
     Terminal(io::Stdout),
-    Plain(Box<dyn Write>),
+    Plain(Box<dyn Write + Send>),
     Gzip(GzEncoder<BufWriter<File>>),
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
 }

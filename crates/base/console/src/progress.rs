@@ -55,9 +55,14 @@ impl Progress {
         Self::new(total_bytes, style(template).with_key("time", print))
     }
 
+    /// No bar: for work beside other work of the same process.
+    pub fn hidden() -> Self {
+        Self { bar: ProgressBar::hidden() }
+    }
+
     fn new(total: Option<u64>, style: ProgressStyle) -> Self {
         if !has_progress() || !std::io::stderr().is_terminal() {
-            return Self { bar: ProgressBar::hidden() };
+            return Self::hidden();
         }
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(8));
         bar.set_style(style);

@@ -1,9 +1,11 @@
 //! Exit statuses, and the status of an error.
 
 use std::{
+    cell::RefCell,
     fmt,
     io::{self, Write as _},
     process::ExitCode,
+    sync::Arc,
 };
 
 use crate::{
@@ -13,8 +15,8 @@ use crate::{
     verbosity::is_quiet,
 };
 
-/// The exit status of a command.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The exit status of a command; a higher one is worse.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Status {
     /// 0: the command succeeded and found nothing wrong.
     Good,
@@ -66,6 +68,11 @@ where
     }
 }
 
+/// Prints an error that does not end the command.
+pub fn report_error(error: &anyhow::Error) {
+    write(LogLevel::Error, text_of(error));
+}
+
 /// An error and its causes. A cause that is part of the previous text is not repeated.
 fn text_of(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
@@ -92,8 +99,26 @@ pub fn tell(line: impl fmt::Display) {
     write(LogLevel::Warning, line);
 }
 
+thread_local! {
+    /// What the lines of this thread begin with.
+    static LABEL: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+}
+
+/// Does work whose lines begin with a label: those of its thread, if a command does several things
+/// at once.
+pub fn labelled<T>(label: Option<&Arc<str>>, work: impl FnOnce() -> T) -> T {
+    let before = LABEL.replace(label.cloned());
+    let result = work();
+    LABEL.set(before);
+    result
+}
+
 fn write(level: LogLevel, line: impl fmt::Display) {
-    let line = line_of(level, &printable(&line.to_string(), &[]));
+    let line = LABEL.with_borrow(|label| match label {
+        Some(label) => format!("{label}: {line}"),
+        None => line.to_string(),
+    });
+    let line = line_of(level, &printable(&line, &[]));
     progress::above(|| {
         let _ = io::stderr().write_all(line.as_bytes());
     });

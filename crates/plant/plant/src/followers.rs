@@ -33,7 +33,7 @@ mod held;
 mod tests;
 
 use std::{
-    io,
+    fmt, io,
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
@@ -55,8 +55,10 @@ const CHECK: Duration = Duration::from_millis(20);
 /// Most followers that a plant waits for.
 pub const MOST_FOLLOWERS: usize = 64;
 
-/// Receives the lines that a plant reports to its operator.
-pub type Report = fn(Reported<'_>);
+/// Receives the lines that a plant reports to its operator, from its threads. Copies share the
+/// receiver.
+#[derive(Clone)]
+pub struct Report(Arc<dyn Fn(Reported<'_>) + Send + Sync>);
 
 /// A line that a plant reports to its operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +67,41 @@ pub enum Reported<'a> {
     Note(&'a str),
     /// Something is wrong: a follower or the recorder failed.
     Problem(&'a str),
+}
+
+impl Report {
+    /// Lines go to this function.
+    pub fn new(report: impl Fn(Reported<'_>) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    /// Reports a line.
+    pub fn pass(&self, line: Reported<'_>) {
+        (self.0)(line);
+    }
+
+    /// Reports something that happened.
+    pub fn note(&self, line: &str) {
+        (self.0)(Reported::Note(line));
+    }
+
+    /// Reports something that is wrong.
+    pub fn problem(&self, line: &str) {
+        (self.0)(Reported::Problem(line));
+    }
+}
+
+/// Lines go nowhere.
+impl Default for Report {
+    fn default() -> Self {
+        Self::new(|_| ())
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Report")
+    }
 }
 
 /// The ring of a plant that waits for followers.

@@ -231,8 +231,8 @@ impl<W: Publish> Publisher<W> {
     }
 
     /// Receives the lines for the operator.
-    pub(crate) fn report(&self) -> Report {
-        self.report
+    pub(crate) fn report(&self) -> &Report {
+        &self.report
     }
 
     /// Whom the plant waited for, and how long.

@@ -116,7 +116,7 @@ impl PlantRun {
         if config.journal.is_some() {
             return Err(RunError::NoRecorder);
         }
-        Self::open_with(config, stop, None, |_| ())
+        Self::open_with(config, stop, None, Report::default())
     }
 
     /// The same for a plant that is recorded: starts the recorder, and publishes when it is ready.
@@ -127,7 +127,7 @@ impl PlantRun {
         stop: ShutdownFlag,
         recorder: &RecorderProcess,
     ) -> Result<Self, RunError> {
-        Self::open_with(config, stop, Some(recorder), recorder.report)
+        Self::open_with(config, stop, Some(recorder), recorder.report.clone())
     }
 
     /// The same, with or without a recorder. `report` receives lines for an operator: about named
@@ -219,7 +219,7 @@ impl PlantRun {
                 epoch: writer.region().epoch(),
                 first_sequence,
             };
-            Followers::new(ring, report)
+            Followers::new(ring, report.clone())
         });
         let shared = followers.as_ref().map(|followers| Arc::clone(followers.shared()));
         let gate = Gate::new(writer.region().spec().parameters[0], hold, shared);
@@ -253,7 +253,7 @@ impl PlantRun {
         let position = ReaderPosition::default();
         position.show(writer.position_bytes());
         let gate = Some(Gate::of_reader(position.clone(), PRIVATE_CAPACITY_BYTES as u64));
-        let report: Report = |_| ();
+        let report = Report::default();
         let watch = Watch::default();
         let ring = OpenRing { writer, board, watch, tracer: None, gate, clock, report };
         source.set_patience(PATIENCE);

@@ -7,7 +7,7 @@ use nanotape_board::{
 };
 use nanotape_shm::OwnerState;
 
-use super::{FollowerState, FollowerSummary, HeldRing, MOST_FOLLOWERS, Report, Reported, Shared};
+use super::{FollowerState, FollowerSummary, HeldRing, MOST_FOLLOWERS, Report, Shared};
 
 /// Checks of the known followers per search for new ones, which reads a folder.
 const CHECKS_PER_SEARCH: u32 = 5;
@@ -85,10 +85,10 @@ impl Roster {
                 How::Truncated => "has a truncated region: it stopped counting",
             };
             let pid = held.reader.look().owner.pid;
-            (self.report)(Reported::Problem(&format!(
+            self.report.problem(&format!(
                 "follower {} (process {pid}) {how} before message {}; the plant goes on without it",
                 held.name, exit.next_sequence
-            )));
+            ));
         }
         self.checks += 1;
         let joined = self.checks.is_multiple_of(CHECKS_PER_SEARCH) && self.search(false);
@@ -143,7 +143,7 @@ impl Roster {
     }
 
     fn note(&self, line: &str) {
-        (self.report)(Reported::Note(line));
+        self.report.note(line);
     }
 
     /// Opens the region of a living follower of this plant.

@@ -73,7 +73,7 @@ impl Beside {
         lines();
         let (path, first_sequence) = (self.ring(), self.first_sequence);
         let ring = HeldRing { path, created_ns: CREATED_NS, epoch: EPOCH, first_sequence };
-        Roster::new(ring, keep, Arc::default())
+        Roster::new(ring, Report::new(keep), Arc::default())
     }
 }
 

@@ -8,7 +8,7 @@ use nanotape_clock::Clock;
 use nanotape_ring::{RingError, stream};
 
 use super::{Parts, Publisher};
-use crate::{ShutdownFlag, records::RecordKinds};
+use crate::{ShutdownFlag, followers::Report, records::RecordKinds};
 
 impl Publisher<stream::Writer> {
     /// A publisher with a ring in private memory: for threads, tests, and measuring the cost of
@@ -44,7 +44,7 @@ impl Publisher<stream::Writer> {
             tracer: None,
             ask_above: Duration::MAX,
             gate: None,
-            report: |_| (),
+            report: Report::default(),
         }))
     }
 }

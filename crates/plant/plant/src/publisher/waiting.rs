@@ -13,7 +13,7 @@ use nanotape_tape::{Pacer, WaitStrategy, Waiter};
 use nanotape_types::NanosSinceMidnight;
 
 use super::{ANCHOR_OFTEN_NS, Publisher, seams::Seam};
-use crate::{followers::Reported, gate::Gate};
+use crate::gate::Gate;
 
 /// Time between two checks of a recorder or follower that is too far behind.
 const READER_POLL: Duration = Duration::from_micros(50);
@@ -83,7 +83,7 @@ impl<W: Publish> Publisher<W> {
         self.board.show(&self.counts, now_ns);
         self.board.show_waiting(Some(waiting));
         if self.reported.begins(early, self.timeline.clock()) {
-            (self.report)(Reported::Note(&waiting.text(self.midnight_ns, now_ns)));
+            self.report.note(&waiting.text(self.midnight_ns, now_ns));
         }
     }
 
@@ -160,9 +160,9 @@ impl<W: Publish> Publisher<W> {
         }
         gate.let_go();
         let seconds = patience.as_secs();
-        (self.report)(Reported::Problem(&format!(
+        self.report.problem(&format!(
             "the recorder made no room in {seconds} s: the plant goes on without it"
-        )));
+        ));
         true
     }
 }

@@ -21,7 +21,7 @@ use super::{
     Companion, RecorderProcess, RecordingError,
     child::{Backoff, ChildProcess, FAILURES},
 };
-use crate::followers::{Report, Reported};
+use crate::followers::Report;
 
 /// The name of the process that writes snapshots.
 const SNAPSHOTS: &str = "snapshots";
@@ -53,7 +53,7 @@ impl CompanionProcess {
         let shared = Arc::new(Shared {
             program: process.program.clone(),
             companion: companion.clone(),
-            report: process.report,
+            report: process.report.clone(),
             child: ChildProcess::default(),
             is_ending: AtomicBool::new(false),
         });
@@ -105,6 +105,6 @@ impl Shared {
     }
 
     fn report(&self, line: &str) {
-        (self.report)(Reported::Problem(line));
+        self.report.problem(line);
     }
 }

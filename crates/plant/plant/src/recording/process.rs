@@ -15,7 +15,6 @@ use super::{
     Recorded, RecorderProcess,
     child::{Backoff, ChildProcess, Ended, FAILURES, lock},
 };
-use crate::followers::Reported;
 
 /// How long a line of a recorder that is not ready is kept.
 const MOMENT: Duration = Duration::from_millis(250);
@@ -127,7 +126,7 @@ impl Supervised {
         }
         let mut held = lock(&self.held);
         if self.has_begun.load(Ordering::Relaxed) {
-            (self.process.report)(Reported::Problem(&line));
+            self.process.report.problem(&line);
         } else {
             held.push((Deadline::after(MOMENT), line));
         }
@@ -137,12 +136,12 @@ impl Supervised {
     pub(super) fn report_held(&self) {
         let mut held = lock(&self.held);
         let due = held.iter().take_while(|(until, _)| until.is_over()).count();
-        held.drain(..due).for_each(|(_, line)| (self.process.report)(Reported::Problem(&line)));
+        held.drain(..due).for_each(|(_, line)| self.process.report.problem(&line));
     }
 
     /// Reports the lines that were kept.
     fn flush(&self, held: &mut Vec<(Deadline, String)>) {
-        held.drain(..).for_each(|(_, line)| (self.process.report)(Reported::Problem(&line)));
+        held.drain(..).for_each(|(_, line)| self.process.report.problem(&line));
     }
 
     /// Whether the last recorder ended because its journal was removed, replaced or renamed. The
@@ -162,7 +161,7 @@ impl Supervised {
 
     /// Reports a line to an operator.
     pub(super) fn report(&self, line: &str) {
-        (self.process.report)(Reported::Problem(line));
+        self.process.report.problem(line);
     }
 
     /// The failure of a recorder that is not started again.

@@ -8,7 +8,7 @@ use super::{PlantRun, RunError};
 use crate::{
     PlantConfig,
     config::MIN_CAPACITY_BYTES,
-    followers::{MOST_FOLLOWERS, Reported, WaitForError},
+    followers::{MOST_FOLLOWERS, WaitForError},
     records::StopReason,
 };
 
@@ -51,7 +51,7 @@ fn missing(ring: &str, names: &[String], wanted: usize) -> String {
 impl PlantRun {
     /// Waits until as many named followers have joined as configured, or the limit is over.
     pub(super) fn wait_for_followers(&mut self, config: &PlantConfig) -> Result<(), RunError> {
-        let (wanted, report) = (config.ring.wait_for, self.publisher.report());
+        let (wanted, report) = (config.ring.wait_for, self.publisher.report().clone());
         let limit = config.ring.wait_for_limit;
         let deadline = Deadline::after(limit);
         let between = if limit.is_zero() { BETWEEN_LINES } else { BETWEEN_LINES.min(limit / 4) };
@@ -60,11 +60,11 @@ impl PlantRun {
         let mut names = followers.look_for_joined();
         if names.len() < wanted {
             let ring = config.ring.name.display();
-            report(Reported::Note(&format!(
+            report.note(&format!(
                 "waiting for {wanted} named follower{}, as in nanotape tap {ring} --name NAME; joined: {}",
                 if wanted == 1 { "" } else { "s" },
                 names.len()
-            )));
+            ));
         }
         while names.len() < wanted {
             let is_stopped = self.stop.is_requested();
@@ -82,17 +82,13 @@ impl PlantRun {
             }
             if next_line.is_over() {
                 next_line = Deadline::after(between);
-                report(Reported::Problem(&missing(
-                    &config.ring.name.display().to_string(),
-                    &names,
-                    wanted,
-                )));
+                report.problem(&missing(&config.ring.name.display().to_string(), &names, wanted));
             }
             self.publisher.show_joining(names.len() as u64);
             thread::sleep(JOIN_POLL);
             names = followers.look_for_joined();
         }
-        report(Reported::Note(&format!("followers: {}", names.join(", "))));
+        report.note(&format!("followers: {}", names.join(", ")));
         followers.begin().map_err(WaitForError::Thread)?;
         self.publisher.joined();
         Ok(())

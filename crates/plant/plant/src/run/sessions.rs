@@ -6,7 +6,7 @@ use nanotape_types::Alpha;
 use super::RunError;
 use crate::{
     PlantConfig, TradeDate,
-    followers::{Report, Reported},
+    followers::Report,
     records::{Schedule, ScheduleWindow},
 };
 
@@ -64,7 +64,7 @@ impl Sessions {
         source: &mut LiveSource,
         is_stopped: impl Fn() -> bool,
         mut works: impl FnMut(&str),
-        report: Report,
+        report: &Report,
     ) -> Result<Option<TradeDate>, RunError> {
         self.was_open = None;
         loop {
@@ -91,16 +91,16 @@ impl Sessions {
             if self.over.replace((next.name, date)) != Some((next.name, date)) {
                 let name = next.name;
                 let text = format!("session {name} of {date} is kept to its end: not joined");
-                report(Reported::Note(&text));
+                report.note(&text);
             }
         }
     }
 
     /// Whether sessions are joined now.
-    fn look(&mut self, now_ns: u64, report: Report) -> bool {
+    fn look(&mut self, now_ns: u64, report: &Report) -> bool {
         let Some(schedule) = &self.schedule else {
             if self.was_open.replace(true).is_none() {
-                report(Reported::Note(NEXT));
+                report.note(NEXT);
             }
             return true;
         };
@@ -116,7 +116,7 @@ impl Sessions {
                 Some(window) => format!("waiting for {}", schedule.start_text(window, now_ns)),
                 None => "waiting: the schedule has no further day".to_owned(),
             };
-            report(Reported::Note(&self.text));
+            report.note(&self.text);
         }
         is_open
     }

@@ -4,39 +4,26 @@
 mod journal;
 mod live;
 mod outcome;
+mod plant;
 mod recorder;
+mod several;
 mod systemd;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use nanotape_answers::SymbolFilter;
-use nanotape_arguments::{
-    GroupArguments, SymbolArguments,
-    errors::of_run,
-    regions::complain,
-    verdict::{conclude, require_symbols, warn_of_taint},
-};
-use nanotape_board::BoardReader;
-use nanotape_clock::Clock;
-use nanotape_live::LiveSource;
-use nanotape_plant::{
-    Ended, Finished, FollowerSummary, Moment, Pace, PlantConfig, PlantRun, PlantSource,
-    RecordingError, Reported, RunError, Sessions, ShutdownFlag, TradeDate, WaitForError,
-    config::EXAMPLE,
-    records::{RecordKinds, StopReason},
-};
-use outcome::Outcome;
-use systemd::Notifier;
+use nanotape_arguments::{GroupArguments, SymbolArguments};
+use nanotape_plant::{Moment, Pace, PlantConfig, TradeDate, config::EXAMPLE, records::RecordKinds};
+use outcome::Results;
+use plant::Plant;
+use systemd::Service;
 
 use crate::{
     interrupt,
-    journals::make_parents,
     log::{self, LogFormat},
-    output::{Format, Output, OutputArguments},
-    progress::Progress,
-    status::{Status, note, tell},
+    output::{Format, OutputArguments},
+    status::Status,
     values::{bytes, count, duration, duration_or_seconds, mode},
 };
 
@@ -49,6 +36,7 @@ Examples:
   nanotape run --example-config > plant.toml; nanotape run --config plant.toml --pace 10x
   nanotape run --input day.gz --date 2019-12-30 --ring equities --journal days/equities
   nanotape run --config plant.toml --journal days/equities --snapshots
+  nanotape run --config nasdaq.toml --config bx.toml --config psx.toml
   nanotape run --input day.gz --date 2019-12-30 --ring equities --wait-for 1
   nanotape run --live --line-a 233.54.12.111:26477 --line-b 233.86.230.111:26477 \\
       --interface 10.0.0.5 --rerequest 10.0.0.9:17777 --ring equities
@@ -84,6 +72,10 @@ can start first, with --wait. The plant gives up, with status 2, when they have 
 --wait-for-limit, and prints each minute what is missing. If one is killed or ends early, the plant reports it and goes on
 without it, and ends with status 1. One of the same name can join again. A live session waits for
 no one.
+
+With several --config, each is a plant with a thread of its own, and all of its settings are in its
+file. One that cannot start ends the others too. After that each ends by itself: the process ends
+with the last one, with the highest exit status.
 
 A unit of systemd with Type=notify and WatchdogSec= knows when the plant has started, what it does and
 whether it works: contrib/systemd has one.
@@ -138,9 +130,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DURATION", value_parser = duration_or_seconds)]
     wait_for_limit: Option<Duration>,
 
-    /// Read the configuration from FILE
+    /// Read the configuration from FILE; given again, one more plant of this process, with its own
+    /// lines, thread and ring
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    config: Vec<PathBuf>,
 
     /// Print a commented configuration and exit
     #[arg(long, exclusive = true)]
@@ -204,191 +197,47 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
         return Ok(Status::Good);
     }
     arguments.log_format.into_iter().for_each(log::use_format);
-    let config = arguments.config()?;
+    let configs = arguments.configs()?;
     let format = arguments.output.format_or(Format::Text)?;
     // The handler turns access to a truncated region into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
-    let mut output = arguments.output.open()?;
-    let mut status = Status::Good;
-    let mut sessions = Sessions::of(&config).map_err(of_run)?;
-    if let Some(folder) = config.input.live.as_ref().and_then(|live| live.keep.as_deref()) {
-        make_parents(folder);
-    }
-    let mut source = match &sessions {
-        Some(sessions) => sessions.open_first(&config).map_err(of_run)?,
-        None => None,
+    let results = Results::new(arguments.output.open()?, format);
+    let status = match &configs[..] {
+        [config] => Plant::new(config, &Service::of([""]), 0, &results).run(interrupt)?,
+        configs => several::run(configs, &results, &interrupt),
     };
-    loop {
-        let next = match (source.take(), &mut sessions) {
-            (Some(mut source), Some(sessions)) => {
-                let mut between = systemd::Between::new();
-                let is_stopped = || interrupt.is_requested();
-                let works = |text: &str| between.works(text);
-                let date = sessions.next(&mut source, is_stopped, works, report);
-                let Some(date) = date.map_err(of_run)? else {
-                    between.ending();
-                    break;
-                };
-                Some((source, date))
-            }
-            _ => None,
-        };
-        let (ended, input) = run_once(&config, next, interrupt.clone(), (format, &mut output))?;
-        status = if status == Status::Good { ended } else { status };
-        match input {
-            Some(PlantSource::Live(of_run)) if sessions.is_some() && !interrupt.is_requested() => {
-                source = Some(of_run);
-            }
-            _ => break,
-        }
-    }
-    output.finish()?;
-    Ok(status)
-}
-
-/// Whether the next session is waited for when one has ended.
-fn follows(config: &PlantConfig) -> bool {
-    config.input.live.as_ref().is_some_and(|live| live.follow)
-}
-
-/// Runs a plant of the input, or of the next session of a source; returns its input, unless it did
-/// not begin.
-fn run_once(
-    config: &PlantConfig,
-    next: Option<(Box<LiveSource>, TradeDate)>,
-    interrupt: ShutdownFlag,
-    (format, output): (Format, &mut Output),
-) -> anyhow::Result<(Status, Option<PlantSource>)> {
-    let is_stopped = interrupt.clone();
-    let mut plant = match open(config, next, interrupt) {
-        Err(
-            error @ (RunError::Recording(RecordingError::Stopped)
-            | RunError::WaitFor(WaitForError::Stopped { .. })),
-        ) => {
-            tell(error);
-            return Ok((Status::Good, None));
-        }
-        opened => opened.map_err(of_run)?,
-    };
-    complain(plant.ring(), &plant.residency());
-    live::complain_of_sockets(plant.source());
-    outcome::begun(&plant, format, output)?;
-    let notifier = Notifier::ready(&plant);
-
-    let (ended, nanos) = {
-        let progress = progress_of(&plant);
-        // New threads inherit the processors of their parent. The threads of the reader and the bar
-        // exist already, so they do not compete with the plant.
-        if let Some(Err(refusal)) = config.machine.cpu.map(nanotape_host::pin_to) {
-            tell(refusal);
-        }
-        let clock = Clock::monotonic();
-        let began = clock.stamp();
-        let ended = plant.run_with(|now| progress.set(now.done_bytes), report);
-        (ended, clock.nanos_between(began, clock.stamp()))
-    };
-    notifier.ending(!follows(config) || is_stopped.is_requested());
-    let ended = match ended {
-        Ok(ended) => ended,
-        Err(error) => {
-            // Otherwise the error of the plant is the cause of one of its recorder.
-            if let Err(full @ RecordingError::NoRoom { .. }) = plant.finish().recording {
-                tell(full);
-            }
-            return Err(of_run(error));
-        }
-    };
-    let concluded = conclude_run(config, &plant, &ended);
-    let outcome = Outcome::new(&plant, ended, nanos);
-    let (finished, source) = plant.finish_with_source();
-    outcome.write(&finished, format, output)?;
-    let status = conclude_finished(finished)?;
-    let concluded = concluded?;
-    Ok((if status == Status::Good { concluded } else { status }, Some(source)))
-}
-
-/// Reports what is missing in the journal and at the followers, and returns the exit status for it.
-fn conclude_finished(finished: Finished) -> anyhow::Result<Status> {
-    let mut status = Status::Good;
-    for follower in finished.followers.iter().flat_map(|followers| &followers.followers) {
-        if follower.was_promised && !follower.is_whole {
-            let FollowerSummary { name, state, missing, .. } = follower;
-            tell(format_args!(
-                "follower {name} {}: messages not read: {missing}",
-                outcome::end_of(*state)
-            ));
-            status = Status::Bad;
-        }
-    }
-    Ok(if journal::is_whole(finished.recording)? { status } else { Status::Bad })
-}
-
-/// A bar with the bytes of the input, or at a recorded pace with the exchange's time of day.
-fn progress_of(plant: &PlantRun) -> Progress {
-    let total_bytes = plant.source().progress().total_bytes;
-    let is_paced = Pace::of_milli(plant.start().pace_milli) != Pace::Max;
-    match BoardReader::open(plant.ring()) {
-        Ok(board) if is_paced => {
-            let board = Arc::new(board);
-            Progress::with_time(total_bytes, move || {
-                let time = board.look().time_of_day().map(|time| time.to_string());
-                // Whole seconds: a person reads it.
-                let time = time.as_deref().and_then(|time| time.split('.').next());
-                time.map_or_else(String::new, |time| format!("exchange time {time}"))
-            })
-        }
-        _ => Progress::with_total(total_bytes),
-    }
-}
-
-/// Opens the plant, with its recorder if it has a journal.
-fn open(
-    config: &PlantConfig,
-    next: Option<(Box<LiveSource>, TradeDate)>,
-    stop: ShutdownFlag,
-) -> Result<PlantRun, RunError> {
-    let process = match &config.journal {
-        Some(journal) => Some(recorder::process(journal, &config.ring.name)?),
-        None => None,
-    };
-    match next {
-        Some(next) => PlantRun::open_next(config, next, stop, process.as_ref(), report),
-        None => PlantRun::open_with(config, stop, process.as_ref(), report),
-    }
-}
-
-/// Prints what a plant reports.
-fn report(line: Reported<'_>) {
-    match line {
-        Reported::Note(line) => note(line),
-        Reported::Problem(line) => tell(line),
-    }
-}
-
-/// Prints the damage of the day, and returns the exit status for it.
-fn conclude_run(config: &PlantConfig, plant: &PlantRun, ended: &Ended) -> anyhow::Result<Status> {
-    live::report_session(plant.source());
-    let status = conclude(plant.source().name(), &ended.report);
-    let has_unkept = matches!(plant.source(), PlantSource::Live(source) if source.has_unkept());
-    let is_late = live::report_late_join(&ended.report);
-    let status = if has_unkept || is_late { Status::Bad } else { status };
-    warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks, None);
-    // If the run ended early, a later message could still name them.
-    if !matches!(ended.stop.reason, StopReason::Asked | StopReason::ScheduleEnd) {
-        let filter = SymbolFilter::new(&config.publish.symbols);
-        require_symbols(plant.source().name(), &filter, plant.engine().directory())?;
-    }
+    results.finish()?;
     Ok(status)
 }
 
 impl RunArguments {
-    /// The configuration: the file, if there is one, overridden by the options.
-    fn config(&self) -> anyhow::Result<PlantConfig> {
-        let mut config = match &self.config {
-            Some(path) => PlantConfig::read(path)?,
-            None => PlantConfig::default(),
+    /// The configurations of all plants, each checked.
+    fn configs(&self) -> anyhow::Result<Vec<PlantConfig>> {
+        let [first, second, ..] = &self.config[..] else {
+            let config = self.config.first().map(|path| PlantConfig::read(path)).transpose()?;
+            return Ok(vec![self.overriding(config.unwrap_or_default())?]);
         };
+        let mut configs: Vec<PlantConfig> = Vec::new();
+        for path in &self.config {
+            let config = PlantConfig::read(path)?;
+            if self.overriding(config.clone())? != config {
+                let (first, second) = (first.display(), second.display());
+                bail!(
+                    "options of a plant do not apply to several: change {first}, {second} instead"
+                );
+            }
+            if let Some((other, what)) = several::conflict(&configs, &config) {
+                let (path, other) = (path.display(), self.config[other].display());
+                bail!("{path}: {what} is that of {other}: each plant has its own");
+            }
+            configs.push(config);
+        }
+        Ok(configs)
+    }
+
+    /// A configuration, overridden by the options.
+    fn overriding(&self, mut config: PlantConfig) -> anyhow::Result<PlantConfig> {
         self.override_input(&mut config);
         self.live.override_schedule(self.input.is_some(), &mut config);
         self.override_ring(&mut config);

@@ -24,14 +24,14 @@ const DAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The lines and the ring of plants that follow sessions.
-struct Lines {
-    lines: [String; 2],
-    ring: Ring,
+pub(crate) struct Lines {
+    pub(crate) lines: [String; 2],
+    pub(crate) ring: Ring,
     socket: UdpSocket,
 }
 
 impl Lines {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         Self { lines: addresses(), ring: Ring::new(name), socket }
     }
@@ -50,14 +50,14 @@ impl Lines {
     }
 
     /// Sends messages of a session to both lines, ten in a packet.
-    fn send(&self, session: &str, first: u64, next: u64) {
+    pub(crate) fn send(&self, session: &str, first: u64, next: u64) {
         for from in (first..next).step_by(10) {
             let messages: Vec<_> = (from..from + 10).map(|number| order(number, 100)).collect();
             self.both(&packet_of(session, from, &messages));
         }
     }
 
-    fn end(&self, session: &str, next: u64) {
+    pub(crate) fn end(&self, session: &str, next: u64) {
         (0..2).for_each(|_| self.both(&end_of(session, next)));
     }
 
@@ -78,7 +78,7 @@ impl Lines {
 }
 
 /// Reads standard error up to a line with this text.
-fn hear_of(plant: &mut Running, text: &str) -> String {
+pub(crate) fn hear_of(plant: &mut Running, text: &str) -> String {
     let patience = Patience::new("a line on standard error");
     loop {
         patience.check();

@@ -34,6 +34,7 @@ mod live_recovery;
 mod live_restarts;
 mod live_servers;
 mod live_sessions;
+mod live_several;
 mod live_sockets;
 mod lobster;
 mod other_users;

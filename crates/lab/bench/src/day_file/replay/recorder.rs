@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use nanotape_console::status::{note, tell};
 use nanotape_journal::AppenderOptions;
 use nanotape_lab::{Pin, Placement};
-use nanotape_plant::{RecorderProcess, Reported};
+use nanotape_plant::{RecorderProcess, Report, Reported};
 use nanotape_tap::{Recorder, RecorderEvent, RecorderOptions, open_when_free};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -47,10 +47,10 @@ impl RecorderJob {
             companions: Vec::new(),
             journal: self.journal.clone(),
             waits: true,
-            report: |line| match line {
+            report: Report::new(|line| match line {
                 Reported::Note(line) => note(line),
                 Reported::Problem(line) => tell(line),
-            },
+            }),
         })
     }
 

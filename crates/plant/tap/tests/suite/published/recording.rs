@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use nanotape_plant::{
-    PlantConfig, PlantRun, RecorderProcess, RunError, ShutdownFlag, config::JournalConfig,
+    PlantConfig, PlantRun, RecorderProcess, Report, RunError, ShutdownFlag, config::JournalConfig,
 };
 
 use crate::published::support::{Folder, run};
@@ -17,7 +17,7 @@ fn process(folder: &Folder, program: &str, line: &str) -> RecorderProcess {
         companions: Vec::new(),
         journal: folder.path("journal"),
         waits: true,
-        report: |_| (),
+        report: Report::default(),
     }
 }
 

@@ -1,6 +1,11 @@
 //! The output of `nanotape run` at the start and at the end of a plant.
 
-use std::{fmt::Write as _, fs::File, io::Read as _};
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::Read as _,
+    sync::{Mutex, PoisonError},
+};
 
 use nanotape_arguments::{
     figures::with_figures,
@@ -22,9 +27,51 @@ use crate::{
     values::{counted, nanos_text},
 };
 
+/// The output of all plants of this process.
+#[derive(Debug)]
+pub(super) struct Results {
+    format: Format,
+    /// The output, and whether it has no result yet.
+    output: Mutex<(Output, bool)>,
+}
+
+impl Results {
+    pub(super) fn new(output: Output, format: Format) -> Self {
+        Self { format, output: Mutex::new((output, true)) }
+    }
+
+    /// Prints where a plant publishes and which records. A CSV table has a row for each session,
+    /// written at its end.
+    pub(super) fn begun(&self, plant: &PlantRun) -> anyhow::Result<()> {
+        let (output, _) = &mut *self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        begun(plant, self.format, output)
+    }
+
+    /// Prints the result of a plant, or of a session of it. A plant without a journal, or whose
+    /// recorder failed, has no recording. `name`: that of the plant, if there are several.
+    pub(super) fn ended(
+        &self,
+        outcome: Outcome,
+        finished: &Finished,
+        name: Option<&str>,
+    ) -> anyhow::Result<()> {
+        let (output, is_first) = &mut *self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = std::mem::replace(is_first, false);
+        outcome.write(finished, self.format, is_first, output, name)
+    }
+
+    /// The output is complete.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        let (output, _) = self.output.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(output.finish()?)
+    }
+}
+
 /// The result of a run.
 pub(super) struct Outcome {
     ended: Ended,
+    /// The ring.
+    path: String,
     /// The duration.
     nanos: u64,
     beginning: Record,
@@ -32,8 +79,7 @@ pub(super) struct Outcome {
     session: Option<LiveStat>,
 }
 
-/// Prints where the plant publishes and which records. A CSV table has one row, written at the end.
-pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> anyhow::Result<()> {
+fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> anyhow::Result<()> {
     if format == Format::Csv {
         return Ok(());
     }
@@ -78,25 +124,28 @@ fn estimated_journal_bytes(plant: &PlantRun) -> Option<u64> {
 impl Outcome {
     pub(super) fn new(plant: &PlantRun, ended: Ended, nanos: u64) -> Self {
         let (beginning, kinds) = (beginning(plant), records_by_kind(plant));
-        Self { ended, nanos, beginning, kinds, session: plant.source().session().cloned() }
+        let path = plant.ring().display().to_string();
+        Self { ended, path, nanos, beginning, kinds, session: plant.source().session().cloned() }
     }
 
-    /// Prints the result. A plant without a journal, or whose recorder failed, has no recording.
-    pub(super) fn write(
+    fn write(
         self,
         finished: &Finished,
         format: Format,
+        is_first: bool,
         output: &mut Output,
+        name: Option<&str>,
     ) -> anyhow::Result<()> {
         let recording = finished.recording.as_ref().ok().and_then(Option::as_ref);
         let followers = finished.followers.as_ref();
         let ending = self.ending().joined(of_recording(recording)).joined(of_followers(followers));
-        let text = self.text(recording, followers);
+        let name = name.map_or_else(String::new, |name| format!("{name}: "));
+        let text = name + &self.text(recording, followers);
         let record = match format {
             Format::Csv => self.beginning.joined(ending),
-            _ => Record::default().with("event", "stop").joined(ending),
+            _ => Record::default().with("event", "stop").with("path", self.path).joined(ending),
         };
-        record.write(output, format, true, || text)?;
+        record.write(output, format, is_first, || text)?;
         Ok(())
     }
 

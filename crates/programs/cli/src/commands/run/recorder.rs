@@ -3,14 +3,18 @@
 use std::{ffi::OsString, path::Path};
 
 use nanotape_plant::{
-    Companion, RecorderProcess, RunError,
+    Companion, RecorderProcess, Report, RunError,
     config::{Compression, JournalConfig, sync_policy_text},
 };
 
 use crate::verbosity::is_quiet;
 
 /// The process that records the ring of this name.
-pub(super) fn process(journal: &JournalConfig, ring: &Path) -> Result<RecorderProcess, RunError> {
+pub(super) fn process(
+    journal: &JournalConfig,
+    ring: &Path,
+    report: Report,
+) -> Result<RecorderProcess, RunError> {
     let ring = nanotape_shm::named(ring)?;
     let mut arguments = words(["journal", "record", "--for-plant"]);
     if is_quiet() {
@@ -38,7 +42,7 @@ pub(super) fn process(journal: &JournalConfig, ring: &Path) -> Result<RecorderPr
         companions: companions(journal),
         journal: journal.dir.clone(),
         waits: journal.wait,
-        report: super::report,
+        report,
     })
 }
 

@@ -17,7 +17,7 @@ use std::{
         },
     },
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{RecvTimeoutError, Sender, channel},
     },
@@ -32,13 +32,36 @@ use nanotape_tape::Deadline;
 /// Time between two reports of what the plant does, without a watchdog.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Notifies systemd, if a unit of systemd runs the plant. The thread ends with the value.
+/// The plants of this process: one service of systemd, which is ready when all are, and works while
+/// all work that have not ended.
+#[derive(Debug)]
+pub(super) struct Service {
+    /// `None` if no unit of systemd runs the process.
+    socket: Option<Socket>,
+    watchdog: Option<Duration>,
+    seats: Mutex<Vec<Seat>>,
+}
+
+/// What is known of one plant.
+#[derive(Clone, Default, Debug)]
+struct Seat {
+    name: String,
+    is_ready: bool,
+    /// Whether it has worked since the last confirmation.
+    works: bool,
+    has_ended: bool,
+    /// What it does, on one line.
+    status: String,
+}
+
+/// Notifies systemd while a plant runs. The thread ends with the value.
 #[derive(Debug)]
 pub(super) struct Notifier(Option<Notifying>);
 
 #[derive(Debug)]
 struct Notifying {
-    socket: Arc<Socket>,
+    service: Arc<Service>,
+    place: usize,
     is_ending: Arc<AtomicBool>,
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -50,33 +73,96 @@ struct Socket {
     address: SocketAddr,
 }
 
+impl Service {
+    /// A service of plants with these names. The name of an only one is not shown.
+    pub(super) fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Arc<Self> {
+        let seat = |name: &str| Seat { name: name.to_owned(), ..Seat::default() };
+        let seats = Mutex::new(names.into_iter().map(seat).collect());
+        Arc::new(Self { socket: Socket::of_manager(), watchdog: watchdog(), seats })
+    }
+
+    /// Whether every plant has begun to work.
+    pub(super) fn is_ready(&self) -> bool {
+        self.seats().iter().all(|seat| seat.is_ready)
+    }
+
+    /// A plant has begun to work: its ring exists, or its groups are joined.
+    fn ready(&self, place: usize) {
+        let mut seats = self.seats();
+        let was_ready = core::mem::replace(&mut seats[place].is_ready, true);
+        if !was_ready && seats.iter().all(|seat| seat.is_ready) {
+            self.send("READY=1");
+        }
+    }
+
+    /// A plant does what `status` says, and may have worked since the last time.
+    fn show(&self, place: usize, status: String, works: bool) {
+        let mut seats = self.seats();
+        let seat = &mut seats[place];
+        (seat.status, seat.works) = (status, seat.works || works);
+        let all_work = seats.iter().all(|seat| seat.works || seat.has_ended);
+        if all_work {
+            seats.iter_mut().for_each(|seat| seat.works = false);
+        }
+        let watchdog = if self.watchdog.is_some() && all_work { "WATCHDOG=1\n" } else { "" };
+        let status = match &seats[..] {
+            [seat] => seat.status.clone(),
+            seats => {
+                let of = |seat: &Seat| format!("{}: {}", seat.name, seat.status);
+                seats.iter().map(of).collect::<Vec<_>>().join(" | ")
+            }
+        };
+        self.send(&format!("{watchdog}STATUS={status}"));
+    }
+
+    /// A plant has published its last record, and no other session follows.
+    pub(super) fn ended(&self, place: usize) {
+        let mut seats = self.seats();
+        let seat = &mut seats[place];
+        let had_ended = core::mem::replace(&mut seat.has_ended, true);
+        "ended".clone_into(&mut seat.status);
+        if !had_ended && seats.iter().all(|seat| seat.has_ended) {
+            self.send("STOPPING=1");
+        }
+    }
+
+    fn send(&self, text: &str) {
+        self.socket.iter().for_each(|socket| socket.send(text));
+    }
+
+    fn seats(&self) -> MutexGuard<'_, Vec<Seat>> {
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Notifier {
-    /// The plant has started.
-    pub(super) fn ready(plant: &PlantRun) -> Self {
-        let Some(socket) = Socket::of_manager() else { return Self(None) };
-        let socket = Arc::new(socket);
-        socket.send("READY=1");
+    /// The plant at this place has started.
+    pub(super) fn ready(plant: &PlantRun, service: &Arc<Service>, place: usize) -> Self {
+        service.ready(place);
+        if service.socket.is_none() {
+            return Self(None);
+        }
         let is_ending = Arc::new(AtomicBool::new(false));
         let (end, ends) = channel();
-        let (board, watchdog) = (plant.board(), watchdog());
+        let board = plant.board();
         let work = {
-            let (socket, is_ending) = (Arc::clone(&socket), Arc::clone(&is_ending));
+            let (service, is_ending) = (Arc::clone(service), Arc::clone(&is_ending));
             move || {
-                let period = watchdog.unwrap_or(PERIOD);
+                let period = service.watchdog.unwrap_or(PERIOD);
                 let mut alive = Alive::default();
                 while ends.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
                     let stat = board.look();
                     // After the last record nothing updates the board; the end has its own limit.
                     let is_alive = alive.is_updated(stat.updated_ns);
                     let works = is_alive || is_ending.load(Ordering::Relaxed);
-                    let watchdog = if watchdog.is_some() && works { "WATCHDOG=1\n" } else { "" };
-                    socket.send(&format!("{watchdog}STATUS={}", status_of(&stat)));
+                    service.show(place, status_of(&stat), works);
                 }
             }
         };
         // Without a thread the watchdog of systemd ends the plant.
         let thread = thread::Builder::new().name("systemd".to_owned()).spawn(work).ok();
-        Self(Some(Notifying { socket, is_ending, end: Some(end), thread }))
+        let service = Arc::clone(service);
+        Self(Some(Notifying { service, place, is_ending, end: Some(end), thread }))
     }
 
     /// The plant has published its last record; what belongs to it ends too. `is_last`: and no
@@ -85,7 +171,7 @@ impl Notifier {
         if let Some(notifying) = &self.0 {
             notifying.is_ending.store(true, Ordering::Relaxed);
             if is_last {
-                notifying.socket.send("STOPPING=1");
+                notifying.service.ended(notifying.place);
             }
         }
     }
@@ -93,37 +179,32 @@ impl Notifier {
 
 /// Notifies systemd between two sessions and before the first one, in the thread that waits.
 #[derive(Debug)]
-pub(super) struct Between {
-    socket: Option<Socket>,
-    watchdog: Option<Duration>,
+pub(super) struct Between<'s> {
+    service: &'s Service,
+    place: usize,
     next: Deadline,
     /// What systemd was told last.
     text: String,
 }
 
-impl Between {
-    pub(super) fn new() -> Self {
-        let next = Deadline::after(Duration::ZERO);
-        let socket = Socket::of_manager();
+impl<'s> Between<'s> {
+    pub(super) fn new(service: &'s Service, place: usize) -> Self {
         // A plant that waits for its first session is ready too: its groups are joined.
-        socket.iter().for_each(|socket| socket.send("READY=1"));
-        Self { socket, watchdog: watchdog(), next, text: String::new() }
+        service.ready(place);
+        Self { service, place, next: Deadline::after(Duration::ZERO), text: String::new() }
     }
 
     /// The wait has ended, and no session follows.
     pub(super) fn ending(&self) {
-        self.socket.iter().for_each(|socket| socket.send("STOPPING=1"));
+        self.service.ended(self.place);
     }
 
     /// The thread waits for what `text` names, and works.
     pub(super) fn works(&mut self, text: &str) {
-        if let Some(socket) = &self.socket
-            && (self.next.is_over() || self.text != text)
-        {
+        if self.service.socket.is_some() && (self.next.is_over() || self.text != text) {
             text.clone_into(&mut self.text);
-            self.next = Deadline::after(self.watchdog.unwrap_or(PERIOD));
-            let watchdog = if self.watchdog.is_some() { "WATCHDOG=1\n" } else { "" };
-            socket.send(&format!("{watchdog}STATUS={text}"));
+            self.next = Deadline::after(self.service.watchdog.unwrap_or(PERIOD));
+            self.service.show(self.place, text.to_owned(), true);
         }
     }
 }
@@ -200,6 +281,47 @@ fn status_of(stat: &PlantStat) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_service_is_ready_and_works_when_all_of_its_plants_are() {
+        let folder = nanotape_harness::Scratch::folder("systemd-service");
+        let path = folder.join("notify");
+        let manager = UnixDatagram::bind(&path).unwrap();
+        manager.set_nonblocking(true).unwrap();
+        let received = || {
+            let mut buffer = [0; 256];
+            let length = manager.recv(&mut buffer).ok()?;
+            Some(String::from_utf8(buffer[..length].to_vec()).unwrap())
+        };
+        let names = ["a", "b"].map(|name| Seat { name: name.to_owned(), ..Seat::default() });
+        let service = Service {
+            socket: Socket::of(SocketAddr::from_pathname(&path).unwrap()),
+            watchdog: Some(PERIOD),
+            seats: Mutex::new(names.to_vec()),
+        };
+        service.ready(0);
+        assert!(received().is_none() && !service.is_ready());
+        service.ready(1);
+        assert_eq!((received().as_deref(), service.is_ready()), (Some("READY=1"), true));
+        service.ready(1);
+        let mut shown = |place, works| {
+            service.show(place, "works".to_owned(), works);
+            received().unwrap()
+        };
+        assert_eq!(shown(0, true), "STATUS=a: works | b: ");
+        assert_eq!(shown(0, true), "STATUS=a: works | b: ");
+        assert_eq!(shown(1, false), "STATUS=a: works | b: works");
+        assert_eq!(shown(1, true), "WATCHDOG=1\nSTATUS=a: works | b: works");
+        // One that has ended does not keep the others from being confirmed.
+        service.ended(1);
+        assert_eq!(received(), None);
+        assert_eq!(
+            (service.show(0, "works".to_owned(), true), received().as_deref()),
+            ((), Some("WATCHDOG=1\nSTATUS=a: works | b: ended"))
+        );
+        service.ended(0);
+        assert_eq!(received().as_deref(), Some("STOPPING=1"));
+    }
 
     #[test]
     fn a_plant_that_does_not_update_its_board_does_not_work() {

@@ -1,0 +1,80 @@
+//! Several plants of one process: each has a configuration, lines, a ring and a thread of its own.
+//!
+//! Failure: a plant that cannot start ends the others, so that a wrong configuration is noticed.
+//! After that, one that fails is reported, and the others go on. The exit status is the highest one
+//! of all plants.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    thread::{self, ScopedJoinHandle},
+    time::Duration,
+};
+
+use nanotape_feed::SourceError;
+use nanotape_plant::{PlantConfig, ShutdownFlag};
+
+use super::{outcome::Results, plant::Plant, systemd::Service};
+use crate::status::{Status, labelled, report_error};
+
+/// Time between two checks for a signal and for plants that have ended.
+const CHECK: Duration = Duration::from_millis(20);
+
+/// What a plant has in common with one of the others, although each needs its own, and which one.
+pub(super) fn conflict(
+    others: &[PlantConfig],
+    config: &PlantConfig,
+) -> Option<(usize, &'static str)> {
+    let journal = |config: &PlantConfig| config.journal.as_ref().map(|journal| journal.dir.clone());
+    let kept = |config: &PlantConfig| config.input.live.as_ref()?.keep.clone();
+    others.iter().enumerate().find_map(|(place, other)| {
+        let is_same = [
+            (other.ring.name == config.ring.name, "its ring"),
+            (journal(config).is_some() && journal(other) == journal(config), "its journal"),
+            (kept(config).is_some() && kept(other) == kept(config), "the folder of its packets"),
+        ];
+        is_same.into_iter().find_map(|(is_same, what)| is_same.then_some((place, what)))
+    })
+}
+
+/// Runs the plants until all have ended.
+pub(super) fn run(configs: &[PlantConfig], results: &Results, interrupt: &ShutdownFlag) -> Status {
+    let names: Vec<String> = configs.iter().map(|config| name_of(&config.ring.name)).collect();
+    let service = Service::of(names.iter().map(String::as_str));
+    // A plant whose recorder fails for good ends itself, and not the others.
+    let stops: Vec<ShutdownFlag> = configs.iter().map(|_| ShutdownFlag::new()).collect();
+    let run_one = |place: usize| {
+        let name = &names[place];
+        let plant = Plant::new(&configs[place], &service, place, results).named(name);
+        let status = plant.run(stops[place].clone()).unwrap_or_else(|error| {
+            labelled(Some(&Arc::from(name.as_str())), || report_error(&error));
+            if !service.is_ready() {
+                stops.iter().for_each(ShutdownFlag::request);
+            }
+            Status::of_error(&error, SourceError::is_bad_data)
+        });
+        service.ended(place);
+        status
+    };
+    let run_one = &run_one;
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..configs.len()).map(|place| scope.spawn(move || run_one(place))).collect();
+        while !threads.iter().all(ScopedJoinHandle::is_finished) {
+            if interrupt.is_requested() {
+                stops.iter().for_each(ShutdownFlag::request);
+            }
+            thread::sleep(CHECK);
+        }
+        let status = |thread: ScopedJoinHandle<'_, Status>| match thread.join() {
+            Ok(status) => status,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        threads.into_iter().map(status).max().unwrap_or(Status::Good)
+    })
+}
+
+/// The name of a ring, before the lines of its plant.
+fn name_of(ring: &Path) -> String {
+    ring.file_name().unwrap_or(ring.as_os_str()).to_string_lossy().into_owned()
+}
