@@ -24,7 +24,7 @@ mod stream;
 
 pub use client::{Client, ClientClosed, ClientEvent, ClientOptions, Resume};
 pub use connection::{SessionEnd, run_session};
-pub use fetch::{FetchError, fetch_messages};
+pub use fetch::{FetchError, MESSAGES_IN_TIME, fetch_messages};
 use nanotape_types::Alpha;
 use nanotape_wire::DecodeError;
 pub use server::{MessageStore, Server, ServerClosed, ServerEvent, ServerOptions};

@@ -26,6 +26,9 @@ const PACKET_BYTES: usize = MOST_DATAGRAM_BYTES;
 /// A packet of empty messages has a count too.
 const _: () = assert!(PACKET_BYTES / 2 < u16::MAX as usize);
 
+/// A server has time for so many messages together: one that sends a few in each time never ends.
+pub const MESSAGES_IN_TIME: u64 = 64;
+
 /// Why messages cannot be fetched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -67,7 +70,7 @@ pub enum FetchError {
 /// Fetches the messages with these numbers from a server, and passes packets of MoldUDP64 on, each
 /// with the number of the next message. `numbers` then begins with the next one. `server` is an
 /// address, and the time for a connection. `now_ns` is any clock that does not go back, in ns;
-/// `is_cancelled` gets the time since which the server has no message.
+/// `is_cancelled` gets the time since which the server has sent fewer than [`MESSAGES_IN_TIME`].
 pub fn fetch_messages(
     server: (SocketAddr, Duration),
     options: ClientOptions,
@@ -78,8 +81,9 @@ pub fn fetch_messages(
     pass: impl FnMut(Vec<u8>, u64),
 ) -> Result<(), FetchError> {
     let mut client = Client::new(options, Resume { session, next: numbers.start });
-    let since_ns = now_ns();
-    let packets = Packets { session, numbers, blocks: Vec::new(), count: 0, since_ns, pass };
+    let (since_ns, in_time) = (now_ns(), 0);
+    let blocks = Vec::new();
+    let packets = Packets { session, numbers, blocks, count: 0, since_ns, in_time, pass };
     let packets = RefCell::new(packets);
     let mut error = None;
     let is_over = || {
@@ -98,7 +102,10 @@ pub fn fetch_messages(
                 error = Some(FetchError::OtherStart { found, expected });
             }
             ClientEvent::Sequenced { number, message } => {
-                packets.since_ns = now_ns();
+                packets.in_time += 1;
+                if packets.in_time == MESSAGES_IN_TIME {
+                    (packets.since_ns, packets.in_time) = (now_ns(), 0);
+                }
                 if !packets.add(message) {
                     error = Some(FetchError::Long { number, bytes: message.len() });
                 }
@@ -127,8 +134,9 @@ struct Packets<'n, P> {
     /// Messages that were not passed on, each with its length before it, and their number.
     blocks: Vec<u8>,
     count: u16,
-    /// When the last message came.
+    /// When the time of the server began, and its messages since then.
     since_ns: u64,
+    in_time: u64,
     pass: P,
 }
 

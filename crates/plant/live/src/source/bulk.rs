@@ -5,9 +5,9 @@
 //! server. Requests for messages that come in this way are not sent. A fetch ends with the last
 //! message that was missing when it began, or when none is missing.
 //! Bounds: [`QUEUED`] packets wait for the session; then the server waits.
-//! Failure: a server that refuses, has another session or other numbers, or has no message for its
-//! time gives way to the next one, which goes on where it stopped. After the last one comes a
-//! pause, which grows, while requests go on.
+//! Failure: a server that refuses, has another session or other numbers, or sends too few messages
+//! in its time gives way to the next one, which goes on where it stopped. After the last one comes
+//! a pause, which grows, while requests go on.
 
 use std::{
     ops::Range,
@@ -19,7 +19,7 @@ use std::{
 };
 
 use nanotape_clock::Clock;
-use nanotape_feed::soupbintcp::{FetchError, SessionEnd, fetch_messages};
+use nanotape_feed::soupbintcp::{FetchError, MESSAGES_IN_TIME, SessionEnd, fetch_messages};
 use nanotape_types::Alpha;
 
 use super::{
@@ -236,9 +236,10 @@ impl Work {
             |packet, next| drop(parts.send(Part::Packet(packet, next))),
         );
         fetched.map_err(|error| match error {
-            FetchError::Session { end: SessionEnd::Cancelled, number } => {
-                failed(&format_args!("no message {number} within {} ms", timeout_ns / 1_000_000))
-            }
+            FetchError::Session { end: SessionEnd::Cancelled, number } => failed(&format_args!(
+                "fewer than {MESSAGES_IN_TIME} messages within {} ms, before message {number}",
+                timeout_ns / 1_000_000
+            )),
             // Its text has the address.
             FetchError::Session { .. } => format!("SoupBinTCP server {error}"),
             error => failed(&error),

@@ -6,6 +6,7 @@ use std::{
     net::TcpListener,
     sync::mpsc::{Sender, channel},
     thread,
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -91,6 +92,18 @@ fn serve(
     most: usize,
     logins: Sender<u64>,
 ) {
+    serve_slowly(listener, session, messages, most, Duration::ZERO, logins);
+}
+
+/// The same, with a pause after each message.
+fn serve_slowly(
+    listener: TcpListener,
+    session: &'static str,
+    messages: Vec<Vec<u8>>,
+    most: usize,
+    pause: Duration,
+    logins: Sender<u64>,
+) {
     thread::spawn(move || {
         for stream in listener.incoming() {
             let (mut stream, mut login) = (stream.unwrap(), [0; 49]);
@@ -103,6 +116,12 @@ fn serve(
             let mut answer = soup(b'A', format!("{session:>10}{first:>20}").as_bytes());
             for message in messages[first - 1..].iter().take(most) {
                 answer.extend(soup(b'S', message));
+                if !pause.is_zero() {
+                    if stream.write_all(&std::mem::take(&mut answer)).is_err() {
+                        break;
+                    }
+                    thread::sleep(pause);
+                }
             }
             let _ = stream.write_all(&answer);
         }
@@ -173,6 +192,33 @@ fn the_next_server_goes_on_where_the_last_one_stopped() {
     ] {
         assert_eq!(stderr.matches(&expected).count(), 1, "{expected}: {stderr}");
     }
+}
+
+#[test]
+fn a_server_that_sends_a_few_messages_at_a_time_gives_way_to_the_next_one() {
+    const LAST: u64 = 2_000;
+    let folder = Folder::new("live-bulk-slow");
+    let config = folder.write("plant.toml", b"[input.live]\nsoupbintcp_timeout = \"200ms\"\n");
+    let messages: Vec<Vec<u8>> = (1..=LAST).map(|number| order(number, 100)).collect();
+    let ((slow, slow_address), (sender, _slow_logins)) = (listener(), channel());
+    let pause = Duration::from_millis(20);
+    serve_slowly(slow, SESSION, messages.clone(), usize::MAX, pause, sender);
+    let ((server, address), (sender, logins)) = (listener(), channel());
+    serve(server, SESSION, messages.clone(), usize::MAX, sender);
+    let (slow, address) = (slow_address.to_string(), address.to_string());
+    let options = ["--config", &config, "--soupbintcp", &slow, "--soupbintcp", &address];
+    let mut plant = Plant::start("live-bulk-slow", &options);
+    send(&plant, &packet(1, &messages[..1]));
+    send(&plant, &packet(LAST, &messages[LAST as usize - 1..]));
+    send(&plant, &end_of_session(LAST + 1));
+    let (status, stop, stderr) = plant.end();
+    assert_eq!((status, &stop["messages"]), (Some(0), &LAST.into()), "{stop} {stderr}");
+    assert_eq!(stop["soupbintcp_failures"], 1, "{stop} {stderr}");
+    let failed = format!("SoupBinTCP server {slow}: fewer than 64 messages within 200 ms");
+    assert_eq!(stderr.matches(&failed).count(), 1, "{stderr}");
+    // What it sent is used.
+    let requested: Vec<u64> = logins.try_iter().collect();
+    assert!(matches!(requested[..], [3..100]), "{requested:?}");
 }
 
 #[test]
