@@ -97,7 +97,8 @@ impl PlantHealth {
                 .gauge("Bytes of the input, as it is stored.")
                 .named("plant_input_size_bytes"),
             real("input_percent", self.input_percent()),
-            whole("offset_bytes", plant.offset)
+            // Messages of lines have numbers and no offsets.
+            whole("offset_bytes", plant.live.is_none().then_some(plant.offset))
                 .gauge("Offset of the last message in the decompressed input.")
                 .named("plant_input_offset_bytes"),
             whole("live_orders", plant.live_orders).gauge("Live orders in all books."),
