@@ -17,7 +17,7 @@ mod pretoucher;
 mod roll;
 pub(crate) mod sync;
 
-use std::{path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 pub use batch::Batch;
 pub use claim::Claim;
@@ -110,7 +110,12 @@ impl<D: Disk> Appender<D> {
         let layout = options
             .layout()
             .map_err(|error| JournalError::new(&folder, ErrorKind::Options(error)))?;
-        disk.make().map_err(JournalError::system(&folder, "make"))?;
+        disk.make().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                JournalError::new(&folder, ErrorKind::NotAFolder)
+            }
+            _ => JournalError::system(&folder, "make")(error),
+        })?;
         // Its creator might have ended before its name was on disk.
         disk.sync_parent().map_err(JournalError::system(&folder, "sync the name of"))?;
         let files = Files::list(&disk)?;

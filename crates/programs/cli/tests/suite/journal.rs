@@ -254,6 +254,9 @@ fn what_cannot_be_is_one_line_that_says_what_to_do() {
     for (arguments, status, said) in [
         (vec!["verify", &file], 2, is_file),
         (vec!["stat", &file], 2, is_file),
+        (vec!["append", &file], 2, is_file),
+        (vec!["record", "/nowhere/ring", &file], 2, is_file),
+        (vec!["bisect", &file, &file], 2, is_file),
         (vec!["tail", &none], 2, ": no journal; create one with"),
         (vec!["tail", &other], 2, ": no journal: the folder has no segments; give the folder"),
         (vec!["tailers", &none], 2, ": no journal; create one with"),
