@@ -4,7 +4,7 @@
 //! may be shorter than its request; the rest is requested at once. A request without an answer is
 //! repeated after its timeout. The server does not refuse: after the last repetition the requests
 //! pause, longer each time, and begin again. They have failed when nothing was answered for the
-//! whole budget, or at the first pause if a snapshot can be had instead.
+//! whole budget, or at the first pause if a snapshot may be had instead.
 
 use super::{gaps::Gaps, ranges::Numbers, settings::RequestSettings};
 

@@ -10,8 +10,14 @@ use crate::support::{
 };
 
 /// What the machine and the servers did is not in the packets.
-const OF_RUN: [&str; 5] =
-    ["run_ns", "messages_per_second", "lines", "rerequest_errors", "rerequest_servers_down"];
+const OF_RUN: [&str; 6] = [
+    "path",
+    "run_ns",
+    "messages_per_second",
+    "lines",
+    "rerequest_errors",
+    "rerequest_servers_down",
+];
 
 /// Runs a kept session again; returns the status, its stop record, and the digest.
 fn run_again(folder: &str, name: &str) -> (i32, serde_json::Value, u64) {

@@ -224,7 +224,8 @@ impl<F: PacketFraming> Receiver<F> {
             let (Some(requests), Some(session)) = (&mut self.requests, self.session) else {
                 return self.escalate(self.gaps.declared_to(), now_ns, handler);
             };
-            let is_last = self.settings.snapshots.is_none();
+            let is_last = matches!(self.snapshot, SnapshotState::Later { .. })
+                || self.settings.snapshots.is_none();
             let pumped = requests.pump(&mut self.gaps, is_last, now_ns, |first, count| {
                 handler.request(session, first, count);
             });
@@ -261,7 +262,8 @@ impl<F: PacketFraming> Receiver<F> {
         handler.fetch_snapshot(self.gaps.declared_to().max(self.expected));
     }
 
-    /// Fetches another snapshot after one that failed, or accepts the loss.
+    /// Fetches another snapshot after one that failed. After the last one only requests are left:
+    /// what was not requested meanwhile, or not for its whole budget, may still come.
     pub(super) fn try_again(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
         let (SnapshotState::Fetching { attempt, .. }, Some(settings)) =
             (self.snapshot, self.settings.snapshots)
@@ -273,8 +275,11 @@ impl<F: PacketFraming> Receiver<F> {
         }
         let at_ns = now_ns.saturating_add(settings.retry_after_ns);
         self.snapshot = SnapshotState::Later { at_ns };
-        (self.is_holding, self.is_joining, self.is_suspect) = (false, false, true);
-        self.give_up(self.gaps.declared_to(), now_ns, handler);
+        self.is_suspect |= self.is_joining;
+        (self.is_holding, self.is_joining) = (false, false);
+        if self.requests.is_none() {
+            self.give_up(self.gaps.declared_to(), now_ns, handler);
+        }
     }
 
     /// Applies a snapshot whose turn has come, gives up one that does not come, cancels one that is

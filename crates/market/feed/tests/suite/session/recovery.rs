@@ -330,6 +330,47 @@ fn requests_go_on_after_a_silence_of_the_server() {
     assert_eq!((session.owner.next, session.owner.declared_gaps()), (6, 1));
 }
 
+/// A snapshot server that always fails takes nothing from what the re-request server brings.
+#[test]
+fn requests_go_on_after_the_last_attempt_to_get_a_snapshot() {
+    let requests = with_requests().requests.map(|of| RequestSettings {
+        budget_ns: 5_000 * MS,
+        pause_ns: 50 * MS,
+        ..of
+    });
+    let mut session = Session::new(SessionSettings { requests, ..with_snapshots() });
+    session.packet(A, 1, 1);
+    session.both(5, 1);
+    while !session.owner.tasks.contains(&Task::Snapshot { next: 5 }) {
+        session.after(5);
+    }
+    session.tasks();
+    // A second gap while no request is sent.
+    session.both(8, 1);
+    (0..2).for_each(|_| session.receiver.snapshot_failed(session.now_ns, &mut session.owner));
+    assert_eq!(session.owner.skipped, []);
+    let mut requested = session.tasks();
+    for _ in 0..100 {
+        session.after(5);
+        requested.extend(session.tasks());
+    }
+    for first in [2, 6] {
+        let is_requested =
+            |task: &Task| matches!(task, Task::Request { first: of, .. } if *of == first);
+        assert!(requested.iter().any(is_requested), "{first}: {requested:?}");
+    }
+    assert_eq!(session.owner.skipped, []);
+    session.packet(ANSWER, 2, 3);
+    session.packet(ANSWER, 6, 2);
+    let position = session.receiver.position();
+    assert_eq!((session.owner.next, position.is_suspect), (9, false));
+    // Without an answer they are lost after the budget.
+    session.both(12, 1);
+    (0..1_200).for_each(|_| session.after(5));
+    assert_eq!((session.owner.next, session.owner.skipped.clone()), (13, vec![(9, 12)]));
+    assert!(session.receiver.position().is_suspect);
+}
+
 #[test]
 fn a_packet_that_waits_in_a_socket_is_not_given_up() {
     let mut session = Session::new(SessionSettings::default());
