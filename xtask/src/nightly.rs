@@ -29,7 +29,7 @@ const fn row(name: &'static str, command: &'static str, minutes: u64) -> Row {
     Row { name, command, minutes }
 }
 
-pub(crate) const ROWS: [Row; 14] = [
+pub(crate) const ROWS: [Row; 15] = [
     row("miri", "cargo xtask miri", 90),
     row("aarch64", "cargo xtask aarch64 run", 60),
     row(
@@ -44,6 +44,11 @@ pub(crate) const ROWS: [Row; 14] = [
         "pages",
         "cargo build --release --locked -p nanotape-cli -p nanotape-lab-cli && scripts/pages",
         40,
+    ),
+    row(
+        "live-judge",
+        "cargo build --release --locked -p nanotape-cli && scripts/live-judge/judge --seeds 1..200 --keep-going",
+        60,
     ),
     row("environments", "scripts/hostile-environments", 240),
     row(

@@ -27,6 +27,7 @@ mod live;
 mod live_bulk;
 mod live_days;
 mod live_ipv6;
+mod live_judge;
 mod live_kept;
 mod live_lines;
 mod live_parts;
