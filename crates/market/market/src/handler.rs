@@ -80,9 +80,10 @@ pub trait EventHandler {
         let _ = snapshot;
     }
 
-    /// All events before number `next` that were there ahead of their turn have come again.
-    fn caught_up(&mut self, next: u64) {
-        let _ = next;
+    /// All events before number `next` that were there ahead of their turn have come again. Without
+    /// `is_whole` some before it are lost, and no snapshot has their place.
+    fn caught_up(&mut self, next: u64, is_whole: bool) {
+        let _ = (next, is_whole);
     }
 
     /// The source was idle for its whole patience. `Break` ends the reading.
@@ -180,9 +181,9 @@ macro_rules! forward_events {
             $handler.restore_behind(snapshot);
         }
 
-        fn caught_up(&mut self, next: u64) {
+        fn caught_up(&mut self, next: u64, is_whole: bool) {
             let $own = self;
-            $handler.caught_up(next);
+            $handler.caught_up(next, is_whole);
         }
 
         fn idle(&mut self) -> core::ops::ControlFlow<()> {

@@ -372,7 +372,7 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     }
 
     fn restore(&mut self, snapshot: &MarketSnapshot) {
-        self.engine.restore(snapshot, Wanted::All(BTreeMap::new()), self.observer);
+        self.engine.restore(snapshot, Wanted::All(BTreeMap::new()), true, self.observer);
     }
 
     fn out_of_turn(&mut self, at: Position, event: &MarketEvent, turn: Turn) -> ControlFlow<()> {
@@ -383,8 +383,8 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
         self.engine.restore_behind(snapshot);
     }
 
-    fn caught_up(&mut self, next: u64) {
-        self.engine.caught_up(next, self.observer);
+    fn caught_up(&mut self, next: u64, is_whole: bool) {
+        self.engine.caught_up(next, is_whole, self.observer);
     }
 
     fn idle(&mut self) -> ControlFlow<()> {

@@ -268,7 +268,12 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     }
 
     /// All messages that were there ahead have come again: the books that differ are replaced.
-    pub(super) fn caught_up(&mut self, next: u64, observer: &mut impl Observer<Books<L, S>>) {
+    pub(super) fn caught_up(
+        &mut self,
+        next: u64,
+        is_whole: bool,
+        observer: &mut impl Observer<Books<L, S>>,
+    ) {
         let Some(mut behind) = self.behind.take() else { return };
         let orders = behind.orders(&self.books);
         for (stock_locate, anomaly) in &mut behind.stocks {
@@ -278,7 +283,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             Some(snapshot) => (snapshot, Wanted::All(behind.stocks)),
             None => (MarketSnapshot::default(), Wanted::These(behind.stocks)),
         };
-        self.restore(&MarketSnapshot { next, orders, ..snapshot }, wanted, observer);
+        self.restore(&MarketSnapshot { next, orders, ..snapshot }, wanted, is_whole, observer);
     }
 }
 

@@ -22,6 +22,8 @@ pub struct RestoredStock<'a> {
     pub next: u64,
     /// Whether its book differed, and was replaced.
     pub is_replaced: bool,
+    /// Whether no message before `next` is lost that the book does not have from a snapshot.
+    pub is_whole: bool,
     /// Whether an earlier message did not fit its book.
     pub was_tainted: bool,
     /// Best bid and best offer before.
@@ -71,6 +73,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         &mut self,
         snapshot: &MarketSnapshot,
         wanted: Wanted,
+        is_whole: bool,
         observer: &mut impl Observer<Books<L, S>>,
     ) {
         let number = snapshot.next.saturating_sub(1);
@@ -102,6 +105,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
                 stock_locate,
                 next,
                 is_replaced,
+                is_whole,
                 was_tainted,
                 inside_before,
                 orders,

@@ -161,8 +161,10 @@ impl<'h, H: EventHandler> Delivery<'h, H> {
 
     /// All messages that were shown ahead have come again.
     fn caught_up(&mut self, next: u64) {
-        self.handler.caught_up(next);
-        if mem::take(&mut self.is_restored) {
+        let is_whole = !self.is_lossy;
+        self.handler.caught_up(next, is_whole);
+        // What is lost after a snapshot needs another one.
+        if mem::take(&mut self.is_restored) && is_whole {
             self.restored(next);
         } else {
             self.complete(next);

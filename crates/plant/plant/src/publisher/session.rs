@@ -192,7 +192,8 @@ impl<W: Publish> Publisher<W> {
 
     /// The common fields of the records of a stock of a snapshot.
     fn of_snapshot(&self, stock: &RestoredStock<'_>) -> Common {
-        let unreliable = if stock.refused.is_some() { dbn::flags::MAYBE_BAD_BOOK } else { 0 };
+        let is_reliable = stock.is_whole && stock.refused.is_none();
+        let unreliable = if is_reliable { 0 } else { dbn::flags::MAYBE_BAD_BOOK };
         let flags = dbn::flags::SNAPSHOT | unreliable;
         Common { flags, ..self.common(stock.stock_locate) }
     }

@@ -92,7 +92,7 @@ fn a_plant_that_cannot_start_ends_the_others_and_one_that_fails_later_does_not()
     let mut process = start(&[&good, &config(&folder, "other", &b, "")]);
     (0..2).for_each(|_| assert_eq!(process.hear_json()["event"], "start"));
     std::fs::remove_file(a.ring.path()).unwrap();
-    hear_of(&mut process, &format!("{}", label(&a).trim_start_matches("nanotape: ")));
+    hear_of(&mut process, label(&a).trim_start_matches("nanotape: "));
     b.send("MONDAY", 1, 1_001);
     b.end("MONDAY", 1_001);
     let stop = process.hear_json();

@@ -145,7 +145,9 @@ impl Session {
             };
             assert!(flow.is_continue());
             if at.number + 1 == self.ahead_to {
-                handler.caught_up(self.ahead_to);
+                let since_snapshot = &self.ways[self.snapshot_at..=index];
+                let is_whole = since_snapshot.iter().all(|&way| way < LOST);
+                handler.caught_up(self.ahead_to, is_whole);
             }
         }
     }

@@ -304,7 +304,7 @@ mod tests {
         service.ready(1);
         assert_eq!((received().as_deref(), service.is_ready()), (Some("READY=1"), true));
         service.ready(1);
-        let mut shown = |place, works| {
+        let shown = |place, works| {
             service.show(place, "works".to_owned(), works);
             received().unwrap()
         };
