@@ -3,8 +3,8 @@
 //! ```text
 //! the test                          the process
 //! Task::new(role, path) --start-->  the test named in `command` runs alone, finds its
-//!      Peer::hear  <--------------  Task::of_this_process, and runs its role
-//!      Peer::tell  -------------->  listen
+//!   Peer::receive  <------------- Task::of_this_process, and runs its role
+//!      Peer::send  -------------->  listen
 //! ```
 
 use std::{
@@ -139,12 +139,12 @@ impl Peer {
     }
 
     /// Waits for its next message.
-    pub fn hear(&mut self) -> String {
-        self.hear_or_end().expect("the process goes on")
+    pub fn receive(&mut self) -> String {
+        self.receive_or_end().expect("the process goes on")
     }
 
     /// Waits for its next message; `None` if it ended.
-    pub fn hear_or_end(&mut self) -> Option<String> {
+    pub fn receive_or_end(&mut self) -> Option<String> {
         loop {
             let what = "the next message of a process";
             let line = line_of(&mut self.output, what).expect("its output is text");
@@ -158,7 +158,7 @@ impl Peer {
     }
 
     /// Sends it a line; see [`listen`].
-    pub fn tell(&mut self, word: &str) {
+    pub fn send(&mut self, word: &str) {
         let input = self.input.as_mut().expect("it is not at its end");
         writeln!(input, "{word}").expect("it listens");
     }
@@ -233,17 +233,17 @@ mod tests {
     fn a_process_does_its_task_talks_stops_and_is_killed() {
         let task = Task::new("count", Path::new("/nowhere")).number(41).detail("by one");
         let mut peer = Peer::start(task.command("process::tests::child"));
-        assert_eq!(peer.hear(), "count /nowhere 41 by one");
+        assert_eq!(peer.receive(), "count /nowhere 41 by one");
         peer.stop();
         peer.resume();
-        peer.tell("again");
-        assert_eq!(peer.hear(), "again, 42");
+        peer.send("again");
+        assert_eq!(peer.receive(), "again, 42");
         assert!(peer.is_alive());
         peer.kill();
-        assert_eq!(peer.hear_or_end(), None);
+        assert_eq!(peer.receive_or_end(), None);
 
         let mut peer = Peer::start(task.command("process::tests::child"));
-        peer.hear();
+        peer.receive();
         assert!(peer.end().success());
         assert!(survives(task.command("process::tests::child")));
         assert!(!survives(Task::new("die", Path::new("")).command("process::tests::child")));

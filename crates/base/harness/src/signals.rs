@@ -92,15 +92,15 @@ mod tests {
     use crate::{Bounded as _, Peer, Task, say};
 
     #[test]
-    fn programs_of_a_test_react_to_signals_that_the_test_was_told_to_ignore() {
+    fn programs_of_a_test_react_to_signals_that_the_test_ignores() {
         let script = "trap '' HUP INT QUIT CHLD; exec \"$@\"";
         let mut command = Command::new("sh");
         command.args(["-c", script, "sh"]).arg(std::env::current_exe().unwrap());
         let test = "signals::tests::child";
         Task::new("start programs", Path::new("")).add_to(&mut command, test);
         let mut peer = Peer::start(command);
-        assert_eq!(peer.hear(), "ended by Some(1) Some(2) Some(3)");
-        assert_eq!(peer.hear(), "ignored three signals");
+        assert_eq!(peer.receive(), "ended by Some(1) Some(2) Some(3)");
+        assert_eq!(peer.receive(), "ignored three signals");
         assert!(peer.end().success());
     }
 

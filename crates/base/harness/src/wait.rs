@@ -295,17 +295,17 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_never_holds_fails_however_long_each_look_takes() {
-        let look = || {
+    fn a_condition_that_never_holds_fails_however_long_each_poll_takes() {
+        let poll = || {
             thread::sleep(Duration::from_millis(20));
             false
         };
-        let said = message(|| until("a row", look, &Deadline::after(Duration::from_millis(30))));
+        let said = message(|| until("a row", poll, &Deadline::after(Duration::from_millis(30))));
         assert_eq!(said, "five minutes passed without this: a row");
-        let mut looks = 0;
-        eventually("the third look", || {
-            looks += 1;
-            looks == 3
+        let mut polls = 0;
+        eventually("the third poll", || {
+            polls += 1;
+            polls == 3
         });
     }
 

@@ -108,7 +108,7 @@ impl Crew {
 
     /// Requests the end of the first worker.
     fn stop(&mut self) {
-        self.workers.tell(self.members[0].number, STOP);
+        self.workers.send(self.members[0].number, STOP);
     }
 
     /// How a worker ended; None while it runs.

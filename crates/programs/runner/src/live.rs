@@ -41,7 +41,7 @@ impl Plant {
     /// Starts a plant on free addresses.
     pub fn start(name: &str, options: &[&str]) -> Self {
         let mut plant = Self::try_start(name, options);
-        assert_eq!(plant.running.hear_json()["event"], "start");
+        assert_eq!(plant.running.read_json()["event"], "start");
         plant
     }
 

@@ -50,7 +50,7 @@ impl Ring {
 
     /// The number of the next message.
     pub fn next_sequence(&self) -> u64 {
-        RingMonitor::open(&self.0).unwrap().look().unwrap().next_sequence
+        RingMonitor::open(&self.0).unwrap().sample().unwrap().next_sequence
     }
 
     /// Visits every record on the ring in order; none may be lost.
@@ -111,7 +111,7 @@ impl Running {
         arguments.extend(["--pace", "1x", "--format", "json"]);
         arguments.extend(options);
         let mut running = Self::start(&arguments);
-        let begun = running.hear_json();
+        let begun = running.read_json();
         (running, begun)
     }
 }

@@ -61,12 +61,12 @@ impl Running {
     }
 
     /// The next line of its output.
-    pub fn hear(&mut self) -> String {
+    pub fn read_line(&mut self) -> String {
         line_of(&mut self.output, "a line of the command").unwrap()
     }
 
     /// The next line on standard error.
-    pub fn hear_line_of_stderr(&mut self) -> String {
+    pub fn read_stderr_line(&mut self) -> String {
         line_of(self.complaints(), "a line on standard error").unwrap()
     }
 
@@ -76,8 +76,8 @@ impl Running {
     }
 
     /// The next line of its output, which is JSON.
-    pub fn hear_json(&mut self) -> Value {
-        let line = self.hear();
+    pub fn read_json(&mut self) -> Value {
+        let line = self.read_line();
         serde_json::from_str(&line).unwrap_or_else(|error| {
             let complained = rest_of(self.complaints(), "the end after a line that is not JSON");
             panic!("{error}: {line:?} {complained:?}")
@@ -85,11 +85,11 @@ impl Running {
     }
 
     /// The next row about this kind of record.
-    pub fn hear_up_to(&mut self, record: &str) -> Value {
+    pub fn read_up_to(&mut self, record: &str) -> Value {
         let patience = Patience::new("a row of this kind");
         loop {
             patience.check();
-            let row = self.hear_json();
+            let row = self.read_json();
             if row["record"] == record {
                 return row;
             }

@@ -35,7 +35,7 @@ fn worker() {
 
 fn start(path: &Path) -> Peer {
     let mut worker = Peer::start(Task::new("worker", path).command("worker"));
-    assert_eq!(worker.hear(), "ready");
+    assert_eq!(worker.receive(), "ready");
     worker
 }
 
@@ -71,7 +71,7 @@ fn answering() {
 fn another_process_switches_the_sites() {
     let scratch = Scratch::new("answering");
     let mut peer = Peer::start(Task::new("answering", scratch.path()).command("answering"));
-    assert_eq!(peer.hear(), "ready");
+    assert_eq!(peer.receive(), "ready");
     let reader = SpanReader::open(scratch.path(), Start::Oldest).unwrap();
     let rates = |reader: &SpanReader| -> Vec<_> {
         reader.sites().into_iter().map(|site| site.rate.unwrap()).collect()
@@ -100,7 +100,7 @@ fn another_process_switches_the_sites() {
 fn a_process_of_another_build_or_user_is_not_switched() {
     let scratch = Scratch::new("other");
     let mut peer = Peer::start(Task::new("other", scratch.path()).number(7).command("answering"));
-    assert_eq!(peer.hear(), "ready");
+    assert_eq!(peer.receive(), "ready");
     let reader = SpanReader::open(scratch.path(), Start::Oldest).unwrap();
     let error = Request::ask(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
     assert!(error.contains("runs another build of this program"), "{error}");

@@ -45,8 +45,8 @@ pub(crate) fn read_what_was_cut(path: &Path, guarded: bool, say: fn(String)) {
 fn a_guarded_process_outlives_the_truncation_of_its_region_and_is_told() {
     let place = Scratch::new("guarded");
     let mut child = start("guarded", place.path(), 0);
-    assert_eq!(child.hear(), "about to read");
-    let said = child.hear();
+    assert_eq!(child.receive(), "about to read");
+    let said = child.receive();
     let expected = "the file was truncated to 8192 bytes while in use, but the region needs \
                     804096; data read from it is no longer valid";
     assert_eq!(said, format!("{}: {expected}", place.path().display()));
@@ -57,8 +57,8 @@ fn a_guarded_process_outlives_the_truncation_of_its_region_and_is_told() {
 fn without_the_guard_the_kernel_ends_the_process() {
     let place = Scratch::new("unguarded");
     let mut child = start("unguarded", place.path(), 0);
-    assert_eq!(child.hear(), "about to read");
-    assert_eq!(child.hear_or_end(), None);
+    assert_eq!(child.receive(), "about to read");
+    assert_eq!(child.receive_or_end(), None);
     assert_eq!(child.end().signal(), Some(7), "SIGBUS");
 }
 

@@ -18,7 +18,7 @@ fn at_every_store(
     for number in 1.. {
         prepare();
         let mut peer = start(role, path, number);
-        let said = peer.hear_or_end();
+        let said = peer.receive_or_end();
         let status = peer.end();
         if let Some(said) = said {
             assert!(status.success());

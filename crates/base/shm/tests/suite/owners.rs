@@ -15,7 +15,7 @@ use crate::{KIND, children::start, create, fill, is_filled, spec};
 fn a_lock_of_somebody_who_only_reads_makes_no_owner_and_is_named_when_it_is_in_the_way() {
     let place = Scratch::new("read-locked");
     let mut owner = start("own", place.path(), 0);
-    assert_eq!(owner.hear(), "created");
+    assert_eq!(owner.receive(), "created");
     let reader = SharedRegion::open(place.path(), KIND).unwrap();
     owner.kill();
     let file = std::fs::File::open(place.path()).unwrap();
@@ -51,7 +51,7 @@ fn the_creation_time_stays_through_owners_and_is_another_one_in_a_new_region() {
 fn a_killed_owner_is_dead_and_the_next_one_takes_over() {
     let place = Scratch::new("killed");
     let mut owner = start("own", place.path(), 0);
-    assert_eq!(owner.hear(), "created");
+    assert_eq!(owner.receive(), "created");
     let reader = SharedRegion::open(place.path(), KIND).unwrap();
     let seen = reader.owner();
     assert_eq!((seen.state, seen.pid, seen.epoch), (OwnerState::Alive, owner.pid(), 1));
@@ -79,13 +79,13 @@ fn a_killed_owner_is_dead_and_the_next_one_takes_over() {
 fn a_stopped_owner_is_alive() {
     let place = Scratch::new("stopped");
     let mut owner = start("own", place.path(), 0);
-    assert_eq!(owner.hear(), "created");
+    assert_eq!(owner.receive(), "created");
     owner.stop();
     let reader = SharedRegion::open(place.path(), KIND).unwrap();
     assert_eq!(reader.owner().state, OwnerState::Alive);
     assert!(create(place.path()).is_err());
     owner.resume();
-    owner.tell("close");
+    owner.send("close");
     assert!(owner.end().success());
     assert_eq!(reader.owner().state, OwnerState::Closed);
 }
@@ -103,12 +103,12 @@ fn of_creators_at_the_same_time_exactly_one_wins() {
         let start = |_| start("race", place.path(), 0);
         let mut peers: Vec<Peer> = (0..4).map(start).collect();
         for peer in &mut peers {
-            assert_eq!(peer.hear(), "waiting");
+            assert_eq!(peer.receive(), "waiting");
         }
         for peer in &mut peers {
-            peer.tell("go");
+            peer.send("go");
         }
-        let said: Vec<String> = peers.iter_mut().map(|h| h.hear()).collect();
+        let said: Vec<String> = peers.iter_mut().map(|h| h.receive()).collect();
         let lost = |said: &&String| said.contains("alive") || said.contains("being created");
         assert_eq!(said.iter().filter(lost).count(), 3, "{said:?}");
         let reader = SharedRegion::open(place.path(), KIND).unwrap();
@@ -122,7 +122,7 @@ fn of_creators_at_the_same_time_exactly_one_wins() {
 fn a_region_in_the_making_is_not_read_and_one_left_so_is_finished_by_the_next() {
     let place = Scratch::new("half");
     let mut creator = start("half", place.path(), 0);
-    assert_eq!(creator.hear(), "creating");
+    assert_eq!(creator.receive(), "creating");
     let refused = |error: nanotape_shm::RegionError| *error.refusal();
     let open = || SharedRegion::open(place.path(), KIND).unwrap_err();
     assert_eq!(refused(open()), Refusal::BeingCreated);

@@ -46,20 +46,20 @@ fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
             "its writer can allow reading with --mode 0640 (its group) or 0644 (all users)";
         let to_write = "run as that user, or use another name";
         let read = if mode == 0o600 { refused("read", to_read) } else { "fine".to_owned() };
-        let mut hear = || other.hear();
-        assert_eq!(hear(), read, "open");
-        assert_eq!(hear(), refused("write", to_write), "create");
-        assert_eq!(hear(), read, "inspect");
-        assert_eq!(hear(), refused("write", to_write), "remove");
-        let residency = hear();
+        let mut receive = || other.receive();
+        assert_eq!(receive(), read, "open");
+        assert_eq!(receive(), refused("write", to_write), "create");
+        assert_eq!(receive(), read, "inspect");
+        assert_eq!(receive(), refused("write", to_write), "remove");
+        let residency = receive();
         assert!(
             residency.starts_with("small pages, not locked in memory (")
                 && residency.ends_with("; its limit is 4096 bytes: RLIMIT_MEMLOCK)"),
             "{residency}"
         );
-        assert_eq!(hear(), "fine", "removes its own");
+        assert_eq!(receive(), "fine", "removes its own");
         let too_large = "own: cannot reserve the bytes of it: File too large (os error 27)";
-        assert_eq!(hear(), too_large, "and no SIGXFSZ");
+        assert_eq!(receive(), too_large, "and no SIGXFSZ");
         assert!(other.end().success());
     }
 }

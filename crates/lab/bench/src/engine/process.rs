@@ -180,7 +180,7 @@ impl Workers {
     }
 
     /// Sends a line to a worker. A worker that has ended does not read it.
-    pub(crate) fn tell(&mut self, number: usize, line: &str) {
+    pub(crate) fn send(&mut self, number: usize, line: &str) {
         let _ = writeln!(self.processes[number].input, "{line}");
     }
 
@@ -223,7 +223,7 @@ impl Workers {
                 && let Some(on_open) = on_open.take()
             {
                 on_open();
-                (0..launches.len()).for_each(|number| workers.tell(number, GO));
+                (0..launches.len()).for_each(|number| workers.send(number, GO));
             }
         }
         let ends = workers.processes.iter().filter_map(|process| process.end.as_ref());

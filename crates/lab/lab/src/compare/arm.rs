@@ -102,7 +102,7 @@ impl Arm {
         let answers = BufReader::new(stdout);
         let mut arm = Self { program: name, child, commands, answers, names: Vec::new() };
         // Sent before the greeting, to detect a program that only repeats its input.
-        let told = arm.tell("names");
+        let told = arm.send("names");
         let greeting = arm.line()?;
         if greeting != GREETING {
             return Err(arm.not(&greeting, GREETING));
@@ -160,11 +160,11 @@ impl Arm {
 
     /// Sends a command; returns the answer after `expected`.
     fn ask(&mut self, command: &str, expected: &str) -> Result<String, ArmError> {
-        self.tell(command)?;
+        self.send(command)?;
         self.answer(expected)
     }
 
-    fn tell(&mut self, command: &str) -> Result<(), ArmError> {
+    fn send(&mut self, command: &str) -> Result<(), ArmError> {
         match &mut self.commands {
             Some(pipe) => writeln!(pipe, "{command}").and_then(|()| pipe.flush()),
             None => Ok(()),

@@ -124,7 +124,7 @@ fn inject(loses_events: bool) -> Vec<String> {
     let detail = if loses_events { LOSES } else { "" };
     let task = Task::new("victim", scratch.path()).number(cpu.into()).detail(detail);
     let mut victim = Peer::start(task.command(VICTIM));
-    let said = victim.hear();
+    let said = victim.receive();
     let (class, thread) = said.split_once(',').unwrap();
     let (can_be_real_time, thread) = (class == "real-time", thread.parse().unwrap());
 
@@ -155,12 +155,12 @@ fn inject(loses_events: bool) -> Vec<String> {
     injected.extend(mover.join().unwrap().into_iter().map(|gap| ("move", gap)));
     phase.store(END);
     for (name, Gap { from, to }) in injected {
-        victim.tell(&format!("{name},{},{}", from.ticks(), to.ticks()));
+        victim.send(&format!("{name},{},{}", from.ticks(), to.ticks()));
     }
-    victim.tell("end");
+    victim.send("end");
 
     let mut wrong = Vec::new();
-    let accounts = Matrix::heard_from(&mut victim, "accounts");
+    let accounts = Matrix::received_from(&mut victim, "accounts");
     accounts.print("as an ordinary user: the accounts of the thread");
     // The accounts are the same in both runs: one of them judges.
     for (injected, _, right) in RIGHT {
@@ -170,13 +170,13 @@ fn inject(loses_events: bool) -> Vec<String> {
         let judged = right.map(|right| accounts.check(injected, right, has_none));
         wrong.extend(judged.flatten().filter(|_| !loses_events));
     }
-    let said = victim.hear();
+    let said = victim.receive();
     let Some(losses) = said.strip_prefix("traced") else {
         skipped(format!("the kernel's events: {said}"));
         return wrong;
     };
     println!("events of the kernel{losses}");
-    let traced = Matrix::heard_from(&mut victim, "trace");
+    let traced = Matrix::received_from(&mut victim, "trace");
     traced.print("as root: with the events of the kernel");
     for (injected, right, _) in RIGHT {
         wrong.extend(match loses_events {
@@ -285,14 +285,14 @@ fn victim() {
         let mut stamp = || Stamp::from_ticks(parts.next().unwrap().parse().unwrap());
         injected.push((name, Gap { from: stamp(), to: stamp() }));
     }
-    tell_matrix("accounts", &injected, &watched);
+    say_matrix("accounts", &injected, &watched);
     match trace {
         Err(why) => say(why),
         Ok(mut trace) => {
             let events = trace.take().unwrap();
             watched.explain(&events, &clock);
             say(format!("traced: {:?}", events.losses()));
-            tell_matrix("trace", &injected, &watched);
+            say_matrix("trace", &injected, &watched);
         }
     }
 }
@@ -369,7 +369,7 @@ fn set(timer: &mut Timer, every: Duration) {
 }
 
 /// Says a line for each pair of causes.
-fn tell_matrix(name: &str, injected: &[(String, Gap)], watched: &Watched) {
+fn say_matrix(name: &str, injected: &[(String, Gap)], watched: &Watched) {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (cause, gap) in injected {
         let found = match longest_in(gap, &watched.kept) {
@@ -399,10 +399,10 @@ fn length(gap: &Gap) -> u64 {
 struct Matrix(BTreeMap<(String, String), usize>);
 
 impl Matrix {
-    fn heard_from(victim: &mut Peer, name: &str) -> Self {
+    fn received_from(victim: &mut Peer, name: &str) -> Self {
         let mut counts = BTreeMap::new();
         loop {
-            let line = victim.hear();
+            let line = victim.receive();
             let parts: Vec<&str> = line.split(',').collect();
             let [of, injected, found, count] = parts[..] else { return Self(counts) };
             assert_eq!(of, name);

@@ -47,9 +47,9 @@ fn wrong_of(group: &Group, scratch: &Scratch) -> Result<Option<String>, String> 
     let folder = group.0.display().to_string();
     let task = Task::new("throttled", scratch.path()).detail(&folder);
     let mut victim = Peer::start(task.command(VICTIM));
-    group.take(&victim.hear()).map_err(|why| why.to_string())?;
-    victim.tell("begin");
-    let found = victim.hear();
+    group.take(&victim.receive()).map_err(|why| why.to_string())?;
+    victim.send("begin");
+    let found = victim.receive();
     println!("{found}");
     let count = |name: &str| -> u64 {
         let words: Vec<&str> = found.split([',', '=']).map(str::trim).collect();

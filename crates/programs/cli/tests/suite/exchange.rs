@@ -169,7 +169,7 @@ fn faults_on_both_lines_are_counted_and_re_requests_make_the_day_whole() {
         "--format",
         "json",
     ]);
-    let ready = exchange.hear_json();
+    let ready = exchange.read_json();
     assert_eq!((text(&ready, "event"), text(&ready, "faults_a")), ("ready", faults));
     let (line_a, line_b) = (line_a.join().unwrap(), line_b.join().unwrap());
     assert_eq!((line_a.end, line_b.end), (6_001, 6_001));
@@ -181,7 +181,7 @@ fn faults_on_both_lines_are_counted_and_re_requests_make_the_day_whole() {
     assert!(messages == expected);
 
     exchange.signal(Signal::INT);
-    let summary = exchange.hear_json();
+    let summary = exchange.read_json();
     assert_eq!(exchange.end().0, Some(0));
     assert_eq!((text(&summary, "event"), count(&summary, "messages")), ("stop", 6_000));
     for (line, received) in [("a", &line_a), ("b", &line_b)] {
@@ -214,7 +214,7 @@ fn a_long_wait_for_the_next_packet_is_reported() {
     for command in ["exchange", "replay"] {
         let arguments = [command, &day, "--line-a", "127.0.0.1:9", "--pace", "10x"];
         let mut sender = Running::start(&arguments);
-        let line = sender.hear_line_of_stderr();
+        let line = sender.read_stderr_line();
         let (until, left) = line.trim_end().split_once(" (exchange time), in ").unwrap();
         assert!(until.starts_with("nanotape: waiting until 0"), "{line}");
         assert!(left.ends_with(" s"), "{line}");
@@ -255,7 +255,7 @@ fn soup_bin_tcp_and_glimpse_serve_what_was_not_sent_on_the_lines() {
         "--format",
         "json",
     ]);
-    let ready = exchange.hear_json();
+    let ready = exchange.read_json();
     assert_eq!(ready["line_a"], Value::Null);
     let line_b = line_b.join().unwrap();
     let (first, end) = (*line_b.messages.keys().next().unwrap(), line_b.end);
@@ -279,7 +279,7 @@ fn soup_bin_tcp_and_glimpse_serve_what_was_not_sent_on_the_lines() {
     assert!(snapshot.values().filter(|message| message[0] == b'R').count() == 30);
 
     exchange.signal(Signal::INT);
-    let summary = exchange.hear_json();
+    let summary = exchange.read_json();
     assert_eq!(exchange.end().0, Some(0));
     assert_eq!((count(&summary, "messages"), count(&summary, "skipped")), (end - 1, first - 1));
     assert_eq!((count(&summary, "soup_logins"), count(&summary, "soup_rejected")), (2, 1));
@@ -324,7 +324,7 @@ fn a_capture_is_sent_as_the_day_that_it_has() {
         "--format",
         "json",
     ]);
-    let ready = exchange.hear_json();
+    let ready = exchange.read_json();
     let (closed, all) = soup(text(&ready, "soup"), Resume::BEGINNING, None);
     assert_eq!(closed, Some(ClientClosed::EndOfSession));
     assert!(all == messages_of(&day));

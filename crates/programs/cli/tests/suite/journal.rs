@@ -106,7 +106,7 @@ fn a_named_tail_goes_on_where_it_stopped_and_is_listed() {
     let mut following = Running::start(&[
         "journal", "tail", &path, "--name", "audit", "--follow", "--format", "json",
     ]);
-    assert_eq!(following.hear_json()["sequence"], 6);
+    assert_eq!(following.read_json()["sequence"], 6);
     let second = nanotape(["journal", "tail", &path, "--name", "audit"]);
     assert_eq!(second.status, 2);
     assert!(second.stderr.contains("tailers/audit"), "{}", second.stderr);
@@ -128,8 +128,8 @@ fn a_tail_follows_appenders_that_come_and_go_and_is_seen_without_a_name() {
     let path = journal(&folder, 3);
     let mut following =
         Running::start(&["journal", "tail", &path, "--follow", "--from", "2", "--format", "json"]);
-    assert_eq!(following.hear_json()["sequence"], 2);
-    assert_eq!(following.hear_json()["sequence"], 3);
+    assert_eq!(following.read_json()["sequence"], 2);
+    assert_eq!(following.read_json()["sequence"], 3);
     for first in [4, 2_004] {
         let ran = nanotape_fed(
             ["journal", "append", &path, "--segment", "64KiB"],
@@ -137,7 +137,7 @@ fn a_tail_follows_appenders_that_come_and_go_and_is_seen_without_a_name() {
         );
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         for sequence in first..first + 2_000 {
-            assert_eq!(following.hear_json()["sequence"], sequence);
+            assert_eq!(following.read_json()["sequence"], sequence);
         }
     }
     let listed = nanotape(["journal", "tailers", &path, "--format", "json"]);
@@ -205,7 +205,7 @@ fn a_ring_is_recorded_under_its_own_numbers_and_goes_on_after_a_kill() {
     let folder = Folder::new("journal-record");
     let (ring, path) = (folder.path("ring"), folder.path("journal"));
     let mut writer = Running::start_fed(&["ring", "publish", &ring, "--format", "json"]);
-    writer.hear_json();
+    writer.read_json();
     for number in 1..=5 {
         writer.say(&format!("message {number}"));
     }

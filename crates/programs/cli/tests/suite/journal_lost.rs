@@ -100,7 +100,7 @@ fn a_recorder_whose_journal_is_lost_ends_with_status_1_and_true_totals() {
         let folder = Folder::new("journal-lost");
         let (ring, journal) = (folder.path("ring"), folder.path("journal"));
         let mut writer = Running::start_fed(&["ring", "publish", &ring, "--format", "json"]);
-        writer.hear_json();
+        writer.read_json();
         let mut recorder = Running::start(&[
             "journal",
             "record",
@@ -137,7 +137,7 @@ fn messages_of_a_lost_journal_count_as_lost_if_the_rest_of_it_cannot_be_read() {
     let folder = Folder::new("journal-unread");
     let (ring, journal) = (folder.path("ring"), folder.path("journal"));
     let mut writer = Running::start_fed(&["ring", "publish", &ring, "--format", "json"]);
-    writer.hear_json();
+    writer.read_json();
     let mut recorder = Running::start(&["journal", "record", &ring, &journal, "--format", "json"]);
     (1..=10).for_each(|number| writer.say(&format!("message {number}")));
     eventually("all of it is recorded", || readable(&journal) == 10);
@@ -158,7 +158,7 @@ fn plant(day: &str, ring: &Ring, journal: &str, options: &[&str]) -> Running {
     let run = ["run", "--input", day, "--date", DATE, "--ring", ring.path(), "--journal", journal];
     let paced = ["--pace", "1x", "--pace-from", "12:00", "--snapshots", "--format", "json"];
     let mut plant = Running::start(&[&run[..], &paced, options].concat());
-    plant.hear_json();
+    plant.read_json();
     plant
 }
 

@@ -32,7 +32,7 @@ impl Recording {
     /// A running writer of the ring, with `messages` messages published.
     fn writer(&self, text: &str, messages: u64) -> Running {
         let mut writer = Running::start_fed(&["ring", "publish", &self.ring, "--format", "json"]);
-        writer.hear_json();
+        writer.read_json();
         for number in 1..=messages {
             writer.say(&format!("{text} {number}"));
         }

@@ -142,7 +142,7 @@ fn a_fetch_begins_with_the_first_missing_message_and_has_messages_of_any_length(
     // Both gaps are declared before the first answer.
     let mut line = String::new();
     while !line.contains("messages 103 to 200 missing") {
-        line = plant.running.hear_line_of_stderr();
+        line = plant.running.read_stderr_line();
         assert!(!line.is_empty(), "the plant ended");
     }
     serve(server, SESSION, messages, usize::MAX, sender);

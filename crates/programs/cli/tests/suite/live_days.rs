@@ -78,11 +78,11 @@ impl Lines {
 }
 
 /// Reads standard error up to a line with this text.
-pub(crate) fn hear_of(plant: &mut Running, text: &str) -> String {
+pub(crate) fn read_stderr_to(plant: &mut Running, text: &str) -> String {
     let patience = Patience::new("a line on standard error");
     loop {
         patience.check();
-        let line = plant.hear_line_of_stderr();
+        let line = plant.read_stderr_line();
         assert!(!line.is_empty(), "the plant ended without {text:?}");
         if line.contains(text) {
             return line;
@@ -105,29 +105,29 @@ fn each_session_is_kept_in_its_folder_and_a_killed_plant_goes_on_with_the_one_th
     let (lines, kept) = (Lines::new("live-folders"), folder.path("days/kept"));
     let options = ["--keep", &kept];
     let mut plant = lines.start(&options);
-    hear_of(&mut plant, "waiting for the next session");
+    read_stderr_to(&mut plant, "waiting for the next session");
     lines.send("MONDAY", 1, 1_001);
     lines.end("MONDAY", 1_001);
-    assert_eq!(plant.hear_json()["event"], "start");
-    let mut stops = vec![plant.hear_json()];
+    assert_eq!(plant.read_json()["event"], "start");
+    let mut stops = vec![plant.read_json()];
     lines.send("TUESDAY", 1, 501);
-    assert_eq!(plant.hear_json()["event"], "start");
+    assert_eq!(plant.read_json()["event"], "start");
     lines.wait_for(501);
     plant.signal(Signal::KILL);
     plant.end();
 
     let mut plant = lines.start(&options);
-    hear_of(&mut plant, "waiting for the next session");
+    read_stderr_to(&mut plant, "waiting for the next session");
     lines.send("TUESDAY", 501, 1_001);
-    assert_eq!(plant.hear_json()["event"], "start");
-    hear_of(&mut plant, "500 messages of a plant before; next message 501");
+    assert_eq!(plant.read_json()["event"], "start");
+    read_stderr_to(&mut plant, "500 messages of a plant before; next message 501");
     lines.end("TUESDAY", 1_001);
-    stops.push(plant.hear_json());
+    stops.push(plant.read_json());
     // Its packets after its end are of a session that is kept to its end.
     lines.send("../WED", 1, 1_001);
-    assert_eq!(plant.hear_json()["event"], "start");
+    assert_eq!(plant.read_json()["event"], "start");
     lines.end("../WED", 1_001);
-    stops.push(plant.hear_json());
+    stops.push(plant.read_json());
     plant.signal(Signal::TERM);
     let (status, _, stderr) = plant.end();
     assert_eq!(status, Some(0), "{stderr}");
@@ -157,9 +157,9 @@ fn each_session_is_kept_in_its_folder_and_a_killed_plant_goes_on_with_the_one_th
 
     // A session that has ended is not begun again, and its folder stays as it is.
     let mut plant = lines.start(&options);
-    hear_of(&mut plant, "waiting for the next session");
+    read_stderr_to(&mut plant, "waiting for the next session");
     lines.send("MONDAY", 1, 101);
-    hear_of(&mut plant, "is kept to its end: not joined");
+    read_stderr_to(&mut plant, "is kept to its end: not joined");
     plant.signal(Signal::TERM);
     let (status, stdout, _) = plant.end();
     assert_eq!((status, stdout.as_str()), (Some(0), ""));
@@ -170,16 +170,16 @@ fn a_session_that_cannot_be_kept_is_published_from_its_first_packet() {
     let folder = Folder::new("live-unkept");
     let (lines, kept) = (Lines::new("live-unkept"), folder.path("kept"));
     let mut plant = lines.start(&["--keep", &kept]);
-    hear_of(&mut plant, "waiting for the next session");
+    read_stderr_to(&mut plant, "waiting for the next session");
     // A file stands where the folder of the session would be.
     let date = TradeDate::of_time(UtcNanos::now().unix_ns()).unwrap();
     std::fs::write(format!("{kept}/{date}-MONDAY"), "").unwrap();
     lines.send("MONDAY", 1, 501);
     lines.end("MONDAY", 501);
-    assert_eq!(plant.hear_json()["event"], "start");
-    let stop = plant.hear_json();
+    assert_eq!(plant.read_json()["event"], "start");
+    let stop = plant.read_json();
     assert_eq!((&stop["messages"], &stop["session_missing"]), (&500.into(), &0.into()), "{stop}");
-    hear_of(&mut plant, "the packets of session MONDAY are not kept");
+    read_stderr_to(&mut plant, "the packets of session MONDAY are not kept");
     plant.signal(Signal::TERM);
     let (status, _, stderr) = plant.end();
     assert_eq!(status, Some(1), "{stderr}");
@@ -192,7 +192,7 @@ fn the_folder_of_one_session_is_none_for_several() {
     let mut arguments = lines.arguments(&["--keep", &kept]);
     arguments.retain(|argument| *argument != "--follow");
     let mut plant = Running::start(&arguments);
-    assert_eq!(plant.hear_json()["event"], "start");
+    assert_eq!(plant.read_json()["event"], "start");
     plant.signal(Signal::TERM);
     assert_eq!(plant.end().0, Some(0));
     let refused = nanotape(lines.arguments(&["--keep", &kept]));
@@ -243,7 +243,7 @@ fn join_and_leave(seconds: i64) -> bool {
     let ((day, start), (_, end)) = (in_seconds(seconds), in_seconds(3 * seconds));
     let schedule = format!("mon-sun {start}-{end} UTC");
     let mut plant = lines.start(&["--schedule", &schedule]);
-    let line = hear_of(&mut plant, "waiting for ");
+    let line = read_stderr_to(&mut plant, "waiting for ");
     if !line.contains(DAYS[day]) || line.contains("next session") {
         return false;
     }
@@ -257,27 +257,27 @@ fn join_and_leave(seconds: i64) -> bool {
                 std::thread::sleep(Duration::from_millis(100));
             }
         });
-        hear_of(&mut plant, "waiting for the next session, until");
-        let next = plant.hear_line_of_stderr();
+        read_stderr_to(&mut plant, "waiting for the next session, until");
+        let next = plant.read_stderr_line();
         is_joined.store(true, Ordering::Relaxed);
         next
     });
     if next.contains("waiting for ") {
         return false;
     }
-    let begun = plant.hear_json();
+    let begun = plant.read_json();
     assert_eq!(begun["event"], "start", "{begun}");
     lines.send("MONDAY", 101, 1_001);
-    let stop = plant.hear_json();
+    let stop = plant.read_json();
     if stop["messages"] != 1_000 {
         return false;
     }
     assert_eq!((&stop["reason"], &stop["gaps"]), (&"end of schedule".into(), &0.into()), "{stop}");
     if !next.contains(" packets came outside of the schedule") {
-        hear_of(&mut plant, " packets came outside of the schedule");
+        read_stderr_to(&mut plant, " packets came outside of the schedule");
     }
-    hear_of(&mut plant, "session MONDAY: left at message 1001: the schedule ends");
-    hear_of(&mut plant, "waiting for ");
+    read_stderr_to(&mut plant, "session MONDAY: left at message 1001: the schedule ends");
+    read_stderr_to(&mut plant, "waiting for ");
     lines.send("MONDAY", 1_001, 1_101);
     plant.signal(Signal::TERM);
     let (status, stdout, stderr) = plant.end();

@@ -32,11 +32,11 @@ fn in_namespace(role: &str, path: &str) {
     let Some(mut command) = in_a_namespace(&program) else { return };
     Task::new(role, Path::new(path)).add_to(&mut command, CHILD);
     let mut peer = Peer::start(command);
-    match peer.hear().as_str() {
+    match peer.receive().as_str() {
         "all is well" => {}
         lacking => skipped(lacking),
     }
-    peer.tell("end");
+    peer.send("end");
     assert!(peer.end().success());
 }
 
@@ -94,7 +94,7 @@ fn session(day: &str, lines: [&str; 2]) -> bool {
     let more = ["--rerequest", "[::1]:5003", "--join", "start", "--date", "2019-12-30"];
     let output = ["--ring", ring.path(), "--format", "json", "--live-orders", "65536"];
     let mut plant = Running::start(&[&options[..], &more, &output].concat());
-    assert_eq!(plant.hear_json()["event"], "start");
+    assert_eq!(plant.read_json()["event"], "start");
 
     // The exchange sends over IPv4: what it sends is passed on.
     let number = interface_of_name("lo").unwrap();

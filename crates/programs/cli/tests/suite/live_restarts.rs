@@ -77,7 +77,7 @@ impl Lives {
         arguments.extend(["--date", "2019-12-30"]);
         arguments.extend(options);
         let mut running = Running::start(&arguments);
-        let begun = running.hear_json();
+        let begun = running.read_json();
         assert_eq!(begun["event"], "start", "{begun}");
         running
     }

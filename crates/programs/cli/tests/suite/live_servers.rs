@@ -181,7 +181,7 @@ fn a_snapshot_server_that_refuses_connections_gets_time_to_come_back() {
     let mut plant = lossy_plant("live-late-snapshot", &options);
     let mut line = String::new();
     while !line.contains("Connection refused") {
-        line = plant.running.hear_line_of_stderr();
+        line = plant.running.read_stderr_line();
         assert!(!line.is_empty(), "the plant ended");
     }
     let server = TcpListener::bind(address).unwrap();

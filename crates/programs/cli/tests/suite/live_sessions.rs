@@ -238,19 +238,19 @@ fn a_plant_that_follows_publishes_each_session_by_itself() {
     };
     send_day(b"MONDAY    ");
     send_end(b"MONDAY    ");
-    let mut stops = vec![plant.running.hear_json()];
+    let mut stops = vec![plant.running.read_json()];
     // A night with heartbeats of the day, its end again, and a stray packet.
     sender.heartbeat(A, b"MONDAY    ", 1_001);
     send_end(b"MONDAY    ");
     sender.numbered(A, b"TEST      ", 5, 8, 5);
     send_day(b"TUESDAY   ");
-    assert_eq!(plant.running.hear_json()["event"], "start");
+    assert_eq!(plant.running.read_json()["event"], "start");
     // It has no end: the next one comes when its lines are silent.
     send_day(b"WEDNESDAY ");
-    stops.push(plant.running.hear_json());
-    assert_eq!(plant.running.hear_json()["event"], "start");
+    stops.push(plant.running.read_json());
+    assert_eq!(plant.running.read_json()["event"], "start");
     send_end(b"WEDNESDAY ");
-    stops.push(plant.running.hear_json());
+    stops.push(plant.running.read_json());
     plant.running.signal(Signal::TERM);
     let (status, _, stderr) = plant.running.end();
     assert_eq!(status, Some(0), "{stderr}");

@@ -7,7 +7,7 @@ use nanotape_plant::records::Notice;
 use serde_json::Value;
 
 use crate::{
-    live_days::{Lines, hear_of},
+    live_days::{Lines, read_stderr_to},
     support::{Folder, nanotape, running::Running},
 };
 
@@ -49,7 +49,7 @@ fn each_plant_of_a_process_has_its_session_and_its_numbers() {
         .map(|(place, lines)| config(&folder, &place.to_string(), lines, ""))
         .collect();
     let mut process = start(&configs.iter().map(String::as_str).collect::<Vec<_>>());
-    (0..3).for_each(|_| assert_eq!(process.hear_json()["event"], "start"));
+    (0..3).for_each(|_| assert_eq!(process.read_json()["event"], "start"));
     // The same name and numbers on two of them; one lacks ten messages.
     let [a, b, c] = &plants;
     for first in (1..1_001).step_by(100) {
@@ -59,11 +59,11 @@ fn each_plant_of_a_process_has_its_session_and_its_numbers() {
     }
     a.end("MONDAY", 1_001);
     c.end("OTHER", 1_001);
-    let mut stops = vec![process.hear_json(), process.hear_json()];
+    let mut stops = vec![process.read_json(), process.read_json()];
     // The others have ended, and this one goes on.
     b.send("MONDAY", 1_001, 2_001);
     b.end("MONDAY", 2_001);
-    stops.push(process.hear_json());
+    stops.push(process.read_json());
     let (status, _, stderr) = process.end();
     assert_eq!(status, Some(1), "{stderr}");
     for (lines, messages, lost) in [(a, 1_000, 0), (b, 1_990, 10), (c, 1_000, 0)] {
@@ -90,12 +90,12 @@ fn a_plant_that_cannot_start_ends_the_others_and_one_that_fails_later_does_not()
     assert!(stderr.lines().any(|of| of.starts_with(&label(&b)) && is_told(of)), "{line}: {stderr}");
 
     let mut process = start(&[&good, &config(&folder, "other", &b, "")]);
-    (0..2).for_each(|_| assert_eq!(process.hear_json()["event"], "start"));
+    (0..2).for_each(|_| assert_eq!(process.read_json()["event"], "start"));
     std::fs::remove_file(a.ring.path()).unwrap();
-    hear_of(&mut process, label(&a).trim_start_matches("nanotape: "));
+    read_stderr_to(&mut process, label(&a).trim_start_matches("nanotape: "));
     b.send("MONDAY", 1, 1_001);
     b.end("MONDAY", 1_001);
-    let stop = process.hear_json();
+    let stop = process.read_json();
     assert_eq!((&stop["event"], &stop["messages"]), (&"stop".into(), &1_000.into()), "{stop}");
     let (status, _, stderr) = process.end();
     assert_eq!(status, Some(1), "{stderr}");
@@ -107,7 +107,7 @@ fn a_signal_ends_all_plants_of_a_process() {
     let [a, b] = ["live-signal-a", "live-signal-b"].map(Lines::new);
     let configs = [config(&folder, "a", &a, "follow = true"), config(&folder, "b", &b, "")];
     let mut process = start(&[&configs[0], &configs[1]]);
-    (0..2).for_each(|_| assert_eq!(process.hear_json()["event"], "start"));
+    (0..2).for_each(|_| assert_eq!(process.read_json()["event"], "start"));
     process.signal(Signal::TERM);
     let (status, _, stderr) = process.end();
     assert_eq!(status, Some(0), "{stderr}");

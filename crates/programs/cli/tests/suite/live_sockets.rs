@@ -161,7 +161,7 @@ fn drops_of_the_kernel_are_reported_while_they_happen() {
     plant.running.signal(Signal::CONT);
     let mut line = String::new();
     while !line.contains("line A: the kernel dropped ") {
-        line = plant.running.hear_line_of_stderr();
+        line = plant.running.read_stderr_line();
         assert!(!line.is_empty(), "the plant ended");
     }
     plant.running.signal(Signal::INT);
@@ -192,7 +192,7 @@ fn what_the_kernel_refuses_of_busy_polling_is_told_with_the_reason() {
     let ring = Ring::new("live-busy-poll");
     let options = ["--busy-poll", "1s", "--spin"];
     let Some((line, mut running)) = without_net_admin(&ring, &options) else { return };
-    if running.hear().is_empty() {
+    if running.read_line().is_empty() {
         let (status, _, errors) = running.end();
         assert_eq!(status, Some(2), "{errors}");
         let expected = format!(
@@ -219,7 +219,7 @@ fn a_receive_buffer_that_is_smaller_than_requested_is_reported_with_both_sizes()
     let ring = Ring::new("live-small-buffer");
     let options = ["--config", &config];
     let Some((line, mut running)) = without_net_admin(&ring, &options) else { return };
-    assert_eq!(running.hear_json()["event"], "start");
+    assert_eq!(running.read_json()["event"], "start");
     running.signal(Signal::INT);
     let (_, _, errors) = running.end();
     let limit = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();
@@ -242,7 +242,7 @@ fn a_plant_that_sleeps_is_told_when_busy_polling_has_no_effect() {
     for (options, expected) in [(&["--spin"][..], false), (&[], is_idle)] {
         let options = [&["--busy-poll", "50us"][..], options].concat();
         let mut plant = Plant::try_start("live-busy-poll", &options);
-        let start = plant.running.hear();
+        let start = plant.running.read_line();
         if start.is_empty() {
             let (_, _, errors) = plant.running.end();
             assert!(errors.contains("cannot busy poll"), "{errors}");

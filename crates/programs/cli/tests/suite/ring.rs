@@ -49,7 +49,7 @@ fn publishing(ring: &Ring, options: &[&str]) -> Running {
     let mut arguments = vec!["publish", ring.path(), "--format", "json"];
     arguments.extend(options);
     let mut running = start(&arguments);
-    running.hear_json();
+    running.read_json();
     running
 }
 

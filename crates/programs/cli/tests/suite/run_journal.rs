@@ -50,7 +50,7 @@ impl Recorded {
     /// A plant that has begun.
     fn start(&self, options: &[&str]) -> Running {
         let mut plant = Running::start(&self.arguments(options));
-        plant.hear_json();
+        plant.read_json();
         plant
     }
 
@@ -241,7 +241,7 @@ fn a_plant_that_waits_for_its_journal_says_so_and_ends_on_request() {
         nanotape(stat).stdout.contains("\"appender_state\":\"alive\"")
     });
     let mut plant = Running::start(&recorded.arguments(&[]));
-    let line = plant.hear_line_of_stderr();
+    let line = plant.read_stderr_line();
     let expected = format!("its owner is alive: process {}", appender.process.id());
     assert!(line.contains(&expected) && line.ends_with("; waiting\n"), "{line}");
     assert_eq!(recorded.ring.next_sequence(), 1, "nothing is published");
@@ -386,7 +386,7 @@ fn a_plant_ends_on_request_although_the_disk_is_full_and_its_recorder_finishes_l
         let recorder = recorded.until("waiting for room");
         if is_over {
             // The day is over, and the plant says what it waits for.
-            while !plant.hear_line_of_stderr().contains("all is published, but the disk") {}
+            while !plant.read_stderr_line().contains("all is published, but the disk") {}
         }
         plant.signal(Signal::INT);
         let (status, _, complained) = plant.end();
@@ -423,7 +423,7 @@ fn a_plant_with_a_full_disk_does_not_take_the_progress_of_another_ring_for_its_o
     let Some(mounted) = Mount::new("tmpfs", "size=40m") else { return };
     let (recorded, config) = full("run-journal-full-name", 60_000, &mounted);
     let mut plant = recorded.start(&["--capacity", "64MiB", "--config", &config]);
-    while !plant.hear_line_of_stderr().contains("all is published, but the disk") {}
+    while !plant.read_stderr_line().contains("all is published, but the disk") {}
     // As a user does who is told that the recorder is alive.
     let ring = Path::new(recorded.ring.path());
     let name = ring.file_name().unwrap().to_str().unwrap();
@@ -457,11 +457,11 @@ fn a_plant_waits_while_the_disk_has_no_room_for_a_name() {
     fs::remove_file(&recorded.day).unwrap();
     recorded.folder.day(6_000, 900);
     let mut plant = recorded.start(&["--config", &config, "--capacity", "32MiB"]);
-    let line = plant.hear_line_of_stderr();
+    let line = plant.read_stderr_line();
     assert!(line.contains("/runs: No space left on device"), "{line}");
     assert!(line.ends_with("; waiting\n"), "{line}");
     fs::remove_file(&filler).unwrap();
-    let stop = plant.hear_json();
+    let stop = plant.read_json();
     assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
     assert_eq!(plant.process.bounded_wait("the plant").code(), Some(0));
     recorded.check_journal();

@@ -97,7 +97,7 @@ fn systemd_is_notified_of_the_start_of_work_and_of_the_end() {
     command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "400000").env_remove("WATCHDOG_PID");
     let mut plant = Running::of(command);
     assert_eq!(next(), "READY=1");
-    assert_eq!(plant.hear_json()["event"], "start");
+    assert_eq!(plant.read_json()["event"], "start");
     // The plant works although no packet comes.
     for _ in 0..3 {
         let told = next();

@@ -90,7 +90,7 @@ fn a_plant_that_waits_for_input_notices_that_its_ring_is_gone() {
         "--format",
         "json",
     ]);
-    assert_eq!(plant.hear_json()["event"], "start");
+    assert_eq!(plant.read_json()["event"], "start");
     fs::remove_file(&ring.0).unwrap();
     // Its standard input stays open until it has ended.
     while plant.is_running() {

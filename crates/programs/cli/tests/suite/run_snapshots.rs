@@ -55,7 +55,7 @@ impl Plant {
         let run = ["run", "--input", &self.day, "--date", DATE, "--ring", self.ring.path()];
         let journal = ["--journal", &self.journal, "--snapshots", "--format", "json"];
         let mut plant = Running::start(&[&run[..], &journal, options].concat());
-        plant.hear_json();
+        plant.read_json();
         plant
     }
 
@@ -115,13 +115,13 @@ fn a_writer_of_snapshots_is_tried_again_while_an_earlier_one_has_the_lock() {
     assert!(ran.stderr.contains(locked), "{}", ran.stderr);
 
     let mut running = plant.start(&["--pace", "1x", "--pace-from", "12:00"]);
-    let mut heard = String::new();
-    while !heard.contains("snapshots: exited with status 2; started again") {
-        let line = running.hear_line_of_stderr();
-        assert!(!line.is_empty(), "the plant ended: {heard}");
-        heard += &line;
+    let mut received = String::new();
+    while !received.contains("snapshots: exited with status 2; started again") {
+        let line = running.read_stderr_line();
+        assert!(!line.is_empty(), "the plant ended: {received}");
+        received += &line;
     }
-    assert!(heard.contains(locked), "{heard}");
+    assert!(received.contains(locked), "{received}");
     earlier.signal(Signal::KILL);
     earlier.end();
     eventually("the lock is held again", || has_lock(&plant.journal));

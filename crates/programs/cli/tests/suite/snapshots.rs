@@ -125,7 +125,7 @@ fn a_killed_snapshotter_leaves_whole_files_and_the_next_one_continues() {
     let command =
         ["journal", "snapshot", &journal, "--share", "100", "--follow", "--format", "json"];
     let mut reference = Running::start(&command);
-    while reference.hear_json()["sequence"].as_u64().is_some_and(|sequence| sequence < 100_000) {}
+    while reference.read_json()["sequence"].as_u64().is_some_and(|sequence| sequence < 100_000) {}
     // It must not reach the end meanwhile.
     reference.signal(Signal::STOP);
     let second = nanotape(["journal", "snapshot", &journal]);
@@ -140,7 +140,7 @@ fn a_killed_snapshotter_leaves_whole_files_and_the_next_one_continues() {
         all.iter().for_each(|(path, _)| fs::remove_file(path).unwrap());
         for _ in 0..kills {
             let mut killed = Running::start(&command);
-            killed.hear_json();
+            killed.read_json();
             killed.signal(Signal::KILL);
             killed.end();
         }

@@ -328,7 +328,7 @@ fn watching_goes_on_with_the_next_plant() {
     let watch = ["stat", ring.path(), "--watch", "--interval", "0.02", "--format", "json"];
     let mut watch = Running::start(&watch);
     let until = |watch: &mut Running, state: &str, pid: u32| loop {
-        let row = watch.hear_json();
+        let row = watch.read_json();
         if row["state"] == state && row["plant_pid"] == pid {
             break;
         }

@@ -182,7 +182,7 @@ fn a_signal_is_a_trigger() {
     let path = file("asked.json");
     let options = ["--on-signal", "--copies", "2", "-o", &path];
     let mut recorder = Running::start(&[&["trace", "record", ring.path()], &options[..]].concat());
-    let begun = recorder.hear_line_of_stderr();
+    let begun = recorder.read_stderr_line();
     let expected = format!("kill -USR1 {}\n", recorder.process.id());
     assert!(begun.ends_with(&expected), "{begun}");
     for name in ["asked.json", "asked-2.json"] {
@@ -262,7 +262,7 @@ fn a_dump_of_a_thread_that_writes_shows_what_was_kept() {
     };
     write(0..2 * SPANS);
     let mut dump = Running::start(&["trace", "dump", scratch.text(), "--format", "csv"]);
-    let header = dump.hear();
+    let header = dump.read_line();
     // It waits for the pipe, which has room for few of the rows.
     write(2 * SPANS..4 * SPANS);
     let (status, rows, complained) = dump.end();

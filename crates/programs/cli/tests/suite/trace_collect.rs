@@ -40,7 +40,7 @@ fn a_recording_of_a_killed_plant_has_what_its_rings_have() {
     let run = ["run", "--input", &day, "--date", DATE, "--ring", ring.path(), "--pace", "200x"];
     let pace = ["--pace-from", "09:30", "--format", "json"];
     let mut plant = Running::start(&[&run[..], &pace].concat());
-    assert_eq!(plant.hear_json()["event"], "start");
+    assert_eq!(plant.read_json()["event"], "start");
     let recording = folder.path("spans");
     trace(&["on", ring.path()]);
     let collect = ["trace", "collect", ring.path(), "-o", &recording, "--segment", "64KiB"];

@@ -284,7 +284,7 @@ fn a_recorder_that_is_killed_and_started_again_in_time_loses_nothing() {
     // The plant searches for new followers ten times a second.
     let mut lines = String::new();
     eventually("the plant has found it", || {
-        lines.push_str(&plant.hear_line_of_stderr());
+        lines.push_str(&plant.read_stderr_line());
         lines.contains("follower journal joined again at message ")
     });
     holder.signal(Signal::CONT);
@@ -315,7 +315,7 @@ fn a_request_to_stop_ends_a_plant_that_waits() {
     // With a frozen follower, in mid-run and at the end.
     let mut plant = held.plant(&["--wait-for", "1", "--replace"]);
     let mut tap = held.tap("a", &["--force"]);
-    plant.hear_json();
+    plant.read_json();
     tap.signal(Signal::STOP);
     held.until_waiting("follower");
     plant.signal(Signal::INT);
@@ -446,9 +446,9 @@ fn what_cannot_be_waited_for_is_refused() {
 fn a_plant_without_wait_for_waits_for_no_one_and_the_tap_says_so() {
     let held = Held::new("wait-for-none", 20_000);
     let mut plant = Running::start(&held.arguments(&["--pace", "1x"]));
-    plant.hear_json();
+    plant.read_json();
     let mut tap = Running::start(&["tap", held.ring.path(), "--name", "a", "--format", "json"]);
-    assert_eq!(tap.hear_json()["record"], "start");
+    assert_eq!(tap.read_json()["record"], "start");
     plant.signal(Signal::INT);
     let (_, _, complained) = tap.end();
     let expected = "this plant runs without --wait-for, so it does not wait for --name";
@@ -499,9 +499,9 @@ fn a_paced_plant_says_until_when_it_waits() {
         Running::start(&["tap", held.ring.path(), "--from", "oldest", "--format", format])
     };
     let (mut text, mut rows) = (tap("text"), tap("json"));
-    assert!(text.hear().contains("  start  "));
-    assert_eq!(rows.hear_json()["record"], "start");
-    let told = text.hear_line_of_stderr();
+    assert!(text.read_line().contains("  start  "));
+    assert_eq!(rows.read_json()["record"], "start");
+    let told = text.read_stderr_line();
     assert!(told.contains(&format!("the plant is {words}")), "{told}");
     plant.signal(Signal::INT);
     let (status, _, complained) = plant.end();

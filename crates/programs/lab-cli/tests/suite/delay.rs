@@ -287,7 +287,7 @@ fn an_interrupt_ends_the_command_after_a_window() {
     let options = ["--window", "1s", "--every", "1us", "--max-lag", "900us"];
     let inputs = ["delay", &days.first, &days.second];
     let mut running = Running::start(&[&inputs[..], &options].concat());
-    while !running.hear().contains(" us to ") {}
+    while !running.read_line().contains(" us to ") {}
     running.signal(Signal::INT);
     eventually("the command ends", || !running.is_running());
     let (status, stdout, stderr) = running.end();

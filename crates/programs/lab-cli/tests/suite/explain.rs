@@ -223,7 +223,7 @@ fn inject_into(plant: &Running, cpu: u32, program: &str, pid: u32) -> Vec<Inject
         if let Some(pages) = &mut pager {
             let from_ns = now_ns();
             pages.say("now");
-            let said = pages.hear();
+            let said = pages.read_line();
             match said.trim() {
                 "out" => note("page fault", from_ns),
                 refused => {

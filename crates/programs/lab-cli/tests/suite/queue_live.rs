@@ -25,7 +25,7 @@ fn a_running_plant_has_a_table_that_grows_until_it_ends() {
     let live = ["lab", "queue", "--live", ring.path(), "--every", "20ms", "--format", "json"];
     let mut following = Running::start(&live);
     let messages = |record: &Value| record["messages"].as_u64().unwrap();
-    let mut last = following.hear_json();
+    let mut last = following.read_json();
     assert_eq!((&last["kind"], &last["arrivals"]), (&"queue".into(), &"event".into()));
     // Of those that came since it joined.
     for _ in 0..2 {
@@ -33,7 +33,7 @@ fn a_running_plant_has_a_table_that_grows_until_it_ends() {
         let patience = Patience::new("a table with more messages");
         while messages(&last) == before {
             patience.check();
-            last = following.hear_json();
+            last = following.read_json();
         }
         assert!(messages(&last) > before, "{last}");
         assert!(messages(&last) <= last["live"]["records"].as_u64().unwrap(), "{last}");

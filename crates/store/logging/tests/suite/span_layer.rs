@@ -200,7 +200,7 @@ fn working() {
 fn another_program_is_switched_while_it_runs_and_leaves_its_last_spans() {
     let scratch = Scratch::new("working");
     let mut peer = Peer::start(Task::new("working", scratch.path()).command("span_layer::working"));
-    assert_eq!(peer.hear(), "ready");
+    assert_eq!(peer.receive(), "ready");
     let path = region(&scratch, "main");
     let written = || SpanReader::open(&path, Start::Newest).unwrap().next_sequence() - 1;
     assert_eq!(written(), 0);

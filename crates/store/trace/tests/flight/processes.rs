@@ -53,7 +53,7 @@ fn worker() {
 
 fn start(folder: &Path) -> (Peer, [PathBuf; 2]) {
     let mut worker = Peer::start(Task::new("worker", folder).command("processes::worker"));
-    assert_eq!(worker.hear(), "ready");
+    assert_eq!(worker.receive(), "ready");
     (worker, ["feed", "book"].map(|name| folder.join(name)))
 }
 

@@ -23,8 +23,8 @@ fn two_multicast_lines_carry_the_day_in_a_namespace_of_their_own() {
     let task = Task::new("multicast", day.as_ref());
     task.add_to(&mut command, CHILD);
     let mut peer = Peer::start(command);
-    assert_eq!(peer.hear(), "both lines have the day");
-    peer.tell("end");
+    assert_eq!(peer.receive(), "both lines have the day");
+    peer.send("end");
     assert!(peer.end().success());
 }
 
@@ -50,14 +50,14 @@ fn child() {
         "--format",
         "json",
     ]);
-    let ready = exchange.hear_json();
+    let ready = exchange.read_json();
     assert_eq!(ready["line_a"], "239.77.1.1:5001");
     let expected = messages_of(day);
     for received in receivers.map(|receiver| receiver.join().unwrap()) {
         let Received { messages, .. } = received;
         assert!(messages == expected);
     }
-    let summary = exchange.hear_json();
+    let summary = exchange.read_json();
     assert_eq!((&summary["a_send_errors"], &summary["b_send_errors"]), (&0.into(), &0.into()));
     assert_eq!(exchange.end().0, Some(0));
 

@@ -30,7 +30,7 @@ fn dump_follows_until_the_writer_closes_or_dies() {
         let mut reader = start(&follow);
         for number in 1..=3 {
             writer.say("x");
-            assert_eq!(reader.hear_json()["sequence"], number);
+            assert_eq!(reader.read_json()["sequence"], number);
         }
         match signal {
             None => assert_eq!(writer.end().0, Some(0)),
@@ -51,13 +51,13 @@ fn dump_follows_through_restarts_and_misses_nothing() {
     let mut reader = start(&follow);
     for number in 1..=3 {
         writer.say("x");
-        assert_eq!(reader.hear_json()["sequence"], number);
+        assert_eq!(reader.read_json()["sequence"], number);
         writer.signal(Signal::KILL);
         drop(writer);
         writer = publishing(&ring, &[]);
     }
     writer.say("x");
-    assert_eq!(reader.hear_json()["sequence"], 4);
+    assert_eq!(reader.read_json()["sequence"], 4);
     assert_eq!(writer.end().0, Some(0));
     reader.signal(Signal::INT);
     assert_eq!(reader.end().0, Some(0));
@@ -95,7 +95,7 @@ fn a_file_that_is_cut_or_removed_under_a_reader_is_one_line_and_status_1() {
         let mut writer = publishing(&ring, &["--replace"]);
         let mut reader = start(&["dump", ring.path(), "--follow", "--format", "json"]);
         writer.say("x");
-        assert_eq!(reader.hear_json()["sequence"], 1);
+        assert_eq!(reader.read_json()["sequence"], 1);
         writer.signal(Signal::STOP);
         if cut {
             fs::File::options().write(true).open(&ring.0).unwrap().set_len(4096).unwrap();

@@ -35,7 +35,7 @@ fn a_tap_that_waits_misses_nothing() {
 
     // The plant of this ring is gone: the tap waits for the next one.
     let mut tap = market.tap(&["--wait", "60", "--format", "csv"]);
-    assert!(tap.hear().starts_with("sequence,"), "it has joined");
+    assert!(tap.read_line().starts_with("sequence,"), "it has joined");
     let again = market.run().stop.records;
     let (status, rows, complained) = tap.end();
     assert_eq!((status, rows.lines().count() as u64), (Some(0), again), "{complained}");
@@ -52,7 +52,7 @@ fn a_plant_that_is_given_up_says_so_and_one_that_dies_cannot() {
     let market = Market::new("dies", 2_000, 4);
     let plant = begin(&market.config());
     let mut tap = market.tap(&JSON);
-    assert_eq!(tap.hear_json()["record"], "start");
+    assert_eq!(tap.read_json()["record"], "start");
     drop(plant);
     let (status, rest, complained) = tap.end();
     assert_eq!((status, rest.contains("abandoned: 0 messages")), (Some(0), true), "{rest}");
@@ -60,7 +60,7 @@ fn a_plant_that_is_given_up_says_so_and_one_that_dies_cannot() {
 
     let mut child = market.child();
     let mut tap = market.tap(&["--from", "3", "--format", "json"]);
-    assert_eq!(tap.hear_json()["record"], "start");
+    assert_eq!(tap.read_json()["record"], "start");
     child.kill().unwrap();
     child.bounded_wait("the plant");
     let (status, rest, complained) = tap.end();
@@ -74,17 +74,17 @@ fn a_tap_goes_through_restarts_and_misses_nothing() {
     let market = Market::new("restarts", 2_000, 4);
     let mut child = market.child();
     let mut tap = market.tap(&[&JSON[..], &["--through-restarts"]].concat());
-    assert_eq!(tap.hear_json()["detail"].as_str().unwrap().matches("previous plant").count(), 0);
+    assert_eq!(tap.read_json()["detail"].as_str().unwrap().matches("previous plant").count(), 0);
     child.kill().unwrap();
     child.bounded_wait("the plant");
     let mut rows = 1;
     for predecessor in ["the previous plant died", "the previous plant stopped cleanly"] {
         let ended = market.run();
-        let start = tap.hear_json();
+        let start = tap.read_json();
         assert_eq!((&start["record"], &start["sequence"]), (&"start".into(), &(rows + 1).into()));
         assert!(start["detail"].as_str().unwrap().ends_with(predecessor), "{start}");
         rows += ended.stop.records;
-        let stop = tap.hear_up_to("stop");
+        let stop = tap.read_up_to("stop");
         assert_eq!(stop["sequence"], rows);
         assert!(stop["detail"].as_str().unwrap().starts_with("end of input: 2000 messages, "));
         assert!(tap.is_running());
@@ -146,7 +146,7 @@ fn a_ring_that_is_removed_replaced_or_cut_under_a_tap_is_status_1() {
         config.ring.replace = true;
         let plant = begin(&config);
         let mut tap = market.tap(&[&JSON[..], &["--through-restarts"]].concat());
-        assert_eq!(tap.hear_json()["record"], "start");
+        assert_eq!(tap.read_json()["record"], "start");
         let mut other = None;
         match how {
             "remove" => fs::remove_file(market.ring()).unwrap(),

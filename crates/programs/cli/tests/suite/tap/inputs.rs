@@ -244,7 +244,7 @@ fn a_tap_of_a_day_leaves_no_file_and_ends_on_request() {
     // A day on a pipe that stays open: the plant waits for the rest.
     let mut tap = Running::start_fed(&["tap", "-", "--date", "2019-12-30", "--format", "json"]);
     tap.input.as_mut().unwrap().write_all(&day[..day.len() / 2]).unwrap();
-    assert_eq!(tap.hear_json()["record"], "start");
+    assert_eq!(tap.read_json()["record"], "start");
     let maps = fs::read_to_string(format!("/proc/{}/maps", tap.process.id())).unwrap();
     assert!(!maps.contains("/dev/shm"), "{maps}");
     tap.signal(Signal::INT);

@@ -40,7 +40,7 @@ fn a_tap_that_is_held_back_tells_what_it_lost_and_goes_on() {
         let mut plant = begin(&config);
         let options = ["--from", "oldest", "--format", "json", "--rejoin", rejoin];
         let mut tap = market.tap(&options);
-        assert_eq!(tap.hear_json()["record"], "start");
+        assert_eq!(tap.read_json()["record"], "start");
         tap.signal(Signal::STOP);
         let ended = plant.run(|_| ()).unwrap();
         tap.signal(Signal::CONT);
@@ -137,7 +137,7 @@ fn taps_beside_each_other_read_the_same() {
     let options = ["--from", "oldest", "--records", "mbo,bbo"];
     let mut taps: Vec<Running> = (0..4).map(|_| market.tap(&options)).collect();
     for tap in &mut taps {
-        assert!(tap.hear().starts_with("sequence,record,"));
+        assert!(tap.read_line().starts_with("sequence,record,"));
     }
     let ended = plant.run(|_| ()).unwrap();
     let mut all = taps.iter_mut().map(|tap| {

@@ -187,9 +187,9 @@ fn a_tap_whose_ring_is_removed_says_so() {
         let market = Market::new(&format!("removed{}", part.len()), 20_000, 4);
         let run = ["run", "--input", &market.day, "--ring", market.ring(), "--pace", "1x"];
         let mut plant = Running::start(&run);
-        plant.hear();
+        plant.read_line();
         let mut reader = market.tap(&["--from", "oldest", "--format", "json"]);
-        assert_eq!(reader.hear_json()["record"], "start");
+        assert_eq!(reader.read_json()["record"], "start");
         fs::remove_file(format!("{}{part}", market.ring())).unwrap();
         let (status, rest, complained) = reader.end();
         assert_eq!(status, Some(1), "{complained}{rest}");

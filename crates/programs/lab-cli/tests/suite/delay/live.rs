@@ -31,7 +31,7 @@ impl Plants {
         };
         let mut plants = [start(&days.first, &rings[0]), start(&days.second, &rings[1])];
         for plant in &mut plants {
-            assert_eq!(plant.hear_json()["event"], "start");
+            assert_eq!(plant.read_json()["event"], "start");
         }
         Self { days, rings, plants }
     }
@@ -85,10 +85,10 @@ fn rings_of_two_plants_are_compared_while_they_are_written() {
 fn killed_plants_are_reported_and_end_the_command() {
     let plants = Plants::start("delay-killed");
     let mut delay = plants.follow(&BY_EVENT);
-    assert_eq!(delay.hear_json()["kind"], "delay-span");
+    assert_eq!(delay.read_json()["kind"], "delay-span");
     plants.plants[1].signal(Signal::KILL);
     let ring = plants.rings[1].path();
-    assert_eq!(delay.hear_line_of_stderr(), format!("nanotape: {ring}: its plant died\n"));
+    assert_eq!(delay.read_stderr_line(), format!("nanotape: {ring}: its plant died\n"));
     // The other goes on, and so does the command.
     assert!(delay.is_running());
     plants.plants[0].signal(Signal::KILL);
@@ -104,7 +104,7 @@ fn killed_plants_are_reported_and_end_the_command() {
 fn a_request_to_stop_ends_a_live_command_with_its_record() {
     let plants = Plants::start("delay-stopped");
     let mut delay = plants.follow(&BY_EVENT);
-    assert_eq!(delay.hear_json()["kind"], "delay-span");
+    assert_eq!(delay.read_json()["kind"], "delay-span");
     delay.signal(Signal::INT);
     let (status, text, stderr) = delay.end();
     assert_eq!((status, stderr.as_str()), (Some(0), ""));

@@ -123,12 +123,12 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
     println!("seed {seed}");
     make_word(&path.join(COMMITTED));
     let mut appender = Peer::start(command("append", path, 1, ""));
-    let mut opened = Some(appender.hear().parse().unwrap());
+    let mut opened = Some(appender.receive().parse().unwrap());
     let words = ["tailer-0", "tailer-1", "tailer-2"];
     words.iter().for_each(|word| make_word(&path.join(word)));
     let follow = |word: &str| Peer::start(command("follow", path, 0, word));
     let mut tailers: Vec<Peer> = words.iter().map(|word| follow(word)).collect();
-    tailers.iter_mut().for_each(|tailer| drop(tailer.hear()));
+    tailers.iter_mut().for_each(|tailer| drop(tailer.receive()));
 
     let (mut tailers_killed, mut in_open) = (0, 0);
     for kill in 1..=kills {
@@ -148,7 +148,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
         appender = Peer::start(command("append", path, kill + 1, ""));
         // Some are killed during or before their take-over.
         if chance >> 20 & 3 > 0 {
-            let found: u64 = appender.hear().parse().unwrap();
+            let found: u64 = appender.receive().parse().unwrap();
             assert!(found >= reported, "{reported} were committed, and {found} are there");
             opened = Some(found);
         } else {
@@ -168,7 +168,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
     let end = last.append(END, u64::MAX >> 1, &[]).unwrap();
     assert!(end >= read_word(&path.join(COMMITTED)));
     for tailer in &mut tailers {
-        let said = (0..2).map(|_| tailer.hear()).find(|said| said.starts_with("end "));
+        let said = (0..2).map(|_| tailer.receive()).find(|said| said.starts_with("end "));
         assert_eq!(said, Some(format!("end {end}")));
     }
     let (segment, _) = Tailer::open(&path.join("journal"), Start::Newest).unwrap().position();
@@ -187,7 +187,7 @@ fn a_second_appender_is_refused_while_the_first_lives_and_told_who_that_is() {
     std::fs::create_dir(path).unwrap();
     make_word(&path.join(COMMITTED));
     let mut first = Peer::start(command("append", path, 2, ""));
-    first.hear();
+    first.receive();
     let refused = Appender::open(&path.join("journal"), &options(2)).unwrap_err();
     assert!(matches!(refused.kind(), ErrorKind::Region(_)), "{refused}");
     assert!(refused.to_string().contains(&first.pid().to_string()), "{refused}");

@@ -45,10 +45,10 @@ fn publish<R: Ring>(writer: &mut R::Writer, count: u64) -> u64 {
 }
 
 /// Checks that the child's next line is this end, after any number of earlier ends.
-fn hear_end(child: &mut Peer, end: u64) -> String {
+fn receive_end(child: &mut Peer, end: u64) -> String {
     let here = format!("at {end} ");
     loop {
-        let said = child.hear();
+        let said = child.receive();
         assert!(said.starts_with("at "), "{said}");
         if said.starts_with(&here) {
             return said;
@@ -63,7 +63,7 @@ fn frozen_reader<R: Ring>(rejoin: Rejoin) {
     let detail = format!("{rejoin:?}");
     let mut child = Peer::start(command::<R>("report", place.path(), 0, &detail));
     let mut lost = 0;
-    hear_end(&mut child, total);
+    receive_end(&mut child, total);
     for round in 0..8 {
         child.stop();
         let read = total;
@@ -71,7 +71,7 @@ fn frozen_reader<R: Ring>(rejoin: Rejoin) {
         total = publish::<R>(&mut writer, 150 + round * 7);
         let stat = RingMonitor::open(place.path()).unwrap().look().unwrap();
         child.resume();
-        let said = child.hear();
+        let said = child.receive();
         let to = said.strip_prefix(&format!("lost {} to ", read + 1)).map(str::parse::<u64>);
         let Some(Ok(to)) = to else { panic!("stopped at {read}: {said}") };
         lost += to - read;
@@ -82,12 +82,12 @@ fn frozen_reader<R: Ring>(rejoin: Rejoin) {
         }
         // The reader reads everything that it did not lose, and nothing twice.
         assert_eq!(
-            hear_end(&mut child, total),
+            receive_end(&mut child, total),
             format!("at {total} read {} lost {lost}", total - lost)
         );
         total = publish::<R>(&mut writer, 3);
         let end = format!("at {total} read {} lost {lost}", total - lost);
-        assert_eq!(hear_end(&mut child, total), end);
+        assert_eq!(receive_end(&mut child, total), end);
     }
     println!("{}, {rejoin:?}: {total} messages, {lost} of them lost", R::NAME);
 }
@@ -104,7 +104,7 @@ fn frozen_anywhere<R: Ring>() {
     let place = Scratch::new(&format!("anywhere-{}", R::NAME));
     let (mut writer, _) = R::create(place.path(), SMALL, &RegionOptions::default()).unwrap();
     let mut child = Peer::start(command::<R>("report", place.path(), 0, "Halfway"));
-    assert_eq!(child.hear(), "at 0 read 0 lost 0");
+    assert_eq!(child.receive(), "at 0 read 0 lost 0");
     let mut total = 0;
     for round in 0..30 {
         // At any point of its work, so the test does not wait for anything.
@@ -119,7 +119,7 @@ fn frozen_anywhere<R: Ring>() {
     let end = format!("at {total} ");
     let mut lost = 0;
     let said = loop {
-        let said = child.hear();
+        let said = child.receive();
         if let Some((from, to)) = said.strip_prefix("lost ").and_then(|s| s.split_once(" to ")) {
             lost += to.parse::<u64>().unwrap() - from.parse::<u64>().unwrap() + 1;
         } else if said.starts_with(&end) {
@@ -140,7 +140,7 @@ fn a_reader_frozen_anywhere_sees_no_torn_message_and_misses_none_unsaid() {
 fn frozen_writer<R: Ring>() {
     let place = Scratch::new(&format!("writer-{}", R::NAME));
     let mut child = Peer::start(command::<R>("write", place.path(), u64::MAX, "no pause"));
-    child.hear();
+    child.receive();
     let mut readers: Vec<R::Reader> =
         WAYS.map(|_| R::open(place.path(), Start::Newest).unwrap()).into();
     for _ in 0..20 {

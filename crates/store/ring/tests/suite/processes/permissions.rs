@@ -86,19 +86,19 @@ fn other_user<R: Ring>(program: &std::path::Path) {
         let to_read =
             "its writer can allow reading with --mode 0640 (its group) or 0644 (all users)";
         let to_write = "run as that user, or use another name";
-        assert_eq!(other.hear(), refused("write", to_write), "create");
-        assert_eq!(other.hear(), refused("write", to_write), "replace");
+        assert_eq!(other.receive(), refused("write", to_write), "create");
+        assert_eq!(other.receive(), refused("write", to_write), "replace");
         if mode == 0o600 {
-            assert_eq!(other.hear(), refused("read", to_read), "observe");
-            assert_eq!(other.hear(), refused("read", to_read), "read");
+            assert_eq!(other.receive(), refused("read", to_read), "observe");
+            assert_eq!(other.receive(), refused("read", to_read), "read");
         } else {
             for expected in ["fine", "fine", "r--s", "not written", "not opened", "not removed"] {
-                assert_eq!(other.hear(), expected);
+                assert_eq!(other.receive(), expected);
             }
             assert_eq!(std::fs::read(place.path()).unwrap(), before, "no byte changed");
             publish(10);
-            other.tell("go on");
-            assert_eq!(other.hear(), "read on");
+            other.send("go on");
+            assert_eq!(other.receive(), "read on");
         }
         assert!(other.end().success());
         let mut own = R::open(place.path(), Start::Oldest).unwrap();

@@ -106,7 +106,7 @@ pub(crate) fn follow<R: Ring>(task: &Task) {
 
 /// The final report of a reader: how many messages it read, and how many it lost.
 fn account(reader: &mut Peer) -> (u64, u64) {
-    let said = reader.hear();
+    let said = reader.receive();
     let (read, lost) = said.split_once(' ').unwrap();
     assert!(reader.end().success());
     (read.parse().unwrap(), lost.parse().unwrap())
@@ -116,7 +116,7 @@ fn start_readers<R: Ring>(place: &Scratch, count: usize, detail: &str) -> Vec<Pe
     let start = |_| Peer::start(command::<R>("follow", place.path(), 0, detail));
     let mut readers: Vec<Peer> = (0..count).map(start).collect();
     for reader in &mut readers {
-        assert_eq!(reader.hear(), "attached");
+        assert_eq!(reader.receive(), "attached");
     }
     readers
 }
@@ -125,10 +125,10 @@ fn full_speed<R: Ring>() {
     const MESSAGES: u64 = 300_000;
     let place = Scratch::new(&format!("speed-{}", R::NAME));
     let mut writer = Peer::start(command::<R>("write", place.path(), MESSAGES, ""));
-    assert_eq!(writer.hear(), "1");
+    assert_eq!(writer.receive(), "1");
     let mut readers = start_readers::<R>(&place, 3, "");
-    writer.tell("go");
-    assert_eq!(writer.hear(), format!("wrote {}", MESSAGES + 1));
+    writer.send("go");
+    assert_eq!(writer.receive(), format!("wrote {}", MESSAGES + 1));
     for reader in &mut readers {
         let (read, lost) = account(reader);
         println!("{}: {read} read and {lost} lost of {MESSAGES} and one", R::NAME);
@@ -149,7 +149,7 @@ fn killed_at_random<R: Ring>() {
     let place = Scratch::new(&format!("random-{}", R::NAME));
     let forever = || command::<R>("write", place.path(), u64::MAX, "no pause");
     let mut writer = Peer::start(forever());
-    assert_eq!(writer.hear(), "1");
+    assert_eq!(writer.receive(), "1");
     let mut readers = start_readers::<R>(&place, 3, "");
     let seen = RingMonitor::open(place.path()).unwrap();
     let mut first = 1;
@@ -173,14 +173,14 @@ fn killed_at_random<R: Ring>() {
             command::<R>("write", place.path(), 10_000, "no pause")
         };
         writer = Peer::start(command);
-        first = writer.hear().parse().unwrap();
+        first = writer.receive().parse().unwrap();
         // The observer depends on how much of its last batch the dead writer has stored.
         assert!(
             (stat.next_sequence..=stat.next_sequence + 5).contains(&first),
             "{first}, {stat:?}"
         );
     }
-    let total: u64 = writer.hear().strip_prefix("wrote ").unwrap().parse().unwrap();
+    let total: u64 = writer.receive().strip_prefix("wrote ").unwrap().parse().unwrap();
     assert_eq!(total, first + 10_000);
     for reader in &mut readers {
         let (read, lost) = account(reader);
@@ -200,10 +200,10 @@ fn many_readers<R: Ring>() {
     const MESSAGES: u64 = 2_000;
     let place = Scratch::new(&format!("many-{}", R::NAME));
     let mut writer = Peer::start(command::<R>("write", place.path(), MESSAGES, ""));
-    assert_eq!(writer.hear(), "1");
+    assert_eq!(writer.receive(), "1");
     let mut readers = start_readers::<R>(&place, 64, "sleep");
-    writer.tell("go");
-    assert_eq!(writer.hear(), format!("wrote {}", MESSAGES + 1));
+    writer.send("go");
+    assert_eq!(writer.receive(), format!("wrote {}", MESSAGES + 1));
     for reader in &mut readers {
         let (read, lost) = account(reader);
         assert_eq!(read + lost, MESSAGES + 1);
