@@ -193,7 +193,7 @@ fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// What tells a file from every other that exists.
+/// What distinguishes a file from every other that exists.
 fn identity(metadata: &fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }

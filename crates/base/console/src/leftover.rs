@@ -16,7 +16,7 @@ use std::{
 use rustix::{fs::OFlags, process::geteuid};
 
 use crate::{
-    status::tell,
+    status::warn,
     values::{bytes_text, counted},
 };
 
@@ -30,14 +30,14 @@ const LINES: usize = 5;
 pub(crate) fn report(path: &Path) {
     let left = left_beside(path).unwrap_or_default();
     for (file, bytes) in left.iter().take(LINES) {
-        tell(format_args!(
+        warn(format_args!(
             "{}: an unfinished output of a process that was killed, {}; remove it if it is not needed",
             file.display(),
             bytes_text(*bytes)
         ));
     }
     if left.len() > LINES {
-        tell(format_args!("and {} more", counted((left.len() - LINES) as u64, "unfinished file")));
+        warn(format_args!("and {} more", counted((left.len() - LINES) as u64, "unfinished file")));
     }
 }
 

@@ -202,16 +202,17 @@ mod tests {
             let integers = integers.map(|(value, bits)| value >> (bits % 64));
             let prices = prices.map(|(value, bits)| Price4::new(value >> (bits % 32)));
             let symbol: Symbol = letters.parse().unwrap();
-            let ([time, bid, ask], [bid_price, ask_price]) = (integers, prices);
+            let ([time, bid, offer], [bid_price, offer_price]) = (integers, prices);
             let got = line(|line| {
                 line.integer(time);
                 line.symbol(PlainSymbol::of(symbol).unwrap());
                 line.price(bid_price);
                 line.integer(bid);
-                line.price(ask_price);
-                line.integer(ask);
+                line.price(offer_price);
+                line.integer(offer);
             });
-            prop_assert_eq!(got, format!("{time},{symbol},{bid_price},{bid},{ask_price},{ask}"));
+            let (bid, offer) = (format!("{bid_price},{bid}"), format!("{offer_price},{offer}"));
+            prop_assert_eq!(got, format!("{time},{symbol},{bid},{offer}"));
         }
     }
 }

@@ -77,8 +77,8 @@ pub fn report_error(error: &anyhow::Error) {
 fn text_of(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
         "" => cause,
-        told if told.ends_with(&cause) => line,
-        told => format!("{told}: {cause}"),
+        before if before.ends_with(&cause) => line,
+        before => format!("{before}: {cause}"),
     })
 }
 
@@ -95,7 +95,7 @@ impl Status {
 
 /// Prints a line on standard error with one write, since several programs may write there. Errors
 /// are ignored: the reader may have exited. Names of files in it cannot control a terminal.
-pub fn tell(line: impl fmt::Display) {
+pub fn warn(line: impl fmt::Display) {
     write(LogLevel::Warning, line);
 }
 
@@ -124,7 +124,7 @@ fn write(level: LogLevel, line: impl fmt::Display) {
     });
 }
 
-/// [`tell`] for a line that is neither a warning nor an error: `--quiet` omits it.
+/// [`warn`] for a line that is neither a warning nor an error: `--quiet` omits it.
 pub fn note(line: impl fmt::Display) {
     if !is_quiet() {
         write(LogLevel::Info, line);

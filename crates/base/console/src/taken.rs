@@ -11,7 +11,7 @@ use rustix::{
 /// How long a reader may take to read what is in the pipe.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// The time between two looks.
+/// The time between two checks.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// Waits until the reader of standard output has read what was written to it, for a short while and

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 use nanotape_console::{
     records::{Columns, RecordArguments, RecordFormat},
-    status::{BadData, Status, tell},
+    status::{BadData, Status, warn},
 };
 use nanotape_feed::SourceError;
 use nanotape_lab::{
@@ -150,7 +150,7 @@ pub fn worker() -> Option<ExitCode> {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            tell(format_args!("{error:#}"));
+            warn(format_args!("{error:#}"));
             Status::of_error(&error, SourceError::is_bad_data).into()
         }
     })

@@ -23,4 +23,4 @@ pub use input::{DayArguments, InputArguments};
 pub use span::SpanArguments;
 pub use symbols::SymbolArguments;
 pub use times::TimeArguments;
-pub use unread::{Lacking, tell_of_unread};
+pub use unread::{Lacking, report_unread};

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 
 use anyhow::anyhow;
 use nanotape_answers::{Input, InputError, RecordSpan};
-use nanotape_console::status::{Status, tell};
+use nanotape_console::status::{Status, warn};
 use nanotape_plant::{Ended, RunError};
 use nanotape_shm::{Refusal, RegionError};
 use nanotape_tap::{SubscribeError, Subscriber, Subscription};
@@ -27,7 +27,7 @@ pub fn join(
     let ring = place(input.name());
     match input.records(subscription, span) {
         Ok(subscriber) => {
-            tell_user(&subscriber);
+            warn_of_user(&subscriber);
             Ok(Some(subscriber))
         }
         Err(InputError::Subscribe(SubscribeError::Shutdown)) => Ok(None),
@@ -46,11 +46,11 @@ pub fn join(
 }
 
 /// Reports that a ring belongs to another user: that user decides what it contains.
-fn tell_user(subscriber: &Subscriber) {
+fn warn_of_user(subscriber: &Subscriber) {
     let other = nanotape_shm::inspect(subscriber.ring()).ok().and_then(|ring| ring.other_user());
     if let Some(user) = other {
         let ring = subscriber.ring().display();
-        tell(format_args!("{ring}: the ring belongs to another user: {user}"));
+        warn(format_args!("{ring}: the ring belongs to another user: {user}"));
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use nanotape_console::{
-    status::{BadData, note, tell},
+    status::{BadData, note, warn},
     values::bytes_text,
 };
 use nanotape_ring::{ReadError, RingError};
@@ -168,10 +168,10 @@ pub fn complain(path: &Path, residency: &Residency) {
     let is_refused =
         matches!(residency.huge_pages, RegionPages::NoneGiven { .. } | RegionPages::Refused(_));
     if is_refused {
-        tell(format_args!("{}: {}", path.display(), residency.huge_pages));
+        warn(format_args!("{}: {}", path.display(), residency.huge_pages));
     }
     if matches!(residency.lock, PageLock::Refused { .. }) {
-        tell(format_args!("{}: {}", path.display(), residency.lock));
+        warn(format_args!("{}: {}", path.display(), residency.lock));
     }
 }
 
@@ -185,9 +185,9 @@ pub fn state_sentence(state: WriterState) -> &'static str {
 }
 
 /// Reports that a writer is gone: a warning if it crashed or was killed.
-pub fn tell_state(path: &Path, state: WriterState) {
+pub fn report_state(path: &Path, state: WriterState) {
     let line = format!("{}: {}", path.display(), state_sentence(state));
-    if state == WriterState::Dead { tell(line) } else { note(line) }
+    if state == WriterState::Dead { warn(line) } else { note(line) }
 }
 
 /// ` within 10 s`; empty if there was no wait.

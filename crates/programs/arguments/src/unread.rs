@@ -2,7 +2,7 @@
 
 use nanotape_answers::is_without_session;
 use nanotape_console::{
-    status::{note, tell},
+    status::{note, warn},
     values::{counted, grouped},
 };
 use nanotape_feed::{
@@ -40,33 +40,33 @@ impl Lacking<'_> {
 
 /// Reports what a capture that was read lacks, and what was not read of it. `option` chooses a
 /// session.
-pub(crate) fn tell_of_capture(name: &str, session: &SessionSummary, option: &str) {
+pub(crate) fn report_capture(name: &str, session: &SessionSummary, option: &str) {
     for UnreadSession { session, first, last } in session.unread.iter().take(LISTED) {
         let numbers = MessageNumbers { first: *first, next: last.saturating_add(1) };
-        tell(format_args!("{name}: session {session} not read: {numbers} ({option} {session})"));
+        warn(format_args!("{name}: session {session} not read: {numbers} ({option} {session})"));
     }
     let more = session.unread.len().saturating_sub(LISTED);
     if more > 0 {
         let more = counted(more as u64, "more session");
-        tell(format_args!("{name}: and {more} not read (nanotape capture lists all)"));
+        warn(format_args!("{name}: and {more} not read (nanotape capture lists all)"));
     }
     let lacking = Lacking { groups: &session.absent, session: session.absent_session };
     let no_session = || is_without_session(session).then(|| "no MoldUDP64 session".to_owned());
-    tell_of_rest(name, lacking.text().or_else(no_session), &session.others, &session.skipped);
+    report_rest(name, lacking.text().or_else(no_session), &session.others, &session.skipped);
 }
 
 /// Reports what a capture lacks, and the packets that were not read: `skipped` by [`SkipReason`],
 /// and datagrams to other destinations.
-pub fn tell_of_unread(
+pub fn report_unread(
     name: &str,
     lacking: Lacking<'_>,
     others: &Destinations,
     skipped: &[u64; SkipReason::ALL.len()],
 ) {
-    tell_of_rest(name, lacking.text(), others, skipped);
+    report_rest(name, lacking.text(), others, skipped);
 }
 
-fn tell_of_rest(
+fn report_rest(
     name: &str,
     lacks: Option<String>,
     others: &Destinations,
@@ -75,7 +75,7 @@ fn tell_of_rest(
     let others = (others.datagrams() > 0).then(|| others_text(others));
     if let Some(lacks) = &lacks {
         let others = others.as_deref().unwrap_or("no other datagrams");
-        tell(format_args!("{name}: {lacks}; the capture has {others}"));
+        warn(format_args!("{name}: {lacks}; the capture has {others}"));
     }
     let reasons = SkipReason::ALL.into_iter().zip(skipped).filter(|(_, count)| **count > 0);
     let reasons: Vec<_> =

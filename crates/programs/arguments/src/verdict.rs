@@ -5,7 +5,7 @@ use nanotape_answers::{
 };
 use nanotape_book::AnomalyCounts;
 use nanotape_console::{
-    status::{BadData, Status, note, tell},
+    status::{BadData, Status, note, warn},
     values::counted,
 };
 use nanotape_engine::DayReport;
@@ -14,7 +14,7 @@ use nanotape_history::RecordedEnd;
 use nanotape_market::StockDirectory;
 use nanotape_types::{StockLocate, Symbol};
 
-use crate::unread::tell_of_capture;
+use crate::unread::report_capture;
 
 /// Losses that get a line each.
 const LOSS_LINES: usize = 10;
@@ -53,7 +53,7 @@ pub fn status_of(name: &str, report: &InputReport) -> Status {
 }
 
 /// Reports what records lack, if the input has records. The line is for statistics.
-pub fn tell_limits_of_records(name: &str, report: &InputReport) {
+pub fn report_limits_of_records(name: &str, report: &InputReport) {
     if let InputReport::Records(Recorded { noun, .. }) = report {
         note(format_args!(
             "{name}: the {noun} has records: they have no match numbers, so broken trades are not \
@@ -80,7 +80,7 @@ fn warn_of_tainted(session: &Session, selected: &mut SymbolFilter) -> bool {
     let taints = recorded.summary.taints.iter().filter(|(locate, _)| is_selected(**locate));
     let taints: Vec<_> = taints.map(|(&locate, &sequence)| (locate, sequence)).collect();
     if let Some(&first) = taints.iter().min_by_key(|(_, sequence)| *sequence) {
-        tell(format_args!(
+        warn(format_args!(
             "{name}: {} marked unreliable (tainted) in the records, the first one {}",
             counted(taints.len() as u64, "book"),
             first_of(first),
@@ -93,24 +93,24 @@ fn warn_of_tainted(session: &Session, selected: &mut SymbolFilter) -> bool {
 fn conclude_records(name: &str, recorded: &Recorded) {
     let Recorded { summary, fault, noun, is_only_first } = recorded;
     if summary.start.is_none() && summary.messages > 0 {
-        tell(format_args!(
+        warn(format_args!(
             "{name}: the {noun} lacks the start of the run: earlier orders are missing"
         ));
     }
     for loss in summary.losses.iter().take(LOSS_LINES) {
-        tell(format_args!("{name}: {loss}"));
+        warn(format_args!("{name}: {loss}"));
     }
     let more = summary.total_losses.saturating_sub(LOSS_LINES as u64);
     if more > 0 {
-        tell(format_args!("{name}: and {more} more losses"));
+        warn(format_args!("{name}: and {more} more losses"));
     }
     if let Some(fault) = fault {
-        tell(fault);
+        warn(fault);
     } else if summary.end == RecordedEnd::NoStop {
-        tell(format_args!("{name}: the {noun} lacks the stop record of the run"));
+        warn(format_args!("{name}: the {noun} lacks the stop record of the run"));
     }
     if let Some(next) = summary.next_run.filter(|_| *is_only_first) {
-        tell(format_args!(
+        warn(format_args!(
             "{name}: message {next}: another run starts; only the first one was read (--run N)"
         ));
     }
@@ -124,17 +124,17 @@ pub fn conclude(name: &str, report: &DayReport) -> Status {
 /// The same for a command whose `option` chooses the session of a capture.
 pub fn conclude_of(name: &str, report: &DayReport, option: &str) -> Status {
     for damage in report.damage.first().iter().take(LOSS_LINES) {
-        tell(format_args!("{name}: {damage}"));
+        warn(format_args!("{name}: {damage}"));
     }
     let more = report.damage.total().saturating_sub(LOSS_LINES as u64);
     if more > 0 {
-        tell(format_args!("{name}: and {more} more damaged places"));
+        warn(format_args!("{name}: and {more} more damaged places"));
     }
     match (&report.summary.fault, report.summary.end) {
-        (Some(fault), end @ DayEnd::Cut { .. }) => tell(format_args!("{fault}; {end}")),
-        (Some(fault), _) => tell(format_args!("{fault}")),
+        (Some(fault), end @ DayEnd::Cut { .. }) => warn(format_args!("{fault}; {end}")),
+        (Some(fault), _) => warn(format_args!("{fault}")),
         (None, end @ (DayEnd::Cut { .. } | DayEnd::EndOfSession { bytes_follow: true, .. })) => {
-            tell(format_args!("{name}: {end}"));
+            warn(format_args!("{name}: {end}"));
         }
         (None, _) => {}
     }
@@ -142,7 +142,7 @@ pub fn conclude_of(name: &str, report: &DayReport, option: &str) -> Status {
     if let Some(session) = &report.summary.session
         && report.summary.end != DayEnd::Stopped
     {
-        tell_of_capture(name, session, option);
+        report_capture(name, session, option);
     }
     if is_whole(report) { Status::Good } else { Status::Bad }
 }
@@ -160,7 +160,7 @@ pub fn warn_of_taint(
     }
     let kinds: Vec<_> = totals.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     let first = first.map_or_else(String::new, |first| format!(", the first one {first}"));
-    tell(format_args!(
+    warn(format_args!(
         "{name}: {} could not be applied to the book ({}); {} marked unreliable (tainted){first}",
         counted(totals.total(), "message"),
         kinds.join(", "),

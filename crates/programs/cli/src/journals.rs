@@ -10,7 +10,7 @@ use nanotape_journal::{AppenderOptions, Recovery, SyncPolicy};
 use nanotape_plant::config::{Roll, parse_sync_policy};
 
 use crate::{
-    status::tell,
+    status::warn,
     values::{bytes, mode},
 };
 
@@ -72,16 +72,16 @@ pub(crate) fn make_parents(journal: &Path) {
 }
 
 /// Reports what an appender recovered, unless the journal ended normally.
-pub(crate) fn tell_recovery(journal: &Path, recovery: &Recovery) {
+pub(crate) fn report_recovery(journal: &Path, recovery: &Recovery) {
     let journal = journal.display();
     if recovery.bytes_pruned > 0 {
         let bytes = recovery.bytes_pruned;
-        tell(format_args!(
+        warn(format_args!(
             "{journal}: the last appender did not commit its last {bytes} bytes; they were removed"
         ));
     }
     for cut in &recovery.quarantined {
-        tell(format_args!(
+        warn(format_args!(
             "{journal}: segment {}: the machine crashed before the bytes from offset {} on were on \
              disk; moved {} bytes to {}",
             cut.segment,

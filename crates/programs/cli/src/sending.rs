@@ -18,7 +18,7 @@ use nanotape_exchange::{
 };
 use nanotape_plant::{Moment, Pace};
 use nanotape_types::{Alpha, NanosSinceMidnight};
-pub(crate) use report::{Schedule, day_record, day_text, require_sent, tell_of_errors};
+pub(crate) use report::{Schedule, day_record, day_text, report_errors, require_sent};
 
 use crate::status::note;
 

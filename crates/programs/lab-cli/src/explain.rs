@@ -16,7 +16,7 @@ use nanotape_clock::{Clock, Stamp};
 use nanotape_console::{
     interrupt,
     records::{Columns, RecordArguments, RecordFormat, Records},
-    status::{BadData, Status, tell},
+    status::{BadData, Status, warn},
     values::{count, duration, grouped, nanos, period},
 };
 use nanotape_lab::pages;
@@ -219,7 +219,7 @@ fn require_spans(arguments: &ExplainArguments) -> anyhow::Result<()> {
         bail!("{}: all sites are off: use nanotape trace on", arguments.target);
     }
     if is_thinned {
-        tell("not every message is traced, so the time behind the others is \"not traced\"");
+        warn("not every message is traced, so the time behind the others is \"not traced\"");
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use nanotape_console::{
     described, help, interrupt,
-    status::{Status, conclude, tell},
+    status::{Status, conclude, warn},
 };
 use nanotape_feed::SourceError;
 
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     let mut command = Arguments::command();
     match of_nanotape {
         Some(version) if version != VERSION => {
-            tell(format_args!(
+            warn(format_args!(
                 "nanotape-lab is {VERSION}, nanotape is {version}: install both from one commit, \
                  see docs/install.md"
             ));

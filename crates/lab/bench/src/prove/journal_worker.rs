@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use nanotape_clock::Clock;
-use nanotape_console::status::tell;
+use nanotape_console::status::warn;
 use nanotape_journal::{
     Appender, AppenderOptions, ErrorKind, NamedTailer, Resumed, RollCycle, Start, SyncPolicy, Tail,
     checksum_bytes, excerpt_bytes,
@@ -246,7 +246,7 @@ fn append(
         match appender.append(TYPE, ts_ns, scribe.payload(next)) {
             Ok(_) => return Ok(()),
             Err(error) if matches!(error.kind(), ErrorKind::NoSpace { .. }) => {
-                tell(&error);
+                warn(&error);
                 std::thread::sleep(Duration::from_millis(500));
             }
             Err(error) => return Err(failed(error)),

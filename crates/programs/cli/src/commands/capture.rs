@@ -3,14 +3,14 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use clap::Args;
-use nanotape_arguments::{DayArguments, Lacking, tell_of_unread, text::known_time_text};
+use nanotape_arguments::{DayArguments, Lacking, report_unread, text::known_time_text};
 use nanotape_feed::capture::{CaptureSurvey, Carried, SkipReason, SurveyRow, SurveySession};
 
 use crate::{
     output::{Format, OutputArguments},
     progress::Progress,
     record::Record,
-    status::{Status, tell},
+    status::{Status, warn},
     values::{counted, grouped},
 };
 
@@ -92,19 +92,19 @@ pub(crate) fn run(arguments: &CaptureArguments) -> anyhow::Result<Status> {
 /// Reports the damage of the file, and the groups that it lacks.
 fn complain(name: &str, survey: &CaptureSurvey) {
     for damage in survey.damage.iter().take(DAMAGE_LINES) {
-        tell(format_args!("{name}: {damage}"));
+        warn(format_args!("{name}: {damage}"));
     }
     let more = survey.total_damage.saturating_sub(DAMAGE_LINES as u64);
     if more > 0 {
-        tell(format_args!("{name}: and {more} more damaged records"));
+        warn(format_args!("{name}: and {more} more damaged records"));
     }
     if let Some(fault) = &survey.fault {
-        tell(fault);
+        warn(fault);
     }
     let lacking = Lacking { groups: &survey.absent, session: survey.absent_session };
     if !lacking.is_empty() {
         // Skipped packets are in the output.
-        tell_of_unread(name, lacking, &survey.others, &Default::default());
+        report_unread(name, lacking, &survey.others, &Default::default());
     }
 }
 

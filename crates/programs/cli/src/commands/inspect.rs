@@ -23,7 +23,7 @@ use table::Table;
 use crate::{
     output::{Format, OutputArguments},
     progress::Progress,
-    status::{BadData, Status, note, tell},
+    status::{BadData, Status, note, warn},
     values::count,
 };
 
@@ -171,7 +171,7 @@ fn require_types(name: &str, missing: &[u8]) -> anyhow::Result<()> {
         return Err(BadData(line).into());
     }
     if !missing.is_empty() {
-        tell(format_args!("{name}: no message of type {} in the selected time", list(missing)));
+        warn(format_args!("{name}: no message of type {} in the selected time", list(missing)));
     }
     Ok(())
 }

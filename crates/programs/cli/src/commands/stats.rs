@@ -4,7 +4,7 @@ use clap::Args;
 use nanotape_answers::{SymbolFilter, stats_columns, stats_rows};
 use nanotape_arguments::{
     InputArguments, SpanArguments, SymbolArguments, input::breaks_of,
-    verdict::tell_limits_of_records,
+    verdict::report_limits_of_records,
 };
 use nanotape_clock::Clock;
 use nanotape_engine::{DayFigures, DayStatistics};
@@ -125,7 +125,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
     // An error of the rows is the next line's.
     let _ = stats_rows(&session.engine, &statistics, &mut filter, top, &mut row);
     rows.require_written()?;
-    tell_limits_of_records(&session.name, &session.report);
+    report_limits_of_records(&session.name, &session.report);
     let status = arguments.input.conclude(&session, &mut filter)?;
     rows.finish()?;
     Ok(status)

@@ -9,7 +9,7 @@ use nanotape_arguments::{
 use crate::{
     output::OutputArguments,
     rows::Rows,
-    status::{Status, note, tell},
+    status::{Status, note, warn},
     values::counted,
 };
 
@@ -77,19 +77,19 @@ pub(crate) fn run(arguments: &TradesArguments) -> anyhow::Result<Status> {
             input.name()
         ));
     }
-    tell_unmarked(input.name(), &trades.unmarked);
+    report_unmarked(input.name(), &trades.unmarked);
     Ok(status)
 }
 
 /// Reports the broken trades whose rows were written before the break was read.
-fn tell_unmarked(name: &str, unmarked: &Breaks) {
+fn report_unmarked(name: &str, unmarked: &Breaks) {
     if unmarked.is_empty() {
         return;
     }
     let listed: Vec<_> =
         unmarked.iter().take(LISTED).map(|number| number.get().to_string()).collect();
     let more = if unmarked.len() > LISTED { ", ..." } else { "" };
-    tell(format_args!(
+    warn(format_args!(
         "{name}: {} broken and not marked, because the input is read only once: match numbers \
          {}{more}",
         counted(unmarked.len() as u64, "trade"),

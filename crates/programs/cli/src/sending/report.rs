@@ -9,7 +9,7 @@ use nanotape_exchange::{
 
 use crate::{
     record::Record,
-    status::tell,
+    status::warn,
     values::{counted, grouped, nanos_text},
 };
 
@@ -128,17 +128,17 @@ impl Schedule<'_> {
 pub(crate) fn require_sent(targets: [Option<SocketAddrV4>; 2], lines: &[LineSummary; 2]) -> bool {
     for (line, target) in lines.iter().zip(targets) {
         let target = target.map_or_else(String::new, |target| target.to_string());
-        tell_of_errors(&target, line.send_errors, line.first_error);
+        report_errors(&target, line.send_errors, line.first_error);
     }
     lines.iter().all(|line| line.send_errors == 0)
 }
 
 /// Reports packets that the system did not send.
-pub(crate) fn tell_of_errors(target: &str, send_errors: u64, first_error: Option<i32>) {
+pub(crate) fn report_errors(target: &str, send_errors: u64, first_error: Option<i32>) {
     if send_errors > 0 {
         let packets = counted(send_errors, "packet");
         let cause = first_error.map(io::Error::from_raw_os_error);
         let cause = cause.map_or_else(String::new, |error| format!(": {error}"));
-        tell(format_args!("{target}: {packets} could not be sent{cause}"));
+        warn(format_args!("{target}: {packets} could not be sent{cause}"));
     }
 }

@@ -12,7 +12,7 @@ use nanotape_arguments::{
 use nanotape_clock::Clock;
 use nanotape_console::{
     progress::Progress,
-    status::{Status, tell},
+    status::{Status, warn},
     values::counted_grouped,
 };
 use nanotape_delay::{Series, Window};
@@ -199,7 +199,7 @@ impl Feed {
             Some(Step::Shutdown) => return Ok(None),
             Some(Step::Gone(state)) => {
                 if state == WriterState::Dead {
-                    tell(format_args!("{}: its plant died", self.name));
+                    warn(format_args!("{}: its plant died", self.name));
                 }
                 self.has_ended = true;
             }
@@ -226,7 +226,7 @@ impl Feed {
             } else {
                 "the windows around them are left out"
             };
-            tell(format_args!("{}: {losses}; {what}", self.name));
+            warn(format_args!("{}: {losses}; {what}", self.name));
             status = Status::Bad;
         }
         if self.has_ended {
@@ -284,7 +284,7 @@ impl Content {
                     };
                     self.stock_of(instrument, symbol, stocks)
                 });
-                return self.hear(notice, stock);
+                return self.apply_notice(notice, stock);
             }
             _ => return,
         };
@@ -390,7 +390,7 @@ impl Content {
     }
 
     /// A notice; `stock`: the one that it is about, if any.
-    fn hear(&mut self, notice: &Notice, stock: Option<usize>) {
+    fn apply_notice(&mut self, notice: &Notice, stock: Option<usize>) {
         let now_ns = self.read_ns;
         match notice {
             Notice::Gap(_) => self.lose(),
@@ -485,7 +485,7 @@ impl Content {
 fn of_read<T>(read: Result<T, SubscribeError>, content: &mut Content) -> anyhow::Result<Option<T>> {
     match read {
         Err(error @ SubscribeError::Record { .. }) => {
-            tell(format_args!("{error}"));
+            warn(format_args!("{error}"));
             content.lose();
             Ok(None)
         }

@@ -8,7 +8,7 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt::Write as _};
 
 use nanotape_console::{
     records::{Columns, RecordFormat, Records},
-    status::{Status, tell},
+    status::{Status, warn},
     values::{counted_grouped, grouped},
 };
 use nanotape_delay::{CONFIDENCE, Combined, Shift, ShiftWatch, Trend, Window, trend};
@@ -222,13 +222,13 @@ impl<'a> Report<'a> {
         let fails = self.arguments.fail_on_shift && !self.shifts.is_empty();
         self.output.finish_with(pages::delay)?;
         if points.is_empty() {
-            tell(
+            warn(
                 "no window has an estimate: try a longer --window, --pool, another --method, or a larger --max-lag",
             );
             return Ok(Status::Bad);
         }
         if let Some(rare) = &rare {
-            tell(rare);
+            warn(rare);
         }
         Ok(if fails || rare.is_some() { Status::Bad } else { summary.status })
     }

@@ -1,6 +1,6 @@
 //! The cores and devices that estimate the windows of all series.
 
-use nanotape_console::status::tell;
+use nanotape_console::status::warn;
 use nanotape_delay::{
     BatchEstimator, Estimate, Estimator, Fallback, GpuDevice, GpuError, GpuLimits, GpuXcorr, Job,
     NoEstimate, XcorrSettings, estimate_all, share,
@@ -28,7 +28,7 @@ impl Workers {
                 Ok(devices) => devices,
                 Err(error) if fallback == Fallback::Fail => return Err(error.into()),
                 Err(error) => {
-                    tell(format_args!("{error}; the cores do all of the work"));
+                    warn(format_args!("{error}; the cores do all of the work"));
                     Vec::new()
                 }
             },
@@ -60,7 +60,7 @@ impl Workers {
             self.devices.iter_mut().map(|device| device as &mut dyn BatchEstimator).collect();
         let shares = share(jobs, &mut answers, &mut devices, &mut self.cores, self.fallback)?;
         if let Some(failure) = shares.failures.first() {
-            tell(format_args!("{failure}; the cores do all of the work from now on"));
+            warn(format_args!("{failure}; the cores do all of the work from now on"));
             self.devices.clear();
         }
         Ok(answers)

@@ -7,7 +7,7 @@ use clap::Args;
 use nanotape_console::{
     progress::Progress,
     records::{Columns, RecordArguments},
-    status::{Status, tell},
+    status::{Status, warn},
     values::share_of_percent,
 };
 use nanotape_lab::{
@@ -109,7 +109,7 @@ pub(super) fn run(command: &CountCommand) -> anyhow::Result<Status> {
     }
     output.finish()?;
     if worst == Status::Bad {
-        tell(format_args!(
+        warn(format_args!(
             "instruction counts changed by more than {}%; if this is intended, use --accept to \
              write the new ones",
             command.tolerance

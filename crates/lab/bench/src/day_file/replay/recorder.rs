@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use nanotape_console::status::{note, tell};
+use nanotape_console::status::{note, warn};
 use nanotape_journal::AppenderOptions;
 use nanotape_lab::{Pin, Placement};
 use nanotape_plant::{RecorderProcess, Report, Reported};
@@ -49,7 +49,7 @@ impl RecorderJob {
             waits: true,
             report: Report::new(|line| match line {
                 Reported::Note(line) => note(line),
-                Reported::Problem(line) => tell(line),
+                Reported::Problem(line) => warn(line),
             }),
         })
     }
@@ -66,7 +66,7 @@ impl RecorderJob {
         run_on(&self.others);
         let options =
             AppenderOptions { segment_bytes: self.segment_bytes, ..AppenderOptions::default() };
-        let opened = open_when_free(&self.ring, &self.journal, &options, |error| tell(error))?;
+        let opened = open_when_free(&self.ring, &self.journal, &options, |error| warn(error))?;
         let Some(appender) = opened else { return Ok(()) };
         let _placement = Placement::on(self.cpu.map_or(Pin::Free, Pin::To), None);
         let options =

@@ -23,7 +23,7 @@ use nanotape_types::{BookEvent, Price4, Side, StockLocate, Symbol};
 use super::DepthArguments;
 use crate::{
     output::Output,
-    status::{Status, tell},
+    status::{Status, warn},
     values::counted,
 };
 
@@ -77,7 +77,7 @@ pub(super) fn run(
     let status = arguments.input.conclude(&session, &mut lobster.filter)?;
     if lobster.without_type > 0 {
         let events = counted(lobster.without_type, "event");
-        tell(format_args!(
+        warn(format_args!(
             "{name}: {events} cleared a book or changed an order in place, which LOBSTER has no type \
              for: the next row of the stock has the book after it"
         ));

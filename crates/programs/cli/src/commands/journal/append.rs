@@ -16,11 +16,11 @@ use nanotape_tape::ShutdownFlag;
 use crate::{
     framing::Framing,
     interrupt,
-    journals::{AppenderArguments, make_parents, tell_recovery},
+    journals::{AppenderArguments, make_parents, report_recovery},
     lines::{Line, Lines},
     output::{Format, OutputArguments},
     record::Record,
-    status::{BadData, Status, note, tell},
+    status::{BadData, Status, note, warn},
 };
 
 #[derive(Args, Debug)]
@@ -72,7 +72,7 @@ pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {
     let options = command.appender.options();
     make_parents(&command.appender.journal);
     let mut appender = Appender::open(&command.appender.journal, &options).map_err(of_journal)?;
-    tell_recovery(&command.appender.journal, appender.recovery());
+    report_recovery(&command.appender.journal, appender.recovery());
     let mut output = command.output.open()?;
     let first = appender.next_sequence();
     let outcome = append_all(command, &mut lines, &mut appender, &interrupt);
@@ -139,7 +139,7 @@ fn append_all(
                 return Err(refused(error, lines));
             }
             if !is_told {
-                tell(&error);
+                warn(&error);
                 is_told = true;
             }
             if interrupt.is_requested() {

@@ -152,7 +152,7 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
         }
     }
     output.finish()?;
-    tell_of_holder(command, &pruned);
+    report_holder(command, &pruned);
     Ok(Status::Good)
 }
 
@@ -174,7 +174,7 @@ fn line(segment: &PrunedSegment, is_dry_run: bool) -> String {
 }
 
 /// Prints a notice about segments that stay because a named tailer has not read them.
-fn tell_of_holder(command: &PruneCommand, pruned: &Pruned) {
+fn report_holder(command: &PruneCommand, pruned: &Pruned) {
     if let Some((name, next)) = &pruned.held_by {
         note(format_args!(
             "{}: kept segments that tailer {} has not read: its next excerpt is {next}; use \

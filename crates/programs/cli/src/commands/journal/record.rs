@@ -6,7 +6,7 @@ use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::{
     errors::of_journal,
-    regions::{of_region, of_ring, place, tell_state, within},
+    regions::{of_region, of_ring, place, report_state, within},
 };
 use nanotape_journal::{Appender, JournalError};
 use nanotape_tap::{
@@ -16,10 +16,10 @@ use nanotape_tape::{Gap, ShutdownFlag, WriterState};
 
 use crate::{
     interrupt,
-    journals::{AppenderArguments, make_parents, tell_recovery},
+    journals::{AppenderArguments, make_parents, report_recovery},
     output::{Format, Output, OutputArguments},
     record::Record,
-    status::{BadData, Status, note, tell},
+    status::{BadData, Status, note, warn},
     values::seconds,
 };
 
@@ -104,7 +104,7 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
             // Opening the journal again removes a part of it that was written.
             Err(error) | Ok(Some((Err(error), _))) if command.for_plant && error.is_full() => {
                 if !is_reported {
-                    tell(format_args!("{error}; waiting"));
+                    warn(format_args!("{error}; waiting"));
                     is_reported = true;
                 }
                 shutdown.sleep(RETRY);
@@ -119,7 +119,7 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     outcome.map_err(|error| of_record(error, command))?;
     if command.fail_on_loss && summary.lost > 0 {
         let lost = summary.lost;
-        tell(format_args!("{}: messages lost: {lost} (--fail-on-loss)", ring.display()));
+        warn(format_args!("{}: messages lost: {lost} (--fail-on-loss)", ring.display()));
         return Ok(Status::Bad);
     }
     Ok(Status::Good)
@@ -139,11 +139,11 @@ fn record(
 ) -> Result<Option<Recorded>, RecorderError> {
     let AppenderArguments { journal, mode, .. } = &command.appender;
     let Some(appender) = open_journal(command, ring)? else { return Ok(None) };
-    tell_recovery(journal, appender.recovery());
+    report_recovery(journal, appender.recovery());
     let RecordCommand { wait, through_restarts, for_plant: must_show, .. } = *command;
     // The threads of the appender exist already, so they do not compete with the recorder.
     if let Some(Err(refusal)) = command.cpu.map(nanotape_host::pin_to) {
-        tell(refusal);
+        warn(refusal);
     }
     let shutdown = shutdown.clone();
     let (mode, name) = (*mode, command.name.clone());
@@ -158,7 +158,7 @@ fn record(
         RecorderEvent::WriterGone(_) if command.for_plant => {}
         RecorderEvent::Lost(gap) => {
             if let Some(line) = gaps.line(&gap) {
-                tell(format_args!("{}: {line}", ring.display()));
+                warn(format_args!("{}: {line}", ring.display()));
             }
         }
         event => report(ring, &event),
@@ -195,7 +195,7 @@ fn open_journal(command: &RecordCommand, ring: &Path) -> Result<Option<Appender>
     make_parents(journal);
     if command.for_plant {
         return open_when_free(ring, journal, &options, |error| {
-            tell(format_args!("{error}; waiting"));
+            warn(format_args!("{error}; waiting"));
         });
     }
     Appender::open(journal, &options).map(Some)
@@ -224,18 +224,18 @@ impl Gaps {
 
 fn report(ring: &Path, event: &RecorderEvent<'_>) {
     match event {
-        RecorderEvent::NoRoom(error @ RecorderError::Journal(_)) => tell(error),
+        RecorderEvent::NoRoom(error @ RecorderError::Journal(_)) => warn(error),
         // The name of a stock.
-        RecorderEvent::NoRoom(error) => tell(format_args!("{error}; waiting")),
+        RecorderEvent::NoRoom(error) => warn(format_args!("{error}; waiting")),
         RecorderEvent::RoomAgain => note("space is available again"),
-        RecorderEvent::NotShown(error) => tell(format_args!(
+        RecorderEvent::NotShown(error) => warn(format_args!(
             "{error}; this recorder does not show its progress in `nanotape stat`"
         )),
-        RecorderEvent::WriterGone(WriterState::Alive) => tell(format_args!(
+        RecorderEvent::WriterGone(WriterState::Alive) => warn(format_args!(
             "{}: another writer took the ring over; use --through-restarts to record it too",
             ring.display()
         )),
-        RecorderEvent::WriterGone(state) => tell_state(ring, *state),
+        RecorderEvent::WriterGone(state) => report_state(ring, *state),
         _ => {}
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     output::{Format, OutputArguments},
     progress::Progress,
     record::Record,
-    status::{BadData, Status, note, tell},
+    status::{BadData, Status, note, warn},
     values::{bytes, counted, mode},
 };
 
@@ -80,7 +80,7 @@ pub(super) fn run(command: &SnapshotCommand) -> anyhow::Result<Status> {
     }
     let interrupt = interrupt::install()?;
     if let Some(Err(refusal)) = command.cpu.map(nanotape_host::pin_to) {
-        tell(refusal);
+        warn(refusal);
     }
     let options = SnapshotterOptions {
         share_percent: command.share,

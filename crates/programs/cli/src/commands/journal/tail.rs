@@ -16,7 +16,7 @@ use crate::{
     commands::messages::{Printer, Shown},
     interrupt,
     output::OutputArguments,
-    status::{Status, tell},
+    status::{Status, warn},
     values::{duration, nanos},
 };
 
@@ -156,12 +156,12 @@ impl Source {
         let (mut named, resumed) = NamedTailer::open(path, name, start).map_err(of_journal)?;
         match (resumed, command.from) {
             (Resumed::At(_), Some(start)) => named.seek(start).map_err(of_journal)?,
-            (Resumed::Beyond { sequence, next }, _) => tell(format_args!(
+            (Resumed::Beyond { sequence, next }, _) => warn(format_args!(
                 "{}: {name} was at {sequence}, but excerpts from {next} on, which were not synced, were \
                  lost in a crash of the machine; resuming at {next}",
                 path.display()
             )),
-            (Resumed::Reused { from, sequence }, _) => tell(format_args!(
+            (Resumed::Reused { from, sequence }, _) => warn(format_args!(
                 "{}: {name} was at {sequence}, but sequence numbers from {from} on now belong to other \
                  excerpts; resuming at {from}",
                 path.display()

@@ -6,7 +6,7 @@ use std::{
     net::SocketAddrV4,
 };
 
-use nanotape_arguments::{Lacking, tell_of_unread, verdict::conclude};
+use nanotape_arguments::{Lacking, report_unread, verdict::conclude};
 use nanotape_engine::{DamageLog, DayReport};
 use nanotape_exchange::{
     replay::{CaptureDamage, CaptureSummary, DestinationSummary, SkipReason},
@@ -16,8 +16,8 @@ use nanotape_exchange::{
 use crate::{
     output::Format,
     record::Record,
-    sending::{Schedule, day_record, day_text, require_sent, tell_of_errors},
-    status::{Status, tell},
+    sending::{Schedule, day_record, day_text, report_errors, require_sent},
+    status::{Status, warn},
     values::{counted, grouped, nanos_text},
 };
 
@@ -165,17 +165,17 @@ impl ReplayedCapture {
         }
         let (first, total) = &self.damage;
         for damage in first {
-            tell(format_args!("{name}: {damage}"));
+            warn(format_args!("{name}: {damage}"));
         }
         let more = total.saturating_sub(first.len() as u64);
         if more > 0 {
-            tell(format_args!("{name}: and {more} more damaged records"));
+            warn(format_args!("{name}: and {more} more damaged records"));
         }
         if let Some(fault) = &self.summary.fault {
-            tell(format_args!("{fault}"));
+            warn(format_args!("{fault}"));
         }
         if let Some(first) = self.summary.first_withheld {
-            tell(format_args!(
+            warn(format_args!(
                 "{name}: not sent: {} to another machine, such as {first}; --line-a and --line-b \
                  send those to the first two destinations elsewhere",
                 counted(self.summary.withheld, "datagram"),
@@ -186,12 +186,12 @@ impl ReplayedCapture {
         let mut is_good = *total == 0 && summary.fault.is_none() && lacking.is_empty();
         if !lacking.is_empty() {
             // Skipped packets are in the report.
-            tell_of_unread(name, lacking, &summary.others, &Default::default());
+            report_unread(name, lacking, &summary.others, &Default::default());
         }
         for counts in &self.summary.destinations {
             let target = counts.target.map(|target| target.to_string());
             let target = target.unwrap_or_else(|| "other destinations".to_owned());
-            tell_of_errors(&target, counts.send_errors, counts.first_error);
+            report_errors(&target, counts.send_errors, counts.first_error);
             is_good &= counts.send_errors == 0;
         }
         if is_good { Status::Good } else { Status::Bad }

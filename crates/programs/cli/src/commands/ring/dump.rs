@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, path::Path};
 
 use clap::Args;
 use nanotape_answers::Given;
-use nanotape_arguments::regions::{of_region, of_ring, place, tell_state};
+use nanotape_arguments::regions::{of_region, of_ring, place, report_state};
 use nanotape_ring::{RingError, RingSource, Start, Subscribe as _};
 use nanotape_tape::{Follow, Item, Step, Tape as _, WriterState};
 
@@ -102,7 +102,7 @@ fn dump(
         match step {
             Ok(Step::Idle) => printer.flush()?,
             Ok(Step::Gone(state)) => {
-                tell_state(path, state);
+                report_state(path, state);
                 if !command.through_restarts {
                     break;
                 }
@@ -129,6 +129,6 @@ fn lost(
     if state == WriterState::Alive || command.through_restarts || is_cut {
         return Err(BadData(of_region(refused).to_string()).into());
     }
-    tell_state(path, state);
+    report_state(path, state);
     Ok(())
 }

@@ -15,7 +15,7 @@ use nanotape_trace::spans::spans_path;
 use crate::{
     output::{Format, OutputArguments},
     record::Record,
-    status::{Status, tell},
+    status::{Status, warn},
     values::bytes_text,
 };
 
@@ -129,7 +129,7 @@ impl Beside {
                 _ => match nanotape_shm::remove(&path) {
                     Ok(_) => return Some(path),
                     Err(error) if matches!(error.refusal(), Refusal::OwnerAlive { .. }) => {
-                        tell(format_args!("{what} not removed: {error}"));
+                        warn(format_args!("{what} not removed: {error}"));
                         return None;
                     }
                     Err(error) => error.refusal().to_string(),
@@ -138,7 +138,7 @@ impl Beside {
             Err(error) if *error.refusal() == Refusal::NotFound => return None,
             Err(error) => error.refusal().to_string(),
         };
-        tell(format_args!("{what} not removed: {}: {error}", path.display()));
+        warn(format_args!("{what} not removed: {}: {error}", path.display()));
         self.left.push(path.display().to_string());
         None
     }

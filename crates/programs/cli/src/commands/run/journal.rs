@@ -11,7 +11,7 @@ use nanotape_plant::{
 };
 
 use crate::{
-    status::{BadData, tell},
+    status::{BadData, warn},
     values::{bytes, duration, mode},
 };
 
@@ -133,10 +133,10 @@ pub(super) fn is_whole(
     };
     let journal = journal.display();
     if lost > 0 {
-        tell(format_args!("{journal}: messages lost to the journal: {lost}"));
+        warn(format_args!("{journal}: messages lost to the journal: {lost}"));
     }
     if lacks_snapshots {
-        tell(format_args!(
+        warn(format_args!(
             "{journal}: snapshots are missing; nanotape journal snapshot {journal} writes them"
         ));
     }

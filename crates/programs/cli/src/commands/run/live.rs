@@ -17,7 +17,7 @@ use nanotape_plant::{
 };
 
 use crate::{
-    status::{note, tell},
+    status::{note, warn},
     values::duration,
 };
 
@@ -230,7 +230,7 @@ pub(super) fn require_line(config: &PlantConfig) -> anyhow::Result<()> {
 /// Warns of what the sockets of the lines lack: a receive buffer that is smaller than requested.
 pub(super) fn complain_of_sockets(source: &PlantSource) {
     if let PlantSource::Live(source) = source {
-        source.warnings().into_iter().for_each(tell);
+        source.warnings().into_iter().for_each(warn);
     }
 }
 
@@ -245,7 +245,7 @@ pub(super) fn report_session(source: &PlantSource) {
 pub(super) fn report_late_join(report: &DayReport) -> bool {
     let session = report.summary.session.as_ref().filter(|session| session.is_late);
     if let Some(SessionSummary { first_message, .. }) = session.map(|session| &**session) {
-        tell(format_args!(
+        warn(format_args!(
             "joined late, at message {first_message}: the books lack earlier orders; use --join start \
              or --join snapshot with a server"
         ));

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     journals::make_parents,
     progress::Progress,
-    status::{Status, labelled, note, tell},
+    status::{Status, labelled, note, warn},
 };
 
 /// A plant of this process.
@@ -115,7 +115,7 @@ impl<'a> Plant<'a> {
                 error @ (RunError::Recording(RecordingError::Stopped)
                 | RunError::WaitFor(WaitForError::Stopped { .. })),
             ) => {
-                tell(error);
+                warn(error);
                 return Ok((Status::Good, None));
             }
             opened => opened.map_err(of_run)?,
@@ -130,7 +130,7 @@ impl<'a> Plant<'a> {
             // New threads inherit the processors of their parent. The threads of the reader and the
             // bar exist already, so they do not compete with the plant.
             if let Some(Err(refusal)) = self.config.machine.cpu.map(nanotape_host::pin_to) {
-                tell(refusal);
+                warn(refusal);
             }
             let clock = Clock::monotonic();
             let began = clock.stamp();
@@ -144,7 +144,7 @@ impl<'a> Plant<'a> {
             Err(error) => {
                 // Otherwise the error of the plant is the cause of one of its recorder.
                 if let Err(full @ RecordingError::NoRoom { .. }) = plant.finish().recording {
-                    tell(full);
+                    warn(full);
                 }
                 return Err(of_run(error));
             }
@@ -195,7 +195,7 @@ fn conclude_finished(finished: Finished) -> anyhow::Result<Status> {
     for follower in finished.followers.iter().flat_map(|followers| &followers.followers) {
         if follower.was_promised && !follower.is_whole {
             let FollowerSummary { name, state, missing, .. } = follower;
-            tell(format_args!("follower {name} {}: messages not read: {missing}", end_of(*state)));
+            warn(format_args!("follower {name} {}: messages not read: {missing}", end_of(*state)));
             status = Status::Bad;
         }
     }
@@ -224,7 +224,7 @@ fn report_of(label: Option<Arc<str>>) -> Report {
     Report::new(move |line| {
         labelled(label.as_ref(), || match line {
             Reported::Note(line) => note(line),
-            Reported::Problem(line) => tell(line),
+            Reported::Problem(line) => warn(line),
         });
     })
 }

@@ -13,7 +13,7 @@ use nanotape_types::{StockLocate, Symbol};
 use super::{TapArguments, numbered::NumberedFiles, rows::line_of};
 use crate::{
     output::Output,
-    status::{note, tell},
+    status::{note, warn},
     values::counted,
 };
 
@@ -90,7 +90,7 @@ impl DbnFiles {
         }
         self.left_out += 1;
         if self.left_out <= LEFT_OUT_LINES {
-            tell(line_of(event).trim_start());
+            warn(line_of(event).trim_start());
         }
     }
 
@@ -129,7 +129,7 @@ impl DbnFiles {
     pub(super) fn finish(self, subscriber: &Subscriber) -> io::Result<()> {
         let Self { file, is_over, .. } = self;
         if file.late_names() > 0 {
-            tell(format_args!(
+            warn(format_args!(
                 "{} named after the first record: the file has their numbers, but not their symbols",
                 counted(file.late_names(), "stock")
             ));

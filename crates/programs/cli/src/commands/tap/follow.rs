@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     progress::Progress,
-    status::{BadData, Status, is_broken_pipe, note, tell},
+    status::{BadData, Status, is_broken_pipe, note, warn},
 };
 
 /// The shortest wait for a message that is reported, and the least time between two reports.
@@ -166,7 +166,7 @@ impl Tap {
             None => end.as_ref().ok().and_then(|end| self.missing(*end)),
         };
         if missing.is_some() && self.reading.is_strict {
-            tell(missing.as_deref().unwrap_or_default());
+            warn(missing.as_deref().unwrap_or_default());
             end = Ok(End::Refused);
         }
         let is_region_lost = self.reading.is_region_lost;
@@ -180,7 +180,7 @@ impl Tap {
         if end.as_ref().is_ok_and(|end| *end == End::Refused) {
             // The output is dropped, and so its file is removed.
             drop(printer);
-            tell(format_args!("{counts}"));
+            warn(format_args!("{counts}"));
             let name = subscriber.ring().display();
             let line = "refused by --strict: a part is missing or a book is unreliable";
             return Err(BadData(format!("{name}: {line}")).into());
@@ -190,7 +190,7 @@ impl Tap {
         subscriber.written();
         match counts.lost {
             0 => note(format_args!("{counts}")),
-            _ => tell(format_args!("{counts}")),
+            _ => warn(format_args!("{counts}")),
         }
         let end = end?;
         finished?;
@@ -208,7 +208,7 @@ impl Tap {
             let line = format!("{ring}: {}{hint}", writer_sentence(kind, state));
             match state {
                 _ if is_silent => {}
-                WriterState::Dead => tell(line),
+                WriterState::Dead => warn(line),
                 _ => note(line),
             }
         }
@@ -220,10 +220,10 @@ impl Tap {
         if is_loss_bad {
             // `nanotape convert`, which reads no ring, has no such option.
             let option = if kind == InputKind::Ring { " (--fail-on-loss)" } else { "" };
-            tell(format_args!("{ring}: records lost: {}{option}", counts.lost));
+            warn(format_args!("{ring}: records lost: {}{option}", counts.lost));
         }
         if left_out > 0 {
-            tell(format_args!(
+            warn(format_args!(
                 "{ring}: {} no place in a DBN file of one kind of record; --notices of nanotape tap \
                  keeps losses",
                 if left_out == 1 {
@@ -234,11 +234,11 @@ impl Tap {
             ));
         }
         if let Some(line) = &missing {
-            tell(line);
+            warn(line);
         }
         let is_missing_bad =
             missing.is_some() && (fails_on_loss || is_region_lost || unlisted.is_some());
-        let is_digest_bad = checks_digest && !tell_digest(&ring.to_string(), is_digest_same);
+        let is_digest_bad = checks_digest && !report_digest(&ring.to_string(), is_digest_same);
         let is_dead = end == End::Gone(WriterState::Dead);
         let is_bad = is_dead || is_day_bad || bad_records > 0 || is_loss_bad || is_digest_bad;
         let is_bad = is_bad || left_out > 0 || is_missing_bad;
@@ -248,12 +248,12 @@ impl Tap {
     fn follow(&mut self) -> anyhow::Result<End> {
         if let Some(opening) = self.subscriber.opening().filter(|opening| !opening.is_whole()) {
             let ring = self.subscriber.ring().display();
-            tell(format_args!("{ring}: the snapshot is not whole, {opening}"));
+            warn(format_args!("{ring}: the snapshot is not whole, {opening}"));
             if self.reading.is_strict {
                 return Ok(End::Refused);
             }
         }
-        self.tell_wait();
+        self.report_wait();
         let progress = self.progress();
         loop {
             let step = self.step()?;
@@ -268,17 +268,17 @@ impl Tap {
                     self.reading.printer.flush()?;
                     self.subscriber.written();
                 }
-                Step::Quiet => self.tell_wait(),
+                Step::Quiet => self.report_wait(),
                 Step::Gone(WriterState::Dead) if self.reading.is_strict => {
                     let ring = self.subscriber.ring().display();
-                    tell(format_args!("{ring}: {}", writer_sentence(self.kind, WriterState::Dead)));
+                    warn(format_args!("{ring}: {}", writer_sentence(self.kind, WriterState::Dead)));
                     return Ok(End::Refused);
                 }
                 Step::Gone(state) if !self.through_restarts => return Ok(End::Gone(state)),
                 // A stop was already printed as a record.
                 Step::Gone(state) if !self.reading.is_stopped => {
                     let ring = self.subscriber.ring().display();
-                    tell(format_args!("{ring}: {}", writer_sentence(self.kind, state)));
+                    warn(format_args!("{ring}: {}", writer_sentence(self.kind, state)));
                 }
                 Step::Complete => return Ok(End::Complete),
                 Step::Shutdown => return Ok(End::Interrupted),
@@ -315,7 +315,7 @@ impl Tap {
     }
 
     /// Reports what the plant waits for, if nothing comes for some time.
-    fn tell_wait(&mut self) {
+    fn report_wait(&mut self) {
         let Some(waits) = self.waits.as_mut().filter(|waits| waits.next.is_over()) else { return };
         let Some(board) = self.subscriber.board() else { return };
         let now_ns = waits.clock.utc_ns();
@@ -328,7 +328,7 @@ impl Tap {
             return;
         }
         let text = waiting.text(board.run().midnight_ns, now_ns);
-        tell(format_args!("{}: the plant is {text}", self.subscriber.ring().display()));
+        warn(format_args!("{}: the plant is {text}", self.subscriber.ring().display()));
         waits.next = Deadline::after(BETWEEN_WAITS);
     }
 
@@ -348,7 +348,7 @@ impl Tap {
             Err(error @ SubscribeError::Record { .. }) => {
                 reading.bad_records += 1;
                 if reading.bad_records <= BAD_LINES {
-                    tell(format_args!("{error}"));
+                    warn(format_args!("{error}"));
                 }
                 Ok(Step::Read)
             }
@@ -365,7 +365,7 @@ impl Reading {
     #[inline]
     fn take(&mut self, event: &Event<'_>) -> ControlFlow<()> {
         if self.is_strict && is_bad(event) {
-            tell(line_of(event).trim_start());
+            warn(line_of(event).trim_start());
             self.end = Some(End::Refused);
             self.count_loss(event);
             return ControlFlow::Break(());
@@ -374,7 +374,7 @@ impl Reading {
             Event::Record(delivery) => {
                 if let Record::Notice(notice) = delivery.record {
                     self.is_digest_same = delivery.is_digest_same.or(self.is_digest_same);
-                    self.hear(&notice, delivery.sequence);
+                    self.apply_notice(&notice, delivery.sequence);
                 }
                 match self.printer.print(event) {
                     Ok(true) => {
@@ -413,7 +413,7 @@ impl Reading {
     }
 
     #[cold]
-    fn hear(&mut self, notice: &Notice, sequence: u64) {
+    fn apply_notice(&mut self, notice: &Notice, sequence: u64) {
         match notice {
             Notice::Start(_) => {
                 self.is_stopped = false;
@@ -465,7 +465,7 @@ fn is_bad(event: &Event<'_>) -> bool {
 }
 
 /// Prints the result of the comparison of digests; returns whether they are the same.
-fn tell_digest(name: &str, is_same: Option<bool>) -> bool {
+fn report_digest(name: &str, is_same: Option<bool>) -> bool {
     let result = match is_same {
         Some(true) => "the digest of the records is that of the plant",
         Some(false) => "the digest of the records differs from that of the plant",
@@ -473,7 +473,7 @@ fn tell_digest(name: &str, is_same: Option<bool>) -> bool {
     };
     match is_same {
         Some(true) => note(format_args!("{name}: {result}")),
-        _ => tell(format_args!("{name}: {result}")),
+        _ => warn(format_args!("{name}: {result}")),
     }
     is_same == Some(true)
 }

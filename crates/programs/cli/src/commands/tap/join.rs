@@ -9,7 +9,7 @@ use nanotape_tap::{Subscriber, Subscription};
 use nanotape_tape::ShutdownFlag;
 
 use super::{TapArguments, TapStart, rolling::Roll};
-use crate::status::tell;
+use crate::status::warn;
 
 /// The time without a record after which a tap checks what the plant waits for.
 const QUIET: Duration = Duration::from_secs(1);
@@ -65,7 +65,7 @@ pub(super) fn warn_of_unpublished(subscriber: &Subscriber, wanted: RecordKinds) 
     let published = RecordKinds::of_bits(board.run().kinds);
     let absent: RecordKinds = wanted.iter().filter(|&kind| !published.has(kind)).collect();
     if !absent.is_empty() {
-        tell(format_args!("{ring}: this plant publishes {published}, but not {absent}"));
+        warn(format_args!("{ring}: this plant publishes {published}, but not {absent}"));
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) fn warn_of_no_gate(command: &TapArguments, subscriber: &Subscriber) {
     let board = subscriber.board().filter(|_| command.name.is_some());
     if board.is_some_and(|board| board.wait_for() == 0) {
         let ring = subscriber.ring().display();
-        tell(format_args!(
+        warn(format_args!(
             "{ring}: this plant runs without --wait-for, so it does not wait for --name"
         ));
     }

@@ -16,10 +16,10 @@ use nanotape_trace::recording::{
 
 use crate::{
     interrupt,
-    journals::{make_parents, tell_recovery},
+    journals::{make_parents, report_recovery},
     output::{Format, OutputArguments},
     rows::{Column, Kind, Rows},
-    status::{Status, note, tell},
+    status::{Status, note, warn},
     values::{bytes, counted, duration_or_seconds, nanos},
 };
 
@@ -150,7 +150,7 @@ impl Journal {
         let options =
             AppenderOptions { segment_bytes: command.segment as u64, ..AppenderOptions::default() };
         let appender = Appender::open(path, &options).map_err(of_journal)?;
-        tell_recovery(path, appender.recovery());
+        report_recovery(path, appender.recovery());
         let mut tailer = Tailer::open(path, nanotape_journal::Start::Oldest).map_err(of_journal)?;
         if let Tail::Excerpt(excerpt) = tailer.next().map_err(of_journal)?
             && !(FIRST_TYPE_ID..=LAST_TYPE_ID).contains(&excerpt.type_id())
@@ -220,7 +220,7 @@ fn report(command: &CollectCommand, collector: &Collector) -> anyhow::Result<boo
         rows.end_row()?;
         is_damaged |= stat.damaged > 0 || stat.failed.is_some();
         if let Some(error) = &stat.failed {
-            tell(format_args!("{}: {error}", stat.name.escape_default()));
+            warn(format_args!("{}: {error}", stat.name.escape_default()));
         }
     }
     rows.finish()?;

@@ -25,7 +25,7 @@ use nanotape_trace::{
 use crate::{
     interrupt,
     output::{FileFormat, OutputArguments},
-    status::{Status, note, tell},
+    status::{Status, note, warn},
     values::{bytes_text, duration, grouped, nanos},
 };
 
@@ -299,15 +299,15 @@ fn report(summary: &Summary) {
         let (read, lost) = (grouped(thread.read), grouped(thread.lost));
         note(format_args!("{}: {read} spans read, {lost} lost", thread.name));
         if thread.damaged > 0 {
-            tell(format_args!("{}: {} spans are damaged", thread.name, grouped(thread.damaged)));
+            warn(format_args!("{}: {} spans are damaged", thread.name, grouped(thread.damaged)));
         }
         if let Some(error) = &thread.failed {
-            tell(format_args!("{}: {error}", thread.name));
+            warn(format_args!("{}: {error}", thread.name));
         }
     }
     note(format_args!("{} copies", grouped(summary.copies)));
     if let Some(off) = &summary.off {
-        tell(off);
+        warn(off);
     }
 }
 

@@ -9,7 +9,7 @@ use nanotape_journal::Excerpt;
 use nanotape_tape::{Gap, Reused};
 
 use super::Dumped;
-use crate::{framing::Framing, output::Output, status::tell, values::counted};
+use crate::{framing::Framing, output::Output, status::warn, values::counted};
 
 /// Writes payloads, and counts what the output does not show.
 pub(super) struct Payloads {
@@ -31,7 +31,7 @@ impl Payloads {
     pub(super) fn finish(self) -> anyhow::Result<bool> {
         self.output.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
         if self.ambiguous > 0 {
-            tell(format_args!(
+            warn(format_args!(
                 "{}: {} would read back as several; --payloads length keeps them",
                 self.journal.display(),
                 counted(self.ambiguous, "payload")
@@ -52,14 +52,14 @@ impl Dumped for Payloads {
     fn gap(&mut self, gap: Gap) -> io::Result<()> {
         self.is_missing = true;
         let Gap { from, to } = gap;
-        tell(format_args!("{}: excerpts {from} to {to} are missing", self.journal.display()));
+        warn(format_args!("{}: excerpts {from} to {to} are missing", self.journal.display()));
         Ok(())
     }
 
     fn reused(&mut self, reused: Reused) -> io::Result<()> {
         let Reused { from, to } = reused;
         let journal = self.journal.display();
-        tell(format_args!("{journal}: numbers {from} to {to} are used again by what follows"));
+        warn(format_args!("{journal}: numbers {from} to {to} are used again by what follows"));
         Ok(())
     }
 }
