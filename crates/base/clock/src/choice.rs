@@ -30,7 +30,7 @@ pub enum Reason {
     /// The counter is read; the kernel does not report its quality.
     ProcessorVouches,
     /// The counter is not read because the caller chose another source.
-    AskedFor,
+    Requested,
     /// This program has no counter on this architecture.
     NoCounter,
     /// The counter's rate depends on power states.
@@ -63,7 +63,7 @@ impl fmt::Display for Reason {
                 "the processor's counter is invariant, readable and not trapped; the kernel does \
                  not say what it thinks of it"
             }
-            Self::AskedFor => "the operating system's clock was requested",
+            Self::Requested => "the operating system's clock was requested",
             Self::NoCounter => "this program reads no counter on this architecture",
             Self::NotInvariant => "the processor's counter is not invariant",
             Self::Forbidden => "the kernel forbids programs to read the processor's counter",
@@ -108,7 +108,7 @@ pub(crate) fn counter() -> Result<Reason, Reason> {
 pub(crate) fn without_counter() -> Reason {
     match kernel::readability() {
         Readability::Forbidden => Reason::Forbidden,
-        _ => Reason::AskedFor,
+        _ => Reason::Requested,
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
     fn reasons_are_sentences_that_name_what_decided() {
         let said = |reason: Reason| reason.to_string();
         assert_eq!(said(Reason::NotInvariant), "the processor's counter is not invariant");
-        assert_eq!(said(Reason::AskedFor), "the operating system's clock was requested");
+        assert_eq!(said(Reason::Requested), "the operating system's clock was requested");
         assert_eq!(said(Reason::Stuck), "the processor's counter does not advance");
         assert_eq!(
             said(Reason::Trapped { read_nanos: 1_200 }),

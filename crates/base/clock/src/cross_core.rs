@@ -133,9 +133,9 @@ fn compare(clock: &Clock, reference: u32, cpu: u32, effort: Effort) -> Offset {
         // Stops the other thread on every exit: the scope waits for it.
         let _stop = StopOnDrop(exchange);
         thread::Builder::new()
-            .spawn_scoped(scope, move || exchange.ask(clock, reference, effort))
+            .spawn_scoped(scope, move || exchange.run_rounds(clock, reference, effort))
             .ok()
-            .and_then(|asking| asking.join().ok())
+            .and_then(|handle| handle.join().ok())
             .unwrap_or((Estimate::default(), Ending::NoThread))
     });
     let ending = if estimate.is_consistent() { ending } else { Ending::Inconsistent };
@@ -183,7 +183,7 @@ const NOT_PINNED: u32 = 2;
 
 impl Exchange {
     /// The reference's side: runs rounds until the effort is spent.
-    fn ask(&self, clock: &Clock, cpu: u32, effort: Effort) -> (Estimate, Ending) {
+    fn run_rounds(&self, clock: &Clock, cpu: u32, effort: Effort) -> (Estimate, Ending) {
         let mut estimate = Estimate::default();
         if run_on(&[cpu]).is_err() {
             return (estimate, Ending::NotPinned);
@@ -200,7 +200,7 @@ impl Exchange {
             }
         }
         for round in 1..=u64::from(effort.rounds) {
-            let asked = source.start_ticks();
+            let sent = source.start_ticks();
             // SYNC(clock.ping): pairs with the load in `answer`.
             self.ping.0.store(round, Ordering::Release);
             patience.begin();
@@ -212,7 +212,7 @@ impl Exchange {
                 }
             }
             let answered = source.end_ticks();
-            estimate.add(asked, self.pong.0.ticks.load(Ordering::Relaxed), answered);
+            estimate.add(sent, self.pong.0.ticks.load(Ordering::Relaxed), answered);
             if round < u64::from(effort.rounds) && patience.is_over_at(Stamp::from_ticks(answered))
             {
                 return (estimate, Ending::TimeUp);
@@ -224,15 +224,15 @@ impl Exchange {
     /// The other thread's side: answers until it is stopped.
     fn answer(&self, source: Source, cpu: u32) {
         if run_on(&[cpu]).is_err() {
-            // SYNC(clock.state): pairs with the load in `ask`.
+            // SYNC(clock.state): pairs with the load in `run_rounds`.
             self.state.0.store(NOT_PINNED, Ordering::Release);
             return;
         }
-        // SYNC(clock.state): pairs with the load in `ask`.
+        // SYNC(clock.state): pairs with the load in `run_rounds`.
         self.state.0.store(READY, Ordering::Release);
         let (mut answered, mut spins) = (0, 0);
         loop {
-            // SYNC(clock.ping): pairs with the stores in `ask` and `StopOnDrop`.
+            // SYNC(clock.ping): pairs with the stores in `run_rounds` and `StopOnDrop`.
             let round = self.ping.0.load(Ordering::Acquire);
             if round == STOP {
                 return;
@@ -243,7 +243,7 @@ impl Exchange {
             }
             let ticks = source.end_ticks();
             self.pong.0.ticks.store(ticks, Ordering::Relaxed);
-            // SYNC(clock.pong): pairs with the load in `ask`.
+            // SYNC(clock.pong): pairs with the load in `run_rounds`.
             self.pong.0.round.store(round, Ordering::Release);
             (answered, spins) = (round, 0);
         }

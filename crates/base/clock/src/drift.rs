@@ -90,11 +90,11 @@ impl DriftWatch {
         if self.clock.nanos_between(self.last, now) < self.every_nanos {
             return None;
         }
-        Some(self.look(now))
+        Some(self.check(now))
     }
 
     #[cold]
-    fn look(&mut self, now: Stamp) -> Drift {
+    fn check(&mut self, now: Stamp) -> Drift {
         let drift = self.clock.drift();
         self.last = now;
         let size = |drift: Drift| drift.counter_ahead_nanos.unsigned_abs();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_looks_when_it_is_time_and_keeps_the_worst() {
+    fn a_watch_checks_when_it_is_due_and_keeps_the_worst() {
         let clock = Clock::monotonic();
         let mut watch = DriftWatch::new(clock, 1_000_000_000_000);
         let now = clock.stamp();

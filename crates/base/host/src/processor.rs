@@ -65,7 +65,7 @@ fn vendor_from_processor(_flagged: Option<bool>) -> Option<String> {
 }
 
 /// The usual name of a hypervisor, from the twelve letters of its leaf.
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "asked of x86 only"))]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read on x86 only"))]
 fn vendor(letters: &[u8; 12]) -> Option<String> {
     let name = match letters {
         b"KVMKVMKVM\0\0\0" => "KVM",

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_tell_what_is_known_of_them() {
+    fn huge_pages_show_what_is_known_of_them() {
         let transparent = "sys/kernel/mm/transparent_hugepage/enabled";
         let reserved = "proc/sys/vm/nr_hugepages";
         let text = |files: &[(&str, &str)]| machine(files).1.huge_pages();

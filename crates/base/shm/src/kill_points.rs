@@ -74,7 +74,7 @@ pub fn watch(watcher: Option<Watcher>) {
 pub(crate) fn about_to_store(word: &Word, value: u64) -> bool {
     if IS_WATCHED.get() {
         let address = std::ptr::from_ref(word).addr();
-        if !tell(Store { address, value, site: Location::caller() }) {
+        if !call_watcher(Store { address, value, site: Location::caller() }) {
             return false;
         }
     }
@@ -96,7 +96,7 @@ pub(crate) fn about_to_write() {
 }
 
 #[cold]
-fn tell(store: Store) -> bool {
+fn call_watcher(store: Store) -> bool {
     // Taken out while it runs, so that its own stores are not watched.
     let Some(mut watcher) = WATCHER.take() else { return true };
     let is_made = watcher(store);

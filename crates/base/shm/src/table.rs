@@ -79,7 +79,7 @@ impl<T: Clone> Table<T> {
     pub fn new(length: usize, element: T) -> Self {
         let mut elements = Vec::with_capacity(length);
         // Requested before the first access, when the kernel chooses the page.
-        let huge_pages = ask_for_huge_pages(elements.spare_capacity_mut());
+        let huge_pages = request_huge_pages(elements.spare_capacity_mut());
         elements.resize(length, element);
         Self { elements, huge_pages }
     }
@@ -92,7 +92,7 @@ impl<T: Copy + Default> Table<T> {
         // The standard library takes zeros of these types from the allocator, which takes them from
         // the kernel if there are many.
         let mut elements = vec![T::default(); length];
-        let huge_pages = ask_for_huge_pages(&mut elements);
+        let huge_pages = request_huge_pages(&mut elements);
         Self { elements, huge_pages }
     }
 
@@ -146,7 +146,7 @@ impl<T> DerefMut for Table<T> {
 }
 
 /// Requests huge pages for the whole pages of memory.
-fn ask_for_huge_pages<T>(memory: &mut [T]) -> HugePages {
+fn request_huge_pages<T>(memory: &mut [T]) -> HugePages {
     let bytes = size_of_val(memory);
     if bytes < HUGE_PAGE_BYTES {
         return HugePages::NotNeeded;

@@ -112,7 +112,7 @@ impl<T: Tape> Follow<T> {
         let sleep = Duration::from_millis(1);
         Self {
             tape,
-            waiter: Waiter::new(WaitStrategy::Backoff { looks: 200, sleep }),
+            waiter: Waiter::new(WaitStrategy::Backoff { polls: 200, sleep }),
             shutdown: ShutdownFlag::new(),
             deadline: None,
             until: u64::MAX,

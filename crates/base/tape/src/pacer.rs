@@ -16,7 +16,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// Waits shorter than this should spin: a sleep takes longer than asked for.
+    /// Waits shorter than this should spin: a sleep takes longer than requested.
     pub const SPIN: Duration = Duration::from_micros(100);
 
     /// A pace in thousandths of the recorded one; `None` for 0, which is unlimited.

@@ -16,7 +16,7 @@ pub enum WaitStrategy {
     /// Spins for some polls, yields for as many, then sleeps between polls until a message arrives.
     Backoff {
         /// Polls before it yields, and again before it sleeps.
-        looks: u32,
+        polls: u32,
         /// Duration of a sleep.
         sleep: Duration,
     },
@@ -65,11 +65,11 @@ impl Waiter {
             WaitStrategy::Spin => hint::spin_loop(),
             WaitStrategy::Yield => thread::yield_now(),
             WaitStrategy::Sleep(time) => thread::sleep(time),
-            WaitStrategy::Backoff { looks, .. } if self.idles <= looks => {
+            WaitStrategy::Backoff { polls, .. } if self.idles <= polls => {
                 self.unchecked = 0;
                 hint::spin_loop();
             }
-            WaitStrategy::Backoff { looks, .. } if self.idles <= looks.saturating_mul(2) => {
+            WaitStrategy::Backoff { polls, .. } if self.idles <= polls.saturating_mul(2) => {
                 self.unchecked = 0;
                 thread::yield_now();
             }
@@ -108,7 +108,7 @@ mod tests {
             (WaitStrategy::Yield, 65_536, 65_536),
             (WaitStrategy::Sleep(Duration::from_millis(5)), 4, 4),
             (WaitStrategy::Sleep(Duration::from_millis(30)), 1, 1),
-            (WaitStrategy::Backoff { looks: 2, sleep: 10_000 * sleep }, 6, 2),
+            (WaitStrategy::Backoff { polls: 2, sleep: 10_000 * sleep }, 6, 2),
         ] {
             let mut waiter = Waiter::new(strategy);
             for polls in [first, then] {

@@ -143,12 +143,12 @@ mod tests {
     }
 
     /// How often a reader rests, of 4,000 times that it catches up, if it then has read `read`
-    /// messages, after `looks` empty looks for the first of them.
-    fn rests(read: u64, looks: usize) -> usize {
+    /// messages, after `polls` empty looks for the first of them.
+    fn rests(read: u64, polls: usize) -> usize {
         let mut waiting = on_amd();
         let mut next = 1;
         let times = (0..4_000).filter(|_| {
-            (0..looks).for_each(|_| _ = waiting.asks(next));
+            (0..polls).for_each(|_| _ = waiting.asks(next));
             next += read;
             waiting.is_rest_due(next)
         });

@@ -48,21 +48,21 @@ fn the_source_has_a_reason_that_fits_it() {
     let vouched = matches!(clock.why(), Reason::KernelKeepsCounter | Reason::ProcessorVouches);
     assert_eq!(clock.source() == Source::TimeStampCounter, vouched, "{:?}", clock.why());
     let clock = Clock::monotonic();
-    assert_eq!((clock.source(), clock.why()), (Source::Monotonic, Reason::AskedFor));
+    assert_eq!((clock.source(), clock.why()), (Source::Monotonic, Reason::Requested));
 }
 
 #[test]
 fn a_forbidden_counter_is_not_read() {
-    let Some((chosen, asked, nanos)) = where_the_counter_is_forbidden(|| {
-        let (chosen, asked) = (Clock::calibrate(), Clock::monotonic());
+    let Some((chosen, requested, nanos)) = where_the_counter_is_forbidden(|| {
+        let (chosen, requested) = (Clock::calibrate(), Clock::monotonic());
         let from = chosen.stamp();
         std::thread::sleep(Duration::from_millis(30));
-        (chosen, asked, chosen.nanos_between(from, chosen.stamp()))
+        (chosen, requested, chosen.nanos_between(from, chosen.stamp()))
     }) else {
         skipped("this kernel cannot forbid the counter");
         return;
     };
-    for clock in [chosen, asked] {
+    for clock in [chosen, requested] {
         assert_eq!((clock.source(), clock.why()), (Source::Coarse, Reason::Forbidden));
         assert!(clock.cost_nanos() > 0.0);
         assert!(clock.resolution_nanos() >= 1.0);
@@ -73,7 +73,7 @@ fn a_forbidden_counter_is_not_read() {
 }
 
 #[test]
-fn the_rate_is_measured_over_what_was_asked_for() {
+fn the_rate_is_measured_over_the_requested_time() {
     let clock = Clock::calibrate_for(Duration::from_millis(20));
     let rate = clock.rate();
     assert!(rate.ticks_per_second > 0.0);

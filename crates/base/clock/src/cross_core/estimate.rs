@@ -19,11 +19,11 @@ impl Default for Estimate {
 }
 
 impl Estimate {
-    /// Adds a round: `asked` and `answered` by one clock, `seen` by the other.
-    pub(super) fn add(&mut self, asked: u64, seen: u64, answered: u64) {
+    /// Adds a round: `sent` and `answered` by one clock, `seen` by the other.
+    pub(super) fn add(&mut self, sent: u64, seen: u64, answered: u64) {
         // Wrapping: two counters can differ by any amount, and only their difference matters.
         let least = seen.wrapping_sub(answered) as i64;
-        let most = seen.wrapping_sub(asked) as i64;
+        let most = seen.wrapping_sub(sent) as i64;
         self.least = self.least.max(least);
         self.most = self.most.min(most);
         let width = |(least, most): (i64, i64)| i128::from(most) - i128::from(least);
@@ -74,9 +74,9 @@ mod tests {
     fn rounds(offset: i64, ways: &[(u64, u64)]) -> Estimate {
         let mut estimate = Estimate::default();
         for (index, &(there, back)) in ways.iter().enumerate() {
-            let asked = 1_000_000 + index as u64 * 10_000;
-            let seen = (asked + there).wrapping_add_signed(offset);
-            estimate.add(asked, seen, asked + there + back);
+            let sent = 1_000_000 + index as u64 * 10_000;
+            let seen = (sent + there).wrapping_add_signed(offset);
+            estimate.add(sent, seen, sent + there + back);
         }
         estimate
     }

@@ -323,13 +323,13 @@ fn write(file: &File, bytes: &[u8], offset: u64) -> Result<(), Errno> {
 }
 
 /// Returns the refusal for an error of reserving bytes.
-fn no_space(file: &File, asked_bytes: u64) -> impl Fn(Errno) -> Refusal {
+fn no_space(file: &File, needed_bytes: u64) -> impl Fn(Errno) -> Refusal {
     move |errno| match (errno, huge_block_bytes(file)) {
         (Errno::NOSPC | Errno::NOMEM, Some(page_bytes)) => {
-            Refusal::NoHugePages { asked_bytes, page_bytes }
+            Refusal::NoHugePages { needed_bytes, page_bytes }
         }
         (Errno::NOSPC | Errno::DQUOT, None) => {
-            Refusal::NoSpace { asked_bytes, free_bytes: free_bytes(file) }
+            Refusal::NoSpace { needed_bytes, free_bytes: free_bytes(file) }
         }
         (errno, _) => Refusal::system("reserve the bytes of")(errno),
     }

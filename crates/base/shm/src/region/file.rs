@@ -91,7 +91,8 @@ impl RegionFile {
         if taken {
             return Ok(());
         }
-        let holder = self.lock.holder().map_err(|e| self.refuse(Refusal::system("ask")(e)))?;
+        let holder =
+            self.lock.holder().map_err(|e| self.refuse(Refusal::system("read the lock")(e)))?;
         if holder == Holder::Reader {
             return Err(self.refuse(Refusal::LockedByReader));
         }

@@ -237,7 +237,7 @@ impl Mapping {
                 _ => RegionPages::NoneGiven { setting: setting() },
             },
         };
-        let lock = if options.lock { self.lock_pages() } else { PageLock::NotAsked };
+        let lock = if options.lock { self.lock_pages() } else { PageLock::NotRequested };
         Ok(Residency { huge_pages, lock })
     }
 

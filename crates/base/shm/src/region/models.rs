@@ -59,11 +59,11 @@ impl Region {
 fn race(
     region: Arc<Region>,
     owners: impl FnOnce(&Region) + Send + 'static,
-    look: fn(&Region) -> String,
+    read: fn(&Region) -> String,
 ) -> String {
     let shared = Arc::clone(&region);
     let owners = thread::spawn(move || owners(&shared));
-    let seen = look(&region);
+    let seen = read(&region);
     owners.join().unwrap();
     seen
 }
@@ -75,7 +75,7 @@ fn owned(pid: u32) -> Arc<Region> {
     region
 }
 
-fn told(region: &Region) -> String {
+fn described(region: &Region) -> String {
     let Owner { state, pid, started, epoch } = region.owner();
     format!("{epoch}: {pid} since {}, {state}", started.unix_s())
 }
@@ -84,7 +84,7 @@ fn created(region: &Region) -> String {
     if !live::is_ready(as_read_only(&region.live)) {
         return "not ready".to_owned();
     }
-    format!("{} in {}", region.payload(), told(region))
+    format!("{} in {}", region.payload(), described(region))
 }
 
 /// The word that is loaded between two loads of the epoch, if these are equal.
@@ -124,15 +124,15 @@ fn cases() -> Vec<Case> {
             race(Region::new(), create, created)
         }),
         Case::new("region: who owns it, of two owners", CLOSED, || {
-            race(owned(11), hand_over(true, 12), told)
+            race(owned(11), hand_over(true, 12), described)
         }),
         Case::new("region: who owns it, when the first one died", DIED, || {
-            race(owned(11), hand_over(false, 12), told)
+            race(owned(11), hand_over(false, 12), described)
         }),
         Case::new("region: who owns it, when both have number 1", SAME, || {
-            race(owned(1), hand_over(true, 1), told)
+            race(owned(1), hand_over(true, 1), described)
         }),
-        Case::new("region: what is seen between two looks at the epoch", BETWEEN, || {
+        Case::new("region: what is seen between two loads of the epoch", BETWEEN, || {
             race(owned(11), hand_over(true, 12), between)
         }),
         Case::new(
@@ -184,7 +184,7 @@ const BETWEEN: &[&str] = &["0 in 1", "1 in 1", "1 in 2", "2 in 2", "changed"];
 /// An owner that is killed before each of its stores, and the owner that readers then report.
 fn deaths() -> impl Iterator<Item = Case> {
     // The number 0, the start, the epoch, the number, the state.
-    let told_after: [&[&str]; 6] = [
+    let seen_after: [&[&str]; 6] = [
         &["1: 11 since 101, closed"],
         &["1: 0 since 0, closed"],
         &["1: 0 since 0, closed"],
@@ -192,7 +192,7 @@ fn deaths() -> impl Iterator<Item = Case> {
         &["2: 12 since 102, closed"],
         &["2: 12 since 102, dead"],
     ];
-    (0..).zip(told_after).map(|(stores, allowed)| {
+    (0..).zip(seen_after).map(|(stores, allowed)| {
         let name = format!("region: an owner killed after {stores} stores of entering");
         Case::new(name, allowed, move || {
             let region = owned(11);
@@ -206,7 +206,7 @@ fn deaths() -> impl Iterator<Item = Case> {
                 shared.lock(false);
             });
             dead.join().unwrap();
-            told(&region)
+            described(&region)
         })
     })
 }
@@ -228,7 +228,7 @@ const SURVIVORS: &[Survivor] = &[
     (
         "region.owner",
         "region/live.rs owner",
-        "the fence of the state lets the second look find facts that are mixed",
+        "the fence of the state lets the second read find facts that are mixed",
     ),
 ];
 

@@ -59,7 +59,8 @@ impl SharedRegion {
 impl RegionFile {
     /// The refusal of an incomplete region, which depends on whether its creator is alive.
     pub(crate) fn half_created(&self) -> Result<Refusal, RegionError> {
-        let is_held = self.lock.is_held().map_err(|e| self.refuse(Refusal::system("ask")(e)))?;
+        let is_held =
+            self.lock.is_held().map_err(|e| self.refuse(Refusal::system("read the lock")(e)))?;
         Ok(if is_held { Refusal::BeingCreated } else { Refusal::HalfCreated })
     }
 }

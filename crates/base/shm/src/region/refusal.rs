@@ -76,7 +76,7 @@ impl fmt::Display for Shortage {
         write!(
             f,
             "{needed_bytes} bytes and {free_bytes} are free, but the file system allows no more \
-             files: look at its inodes (df -i)"
+             files: check its inodes (df -i)"
         )
     }
 }
@@ -269,21 +269,21 @@ pub enum Refusal {
         owner: u32,
     },
     /// The file system is full.
-    #[error("no space: the region needs {}", Shortage { needed_bytes: *asked_bytes, free_bytes: *free_bytes })]
+    #[error("no space: the region needs {}", Shortage { needed_bytes: *needed_bytes, free_bytes: *free_bytes })]
     NoSpace {
         /// Requested bytes.
-        asked_bytes: u64,
+        needed_bytes: u64,
         /// Bytes that the file system has for this user.
         free_bytes: u64,
     },
     /// There are not enough huge pages.
     #[error(
-        "no space: the region needs {asked_bytes} bytes in pages of {page_bytes}, but too few are \
+        "no space: the region needs {needed_bytes} bytes in pages of {page_bytes}, but too few are \
          free; see /proc/sys/vm/nr_hugepages"
     )]
     NoHugePages {
         /// Requested bytes.
-        asked_bytes: u64,
+        needed_bytes: u64,
         /// Bytes of one page.
         page_bytes: u64,
     },

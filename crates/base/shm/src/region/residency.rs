@@ -50,7 +50,7 @@ pub enum RegionPages {
 pub enum PageLock {
     /// Not requested.
     #[default]
-    NotAsked,
+    NotRequested,
     /// The pages are locked.
     Locked,
     /// The kernel refused.
@@ -92,7 +92,7 @@ impl fmt::Display for RegionPages {
 impl fmt::Display for PageLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAsked => f.write_str("not locked in memory"),
+            Self::NotRequested => f.write_str("not locked in memory"),
             Self::Locked => f.write_str("locked in memory"),
             Self::Refused { errno, limit_bytes: Some(limit) } => write!(
                 f,

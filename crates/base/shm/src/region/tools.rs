@@ -106,7 +106,10 @@ pub fn inspect(path: &Path) -> Result<RegionInfo, RegionError> {
         file_bytes: metadata.len(),
         mode: metadata.mode() & 0o7777,
         user: metadata.uid(),
-        is_owned: file.lock.is_held().map_err(|e| file.refuse(Refusal::system("ask")(e)))?,
+        is_owned: file
+            .lock
+            .is_held()
+            .map_err(|e| file.refuse(Refusal::system("read the lock")(e)))?,
         header,
         refusal,
         path: file.path,

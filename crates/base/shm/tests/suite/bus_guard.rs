@@ -42,7 +42,7 @@ pub(crate) fn read_what_was_cut(path: &Path, guarded: bool, say: fn(String)) {
 }
 
 #[test]
-fn a_guarded_process_outlives_the_truncation_of_its_region_and_is_told() {
+fn a_guarded_process_outlives_the_truncation_of_its_region_and_reports_it() {
     let place = Scratch::new("guarded");
     let mut child = start("guarded", place.path(), 0);
     assert_eq!(child.receive(), "about to read");

@@ -20,7 +20,7 @@ use crate::{
 const NOBODY: u32 = 65_534;
 
 #[test]
-fn another_user_may_what_the_mode_says_and_is_told_who_owns_it() {
+fn another_user_may_do_what_the_mode_allows_and_errors_name_the_owner() {
     if !rustix::process::geteuid().is_root() {
         skipped("only root can start a process of another user");
         return;

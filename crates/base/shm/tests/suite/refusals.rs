@@ -20,7 +20,7 @@ fn with_word(place: &Scratch, offset: usize, value: [u8; 8]) {
 }
 
 #[test]
-fn a_reader_is_told_in_one_sentence_why_not() {
+fn a_reader_gets_the_reason_in_one_sentence() {
     let place = Scratch::new("reader");
     let open = || sentence(&place, &SharedRegion::open(place.path(), KIND).unwrap_err());
     assert_eq!(
@@ -126,7 +126,7 @@ fn a_reader_of_one_layout_gets_its_words_or_one_sentence() {
 }
 
 #[test]
-fn a_writer_is_told_in_one_sentence_why_not() {
+fn a_writer_gets_the_reason_in_one_sentence() {
     let place = Scratch::new("writer");
     let options = RegionOptions::default();
     let refused = |spec| {

@@ -42,7 +42,7 @@ fn a_full_file_system_is_an_error_and_not_a_signal() {
     let rest = std::fs::write(mount.path().join("rest"), vec![1; 1 << 20]).unwrap_err();
     assert_eq!(rest.kind(), std::io::ErrorKind::StorageFull);
     let third = of_words(&mount.path().join("third"), 1).unwrap_err();
-    let nothing = Refusal::NoSpace { asked_bytes: 8192, free_bytes: 0 };
+    let nothing = Refusal::NoSpace { needed_bytes: 8192, free_bytes: 0 };
     assert_eq!(*third.refusal(), nothing);
     drop(fits);
 }
@@ -81,7 +81,7 @@ fn a_region_in_a_file_system_of_huge_pages_has_whole_ones() {
 }
 
 #[test]
-fn the_mode_is_exactly_what_was_asked_for_whatever_the_umask() {
+fn the_mode_is_exactly_the_requested_one_whatever_the_umask() {
     let place = Scratch::new("mode");
     let mode = || std::fs::metadata(place.path()).unwrap().permissions().mode() & 0o7777;
     for wanted in [0o600, 0o666, 0o640, 0o644] {
@@ -102,7 +102,7 @@ fn wishes_for_pages_are_granted_or_answered() {
     let residency = region.residency();
     println!("{residency}");
     assert_ne!(residency.huge_pages, RegionPages::Small);
-    assert_ne!(residency.lock, PageLock::NotAsked);
+    assert_ne!(residency.lock, PageLock::NotRequested);
     if let RegionPages::NoneGiven { setting: Some(setting) } = &residency.huge_pages {
         let expected = format!(
             "small pages (the kernel provided no huge pages: shmem_enabled in \

@@ -178,7 +178,7 @@ fn a_writer_that_has_not_started_is_waited_for_up_to_the_deadline() {
 }
 
 #[test]
-fn a_follower_stops_where_it_is_told_to() {
+fn a_follower_stops_at_the_requested_end() {
     let flag = ShutdownFlag::new();
     let mut follow = Scripted::new(9, []).follow().shutdown(&flag).until(7);
     let mut first = 0;

@@ -144,7 +144,7 @@ impl JournalJob {
         let (mut tailer, resumed) = opened.map_err(failed)?;
         let contents = Contents { seed: self.seed };
         let sleep = Duration::from_micros(200);
-        let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 50, sleep });
+        let mut waiter = Waiter::new(WaitStrategy::Backoff { polls: 50, sleep });
         let (mut missing, mut checksum, mut is_over) = (0_u64, 0_u64, false);
         let mut buffer = vec![0; MAX_LENGTH];
         let mut expected = match resumed {

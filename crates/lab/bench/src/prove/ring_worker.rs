@@ -108,7 +108,7 @@ impl RingJob {
         };
         let sleep = Duration::from_micros(50);
         let mut follow = Follow::new(RingSource::new(reader))
-            .strategy(WaitStrategy::Backoff { looks: 50, sleep });
+            .strategy(WaitStrategy::Backoff { polls: 50, sleep });
         let mut buffer = vec![0; 64 << 10];
         while !tally.is_over {
             let step = follow.step_by(|source| -> Result<_, RingError> {

@@ -120,7 +120,7 @@ impl<W: Publish> Publisher<W> {
     fn wait_at_gate(&mut self, position: u64) -> ControlFlow<()> {
         self.writer.show_held();
         let began = self.clock().stamp();
-        let mut waiter = Waiter::new(WaitStrategy::Backoff { looks: 100, sleep: READER_POLL });
+        let mut waiter = Waiter::new(WaitStrategy::Backoff { polls: 100, sleep: READER_POLL });
         let (mut flow, mut is_shown) = (ControlFlow::Continue(()), false);
         let who = self.gate.as_deref().map(Gate::waiting);
         while self.gate.as_mut().is_some_and(|gate| gate.stays_closed(position)) {

@@ -74,7 +74,7 @@ fn a_journal_is_pruned_on_a_disk_without_a_free_byte() {
 }
 
 #[test]
-fn a_disk_that_allows_no_more_files_is_told_from_a_full_one() {
+fn a_disk_that_allows_no_more_files_is_distinguished_from_a_full_one() {
     let Some(mounted) = Mount::new("tmpfs", "size=8m,nr_inodes=12") else { return };
     let options = AppenderOptions {
         segment_bytes: 1 << 16,
@@ -83,7 +83,7 @@ fn a_disk_that_allows_no_more_files_is_told_from_a_full_one() {
     };
     let mut appender = Appender::open(&mounted.path().join("journal"), &options).unwrap();
     let error = until_full(&mut appender).to_string();
-    assert!(error.contains("allows no more files: look at its inodes (df -i)"), "{error}");
+    assert!(error.contains("allows no more files: check its inodes (df -i)"), "{error}");
 }
 
 #[test]
