@@ -19,7 +19,7 @@ use nanotape::{
     ring::Start,
     trace::{
         Histogram,
-        spans::{Look, Rate, Site, Sites, SpanReader, Tracer, TracerOptions},
+        spans::{Polled, Rate, Site, Sites, SpanReader, Tracer, TracerOptions},
     },
 };
 
@@ -76,13 +76,13 @@ fn print(what: &str, reader: &mut SpanReader) -> Result<(), Box<dyn Error>> {
     let mut lost = 0;
     loop {
         match reader.try_next()? {
-            Look::Span(span) => {
+            Polled::Span(span) => {
                 let nanos = reader.nanos_between(span.from, span.to);
                 times[span.site.index()].record(nanos as u64);
             }
-            Look::Lost(gap) => lost += gap.count(),
-            Look::Empty => break,
-            Look::Damaged { sequence } => eprintln!("span {sequence} is damaged"),
+            Polled::Lost(gap) => lost += gap.count(),
+            Polled::Empty => break,
+            Polled::Damaged { sequence } => eprintln!("span {sequence} is damaged"),
         }
     }
     println!("{what}: {lost} spans overwritten before they were read");

@@ -25,7 +25,7 @@ mod totals;
 
 use nanotape_clock::Stamp;
 use nanotape_trace::{
-    accounts::{ASK, COUNTS},
+    accounts::{COUNTS, QUERY},
     spans::Span,
 };
 
@@ -97,7 +97,7 @@ impl Role {
             return Self::Count(count);
         }
         match site {
-            ASK => Self::Ask,
+            QUERY => Self::Ask,
             _ if site.ends_with(".wait") => Self::Wait,
             _ if [".receive", ".arbitrate", ".queue"].iter().any(|end| site.ends_with(end)) => {
                 Self::Before
@@ -118,7 +118,7 @@ struct Pending {
     /// The time before its stages in which the thread did not work on others.
     before: Option<OwnStage>,
     counts: Option<Counts>,
-    ask: Option<(u64, u64)>,
+    query: Option<(u64, u64)>,
 }
 
 /// A stage of a message, in ticks.
@@ -227,7 +227,7 @@ impl Explainer {
                 self.pending.arrival = Some(arrival);
                 self.pending.before.get_or_insert(OwnStage { to: from, ..stage });
             }
-            Role::Ask => self.pending.ask = Some((from, to)),
+            Role::Ask => self.pending.query = Some((from, to)),
             Role::Count(_) => {}
         }
         if let Role::Count(_) | Role::Ask = role {
@@ -320,7 +320,7 @@ impl Explainer {
         if let Some(interrupted) = interrupted {
             self.history.interrupted(interrupted);
         }
-        if let Some((from, to)) = message.ask {
+        if let Some((from, to)) = message.query {
             let site = self.roles.iter().position(|&role| role == Role::Ask).unwrap_or(0);
             self.history.push(Segment { from, to, site, number: message.number });
         }

@@ -149,7 +149,7 @@ impl Watch {
     #[inline(never)]
     fn keep(&mut self, gap: Gap) {
         let (gap, cause) = match gap.nanos(&self.clock) >= self.options.attribute_ns {
-            true => self.ask(gap),
+            true => self.query(gap),
             false => (gap, Cause::NotAttributed),
         };
         if self.kept.len() < self.options.most {
@@ -164,7 +164,7 @@ impl Watch {
     /// The cause of a gap. The question can itself be interrupted: a kernel that is about to switch
     /// does so when a system call ends. Then both are one interruption, and the accounts of both
     /// are asked for, because those of the first question were read at different moments.
-    fn ask(&mut self, mut gap: Gap) -> (Gap, Cause) {
+    fn query(&mut self, mut gap: Gap) -> (Gap, Cause) {
         let marked = self.attributor.marked();
         let mut asked_at = gap.to;
         let mut cause = self.attributor.attribute(&gap).cause;

@@ -43,7 +43,7 @@ struct Found {
 impl Watch {
     /// Starts to check these regions, and to answer requests.
     pub fn start(regions: Vec<SharedRegion>, mut answers: Option<Answers>) -> io::Result<Self> {
-        Self::calling(regions, move || answers.iter_mut().for_each(Answers::look))
+        Self::calling(regions, move || answers.iter_mut().for_each(Answers::poll))
     }
 
     /// Starts to check these regions, and calls `look` after each check.

@@ -168,7 +168,7 @@ impl ReaderTrace {
                 *to.traced.lock().unwrap_or_else(PoisonError::into_inner) = Some(traced);
                 to.is_there.store(true, Ordering::Release);
             }
-            answers.iter_mut().for_each(Answers::look);
+            answers.iter_mut().for_each(Answers::poll);
         });
         Some(Self {
             stages,

@@ -14,7 +14,7 @@ use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
 use nanotape_trace::{
     recording::{Damage, Decoder, Entry, ThreadInfo},
-    spans::{Look, SpanReader},
+    spans::{Polled, SpanReader},
 };
 
 use crate::{
@@ -38,7 +38,7 @@ struct Live {
     info: ThreadInfo,
     reader: SpanReader,
     /// What was kept when the target was opened, copied at once: printing is slower than a thread.
-    kept: VecDeque<(u64, Look)>,
+    kept: VecDeque<(u64, Polled)>,
     /// The number of the span that is not read any more.
     end: u64,
 }
@@ -137,17 +137,17 @@ impl Spans {
 impl Live {
     fn next(&mut self, thread: usize) -> anyhow::Result<Next> {
         let Self { info, reader, kept, end } = self;
-        let (sequence, look) = match kept.pop_front() {
+        let (sequence, polled) = match kept.pop_front() {
             Some(kept) => kept,
             None if reader.next_sequence() >= *end => return Ok(Next::Nothing),
             None => {
                 let sequence = reader.next_sequence();
-                let look = reader.try_next().map_err(|error| of_read(reader.ring(), &error))?;
-                (sequence, look)
+                let polled = reader.try_next().map_err(|error| of_read(reader.ring(), &error))?;
+                (sequence, polled)
             }
         };
-        Ok(match look {
-            Look::Span(span) => {
+        Ok(match polled {
+            Polled::Span(span) => {
                 let has_name = |info: &ThreadInfo| {
                     info.sites.get(span.site.index()).is_some_and(Option::is_some)
                 };
@@ -157,13 +157,13 @@ impl Live {
                 }
                 Next::Entry(Entry::Span { thread, sequence, span })
             }
-            Look::Lost(gap) => {
+            Polled::Lost(gap) => {
                 Next::Entry(Entry::Lost { thread, sequence: gap.from, count: gap.count() })
             }
-            Look::Damaged { sequence } => {
+            Polled::Damaged { sequence } => {
                 Next::Damaged(format!("{}: span {sequence} is damaged", reader.ring().display()))
             }
-            Look::Empty => Next::Nothing,
+            Polled::Empty => Next::Nothing,
         })
     }
 }

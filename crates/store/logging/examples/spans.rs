@@ -44,7 +44,7 @@ fn switch(name: &str, rate: Rate) -> Result<(), Box<dyn Error + Send + Sync>> {
     let path = nanotape_shm::beside(&nanotape_shm::named(name)?, &format!(".trace.{WORKER}"));
     let reader = SpanReader::open(&path, Start::Newest)?;
     let rates = vec![rate; reader.rates().len()];
-    Ok(Request::ask(&reader, &rates)?.wait()?)
+    Ok(Request::send(&reader, &rates)?.wait()?)
 }
 
 fn work(name: &str, seconds: u64) -> Result<(), Box<dyn Error + Send + Sync>> {

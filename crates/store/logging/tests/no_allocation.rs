@@ -75,12 +75,12 @@ fn a_span_of_a_ring_allocates_nothing() {
             let path = nanotape_shm::beside(place.path(), ".trace.worker");
             let mut reader = SpanReader::open(&path, Start::Newest).unwrap();
             let rates = vec![Rate::ALL; reader.rates().len()];
-            Request::ask(&reader, &rates).unwrap().wait().unwrap();
+            Request::send(&reader, &rates).unwrap().wait().unwrap();
             allocations_of_spans(1);
             assert_eq!(allocations_of_spans(EVENTS), 0, "on");
             assert_eq!(reader.next_sequence(), 1);
             let lost = reader.try_next().unwrap();
-            assert!(matches!(lost, nanotape_trace::spans::Look::Lost(_)), "{lost:?}");
+            assert!(matches!(lost, nanotape_trace::spans::Polled::Lost(_)), "{lost:?}");
             let written = SpanReader::open(&path, Start::Newest).unwrap().next_sequence() - 1;
             assert_eq!(written, 2 * (1 + EVENTS));
         });

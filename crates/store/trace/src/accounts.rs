@@ -65,8 +65,8 @@ pub struct ThreadUse {
     pub has_moved: bool,
 }
 
-/// The site of the spans of questions to the kernel, in a thread that asks it.
-pub const ASK: &str = "kernel.ask";
+/// The site of the spans of questions to the kernel, in a thread that queries it.
+pub const QUERY: &str = "kernel.ask";
 
 /// The sites whose spans have the answers as values, in the order of [`ThreadUse::counts`].
 pub const COUNTS: [&str; 9] = [

@@ -20,8 +20,8 @@ mod tracer;
 
 pub use build::build_of_this_program;
 pub use layout::{FIELDS, KIND, LAYOUT};
-pub use reader::{Look, SiteStat, SpanReader};
-pub use request::{Answers, AskError, Request};
+pub use reader::{Polled, SiteStat, SpanReader};
+pub use request::{Answers, Request, RequestError};
 #[doc(hidden)]
 pub use request::{FIELDS as REQUEST_FIELDS, KIND as REQUEST_KIND, LAYOUT as REQUEST_LAYOUT};
 pub use sites::{MAX_NAME_BYTES, MAX_SITES, Site, SiteName, Sites};

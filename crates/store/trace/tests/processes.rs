@@ -7,7 +7,7 @@ use nanotape_harness::{Peer, Scratch, Task, eventually, say};
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
 use nanotape_trace::spans::{
-    Look, Rate, Request, Site, Sites, Span, SpanReader, Tracer, TracerOptions,
+    Polled, Rate, Request, Site, Sites, Span, SpanReader, Tracer, TracerOptions,
     build_of_this_program,
 };
 
@@ -62,7 +62,7 @@ fn answering() {
     let mut answers = tracer.answers().unwrap();
     say("ready");
     loop {
-        answers.look();
+        answers.poll();
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
 }
@@ -77,21 +77,21 @@ fn another_process_switches_the_sites() {
         reader.sites().into_iter().map(|site| site.rate.unwrap()).collect()
     };
     assert_eq!(rates(&reader), [Rate::Off; 2]);
-    for asked in [[Rate::Off, Rate::one_in(16).unwrap()], [Rate::ALL; 2], [Rate::Off; 2]] {
-        Request::ask(&reader, &asked).unwrap().wait().unwrap();
-        assert_eq!(rates(&reader), asked);
+    for wanted in [[Rate::Off, Rate::one_in(16).unwrap()], [Rate::ALL; 2], [Rate::Off; 2]] {
+        Request::send(&reader, &wanted).unwrap().wait().unwrap();
+        assert_eq!(rates(&reader), wanted);
     }
     assert!(!scratch.join("answering.request").exists());
 
     // A request of a process that is gone is none.
-    let request = Request::ask(&reader, &[Rate::ALL; 2]).unwrap();
-    let error = Request::ask(&reader, &[Rate::Off; 2]).unwrap_err().to_string();
+    let request = Request::send(&reader, &[Rate::ALL; 2]).unwrap();
+    let error = Request::send(&reader, &[Rate::Off; 2]).unwrap_err().to_string();
     assert!(error.ends_with("is switching its sites just now: try again"), "{error}");
     request.wait().unwrap();
 
     peer.kill();
     let pid = reader.owner().pid;
-    let error = Request::ask(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
+    let error = Request::send(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
     let end = format!("process {pid} has ended, so its sites cannot be switched");
     assert!(error.ends_with(&end), "{error}");
 }
@@ -102,13 +102,13 @@ fn a_process_of_another_build_or_user_is_not_switched() {
     let mut peer = Peer::start(Task::new("other", scratch.path()).number(7).command("answering"));
     assert_eq!(peer.receive(), "ready");
     let reader = SpanReader::open(scratch.path(), Start::Oldest).unwrap();
-    let error = Request::ask(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
+    let error = Request::send(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
     assert!(error.contains("runs another build of this program"), "{error}");
 
     // Only root can give a file away.
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     if is_root && std::os::unix::fs::chown(scratch.path(), Some(65_534), None).is_ok() {
-        let error = Request::ask(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
+        let error = Request::send(&reader, &[Rate::ALL; 2]).unwrap_err().to_string();
         assert!(error.contains("belongs to user 65534, and answers only that user"), "{error}");
     }
     assert!(reader.sites().iter().all(|site| site.rate == Some(Rate::Off)));
@@ -122,13 +122,13 @@ fn the_spans_of_a_working_process_are_whole_and_in_order() {
     let (mut last, mut read, mut lost) = (None, 0, 0);
     while read < 100_000 {
         match reader.try_next().unwrap() {
-            Look::Span(span) => {
+            Polled::Span(span) => {
                 check(span, last);
                 (last, read) = (Some(span), read + 1);
             }
-            Look::Lost(gap) => (last, lost) = (None, lost + gap.count()),
-            Look::Empty => {}
-            Look::Damaged { sequence } => panic!("damage at {sequence}"),
+            Polled::Lost(gap) => (last, lost) = (None, lost + gap.count()),
+            Polled::Empty => {}
+            Polled::Damaged { sequence } => panic!("damage at {sequence}"),
         }
     }
     // The process waits for no reader.
@@ -151,11 +151,11 @@ fn a_killed_process_leaves_its_last_spans() {
         let (mut last, mut read) = (None, 0);
         loop {
             match reader.try_next().unwrap() {
-                Look::Span(span) => {
+                Polled::Span(span) => {
                     check(span, last);
                     (last, read) = (Some(span), read + 1);
                 }
-                Look::Empty => break,
+                Polled::Empty => break,
                 other => panic!("{other:?} after {read} spans"),
             }
         }

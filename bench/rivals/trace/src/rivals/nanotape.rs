@@ -6,7 +6,7 @@ use std::{fs, hint::black_box, path::PathBuf};
 
 use nanotape_clock::Clock;
 use nanotape_ring::Start;
-use nanotape_trace::spans::{Look, Rate, Site, Sites, SpanReader, Tracer, TracerOptions};
+use nanotape_trace::spans::{Polled, Rate, Site, Sites, SpanReader, Tracer, TracerOptions};
 use rivals_measure::{Failure, scratch};
 
 use crate::{
@@ -69,13 +69,13 @@ impl Spans for Nanotape {
         let is_named = self.reader.sites()[0].name.is_some_and(|name| name.as_str() == NAME);
         loop {
             match self.reader.try_next()? {
-                Look::Span(span) => {
+                Polled::Span(span) => {
                     let is_right = is_named && span.from <= span.to && span.site == SITE;
                     self.found.add(span.number, is_right && span.value == span.number);
                 }
-                Look::Lost(gap) => self.found.lost += gap.count(),
-                Look::Damaged { .. } => self.found.add(0, false),
-                Look::Empty => return Ok(self.found),
+                Polled::Lost(gap) => self.found.lost += gap.count(),
+                Polled::Damaged { .. } => self.found.add(0, false),
+                Polled::Empty => return Ok(self.found),
             }
         }
     }

@@ -81,13 +81,13 @@ impl Interruptions {
         {
             return false;
         }
-        self.ask();
+        self.query();
         true
     }
 
     #[cold]
     #[inline(never)]
-    fn ask(&mut self) {
+    fn query(&mut self) {
         let pending = self.found.get_mut(self.asked..).unwrap_or(&mut []);
         let ticks = |gap: &Gap| gap.to.ticks().saturating_sub(gap.from.ticks());
         let is_long = |gap: &Gap| ticks(gap) > self.message_ticks;

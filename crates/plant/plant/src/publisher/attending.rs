@@ -19,7 +19,7 @@ impl<W: Publish> Publisher<W> {
     pub(super) fn prepare(&mut self) {
         if self.seams.is_traced() {
             self.pass(Seam::Shown, self.writer.position_bytes());
-            self.seams.ask(self.timeline.clock());
+            self.seams.query(self.timeline.clock());
         }
         let until_traced = self.seams.next(self.timeline.clock(), self.counts.messages + 1);
         self.is_attentive = self.is_always_attentive() || self.seams.is_on();

@@ -1,6 +1,6 @@
 //! Asks the kernel behind a slow message what it has counted of the thread.
 //!
-//! Where: the [`Seams`](super::seams::Seams) of a message that is traced, if its site `kernel.ask`
+//! Where: the [`Seams`](super::seams::Seams) of a message that is traced, if its site `kernel.query`
 //! is on. The answers are spans without a length, whose values are the counts; `nanotape explain`
 //! finds the cause in them.
 //! The counts cover the time since the last mark. A plant marks when it asked, and before it waits
@@ -18,11 +18,11 @@ use nanotape_trace::{
 use super::seams::SITES;
 
 /// The time of the question itself (the thread in the upper half, the processor in the lower one).
-const ASK: Site = SITES.site(accounts::ASK);
+const QUERY: Site = SITES.site(accounts::QUERY);
 
 /// The sites of the answers.
 const COUNTS: [Site; accounts::COUNTS.len()] = {
-    let mut sites = [ASK; accounts::COUNTS.len()];
+    let mut sites = [QUERY; accounts::COUNTS.len()];
     let mut at = 0;
     while at < sites.len() {
         sites[at] = SITES.site(accounts::COUNTS[at]);
@@ -56,7 +56,7 @@ impl Questions {
 
     /// Opens the accounts of the calling thread when they can be asked, and closes them when not.
     pub(super) fn look_at_switches(&mut self, tracer: &Tracer, clock: &Clock) {
-        match (tracer.is_on(ASK), &self.accounts) {
+        match (tracer.is_on(QUERY), &self.accounts) {
             (true, None) => {
                 let accounts = Accounts::open();
                 let marked = accounts.read(clock, None);
@@ -88,7 +88,7 @@ impl Questions {
 
     /// Asks about the message that ended at `from`, and gives the answers to the tracer. Returns
     /// when it ended.
-    pub(super) fn ask(
+    pub(super) fn query(
         &mut self,
         tracer: &mut Tracer,
         clock: &Clock,
@@ -108,7 +108,7 @@ impl Questions {
         let cpu = accounts::cpu().unwrap_or(u32::MAX);
         let to = clock.stamp_unfenced();
         let place = u64::from(self.thread) << 32 | u64::from(cpu);
-        tracer.span(ASK, number, place, from..to);
+        tracer.span(QUERY, number, place, from..to);
         for (site, value) in COUNTS.into_iter().zip(used.counts()) {
             tracer.span(site, number, value, to..to);
         }

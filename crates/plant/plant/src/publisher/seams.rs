@@ -14,7 +14,7 @@ use std::time::Duration;
 use nanotape_board::{Board, Stage};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_trace::{
-    accounts::{ASK, COUNTS},
+    accounts::{COUNTS, QUERY},
     spans::{Site, Sites, Switches, Tracer},
 };
 
@@ -32,7 +32,7 @@ pub(crate) const SITES: Sites = Sites::new(&[
     "plant.book",
     "plant.records",
     "plant.ring",
-    ASK,
+    QUERY,
     COUNTS[0],
     COUNTS[1],
     COUNTS[2],
@@ -179,12 +179,12 @@ impl Seams {
     }
 
     /// Asks the kernel about the message that has passed its last seam, if it was slow.
-    pub(super) fn ask(&mut self, clock: &Clock) {
+    pub(super) fn query(&mut self, clock: &Clock) {
         let took_ticks = self.last.ticks().saturating_sub(self.started);
         if let Some(tracer) = &mut self.tracer
             && self.questions.are_worth(took_ticks)
         {
-            self.last = self.questions.ask(tracer, clock, self.number, self.last);
+            self.last = self.questions.query(tracer, clock, self.number, self.last);
         }
     }
 

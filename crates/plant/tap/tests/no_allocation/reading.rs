@@ -35,7 +35,7 @@ fn a_traced_tap_allocates_nothing_for_a_record() {
     eventually("the tap has spans", || SpanReader::open(&thread, Start::Newest).is_ok());
     let spans = || SpanReader::open(&thread, Start::Newest).unwrap();
     let rates = vec![Rate::ALL; spans().sites().len()];
-    Request::ask(&spans(), &rates).unwrap().wait().unwrap();
+    Request::send(&spans(), &rates).unwrap().wait().unwrap();
 
     let (mut counted, mut records) = (0, 0);
     for (record, number) in Records::new(&day, 0).zip(1..) {

@@ -167,7 +167,7 @@ fn sites_that_appear_later_are_switched_and_have_names_in_a_recording() {
         let _end = SetAtEnd(&is_over);
         scope.spawn(|| {
             while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                answers.look();
+                answers.poll();
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
         });

@@ -12,7 +12,7 @@ use nanotape_board::{PLANT_THREAD, trace_names, trace_path};
 use nanotape_harness::eventually;
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
-use nanotape_trace::spans::{Look, Span, SpanReader};
+use nanotape_trace::spans::{Polled, Span, SpanReader};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -34,12 +34,12 @@ fn spans(ring: &Path, thread: &str) -> Vec<Named> {
     let mut spans = Vec::new();
     loop {
         match reader.try_next().unwrap() {
-            Look::Span(span) => {
+            Polled::Span(span) => {
                 spans.push((sites[span.site.index()].name.unwrap().to_string(), span));
             }
-            Look::Lost(_) => {}
-            Look::Empty => return spans,
-            Look::Damaged { sequence } => panic!("span {sequence} is damaged"),
+            Polled::Lost(_) => {}
+            Polled::Empty => return spans,
+            Polled::Damaged { sequence } => panic!("span {sequence} is damaged"),
         }
     }
 }

@@ -262,7 +262,7 @@ impl<D: Disk> State<D> {
                 return Err(error);
             }
         }
-        self.told(0..self.pieces.len());
+        self.mark_written(0..self.pieces.len());
         Ok(())
     }
 
@@ -272,7 +272,7 @@ impl<D: Disk> State<D> {
                 self.retract(index, entry);
                 return Err(error);
             }
-            self.told(index..index + 1);
+            self.mark_written(index..index + 1);
         }
         self.make_room(ts_ns, excerpt_bytes(entry.payload.len()))?;
         self.append(entry.type_id, ts_ns, entry.payload)
@@ -392,7 +392,7 @@ impl<D: Disk> State<D> {
     }
 
     /// Marks reports as written.
-    fn told(&mut self, pieces: std::ops::Range<usize>) {
+    fn mark_written(&mut self, pieces: std::ops::Range<usize>) {
         for piece in &self.pieces[pieces] {
             match piece.what {
                 What::Program => self.is_started = true,
@@ -447,7 +447,7 @@ impl<D: Disk> State<D> {
             if self.append_piece(ts_ns, index).is_err() {
                 return;
             }
-            self.told(index..index + 1);
+            self.mark_written(index..index + 1);
         }
     }
 

@@ -65,7 +65,7 @@ impl Shared {
         let answering = Arc::downgrade(&shared);
         let answer = move || {
             while let Some(shared) = answering.upgrade() {
-                shared.state().answers.iter_mut().for_each(|(_, answers)| answers.look());
+                shared.state().answers.iter_mut().for_each(|(_, answers)| answers.poll());
                 drop(shared);
                 std::thread::sleep(ANSWER_EVERY);
             }

@@ -17,7 +17,7 @@ fn options() -> AppenderOptions {
 }
 
 #[test]
-fn events_that_a_full_disk_lost_are_counted_and_told_when_there_is_room() {
+fn events_that_a_full_disk_lost_are_counted_and_reported_when_there_is_room() {
     let place = Scratch::new("full");
     let disk = FullDisk::new(place.path());
     let logger = Logger::new(Appender::open_on(disk.clone(), &options()).unwrap());
@@ -48,13 +48,13 @@ fn events_that_a_full_disk_lost_are_counted_and_told_when_there_is_room() {
     let lost = logger.lost();
     assert!(disk.refused() > 0);
     let lines = log_lines(&place, &mut Formatter::new());
-    let (mut told, mut events, mut next) = (0, 0, 0);
+    let (mut reported, mut events, mut next) = (0, 0, 0);
     for line in &lines[1..] {
         if let Some(said) = line.strip_prefix("WARN nanotape_logging: ") {
             let (count, reason) = said.split_once(" lost from 20").unwrap();
             let count: u64 = count.parse().unwrap();
             assert!(reason.contains("no space: the next segment needs 65536 bytes"), "{line}");
-            told += count;
+            reported += count;
             next += count;
         } else {
             let number = line.strip_prefix("INFO outer: t: event logged=");
@@ -67,12 +67,12 @@ fn events_that_a_full_disk_lost_are_counted_and_told_when_there_is_room() {
             next += 1;
         }
     }
-    assert_eq!((told, events + lost), (lost, logged));
+    assert_eq!((reported, events + lost), (lost, logged));
     assert_eq!(lines.iter().filter(|line| line.contains("lost from")).count(), 2);
 }
 
 #[test]
-fn losses_at_the_end_are_told_when_the_logger_is_flushed_or_dropped() {
+fn losses_at_the_end_are_reported_when_the_logger_is_flushed_or_dropped() {
     for is_flushed in [false, true] {
         let place = Scratch::new("dropped");
         let disk = FullDisk::new(place.path());
@@ -90,8 +90,8 @@ fn losses_at_the_end_are_told_when_the_logger_is_flushed_or_dropped() {
         }
         drop(logger);
         let lines = log_lines(&place, &mut Formatter::new());
-        let told = lines.iter().filter(|line| line.contains(": 3 lost from ")).count();
-        assert_eq!(told, 1, "{} lines", lines.len());
+        let reported = lines.iter().filter(|line| line.contains(": 3 lost from ")).count();
+        assert_eq!(reported, 1, "{} lines", lines.len());
     }
 }
 

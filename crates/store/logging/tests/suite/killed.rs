@@ -34,13 +34,13 @@ fn the_log_of_a_killed_program_ends_with_its_last_event() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut told = None;
+        let mut reported = None;
         let mut output = BufReader::new(child.stdout.as_mut().unwrap());
-        while told < Some(1_000 * (kill + 1)) {
+        while reported < Some(1_000 * (kill + 1)) {
             let line = line_of(&mut output, "the number of an event").unwrap();
             assert!(!line.is_empty(), "it ended by itself");
             let Some(number) = line.strip_prefix("logged ") else { continue };
-            told = Some(number.trim_end().parse::<u64>().unwrap());
+            reported = Some(number.trim_end().parse::<u64>().unwrap());
         }
         child.kill().unwrap();
         child.wait().unwrap();
@@ -48,8 +48,8 @@ fn the_log_of_a_killed_program_ends_with_its_last_event() {
         for (count, line) in lines.iter().enumerate() {
             assert_eq!(*line, format!("INFO t: step count={count}"));
         }
-        let told = told.expect("it logged");
-        assert!(lines.len() as u64 > told, "{} lines, and {told} was logged", lines.len());
+        let reported = reported.expect("it logged");
+        assert!(lines.len() as u64 > reported, "{} lines, and {reported} was logged", lines.len());
         // The next program continues the journal.
         Logger::open(place.path()).unwrap().text(
             nanotape_logging::Level::Info,

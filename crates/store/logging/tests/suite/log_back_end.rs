@@ -11,7 +11,7 @@ use nanotape_logging::{
 use crate::lines::log_lines;
 
 #[test]
-fn records_are_texts_of_the_level_that_is_asked_for() {
+fn records_are_texts_of_the_requested_level() {
     let place = Scratch::new("installed");
     let logger = Logger::open(place.path()).unwrap();
     logger.log_back_end(LevelFilter::Debug).install().unwrap();

@@ -54,7 +54,7 @@ fn what_is_before_a_segment_may_be_pruned() {
 }
 
 #[test]
-fn who_begins_in_the_middle_of_a_segment_learns_or_is_told_what_is_not_known() {
+fn a_reader_that_begins_within_a_segment_learns_or_reports_what_is_not_known() {
     let place = Scratch::new("middle");
     log_over_segments(&place);
     let mut tailer = Tailer::open(place.path(), Start::Sequence(100)).unwrap();

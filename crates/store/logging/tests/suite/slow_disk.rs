@@ -79,8 +79,8 @@ fn a_call_does_not_wait_for_a_disk_that_makes_no_segment() {
             }
         }
         let lost = logger.lost();
-        let (events, told) = accounted(&log_lines(&place, &mut Formatter::new()));
-        assert_eq!((told, events + told), (lost, logged));
+        let (events, reported) = accounted(&log_lines(&place, &mut Formatter::new()));
+        assert_eq!((reported, events + reported), (lost, logged));
     }
 }
 
@@ -114,6 +114,6 @@ fn a_full_disk_is_the_reason_although_a_pretoucher_found_it() {
         tries += 1;
     }
     let lines = log_lines(&place, &mut Formatter::new());
-    let told = lines.iter().find(|line| line.contains(" lost from ")).unwrap();
-    assert!(told.contains("no space: the next segment needs 65536 bytes"), "{told}");
+    let reported = lines.iter().find(|line| line.contains(" lost from ")).unwrap();
+    assert!(reported.contains("no space: the next segment needs 65536 bytes"), "{reported}");
 }

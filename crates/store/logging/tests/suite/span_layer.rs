@@ -6,7 +6,7 @@ use nanotape_harness::{Peer, Scratch, Task, eventually, say};
 use nanotape_journal::Start;
 use nanotape_logging::{LeftOut, MAX_OPEN, MAX_SITES, SpanCounts, SpanLayer, SpanLayerOptions};
 use nanotape_shm::{OwnerState, beside};
-use nanotape_trace::spans::{Look, Rate, Request, Span, SpanReader};
+use nanotape_trace::spans::{Polled, Rate, Request, Span, SpanReader};
 use tracing::{Dispatch, dispatcher, info_span};
 use tracing_subscriber::layer::SubscriberExt as _;
 
@@ -34,7 +34,7 @@ fn in_thread<T: Send>(name: &str, of: &Dispatch, run: impl FnOnce() -> T + Send)
 fn switch(path: &std::path::Path, rate: Rate) {
     let reader = SpanReader::open(path, Start::Newest).unwrap();
     let rates = vec![rate; reader.rates().len()];
-    Request::ask(&reader, &rates).unwrap().wait().unwrap();
+    Request::send(&reader, &rates).unwrap().wait().unwrap();
 }
 
 /// The spans of a region: their site, number and value.
@@ -44,14 +44,14 @@ fn spans(path: &std::path::Path) -> Vec<(String, u64, u64)> {
     let mut last = None::<Span>;
     loop {
         match reader.try_next().unwrap() {
-            Look::Span(span) => {
+            Polled::Span(span) => {
                 // In the order of their ends.
                 assert!(last.is_none_or(|last| last.to <= span.to), "{span:?}");
                 last = Some(span);
                 let name = reader.sites()[span.site.index()].name.unwrap().to_string();
                 spans.push((name, span.number, span.value));
             }
-            Look::Empty => return spans,
+            Polled::Empty => return spans,
             other => panic!("{other:?}"),
         }
     }

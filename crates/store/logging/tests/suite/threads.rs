@@ -78,7 +78,7 @@ fn threads_that_come_and_go_have_their_own_names() {
 }
 
 #[test]
-fn nobody_but_a_roll_by_size_and_day_is_asked_of_the_usual_options() {
+fn the_usual_options_roll_only_by_size_and_day() {
     let options = log_options();
     assert_eq!(options.roll_cycle, RollCycle::Day);
     assert!(options.segment_bytes < AppenderOptions::default().segment_bytes);

@@ -114,7 +114,7 @@ fn events_are_shown_within_their_spans_as_their_values_were() {
 }
 
 #[test]
-fn what_happens_to_spans_is_shown_as_it_was_asked_for() {
+fn what_happens_to_spans_is_shown_as_requested() {
     let steps = logged("steps", SpanDetail::Steps, three_spans);
     let of = |what: &str| steps.iter().filter(|line| line.ends_with(what)).count();
     assert_eq!((of(": new"), of(": enter"), of(": exit"), of(": close")), (3, 3, 3, 3));

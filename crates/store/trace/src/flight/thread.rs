@@ -12,7 +12,7 @@ use super::{
     kept::{Kept, KeptSpan},
     trigger::{Cause, Trigger, When},
 };
-use crate::spans::{Look, MAX_SITES, Span, SpanReader};
+use crate::spans::{MAX_SITES, Polled, Span, SpanReader};
 
 /// Messages of a thread that are joined: an eighth of them can be in its stages at the same time.
 pub(super) const IN_THREAD: usize = 256;
@@ -160,13 +160,13 @@ impl Thread {
         }
         for _ in 0..most {
             match self.reader.try_next() {
-                Ok(Look::Span(span)) => self.take(thread, span, shared),
-                Ok(Look::Empty) => return true,
-                Ok(Look::Lost(gap)) => {
+                Ok(Polled::Span(span)) => self.take(thread, span, shared),
+                Ok(Polled::Empty) => return true,
+                Ok(Polled::Lost(gap)) => {
                     self.lost += gap.count();
                     self.stat.lost += gap.count();
                 }
-                Ok(Look::Damaged { .. }) => self.stat.damaged += 1,
+                Ok(Polled::Damaged { .. }) => self.stat.damaged += 1,
                 Err(error) => {
                     self.stat.failed = Some(error);
                     return true;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     flight::ThreadStat,
-    spans::{Look, SpanReader},
+    spans::{Polled, SpanReader},
 };
 
 /// Reads the rings of any number of threads in turn, and makes entries of their spans. The threads
@@ -70,7 +70,7 @@ impl Collector {
         })
     }
 
-    /// Whether the process of a thread is alive. Asks the kernel.
+    /// Whether the process of a thread is alive. Queries the kernel.
     pub fn is_alive(&self) -> bool {
         let is_alive = |source: &Source| source.reader.region().owner().state == OwnerState::Alive;
         self.threads.iter().any(is_alive)
@@ -117,7 +117,7 @@ impl Source {
         while spans < MAX_SPANS && self.stat.failed.is_none() {
             let sequence = self.reader.next_sequence();
             match self.reader.try_next() {
-                Ok(Look::Span(span)) => {
+                Ok(Polled::Span(span)) => {
                     if spans == 0 {
                         begin_spans(payload, number, self.reader.next_sequence() - 1);
                     }
@@ -125,8 +125,8 @@ impl Source {
                     add_span(payload, &span);
                     spans += 1;
                 }
-                Ok(Look::Empty) => break,
-                Ok(Look::Lost(gap)) => {
+                Ok(Polled::Empty) => break,
+                Ok(Polled::Lost(gap)) => {
                     // What was overwritten before the first span is no loss.
                     if self.stat.read > 0 || spans > 0 {
                         self.stat.lost += gap.count();
@@ -134,7 +134,7 @@ impl Source {
                         break;
                     }
                 }
-                Ok(Look::Damaged { .. }) => {
+                Ok(Polled::Damaged { .. }) => {
                     self.stat.damaged += 1;
                     self.missing = Some((NOT_A_SPAN, sequence, 1));
                     break;

@@ -6,7 +6,7 @@ use nanotape_ring::Start;
 use proptest::prelude::*;
 
 use super::*;
-use crate::spans::{Look, Rate, Site, Sites, Span, Tracer, TracerOptions};
+use crate::spans::{Polled, Rate, Site, Sites, Span, Tracer, TracerOptions};
 
 const SITES: Sites = Sites::new(&["work.parse", "work.store", "work.send"]);
 const SPANS_KEPT: usize = 64;
@@ -76,11 +76,11 @@ fn of_thread(entries: &[Result<Entry, Damage>], of: usize) -> Vec<(u64, Option<S
 fn see(reader: &mut SpanReader, seen: &mut Vec<(u64, Option<Span>, u64)>) {
     loop {
         match reader.try_next().unwrap() {
-            Look::Span(span) => seen.push((reader.next_sequence() - 1, Some(span), 1)),
-            Look::Lost(gap) if !seen.is_empty() => seen.push((gap.from, None, gap.count())),
-            Look::Lost(_) => {}
-            Look::Damaged { sequence } => seen.push((sequence, None, 1)),
-            Look::Empty => return,
+            Polled::Span(span) => seen.push((reader.next_sequence() - 1, Some(span), 1)),
+            Polled::Lost(gap) if !seen.is_empty() => seen.push((gap.from, None, gap.count())),
+            Polled::Lost(_) => {}
+            Polled::Damaged { sequence } => seen.push((sequence, None, 1)),
+            Polled::Empty => return,
         }
     }
 }
@@ -218,7 +218,7 @@ fn numbers(decoder: &mut Decoder, type_id: u16, payload: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn damage_is_told_and_the_spans_around_it_stay() {
+fn damage_is_reported_and_the_spans_around_it_stay() {
     let spans: Vec<Span> = (1..=3).map(span).collect();
     let good = spans_of(7, 1, &spans);
     let mut decoder = with_thread();
@@ -226,9 +226,9 @@ fn damage_is_told_and_the_spans_around_it_stay() {
     let mut bad = good.clone();
     bad[16 + SPAN_ITEM_BYTES + 8..][..8].fill(0xff);
     bad[16 + 2 * SPAN_ITEM_BYTES] = 64;
-    let told = numbers(&mut decoder, SPANS, &bad);
+    let reported = numbers(&mut decoder, SPANS, &bad);
     let damaged = |sequence| format!("span {sequence} of thread 7 is damaged");
-    assert_eq!(told, ["1".to_owned(), damaged(2), damaged(3)]);
+    assert_eq!(reported, ["1".to_owned(), damaged(2), damaged(3)]);
     assert_eq!(numbers(&mut decoder, SPANS, &spans_of(7, 4, &spans)), ["4", "5", "6"]);
 
     for (type_id, payload, expected) in [
@@ -242,8 +242,8 @@ fn damage_is_told_and_the_spans_around_it_stay() {
         (THREAD, &[0; 55], "an entry of type 0xff11 with 55 bytes"),
         (0xFF1A, &[], "an entry of type 0xff1a, which this version does not know"),
     ] {
-        let told = numbers(&mut decoder, type_id, payload);
-        assert!(told.len() == 1 && told[0].starts_with(expected), "{told:?}");
+        let reported = numbers(&mut decoder, type_id, payload);
+        assert!(reported.len() == 1 && reported[0].starts_with(expected), "{reported:?}");
     }
     let mut many = encode::thread_entry(9, &info("b"));
     many[48] = 65;
@@ -280,16 +280,16 @@ fn names_that_appear_later_are_announced_again() {
     let mut decoder = with_thread();
     let mut more = info("a");
     more.sites[0] = Some(SiteName::of("work.parse"));
-    let told = numbers(&mut decoder, THREAD, &encode::thread_entry(7, &more));
-    assert_eq!(told, ["Thread { thread: 0 }"]);
+    let reported = numbers(&mut decoder, THREAD, &encode::thread_entry(7, &more));
+    assert_eq!(reported, ["Thread { thread: 0 }"]);
     assert_eq!(decoder.thread(0), &more);
     // Another thread of the same name: its region was created later.
-    let told = numbers(
+    let reported = numbers(
         &mut decoder,
         THREAD,
         &encode::thread_entry(7, &ThreadInfo { created_ns: 4, ..more }),
     );
-    assert_eq!(told, ["Thread { thread: 1 }"]);
+    assert_eq!(reported, ["Thread { thread: 1 }"]);
 }
 
 #[test]
@@ -299,8 +299,8 @@ fn a_recording_has_a_bounded_number_of_threads() {
         let thread = ThreadInfo { created_ns, sites: Vec::new(), ..info("") };
         assert_eq!(decoder.decode(THREAD, &encode::thread_entry(1, &thread)).count(), 1);
     }
-    let told = numbers(&mut decoder, THREAD, &encode::thread_entry(1, &info("b")));
-    assert_eq!(told, ["more than 4096 threads"]);
+    let reported = numbers(&mut decoder, THREAD, &encode::thread_entry(1, &info("b")));
+    assert_eq!(reported, ["more than 4096 threads"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A number that tells builds of a program apart.
+//! A number that distinguishes builds of a program.
 
 use std::{fs::File, os::unix::fs::FileExt as _, sync::OnceLock};
 

@@ -12,9 +12,9 @@ pub const LAYOUT: u64 = u64::from_be_bytes(*b"traced 1");
 
 // Parameters in the header, constant for a thread.
 pub(super) const SITES: usize = 0;
-/// Tells builds of a program apart, whose sites may differ.
+/// Distinguishes builds of a program, whose sites may differ.
 pub(super) const BUILD: usize = 1;
-/// The creation time of the ring of the spans: tells the rings of two starts of a thread apart.
+/// The creation time of the ring of the spans: distinguishes the rings of two starts of a thread.
 pub(super) const RING_CREATED: usize = 2;
 
 pub(super) const TICKS_PER_SECOND: usize = 0;

@@ -29,9 +29,9 @@ pub struct SpanReader {
     spans: slots::Reader,
 }
 
-/// A look at a ring of spans.
+/// The result of a poll of a ring of spans.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Look {
+pub enum Polled {
     /// The next span.
     Span(Span),
     /// Spans that were overwritten before they were read.
@@ -80,7 +80,7 @@ impl SpanReader {
 
     /// Reads all spans that the ring keeps up to the one with the number `end`, without a pause:
     /// only those are lost that the thread overwrites meanwhile.
-    pub fn kept(&mut self, end: u64) -> Result<Vec<(u64, Look)>, ReadError> {
+    pub fn kept(&mut self, end: u64) -> Result<Vec<(u64, Polled)>, ReadError> {
         self.spans.set_rejoin(Rejoin::Oldest);
         let mut kept = Vec::new();
         let read = loop {
@@ -89,8 +89,8 @@ impl SpanReader {
                 break Ok(kept);
             }
             match self.try_next() {
-                Ok(Look::Empty) => break Ok(kept),
-                Ok(look) => kept.push((sequence, look)),
+                Ok(Polled::Empty) => break Ok(kept),
+                Ok(polled) => kept.push((sequence, polled)),
                 Err(error) => break Err(error),
             }
         };
@@ -144,18 +144,18 @@ impl SpanReader {
     }
 
     /// The next span, if there is one.
-    pub fn try_next(&mut self) -> Result<Look, ReadError> {
+    pub fn try_next(&mut self) -> Result<Polled, ReadError> {
         let mut bytes = [0; SPAN_BYTES];
         Ok(match self.spans.try_read(&mut bytes)? {
             Read::Message(received) => {
                 let span = bytes.get(..received.length as usize);
                 match span.and_then(|bytes| Span::of_message(received.type_id, bytes)) {
-                    Some(span) => Look::Span(span),
-                    None => Look::Damaged { sequence: received.sequence },
+                    Some(span) => Polled::Span(span),
+                    None => Polled::Damaged { sequence: received.sequence },
                 }
             }
-            Read::Lapped(gap) => Look::Lost(gap),
-            Read::Empty => Look::Empty,
+            Read::Lapped(gap) => Polled::Lost(gap),
+            Read::Empty => Polled::Empty,
         })
     }
 

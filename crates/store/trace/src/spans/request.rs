@@ -1,13 +1,13 @@
 //! Switches the sites of a thread in another process.
 //!
-//! Where: `nanotape trace on` asks; a thread of the traced process looks for requests, such as the
+//! Where: `nanotape trace on` sends; a thread of the traced process polls for requests, such as the
 //! watch of a plant.
-//! Protocol: a region has one writer, so the process that asks writes a region of its own beside
+//! Protocol: a region has one writer, so the requesting process writes a region of its own beside
 //! that of the thread (`docs/formats/spans.md`). The traced process finds it, checks it, stores the
-//! switches and then its answer in the region of the thread. The asking process waits for that.
+//! switches and then its answer in the region of the thread. The requesting process waits for that.
 //! Failure: a request of another user, another build or for an earlier process is refused, by both
 //! sides.
-//! Cost: one system call of the traced process for each look that finds no request.
+//! Cost: one system call of the traced process for each poll that finds no request.
 
 use std::{
     fs, io,
@@ -40,7 +40,7 @@ pub const LAYOUT: u64 = u64::from_be_bytes(*b"asking 1");
 // Parameters in the header.
 /// Creation time of the region of the thread.
 const CREATED_NS: usize = 0;
-/// The build of the program that asks.
+/// The build of the requesting program.
 const BUILD: usize = 1;
 
 /// A rate for each site.
@@ -50,15 +50,15 @@ const WORDS: usize = RATES + MAX_SITES;
 /// Offset and size in bytes and the name of each field.
 pub const FIELDS: [(usize, usize, &str); 1] = [field(RATES, MAX_SITES, "rates")];
 
-/// How long a request waits for its answer: so many looks, and the time between two of them. A
-/// plant looks for requests four times a second.
-const LOOKS: u32 = 1000;
+/// How long a request waits for its answer: so many checks, and the time between two of them. A
+/// plant polls for requests four times a second.
+const CHECKS: u32 = 1000;
 const BETWEEN: Duration = Duration::from_millis(5);
 
 /// Why the sites of a thread cannot be switched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum AskError {
+pub enum RequestError {
     /// The process of the thread ended.
     #[error("{}: process {pid} has ended, so its sites cannot be switched", path.display())]
     Ended {
@@ -93,19 +93,19 @@ pub enum AskError {
         /// Its user.
         owner: u32,
     },
-    /// Another process asks.
-    #[error("{}: process {asking} is switching its sites just now: try again", path.display())]
+    /// Another process has a request.
+    #[error("{}: process {requester} is switching its sites just now: try again", path.display())]
     Busy {
         /// The region of the thread.
         path: PathBuf,
-        /// The process that asks.
-        asking: u32,
+        /// The requesting process.
+        requester: u32,
     },
     /// The process did not answer.
     #[error(
         "{}: process {pid} has not answered within {} s: is it stopped?",
         path.display(),
-        (BETWEEN * LOOKS).as_secs()
+        (BETWEEN * CHECKS).as_secs()
     )]
     NoAnswer {
         /// The region of the thread.
@@ -136,25 +136,25 @@ pub struct Request {
 }
 
 impl Request {
-    /// Asks the process of a thread to switch its sites to these rates, in the order of its sites.
-    pub fn ask(thread: &SpanReader, rates: &[Rate]) -> Result<Self, AskError> {
+    /// Requests that the process of a thread switches its sites to these rates, in their order.
+    pub fn send(thread: &SpanReader, rates: &[Rate]) -> Result<Self, RequestError> {
         let traced = thread.region().clone();
         let path = traced.path().unwrap_or(Path::new("memory")).to_owned();
         let Owner { pid, state, .. } = traced.owner();
         if state != OwnerState::Alive {
-            return Err(AskError::Ended { path, pid });
+            return Err(RequestError::Ended { path, pid });
         }
         let user = |file: &Path| fs::metadata(file).map(|file| file.uid());
         // The folder of a process belongs to its effective user.
         if let (Ok(owner), Ok(this)) = (user(&path), user(Path::new("/proc/self")))
             && owner != this
         {
-            return Err(AskError::OtherUser { path, pid, owner });
+            return Err(RequestError::OtherUser { path, pid, owner });
         }
         // A program without a number takes requests of any build: names are in its region.
         let build = if thread.build() == 0 { 0 } else { build_of_this_program() };
         if thread.build() != build {
-            return Err(AskError::OtherBuild { path, pid });
+            return Err(RequestError::OtherBuild { path, pid });
         }
         let mut parameters = [0; 4];
         parameters[CREATED_NS] = traced.created_ns();
@@ -168,28 +168,28 @@ impl Request {
         };
         let made = OwnedRegion::replace(&request, spec, &RegionOptions::default(), begin);
         let (region, _) = made.map_err(|error| match *error.refusal() {
-            Refusal::OwnerAlive { pid: asking, .. } => {
-                AskError::Busy { path: path.clone(), asking }
+            Refusal::OwnerAlive { pid: requester, .. } => {
+                RequestError::Busy { path: path.clone(), requester }
             }
-            _ => AskError::Region(error),
+            _ => RequestError::Region(error),
         })?;
         Ok(Self { traced, path, region, request })
     }
 
     /// Waits until the process has switched its sites.
-    pub fn wait(self) -> Result<(), AskError> {
+    pub fn wait(self) -> Result<(), RequestError> {
         let id = self.region.share().created_ns();
         let path = self.path.clone();
-        for _ in 0..LOOKS {
+        for _ in 0..CHECKS {
             let Owner { pid, state, .. } = self.traced.owner();
             match self.traced.words()[ANSWER].load() {
                 answer if answer == done(id) => return Ok(()),
-                answer if answer == refused(id) => return Err(AskError::Refused { path, pid }),
-                _ if state != OwnerState::Alive => return Err(AskError::Ended { path, pid }),
+                answer if answer == refused(id) => return Err(RequestError::Refused { path, pid }),
+                _ if state != OwnerState::Alive => return Err(RequestError::Ended { path, pid }),
                 _ => thread::sleep(BETWEEN),
             }
         }
-        Err(AskError::NoAnswer { path, pid: self.traced.owner().pid })
+        Err(RequestError::NoAnswer { path, pid: self.traced.owner().pid })
     }
 }
 
@@ -219,7 +219,7 @@ impl Answers {
     }
 
     /// Answers a request, if there is one.
-    pub fn look(&mut self) {
+    pub fn poll(&mut self) {
         // Most often there is no such file.
         let Ok(region) = SharedRegion::open_as(&self.request, KIND, LAYOUT, WORDS) else { return };
         let id = region.created_ns();
@@ -244,7 +244,7 @@ impl Answers {
 
     fn is_of_this_user(&self) -> bool {
         let user = |path: &Path| -> io::Result<u32> { Ok(fs::metadata(path)?.uid()) };
-        matches!((user(&self.request), user(&self.path)), (Ok(asks), Ok(owns)) if asks == owns)
+        matches!((user(&self.request), user(&self.path)), (Ok(from), Ok(owner)) if from == owner)
     }
 }
 
@@ -275,7 +275,7 @@ mod tests {
 
     const SITES: Sites = Sites::new(&["work.parse", "work.store"]);
 
-    /// Writes a request with these parameters and rate codes, and lets the process look at it.
+    /// Writes a request with these parameters and rate codes, and lets the process poll for it.
     fn answer(
         tracer: &Tracer,
         parameters: [u64; 4],
@@ -291,13 +291,13 @@ mod tests {
             OwnedRegion::replace(&request_path(&path), spec, &RegionOptions::default(), begin);
         let id = made.unwrap().0.share();
         // The region above is closed, and no request.
-        tracer.answers().unwrap().look();
+        tracer.answers().unwrap().poll();
         assert_eq!(tracer.region().words()[ANSWER].load(), 0);
         let made =
             OwnedRegion::replace(&request_path(&path), spec, &RegionOptions::default(), begin);
         let (region, _) = made.unwrap();
         assert_ne!(region.share().created_ns(), id.created_ns());
-        tracer.answers().unwrap().look();
+        tracer.answers().unwrap().poll();
         let id = region.share().created_ns();
         match tracer.region().words()[ANSWER].load() {
             0 => None,

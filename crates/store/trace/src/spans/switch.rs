@@ -70,7 +70,7 @@ impl Rate {
     }
 }
 
-/// The words of all sites of a thread, from the rates that they are asked for.
+/// The words of all sites of a thread, from the requested rates.
 pub(super) fn words(rates: &[Rate]) -> impl Iterator<Item = u64> + '_ {
     let next = rates.iter().skip(1).copied().chain([Rate::Off]);
     rates.iter().zip(next).map(|(rate, next)| rate.code() | rate.or(next).code() << 8)

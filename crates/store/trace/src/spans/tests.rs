@@ -81,7 +81,7 @@ fn another_process_reads_names_rates_and_spans() {
     let options = TracerOptions { spans: 8, build: 42, ..TracerOptions::default() };
     let mut tracer = Tracer::create(path, SITES, clock, &options).unwrap();
     let mut reader = SpanReader::open(path, Start::Oldest).unwrap();
-    assert_eq!((reader.build(), reader.try_next().unwrap()), (42, Look::Empty));
+    assert_eq!((reader.build(), reader.try_next().unwrap()), (42, Polled::Empty));
     tracer.switches().set(&[Rate::ALL, Rate::Off, Rate::one_in(16).unwrap()]);
     let sites: Vec<_> = reader
         .sites()
@@ -91,8 +91,8 @@ fn another_process_reads_names_rates_and_spans() {
     let name = |site| SITES.name(site).to_owned();
     assert_eq!(sites, [(name(READ), Some(1)), (name(PARSE), None), (name(STORE), Some(16))]);
     work(&mut tracer, 16..17);
-    let Look::Span(read) = reader.try_next().unwrap() else { panic!("a span") };
-    let Look::Span(store) = reader.try_next().unwrap() else { panic!("a span") };
+    let Polled::Span(read) = reader.try_next().unwrap() else { panic!("a span") };
+    let Polled::Span(store) = reader.try_next().unwrap() else { panic!("a span") };
     assert_eq!((read.site, store.site, store.value), (READ, STORE, 160));
     let nanos = clock.nanos_between(store.from, store.to) as f64;
     assert!((reader.nanos_between(store.from, store.to) - nanos).abs() <= 2.0);
@@ -100,7 +100,7 @@ fn another_process_reads_names_rates_and_spans() {
     assert!(reader.utc_ns(store.to).abs_diff(utc_ns) < 10_000, "within the error of the rate");
     // A reader that is too slow learns how many it lost.
     work(&mut tracer, 17..117);
-    let Look::Lost(lost) = reader.try_next().unwrap() else { panic!("a loss") };
+    let Polled::Lost(lost) = reader.try_next().unwrap() else { panic!("a loss") };
     assert_eq!(lost.from, 3);
 }
 
@@ -149,7 +149,7 @@ fn the_names_of_one_thread_are_never_given_to_the_spans_of_another() {
         Err(error) => panic!("{error}"),
     }
     drop(other);
-    // The next start mends it.
+    // The next start repairs it.
     drop(Tracer::create(&path, SITES, clock, &options).unwrap());
     assert_eq!(names(&SpanReader::open(&path, Start::Oldest).unwrap()), SITES.names()[0]);
 }
@@ -177,7 +177,7 @@ fn a_reader_of_threads_that_start_again_and_again_has_the_right_names() {
             // Between two starts there is no region, or a start is in progress.
             let Ok(mut reader) = SpanReader::open(path, Start::Oldest) else { continue };
             let name = reader.sites()[0].name.unwrap().to_string();
-            let Look::Span(span) = reader.try_next().unwrap() else { continue };
+            let Polled::Span(span) = reader.try_next().unwrap() else { continue };
             let expected = if span.value == 0 { SITES.names()[0] } else { "other" };
             assert_eq!(name, expected);
             spans += 1;
@@ -207,13 +207,13 @@ fn everything_that_is_kept_is_read_but_for_what_is_overwritten_meanwhile() {
     write(101..=105);
     let kept = reader.kept(101).unwrap();
     let lost = Gap { from: 38, to: 42 };
-    assert_eq!(kept[0], (38, Look::Lost(lost)));
-    let numbers = kept[1..].iter().map(|(sequence, look)| match look {
-        Look::Span(span) if span.number == *sequence => *sequence,
+    assert_eq!(kept[0], (38, Polled::Lost(lost)));
+    let numbers = kept[1..].iter().map(|(sequence, polled)| match polled {
+        Polled::Span(span) if span.number == *sequence => *sequence,
         other => panic!("{sequence}: {other:?}"),
     });
     assert!(numbers.eq(43..101));
-    let Look::Span(next) = reader.try_next().unwrap() else { panic!("a span") };
+    let Polled::Span(next) = reader.try_next().unwrap() else { panic!("a span") };
     assert_eq!(next.number, 101);
 }
 
@@ -252,7 +252,7 @@ fn sites_appear_with_their_names_and_may_be_on_already() {
         let stamp = Clock::monotonic().stamp();
         assert!(tracer.records(site, 1));
         tracer.span(site, 1, 2, stamp..stamp);
-        let Look::Span(span) = reader.try_next().unwrap() else { panic!("a span") };
+        let Polled::Span(span) = reader.try_next().unwrap() else { panic!("a span") };
         let sites = reader.sites();
         assert_eq!(sites.len(), place + 1);
         assert_eq!(sites[span.site.index()], SiteStat { name: Some(name), rate: Some(Rate::ALL) });

@@ -11,7 +11,7 @@ use nanotape_ring::Start;
 use nanotape_trace::{
     export::{Format, Recording, write},
     flight::{Condition, Options, Recorder, Snapshot},
-    spans::{Look, Rate, Site, Sites, SpanReader, Tracer, TracerOptions},
+    spans::{Polled, Rate, Site, Sites, SpanReader, Tracer, TracerOptions},
 };
 
 use crate::{expected, python};
@@ -98,7 +98,7 @@ fn wait_for_spans(paths: &[PathBuf], count: u64) {
 fn ring(path: &Path) -> Vec<(u64, usize)> {
     let mut reader = SpanReader::open(path, Start::Oldest).unwrap();
     let mut spans = Vec::new();
-    while let Look::Span(span) = reader.try_next().unwrap() {
+    while let Polled::Span(span) = reader.try_next().unwrap() {
         spans.push((span.number, span.site.index()));
     }
     spans

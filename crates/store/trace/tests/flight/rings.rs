@@ -11,7 +11,7 @@ use nanotape_shm::RegionOptions;
 use nanotape_trace::{
     export::Recording,
     flight::{Condition, Snapshot, Summary},
-    spans::{Look, SPAN_BYTES, Site, Sites, SpanReader, Tracer, TracerOptions, spans_path},
+    spans::{Polled, SPAN_BYTES, Site, Sites, SpanReader, Tracer, TracerOptions, spans_path},
 };
 
 pub(crate) const SITES: Sites = Sites::new(&["book.decode", "book.apply"]);
@@ -79,7 +79,7 @@ impl Model {
         for (thread, reader) in self.readers.iter_mut().enumerate() {
             for _ in 0..self.kept / 8 {
                 match reader.try_next().unwrap() {
-                    Look::Span(span) => self.spans[thread].push(Known {
+                    Polled::Span(span) => self.spans[thread].push(Known {
                         site: span.site.index(),
                         number: span.number,
                         value: span.value,
@@ -87,9 +87,9 @@ impl Model {
                         to: span.to.ticks(),
                         lost_before: std::mem::take(&mut self.lost[thread]),
                     }),
-                    Look::Lost(gap) => self.lost[thread] += gap.count(),
-                    Look::Empty => break,
-                    Look::Damaged { .. } => {}
+                    Polled::Lost(gap) => self.lost[thread] += gap.count(),
+                    Polled::Empty => break,
+                    Polled::Damaged { .. } => {}
                 }
             }
         }

@@ -8,7 +8,7 @@
 
 use nanotape_board::{PLANT_THREAD, trace_path};
 use nanotape_ring::Start;
-use nanotape_trace::spans::{Look, SpanReader};
+use nanotape_trace::spans::{Polled, SpanReader};
 
 use super::{
     Trace,
@@ -167,16 +167,16 @@ fn check(worker: &Worker<Trace>, spans: Spans, was_on: bool) -> Result<(), Error
     let mut found = 0_u64;
     loop {
         match reader.try_next()? {
-            Look::Span(span) => {
+            Polled::Span(span) => {
                 found += 1;
                 if rate.is_none_or(|rate| !span.number.is_multiple_of(rate)) {
                     let what = format!("message {} has a span, but none was on", span.number);
                     return Err(Error::found("the plant", what));
                 }
             }
-            Look::Empty => break,
-            Look::Lost(_) => {}
-            Look::Damaged { sequence } => {
+            Polled::Empty => break,
+            Polled::Lost(_) => {}
+            Polled::Damaged { sequence } => {
                 return Err(Error::found("the plant", format!("span {sequence} is damaged")));
             }
         }

@@ -16,7 +16,7 @@ use nanotape_plant::{
 };
 use nanotape_ring::Start;
 use nanotape_tap::{Event, Recorder, RecorderOptions, Subscription};
-use nanotape_trace::spans::{Look, Rate, Request, Span, SpanReader};
+use nanotape_trace::spans::{Polled, Rate, Request, Span, SpanReader};
 
 use crate::published::support::{self, Folder};
 
@@ -36,9 +36,9 @@ fn spans(ring: &Path, thread: &str) -> Vec<Span> {
     let mut spans = Vec::new();
     loop {
         match reader.try_next().unwrap() {
-            Look::Span(span) => spans.push(span),
-            Look::Lost(_) => {}
-            Look::Empty => return spans,
+            Polled::Span(span) => spans.push(span),
+            Polled::Lost(_) => {}
+            Polled::Empty => return spans,
             other => panic!("{other:?} after {} spans", spans.len()),
         }
     }
@@ -48,7 +48,7 @@ fn spans(ring: &Path, thread: &str) -> Vec<Span> {
 fn switch(ring: &Path, thread: &str, rate: Rate) {
     let reader = SpanReader::open(&trace_path(ring, thread), Start::Newest).unwrap();
     let rates = vec![rate; reader.sites().len()];
-    Request::ask(&reader, &rates).unwrap().wait().unwrap();
+    Request::send(&reader, &rates).unwrap().wait().unwrap();
 }
 
 fn record(ring: &Path, folder: &Folder, wait: Duration) -> u64 {

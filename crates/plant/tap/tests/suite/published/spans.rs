@@ -16,7 +16,7 @@ use nanotape_plant::{Ended, PlantConfig, PlantRun, PlantSource, ShutdownFlag, re
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
 use nanotape_tap::{Event, Subscription};
-use nanotape_trace::spans::{Look, Rate, Span, SpanReader};
+use nanotape_trace::spans::{Polled, Rate, Span, SpanReader};
 use nanotape_types::Alpha;
 use nanotape_wire::framing::{
     binary_file::Records,
@@ -36,9 +36,9 @@ const WAIT: usize = 4;
 const BOOK: usize = 5;
 const RECORDS: usize = 6;
 const RING: usize = 7;
-const ASK: usize = 8;
+const QUERY: usize = 8;
 /// Spans of a message that the kernel was asked about: four stages, the question and its answers.
-const MESSAGE: usize = 4 + SITES.len() - ASK;
+const MESSAGE: usize = 4 + SITES.len() - QUERY;
 const SITES: [&str; 18] = [
     "plant.receive",
     "plant.arbitrate",
@@ -77,8 +77,8 @@ fn spans(ring: impl AsRef<Path>) -> Vec<Span> {
     let mut spans = Vec::new();
     loop {
         match reader.try_next().unwrap() {
-            Look::Span(span) => spans.push(span),
-            Look::Empty => return spans,
+            Polled::Span(span) => spans.push(span),
+            Polled::Empty => return spans,
             other => panic!("{other:?} after {} spans", spans.len()),
         }
     }
@@ -385,11 +385,11 @@ fn the_kernel_is_asked_behind_messages_that_took_too_long() {
     for message in all.chunks(MESSAGE) {
         check_stages(&message[..4], &[DECODE, BOOK, RECORDS, RING]);
         let sites: Vec<usize> = message.iter().map(|span| span.site.index()).collect();
-        assert_eq!(sites[4..], (ASK..SITES.len()).collect::<Vec<_>>()[..]);
-        let ask = &message[4];
-        assert_eq!((ask.from, ask.number), (message[3].to, message[3].number));
-        let of_one = |span: &Span| span.number == ask.number && span.from == span.to;
-        assert!(message[5..].iter().all(of_one) && message[5].from == ask.to, "{message:?}");
+        assert_eq!(sites[4..], (QUERY..SITES.len()).collect::<Vec<_>>()[..]);
+        let query = &message[4];
+        assert_eq!((query.from, query.number), (message[3].to, message[3].number));
+        let of_one = |span: &Span| span.number == query.number && span.from == span.to;
+        assert!(message[5..].iter().all(of_one) && message[5].from == query.to, "{message:?}");
         let [elapsed, ran] = [message[5].value, message[6].value];
         // The accounts are read one after the other.
         assert!(elapsed > 0 && ran <= elapsed + 100_000, "{elapsed} {ran}");
@@ -400,12 +400,12 @@ fn the_kernel_is_asked_behind_messages_that_took_too_long() {
         assert_eq!(pair.0[4].to, pair.1[0].from, "the question is before the next message");
     }
     // No message takes a minute, and without its site nothing is asked.
-    for (above, rates) in [(60, vec![Rate::ALL; SITES.len()]), (0, vec![Rate::ALL; ASK])] {
+    for (above, rates) in [(60, vec![Rate::ALL; SITES.len()]), (0, vec![Rate::ALL; QUERY])] {
         let folder = Folder::new();
         let mut config = self::config(&folder);
         config.trace.ask_above = std::time::Duration::from_secs(above);
         let (all, _) = asked(&config, &rates);
-        assert!(all.iter().all(|span| span.site.index() < ASK), "{above}");
+        assert!(all.iter().all(|span| span.site.index() < QUERY), "{above}");
     }
 }
 

@@ -9,7 +9,7 @@ use nanotape_arguments::{
 };
 use nanotape_ring::Start;
 use nanotape_shm::OwnerState;
-use nanotape_trace::spans::{AskError, Rate, Request, SiteStat, SpanReader};
+use nanotape_trace::spans::{Rate, Request, RequestError, SiteStat, SpanReader};
 
 use super::list;
 use crate::{output::OutputArguments, status::Status};
@@ -121,8 +121,8 @@ fn switch(
                 .map(|(now, place)| if is_wanted(place) { rate } else { now.unwrap_or(Rate::Off) })
                 .collect();
             // The others are asked all the same.
-            let asked = Request::ask(&reader, &rates).and_then(Request::wait);
-            refused = refused.or(asked.map_err(of_ask).err());
+            let asked = Request::send(&reader, &rates).and_then(Request::wait);
+            refused = refused.or(asked.map_err(of_request).err());
         }
         switched.push(thread);
     }
@@ -133,9 +133,9 @@ fn switch(
     Ok(Status::Good)
 }
 
-fn of_ask(error: AskError) -> anyhow::Error {
+fn of_request(error: RequestError) -> anyhow::Error {
     match error {
-        AskError::Region(error) => of_region(&error),
+        RequestError::Region(error) => of_region(&error),
         error => anyhow::anyhow!("{error}"),
     }
 }
