@@ -159,11 +159,11 @@ impl PlantMonitor {
     }
 
     /// Reads the health of the current plant.
-    pub fn look(&mut self, clock: &Clock) -> Result<PlantHealth, HealthError> {
+    pub fn sample(&mut self, clock: &Clock) -> Result<PlantHealth, HealthError> {
         self.reopen()?;
         let path = &self.path;
-        let ring = self.ring.look().map_err(|error| of_ring(path, error))?;
-        let plant = self.board.look();
+        let ring = self.ring.sample().map_err(|error| of_ring(path, error))?;
+        let plant = self.board.sample();
         let tainted = self.board.tainted();
         let tainted = tainted.map(|(locate, taints)| (locate, self.board.symbol(locate), taints));
         let tainted = tainted.collect();
@@ -184,7 +184,7 @@ impl PlantMonitor {
     fn followers(&self, ring: &Stat) -> Vec<FollowerHealth> {
         let created_ns = self.ring.region().created_ns();
         let health = |name: String| {
-            let stat = FollowerReader::open(&self.path, &name).ok()?.look();
+            let stat = FollowerReader::open(&self.path, &name).ok()?.sample();
             let lag = ring.next_sequence.saturating_sub(stat.next_sequence);
             let is_current = stat.follows(created_ns, ring.owner.epoch);
             is_current.then_some(FollowerHealth { name, stat, lag })
@@ -199,7 +199,7 @@ impl PlantMonitor {
             Err(error) if error.refusal().is_pending() => return Ok(None),
             Err(error) => return Err(error),
         };
-        let stat = reader.look();
+        let stat = reader.sample();
         if stat.ring_created_ns != self.ring.region().created_ns() {
             return Ok(None);
         }

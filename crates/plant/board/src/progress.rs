@@ -77,7 +77,7 @@ impl RecorderProgress {
 
     /// Continues with the counters of the previous recorder if it recorded into the same journal.
     fn enter(&mut self, journal: &Path, next_sequence: u64) {
-        let before = RecorderReader::of(self.region.share()).look();
+        let before = RecorderReader::of(self.region.share()).sample();
         self.region.words()[layout::STATE].store(layout::STARTING);
         self.counts = if before.journal == journal {
             // Either the previous recorder died before it showed what it had recorded, or it had

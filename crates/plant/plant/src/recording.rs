@@ -346,7 +346,7 @@ impl Recording {
         let mut is_reported = false;
         while !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             // Another recorder has recorded everything, and ours still waits for the journal.
-            let seen = self.look();
+            let seen = self.sample();
             let is_of_other = !self.supervised.is_process(seen.owner.pid);
             if seen.next_sequence >= end && seen.owner.state == OwnerState::Alive && is_of_other {
                 self.supervised.abandon();
@@ -385,7 +385,7 @@ impl Recording {
                 false => RecordingError::Failed(said),
             });
         }
-        let seen = self.look();
+        let seen = self.sample();
         if let Err(progress) = self.reader.region().check()
             && matches!(progress.refusal(), Refusal::Truncated { .. })
         {
@@ -429,9 +429,9 @@ impl Recording {
     }
 
     /// The progress of the current recorder.
-    fn look(&mut self) -> RecorderStat {
+    fn sample(&mut self) -> RecorderStat {
         reopen(&self.ring.ring, &mut self.reader);
-        self.reader.look()
+        self.reader.sample()
     }
 }
 
@@ -446,7 +446,7 @@ impl Drop for Recording {
 /// before the plant's first message.
 fn ready(ring: &Recorded, journal: &Path) -> Option<(RecorderReader, RecorderStat)> {
     let reader = RecorderReader::of_ring(&ring.ring, ring.created_ns)?;
-    let seen = reader.look();
+    let seen = reader.sample();
     let is_alive = matches!(seen.state, RecorderState::Recording | RecorderState::WaitingForRoom);
     let is_ready = is_alive && seen.journal == journal && seen.next_sequence >= ring.first_sequence;
     is_ready.then_some((reader, seen))

@@ -494,7 +494,7 @@ fn has_owner(error: &NotShown) -> bool {
 
 /// The journal of a recorder of this ring that died, if it is another one.
 fn other_journal(ring: &Path, created_ns: u64, journal: &Path) -> Option<PathBuf> {
-    let seen = RecorderReader::open(ring).ok()?.look();
+    let seen = RecorderReader::open(ring).ok()?.sample();
     let is_dead = seen.state == RecorderState::Dead && seen.ring_created_ns == created_ns;
     let is_same = std::path::absolute(journal).is_ok_and(|journal| journal == seen.journal);
     (is_dead && !is_same).then_some(seen.journal)

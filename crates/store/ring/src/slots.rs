@@ -8,7 +8,7 @@ mod verify;
 mod writer;
 
 #[cfg(not(nanotape_loom))]
-pub(crate) use file::look;
+pub(crate) use file::sample;
 pub use layout::{
     FIELDS, KIND, LAYOUT, MAX_SLOT_BYTES, MAX_SLOTS, MIN_SLOTS, SLOT_FIELDS, slot_bytes,
 };

@@ -8,7 +8,7 @@ use crate::{ReadError, RingError, StartError, Verified, any::open_any, slots, st
 
 /// Limit of retries if the writer overtakes each attempt. A monitor, unlike a reader, has time to
 /// retry.
-const LOOKS: u32 = 1_000;
+const ATTEMPTS: u32 = 1_000;
 
 /// A ring that is monitored, not read.
 #[derive(Clone, Debug)]
@@ -65,22 +65,22 @@ impl RingMonitor {
     }
 
     /// The current state.
-    pub fn look(&self) -> Result<Stat, RingError> {
-        for _ in 1..LOOKS {
-            match self.try_look() {
+    pub fn sample(&self) -> Result<Stat, RingError> {
+        for _ in 1..ATTEMPTS {
+            match self.try_sample() {
                 Err(RingError::Start(StartError::Overtaken { .. })) => {}
-                looked => return looked,
+                sampled => return sampled,
             }
         }
-        self.try_look()
+        self.try_sample()
     }
 
-    fn try_look(&self) -> Result<Stat, RingError> {
+    fn try_sample(&self) -> Result<Stat, RingError> {
         let [first, second, ..] = self.region.spec().parameters;
         let (capacity, seen) = if self.region.spec().kind == slots::KIND {
-            (Capacity::Slots { slots: first, max_length: second }, slots::look(&self.region)?)
+            (Capacity::Slots { slots: first, max_length: second }, slots::sample(&self.region)?)
         } else {
-            (Capacity::Stream { capacity_bytes: first }, stream::look(&self.region)?)
+            (Capacity::Stream { capacity_bytes: first }, stream::sample(&self.region)?)
         };
         let Seen { oldest_sequence, next_sequence, used_bytes, ts_publish_ns, heartbeat_ns } = seen;
         let owner = self.region.owner();

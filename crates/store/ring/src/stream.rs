@@ -17,7 +17,7 @@ mod writer;
 pub use batch::Batch;
 pub use claim::Claim;
 #[cfg(not(nanotape_loom))]
-pub(crate) use file::look;
+pub(crate) use file::sample;
 pub use layout::{
     ENTRY_FIELDS, FIELDS, FRAME_FIELDS, KIND, LAYOUT, MAX_CAPACITY_BYTES, MIN_CAPACITY_BYTES,
 };

@@ -9,7 +9,7 @@ use crate::{Message, Read, ReadError, Received, Rejoin, RingError, Start};
 /// A reader of a ring. It writes nothing, so it affects neither the writer nor other readers.
 ///
 /// No method waits for a message. When there is [nothing](Read::Empty) the caller chooses what to
-/// do: [`Waiter`](nanotape_tape::Waiter) has the usual strategies. On AMD's processors a look that
+/// do: [`Waiter`](nanotape_tape::Waiter) has the usual strategies. On AMD's processors a poll that
 /// finds nothing ends with a pause instruction. There, a reader that has read everything rests for
 /// half a microsecond, or for one if it reads batches, as long as each rest brings at least eight
 /// messages: both sides are then several times faster.

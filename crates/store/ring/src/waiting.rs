@@ -1,8 +1,8 @@
 //! What a reader does on AMD's processors when it has read all messages.
 //!
-//! A look at a word that the other core is about to write takes its line away from it. A message of
-//! two lines costs two transfers, one after the other, unless the reader asks for the second line
-//! while it polls the first one. So a reader that waits pauses after each look, and asks for the
+//! A poll of a word that the other core is about to write takes its line away from it. A message of
+//! two lines costs two transfers, one after the other, unless the reader prefetches the second line
+//! while it polls the first one. So a reader that waits pauses after each poll, and prefetches the
 //! lines of the next message. One that is just behind a writer at full speed rests instead: then it
 //! reads many messages, whose lines come together, and not each one from under the writer's stores.
 //! Intel's processors gain nothing from the second line, and pause for longer (decisions 0040 and
@@ -21,13 +21,13 @@ const LONG_REST: u32 = 48;
 /// Messages that a rest must bring: fewer come sooner if the reader polls.
 const WORTH: u64 = 8;
 
-/// A message that comes after this many empty looks was not just behind the one before.
-const FEW_LOOKS: u32 = 8;
+/// A message that comes after this many empty polls was not just behind the one before.
+const FEW_POLLS: u32 = 8;
 
 /// Logarithm of the number of chances that are left unused after several useless rests.
 const MOST_FAILURES: u32 = 12;
 
-/// A reader's looks, and whether rests bring messages.
+/// A reader's polls, and whether rests bring messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     helps: bool,
@@ -36,8 +36,8 @@ pub(crate) struct Waiting {
     was_short: bool,
     /// The number of the next message when the reader last had read everything.
     next: u64,
-    /// Empty looks for this message, after the first one.
-    empty_looks: u32,
+    /// Empty polls for this message, after the first one.
+    empty_polls: u32,
     /// Useless rests in a row.
     failures: u32,
     /// Chances to leave unused before the next rest.
@@ -51,16 +51,16 @@ impl Waiting {
             has_rested: false,
             was_short: false,
             next: 0,
-            empty_looks: FEW_LOOKS,
+            empty_polls: FEW_POLLS,
             failures: 0,
             unused: 0,
         }
     }
 
-    /// After an empty look for the message with this number: pauses or rests. Whether to ask for
+    /// After an empty poll for the message with this number: pauses or rests. Whether to prefetch
     /// the lines of the message.
     #[inline(always)]
-    pub(crate) fn asks(&mut self, next: u64) -> bool {
+    pub(crate) fn idle(&mut self, next: u64) -> bool {
         if !self.helps {
             return false;
         }
@@ -68,7 +68,7 @@ impl Waiting {
             self.catch_up(next, REST);
             return false;
         }
-        self.empty_looks = self.empty_looks.saturating_add(1);
+        self.empty_polls = self.empty_polls.saturating_add(1);
         spin_loop();
         true
     }
@@ -105,8 +105,8 @@ impl Waiting {
 
     fn is_rest_due(&mut self, next: u64) -> bool {
         let read = next.wrapping_sub(self.next);
-        let is_close = self.empty_looks < FEW_LOOKS;
-        (self.next, self.empty_looks) = (next, 0);
+        let is_close = self.empty_polls < FEW_POLLS;
+        (self.next, self.empty_polls) = (next, 0);
         self.judge(read >= WORTH);
         self.has_rested = self.helps && is_close && self.unused == 0;
         self.unused -= u32::from(is_close && self.unused > 0);
@@ -132,23 +132,23 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_asks_for_lines_from_its_second_empty_look_on() {
+    fn a_reader_prefetches_lines_from_its_second_empty_poll_on() {
         let mut waiting = on_amd();
         assert_eq!(
-            [1, 1, 1, 2, 2].map(|next| waiting.asks(next)),
+            [1, 1, 1, 2, 2].map(|next| waiting.idle(next)),
             [false, true, true, false, true]
         );
         let mut other = Waiting { helps: false, ..Waiting::new() };
-        assert!(!(0..100).any(|_| other.asks(1)));
+        assert!(!(0..100).any(|_| other.idle(1)));
     }
 
     /// How often a reader rests, of 4,000 times that it catches up, if it then has read `read`
-    /// messages, after `polls` empty looks for the first of them.
+    /// messages, after `polls` empty polls for the first of them.
     fn rests(read: u64, polls: usize) -> usize {
         let mut waiting = on_amd();
         let mut next = 1;
         let times = (0..4_000).filter(|_| {
-            (0..polls).for_each(|_| _ = waiting.asks(next));
+            (0..polls).for_each(|_| _ = waiting.idle(next));
             next += read;
             waiting.is_rest_due(next)
         });
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_rest_that_ends_with_a_loss_is_useless_however_many_messages_were_passed() {
         let mut waiting = on_amd();
-        _ = waiting.asks(1);
+        _ = waiting.idle(1);
         assert!(waiting.is_rest_due(1_000));
         waiting.lose();
         assert!(!waiting.is_rest_due(2_000));
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn only_a_short_batch_is_followed_by_a_rest() {
         let mut waiting = on_amd();
-        _ = waiting.asks(1);
+        _ = waiting.idle(1);
         for (next, is_short) in [(100, false), (200, true), (300, true)] {
             waiting.end_batch(is_short);
             waiting.begin_batch(next);
@@ -190,7 +190,7 @@ mod tests {
         let mut waiting = on_amd();
         for next in [u64::MAX, 1, 7, 3, u64::MAX - 1] {
             waiting.catch_up(next, 1);
-            assert!(waiting.asks(next));
+            assert!(waiting.idle(next));
         }
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn config(day: &Day, shape: Shape, ring: &Path) -> PlantConfig {
 
 /// What a plant has done with its messages.
 pub(super) fn answer(run: &PlantRun, messages: u64) -> Answer {
-    let counted = run.board().look().records;
+    let counted = run.board().sample().records;
     let books = run.engine().books();
     Answer {
         messages: Some(messages),

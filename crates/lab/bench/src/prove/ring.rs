@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
     fn conclude(mut self, seconds: f64) -> anyhow::Result<Proof> {
         self.wait(WRITER..WRITER + 1)?;
         let published = self.crew.first_counted()?["published"].as_u64().unwrap_or(0);
-        let seen = RingMonitor::open(self.path).and_then(|monitor| monitor.look());
+        let seen = RingMonitor::open(self.path).and_then(|monitor| monitor.sample());
         let seen = seen.map_err(|error| Error::from(error).judged())?;
         if seen.next_sequence != published + 1 {
             bail!(

@@ -180,7 +180,7 @@ impl BoardReader {
     }
 
     /// Reads all values. Each number is whole; together they are of about the same time.
-    pub fn look(&self) -> PlantStat {
+    pub fn sample(&self) -> PlantStat {
         let (input_done_bytes, input_total_bytes) = self.input_bytes();
         let state = self.word(layout::STATE);
         PlantStat {

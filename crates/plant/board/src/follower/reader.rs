@@ -60,7 +60,7 @@ impl FollowerReader {
     }
 
     /// Reads all values. Each number is whole; together they are of about the same time.
-    pub fn look(&self) -> FollowerStat {
+    pub fn sample(&self) -> FollowerStat {
         let word = |word: usize| self.region.words()[word].load();
         let parameter = |place: usize| self.region.spec().parameters[place];
         // First: an owner that has ended stores nothing more.

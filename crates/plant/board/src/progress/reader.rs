@@ -102,7 +102,7 @@ impl RecorderReader {
     }
 
     /// Reads all values. Each number is whole; together they are of about the same time.
-    pub fn look(&self) -> RecorderStat {
+    pub fn sample(&self) -> RecorderStat {
         let words = self.region.words();
         let word = |word: usize| words[word].load();
         let owner = self.region.owner();

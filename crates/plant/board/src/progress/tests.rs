@@ -17,12 +17,12 @@ impl Beside {
         RecorderProgress::own(ring, created_ns, Path::new(journal), next_sequence).unwrap()
     }
 
-    fn look(&self) -> RecorderStat {
-        RecorderReader::open(self.0.path()).unwrap().look()
+    fn sample(&self) -> RecorderStat {
+        RecorderReader::open(self.0.path()).unwrap().sample()
     }
 
     fn counts(&self) -> (u64, u64, u64, u64) {
-        let RecorderStat { next_sequence, recorded, lost, gaps, .. } = self.look();
+        let RecorderStat { next_sequence, recorded, lost, gaps, .. } = self.sample();
         (next_sequence, recorded, lost, gaps)
     }
 }
@@ -31,20 +31,20 @@ impl Beside {
 fn a_recorder_shows_what_it_does_and_its_end() {
     let beside = Beside::new("shows");
     let mut progress = beside.own(7, "/journals/day", 1);
-    let seen = beside.look();
+    let seen = beside.sample();
     assert_eq!((seen.state, seen.ring_created_ns), (RecorderState::Starting, 7));
     assert_eq!(seen.journal, Path::new("/journals/day"));
     progress.set_state(RecorderState::Recording);
     progress.polled(10, 11, 960, 5);
     progress.lost(20);
     progress.polled(1, 32, 3_000, 6);
-    let seen = beside.look();
+    let seen = beside.sample();
     assert_eq!((seen.state, seen.updated_ns), (RecorderState::Recording, 6));
     assert_eq!((seen.position_bytes, beside.counts()), (3_000, (32, 11, 20, 1)));
     progress.set_state(RecorderState::WaitingForRoom);
-    assert_eq!(beside.look().state, RecorderState::WaitingForRoom);
+    assert_eq!(beside.sample().state, RecorderState::WaitingForRoom);
     drop(progress);
-    assert_eq!(beside.look().state, RecorderState::Gone);
+    assert_eq!(beside.sample().state, RecorderState::Gone);
 }
 
 #[test]
@@ -73,13 +73,16 @@ fn another_journal_or_another_ring_begins_at_zero() {
     let beside = Beside::new("another");
     beside.own(7, "/journals/day", 1).polled(10, 11, 960, 5);
     let other = beside.own(7, "/journals/other", 3);
-    assert_eq!((beside.look().journal, beside.counts()), ("/journals/other".into(), (3, 0, 0, 0)));
+    assert_eq!(
+        (beside.sample().journal, beside.counts()),
+        ("/journals/other".into(), (3, 0, 0, 0))
+    );
     drop(other);
     let mapped = RecorderReader::open(beside.0.path()).unwrap();
     let next = beside.own(8, "/journals/other", 5);
-    assert_eq!((beside.look().ring_created_ns, beside.counts()), (8, (5, 0, 0, 0)));
+    assert_eq!((beside.sample().ring_created_ns, beside.counts()), (8, (5, 0, 0, 0)));
     // A reader of the earlier ring keeps its words, and can find that they are no longer current.
-    assert_eq!((mapped.look().ring_created_ns, mapped.region().check().is_err()), (7, true));
+    assert_eq!((mapped.sample().ring_created_ns, mapped.region().check().is_err()), (7, true));
     drop(next);
 }
 

@@ -59,7 +59,7 @@ impl Roster {
     /// The names of the followers that have joined a plant without a record.
     pub(super) fn before_the_run(&mut self) -> Vec<String> {
         // One that ended before the first record was promised nothing.
-        self.followers.retain(|held| held.reader.look().owner.state == OwnerState::Alive);
+        self.followers.retain(|held| held.reader.sample().owner.state == OwnerState::Alive);
         self.search(true);
         self.followers.iter().map(|held| held.name.clone()).collect()
     }
@@ -84,7 +84,7 @@ impl Roster {
                 How::Killed => "was killed or crashed",
                 How::Truncated => "has a truncated region: it stopped counting",
             };
-            let pid = held.reader.look().owner.pid;
+            let pid = held.reader.sample().owner.pid;
             self.report.problem(&format!(
                 "follower {} (process {pid}) {how} before message {}; the plant goes on without it",
                 held.name, exit.next_sequence
@@ -151,7 +151,7 @@ impl Roster {
         let HeldRing { path, created_ns, epoch, .. } = &self.ring;
         is_of_the_rings_user(&follower_path(path, name).ok()?, path).ok()?;
         let reader = FollowerReader::open(path, name).ok()?;
-        let stat = reader.look();
+        let stat = reader.sample();
         let is_good = stat.owner.state == OwnerState::Alive && stat.follows(*created_ns, *epoch);
         is_good.then_some((reader, stat))
     }
@@ -166,14 +166,14 @@ impl Roster {
     pub(super) fn is_reading(&mut self, end: u64) -> bool {
         self.note_exits();
         let mut living = self.followers.iter().filter(|held| held.exit.is_none());
-        living.any(|held| held.reader.look().next_sequence < end)
+        living.any(|held| held.reader.sample().next_sequence < end)
     }
 
     /// What each follower has read of the messages before `end`.
     pub(super) fn summary(&self, end: u64) -> Vec<FollowerSummary> {
         let first = self.ring.first_sequence;
         let summary_of = |held: &Held| {
-            let stat = held.reader.look();
+            let stat = held.reader.sample();
             let next = stat.next_sequence.clamp(first, end);
             let state = match (next >= end, held.exit) {
                 (true, _) => FollowerState::Finished,
@@ -205,7 +205,7 @@ impl Roster {
 
 /// The end of a follower that does not own its region any more, or whose region was truncated.
 fn exit_of(reader: &FollowerReader) -> Option<Exit> {
-    let stat = reader.look();
+    let stat = reader.sample();
     let how = match stat.owner.state {
         OwnerState::Alive if reader.is_truncated() => How::Truncated,
         OwnerState::Alive => return None,

@@ -91,8 +91,8 @@ fn only(roster: &Roster, end: u64) -> FollowerSummary {
 fn a_follower_shows_where_it_is_and_what_it_lost() {
     let beside = Beside::new("shows", 1);
     let mut follower = beside.follow("to-disk", 5);
-    let look = || FollowerReader::open(&beside.ring(), "to-disk").unwrap().look();
-    let seen = look();
+    let sample = || FollowerReader::open(&beside.ring(), "to-disk").unwrap().sample();
+    let seen = sample();
     assert_eq!((seen.first_sequence, seen.next_sequence, seen.position_bytes), (5, 5, 500));
     assert_eq!((seen.owner.state, seen.lost), (OwnerState::Alive, 0));
     assert!(seen.follows(CREATED_NS, EPOCH));
@@ -100,15 +100,15 @@ fn a_follower_shows_where_it_is_and_what_it_lost() {
     follower.show(9, 900);
     follower.lose(&Gap { from: 9, to: 11 });
     follower.lose(&Gap { from: 20, to: 20 });
-    let seen = look();
+    let seen = sample();
     assert_eq!((seen.next_sequence, seen.position_bytes), (9, 900));
     assert_eq!((seen.lost, seen.last_lost_sequence), (4, 20));
     drop(follower);
-    assert_eq!(look().owner.state, OwnerState::Closed);
+    assert_eq!(sample().owner.state, OwnerState::Closed);
     assert_eq!(follower_names(&beside.ring()), ["to-disk"]);
 
     let every = beside.try_follow("every", 1, CREATED_NS, None).unwrap();
-    let seen = FollowerReader::open(&beside.ring(), "every").unwrap().look();
+    let seen = FollowerReader::open(&beside.ring(), "every").unwrap().sample();
     assert!(seen.follows(CREATED_NS, 1) && seen.follows(CREATED_NS, 99));
     drop(every);
 }
@@ -130,7 +130,10 @@ fn a_name_is_valid_and_belongs_to_one_process_and_a_file_is_not_overwritten() {
     let reader = FollowerReader::open(&beside.ring(), "a").unwrap();
     drop(first);
     let second = beside.follow("a", 4);
-    assert_eq!((reader.look().next_sequence, reader.look().owner.state), (1, OwnerState::Closed));
+    assert_eq!(
+        (reader.sample().next_sequence, reader.sample().owner.state),
+        (1, OwnerState::Closed)
+    );
     drop(second);
     let path = follower_path(&beside.ring(), "b").unwrap();
     fs::write(&path, "the only copy of something else").unwrap();

@@ -115,7 +115,7 @@ impl Supervised {
 
     /// The process that shows its progress, and the next message that it records.
     fn progress(&self) -> Option<(u32, u64)> {
-        let seen = self.reader()?.look();
+        let seen = self.reader()?.sample();
         Some((seen.owner.pid, seen.next_sequence))
     }
 
@@ -147,7 +147,7 @@ impl Supervised {
     /// Whether the last recorder ended because its journal was removed, replaced or renamed. The
     /// next one would begin another journal.
     pub(super) fn has_lost_journal(&self) -> bool {
-        self.reader().is_some_and(|reader| reader.look().state == RecorderState::JournalGone)
+        self.reader().is_some_and(|reader| reader.sample().state == RecorderState::JournalGone)
     }
 
     fn reader(&self) -> Option<RecorderReader> {

@@ -60,8 +60,8 @@ fn is_recorded(ring: &Path, journal: &Path) -> bool {
     let (Ok(monitor), Ok(reader)) = (RingMonitor::open(ring), RecorderReader::open(ring)) else {
         return false;
     };
-    let Ok(seen) = monitor.look() else { return false };
-    let recorded = reader.look();
+    let Ok(seen) = monitor.sample() else { return false };
+    let recorded = reader.sample();
     seen.owner.state != OwnerState::Alive
         && recorded.ring_created_ns == monitor.region().created_ns()
         && std::path::absolute(journal).is_ok_and(|journal| journal == recorded.journal)

@@ -144,14 +144,14 @@ fn again(plant: &mut impl Publishes, day: &[u8]) -> u64 {
 
 fn check_allocations(name: &str, mut plant: impl Publishes, day: &[u8]) {
     warm(&mut plant, day);
-    let published = plant.board().look().records;
+    let published = plant.board().sample().records;
     let before = allocations();
     let messages = again(&mut plant, day);
     let counted = allocations() - before;
     println!("{name}: {counted} allocations in {messages} messages about orders");
     assert_eq!(counted, 0);
     assert!(messages > MESSAGES / 2);
-    let stat = plant.board().look();
+    let stat = plant.board().sample();
     assert_eq!(stat.anomalies.iter().sum::<u64>(), 0, "the day fits its books");
     for kind in [RecordKind::Mbo, RecordKind::Bbo, RecordKind::Trades] {
         let more = stat.records[kind as usize] - published[kind as usize];

@@ -96,7 +96,7 @@ fn a_real_board_is_as_the_document_says() {
     let word = |at: usize| u64::from_ne_bytes(*bytes[HEADER_BYTES + at..].first_chunk().unwrap());
     let at = |name: &str| FIELDS.iter().find(|field| field.2 == name).unwrap().0;
     let board = BoardReader::open(&ring).unwrap();
-    let stat = board.look();
+    let stat = board.sample();
     let PlantState::Stopped(_) = stat.state else { panic!("{:?}", stat.state) };
     assert_eq!(word(at("state")) as u32, 2);
     for (name, value) in [
@@ -137,13 +137,13 @@ fn a_real_region_of_a_recorder_is_as_the_document_says() {
     recorder.run(|_| ()).unwrap();
     let summary = recorder.summary();
     let reader = RecorderReader::open(&ring).unwrap();
-    let stat = reader.look();
+    let stat = reader.sample();
     assert_eq!(stat.state, RecorderState::Recording);
     assert!(summary.recorded > 4_000, "{summary:?}");
     assert_eq!((stat.recorded, stat.next_sequence), (summary.recorded, summary.next_sequence));
     assert_eq!((&stat.journal, stat.lost, stat.gaps), (&journal, 0, 0));
     recorder.close().unwrap();
-    assert_eq!(reader.look().state, RecorderState::Gone);
+    assert_eq!(reader.sample().state, RecorderState::Gone);
 
     let bytes = fs::read(recorder_path(&ring)).unwrap();
     let word = |at: usize| u64::from_ne_bytes(*bytes[HEADER_BYTES + at..].first_chunk().unwrap());
@@ -176,7 +176,7 @@ fn a_real_region_of_a_follower_is_as_the_document_says() {
     assert_eq!(subscriber.next_sequence(), first);
     plant.run(|_| ()).unwrap();
     while subscriber.poll(|_| ()).unwrap() > 0 {}
-    let stat = FollowerReader::open(&ring, "audit").unwrap().look();
+    let stat = FollowerReader::open(&ring, "audit").unwrap().sample();
     assert_eq!((stat.first_sequence, stat.next_sequence), (first, plant.next_sequence()));
     let created_ns = SharedRegion::open(&ring, stream::KIND).unwrap().created_ns();
     assert!(stat.follows(created_ns, 2) && !stat.follows(created_ns, 1), "{stat:?}");

@@ -125,7 +125,7 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
         None if arguments.watch => u64::MAX,
         None => 1,
     };
-    let mut before = monitor.look(&clock).map_err(of_health)?;
+    let mut before = monitor.sample(&clock).map_err(of_health)?;
     for number in 0..reports_wanted {
         if !interval.is_zero() {
             interrupt.sleep(interval);
@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &StatArguments) -> anyhow::Result<Status> {
         // Without an interval the first reading is the report.
         let now = match interval.is_zero() && number == 0 {
             true => before.clone(),
-            false => monitor.look(&clock).map_err(of_health)?,
+            false => monitor.sample(&clock).map_err(of_health)?,
         };
         let figures = now.figures_since(&before, &clock, arguments.tainted);
         let report = Report { path: &path, now: &now, figures };

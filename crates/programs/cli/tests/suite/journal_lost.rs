@@ -162,7 +162,7 @@ fn plant(day: &str, ring: &Ring, journal: &str, options: &[&str]) -> Running {
     plant
 }
 
-fn look(ring: &Ring) -> Value {
+fn stat(ring: &Ring) -> Value {
     json(&nanotape(["stat", ring.path(), "--interval", "0", "--format", "json"]).stdout)
 }
 
@@ -174,7 +174,7 @@ fn a_plant_whose_journal_is_lost_says_so_and_so_does_stat() {
         let ring = Ring::new(&format!("journal-lost-{loss:?}"));
         let mut running = plant(&day, &ring, &journal, &[]);
         eventually("it is recorded", || {
-            let seen = look(&ring);
+            let seen = stat(&ring);
             seen["recorder_state"] == "recording"
                 && seen["recorder_recorded"].as_u64() > Some(1_000)
         });
@@ -183,7 +183,7 @@ fn a_plant_whose_journal_is_lost_says_so_and_so_does_stat() {
         assert_eq!(status, Some(1), "{loss:?}: {said}{complained}");
         assert!(complained.contains(&journal), "{loss:?}: {complained}");
         assert!(!Path::new(&journal).exists(), "{loss:?}: nothing is made there again");
-        let seen = look(&ring);
+        let seen = stat(&ring);
         let left = readable(&loss.left(&journal));
         assert_eq!(seen["recorder_state"], "journal gone", "{loss:?}: {seen}");
         assert_eq!(seen["recorder_recorded"], left, "{loss:?}: {seen}");

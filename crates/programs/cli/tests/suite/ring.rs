@@ -159,8 +159,8 @@ fn stat_tells_a_writer_that_lives_one_that_closed_and_one_that_was_killed() {
     assert_eq!((&closed["oldest_sequence"], &closed["next_sequence"]), (&1.into(), &3.into()));
     assert!(closed["last_message_age_ns"].as_i64().unwrap() >= 0);
 
-    let looks = ["ring", "stat", ring.path(), "--count", "3", "--interval", "0.01"];
-    let lines = nanotape(looks).stdout;
+    let arguments = ["ring", "stat", ring.path(), "--count", "3", "--interval", "0.01"];
+    let lines = nanotape(arguments).stdout;
     assert_eq!(lines.lines().count(), 4, "{lines}");
     // Without a writer, --watch prints one report and ends.
     let watched = nanotape(["ring", "stat", ring.path(), "--watch", "--interval", "0.01"]);

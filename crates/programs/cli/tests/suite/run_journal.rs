@@ -54,7 +54,7 @@ impl Recorded {
         plant
     }
 
-    fn look(&self) -> Value {
+    fn stat(&self) -> Value {
         json(&nanotape(["stat", self.ring.path(), "--interval", "0", "--format", "json"]).stdout)
     }
 
@@ -62,7 +62,7 @@ impl Recorded {
     fn until(&self, state: &str) -> Pid {
         let mut seen = Value::Null;
         eventually(&format!("a recorder that is {state}"), || {
-            seen = self.look();
+            seen = self.stat();
             seen["recorder_state"] == state
         });
         Pid::from_raw(seen["recorder_pid"].as_i64().unwrap() as i32).unwrap()
@@ -119,7 +119,7 @@ fn a_day_at_full_speed_on_a_small_ring_is_recorded_whole() {
     assert_eq!(start["journal_estimated_bytes"], day_bytes * 9 / 2);
     assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
     assert!(stop["recorder_wait_ns"].as_u64().unwrap() > 0, "{stop}");
-    assert_eq!(recorded.look()["recorder_state"], "gone");
+    assert_eq!(recorded.stat()["recorder_state"], "gone");
     recorded.check_journal();
     recorded.check_insides();
 
@@ -143,7 +143,7 @@ fn a_recorder_that_is_killed_again_and_again_loses_nothing() {
     let (mut random, mut kills) = (Random::new(7), 0);
     while plant.is_running() {
         thread::sleep(Duration::from_millis(20 + random.below(150)));
-        let seen = recorded.look();
+        let seen = recorded.stat();
         if seen["state"] == "running" && seen["recorder_state"] == "recording" {
             let recorder = Pid::from_raw(seen["recorder_pid"].as_i64().unwrap() as i32).unwrap();
             kills += u64::from(kill_process(recorder, Signal::KILL).is_ok());
@@ -171,7 +171,7 @@ fn the_recorder_of_a_killed_plant_records_the_rest_and_ends() {
     plant.end();
     recorded.until("gone");
     eventually("the recorder is gone", || is_gone(recorder));
-    assert_eq!(recorded.look()["recorder_lag_messages"], 0);
+    assert_eq!(recorded.stat()["recorder_lag_messages"], 0);
     assert!(recorded.ring.next_sequence() > 1);
     recorded.check_journal();
 }
@@ -203,7 +203,7 @@ fn a_plant_with_another_journal_waits_for_the_recorder_of_the_last_one() {
     let other = recorded.folder.path("other");
     let stop = ended(&nanotape(recorded.arguments_with(&other, &[])));
     assert_eq!((&stop["recorded"], &stop["lost"]), (&stop["records"], &0.into()));
-    let seen = recorded.look();
+    let seen = recorded.stat();
     assert_eq!(
         (&seen["recorder_journal"], &seen["recorder_lag_messages"]),
         (&other.into(), &0.into())
@@ -329,7 +329,7 @@ fn a_plant_waits_while_the_disk_of_its_journal_is_full() {
     // The plant waits, and shows that it is alive.
     let mut before = Value::Null;
     eventually("the plant waits", || {
-        let seen = recorded.look();
+        let seen = recorded.stat();
         let is_alive = whole(&seen["updated_ns"]) > whole(&before["updated_ns"]);
         let is_waiting = is_alive && seen["messages"] == before["messages"];
         before = seen;
@@ -400,7 +400,7 @@ fn a_plant_ends_on_request_although_the_disk_is_full_and_its_recorder_finishes_l
         );
         fs::remove_file(mounted.path().join("filler")).unwrap();
         recorded.until("gone");
-        assert_eq!(whole(&recorded.look()["recorder_next_sequence"]), Some(last + 1));
+        assert_eq!(whole(&recorded.stat()["recorder_next_sequence"]), Some(last + 1));
         recorded.check_journal();
         fs::remove_dir_all(&recorded.journal).unwrap();
     }
@@ -497,11 +497,11 @@ fn a_plant_that_waits_for_its_recorder_ends_on_request() {
     kill_process(recorder, Signal::STOP).unwrap();
     let mut messages = Value::Null;
     eventually("the plant waits", || {
-        let seen = recorded.look();
+        let seen = recorded.stat();
         std::mem::replace(&mut messages, seen["messages"].clone()) == seen["messages"]
     });
     plant.signal(Signal::INT);
-    eventually("the plant stops", || recorded.look()["state"] == "stopped");
+    eventually("the plant stops", || recorded.stat()["state"] == "stopped");
     kill_process(recorder, Signal::CONT).unwrap();
     let (status, said, complained) = plant.end();
     assert_eq!((status, complained.as_str()), (Some(0), ""));
@@ -518,7 +518,7 @@ fn a_plant_that_does_not_wait_goes_on_and_counts_what_is_lost() {
     let mut plant = recorded.start(&[&SMALL[..], &options].concat());
     let recorder = recorded.until("recording");
     kill_process(recorder, Signal::STOP).unwrap();
-    eventually("the plant ends", || recorded.look()["state"] == "stopped");
+    eventually("the plant ends", || recorded.stat()["state"] == "stopped");
     kill_process(recorder, Signal::CONT).unwrap();
     let (status, said, complained) = plant.end();
     let stop = json(&said);

@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 /// One reading, as JSON.
-fn look(ring: &Ring) -> Value {
+fn stat_of(ring: &Ring) -> Value {
     let ran = nanotape(["stat", ring.path(), "--interval", "0", "--format", "json"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     json(&ran.stdout)
@@ -72,7 +72,7 @@ fn messages_that_no_line_brought_are_counted() {
         .filter_map(|line| line.strip_suffix(" missing")?.rsplit(' ').next()?.parse::<u64>().ok());
     let lost: u64 = missing.sum();
     assert!((20..1_000).contains(&lost) && !listed.contains(" more damaged places"), "{listed}");
-    let seen = look(&ring);
+    let seen = stat_of(&ring);
     assert_eq!((&seen["lost_messages"], &seen["lost_bytes"]), (&lost.into(), &0.into()));
     let places = &seen["damage_lost"];
     let text = nanotape(["stat", ring.path(), "--interval", "0"]).stdout;
@@ -88,7 +88,7 @@ fn a_plant_is_running_until_it_is_killed() {
     let (day, ring) = (folder.day(20_000, 20), Ring::new("stat-running"));
     let (mut plant, _) = Running::plant(&day, &ring, &["--records", "mbo,trades"]);
     let pid = plant.process.id();
-    let seen = look(&ring);
+    let seen = stat_of(&ring);
     assert_eq!((&seen["state"], &seen["plant_pid"]), (&"running".into(), &pid.into()));
     assert_eq!((&seen["path"], &seen["stop_reason"]), (&ring.path().into(), &Value::Null));
     assert_eq!((&seen["trade_date"], &seen["pace"]), (&DATE.into(), &"1x".into()));
@@ -103,13 +103,13 @@ fn a_plant_is_running_until_it_is_killed() {
     assert!(ran.stdout.starts_with(ring.path()) && ran.stdout.contains(&line), "{}", ran.stdout);
     assert!(ran.stdout.contains("pace 1x"), "{}", ran.stdout);
     assert_eq!(metrics(&ring, &[]).state(), "running");
-    let looks = ["stat", ring.path(), "--count", "3", "--interval", "0.05", "--format", "json"];
-    let rows = objects(&nanotape(looks).stdout);
+    let arguments = ["stat", ring.path(), "--count", "3", "--interval", "0.05", "--format", "json"];
+    let rows = objects(&nanotape(arguments).stdout);
     assert!(rows.len() == 3 && rows.iter().all(|row| row["messages_per_second"].is_f64()));
 
     plant.signal(Signal::KILL);
     assert_eq!(plant.end().0, None, "a signal ended it");
-    assert_eq!(look(&ring)["state"], "died");
+    assert_eq!(stat_of(&ring)["state"], "died");
     assert_eq!(metrics(&ring, &[]).state(), "died");
     let text = nanotape(["stat", ring.path(), "--interval", "0"]).stdout;
     assert!(text.contains("died: exited without a stop notice"), "{text}");
@@ -120,7 +120,7 @@ fn what_a_plant_that_has_ended_shows_is_what_it_said() {
     let folder = Folder::new("stat-ended");
     let (day, ring) = (folder.day(60_000, 30), Ring::new("stat-ended"));
     let stop = ended(&day, &ring);
-    let seen = look(&ring);
+    let seen = stat_of(&ring);
     assert_eq!((&seen["state"], &seen["stop_reason"]), (&"stopped".into(), &stop["reason"]));
     assert_eq!((&seen["messages"], &seen["records"]), (&stop["messages"], &stop["records"]));
     for kind in RecordKind::ALL {
@@ -169,7 +169,7 @@ fn a_ring_that_is_full_says_how_far_a_tap_may_be_behind() {
     let (day, ring) = (folder.day(20_000, 20), Ring::new("stat-full"));
     let arguments = ["run", "--input", &day, "--date", DATE, "--ring", ring.path()];
     assert_eq!(nanotape(arguments.iter().chain(&["--capacity", "64KiB"])).status, 0);
-    let seen = look(&ring);
+    let seen = stat_of(&ring);
     assert_eq!(
         (&seen["ring_fill_percent"], &seen["ring_capacity_bytes"]),
         (&100.0.into(), &65_536.into())
@@ -231,12 +231,12 @@ fn a_recorder_is_shown_with_its_journal_its_lag_and_its_end() {
     let (day, ring) = (folder.day(20_000, 20), Ring::new("stat-recorder"));
     let journal = folder.path("journal");
     let (mut plant, _) = Running::plant(&day, &ring, &["--pace-from", "10:00"]);
-    assert_eq!(look(&ring)["recorder_state"], Value::Null);
+    assert_eq!(stat_of(&ring)["recorder_state"], Value::Null);
     let mut recorder = Running::start(&["journal", "record", ring.path(), &journal]);
     let until = |state: &str, lag: bool| {
         let mut seen = Value::Null;
         eventually(&format!("a recorder that is {state}"), || {
-            seen = look(&ring);
+            seen = stat_of(&ring);
             let is_behind = seen["recorder_lag_messages"].as_u64().is_some_and(|lag| lag > 0);
             seen["recorder_state"] == state && is_behind == lag
         });
@@ -259,7 +259,7 @@ fn a_recorder_is_shown_with_its_journal_its_lag_and_its_end() {
     eventually("the second recorder records", || {
         excerpts().contains(&format!("\"next_sequence\":{}", recorded + 1))
     });
-    assert_eq!(look(&ring)["recorder_pid"], recorder.process.id());
+    assert_eq!(stat_of(&ring)["recorder_pid"], recorder.process.id());
     second.signal(Signal::INT);
     let (status, _, complained) = second.end();
     assert_eq!((status, complained.lines().count()), (Some(0), 1), "{complained}");
@@ -278,7 +278,7 @@ fn a_recorder_is_shown_with_its_journal_its_lag_and_its_end() {
     third.signal(Signal::INT);
     let complained = third.end().2;
     assert!(complained.contains("died, and its plant may start it again"), "{complained}");
-    assert_eq!(look(&ring)["recorder_journal"], folder.path("journal"));
+    assert_eq!(stat_of(&ring)["recorder_journal"], folder.path("journal"));
     plant.signal(Signal::TERM);
     assert_eq!(plant.end().0, Some(0));
     let seen = until("dead", true);
@@ -306,7 +306,7 @@ fn a_recorder_is_shown_with_its_journal_its_lag_and_its_end() {
 }
 
 #[test]
-fn looking_changes_nothing() {
+fn stat_changes_nothing() {
     let folder = Folder::new("stat-same");
     let (day, ring) = (folder.day(5_000, 10), Ring::new("stat-same"));
     ended(&day, &ring);
@@ -317,7 +317,7 @@ fn looking_changes_nothing() {
             ["stat", ring.path(), "--count", "2", "--interval", "0.01", "--format", format];
         assert_eq!(nanotape(arguments).status, 0, "{format}");
     }
-    assert!(state() == before, "a look has written");
+    assert!(state() == before, "stat has written");
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn watching_goes_on_with_the_next_plant() {
 }
 
 #[test]
-fn metrics_in_a_file_are_replaced_with_each_look() {
+fn metrics_in_a_file_are_replaced_with_each_sample() {
     let folder = Folder::new("stat-file");
     let (day, ring) = (folder.day(2_000, 5), Ring::new("stat-file"));
     ended(&day, &ring);

@@ -61,9 +61,9 @@ fn plant(name: &str) -> (Folder, Ring, Running, u64) {
     let day = folder.day(100_000, 20);
     let (plant, begun) = Running::plant(&day, &ring, &["--pace-from", "09:30"]);
     assert_eq!(begun["event"], "start");
-    let look =
+    let stat =
         || json(&nanotape(["stat", ring.path(), "--interval", "0", "--format", "json"]).stdout);
-    let pid = look()["plant_pid"].as_u64().unwrap();
+    let pid = stat()["plant_pid"].as_u64().unwrap();
     (folder, ring, plant, pid)
 }
 

@@ -56,7 +56,7 @@ impl Held {
         Running::start(&[&record, ["--name", name].as_slice(), options].concat())
     }
 
-    fn look(&self) -> Value {
+    fn stat(&self) -> Value {
         json(&nanotape(["stat", self.ring.path(), "--interval", "0", "--format", "json"]).stdout)
     }
 
@@ -158,7 +158,7 @@ fn a_tap_that_writes_to_a_disk_is_complete_whoever_starts_first() {
         } else {
             let plant = held.plant(&fresh);
             held.until_waiting("followers");
-            let seen = held.look();
+            let seen = held.stat();
             assert_eq!((&seen["wait_for"], &seen["messages"]), (&1.into(), &0.into()));
             assert!(held.text().contains("0 of 1 joined: none"), "{}", held.text());
             (plant, held.tap("to-disk", &["--force"]))
@@ -190,7 +190,7 @@ fn a_frozen_follower_holds_the_plant_and_the_others_and_nothing_is_lost() {
     assert!(text.contains("now           waiting for follower slow, half a ring behind"), "{text}");
     let line = nanotape(["stat", held.ring.path(), "--watch", "--count", "1", "--interval", "0"]);
     assert!(line.stdout.ends_with("; waiting for follower slow, half a ring behind\n"), "{line:?}");
-    let seen = held.look();
+    let seen = held.stat();
     assert_eq!((&seen["state"], &seen["wait_for"]), (&"running".into(), &2.into()));
     let names: Vec<_> = seen["followers"].as_array().unwrap().iter().map(|f| &f["name"]).collect();
     assert_eq!(names, ["quick", "slow"]);
@@ -260,7 +260,7 @@ fn a_killed_follower_is_reported_and_the_plant_goes_on_without_it() {
     assert_eq!(last, format!("{expected}{missing}"));
     let text = held.text();
     assert!(text.contains("bad: dead: exited without an end (crashed or killed)"), "{text}");
-    assert_eq!(held.look()["followers"][0]["state"], "dead");
+    assert_eq!(held.stat()["followers"][0]["state"], "dead");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_recorder_that_is_killed_and_started_again_in_time_loses_nothing() {
     // Nothing is overwritten while the other one is frozen.
     let mut second = held.record("journal", &[]);
     eventually("the second one follows", || {
-        let seen = held.look();
+        let seen = held.stat();
         let journal = &seen["followers"][1];
         journal["name"] == "journal" && journal["pid"] == second.process.id()
     });
@@ -487,7 +487,7 @@ fn a_paced_plant_says_until_when_it_waits() {
     // The day has a message at 03:00:00 and the next one at 03:05:00.
     let mut plant = held.plant(&["--pace", "1x"]);
     held.until_waiting("message");
-    let seen = held.look();
+    let seen = held.stat();
     let until = seen["waiting_until"].as_str().unwrap();
     assert!(until.starts_with("03:05:00."), "{until}");
     let words = "waiting until 03:05:00 (exchange time), in ";
@@ -510,7 +510,7 @@ fn a_paced_plant_says_until_when_it_waits() {
     assert!(!said.contains("waiting") && complained.lines().count() == 1, "{said} {complained}");
     let (_, said, complained) = rows.end();
     assert!(!said.contains("waiting") && complained.lines().count() == 1, "{said} {complained}");
-    assert_eq!(held.look()["waiting_for"], Value::Null, "a plant that has ended");
+    assert_eq!(held.stat()["waiting_for"], Value::Null, "a plant that has ended");
 }
 
 #[test]

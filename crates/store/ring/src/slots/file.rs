@@ -50,7 +50,7 @@ impl Reader {
 }
 
 /// Statistics from the words of a slot ring.
-pub(crate) fn look(region: &SharedRegion) -> Result<Seen, RingError> {
+pub(crate) fn sample(region: &SharedRegion) -> Result<Seen, RingError> {
     let mut reader = Reader::join(region.clone(), Start::Oldest)?;
     let oldest_sequence = reader.next_sequence();
     reader.seek(Start::Newest)?;

@@ -89,10 +89,10 @@ impl Reader {
         followed
     }
 
-    /// After an empty look: if the reader waits, asks for the second line of the next message.
+    /// After an empty poll: if the reader waits, prefetches the second line of the next message.
     #[inline(always)]
     fn wait(&mut self) {
-        if self.waiting.asks(self.sequence) {
+        if self.waiting.idle(self.sequence) {
             let slot = self.layout.slot(self.sequence);
             prefetch(self.region.words(), slot + CACHE_LINE_WORDS);
         }

@@ -28,7 +28,7 @@ pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
             // No message was published in this slot; an unpublished batch may have changed it.
             continue;
         };
-        match look(layout, words, sequence)? {
+        match read_slot(layout, words, sequence)? {
             Slot::Holds => verified.message(sequence),
             Slot::Overwritten => {
                 verified.overtaken += 1;
@@ -46,7 +46,7 @@ enum Slot {
     Overwritten,
 }
 
-fn look(layout: Layout, words: &[ReadWord], sequence: u64) -> Result<Slot, ReadError> {
+fn read_slot(layout: Layout, words: &[ReadWord], sequence: u64) -> Result<Slot, ReadError> {
     let at = layout.slot(sequence);
     let damaged = |word, what| Err(ReadError::Damaged { word, sequence, what });
     // SYNC(slots.publish): pairs with the writer's store of the version.

@@ -50,7 +50,7 @@ impl Reader {
 }
 
 /// Statistics from the words of a stream ring.
-pub(crate) fn look(region: &SharedRegion) -> Result<Seen, RingError> {
+pub(crate) fn sample(region: &SharedRegion) -> Result<Seen, RingError> {
     let layout = Layout::of(region.spec())?;
     let words = region.words();
     let oldest_sequence = join::find(layout, words, Start::Oldest)?.sequence;

@@ -13,8 +13,9 @@
 //! `reserved`. If `committed` lags, because its writer died before it stored it, the reader follows
 //! all frames.
 //!
-//! A poll that finds nothing pauses, and asks for the other lines of the expected message; a reader
-//! just behind a fast writer rests. Both only on processors on which that helps ([`Waiting`]).
+//! A poll that finds nothing pauses, and prefetches the other lines of the expected message; a
+//! reader just behind a fast writer rests. Both only on processors on which that helps
+//! ([`Waiting`]).
 //! Failure: everything in the region is checked before use. A value that no writer stores is
 //! [`ReadError::Damaged`].
 
@@ -62,7 +63,7 @@ pub struct Reader {
 }
 
 /// The content at a reader's position, not yet validated.
-enum Look<'ring> {
+enum Content<'ring> {
     Nothing,
     Frame { message: Message<'ring>, end: u64 },
 }
@@ -131,7 +132,7 @@ impl Reader {
 
     /// Reads the reader's position; skips padding.
     #[inline(always)]
-    fn look(&mut self) -> Result<Look<'_>, ReadError> {
+    fn peek(&mut self) -> Result<Content<'_>, ReadError> {
         loop {
             let at = self.layout.word(self.position);
             // SYNC(ring.publish): pairs with the writer's store of the commit word.
@@ -144,14 +145,17 @@ impl Reader {
                     let (header, payload) = words.split_at(HEADER_WORDS as usize);
                     let received = Received { sequence: header[1].load(), type_id, length };
                     let message = Message { payload, received };
-                    return Ok(Look::Frame { message, end: self.position + frame_words(length) });
+                    return Ok(Content::Frame {
+                        message,
+                        end: self.position + frame_words(length),
+                    });
                 }
                 Ok(Commit::Nothing) => {
                     self.wait(at);
-                    return Ok(Look::Nothing);
+                    return Ok(Content::Nothing);
                 }
                 // Not a word of this lap.
-                _ if !self.is_whole() => return Ok(Look::Nothing),
+                _ if !self.is_whole() => return Ok(Content::Nothing),
                 Ok(Commit::Message { length, .. }) => {
                     return Err(self.damaged(Corruption::Length(length)));
                 }
@@ -214,11 +218,11 @@ impl Reader {
         Err(self.damaged(Corruption::Sequence(received.sequence)))
     }
 
-    /// After an empty look at a word: if the reader waits, asks for the lines behind it that a
+    /// After an empty poll of a word: if the reader waits, prefetches the lines after it that a
     /// message as long as the last one has.
     #[inline(always)]
     fn wait(&mut self, at: usize) {
-        if self.waiting.asks(self.sequence) {
+        if self.waiting.idle(self.sequence) {
             prefetch(self.region.words(), at + CACHE_LINE_WORDS);
             prefetch(self.region.words(), at + self.last_words as usize - 1);
         }
@@ -294,7 +298,7 @@ impl Reader {
 impl Subscribe for Reader {
     #[inline(always)]
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<Read<Received>, ReadError> {
-        let Look::Frame { message, end } = self.look()? else { return self.nothing() };
+        let Content::Frame { message, end } = self.peek()? else { return self.nothing() };
         let Message { payload, received } = message;
         let (needed, given) = (received.length as usize, buffer.len());
         if let Some(buffer) = buffer.get_mut(..needed) {
@@ -316,7 +320,7 @@ impl Subscribe for Reader {
         &mut self,
         visit: impl FnOnce(&Message<'_>) -> T,
     ) -> Result<Read<T>, ReadError> {
-        let Look::Frame { message, end } = self.look()? else { return self.nothing() };
+        let Content::Frame { message, end } = self.peek()? else { return self.nothing() };
         let received = message.received;
         let made = visit(&message);
         if !self.is_whole() {

@@ -107,7 +107,7 @@ impl Check<'_> {
             if ahead.is_some_and(|ahead| ahead <= self.layout.capacity) {
                 return Ok(committed);
             }
-            // Messages published between the two loads must not look like damage.
+            // Messages published between the two loads must not appear as damage.
             if ahead.is_none() || self.words[COMMITTED].load() == committed {
                 let (word, what) = (COMMITTED, Corruption::Counters);
                 return Err(ReadError::Damaged { word, sequence: 0, what });

@@ -34,10 +34,10 @@ const SURVIVORS: &[Survivor] = &[
     ),
     (
         "slots.publish",
-        "slots/verify.rs look",
+        "slots/verify.rs read_slot",
         "the fence behind the description, which is one word, orders as much",
     ),
-    ("slots.change", "slots/verify.rs look", "the fence of the version orders as much"),
+    ("slots.change", "slots/verify.rs read_slot", "the fence of the version orders as much"),
 ];
 
 #[test]

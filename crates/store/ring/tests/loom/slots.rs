@@ -26,11 +26,11 @@ fn race(
     mut writer: Writer,
     start: Start,
     write: fn(&mut Writer),
-    look: fn(&mut Reader) -> String,
+    observe: fn(&mut Reader) -> String,
 ) -> String {
     let mut reader = writer.reader(start).unwrap();
     let writer = thread::spawn(move || write(&mut writer));
-    let seen = look(&mut reader);
+    let seen = observe(&mut reader);
     writer.join().unwrap();
     seen
 }
@@ -87,12 +87,12 @@ pub(crate) const TWO_READERS: Model = Model {
 };
 
 /// The reader is at message 1 when 3 overwrites it, and 4 overwrites message 2.
-fn lapped(rejoin: Rejoin, look: fn(&mut Reader) -> String) -> String {
+fn lapped(rejoin: Rejoin, observe: fn(&mut Reader) -> String) -> String {
     let mut writer = ring(2);
     let mut reader = writer.reader(Start::Sequence(1)).unwrap();
     reader.set_rejoin(rejoin);
     let writer = thread::spawn(move || three_and_four(&mut writer));
-    let seen = look(&mut reader);
+    let seen = observe(&mut reader);
     writer.join().unwrap();
     seen
 }

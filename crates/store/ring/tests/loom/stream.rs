@@ -27,10 +27,10 @@ fn race(
     mut writer: Writer,
     mut reader: Reader,
     write: fn(&mut Writer),
-    look: fn(&mut Reader) -> String,
+    observe: fn(&mut Reader) -> String,
 ) -> String {
     let writer = thread::spawn(move || write(&mut writer));
-    let seen = look(&mut reader);
+    let seen = observe(&mut reader);
     writer.join().unwrap();
     seen
 }
@@ -104,7 +104,7 @@ pub(crate) const TWO_READERS: Model = Model {
 };
 
 /// The reader is at message 1 when message 4 reserves its block, and 5 overwrites it.
-fn lapped(rejoin: Rejoin, look: fn(&mut Reader) -> String) -> String {
+fn lapped(rejoin: Rejoin, observe: fn(&mut Reader) -> String) -> String {
     let writer = ring(3);
     let mut reader = reader(&writer, Start::Oldest);
     reader.set_rejoin(rejoin);
@@ -115,7 +115,7 @@ fn lapped(rejoin: Rejoin, look: fn(&mut Reader) -> String) -> String {
             publish(writer, 4, 1);
             publish(writer, 5, 2);
         },
-        look,
+        observe,
     )
 }
 
@@ -465,7 +465,7 @@ models! {
     LAPPED_OLDEST: a_lapped_reader_goes_on_at_the_oldest_message,
     LAPPED_HALFWAY: a_lapped_reader_goes_on_halfway,
     LAPPED_NEWEST: a_lapped_reader_goes_on_at_the_newest_message,
-    LAPPED_TWICE: a_lapped_reader_loses_no_more_than_it_is_told,
+    LAPPED_TWICE: a_lapped_reader_loses_no_more_than_it_reports,
     VISIT_LAPPED: a_visitor_of_an_overwritten_message_counts_for_nothing,
     BATCH_LAPPED: a_batch_that_is_overwritten_while_it_is_read_is_not_shown,
     BATCH_READ: read_batch_shows_what_is_published,

@@ -55,9 +55,9 @@ fn taken_over<W: TakeOver>(
     mut writer: W,
     stores: Option<u32>,
     last: fn(&mut W),
-    look: impl FnOnce() -> String,
+    observe: impl FnOnce() -> String,
 ) -> String {
-    let (done, look_first) = meeting_point();
+    let (done, observe_first) = meeting_point();
     let writers = thread::spawn(move || {
         death::after(stores);
         last(&mut writer);
@@ -70,8 +70,8 @@ fn taken_over<W: TakeOver>(
             done.store(1, Ordering::Relaxed);
         })
     });
-    look_first.load(Ordering::Relaxed);
-    let seen = look();
+    observe_first.load(Ordering::Relaxed);
+    let seen = observe();
     writers.join().unwrap().join().unwrap();
     seen
 }
@@ -313,11 +313,11 @@ pub(crate) const SLOTS_LAPPED: Model = Model {
 fn joins_while_taken_over(stores: Option<u32>) -> String {
     let writer = crate::stream::ring(3);
     let mut reader = writer.reader(Start::Oldest).unwrap();
-    let look = || {
+    let observe = || {
         let place = seek(&mut reader, Start::Newest);
         format!("{place}: {}", read(&mut reader))
     };
-    taken_over(writer, stores, |writer| publish(writer, 4, 2), look)
+    taken_over(writer, stores, |writer| publish(writer, 4, 2), observe)
 }
 
 fn joins() -> impl Iterator<Item = Case> {
@@ -342,7 +342,7 @@ pub(crate) fn cases() -> impl Iterator<Item = Case> {
 }
 
 #[test]
-fn joining_a_stream_whose_index_is_mended_misses_none_behind_it() {
+fn joining_a_stream_whose_index_is_repaired_misses_none_after_it() {
     joins().for_each(|case| case.check());
 }
 

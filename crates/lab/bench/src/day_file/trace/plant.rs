@@ -139,7 +139,7 @@ fn read(
         return Err(Error::found("the plant", "it has no spans"));
     };
     let board = run.board();
-    let now = || Mark { messages: board.look().messages, nanos: processor_nanos() };
+    let now = || Mark { messages: board.sample().messages, nanos: processor_nanos() };
     let mut was_on = false;
     let mut turn = |side: Option<Side>| {
         let is_on = side == Some(Side::Own);

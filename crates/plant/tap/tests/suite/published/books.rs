@@ -110,6 +110,6 @@ fn insides_on_the_ring_are_those_of_the_books_and_so_are_books_rebuilt_from_orde
     // The names equal those of the directory, and the counters those of the stop record.
     let names: Vec<_> = plant.directory().iter().collect();
     assert_eq!(subscriber.symbols(), names);
-    let stat = subscriber.board().unwrap().look();
+    let stat = subscriber.board().unwrap().sample();
     assert_eq!((stat.messages, stat.total_records()), (60_000, records));
 }

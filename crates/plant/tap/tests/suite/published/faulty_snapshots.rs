@@ -40,7 +40,7 @@ fn faulty(orders: &[RestingOrder], anomaly: &str, adds: &[&str], inside: &str) {
     assert_eq!(records, expected);
     let [theirs, ours] = pair.orders();
     assert_eq!(theirs, ours);
-    let stat = pair.plant.board().look();
+    let stat = pair.plant.board().sample();
     assert_eq!(stat.tainted_stocks, 1, "the board counts it");
     let tainted = pair.books.books().tainted().map(|(stock, _)| stock);
     assert!(tainted.eq([FIRST]), "and so do the books");
@@ -48,7 +48,7 @@ fn faulty(orders: &[RestingOrder], anomaly: &str, adds: &[&str], inside: &str) {
     let records = pair.restore(&snapshot(&[buy(FIRST, 1, 90), buy(SECOND, 5, 10)]));
     assert!(records.contains(&"7 restored Replaced".to_owned()), "{records:?}");
     assert_eq!(records.last().unwrap(), "0 restored Snapshot");
-    assert_eq!(pair.plant.board().look().tainted_stocks, 0);
+    assert_eq!(pair.plant.board().sample().tainted_stocks, 0);
     let [theirs, ours] = pair.orders();
     assert_eq!(theirs, ours);
     pair.end();

@@ -238,7 +238,7 @@ fn check_subscriber(session: &Session) -> Result<(), TestCaseError> {
     prop_assert_eq!(orders_of(pair.plant.engine().books()), expected.clone(), "{:#?}", records);
     let theirs = orders_of(pair.subscriber.books().unwrap().all());
     prop_assert_eq!(theirs, expected, "{:#?}", records);
-    let stat = pair.plant.board().look();
+    let stat = pair.plant.board().sample();
     let tainted = tainted(pair.plant.engine()).len() as u64;
     prop_assert_eq!(stat.tainted_stocks, tainted, "{:#?}", records);
     pair.end();

@@ -139,7 +139,7 @@ fn scribble(file: &File, words: &[(usize, u64)], parameters: [u64; 4]) {
 
 fn look_at_everything(ring: &Path) {
     let board = BoardReader::open(ring).unwrap();
-    let stat = board.look();
+    let stat = board.sample();
     let _ = (format!("{stat:?}"), stat.total_records(), stat.kinds());
     for (_, times) in &stat.stages {
         for quantile in [-1.0, 0.0, 0.5, 0.999, 1.0, 2.0, f64::NAN] {
@@ -243,11 +243,11 @@ fn a_recorders_region_of_anything_is_read_and_taken_over() {
         // Opened each time: a recorder replaces the region of another ring.
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         scribble(&file, &words, parameters);
-        let stat = RecorderReader::open(&ring).unwrap().look();
+        let stat = RecorderReader::open(&ring).unwrap().sample();
         prop_assert!(stat.journal.as_os_str().len() <= 4096);
         let recorder = record();
         let next = recorder.summary().next_sequence;
-        let stat = RecorderReader::open(&ring).unwrap().look();
+        let stat = RecorderReader::open(&ring).unwrap().sample();
         prop_assert_eq!((stat.next_sequence, &stat.journal), (next, &journal));
         Ok(())
     });
@@ -308,7 +308,7 @@ fn a_followers_region_of_anything_delays_a_plant_and_no_more() {
             while is_read && !running.is_finished() && !stop.is_requested() {
                 let _ = follower.poll(|_| ());
             }
-            let _ = FollowerReader::open(&ring, "audit").unwrap().look();
+            let _ = FollowerReader::open(&ring, "audit").unwrap().sample();
             stop.request();
             running.join().unwrap();
         });

@@ -166,7 +166,7 @@ proptest! {
         }
         // A replace can fail in two ways, and the board counts it once.
         let (board, books) = (tape.publisher.board(), tape.plant.books());
-        let stat = board.look();
+        let stat = board.sample();
         let counted = stat.anomalies.iter().sum::<u64>();
         prop_assert!(counted <= books.anomalies().total());
         prop_assert_eq!(board.tainted().map(|(_, taints)| taints).sum::<u64>(), counted);

@@ -265,6 +265,6 @@ fn a_message_of_an_unknown_type_does_not_move_the_plants_time() {
     for _ in 0..LOOK_EVERY {
         tape.tell(b"!a type that no list has");
     }
-    let stat = tape.publisher.board().look();
+    let stat = tape.publisher.board().sample();
     assert_eq!((stat.messages > 2, stat.ts_event), (true, MIDNIGHT + TIME.get()));
 }

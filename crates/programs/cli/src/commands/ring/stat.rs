@@ -68,7 +68,7 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     let observer = RingMonitor::open(&path).map_err(|error| of_ring(&path, &error))?;
     let info = nanotape_shm::inspect(&path).map_err(|error| of_region(&error))?;
     let read = || -> anyhow::Result<Reading> {
-        let stat = observer.look().map_err(|error| of_ring(&path, &error))?;
+        let stat = observer.sample().map_err(|error| of_ring(&path, &error))?;
         if observer.region().is_lost() {
             observer.region().check().map_err(|error| of_region(&error))?;
         }

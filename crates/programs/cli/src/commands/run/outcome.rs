@@ -278,5 +278,5 @@ fn beginning(plant: &PlantRun) -> Record {
 /// Records by kind, read from the plant's board; empty if the board was removed.
 fn records_by_kind(plant: &PlantRun) -> Vec<(RecordKind, u64)> {
     let Ok(board) = BoardReader::open(plant.ring()) else { return Vec::new() };
-    RecordKind::ALL.into_iter().zip(board.look().records).collect()
+    RecordKind::ALL.into_iter().zip(board.sample().records).collect()
 }

@@ -209,7 +209,7 @@ fn progress_of(plant: &PlantRun) -> Progress {
         Ok(board) if is_paced => {
             let board = Arc::new(board);
             Progress::with_time(total_bytes, move || {
-                let time = board.look().time_of_day().map(|time| time.to_string());
+                let time = board.sample().time_of_day().map(|time| time.to_string());
                 // Whole seconds: a person reads it.
                 let time = time.as_deref().and_then(|time| time.split('.').next());
                 time.map_or_else(String::new, |time| format!("exchange time {time}"))

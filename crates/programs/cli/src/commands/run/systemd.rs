@@ -151,7 +151,7 @@ impl Notifier {
                 let period = service.watchdog.unwrap_or(PERIOD);
                 let mut alive = Alive::default();
                 while ends.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
-                    let stat = board.look();
+                    let stat = board.sample();
                     // After the last record nothing updates the board; the end has its own limit.
                     let is_alive = alive.is_updated(stat.updated_ns);
                     let works = is_alive || is_ending.load(Ordering::Relaxed);

@@ -18,7 +18,7 @@ pub(crate) fn report<R: Ring>(task: &Task) {
     let mut reader = R::open(&task.path, Start::Sequence(1)).unwrap();
     let rejoin = REJOINS.into_iter().find(|r| format!("{r:?}") == task.detail).unwrap();
     reader.set_rejoin(rejoin);
-    let (mut read, mut lost, mut told) = (0, 0, u64::MAX);
+    let (mut read, mut lost, mut reported) = (0, 0, u64::MAX);
     for way in WAYS.into_iter().cycle() {
         match next(&mut reader, way, |_| read += 1).unwrap() {
             Read::Message(()) => {}
@@ -26,9 +26,9 @@ pub(crate) fn report<R: Ring>(task: &Task) {
                 lost += to - from + 1;
                 say(format!("lost {from} to {to}"));
             }
-            Read::Empty if told != reader.next_sequence() => {
-                told = reader.next_sequence();
-                say(format!("at {} read {read} lost {lost}", told - 1));
+            Read::Empty if reported != reader.next_sequence() => {
+                reported = reader.next_sequence();
+                say(format!("at {} read {read} lost {lost}", reported - 1));
             }
             Read::Empty => std::thread::yield_now(),
         }
@@ -69,7 +69,7 @@ fn frozen_reader<R: Ring>(rejoin: Rejoin) {
         let read = total;
         // At least three laps.
         total = publish::<R>(&mut writer, 150 + round * 7);
-        let stat = RingMonitor::open(place.path()).unwrap().look().unwrap();
+        let stat = RingMonitor::open(place.path()).unwrap().sample().unwrap();
         child.resume();
         let said = child.receive();
         let to = said.strip_prefix(&format!("lost {} to ", read + 1)).map(str::parse::<u64>);
@@ -93,7 +93,7 @@ fn frozen_reader<R: Ring>(rejoin: Rejoin) {
 }
 
 #[test]
-fn a_reader_that_was_frozen_is_told_first_what_it_missed_and_goes_on_where_it_chose() {
+fn a_reader_that_was_frozen_gets_first_what_it_missed_and_goes_on_where_it_chose() {
     for rejoin in REJOINS {
         frozen_reader::<Stream>(rejoin);
         frozen_reader::<Slots>(rejoin);
@@ -159,7 +159,7 @@ fn frozen_writer<R: Ring>() {
             }
         }
         assert_eq!(ends[0], ends[1]);
-        let stat = RingMonitor::open(place.path()).unwrap().look().unwrap();
+        let stat = RingMonitor::open(place.path()).unwrap().sample().unwrap();
         assert_eq!((stat.owner.state, stat.owner.pid), (OwnerState::Alive, child.pid()));
         assert!(R::create(place.path(), SMALL, &RegionOptions::default()).is_err());
         let mut new = R::open(place.path(), Start::Oldest).unwrap();

@@ -371,7 +371,7 @@ fn the_index_of_a_stream_outlives_any_number_of_writers_killed_before_they_wrote
     for fatal in [14, 15].into_iter().cycle().take(100) {
         assert!(!survives(command::<Stream>("operate and die", place.path(), fatal, &name)));
         scene.published.push((KILLED, operation.lengths()[0]));
-        let stat = RingMonitor::open(place.path()).unwrap().look().unwrap();
+        let stat = RingMonitor::open(place.path()).unwrap().sample().unwrap();
         assert_eq!(stat.next_sequence, scene.end() + 1);
         assert!(stat.oldest_sequence + 30 < scene.end(), "{stat:?}");
     }

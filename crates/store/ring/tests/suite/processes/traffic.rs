@@ -157,14 +157,14 @@ fn killed_at_random<R: Ring>() {
         // At any moment, but not before it has published something.
         let enough = first + mixed(round) % 5_000;
         eventually("the writer is at work", || {
-            seen.look().is_ok_and(|stat| stat.next_sequence > enough)
+            seen.sample().is_ok_and(|stat| stat.next_sequence > enough)
         });
         writer.kill();
         // Killing a reader has no effect on others.
         if round == KILLS / 2 {
             readers.pop().unwrap().kill();
         }
-        let stat = seen.look().unwrap();
+        let stat = seen.sample().unwrap();
         assert_eq!((stat.owner.state, stat.owner.epoch), (OwnerState::Dead, round + 1));
         assert!(stat.next_sequence > enough);
         let command = if round + 1 < KILLS {
@@ -187,7 +187,7 @@ fn killed_at_random<R: Ring>() {
         println!("{}: {read} read and {lost} lost of {total} of {} writers", R::NAME, KILLS + 1);
         assert_eq!(read + lost, total);
     }
-    assert_eq!(seen.look().unwrap().owner.epoch, KILLS + 1);
+    assert_eq!(seen.sample().unwrap().owner.epoch, KILLS + 1);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn replaced<R: Ring>() {
 }
 
 #[test]
-fn readers_of_a_ring_that_was_replaced_are_told_and_keep_what_they_have() {
+fn readers_of_a_ring_that_was_replaced_report_it_and_keep_what_they_have() {
     replaced::<Stream>();
     replaced::<Slots>();
 }

@@ -19,7 +19,7 @@ fn in_a_file<K: Kind>(cases: u64) {
         .iter()
         .map(|eight| u64::from_ne_bytes(*eight))
         .collect();
-    let (mut looks, mut take_overs) = (0, 0);
+    let (mut samples, mut take_overs) = (0, 0);
     for seed in 0..cases {
         file.write_all_at(&good, 0).unwrap();
         let observer = RingMonitor::open(place.path()).unwrap();
@@ -30,8 +30,9 @@ fn in_a_file<K: Kind>(cases: u64) {
         let bytes: Vec<u8> = hostile.iter().flat_map(|word| word.to_ne_bytes()).collect();
         file.write_all_at(&bytes, HEADER_BYTES as u64).unwrap();
         read_everything(&old);
-        looks += u64::from(observer.look().is_ok());
-        let _ = RingMonitor::open(place.path()).unwrap().look().map_err(|error| error.to_string());
+        samples += u64::from(observer.sample().is_ok());
+        let _ =
+            RingMonitor::open(place.path()).unwrap().sample().map_err(|error| error.to_string());
         for start in STARTS {
             if let Ok(reader) = AnyReader::open(place.path(), start) {
                 read_everything(&reader);
@@ -41,14 +42,14 @@ fn in_a_file<K: Kind>(cases: u64) {
             Ok(mut writer) => {
                 take_overs += 1;
                 go_on(&mut writer);
-                observer.look().unwrap();
+                observer.sample().unwrap();
             }
             Err(error) => drop(error.to_string()),
         }
         read_everything(&old);
     }
-    println!("{}: {looks} looks and {take_overs} take-overs of {cases} files", K::NAME);
-    assert!(looks > cases / 10 && take_overs > cases / 10);
+    println!("{}: {samples} samples and {take_overs} take-overs of {cases} files", K::NAME);
+    assert!(samples > cases / 10 && take_overs > cases / 10);
 }
 
 #[test]

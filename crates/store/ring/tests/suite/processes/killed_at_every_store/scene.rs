@@ -147,7 +147,7 @@ impl<R: Ring> Scene<R> {
                 drained.push((*name, reader));
             }
         }
-        let stat = RingMonitor::open(&self.path).unwrap().look().unwrap();
+        let stat = RingMonitor::open(&self.path).unwrap().sample().unwrap();
         assert_eq!(stat.owner.state, previous);
         assert_eq!(Some(stat.next_sequence - 1), visible);
         let newest = R::open(&self.path, Start::Newest).unwrap();
@@ -170,7 +170,7 @@ impl<R: Ring> Scene<R> {
                 assert_eq!(end, self.end(), "{name}, {way:?}");
             }
         }
-        let stat = RingMonitor::open(&self.path).unwrap().look().unwrap();
+        let stat = RingMonitor::open(&self.path).unwrap().sample().unwrap();
         assert_eq!(stat.next_sequence, self.end() + 1);
     }
 
