@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Attempts to open a segment under its two names.
-const LOOKS: usize = 16;
+const ATTEMPTS: usize = 16;
 
 /// A segment and its header.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Catalog {
         let mut listed = Vec::with_capacity(files.segments.len());
         for kept in files.segments.values() {
             let mut kept = *kept;
-            for _ in 0..=LOOKS {
+            for _ in 0..=ATTEMPTS {
                 let head = read_head(disk, &kept);
                 if !head.as_ref().is_err_and(ErrorKind::is_of_no_file) {
                     listed.push(Listed { kept, head });

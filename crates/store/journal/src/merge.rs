@@ -97,9 +97,9 @@ impl<D: Disk> Merge<D> {
         })
     }
 
-    /// Calls [`Tailer::ask`] on each tailer.
-    pub fn ask(&mut self) {
-        self.sources.iter_mut().for_each(|source| source.tailer.ask());
+    /// Calls [`Tailer::recheck`] on each tailer.
+    pub fn recheck(&mut self) {
+        self.sources.iter_mut().for_each(|source| source.tailer.recheck());
     }
 
     /// The tailers, in their order.

@@ -125,11 +125,11 @@ fn two(tailer: &mut Tailer<Heap>) -> String {
 }
 
 /// The tailer's result in this thread while the appender runs in another one.
-fn race(write: fn(Journal), look: fn(&mut Tailer<Heap>) -> String) -> String {
+fn race(write: fn(Journal), observe: fn(&mut Tailer<Heap>) -> String) -> String {
     let journal = journal();
     let mut tailer = journal.tailer();
     let writer = thread::spawn(move || write(journal));
-    let seen = look(&mut tailer);
+    let seen = observe(&mut tailer);
     writer.join().unwrap();
     seen
 }
@@ -208,11 +208,11 @@ const MODELS: &[Model] = &[
         allowed: &["at 1, -", "at 1, 1", "at 2, -"],
         run: || {
             let write = |mut journal: Journal| append(&mut journal.writer, 1);
-            let look = |tailer: &mut Tailer<Heap>| {
+            let observe = |tailer: &mut Tailer<Heap>| {
                 tailer.seek(Start::Newest).unwrap();
                 format!("at {}, {}", tailer.next_sequence(), read(tailer))
             };
-            race(write, look)
+            race(write, observe)
         },
     },
 ];
@@ -228,11 +228,11 @@ const PROGRESS_SEEN: Model = Model {
         let first = journal.writer.place().at;
         let progress = Arc::new(Progress::new());
         progress.set(first);
-        let told = Arc::clone(&progress);
+        let committed = Arc::clone(&progress);
         let appender = thread::spawn(move || {
             for _ in 0..2 {
                 append(&mut journal.writer, 1);
-                told.set(journal.writer.place().at);
+                committed.set(journal.writer.place().at);
             }
         });
         let words = &as_read_only(file.words())[first..progress.get()];

@@ -62,7 +62,7 @@ const SPEC: RegionSpec =
     RegionSpec { kind: TAILER_KIND, layout: TAILER_LAYOUT, parameters: [0; 4], words: WORDS };
 
 /// Handled excerpts between two reads of the clock.
-const READS_PER_LOOK: u64 = 256;
+const READS_PER_TIME: u64 = 256;
 
 /// A tailer whose position is stored in the journal, for delivery at least once.
 ///
@@ -119,7 +119,7 @@ impl NamedTailer {
         let position = StoredPosition::after(words, stored);
         let mut named = Self { tailer, region, read, pending: 0, position };
         named.save();
-        named.look_at_clock();
+        named.store_time();
         if resumed == Resumed::New {
             named.sync()?;
         }
@@ -142,8 +142,8 @@ impl NamedTailer {
         let before = self.read;
         self.read += std::mem::take(&mut self.pending);
         self.save();
-        if before / READS_PER_LOOK != self.read / READS_PER_LOOK {
-            self.look_at_clock();
+        if before / READS_PER_TIME != self.read / READS_PER_TIME {
+            self.store_time();
         }
     }
 
@@ -156,7 +156,7 @@ impl NamedTailer {
         if self.tailer.next_sequence() < self.next_sequence() {
             self.save();
         }
-        self.look_at_clock();
+        self.store_time();
         Ok(())
     }
 
@@ -171,9 +171,9 @@ impl NamedTailer {
         self.read
     }
 
-    /// As [`Tailer::ask`].
-    pub fn ask(&mut self) {
-        self.tailer.ask();
+    /// As [`Tailer::recheck`].
+    pub fn recheck(&mut self) {
+        self.tailer.recheck();
     }
 
     /// As [`Tailer::set_durable`].
@@ -204,7 +204,7 @@ impl NamedTailer {
     }
 
     #[cold]
-    fn look_at_clock(&self) {
+    fn store_time(&self) {
         self.region.words()[MOVED].store(now_ns());
     }
 }

@@ -5,7 +5,7 @@
 //! the rest is checked.
 //! Failure: damage that no crash explains is an error, left for `journal repair`.
 
-mod mend;
+mod write;
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -23,7 +23,7 @@ use crate::{
     segment::{
         header::{Header, Incarnation, hints},
         layout::{at, position_bytes},
-        view::{Look, Place, View},
+        view::{Contents, Place, View},
         writer::SegmentWriter,
     },
     segment_locks::{self, Locks},
@@ -68,7 +68,7 @@ pub(crate) struct Recovered<D: Disk> {
 }
 
 /// The position up to which a segment was read, and what is there.
-type Found = (Place, Result<Look, Corruption>);
+type Found = (Place, Result<Contents, Corruption>);
 
 /// Recovers a journal. The caller holds the lock.
 pub(crate) fn recover<D: Disk>(
@@ -154,7 +154,7 @@ fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
 /// Whether the excerpts of a segment of this boot lead to an end mark.
 fn has_ended(view: &View<'_>) -> bool {
     let (_, found) = view.walk(view.by_index(|_| true), |_, _| true);
-    matches!(found, Ok(Look::End(_)))
+    matches!(found, Ok(Contents::End(_)))
 }
 
 /// One recovery.
@@ -293,9 +293,9 @@ impl<D: Disk> Pass<'_, D> {
 
     /// Clears the segments from `first` on. Those that were never used are removed. After a loss of
     /// power, those with contents are moved to `cut`.
-    fn clear_behind(&mut self, first: usize, is_looked_at: bool) -> Result<(), JournalError> {
+    fn clear_behind(&mut self, first: usize, is_checked: bool) -> Result<(), JournalError> {
         for index in (first..self.kept.len()).rev() {
-            let is_empty = !is_looked_at || self.kept[index].bytes == 0 || {
+            let is_empty = !is_checked || self.kept[index].bytes == 0 || {
                 let stored = self.open(index)?;
                 let words = stored.words();
                 let behind_header = words.len().min(at::CHECK + 1);
@@ -326,7 +326,7 @@ impl<D: Disk> Pass<'_, D> {
                 self.quarantine_from(index)?;
                 let Some(before) = index.checked_sub(1) else { return Ok(None) };
                 return match self.end_of(before, is_same_boot)? {
-                    Some((place, Ok(Look::End(_)))) => {
+                    Some((place, Ok(Contents::End(_)))) => {
                         Ok(Some(End { index: before, place, is_ended: true, is_quarantined: true }))
                     }
                     Some((place, found)) => {
@@ -337,9 +337,9 @@ impl<D: Disk> Pass<'_, D> {
                 };
             };
             if !is_same_boot {
-                self.mend_incarnation(index)?;
+                self.restore_incarnation(index)?;
             }
-            let is_ended = matches!(found, Ok(Look::End(_)));
+            let is_ended = matches!(found, Ok(Contents::End(_)));
             if is_ended && !is_last {
                 self.check_next(index, &place)?;
             }
@@ -347,7 +347,7 @@ impl<D: Disk> Pass<'_, D> {
                 self.seal(index)?;
             }
             match found {
-                Ok(Look::End(_)) if !is_last => index += 1,
+                Ok(Contents::End(_)) if !is_last => index += 1,
                 Ok(_) if is_last => {
                     return Ok(Some(End { index, place, is_ended, is_quarantined: false }));
                 }
@@ -400,13 +400,13 @@ impl<D: Disk> Pass<'_, D> {
             false => view.by_index(|entry| entry.at <= synced),
         };
         let (mut place, found) = view.walk(start, |_, _| true);
-        if let Ok(Look::End(front)) = found {
+        if let Ok(Contents::End(front)) = found {
             // The end mark has the number after the skipped ones.
             place.sequence = front.sequence;
         }
         self.report.segments_checked += u64::from(!is_same_boot);
         self.report.bytes_checked += position_bytes(place.at - start.at);
-        if place.at < synced && !matches!(found, Ok(Look::End(_))) {
+        if place.at < synced && !matches!(found, Ok(Contents::End(_))) {
             let damage = found.err().unwrap_or(Corruption::Hole);
             return Err(self.damaged(index, place.at, damage));
         }

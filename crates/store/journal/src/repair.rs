@@ -1,7 +1,7 @@
 //! Repairs a damaged journal so that readers can pass the damage, and deletes nothing.
 //!
 //! Protocol: `docs/formats/journal.md`, Repair. Segments are checked in order, as `verify` does,
-//! and invalid parts are mended. Data that is replaced is on disk in `cut` before it is
+//! and invalid parts are repaired. Data that is replaced is on disk in `cut` before it is
 //! overwritten.
 //! Failure: after a kill at any moment, it can be run again and does the rest. Data that was being
 //! covered might then be in `cut` twice.
@@ -9,8 +9,8 @@
 mod buffer;
 mod done;
 mod header;
-mod mend;
 mod rename;
+mod segment;
 
 use std::{path::Path, sync::Arc};
 
@@ -210,7 +210,7 @@ impl<D: Disk> Repair<'_, D> {
         }
     }
 
-    /// Checks a segment, and mends it if it is invalid.
+    /// Checks a segment, and repairs it if it is invalid.
     fn segment(
         &mut self,
         catalog: &Catalog,
@@ -241,7 +241,7 @@ impl<D: Disk> Repair<'_, D> {
             return self.move_out(kept);
         }
         let buffer = self.buffer(kept, &found.header, loaded)?;
-        let end = self.mend(index, kept.number, &found, &buffer)?;
+        let end = self.repair_segment(index, kept.number, &found, &buffer)?;
         self.finish_buffer(index, kept.number, buffer, end)
     }
 

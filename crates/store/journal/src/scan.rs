@@ -1,6 +1,6 @@
 //! Reads a segment as far as possible: past damage, to later valid excerpts.
 //!
-//! Where: `verify` reports what a scan finds, `repair` mends it. Tailers stop at damage.
+//! Where: `verify` reports what a scan finds, `repair` corrects it. Tailers stop at damage.
 //! Protocol: after damage, each word is tried as the start of an excerpt. It is one if its checksum
 //! is valid and its sequence number is not below the expected one.
 //! Bounds: the search sums every candidate. Long ones have a budget of some segments' words in
@@ -14,7 +14,7 @@ use crate::{
         excerpt::{Front, HEADER_WORDS, MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
         index,
         layout::{ENTRY_WORDS, Layout},
-        view::{Look, Place, View},
+        view::{Contents, Place, View},
     },
 };
 
@@ -71,24 +71,24 @@ impl<'words> Scan<'words> {
     /// whether the next segment is active; it is called only if nothing is committed here.
     pub(crate) fn next(&mut self, is_followed: impl Fn() -> bool) -> Event {
         let place = self.place;
-        let mut look = self.look();
-        if look == Ok(Look::Nothing) {
+        let mut contents = self.read();
+        if contents == Ok(Contents::Nothing) {
             if !is_followed() && !self.is_committed_behind() {
                 return Event::Open(place);
             }
             // The evidence was stored after the excerpt, which is visible now or lost.
-            look = match self.look() {
-                Ok(Look::Nothing) => Err(Corruption::Hole),
-                look => look,
+            contents = match self.read() {
+                Ok(Contents::Nothing) => Err(Corruption::Hole),
+                contents => contents,
             };
         }
-        match look {
-            Ok(Look::Excerpt(front)) => {
+        match contents {
+            Ok(Contents::Excerpt(front)) => {
                 self.pass(&front);
                 Event::Excerpt(place, front)
             }
-            Ok(Look::End(front)) => Event::Ended(place, front),
-            Ok(Look::Nothing) => Event::Open(place),
+            Ok(Contents::End(front)) => Event::Ended(place, front),
+            Ok(Contents::Nothing) => Event::Open(place),
             Err(damage) => match find_good(&self.view, &place, &mut self.budget) {
                 Some(to) => {
                     self.place.at = to;
@@ -101,13 +101,15 @@ impl<'words> Scan<'words> {
 
     /// Reads at the position. An appender leaves room for an end mark after each excerpt, so an
     /// excerpt without that room is damage.
-    fn look(&self) -> Result<Look, Corruption> {
-        let look = self.view.look_from(&self.place)?;
-        match look {
-            Look::Excerpt(front) if self.place.at + front.total_words() > self.layout().limit() => {
+    fn read(&self) -> Result<Contents, Corruption> {
+        let contents = self.view.read_from(&self.place)?;
+        match contents {
+            Contents::Excerpt(front)
+                if self.place.at + front.total_words() > self.layout().limit() =>
+            {
                 Err(Corruption::Length(front.length))
             }
-            look => Ok(look),
+            contents => Ok(contents),
         }
     }
 
@@ -162,10 +164,10 @@ fn find_good(view: &View<'_>, place: &Place, budget: &mut usize) -> Option<usize
             }
             *budget -= length;
         }
-        match view.look(at) {
-            Ok(Look::Excerpt(front)) => at + front.total_words() <= limit,
-            Ok(Look::End(_)) => true,
-            Ok(Look::Nothing) | Err(_) => false,
+        match view.read_at(at) {
+            Ok(Contents::Excerpt(front)) => at + front.total_words() <= limit,
+            Ok(Contents::End(_)) => true,
+            Ok(Contents::Nothing) | Err(_) => false,
         }
     })
 }
@@ -185,8 +187,8 @@ pub(crate) fn end_of_excerpts(view: &View<'_>, from: usize, end: usize) -> usize
     while let Some(good) = find_good(view, &Place { at, sequence: 0, max_ts: 0 }, &mut budget)
         && good < end
     {
-        let behind = match view.look(good) {
-            Ok(Look::Excerpt(front) | Look::End(front)) => good + front.total_words(),
+        let behind = match view.read_at(good) {
+            Ok(Contents::Excerpt(front) | Contents::End(front)) => good + front.total_words(),
             _ => good + HEADER_WORDS,
         };
         if behind >= end {
@@ -240,7 +242,7 @@ pub(crate) fn wrong_entries(
 }
 
 /// Corrects an index; returns how many entries changed.
-pub(crate) fn mend_index(view: &View<'_>, words: &[Word], entries: &[Place]) -> u64 {
+pub(crate) fn correct_index(view: &View<'_>, words: &[Word], entries: &[Place]) -> u64 {
     let wrong = wrong_entries(view, entries, None);
     for WrongEntry { at, entry, .. } in &wrong {
         match entry {

@@ -17,7 +17,7 @@ use crate::{
         excerpt::excerpt_words,
         header::{Activation, Header},
         layout::{at, position_bytes},
-        view::{Look, View},
+        view::{Contents, View},
     },
     stored,
 };
@@ -159,18 +159,18 @@ fn of_segment(disk: &Folder, catalog: &Catalog, index: usize) -> SegmentStat {
     };
     stat.first_sequence = Some(activation.first_sequence);
     stat.cycle = (header.cycle_ns > 0).then_some((activation.cycle, header.cycle_ns));
-    let looked = match kept.is_packed {
+    let outcome = match kept.is_packed {
         true => {
             let next = catalog.next_active(index).map(|(_, next)| next);
-            look_into_packed(disk, kept, header, next, &mut stat)
+            read_packed(disk, kept, header, next, &mut stat)
         }
-        false => look_into_plain(disk, kept, &mut stat),
+        false => read_plain(disk, kept, &mut stat),
     };
-    stat.problem = looked.err();
+    stat.problem = outcome.err();
     stat
 }
 
-fn look_into_plain(disk: &Folder, kept: &Kept, stat: &mut SegmentStat) -> Result<(), ErrorKind> {
+fn read_plain(disk: &Folder, kept: &Kept, stat: &mut SegmentStat) -> Result<(), ErrorKind> {
     let stored = stored::open_kept(disk, kept).map_err(|error| error.kind().clone())?;
     let view = View::new(stored.words()).map_err(|damage| ErrorKind::damaged(0, damage))?;
     let Some(view) = view else { return Ok(()) };
@@ -178,7 +178,7 @@ fn look_into_plain(disk: &Folder, kept: &Kept, stat: &mut SegmentStat) -> Result
     stat.first_ts_ns = first_ts(&view);
     let (place, found) = view.walk(view.by_index(|_| true), |_, _| true);
     let (mut end, mut next) = (place.at, place.sequence);
-    if let Ok(Look::End(front)) = found {
+    if let Ok(Contents::End(front)) = found {
         (end, next) = (end + front.total_words(), front.sequence);
     }
     (stat.data_bytes, stat.next_sequence) = (Some(position_bytes(end)), Some(next));
@@ -187,7 +187,7 @@ fn look_into_plain(disk: &Folder, kept: &Kept, stat: &mut SegmentStat) -> Result
 }
 
 /// Only the beginning is unpacked: the header of the next segment states how it ended.
-fn look_into_packed(
+fn read_packed(
     disk: &Folder,
     kept: &Kept,
     header: &Header,
@@ -214,8 +214,8 @@ fn look_into_packed(
 }
 
 fn first_ts(view: &View<'_>) -> Option<u64> {
-    match view.look(view.beginning().at) {
-        Ok(Look::Excerpt(front)) => Some(front.ts_ns),
+    match view.read_at(view.beginning().at) {
+        Ok(Contents::Excerpt(front)) => Some(front.ts_ns),
         _ => None,
     }
 }

@@ -31,7 +31,7 @@ use crate::{
     segment::{
         excerpt::{Front, Kind},
         header::{Activation, Header, Incarnation, hints},
-        view::{Look, Place, View, look},
+        view::{Contents, Place, View, read_at},
     },
     stored::{self, Stored},
 };
@@ -150,7 +150,7 @@ impl<D: Disk> Tailer<D> {
                     let at = self.place.at;
                     self.place = self.place.behind(&front);
                     self.expect(front.total_words());
-                    self.idles = follow::LOOKED;
+                    self.idles = follow::CHECKED;
                     if self.place.at >= self.next_chore {
                         self.do_chores();
                     }
@@ -213,7 +213,7 @@ impl<D: Disk> Tailer<D> {
     /// Makes the next read without an excerpt check whether the segment was removed, or recovered
     /// by an appender. Reads check this themselves, but rarely: a caller that sleeps between reads
     /// should call this periodically.
-    pub fn ask(&mut self) {
+    pub fn recheck(&mut self) {
         self.idles = 0;
         self.end = None;
     }
@@ -243,15 +243,15 @@ impl<D: Disk> Tailer<D> {
         if self.is_durable && !current.is_on_disk(self.place.at) {
             return self.idle();
         }
-        match look(words, self.place.at, current.seed, self.is_checked) {
-            Ok(Look::Excerpt(front)) => {
+        match read_at(words, self.place.at, current.seed, self.is_checked) {
+            Ok(Contents::Excerpt(front)) => {
                 if front.sequence == self.place.sequence && front.kind == Kind::Message {
                     return Ok(Step::Excerpt(front));
                 }
                 self.out_of_order(front)
             }
-            Ok(Look::Nothing) => self.idle(),
-            Ok(Look::End(_)) => self.end(),
+            Ok(Contents::Nothing) => self.idle(),
+            Ok(Contents::End(_)) => self.end(),
             Err(damage) => self.damaged_or_recovered(damage),
         }
     }

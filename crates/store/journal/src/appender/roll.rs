@@ -131,7 +131,7 @@ impl<D: Disk> Appender<D> {
             cycle: header.cycle_of(max_ts.max(ts_ns)),
         };
         self.incarnation.store(&header, file.words());
-        // From the activation on, the old segment may be pruned: no thread looks for its name.
+        // From the activation on, the old segment may be pruned: no thread opens its name.
         self.exchange.lock().active = None;
         let mut writer = SegmentWriter::activate(file, header, activation, self.boot);
         writer.end_cycle_at(self.roll_times.last_ns(max_ts.max(ts_ns)));

@@ -17,7 +17,7 @@ use crate::{
     segment::{
         header::hints,
         layout::{at, position_bytes},
-        view::{Look, View},
+        view::{Contents, View},
     },
 };
 
@@ -171,11 +171,11 @@ fn check_up_to(words: &[ReadWord], from: usize, at: usize) -> Result<(), (usize,
     let mut place = view.by_index(|entry| entry.at <= from);
     while place.at < at {
         // The excerpt at `at` is excluded: it might be half written.
-        match view.look_from(&place) {
-            Ok(Look::Excerpt(front)) => place = place.behind(&front),
+        match view.read_from(&place) {
+            Ok(Contents::Excerpt(front)) => place = place.behind(&front),
             // After an end mark there is nothing to check.
-            Ok(Look::End(_)) => return Ok(()),
-            Ok(Look::Nothing) => return Err((place.at, Corruption::Hole)),
+            Ok(Contents::End(_)) => return Ok(()),
+            Ok(Contents::Nothing) => return Err((place.at, Corruption::Hole)),
             Err(damage) => return Err((place.at, damage)),
         }
     }

@@ -31,8 +31,8 @@ const MARK: u64 = (u32::from_be_bytes(*b"TAIL") as u64) << 32;
 
 /// Attempts of a reader while the owner of the name changes the words, and those after which words
 /// that stay the same are wrong.
-const LOOKS: usize = 10_000;
-const SAME_LOOKS: usize = 50;
+const ATTEMPTS: usize = 10_000;
+const SAME_ATTEMPTS: usize = 50;
 
 /// The writer of the position.
 #[derive(Debug)]
@@ -51,13 +51,13 @@ pub(super) struct WrongPosition(pub(super) u64);
 /// The position in the words of a region; `None` if none was stored yet.
 pub(super) fn load(words: &[ReadWord]) -> Result<Option<Bookmark>, WrongPosition> {
     let (mut wrong, mut same) = (WrongPosition(0), 0);
-    for _ in 0..LOOKS {
-        match look(words) {
+    for _ in 0..ATTEMPTS {
+        match read(words) {
             Ok(found) => return Ok(found),
             Err(found) if found == wrong => same += 1,
             Err(found) => (wrong, same) = (found, 0),
         }
-        if same == SAME_LOOKS {
+        if same == SAME_ATTEMPTS {
             break;
         }
         std::hint::spin_loop();
@@ -65,7 +65,7 @@ pub(super) fn load(words: &[ReadWord]) -> Result<Option<Bookmark>, WrongPosition
     Err(wrong)
 }
 
-fn look(words: &[ReadWord]) -> Result<Option<Bookmark>, WrongPosition> {
+fn read(words: &[ReadWord]) -> Result<Option<Bookmark>, WrongPosition> {
     let position = words[POSITION].load();
     let slot = (position >> SLOT_BIT) as usize;
     let at = SLOTS + slot * SLOT_WORDS;

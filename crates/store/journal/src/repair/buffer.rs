@@ -41,8 +41,8 @@ impl<D: Disk> RepairBuffer<D> {
 }
 
 impl<D: Disk> Repair<'_, D> {
-    /// The words to mend. A compressed segment is first unpacked to a new file, which then counts,
-    /// and its compressed file is moved out.
+    /// The words to repair. A compressed segment is first unpacked to a new file, which then
+    /// counts, and its compressed file is moved out.
     pub(super) fn buffer(
         &mut self,
         kept: &Kept,

@@ -11,7 +11,7 @@ use crate::{
         excerpt,
         header::{Activation, Header},
         layout::{Layout, at},
-        view::{Look, View},
+        view::{Contents, View},
     },
 };
 
@@ -106,8 +106,8 @@ pub(super) fn first_good_in(header: &Header, words: &[ReadWord]) -> Option<usize
 }
 
 fn has_excerpt_first(header: &Header, words: &[ReadWord]) -> bool {
-    let found = view(header, words).look(header.layout.data);
-    matches!(found, Ok(Look::Excerpt(_) | Look::End(_)))
+    let found = view(header, words).read_at(header.layout.data);
+    matches!(found, Ok(Contents::Excerpt(_) | Contents::End(_)))
 }
 
 /// Whether a segment has or had excerpts.

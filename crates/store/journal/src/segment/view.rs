@@ -28,7 +28,7 @@ pub(crate) struct View<'words> {
 
 /// The contents of a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Look {
+pub(crate) enum Contents {
     /// Nothing is committed here.
     Nothing,
     /// An excerpt of the user, or one that covers damage.
@@ -73,26 +73,28 @@ impl<'words> View<'words> {
 
     /// Reads the word `at`, where an excerpt might begin.
     #[inline(always)]
-    pub(crate) fn look(&self, at: usize) -> Result<Look, Corruption> {
-        look(self.words, at, self.seed, self.is_checked)
+    pub(crate) fn read_at(&self, at: usize) -> Result<Contents, Corruption> {
+        read_at(self.words, at, self.seed, self.is_checked)
     }
 
     /// The same, but a sequence number below that of the position is damage.
     #[inline(always)]
-    pub(crate) fn look_from(&self, place: &Place) -> Result<Look, Corruption> {
-        let look = self.look(place.at)?;
-        match look {
-            Look::Excerpt(front) | Look::End(front) if front.sequence < place.sequence => {
+    pub(crate) fn read_from(&self, place: &Place) -> Result<Contents, Corruption> {
+        let contents = self.read_at(place.at)?;
+        match contents {
+            Contents::Excerpt(front) | Contents::End(front) if front.sequence < place.sequence => {
                 Err(Corruption::Sequence { found: front.sequence, least: place.sequence })
             }
-            look => Ok(look),
+            contents => Ok(contents),
         }
     }
 
     /// Whether the excerpt of an index entry exists.
     pub(crate) fn has_excerpt(&self, entry: &Place) -> bool {
-        let leads = |look| matches!(look, Look::Excerpt(front) if front.sequence == entry.sequence);
-        self.look(entry.at).is_ok_and(leads)
+        let sequence = entry.sequence;
+        let leads =
+            |contents| matches!(contents, Contents::Excerpt(front) if front.sequence == sequence);
+        self.read_at(entry.at).is_ok_and(leads)
     }
 
     /// The position of the last index entry that is before the target: `is_before` returns whether
@@ -130,10 +132,12 @@ impl<'words> View<'words> {
         &self,
         mut place: Place,
         mut goes_on: impl FnMut(&Place, &Front) -> bool,
-    ) -> (Place, Result<Look, Corruption>) {
+    ) -> (Place, Result<Contents, Corruption>) {
         loop {
-            match self.look_from(&place) {
-                Ok(Look::Excerpt(front)) if goes_on(&place, &front) => place = place.behind(&front),
+            match self.read_from(&place) {
+                Ok(Contents::Excerpt(front)) if goes_on(&place, &front) => {
+                    place = place.behind(&front)
+                }
                 found => return (place, found),
             }
         }
@@ -142,7 +146,7 @@ impl<'words> View<'words> {
     /// The word after the end mark, if all excerpts are valid.
     pub(crate) fn check_closed(&self) -> Result<usize, (usize, Corruption)> {
         match self.walk(self.beginning(), |_, _| true) {
-            (place, Ok(Look::End(mark))) => Ok(place.at + mark.total_words()),
+            (place, Ok(Contents::End(mark))) => Ok(place.at + mark.total_words()),
             (place, found) => Err((place.at, found.err().unwrap_or(Corruption::Hole))),
         }
     }
@@ -178,24 +182,24 @@ impl Place {
 
 /// Reads at a word of a segment.
 #[inline(always)]
-pub(crate) fn look(
+pub(crate) fn read_at(
     words: &[ReadWord],
     at: usize,
     seed: u32,
     is_checked: bool,
-) -> Result<Look, Corruption> {
+) -> Result<Contents, Corruption> {
     // There is no room for an end mark, so one should have been before.
     if at + excerpt::END_WORDS > words.len() {
         return Err(Corruption::Unended);
     }
     // SYNC(journal.commit): pairs with the stores of commit words.
     match words[at].observe(COMMIT) {
-        0 => Ok(Look::Nothing),
+        0 => Ok(Contents::Nothing),
         commit => {
             let front = excerpt::read(words, at, words.len(), seed, commit, is_checked)?;
             Ok(match front.kind {
-                Kind::End => Look::End(front),
-                Kind::Message | Kind::Lost => Look::Excerpt(front),
+                Kind::End => Contents::End(front),
+                Kind::Message | Kind::Lost => Contents::Excerpt(front),
             })
         }
     }

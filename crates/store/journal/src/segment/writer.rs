@@ -220,8 +220,8 @@ impl<F: WritableFile> SegmentWriter<F> {
         let words = as_read_only(file.words());
         while self.place.at < end.at {
             let at = self.place.at;
-            let found = super::view::look(words, at, self.seed, false);
-            let Ok(super::view::Look::Excerpt(front)) = found else { break };
+            let found = super::view::read_at(words, at, self.seed, false);
+            let Ok(super::view::Contents::Excerpt(front)) = found else { break };
             self.pass(&front);
         }
         self.place = *end;

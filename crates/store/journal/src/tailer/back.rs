@@ -10,7 +10,7 @@ use crate::{
     names::{self, Files},
     segment::{
         excerpt::{Front, Kind},
-        view::{Look, Place},
+        view::{Contents, Place},
     },
 };
 
@@ -133,7 +133,7 @@ impl<D: Disk> Tailer<D> {
             let Some(entered) = self.open_segment(*before.0)? else { continue };
             let view = entered.view(self.is_checked);
             let (place, found) = view.walk(view.by_index(|_| true), |_, _| true);
-            let Ok(Look::End(front)) = found else {
+            let Ok(Contents::End(front)) = found else {
                 let (name, damage) = (names::segment(*before.0), found.err());
                 let damage = damage.unwrap_or(Corruption::Hole);
                 return Err(JournalError::damaged(&self.disk, &name, place.at, damage));

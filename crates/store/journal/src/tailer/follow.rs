@@ -10,24 +10,24 @@ use crate::{
     segment::{
         header::{Activation, Incarnation, hints},
         layout::{CACHE_LINE_WORDS, at},
-        view::{Look, Place, look},
+        view::{Contents, Place, read_at},
     },
     stored,
 };
 
 /// Polls without an excerpt before the first check of the file system, which takes some
 /// microseconds. The number doubles with each check. Models check at each poll.
-const QUIET_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 14 };
+const QUIET_POLLS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 14 };
 
 /// The most polls between two checks.
-const MOST_LOOKS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 17 };
+const MOST_POLLS: u32 = if cfg!(nanotape_loom) { 1 } else { 1 << 17 };
 
 /// Polls between two checks after an end mark, where the next segment might be replaced before it
 /// becomes active.
-const LOOKS_AT_END: u32 = if cfg!(nanotape_loom) { 1 } else { 32 };
+const POLLS_AT_END: u32 = if cfg!(nanotape_loom) { 1 } else { 32 };
 
 /// Idle count after a successful read: a new tailer, at 0, checks the file system at once.
-pub(super) const LOOKED: u32 = 1;
+pub(super) const CHECKED: u32 = 1;
 
 /// The most words after the commit word whose cache lines are prefetched with it.
 const MOST_EXPECTED: usize = 64;
@@ -45,7 +45,7 @@ impl<D: Disk> Tailer<D> {
             return Ok(Step::Nothing);
         }
         self.idles = 0;
-        // A reader that asked for number 1 gets a gap for numbers that the journal does not have.
+        // A reader that wants number 1 gets a gap for numbers that the journal does not have.
         if wanted > 0 {
             self.place.sequence = wanted;
         }
@@ -56,18 +56,18 @@ impl<D: Disk> Tailer<D> {
     #[inline]
     pub(super) fn idle(&mut self) -> Result<Step, JournalError> {
         self.idles = self.idles.wrapping_add(1);
-        let is_due = self.idles <= LOOKED
-            || self.idles.is_multiple_of(QUIET_LOOKS)
-                && (self.idles.is_power_of_two() || self.idles.is_multiple_of(MOST_LOOKS));
+        let is_due = self.idles <= CHECKED
+            || self.idles.is_multiple_of(QUIET_POLLS)
+                && (self.idles.is_power_of_two() || self.idles.is_multiple_of(MOST_POLLS));
         if is_due {
-            return self.look_around();
+            return self.check_files();
         }
         self.expect_lines();
         Ok(Step::Nothing)
     }
 
     /// Whether nothing is the answer, for a caller that goes on or at the end of the journal;
-    /// otherwise another look is due. The end is looked up before that look, so what an appender
+    /// otherwise another read is due. The end is looked up before that read, so what an appender
     /// adds meanwhile is read.
     #[inline]
     pub(super) fn is_at_end(&mut self) -> Result<bool, JournalError> {
@@ -115,7 +115,7 @@ impl<D: Disk> Tailer<D> {
     /// Whether a check is due after an end mark: at once, since the next segment might be removed.
     fn is_due_at_end(&mut self) -> bool {
         self.idles = self.idles.wrapping_add(1);
-        self.idles <= LOOKED + 1 || self.idles.is_multiple_of(LOOKS_AT_END)
+        self.idles <= CHECKED + 1 || self.idles.is_multiple_of(POLLS_AT_END)
     }
 
     /// Starts at a position: pages are brought in from here on, and towards the end also the next
@@ -136,7 +136,7 @@ impl<D: Disk> Tailer<D> {
         // An error of the next segment is returned when the tailer enters it.
         if self.place.at >= words - words / 8
             && self.ahead.is_none()
-            && self.look_ahead(current.number).is_ok()
+            && self.open_ahead(current.number).is_ok()
             && let Some((_, next)) = &self.ahead
         {
             next.touch(0..2 * TOUCH_WORDS);
@@ -145,7 +145,7 @@ impl<D: Disk> Tailer<D> {
 
     /// Brings in what comes next, and checks whether the journal continues elsewhere.
     #[cold]
-    fn look_around(&mut self) -> Result<Step, JournalError> {
+    fn check_files(&mut self) -> Result<Step, JournalError> {
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         if current.stored.is_lost() {
             return Err(self.damaged(Corruption::Truncated));
@@ -161,7 +161,7 @@ impl<D: Disk> Tailer<D> {
         if !current.stored.is_current(number) {
             return self.enter_again(number);
         }
-        self.look_ahead(number)?;
+        self.open_ahead(number)?;
         let Some((_, next)) = &self.ahead else { return Ok(Step::Nothing) };
         if !matches!(Activation::load(next.words()), Ok(Some(_))) {
             return Ok(Step::Nothing);
@@ -170,11 +170,11 @@ impl<D: Disk> Tailer<D> {
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         let next = Incarnation::load(next.words());
         let is_other = next.is_some_and(|next| next.id != self.known.id);
-        match look(current.stored.words(), at, current.seed, self.is_checked) {
-            Ok(Look::Nothing) if is_other || !self.is_durable => {
+        match read_at(current.stored.words(), at, current.seed, self.is_checked) {
+            Ok(Contents::Nothing) if is_other || !self.is_durable => {
                 self.damaged_or_recovered(Corruption::Hole)
             }
-            Ok(Look::Nothing) => Ok(Step::Nothing),
+            Ok(Contents::Nothing) => Ok(Step::Nothing),
             _ if self.is_durable => Ok(Step::Nothing),
             _ => Ok(Step::Again),
         }
@@ -191,7 +191,7 @@ impl<D: Disk> Tailer<D> {
     }
 
     /// Opens the next segment before it is needed, or opens it again if its file was replaced.
-    fn look_ahead(&mut self, number: u64) -> Result<(), JournalError> {
+    fn open_ahead(&mut self, number: u64) -> Result<(), JournalError> {
         let is_good = matches!(
             &self.ahead,
             Some((ahead, stored)) if *ahead == number + 1 && stored.is_current(number + 1)
@@ -206,13 +206,13 @@ impl<D: Disk> Tailer<D> {
     }
 
     /// The segment ends here. The number of its end mark is not checked: a reader that came
-    /// backwards, or that asked for a skipped number, might expect a larger one.
+    /// backwards, or that sought a skipped number, might expect a larger one.
     #[cold]
     pub(super) fn end(&mut self) -> Result<Step, JournalError> {
         let Some(current) = &self.current else { return Ok(Step::Nothing) };
         let number = current.number;
         if !matches!(&self.ahead, Some((ahead, _)) if *ahead == number + 1) {
-            self.look_ahead(number)?;
+            self.open_ahead(number)?;
         }
         let is_prepared = |words| matches!(Activation::load(words), Ok(None));
         if let Some((_, stored)) = &self.ahead
@@ -238,7 +238,7 @@ impl<D: Disk> Tailer<D> {
 
     fn wait_for(&mut self, number: u64) -> Result<Step, JournalError> {
         if self.is_due_at_end() {
-            self.look_ahead(number)?;
+            self.open_ahead(number)?;
             if self.ahead.is_none() {
                 return self.skip_removed(number);
             }

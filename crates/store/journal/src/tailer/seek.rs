@@ -13,7 +13,7 @@ use crate::{
     segment::{
         excerpt::Front,
         header::{Activation, Incarnation},
-        view::{Look, Place},
+        view::{Contents, Place},
     },
     stored,
 };
@@ -113,20 +113,20 @@ impl<D: Disk> Tailer<D> {
         let Some(current) = current else { return Ok(None) };
         let view = current.view(self.is_checked);
         let start = view.by_index(is_entry_before);
-        let (place, look) = view.walk(start, |_, front| is_before(front));
+        let (place, contents) = view.walk(start, |_, front| is_before(front));
         let name = names::segment(current.number);
-        let look =
-            look.map_err(|damage| JournalError::damaged(&self.disk, &name, place.at, damage))?;
-        let (place, is_there) = match look {
-            Look::Excerpt(front) => (Place { sequence: front.sequence, ..place }, true),
+        let contents = contents
+            .map_err(|damage| JournalError::damaged(&self.disk, &name, place.at, damage))?;
+        let (place, is_there) = match contents {
+            Contents::Excerpt(front) => (Place { sequence: front.sequence, ..place }, true),
             // The next excerpt is in the next segment, if that is active.
-            Look::End(front) => {
+            Contents::End(front) => {
                 // Segments between the two may be missing. What is damaged is there.
                 let is_there =
                     self.next_active(numbers, current.number).map_or(true, |next| next.is_some());
                 (Place { sequence: front.sequence, ..place }, is_there)
             }
-            Look::Nothing => (place, false),
+            Contents::Nothing => (place, false),
         };
         Ok(Some((current, place, is_there)))
     }

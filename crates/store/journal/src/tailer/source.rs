@@ -116,7 +116,7 @@ impl<D: Disk> Tape for TailerSource<D> {
 
     /// Never fails. The next poll checks the folder.
     fn check(&mut self) -> Result<(), JournalError> {
-        self.tailer.ask();
+        self.tailer.recheck();
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         excerpt::{Front, Kind},
         header::{Activation, Header},
         layout::{at, position_bytes},
-        view::{Look, Place, View},
+        view::{Contents, Place, View},
     },
 };
 
@@ -126,15 +126,15 @@ impl Checker {
     }
 
     fn excerpts(&mut self, pass: &mut Pass<'_>, mut scan: Scan<'_>, progress: &mut dyn FnMut(u64)) {
-        let (mut told, mut last) = (0, 0);
+        let (mut reported, mut last) = (0, 0);
         let end = loop {
             match scan.next(pass.context.is_followed) {
                 Event::Excerpt(place, front) => {
                     last = place.at;
                     self.excerpt(pass, &place, &front);
-                    if place.at >= told + STEP_WORDS {
-                        told = place.at;
-                        progress(position_bytes(told));
+                    if place.at >= reported + STEP_WORDS {
+                        reported = place.at;
+                        progress(position_bytes(reported));
                     }
                 }
                 Event::Damaged(place, damage, to) => {
@@ -159,7 +159,7 @@ impl Checker {
                         pass.find(place.at, Found::Corruption(Corruption::Unended));
                     }
                     // An appender might have continued since.
-                    if scan.view.look(place.at) == Ok(Look::Nothing) {
+                    if scan.view.read_at(place.at) == Ok(Contents::Nothing) {
                         self.rest(pass, &scan.view, place.at);
                     }
                     // The entry of the last excerpt's block might not be stored yet.

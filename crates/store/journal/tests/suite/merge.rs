@@ -71,7 +71,7 @@ fn what_may_still_be_overtaken_waits_until_it_is_settled() {
 }
 
 #[test]
-fn what_is_missing_in_one_journal_is_told_with_its_number() {
+fn what_is_missing_in_one_journal_is_reported_with_its_number() {
     let places = [Scratch::new("whole"), Scratch::new("gap")];
     let (mut whole, mut gap) = (appender(&places[0]), appender(&places[1]));
     whole.append(0, 5, b"").unwrap();

@@ -177,7 +177,7 @@ fn put_back(file: &Path, bytes: &[u8]) {
 }
 
 #[test]
-fn a_place_behind_the_end_is_told_and_left() {
+fn a_position_after_the_end_is_reported_and_left() {
     let place = Scratch::new("beyond");
     let mut appender = journal_of(&place, 2);
     let file = place.path().join("0000000001.segment");
@@ -198,7 +198,7 @@ fn a_place_behind_the_end_is_told_and_left() {
 }
 
 #[test]
-fn a_place_behind_numbers_that_were_given_again_is_told_and_read_again() {
+fn a_position_after_reused_numbers_is_reported_and_read_again() {
     let place = Scratch::new("given-again");
     let mut appender = journal_of(&place, 5);
     let file = place.path().join("0000000001.segment");

@@ -107,7 +107,7 @@ fn what_a_named_tailer_has_not_read_stays_unless_it_is_forced() {
 }
 
 #[test]
-fn a_tailer_that_cannot_be_asked_stops_it() {
+fn a_tailer_that_cannot_be_read_stops_it() {
     let place = Scratch::new("unknown");
     damage::write(place.path(), &lengths(3, 1));
     set_tailer(&place, "broken", 1_000_000);

@@ -254,7 +254,7 @@ fn a_page_of_zeros_for_a_header_costs_no_excerpt() {
 }
 
 #[test]
-fn a_segment_of_another_journal_is_moved_away_and_its_numbers_are_told_missing() {
+fn a_segment_of_another_journal_is_moved_away_and_its_numbers_are_reported_missing() {
     let (place, other) = (Scratch::new("stranger"), Scratch::new("stranger-other"));
     let records = damage::write(place.path(), &lengths(3, 2));
     damage::write(other.path(), &lengths(3, 5));

@@ -39,9 +39,9 @@ fn excerpts_behind_a_hole_are_an_error_and_no_end() {
         let records = write(place.path(), &lengths);
         let (record, last) = (&records[at], &records[records.len() - 1]);
         overwrite(place.path(), record.segment, record.offset, &vec![0; record.range().len()]);
-        // Only the index tells of excerpts behind a hole in the last segment.
-        let is_told = record.segment < last.segment || record.offset < last.offset / 2;
-        if !is_told {
+        // Only the index shows excerpts behind a hole in the last segment.
+        let is_indexed = record.segment < last.segment || record.offset < last.offset / 2;
+        if !is_indexed {
             continue;
         }
         let mut tailer = Tailer::open(place.path(), Start::Oldest).unwrap();

@@ -19,17 +19,17 @@ use crate::damage::{
 fn a_whole_journal_is_clean_and_everything_in_it_is_counted() {
     let place = Scratch::new("whole");
     let records = damage::write(place.path(), &lengths(3, 7));
-    let mut told = Vec::new();
-    let verified = verify(place.path(), |done, total| told.push((done, total))).unwrap();
+    let mut reported = Vec::new();
+    let verified = verify(place.path(), |done, total| reported.push((done, total))).unwrap();
     assert_eq!(verified.findings, []);
     assert_eq!(verified.excerpts, records.len() as u64);
     assert_eq!((verified.first_sequence, verified.next_sequence), (1, records.len() as u64 + 1));
     assert_eq!(verified.bytes, records.iter().map(|record| record.range().len() as u64).sum());
-    assert!(told.is_sorted() && told.last().is_some_and(|(done, total)| done == total));
+    assert!(reported.is_sorted() && reported.last().is_some_and(|(done, total)| done == total));
 }
 
 #[test]
-fn any_changed_bit_that_readers_look_at_is_found() {
+fn any_changed_bit_that_readers_check_is_found() {
     let place = Scratch::new("bits");
     let records = damage::write(place.path(), &lengths(2, 3));
     let end_mark = fs::metadata(segment(place.path(), 1)).unwrap().len() as usize - 24;
@@ -104,7 +104,7 @@ fn what_is_only_worth_knowing_is_a_note() {
 }
 
 #[test]
-fn a_segment_that_is_missing_is_told_by_its_numbers_and_one_that_is_not_ours_by_its_name() {
+fn a_missing_segment_is_reported_by_its_numbers_and_a_foreign_one_by_its_name() {
     let (place, other) = (Scratch::new("missing"), Scratch::new("missing-other"));
     let records = damage::write(place.path(), &lengths(4, 3));
     damage::write(other.path(), &lengths(3, 3));
@@ -192,7 +192,7 @@ fn an_index_does_not_lead_to_what_a_recovery_took_out() {
 }
 
 #[test]
-fn stat_tells_segments_times_and_who_appends() {
+fn stat_shows_segments_times_and_the_appender() {
     let place = Scratch::new("stat");
     let records = damage::write(place.path(), &lengths(3, 7));
     nanotape_journal::compress(place.path(), &Default::default(), |_, _| ()).unwrap();

@@ -132,8 +132,8 @@ impl Tape for Source {
 
     fn check(&mut self) -> anyhow::Result<()> {
         match self {
-            Self::Named(named) => named.ask(),
-            Self::Several(merge) => merge.ask(),
+            Self::Named(named) => named.recheck(),
+            Self::Several(merge) => merge.recheck(),
         }
         Ok(())
     }

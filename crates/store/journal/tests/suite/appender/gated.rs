@@ -29,7 +29,7 @@ struct Gate {
     making: Mutex<Making>,
     changed: Condvar,
     /// The number of files requested.
-    asked: AtomicU64,
+    requested: AtomicU64,
     /// How often two threads synced a file at the same time.
     overlaps: AtomicU64,
     /// Length to which each file is cut before it is opened.
@@ -66,8 +66,8 @@ impl GatedFolder {
     }
 
     /// The number of files requested.
-    pub(crate) fn asked(&self) -> u64 {
-        self.gate.asked.load(Ordering::SeqCst)
+    pub(crate) fn requested(&self) -> u64 {
+        self.gate.requested.load(Ordering::SeqCst)
     }
 
     /// How often two threads synced a file at the same time.
@@ -108,7 +108,7 @@ impl Disk for GatedFolder {
 
     fn create(&self, name: &str, bytes: u64, space: Preallocation) -> io::Result<GatedFile> {
         let making = self.gate.making.lock().unwrap();
-        self.gate.asked.fetch_add(1, Ordering::SeqCst);
+        self.gate.requested.fetch_add(1, Ordering::SeqCst);
         let making = self.gate.changed.wait_while(making, |making| *making == Making::Waits);
         let now = { *making.unwrap() };
         // The guard is already released: a panic does not poison the gate.

@@ -7,7 +7,7 @@ use nanotape_journal::{Appender, AppenderOptions, CompressOptions, compress};
 use rustix::{fs::Mode, process::umask};
 
 #[test]
-fn every_file_has_the_mode_that_was_asked_for_whatever_the_mask() {
+fn every_file_has_the_requested_mode_whatever_the_mask() {
     let place = Scratch::new("mask");
     let options = AppenderOptions {
         segment_bytes: 1 << 16,

@@ -29,7 +29,7 @@ fn wait_until_on_disk(place: &Scratch, sequence: u64) {
         match tailer.next().unwrap() {
             Tail::Excerpt(excerpt) if excerpt.sequence() == sequence => return,
             Tail::Nothing => {
-                tailer.ask();
+                tailer.recheck();
                 patience.pause();
             }
             _ => {}
@@ -53,9 +53,9 @@ fn a_segment_that_is_long_in_the_making_keeps_no_excerpt_from_the_disk() {
     let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Waits);
     // Into the prepared segment; the pretoucher creates the next one.
-    let asked = disk.asked();
+    let requested = disk.requested();
     appender.append(1, 1, b"first").unwrap();
-    eventually("the pretoucher creates the next segment", || disk.asked() != asked);
+    eventually("the pretoucher creates the next segment", || disk.requested() != requested);
     let sequence = appender.append(1, 1, b"second").unwrap();
     wait_until_on_disk(&place, sequence);
     disk.set_making(Making::Passes);
@@ -69,9 +69,9 @@ fn a_pretoucher_that_died_is_an_error_of_every_append_and_no_roll_waits_for_it()
     let mut appender = Appender::open_on(disk.clone(), &options()).unwrap();
     disk.set_making(Making::Panics);
     // Into the prepared segment; the pretoucher creates the next one.
-    let asked = disk.asked();
+    let requested = disk.requested();
     appender.append(1, 1, b"first").unwrap();
-    eventually("the pretoucher creates the next segment", || disk.asked() != asked);
+    eventually("the pretoucher creates the next segment", || disk.requested() != requested);
     let error = append_until_refused(&mut appender);
     assert!(error.to_string().contains("thread"), "{error}");
     disk.set_making(Making::Passes);

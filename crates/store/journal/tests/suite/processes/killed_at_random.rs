@@ -181,7 +181,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
 }
 
 #[test]
-fn a_second_appender_is_refused_while_the_first_lives_and_told_who_that_is() {
+fn a_second_appender_is_refused_while_the_first_lives_which_the_error_names() {
     let place = Scratch::new("second");
     let path = place.path();
     std::fs::create_dir(path).unwrap();

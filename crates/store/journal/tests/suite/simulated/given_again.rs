@@ -11,7 +11,7 @@ use crate::simulated::{
     disk::SimulatedDisk,
     history::options,
     promises::{DATA, at},
-    reading::{LOOKS, numbers, read_all},
+    reading::{POLLS, numbers, read_all},
 };
 
 fn open(disk: &SimulatedDisk) -> Appender<SimulatedDisk> {
@@ -43,23 +43,23 @@ fn restarted(disk: &SimulatedDisk, boot: u64) -> SimulatedDisk {
 }
 
 /// The results of a tailer as text, until it is idle for long.
-fn told(tailer: &mut Tailer<SimulatedDisk>) -> Vec<String> {
-    let (mut told, mut idle) = (Vec::new(), 0);
-    while idle < LOOKS {
+fn tails(tailer: &mut Tailer<SimulatedDisk>) -> Vec<String> {
+    let (mut tails, mut idle) = (Vec::new(), 0);
+    while idle < POLLS {
         match tailer.next().unwrap() {
-            Tail::Excerpt(excerpt) => told.push(excerpt.sequence().to_string()),
+            Tail::Excerpt(excerpt) => tails.push(excerpt.sequence().to_string()),
             Tail::Nothing => {
                 idle += 1;
-                tailer.ask();
+                tailer.recheck();
             }
-            other => told.push(format!("{other:?}")),
+            other => tails.push(format!("{other:?}")),
         }
     }
-    told
+    tails
 }
 
 #[test]
-fn a_tailer_from_before_a_recovery_is_told_which_numbers_come_again() {
+fn a_tailer_from_before_a_recovery_gets_the_reused_numbers() {
     let disk = with_a_hole();
     let mut tailer = Tailer::open_on(disk.clone(), Start::Newest).unwrap();
     assert_eq!(tailer.next_sequence(), 7);
@@ -71,21 +71,21 @@ fn a_tailer_from_before_a_recovery_is_told_which_numbers_come_again() {
     }
     let mut expected: Vec<String> = (2..=8_u64).map(|sequence| sequence.to_string()).collect();
     expected.insert(0, "Reused(Reused { from: 2, to: 6 })".to_owned());
-    assert_eq!(told(&mut tailer), expected);
+    assert_eq!(tails(&mut tailer), expected);
 }
 
 #[test]
-fn a_tailer_that_looks_before_anything_is_appended_is_told_too() {
+fn a_tailer_that_polls_before_anything_is_appended_gets_them_too() {
     let disk = with_a_hole();
     let mut tailer = Tailer::open_on(disk.clone(), Start::Newest).unwrap();
     let mut appender = open(&disk);
-    assert_eq!(told(&mut tailer), ["Reused(Reused { from: 2, to: 6 })"]);
+    assert_eq!(tails(&mut tailer), ["Reused(Reused { from: 2, to: 6 })"]);
     appender.append(1, 2, &[9; 100]).unwrap();
-    assert_eq!(told(&mut tailer), ["2"]);
+    assert_eq!(tails(&mut tailer), ["2"]);
 }
 
 #[test]
-fn a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_longer_by_now() {
+fn a_bookmark_after_reused_numbers_gets_them_even_if_the_journal_is_longer_by_now() {
     let disk = with_a_hole();
     let mut tailer = Tailer::open_on(disk.clone(), Start::Newest).unwrap();
     let bookmark = tailer.bookmark();
@@ -97,7 +97,7 @@ fn a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_lo
     }
     let again = Resumed::Reused { from: 2, sequence: 7 };
     assert_eq!(resumed(&mut tailer), again);
-    assert_eq!(told(&mut tailer).len(), 19);
+    assert_eq!(tails(&mut tailer).len(), 19);
     // A roll, another start or another recovery does not make the tailer miss the range.
     appender.roll().unwrap();
     appender.append(1, 21, &[9; 100]).unwrap();
@@ -139,7 +139,7 @@ fn a_recovery_stores_again_where_numbers_come_again_if_the_power_took_the_words_
 }
 
 #[test]
-fn a_reader_from_before_a_repair_in_the_same_boot_is_told_which_numbers_come_again() {
+fn a_reader_from_before_a_repair_in_the_same_boot_gets_the_reused_numbers() {
     let disk = SimulatedDisk::new(7);
     let mut appender = open(&disk);
     for sequence in 1..=6 {
@@ -172,9 +172,9 @@ fn there(disk: &SimulatedDisk, sequence: u64) -> Bookmark {
 
 /// All of these tests, for the run that leaves out one call at a time.
 pub(crate) fn all() {
-    a_tailer_from_before_a_recovery_is_told_which_numbers_come_again();
-    a_tailer_that_looks_before_anything_is_appended_is_told_too();
-    a_bookmark_behind_numbers_that_come_again_is_told_even_when_the_journal_is_longer_by_now();
+    a_tailer_from_before_a_recovery_gets_the_reused_numbers();
+    a_tailer_that_polls_before_anything_is_appended_gets_them_too();
+    a_bookmark_after_reused_numbers_gets_them_even_if_the_journal_is_longer_by_now();
     a_recovery_stores_again_where_numbers_come_again_if_the_power_took_the_words_that_say_it();
-    a_reader_from_before_a_repair_in_the_same_boot_is_told_which_numbers_come_again();
+    a_reader_from_before_a_repair_in_the_same_boot_gets_the_reused_numbers();
 }

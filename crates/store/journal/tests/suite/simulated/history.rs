@@ -84,14 +84,14 @@ impl History {
     }
 
     /// Updates the disk's progress before a step that might commit `in_flight` records.
-    fn tell(&self, disk: &SimulatedDisk, in_flight: usize) {
+    fn update_progress(&self, disk: &SimulatedDisk, in_flight: usize) {
         let committed = self.records.len() - in_flight;
         disk.set_progress(Progress { committed, promised: self.promised, in_flight });
     }
 
     /// Updates the disk's progress while no step is running.
     pub(crate) fn rest(&self, disk: &SimulatedDisk) {
-        self.tell(disk, 0);
+        self.update_progress(disk, 0);
     }
 
     /// Cuts the model after a crash: `count` records exist, and might be on disk.
@@ -207,7 +207,7 @@ impl History {
         if is_committed {
             return self.commits(disk, records, |records| write(records, true));
         }
-        self.tell(disk, 0);
+        self.update_progress(disk, 0);
         write(&records, false)
     }
 
@@ -220,7 +220,7 @@ impl History {
     ) -> Result<(), JournalError> {
         let (before, count) = (self.records.len(), records.len());
         self.records.extend(records);
-        self.tell(disk, count);
+        self.update_progress(disk, count);
         let written = write(&self.records[before..]);
         match &written {
             // An empty batch promises nothing.

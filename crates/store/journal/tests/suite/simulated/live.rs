@@ -170,10 +170,10 @@ fn name(number: u64) -> String {
 fn excerpts_that_are_appended_while_the_last_segment_is_left_are_not_missing() {
     for at in 0..24 {
         let (disk, mut appender) = journal_with_spare(30);
-        let mut looks = 0;
+        let mut calls = 0;
         let busy = Busy::new(&disk, move |_| {
-            looks += 1;
-            if looks == at {
+            calls += 1;
+            if calls == at {
                 append(&mut appender, 40);
             }
         });
@@ -197,7 +197,7 @@ fn a_file_whose_end_is_given_back_while_it_is_read_is_read_again() {
         });
         busy.is_cut_next = is_cut_next;
         let verified = verify_on(&busy, |_, _| ()).unwrap();
-        assert_eq!(verified, calm, "cut in look {cut_at}");
+        assert_eq!(verified, calm, "cut in view {cut_at}");
     }
 }
 
@@ -205,10 +205,10 @@ fn a_file_whose_end_is_given_back_while_it_is_read_is_read_again() {
 fn what_is_pruned_while_it_is_verified_is_not_missing() {
     for at in 0..24 {
         let (disk, _appender) = journal(120);
-        let (within, mut looks) = (disk.clone(), 0);
+        let (within, mut calls) = (disk.clone(), 0);
         let busy = Busy::new(&disk, move |_| {
-            looks += 1;
-            if looks == at {
+            calls += 1;
+            if calls == at {
                 let options = PruneOptions { before_sequence: Some(60), ..PruneOptions::default() };
                 prune_on(&within, &options, Vec::new()).unwrap();
             }

@@ -10,7 +10,7 @@ use crate::simulated::{
     dice::Dice,
     disk::SimulatedDisk,
     history::Record,
-    reading::{LOOKS, numbers},
+    reading::{POLLS, numbers},
 };
 
 /// The records that a reader has read, without those that were reported as reused.
@@ -46,8 +46,8 @@ impl View {
         tailer: &mut Tailer<SimulatedDisk>,
         most: usize,
     ) -> Result<(), JournalError> {
-        let (mut idle, mut told, mut left) = (0, 0, most);
-        while idle < LOOKS && left > 0 {
+        let (mut idle, mut reported, mut left) = (0, 0, most);
+        while idle < POLLS && left > 0 {
             let expected = tailer.next_sequence();
             match tailer.next()? {
                 Tail::Excerpt(excerpt) => {
@@ -56,23 +56,23 @@ impl View {
                     let is_next = expected == 0 || record.sequence == expected;
                     assert!(is_next, "{} where {expected} is next", record.sequence);
                     self.records.push(record);
-                    (idle, told, left) = (0, 0, left - 1);
+                    (idle, reported, left) = (0, 0, left - 1);
                 }
                 Tail::Gap(gap) => {
                     assert!(gap.from <= gap.to && (expected == 0 || gap.from == expected));
-                    told += 1;
+                    reported += 1;
                 }
                 Tail::Reused(reused) => {
                     assert!(reused.from <= reused.to && reused.to + 1 == expected, "{reused:?}");
                     self.forget(reused.from);
-                    told += 1;
+                    reported += 1;
                 }
                 Tail::Nothing => {
                     idle += 1;
-                    tailer.ask();
+                    tailer.recheck();
                 }
             }
-            assert!(told < 5, "gaps without end");
+            assert!(reported < 5, "gaps without end");
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Readers {
     }
 
     /// Lets some of them poll while there is nothing new.
-    pub(crate) fn look(&mut self, dice: &mut Dice) {
+    pub(crate) fn poll(&mut self, dice: &mut Dice) {
         for early in &mut self.0 {
             if dice.one_in(2) {
                 early.read();

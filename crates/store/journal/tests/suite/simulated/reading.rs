@@ -5,13 +5,13 @@ use nanotape_journal::{JournalError, Start, Tail, Tailer};
 use crate::simulated::{disk::SimulatedDisk, history::Record};
 
 /// Idle polls, each with a check of the disk, after which a test assumes the end.
-pub(crate) const LOOKS: usize = 4;
+pub(crate) const POLLS: usize = 4;
 
 /// Reads until the tailer is idle for long. Missing numbers must be reported.
 pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>, JournalError> {
     let mut records: Vec<Record> = Vec::new();
     let (mut idle, mut gaps) = (0, 0);
-    while idle < LOOKS {
+    while idle < POLLS {
         let expected = tailer.next_sequence();
         match tailer.next()? {
             Tail::Excerpt(excerpt) => {
@@ -28,7 +28,7 @@ pub(crate) fn read_on(tailer: &mut Tailer<SimulatedDisk>) -> Result<Vec<Record>,
             Tail::Reused(reused) => panic!("nothing was read before: {reused:?}"),
             Tail::Nothing => {
                 idle += 1;
-                tailer.ask();
+                tailer.recheck();
             }
         }
     }

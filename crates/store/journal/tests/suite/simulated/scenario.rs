@@ -240,7 +240,7 @@ impl Scenario {
         let count = self.check_what_is_there(least, end, progress.in_flight);
         self.check_cuts(appender.recovery().clone(), &before, count..progress.committed);
         self.counts.lost += (self.history.records.len() - count) as u64;
-        readers.look(&mut self.dice);
+        readers.poll(&mut self.dice);
         self.history.cut_to(count, end == End::PowerLoss);
 
         // Continues, for old and new readers.

@@ -8,7 +8,7 @@
 //!
 //! By default syncs are tried, except survivors. `NANOTAPE_SITES=all` tries everything, including
 //! survivors, and fails if a test notices a survivor; that takes a quarter of an hour. Another
-//! value tries the sites that contain it: `NANOTAPE_SITES=recovery/mend.rs`,
+//! value tries the sites that contain it: `NANOTAPE_SITES=recovery/repair_segment.rs`,
 //! `NANOTAPE_SITES=Rename`.
 //!
 //! Not tried: the syncs of `Folder` itself when it creates a file. No simulation covers these.

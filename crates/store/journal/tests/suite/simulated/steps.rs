@@ -256,7 +256,7 @@ fn repair_all(disk: &SimulatedDisk) {
 }
 
 /// Repairs again after a stopped repair; after a complete one nothing is left to do.
-fn mended(disk: SimulatedDisk, is_done: bool, expected: &[u64], said: &str) -> SimulatedDisk {
+fn repaired(disk: SimulatedDisk, is_done: bool, expected: &[u64], said: &str) -> SimulatedDisk {
     if !is_done {
         repair_on(&disk, false, |_, _| ()).unwrap();
     }
@@ -268,7 +268,7 @@ fn mended(disk: SimulatedDisk, is_done: bool, expected: &[u64], said: &str) -> S
 }
 
 fn check_repaired(disk: SimulatedDisk, is_done: bool, said: &str) {
-    let disk = mended(disk, is_done, &[1, 2, 3, 5, 6], said);
+    let disk = repaired(disk, is_done, &[1, 2, 3, 5, 6], said);
     let contents = disk.contents();
     for number in [4, 7] {
         let rest = &payload(number)[8..];
@@ -290,7 +290,7 @@ fn a_repair_that_is_stopped_anywhere_is_done_by_the_next_one_and_deletes_nothing
 #[test]
 fn a_compressed_segment_is_kept_wherever_its_repair_is_stopped() {
     let check = |disk: SimulatedDisk, is_done, said: &str| {
-        let disk = mended(disk, is_done, &[1, 2, 6, 7], said);
+        let disk = repaired(disk, is_done, &[1, 2, 6, 7], said);
         let is_it = |(name, bytes): &(String, Vec<u8>)| {
             name.starts_with("cut/0000000002-0-") && bytes.starts_with(&ZSTD) && bytes.len() > LONG
         };

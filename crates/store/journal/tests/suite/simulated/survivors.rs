@@ -34,9 +34,9 @@ pub(crate) const SURVIVORS: &[(&str, What, &str, &str)] = &[
         "prepared only: the next segment with its number takes its name",
     ),
     ("appender/sync.rs", What::StoreInFile, "Ok(disk.store(name, at::SEALED, 1)?)", LESS_READ),
-    ("recovery/mend.rs", What::Store(0), "hints::store_synced(words, at);", LESS_READ),
-    ("recovery/mend.rs", What::Store(0), "hints::store_sync_pending(words, 0);", LESS_READ),
-    ("recovery/mend.rs", What::Store(0), "hints::store_boot(words, self.boot);", LESS_READ),
+    ("recovery/write.rs", What::Store(0), "hints::store_synced(words, at);", LESS_READ),
+    ("recovery/write.rs", What::Store(0), "hints::store_sync_pending(words, 0);", LESS_READ),
+    ("recovery/write.rs", What::Store(0), "hints::store_boot(words, self.boot);", LESS_READ),
     ("segment/writer.rs", What::Store(0), "hints::store_boot(file.words(), boot);", LESS_READ),
     (
         "scan.rs",

@@ -30,7 +30,7 @@ fn read_durable(tailer: &mut Tailer<SimulatedDisk>) -> u64 {
         match tailer.next() {
             Ok(Tail::Excerpt(_) | Tail::Gap(_)) => {}
             _ => {
-                tailer.ask();
+                tailer.recheck();
                 return tailer.next_sequence().saturating_sub(1);
             }
         }

@@ -15,7 +15,7 @@ use crate::{
         header::{Incarnation, hints},
         index,
         layout::{at, position_bytes},
-        view::{Look, Place, View},
+        view::{Contents, Place, View},
         writer::SegmentWriter,
     },
     stored,
@@ -32,7 +32,7 @@ impl<D: Disk> Pass<'_, D> {
     /// Restores the incarnation of a segment if the power took its words: that of a later segment
     /// which began before this one, or a new one. The first segment does not get a new one, because
     /// in a journal of an earlier version no segment has an incarnation.
-    pub(super) fn mend_incarnation(&self, index: usize) -> Result<(), JournalError> {
+    pub(super) fn restore_incarnation(&self, index: usize) -> Result<(), JournalError> {
         let stored = self.open(index)?;
         let Ok(Some(view)) = View::new(stored.words()) else { return Ok(()) };
         if self.kept[index].is_packed || Incarnation::load(view.words).is_some() {
@@ -81,7 +81,7 @@ impl<D: Disk> Pass<'_, D> {
         let view = View::new(stored.words()).ok().flatten();
         let known = view.filter(|view| Incarnation::load(view.words).is_some());
         Ok(known.map(|view| match view.walk(view.by_index(|_| true), |_, _| true) {
-            (_, Ok(Look::End(front))) => front.sequence,
+            (_, Ok(Contents::End(front))) => front.sequence,
             (place, _) => place.sequence,
         }))
     }

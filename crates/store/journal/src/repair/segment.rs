@@ -1,4 +1,4 @@
-//! Mends one segment: its header, its activation, its excerpts, its index, in this order.
+//! Repairs one segment: its header, its activation, its excerpts, its index, in this order.
 
 use nanotape_shm::{ReadWord, Word, as_read_only};
 
@@ -11,13 +11,13 @@ use crate::{
     Corruption, JournalError,
     disk::Disk,
     names, quarantine,
-    scan::{Event, Scan, end_of_rest, mend_index},
+    scan::{Event, Scan, correct_index, end_of_rest},
     segment::{
         excerpt::{self, Front, HEADER_WORDS, Kind, MAX_LENGTH},
         header::{Activation, Header, hints},
         index,
         layout::{at, position_bytes},
-        view::{Look, Place, View, look},
+        view::{Contents, Place, View, read_at},
     },
 };
 
@@ -25,8 +25,8 @@ use crate::{
 const MOST_WORDS: usize = HEADER_WORDS + (MAX_LENGTH as usize) / 8;
 
 impl<D: Disk> Repair<'_, D> {
-    /// Mends a segment; returns the word after its end mark, if it has one.
-    pub(super) fn mend(
+    /// Repairs a segment; returns the word after its end mark, if it has one.
+    pub(super) fn repair_segment(
         &mut self,
         index: usize,
         number: u64,
@@ -65,7 +65,7 @@ impl<D: Disk> Repair<'_, D> {
                 Event::Open(_) => break None,
             }
         };
-        let entries = mend_index(&view, words, &scan.entries);
+        let entries = correct_index(&view, words, &scan.entries);
         if entries > 0 {
             self.note(&name, position_bytes(at::INDEX), Done::Index { entries });
         }
@@ -170,9 +170,13 @@ impl<D: Disk> Repair<'_, D> {
 /// The header words of a segment's first valid excerpt.
 fn first_front(header: &Header, words: &[ReadWord]) -> Option<Front> {
     let first = first_good_in(header, words)?;
-    match look(header.layout.used(words), first, excerpt::seed(header.journal, header.number), true)
-    {
-        Ok(Look::Excerpt(front) | Look::End(front)) => Some(front),
+    match read_at(
+        header.layout.used(words),
+        first,
+        excerpt::seed(header.journal, header.number),
+        true,
+    ) {
+        Ok(Contents::Excerpt(front) | Contents::End(front)) => Some(front),
         _ => None,
     }
 }
