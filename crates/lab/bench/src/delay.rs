@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use self::rows::{FIGURES, Part, ROWS, What};
 use crate::{
-    engine::{Asked, Base, Benchmark, Figures, Reading, Row, Run, Timed, Worker, columns, table},
+    engine::{
+        Base, Benchmark, Figures, Reading, Requested, Row, Run, Timed, Worker, columns, table,
+    },
     error::Error,
 };
 
@@ -52,8 +54,8 @@ impl Benchmark for Delay {
     type Work = What;
     type Pass = ();
 
-    fn asked(&self) -> Asked {
-        self.timed.asked()
+    fn requested(&self) -> Requested {
+        self.timed.requested()
     }
 
     fn longest(&self, _: &Row<Self>) -> Duration {

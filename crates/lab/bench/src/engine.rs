@@ -44,7 +44,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::{
     command::{Run, slowest},
-    cpus::{Asked, AskedCpus, Cpus, Timed, run_on},
+    cpus::{Cpus, Requested, RequestedCpus, Timed, run_on},
     figure::{Cell, Figure, Figures, Take, columns, figures},
     folder::{Folder, is_memory, real},
     goal::{Bound, Goal, Wanted, goals, goals_text},
@@ -110,7 +110,7 @@ pub(crate) trait Benchmark:
     }
 
     /// The requested processors and priority.
-    fn asked(&self) -> Asked;
+    fn requested(&self) -> Requested;
 
     /// Checks and completes the options before anything is measured.
     fn prepare(_: &mut Run<Self>) -> anyhow::Result<()> {

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use self::rows::{FIGURES, ROWS, What};
 use crate::{
     engine::{
-        Asked, Base, Benchmark, Figures, Reading, Row, Run, Timed, Wanted, Worker, columns, goals,
-        table,
+        Base, Benchmark, Figures, Reading, Requested, Row, Run, Timed, Wanted, Worker, columns,
+        goals, table,
     },
     error::Error,
 };
@@ -29,7 +29,7 @@ Examples:
   nanotape lab bench gaps --cpus 2,3 --realtime 20           on two quiet processors
   nanotape lab bench gaps --list                             the names
 
-The rows `turn` are loops on one processor that only read the clock, and that also look for
+The rows `turn` are loops on one processor that only read the clock, and that also check for
 interruptions; `added` is the difference within a round. `attribution` is the time of one question
 to the kernel about the cause of an interruption: again and again, and after each interruption of
 at least 2 us, with the caches that it leaves. `seen` makes pauses of 100 to 150 ns in a loop and
@@ -63,8 +63,8 @@ impl Benchmark for Gaps {
     type Work = What;
     type Pass = ();
 
-    fn asked(&self) -> Asked {
-        self.timed.asked()
+    fn requested(&self) -> Requested {
+        self.timed.requested()
     }
 
     fn readers(row: &Row<Self>) -> usize {

@@ -36,8 +36,8 @@ use serde::{Deserialize, Serialize};
 use self::rows::{FDATASYNC, FDATASYNC_32, FIGURES, LINE, ROWS, What, Work};
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Wanted, Worker, columns,
-        command::slowest, goals, is_memory, message::USUAL_BYTES, real, table,
+        Base, Benchmark, Figures, Reading, Requested, RequestedCpus, Row, Run, Wanted, Worker,
+        columns, command::slowest, goals, is_memory, message::USUAL_BYTES, real, table,
     },
     error::Error,
 };
@@ -217,8 +217,8 @@ impl Benchmark for Journal {
     type Work = Work;
     type Pass = ();
 
-    fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: None }
+    fn requested(&self) -> Requested {
+        Requested { cpus: RequestedCpus::Two(self.cpus), real_time_priority: None }
     }
 
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@
 //! to the plant alone, as a live feed does.
 //!
 //! Interruptions: two readings of the clock in a wait that are far apart, and messages that take
-//! long. The accounts of the thread are asked for their cause, which takes a microsecond, while
+//! long. The accounts of the thread are read for their cause, which takes a microsecond, while
 //! the thread has time.
 
 mod excerpt;

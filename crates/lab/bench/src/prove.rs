@@ -171,11 +171,11 @@ impl Drop for Site {
 fn listen() -> anyhow::Result<Arc<AtomicBool>> {
     end_with_parent()?;
     let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stop);
+    let flag = Arc::clone(&stop);
     thread::spawn(move || {
         for line in io::stdin().lock().lines() {
             if line.is_ok_and(|line| line == STOP) {
-                told.store(true, Ordering::Relaxed);
+                flag.store(true, Ordering::Relaxed);
             }
         }
     });

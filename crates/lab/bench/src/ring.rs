@@ -30,8 +30,8 @@ use self::{
 };
 use crate::{
     engine::{
-        Amount, Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Worker, columns,
-        command::slowest, message::SHORTEST, table,
+        Amount, Base, Benchmark, Figures, Reading, Requested, RequestedCpus, Row, Run, Worker,
+        columns, command::slowest, message::SHORTEST, table,
     },
     error::Error,
 };
@@ -147,8 +147,8 @@ impl Benchmark for Ring {
     type Work = Work;
     type Pass = ();
 
-    fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    fn requested(&self) -> Requested {
+        Requested { cpus: RequestedCpus::Two(self.cpus), real_time_priority: self.realtime }
     }
 
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {

@@ -133,8 +133,8 @@ impl Study {
 
     /// Answers the question on this machine.
     pub fn run(self, options: &StudyOptions, progress: &Progress) -> Result<Answered, StudyError> {
-        let is_asked = !options.cpus.is_empty();
-        let cpus = choose(&options.cpus, &if is_asked { usable_cpus() } else { allowed_cpus() })?;
+        let is_chosen = !options.cpus.is_empty();
+        let cpus = choose(&options.cpus, &if is_chosen { usable_cpus() } else { allowed_cpus() })?;
         // Only described here: the threads of a study place themselves.
         let placement = Placement::on(Pin::To(cpus[0]), options.real_time_priority);
         let mut context = RunContext::capture(&placement);

@@ -4,7 +4,7 @@
 //! marks are equal. Each pair within the largest lag is a candidate.
 //!
 //! Bounds: keys that occur too often are left out, the most frequent first, so that there are at
-//! most as many candidates as asked for.
+//! most as many candidates as requested.
 
 use crate::Changes;
 

@@ -36,7 +36,7 @@ pub use matrix::{Matrix, Pair};
 /// A search gets this many times finer with each step.
 const FINER: i64 = 16;
 
-/// Coarse peaks to look at more closely.
+/// Coarse peaks to examine more closely.
 const CANDIDATES: usize = 3;
 
 /// Bounds of the settings, so that memory is bounded.
@@ -135,7 +135,7 @@ pub struct Evidence {
 /// additions, and never more than n times the number of coarse lags. It allocates nothing once its
 /// memory has grown to the size of a window.
 ///
-/// Limits: ticks of both instruments that are on one grid of time tell the lead only to about the
+/// Limits: ticks of both instruments that are on one grid of time give the lead only to about the
 /// step of the grid. Noise of the prices (bounces between bid and offer) weakens the contrast: use
 /// mids.
 #[derive(Debug)]

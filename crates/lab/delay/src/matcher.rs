@@ -3,7 +3,7 @@
 //! 1. A bin slides over the candidates ([`Candidates`]); the heaviest place is the peak. Where no
 //!    bin of the given width has a peak that is certain, wider ones are tried: a jitter that is as
 //!    wide as the bin leaves no bin enough.
-//! 2. A second look is wider: as wide as chance allows, so that one match in ten is accidental at
+//! 2. A second pass is wider: as wide as chance allows, so that one match in ten is accidental at
 //!    most. The jitter of the delay is not cut off where it is wider than the bin. What it finds
 //!    makes chance smaller, so it is repeated until it finds no more.
 //! 3. Changes that only each other can be matches of, as many of both feeds, match in their order.
@@ -24,7 +24,7 @@ const CHANCE: f64 = 1e-3;
 const DOUBLINGS: usize = 3;
 /// The widest bin, as a share of the largest lag.
 const WIDEST_BIN: i64 = 8;
-/// Accidental matches of the second look, as a share of the candidates of the peak.
+/// Accidental matches of the second pass, as a share of the candidates of the peak.
 const ACCIDENTAL: f64 = 0.1;
 /// Bins by the unit of the coarsest clock.
 const COARSEST: i64 = 5;
@@ -33,8 +33,8 @@ const LEAST_SOLE: usize = 10;
 /// That share at least: the others have the delay of no peak, as where a jitter far wider than the
 /// bin, or a delay that jumps, leaves several.
 const LEAST_INSIDE: f64 = 0.6;
-/// Second looks at most.
-const LOOKS: usize = 12;
+/// Second passes at most.
+const WIDENINGS: usize = 12;
 /// No match.
 const NONE: i64 = i64::MIN;
 
@@ -93,9 +93,9 @@ impl Matcher {
         limits: &Limits,
     ) -> Result<Matched, NoEstimate> {
         self.candidates.load(first, second, key, (limits.max_lag_ns, limits.max_pairs));
-        let (mut span, bin_ns) = self.look(limits)?;
-        for _ in 0..LOOKS {
-            let wider = self.second_look((span, bin_ns), limits);
+        let (mut span, bin_ns) = self.first_span(limits)?;
+        for _ in 0..WIDENINGS {
+            let wider = self.wider_span((span, bin_ns), limits);
             if wider == span {
                 break;
             }
@@ -122,22 +122,22 @@ impl Matcher {
     }
 
     /// The span of the peak, with the first bin that has a certain one, and that bin.
-    fn look(&self, limits: &Limits) -> Result<((i64, i64), i64), NoEstimate> {
+    fn first_span(&self, limits: &Limits) -> Result<((i64, i64), i64), NoEstimate> {
         let mut bin_ns = limits.bin_ns;
-        let first = self.look_with(bin_ns, limits);
+        let first = self.span_with(bin_ns, limits);
         for _ in 0..DOUBLINGS {
             if first.is_ok() || bin_ns > limits.max_lag_ns / WIDEST_BIN / 2 {
                 break;
             }
             bin_ns *= 2;
-            if let Ok(span) = self.look_with(bin_ns, limits) {
+            if let Ok(span) = self.span_with(bin_ns, limits) {
                 return Ok((span, bin_ns));
             }
         }
         first.map(|span| (span, limits.bin_ns))
     }
 
-    fn look_with(&self, bin_ns: i64, limits: &Limits) -> Result<(i64, i64), NoEstimate> {
+    fn span_with(&self, bin_ns: i64, limits: &Limits) -> Result<(i64, i64), NoEstimate> {
         let least = limits.least_matches;
         let peak = self.candidates.heaviest(bin_ns, None);
         let peak = peak.ok_or(NoEstimate::FewMatches { matches: 0, least })?;
@@ -179,7 +179,7 @@ impl Matcher {
     }
 
     /// The span around a peak in which few candidates are accidental.
-    fn second_look(&self, ((low, high), bin_ns): ((i64, i64), i64), limits: &Limits) -> (i64, i64) {
+    fn wider_span(&self, ((low, high), bin_ns): ((i64, i64), i64), limits: &Limits) -> (i64, i64) {
         let peak = self.candidates.between(low, high) as f64;
         let per_ns = self.candidates.by_chance(bin_ns, (low, high)) / bin_ns as f64;
         let most_ns = (limits.max_lag_ns / 2) as f64;

@@ -155,7 +155,7 @@ fn memory_is_bounded_and_too_little_is_an_error() {
     assert!(matches!(error, GpuError::Memory { .. }), "{error}");
     let count = GpuDevice::all().expect("there is one").len();
     let error = GpuXcorr::open(count, settings, of(1 << 30)).expect_err("there are fewer");
-    assert_eq!(error, GpuError::NoSuchDevice { asked: count, count });
+    assert_eq!(error, GpuError::NoSuchDevice { chosen: count, count });
 }
 
 #[test]

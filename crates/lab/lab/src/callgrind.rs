@@ -36,7 +36,7 @@ use crate::{perf_program::private_directory::PrivateDirectory, placement::unplac
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 
 /// Time between two checks whether it has ended.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
+const CHECK_EVERY: Duration = Duration::from_millis(10);
 
 /// The most bytes of valgrind's message to keep, from its end.
 const MOST_OF_A_MESSAGE: usize = 4_000;
@@ -146,11 +146,11 @@ pub fn count_instructions(request: &Request) -> Result<Instructions, CallgrindEr
 }
 
 fn wait(mut child: Child, command: &str, limit: Duration) -> Result<ExitStatus, CallgrindError> {
-    let looks = limit.as_millis() / LOOK_AGAIN_AFTER.as_millis();
-    for _ in 0..=looks {
+    let checks = limit.as_millis() / CHECK_EVERY.as_millis();
+    for _ in 0..=checks {
         match child.try_wait() {
             Ok(Some(status)) => return Ok(status),
-            Ok(None) => thread::sleep(LOOK_AGAIN_AFTER),
+            Ok(None) => thread::sleep(CHECK_EVERY),
             Err(source) => return Err(CallgrindError::Wait { source }),
         }
     }

@@ -101,11 +101,11 @@ pub fn measure(
     let mut counters = count(&mut notes);
 
     // The timed part.
-    tell(&mut perf, &mut notes, PerfProgram::enable);
-    tell(&mut counters, &mut notes, Counters::start);
+    signal(&mut perf, &mut notes, PerfProgram::enable);
+    signal(&mut counters, &mut notes, Counters::start);
     let epochs = epochs(running.as_mut(), &clock, cut, options.epochs).map_err(wrong)?;
-    tell(&mut counters, &mut notes, Counters::stop);
-    tell(&mut perf, &mut notes, PerfProgram::disable);
+    signal(&mut counters, &mut notes, Counters::stop);
+    signal(&mut perf, &mut notes, PerfProgram::disable);
 
     let counted =
         rates(counters, cut.runs_per_epoch() * epochs.len() as u64 * operations, &mut notes);
@@ -267,7 +267,7 @@ fn count(notes: &mut Vec<String>) -> Option<Counters> {
 
 /// Signals the start or end of the timed part to the counters or the perf program. If this fails,
 /// the companion is dropped and the reason noted.
-fn tell<T, E: Error>(
+fn signal<T, E: Error>(
     companion: &mut Option<T>,
     notes: &mut Vec<String>,
     what: impl FnOnce(&mut T) -> Result<(), E>,

@@ -31,7 +31,7 @@ use crate::placement::unplaced;
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// Time between two checks for an answer of perf.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(1);
+const CHECK_EVERY: Duration = Duration::from_millis(1);
 
 /// The most bytes of perf's message to keep.
 const MOST_OF_A_MESSAGE: usize = 4_000;
@@ -129,14 +129,14 @@ impl PerfProgram {
 
     fn command(&mut self, command: &'static str) -> Result<(), PerfUnavailable> {
         self.fifos.send(command)?;
-        for _ in looks() {
+        for _ in checks() {
             if self.fifos.take_answer()? {
                 return Ok(());
             }
             if let Some(status) = self.status()? {
                 return Err(self.refused(status));
             }
-            thread::sleep(LOOK_AGAIN_AFTER);
+            thread::sleep(CHECK_EVERY);
         }
         Err(PerfUnavailable::NoAnswer { command, said: self.said() })
     }
@@ -146,12 +146,12 @@ impl PerfProgram {
             // It might have ended by itself, which the wait below reports.
             let _ = kill_process(Pid::from_child(child), Signal::INT);
         }
-        for _ in looks() {
+        for _ in checks() {
             if let Some(status) = self.status()? {
                 self.child = None;
                 return Ok(status);
             }
-            thread::sleep(LOOK_AGAIN_AFTER);
+            thread::sleep(CHECK_EVERY);
         }
         Err(PerfUnavailable::NoAnswer { command: "an interrupt", said: self.said() })
     }
@@ -187,8 +187,8 @@ impl Drop for PerfProgram {
     }
 }
 
-fn looks() -> impl Iterator<Item = u128> {
-    0..ANSWER_WITHIN.as_millis() / LOOK_AGAIN_AFTER.as_millis()
+fn checks() -> impl Iterator<Item = u128> {
+    0..ANSWER_WITHIN.as_millis() / CHECK_EVERY.as_millis()
 }
 
 fn create(path: &Path) -> Result<fs::File, PerfUnavailable> {

@@ -43,7 +43,7 @@ pub enum Pin {
     /// The last allowed one: the first ones do most of the machine's own work.
     Last,
     /// This one, if the kernel grants it. It need not be among those of the calling thread:
-    /// isolated processors never are, until a thread asks for them.
+    /// isolated processors never are, until a thread requests them.
     To(u32),
 }
 

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_does_what_it_is_told_line_by_line() {
+    fn a_worker_runs_its_commands_line_by_line() {
         let answers = answers_to("names\nopen - - - add/1\ncalibrate 0\nturn 2 5 7\n");
         assert_eq!(answers[..3], [GREETING, "names add/1 wrong", "opened 3"]);
         assert!(answers[3].starts_with("cut "), "{}", answers[3]);

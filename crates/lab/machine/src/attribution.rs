@@ -1,7 +1,7 @@
 //! Finds the cause of a slow moment of the calling thread from the kernel's accounts of it.
 //!
 //! A program with a loop of its own, such as a plant, opens an [`Attributor`] on its thread, marks
-//! the accounts now and then, and asks after a slow moment:
+//! the accounts now and then, and again after a slow moment:
 //!
 //! ```
 //! use nanotape_clock::Clock;
@@ -47,7 +47,7 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// The cause of one of several moments since the mark, which were asked about as one of their
+    /// The cause of one of several moments since the mark, which were attributed as one of their
     /// whole length: that of all of them, or the one that explains this one alone.
     pub fn cause_of_part(&self, nanos: u64) -> Cause {
         match &self.cause {
@@ -91,7 +91,7 @@ impl Attributor {
         self.marked = self.accounts.read(&self.clock, Some(&self.marked));
     }
 
-    /// The cause of a slow moment that has just ended, as far as the accounts tell; marks them.
+    /// The cause of a slow moment that has just ended, as far as the accounts show; marks them.
     /// Costs about a microsecond, and several after another thread had the caches (`lab bench
     /// gaps`). Allocates nothing.
     pub fn attribute(&mut self, slow: &Gap) -> Attribution {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_that_are_asked_about_together_have_a_cause_each() {
+    fn moments_that_are_attributed_together_have_a_cause_each() {
         let used = ThreadUse {
             run_ns: 400_000,
             waited_ns: Some(600_000),

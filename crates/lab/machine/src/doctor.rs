@@ -2,7 +2,7 @@
 //! good, why, and the commands that change them and undo that.
 //!
 //! [`examine`] reads and changes nothing. Everything that it reads is a file below a root, or a
-//! fact in [`Facts`], so that tests can describe any machine. A [`Trial`] applies one mend,
+//! fact in [`Facts`], so that tests can describe any machine. A [`Trial`] applies one fix,
 //! measures, and restores.
 //! Failure: what cannot be read is [`Verdict::Unknown`] with the path and the reason, and fails
 //! nothing. A missing file is good only if something else proves that it need not be there.
@@ -14,11 +14,11 @@ mod absent;
 mod active;
 mod clocks;
 mod ethtool;
+mod fix;
 mod guard;
 mod interrupts;
 mod kernel_line;
 mod memory;
-mod mend;
 mod network;
 mod power;
 mod processors;
@@ -33,8 +33,8 @@ pub use nanotape_host::System;
 
 pub use active::ActiveTest;
 pub use ethtool::CardTexts;
+pub use fix::{Change, Fix};
 pub use guard::{STATE_FILE, guardian, left_over, restore_from};
-pub use mend::{Change, Mend};
 use system::Configuration;
 pub use system::Facts;
 pub use trial::{Effect, Side, Trial, TrialOptions};
@@ -54,7 +54,7 @@ pub struct Finding {
     pub good: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// The command or setting that mends it. Commands `echo VALUE > FILE` can be tried.
+    /// The command or setting that fixes it. Commands `echo VALUE > FILE` can be tried.
     pub fix: Option<String>,
     /// The command that undoes that.
     pub undo: Option<String>,
@@ -159,7 +159,7 @@ impl Finding {
             let command = |change: &Change| format!("echo {} > {}", value(change), change.path);
             changes.iter().map(command).collect::<Vec<_>>().join("; ")
         };
-        self.fix(commands(|change| &change.mended)).undo(commands(|change| &change.before))
+        self.fix(commands(|change| &change.fixed)).undo(commands(|change| &change.before))
     }
 
     /// Adds the command that undoes the fix, if there is one that is not only advice.

@@ -11,7 +11,7 @@
 //! A message arrives when it is due (a paced one), when its packet was received (the site ends with
 //! `.receive`), and otherwise when its first stage begins. Its usual time in a stage is the median
 //! of all messages. What a message takes beyond that is an interruption if the kernel's counts,
-//! which the plant asks for behind a slow message, or the kernel's events explain it.
+//! which the plant reads after a slow message, or the kernel's events explain it.
 //! Bounds: segments of the last [`Options::segments`] stages are kept; a message that waited longer
 //! has the rest in `not_traced`.
 //! Failure: any spans are taken. Those that overlap or are out of order give rows with a residual.
@@ -85,8 +85,8 @@ enum Role {
     Wait,
     /// Before the thread works on the message. It may work on others.
     Before,
-    /// The thread asks the kernel; the value is the thread and the processor.
-    Ask,
+    /// The thread queries the kernel; the value is the thread and the processor.
+    Query,
     /// A count of the kernel.
     Count(usize),
 }
@@ -97,7 +97,7 @@ impl Role {
             return Self::Count(count);
         }
         match site {
-            QUERY => Self::Ask,
+            QUERY => Self::Query,
             _ if site.ends_with(".wait") => Self::Wait,
             _ if [".receive", ".arbitrate", ".queue"].iter().any(|end| site.ends_with(end)) => {
                 Self::Before
@@ -149,8 +149,8 @@ pub struct Explainer {
 pub struct Seen {
     /// Messages whose spans were complete.
     pub messages: u64,
-    /// Those behind which the kernel was asked.
-    pub asked: u64,
+    /// Those after which the kernel was queried.
+    pub queried: u64,
     /// Spans that were lost.
     pub lost_spans: u64,
     /// Spans with times that no clock has.
@@ -227,10 +227,10 @@ impl Explainer {
                 self.pending.arrival = Some(arrival);
                 self.pending.before.get_or_insert(OwnStage { to: from, ..stage });
             }
-            Role::Ask => self.pending.query = Some((from, to)),
+            Role::Query => self.pending.query = Some((from, to)),
             Role::Count(_) => {}
         }
-        if let Role::Count(_) | Role::Ask = role {
+        if let Role::Count(_) | Role::Query = role {
             let counts = self.pending.counts.get_or_insert_default();
             match role {
                 Role::Count(count) => counts.set(count, span.value),
@@ -304,7 +304,7 @@ impl Explainer {
             self.medians.learn(before.site, alone);
         }
         self.seen.messages += 1;
-        self.seen.asked += u64::from(message.counts.is_some());
+        self.seen.queried += u64::from(message.counts.is_some());
         for stage in &message.stages {
             self.medians.learn(stage.site, stage.to.saturating_sub(stage.from));
         }
@@ -321,7 +321,7 @@ impl Explainer {
             self.history.interrupted(interrupted);
         }
         if let Some((from, to)) = message.query {
-            let site = self.roles.iter().position(|&role| role == Role::Ask).unwrap_or(0);
+            let site = self.roles.iter().position(|&role| role == Role::Query).unwrap_or(0);
             self.history.push(Segment { from, to, site, number: message.number });
         }
         row

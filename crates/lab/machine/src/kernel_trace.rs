@@ -217,7 +217,7 @@ impl KernelTrace {
         let _ = self.write("buffer_percent", "50");
         let mask =
             self.cpus.iter().fold(0_u128, |mask, cpu| mask | 1_u128.checked_shl(*cpu).unwrap_or(0));
-        // Processors beyond 127 cannot be told apart here: all are traced.
+        // Processors beyond 127 cannot be distinguished here: all are traced.
         if self.cpus.iter().all(|&cpu| cpu < 128) {
             self.write("tracing_cpumask", &in_groups_of_32(mask))?;
         }

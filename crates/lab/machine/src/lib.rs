@@ -4,7 +4,7 @@
 //! its own and reads accounts of the kernel; it does not depend on what a plant does.
 //!
 //! Flow: a [`GapMeter`] in a thread's loop finds the moments in which the thread did not run;
-//! [`spin`] runs nothing else on some processors. An [`Attributor`] asks the kernel's accounts of
+//! [`spin`] runs nothing else on some processors. An [`Attributor`] reads the kernel's accounts of
 //! the thread for the cause of each, a [`KernelTrace`] the events of the kernel. A [`Watch`] keeps
 //! the moments with their causes.
 #![forbid(unsafe_code)]

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_is_told_that_it_cannot_see_them() {
+    fn a_guest_cannot_read_them_and_reports_it() {
         let reason = SmiCounts::open(&[0], Some("KVM")).unwrap_err();
         assert_eq!(reason, "a guest of KVM does not see those of the machine");
     }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn one_processor_does_not_tell() {
+    fn one_processor_does_not_decide() {
         let [mut one, _] = both().map(|one| [one]);
         explain(&mut one, &[7], &[9]);
         assert!(causes(&one[0]).iter().all(|cause| *cause == Cause::Unexplained));

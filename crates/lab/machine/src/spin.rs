@@ -1,4 +1,4 @@
-//! Threads that do nothing but look for gaps, one for each processor.
+//! Threads that do nothing but check for gaps, one for each processor.
 //!
 //! Failure: what the system refuses, such as a real-time class, is a sentence in the result.
 
@@ -29,7 +29,7 @@ const WINDOW: Duration = Duration::from_millis(1);
 pub struct SpinOptions {
     /// The processors, one thread each.
     pub cpus: Vec<u32>,
-    /// How long to look.
+    /// How long to check.
     pub duration: Duration,
     /// What to keep.
     pub watch: WatchOptions,
@@ -113,7 +113,7 @@ impl ProcessorGaps {
         unexplained.map(|one| clock.nanos_between(self.whole.from, one.gap.from)).collect()
     }
 
-    /// Adds what the kernel's events tell about the causes.
+    /// Adds what the kernel's events show about the causes.
     pub fn explain(&mut self, events: &KernelEvents, clock: &Clock) {
         self.watched.explain(events, clock);
         self.events = Some(events.losses());

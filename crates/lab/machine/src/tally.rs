@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cause::Cause;
 
-/// Causes with more names than this are told together, by their kind.
+/// Causes with more names than this are reported together, by their kind.
 const MOST_CAUSES: usize = 24;
 
 /// Lengths of interruptions, by cause.
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn many_names_are_told_by_their_kind() {
+    fn many_names_are_reported_by_their_kind() {
         let mut tally = Tally::default();
         for number in 0..=MOST_CAUSES as u32 {
             tally.add(&Cause::Signal { number }, 1);

@@ -1,4 +1,4 @@
-//! Keeps the interruptions of a thread, with the cause of each as the accounts tell it.
+//! Keeps the interruptions of a thread, with the cause of each as the accounts show it.
 //!
 //! Bounds: interruptions are kept in memory that is touched at the start; what does not fit is
 //! counted. A turn without an interruption allocates nothing and makes no system call.
@@ -18,7 +18,7 @@ use crate::{
 pub struct WatchOptions {
     /// Shorter interruptions are not kept, in nanoseconds; at least [`GapMeter::LEAST_NS`].
     pub threshold_ns: u64,
-    /// The accounts are asked about interruptions of at least this length, in nanoseconds.
+    /// The accounts are read for interruptions of at least this length, in nanoseconds.
     pub attribute_ns: u64,
     /// Most interruptions to keep.
     pub most: usize,
@@ -102,8 +102,8 @@ impl Watch {
         }
     }
 
-    /// As [`turn`](Self::turn), but only notices the interruption: [`settle`](Self::settle) asks
-    /// for its cause when the loop has time for it. Of several, the longest is kept.
+    /// As [`turn`](Self::turn), but only notices the interruption: [`settle`](Self::settle) reads
+    /// its cause when the loop has time for it. Of several, the longest is kept.
     #[inline(always)]
     pub fn notice(&mut self, now: Stamp) {
         if let Some(gap) = self.meter.turn(now) {
@@ -163,17 +163,17 @@ impl Watch {
 
     /// The cause of a gap. The question can itself be interrupted: a kernel that is about to switch
     /// does so when a system call ends. Then both are one interruption, and the accounts of both
-    /// are asked for, because those of the first question were read at different moments.
+    /// are read, because those of the first question were read at different moments.
     fn query(&mut self, mut gap: Gap) -> (Gap, Cause) {
         let marked = self.attributor.marked();
-        let mut asked_at = gap.to;
+        let mut queried_at = gap.to;
         let mut cause = self.attributor.attribute(&gap).cause;
         for _ in 0..MOST_IN_A_ROW {
             let now = self.clock.stamp();
-            if self.clock.nanos_between(asked_at, now) < LONGEST_QUESTION_NS {
+            if self.clock.nanos_between(queried_at, now) < LONGEST_QUESTION_NS {
                 break;
             }
-            (gap.to, asked_at) = (now, now);
+            (gap.to, queried_at) = (now, now);
             cause = self.attributor.attribute_since(marked, &gap).cause;
         }
         (gap, cause)

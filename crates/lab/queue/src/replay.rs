@@ -29,7 +29,7 @@ pub struct Interruption {
     pub to_ns: u64,
     /// The message that was processed meanwhile, by its index; `None`: the thread waited.
     pub message: Option<usize>,
-    /// The cause, as the accounts of the thread tell.
+    /// The cause, as the accounts of the thread show.
     pub cause: &'static str,
 }
 

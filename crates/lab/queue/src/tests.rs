@@ -230,7 +230,7 @@ struct NaiveCore {
 }
 
 impl NaiveCore {
-    /// Looks at every moment at which something happens: first a batch ends, then messages arrive,
+    /// Checks every moment at which something happens: first a batch ends, then messages arrive,
     /// then the next batch begins.
     fn run(&mut self, ring: usize, batch: Batch) {
         let mut arrivals = VecDeque::from(std::mem::take(&mut self.arrivals));

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_outside_of_a_replay_and_one_without_quiet_messages_are_told() {
+    fn a_case_outside_of_a_replay_and_one_without_quiet_messages_are_reported() {
         let always = Interruption { from_ns: 0, to_ns: 1_000_000, message: None, cause: "stolen" };
         let (times, mut replay) = replays(&[]);
         replay.interruptions = vec![always];

@@ -47,7 +47,7 @@ stages, each interruption by cause, and what remains. Their sum is the time from
 its last stage. A message of a paced plant arrives when it is due, one of a live plant with its packet, and
 one of a file that is read as fast as possible when the plant begins to decode it.
 
-A plant asks the kernel behind messages of more than `nanotape run --trace-ask-above` (5us), if the sites
+A plant queries the kernel after messages of more than `nanotape run --trace-ask-above` (5us), if the sites
 kernel.* are on. At the end come the totals by cause, and the slowest messages with the stages that they
 waited for. The spans of a plant that ended or was killed are explained as far as they are still there.
 
@@ -99,10 +99,10 @@ const COLUMNS: Columns = &[
     ("main", "/main"),
 ];
 
-/// Time between two looks for new spans.
-const LOOK_EVERY: Duration = Duration::from_micros(200);
+/// Time between two polls for new spans.
+const POLL_EVERY: Duration = Duration::from_micros(200);
 
-/// Spans between two looks at the clock.
+/// Spans between two reads of the clock.
 const AT_ONCE: usize = 1 << 16;
 
 /// Rows wait so long for the events of the kernel.
@@ -286,16 +286,16 @@ impl Report<'_> {
             let is_over =
                 is_recording || !spans.is_alive() || interrupt.is_requested() || is_late();
             while self.some(&mut spans, explainer)? && !interrupt.is_requested() && !is_late() {}
-            self.ask_kernel(clock, is_over)?;
+            self.join_kernel(clock, is_over)?;
             if is_over {
                 break;
             }
-            interrupt.sleep(LOOK_EVERY);
+            interrupt.sleep(POLL_EVERY);
         }
         if let Some(row) = explainer.finish() {
             self.row(explainer, row)?;
         }
-        self.ask_kernel(clock, true)
+        self.join_kernel(clock, true)
     }
 
     /// Explains some of the spans that are there now; returns whether there might be more.
@@ -339,7 +339,7 @@ impl Report<'_> {
     }
 
     /// Joins the rows that wait with the events of the kernel, if there were enough of them.
-    fn ask_kernel(&mut self, clock: &Clock, is_over: bool) -> anyhow::Result<()> {
+    fn join_kernel(&mut self, clock: &Clock, is_over: bool) -> anyhow::Result<()> {
         let Some(kernel) = &mut self.kernel else { return Ok(()) };
         let now = clock.stamp();
         if !is_over && clock.nanos_between(kernel.taken, now) < EVENTS_EVERY_NS {

@@ -38,7 +38,7 @@ enum LabCommand {
     Delay(delay::DelayCommand),
     /// Measure round trips between two processors, and trace each interruption to its cause
     Jitter(Box<jitter::JitterCommand>),
-    /// Check the settings of this machine, and try mends
+    /// Check the settings of this machine, and try fixes
     Doctor(Box<doctor::DoctorCommand>),
     /// Compute the queue and the delays of an input for service times from 100 ns to 100 us
     Queue(queue::QueueCommand),

@@ -13,7 +13,9 @@ use super::{
     variants::{DEFAULT, FIGURES, ROWS, Take},
 };
 use crate::{
-    engine::{Asked, AskedCpus, Base, Benchmark, Figures, Reading, Row, Run, Worker, columns},
+    engine::{
+        Base, Benchmark, Figures, Reading, Requested, RequestedCpus, Row, Run, Worker, columns,
+    },
     error::Error,
 };
 
@@ -112,8 +114,8 @@ impl Benchmark for Book {
         Some(&self.day)
     }
 
-    fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::One(self.cpu), real_time_priority: self.realtime }
+    fn requested(&self) -> Requested {
+        Requested { cpus: RequestedCpus::One(self.cpu), real_time_priority: self.realtime }
     }
 
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {

@@ -26,8 +26,8 @@ use self::wire::Receiving;
 use super::{Day, Pass, plant_variants::USUAL, publish, reading::heading};
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Row, Run, Wanted,
-        Worker, columns, command::slowest, goals, goals_text,
+        Base, Benchmark, Figures, Goal, Measured, Reading, Requested, RequestedCpus, Row, Run,
+        Wanted, Worker, columns, command::slowest, goals, goals_text,
     },
     error::Error,
 };
@@ -134,8 +134,8 @@ impl Benchmark for Feed {
         Some(&self.day)
     }
 
-    fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    fn requested(&self) -> Requested {
+        Requested { cpus: RequestedCpus::Two(self.cpus), real_time_priority: self.realtime }
     }
 
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {

@@ -21,12 +21,12 @@ use super::{
 };
 use crate::engine::{Benchmark, Figure, Measured, Reading, Run, Times, figures};
 
-/// Runs one day. `tell` gets the type of each message and its time from bytes to a handled event.
+/// Runs one day. `add` gets the type of each message and its time from bytes to a handled event.
 pub(super) fn run(
     source: &mut DaySource,
     clock: &Clock,
     handler: &mut impl EventHandler,
-    mut tell: impl FnMut(u8, u64),
+    mut add: impl FnMut(u8, u64),
 ) -> Result<(), SourceError> {
     let mut number = 0;
     for_each_record(source, |record| {
@@ -38,7 +38,7 @@ pub(super) fn run(
         let ended = clock.stamp();
         // Every message of a valid day decodes. If one does not, the answer lacks it.
         if let (Ok(_), Some(&tag)) = (applied, record.bytes.first()) {
-            tell(tag, clock.nanos_between(began, ended));
+            add(tag, clock.nanos_between(began, ended));
         }
     })
 }

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Goal, Measured, Reading, Row, Run, Wanted,
-        Worker, columns, goals,
+        Base, Benchmark, Figures, Goal, Measured, Reading, Requested, RequestedCpus, Row, Run,
+        Wanted, Worker, columns, goals,
     },
     error::Error,
 };
@@ -109,8 +109,8 @@ impl Benchmark for Plant {
         Some(&self.day)
     }
 
-    fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    fn requested(&self) -> Requested {
+        Requested { cpus: RequestedCpus::Two(self.cpus), real_time_priority: self.realtime }
     }
 
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {

@@ -39,8 +39,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Folder, Reading, Row, Run, Wanted, Worker,
-        columns, command::slowest, goals, is_memory,
+        Base, Benchmark, Figures, Folder, Reading, Requested, RequestedCpus, Row, Run, Wanted,
+        Worker, columns, command::slowest, goals, is_memory,
     },
     error::Error,
     journal::segment_bytes,
@@ -172,8 +172,8 @@ impl Benchmark for Replay {
         Some(&self.day)
     }
 
-    fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    fn requested(&self) -> Requested {
+        Requested { cpus: RequestedCpus::Two(self.cpus), real_time_priority: self.realtime }
     }
 
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Asked, AskedCpus, Base, Benchmark, Figures, Measured, Reading, Row, Run, Spread, Wanted,
-        Worker, columns, command::slowest, goals,
+        Base, Benchmark, Figures, Measured, Reading, Requested, RequestedCpus, Row, Run, Spread,
+        Wanted, Worker, columns, command::slowest, goals,
     },
     error::Error,
 };
@@ -46,7 +46,7 @@ all of them off as the other side. Rows `recorder` are a plant with all sites on
 time: alone, and with a process on the other processor that computes, that reads the spans, or that
 also copies and exports them all the time. They show the 99.9% quantile of the time of a message.
 
-What a plant pays for sites that are off, no row can tell: a plant without them is another program.
+What a plant pays for sites that are off, no row can show: a plant without them is another program.
 Compare the revisions: `nanotape lab compare`.
 
 Missed goals do not change the exit status.
@@ -98,8 +98,8 @@ impl Benchmark for Trace {
         Some(&self.day)
     }
 
-    fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    fn requested(&self) -> Requested {
+        Requested { cpus: RequestedCpus::Two(self.cpus), real_time_priority: self.realtime }
     }
 
     fn prepare(run: &mut Run<Self>) -> anyhow::Result<()> {

@@ -100,10 +100,10 @@ impl<B: Benchmark> Run<B> {
         rows: Vec<&'static Row<B>>,
     ) -> anyhow::Result<Self> {
         let options = arguments.options.clone();
-        let asked = options.asked();
-        let cpus = Cpus::choose(asked.cpus)?;
+        let requested = options.requested();
+        let cpus = Cpus::choose(requested.cpus)?;
         // Tried here, so that a refusal is reported once and not by every process.
-        let placement = Placement::on(Pin::To(cpus.writer), asked.real_time_priority);
+        let placement = Placement::on(Pin::To(cpus.writer), requested.real_time_priority);
         let context = RunContext::capture(&placement);
         let (cpu, notes) = (placement.cpu(), placement.refused().to_vec());
         placement.release();
@@ -114,7 +114,7 @@ impl<B: Benchmark> Run<B> {
             rounds: arguments.rounds,
             cpus,
             cpu,
-            real_time_priority: asked.real_time_priority,
+            real_time_priority: requested.real_time_priority,
             context,
             offset: None,
             notes,

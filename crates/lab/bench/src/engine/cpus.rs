@@ -13,8 +13,8 @@ use super::Amount;
 
 /// The requested processors and priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Asked {
-    pub(crate) cpus: AskedCpus,
+pub(crate) struct Requested {
+    pub(crate) cpus: RequestedCpus,
     pub(crate) real_time_priority: Option<u8>,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    pub(crate) fn asked(&self) -> Asked {
-        Asked { cpus: AskedCpus::Two(self.cpus), real_time_priority: self.realtime }
+    pub(crate) fn requested(&self) -> Requested {
+        Requested { cpus: RequestedCpus::Two(self.cpus), real_time_priority: self.realtime }
     }
 
     pub(crate) fn amount(&self) -> Amount {
@@ -46,7 +46,7 @@ impl Timed {
 
 /// The requested processors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AskedCpus {
+pub(crate) enum RequestedCpus {
     /// One processor, for a benchmark without readers.
     One(Option<u32>),
     /// The processors of the writer and the first reader.
@@ -66,31 +66,31 @@ pub(crate) struct Cpus {
 impl Cpus {
     /// The requested processors, or else the last allowed ones: the first ones do most of the
     /// machine's own work. If only one is allowed, both sides share it.
-    pub(crate) fn choose(asked: AskedCpus) -> anyhow::Result<Self> {
+    pub(crate) fn choose(requested: RequestedCpus) -> anyhow::Result<Self> {
         let allowed = allowed_cpus();
-        match asked {
-            AskedCpus::Two(asked) => Self::choose_of(&allowed, &usable_cpus(), asked),
-            AskedCpus::One(asked) => {
-                let writer = asked.or(allowed.last().copied()).unwrap_or(0);
+        match requested {
+            RequestedCpus::Two(requested) => Self::choose_of(&allowed, &usable_cpus(), requested),
+            RequestedCpus::One(requested) => {
+                let writer = requested.or(allowed.last().copied()).unwrap_or(0);
                 Ok(Self { writer, readers: vec![writer] })
             }
         }
     }
 
-    /// `allowed`: the processors of this thread. `usable`: those that it may ask for.
+    /// `allowed`: the processors of this thread. `usable`: those that it may request.
     fn choose_of(
         allowed: &[u32],
         usable: &[u32],
-        asked: Option<(u32, u32)>,
+        requested: Option<(u32, u32)>,
     ) -> anyhow::Result<Self> {
-        let (writer, reader) = match (asked, allowed) {
-            (Some(asked), _) => asked,
+        let (writer, reader) = match (requested, allowed) {
+            (Some(requested), _) => requested,
             (None, [.., writer, reader]) => (*writer, *reader),
             (None, [only]) => (*only, *only),
             (None, []) => (0, 0),
         };
         for cpu in [writer, reader] {
-            if asked.is_some() && !usable.contains(&cpu) {
+            if requested.is_some() && !usable.contains(&cpu) {
                 let usable: Vec<String> = usable.iter().map(u32::to_string).collect();
                 bail!("processor {cpu} is not among those allowed ({})", usable.join(", "));
             }

@@ -73,7 +73,7 @@ pub(crate) fn work<B: Benchmark>(job: Value) -> anyhow::Result<Value> {
 /// Makes the kernel kill this process when its parent ends.
 pub(crate) fn end_with_parent() -> Result<(), Error> {
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|errno| Error::system("ask for a signal")(errno.into()))
+        .map_err(|errno| Error::system("request a signal")(errno.into()))
 }
 
 /// Reports that everything is open.

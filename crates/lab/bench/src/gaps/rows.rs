@@ -21,8 +21,8 @@ pub(super) const ROWS: &[Row<Gaps>] = &[
     Row::new(METER, &TURNS, What::Turn(Turn::Meter)),
     Row::new("turn/watch", &TURNS, What::Turn(Turn::Watch)),
     Row::new(SEEN, &PAUSES, What::Seen),
-    Row::new(ATTRIBUTION, &ATTRIBUTIONS, What::Attribution(Ask::Again)),
-    Row::new(AFTER_A_GAP, &ATTRIBUTIONS, What::Attribution(Ask::AfterGaps)),
+    Row::new(ATTRIBUTION, &ATTRIBUTIONS, What::Attribution(Query::Again)),
+    Row::new(AFTER_A_GAP, &ATTRIBUTIONS, What::Attribution(Query::AfterGaps)),
     Row::new(CELLS, &ROUND_TRIPS, What::RoundTrip(Kind::Cells)),
     Row::new("cells/watched", &ROUND_TRIPS, What::RoundTrip(Kind::WatchedCells)),
     Row::new("slots/round-trip", &ROUND_TRIPS, What::RoundTrip(Kind::Slots)),
@@ -35,14 +35,14 @@ pub(super) const ROWS: &[Row<Gaps>] = &[
 pub(crate) enum What {
     Turn(Turn),
     Seen,
-    Attribution(Ask),
+    Attribution(Query),
     RoundTrip(Kind),
     Line,
 }
 
-/// When the accounts are asked.
+/// When the accounts are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ask {
+pub(crate) enum Query {
     /// Again and again, so that caches are warm.
     Again,
     /// After each interruption of the machine, which had the caches.
@@ -53,7 +53,7 @@ pub(crate) enum Ask {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Cells,
-    /// Both sides look for interruptions while they wait.
+    /// Both sides check for interruptions while they wait.
     WatchedCells,
     Slots,
     Stream,

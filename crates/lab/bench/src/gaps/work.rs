@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{
     Gaps,
-    rows::{Ask, Kind, What},
+    rows::{Kind, Query, What},
 };
 use crate::{
     engine::{
@@ -26,7 +26,7 @@ use crate::{
 /// The threshold of the meter in all loops.
 const THRESHOLD_NS: u64 = 100;
 
-/// Shorter than this no loop with a stamp can tell: pauses are from this to half as much more.
+/// Shorter than this no loop with a stamp can detect: pauses are from this to half as much more.
 const LEAST_PAUSE_NS: u64 = 100;
 
 /// Cells of a ring: one page.
@@ -55,15 +55,15 @@ pub(super) fn work(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
     match (worker.row.work, worker.reader()) {
         (What::Turn(turn), _) => turns(worker, turn),
         (What::Seen, _) => pauses(worker),
-        (What::Attribution(Ask::Again), _) => attributions(worker),
-        (What::Attribution(Ask::AfterGaps), _) => attributions_after_gaps(worker),
+        (What::Attribution(Query::Again), _) => attributions(worker),
+        (What::Attribution(Query::AfterGaps), _) => attributions_after_gaps(worker),
         (What::Line, None) => worker.bounce(worker.job.options.timed.amount(), Wait::Busy),
         (What::Line, Some(_)) => worker.bounce_back(Wait::Busy),
         (What::RoundTrip(kind), _) => round_trips(worker, kind),
     }
 }
 
-/// Turns between two looks at the time.
+/// Turns between two reads of the clock.
 const BLOCK: u64 = 1 << 16;
 
 fn turns(worker: &mut Worker<Gaps>, turn: Turn) -> Result<Reading, Error> {
@@ -142,7 +142,7 @@ fn attributions(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
     Ok(Reading { times: Some(times), ..written.into() })
 }
 
-/// Looks for interruptions of this machine, and asks after those that a watch asks about.
+/// Checks for interruptions of this machine, and attributes those that a watch attributes.
 fn attributions_after_gaps(worker: &mut Worker<Gaps>) -> Result<Reading, Error> {
     worker.begin(&[])?;
     let clock = worker.clock;

@@ -133,8 +133,8 @@ mod tests {
     #[test]
     fn both_loops_read_what_was_appended_and_notice_what_was_not() {
         let folder = Folder::new("tail-loops").unwrap();
-        for told in read(&folder.path().join("good"), |_, _| ()) {
-            let taken = told.unwrap().taken[0];
+        for result in read(&folder.path().join("good"), |_, _| ()) {
+            let taken = result.unwrap().taken[0];
             assert_eq!((taken.messages, taken.lost), (19, 0));
         }
         let flips = |sequence, message: &mut Vec<u8>| message[40] ^= u8::from(sequence == 13);

@@ -12,7 +12,7 @@ const MOST: usize = 1 << 17;
 /// Two readings of the clock in a wait take 10 to 20 ns; a longer time is an interruption.
 const WAIT_NS: u64 = 300;
 
-/// A message that takes longer is looked at. Attribution costs about 1 us, so that 2 us are worth
+/// A message that takes longer is attributed. Attribution costs about 1 us, so that 2 us are worth
 /// it.
 const MESSAGE_NS: u64 = 2_000;
 
@@ -32,7 +32,7 @@ pub(super) struct Interruptions {
     found: Vec<(Gap, Option<usize>, Cause)>,
     not_kept: u64,
     /// The first one since the last question.
-    asked: usize,
+    queried: usize,
 }
 
 impl Interruptions {
@@ -52,7 +52,7 @@ impl Interruptions {
             mark_ticks: ticks(MARK_NS),
             found,
             not_kept: 0,
-            asked: 0,
+            queried: 0,
         }
     }
 
@@ -72,11 +72,11 @@ impl Interruptions {
         }
     }
 
-    /// Asks for the cause of what was found, if anything was. The thread has time for it. Returns
+    /// Reads the cause of what was found, if anything was. The thread has time for it. Returns
     /// whether it took some.
     #[inline(always)]
     pub(super) fn settle(&mut self, now: Stamp) -> bool {
-        if self.asked == self.found.len()
+        if self.queried == self.found.len()
             && now.ticks().wrapping_sub(self.marked.ticks()) < self.mark_ticks
         {
             return false;
@@ -88,7 +88,7 @@ impl Interruptions {
     #[cold]
     #[inline(never)]
     fn query(&mut self) {
-        let pending = self.found.get_mut(self.asked..).unwrap_or(&mut []);
+        let pending = self.found.get_mut(self.queried..).unwrap_or(&mut []);
         let ticks = |gap: &Gap| gap.to.ticks().saturating_sub(gap.from.ticks());
         let is_long = |gap: &Gap| ticks(gap) > self.message_ticks;
         let long = || pending.iter().map(|(gap, ..)| gap).filter(|gap| is_long(gap));
@@ -104,7 +104,7 @@ impl Interruptions {
                 }
             }
         }
-        self.asked = self.found.len();
+        self.queried = self.found.len();
         self.marked = self.clock.stamp();
     }
 

@@ -218,11 +218,11 @@ impl Timed<'_> {
             return now;
         }
         if self.clock.nanos_between(now, due) > QUESTION_NS {
-            let asked = now;
+            let began = now;
             now = self.settled(now);
             if now > due {
                 // The question was interrupted, or took longer than usual.
-                self.interruptions.waited(asked, now);
+                self.interruptions.waited(began, now);
             }
         }
         while now < due {

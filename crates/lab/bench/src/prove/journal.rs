@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
         let (mut kill_due, mut tailer_due) = (self.times.due(kill), self.times.due(kill_tailer));
         while !interrupt.is_requested() && !self.has_stuck_tailer() {
             thread::sleep(TICK);
-            self.watch.look()?;
+            self.watch.check()?;
             progress.set(self.times.elapsed().as_secs());
             let now = self.times.elapsed();
             let is_done = match is_counted {
@@ -219,7 +219,7 @@ impl<'a> Run<'a> {
         mut is_over: impl FnMut(&mut Self) -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         while !is_over(self)? {
-            self.watch.look()?;
+            self.watch.check()?;
             thread::sleep(TICK);
         }
         Ok(())

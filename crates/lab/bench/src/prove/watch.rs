@@ -34,7 +34,7 @@ pub(super) struct Watch {
     space: u64,
     patience: Duration,
     clock: Clock,
-    looked: Stamp,
+    checked: Stamp,
     places: Vec<Place>,
     peak_bytes: u64,
 }
@@ -52,27 +52,27 @@ impl Watch {
     /// Watches `tailers` tailers of the job's journal.
     pub(super) fn new(job: &JournalJob, tailers: u64, patience: Duration) -> Self {
         let clock = Clock::monotonic();
-        let looked = clock.stamp();
-        let place = Place { next_sequence: None, since: looked };
+        let checked = clock.stamp();
+        let place = Place { next_sequence: None, since: checked };
         Self {
             journal: job.journal(),
             note: job.note(),
             space: job.space,
             patience,
             clock,
-            looked,
+            checked,
             places: vec![place; tailers as usize],
             peak_bytes: 0,
         }
     }
 
     /// Checks everything if the period is over.
-    pub(super) fn look(&mut self) -> anyhow::Result<()> {
+    pub(super) fn check(&mut self) -> anyhow::Result<()> {
         let now = self.clock.stamp();
-        if Duration::from_nanos(self.clock.nanos_between(self.looked, now)) < PERIOD {
+        if Duration::from_nanos(self.clock.nanos_between(self.checked, now)) < PERIOD {
             return Ok(());
         }
-        self.looked = now;
+        self.checked = now;
         let committed = match SharedRegion::open(&self.note, NOTE_KIND) {
             Ok(note) => note.words()[0].load(),
             // The next appender has not created it yet.
@@ -109,7 +109,7 @@ impl Watch {
         let Place { next_sequence, since } = self.places[number];
         // A process must start first, which takes long on a loaded machine.
         let patience = self.patience * if next_sequence.is_some() { 1 } else { 10 };
-        Duration::from_nanos(self.clock.nanos_between(since, self.looked)) >= patience
+        Duration::from_nanos(self.clock.nanos_between(since, self.checked)) >= patience
     }
 
     /// Highest observed number of bytes of the journal.

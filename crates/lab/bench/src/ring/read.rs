@@ -33,7 +33,7 @@ impl Progress<'_> {
 
     /// Reports that everything before `next` was read; returns the number of the next report.
     #[inline(always)]
-    fn tell(&self, next: u64) -> u64 {
+    fn report(&self, next: u64) -> u64 {
         self.word.store(next);
         next + self.interval.unwrap_or(0)
     }
@@ -63,7 +63,7 @@ pub(super) fn single<R: Subscribe>(
                 }
                 messages += 1;
                 if received.sequence >= due {
-                    due = progress.tell(received.sequence + 1);
+                    due = progress.report(received.sequence + 1);
                 }
             }
             Read::Empty => timeout.idle(messages)?,
@@ -107,7 +107,7 @@ pub(super) fn batches<R: Subscribe>(
                 messages += count - u64::from(is_over);
                 sizes.count(count);
                 if reader.next_sequence() > due {
-                    due = progress.tell(reader.next_sequence());
+                    due = progress.report(reader.next_sequence());
                 }
             }
             Read::Empty => timeout.idle(messages)?,

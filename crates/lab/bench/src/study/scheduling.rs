@@ -150,7 +150,7 @@ fn measure(
     let options = SpinOptions {
         cpus: vec![setup.cpus[0]],
         duration: turn / pieces,
-        // The causes are not shown here, so they are not asked for.
+        // The causes are not shown here, so they are not requested.
         watch: WatchOptions {
             threshold_ns: THRESHOLD_NS,
             attribute_ns: u64::MAX,

@@ -58,7 +58,7 @@ impl GpuDevice {
     pub(super) fn open(index: usize) -> Result<(Kernels, Room), GpuError> {
         let count = count()?;
         if index >= count {
-            return Err(GpuError::NoSuchDevice { asked: index, count });
+            return Err(GpuError::NoSuchDevice { chosen: index, count });
         }
         if !launch::has_transforms() {
             return Err(GpuError::NoTransforms);

@@ -33,10 +33,10 @@ pub enum GpuError {
     #[error("no GPU: the driver lists no device; compute without it")]
     NoDevice,
     /// There are fewer devices.
-    #[error("no GPU {asked}: the driver lists {count}, counted from 0")]
+    #[error("no GPU {chosen}: the driver lists {count}, counted from 0")]
     NoSuchDevice {
         /// The number of the device that does not exist.
-        asked: usize,
+        chosen: usize,
         /// How many there are.
         count: usize,
     },

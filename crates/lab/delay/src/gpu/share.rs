@@ -174,7 +174,7 @@ impl<'q, 'j> Shared<'q, 'j> {
     }
 }
 
-/// A part that a device has. The cores that wait for it are told when it has no more, even if the
+/// A part that a device has. The cores that wait for it are woken when it has no more, even if the
 /// thread panics.
 struct Held<'s, 'q, 'j>(&'s Shared<'q, 'j>);
 

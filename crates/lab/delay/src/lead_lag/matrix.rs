@@ -3,10 +3,10 @@
 //! A thousand pairs of unrelated instruments have fifty with p below 0.05. A pair is found if its
 //! q is not above the chosen rate: then at most that share of all found pairs is expected to be
 //! unrelated (Y. Benjamini and Y. Hochberg, "Controlling the False Discovery Rate", J. R. Stat.
-//! Soc. B 57, 1995). The procedure asks for p-values that are independent or depend positively.
+//! Soc. B 57, 1995). The procedure needs p-values that are independent or depend positively.
 //! Pairs of instruments that have one in common are such: given the one, whose signs are not
 //! turned, the others' p-values depend only on their own moves. The procedure for any dependence
-//! (Benjamini and Yekutieli, 2001) would ask for p-values that are smaller by the logarithm of the
+//! (Benjamini and Yekutieli, 2001) would need p-values that are smaller by the logarithm of the
 //! number of pairs, a factor of 9 for the pairs of 100 instruments, for a dependence that these
 //! pairs do not have.
 

@@ -94,7 +94,7 @@ impl Search {
         self.places(points, lags).map(of).into_iter().fold(f32::MIN, larger)
     }
 
-    /// The first lag with a value that is there. Only the block that has it is looked through.
+    /// The first lag with a value that is there. Only the block that has it is searched.
     fn find(&self, points: &[Complex32], wanted: f32) -> usize {
         let mut lag = 0;
         for places in self.places(points, 0..self.lags) {

@@ -25,7 +25,7 @@ const BLOCK: f64 = 10.0;
 const STEPS: usize = 4;
 /// Steps of the solution at most; it takes about four.
 const MOST_STEPS: usize = 60;
-/// Pairs of changes that are looked at. Hostile feeds, or a grid that is far too coarse for them,
+/// Pairs of changes that are read. Hostile feeds, or a grid that is far too coarse for them,
 /// have the square of their changes: those are not refined.
 const MOST_PAIRS: usize = 1 << 22;
 /// How exactly the delay is solved for, in nanoseconds.

@@ -1,4 +1,4 @@
-//! What a cross-correlation by transforms looks at, and when it refuses to answer.
+//! What a cross-correlation by transforms reads, and when it refuses to answer.
 //!
 //! Every back end samples in the same way, so that their answers differ by rounding only:
 //!

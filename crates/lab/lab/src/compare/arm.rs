@@ -102,13 +102,13 @@ impl Arm {
         let answers = BufReader::new(stdout);
         let mut arm = Self { program: name, child, commands, answers, names: Vec::new() };
         // Sent before the greeting, to detect a program that only repeats its input.
-        let told = arm.send("names");
+        let sent = arm.send("names");
         let greeting = arm.line()?;
         if greeting != GREETING {
             return Err(arm.not(&greeting, GREETING));
         }
         // Checked only now: if a program has ended already, its answer explains more.
-        told?;
+        sent?;
         let names = arm.answer("names")?;
         arm.names = names.split_whitespace().map(str::to_owned).collect();
         Ok(arm)
@@ -124,7 +124,7 @@ impl Arm {
         let cpu = design.cpu.map_or("-".to_owned(), |cpu| cpu.to_string());
         let priority = design.real_time_priority.map_or("-".to_owned(), |level| level.to_string());
         let lock = if design.lock_memory { "lock" } else { "-" };
-        let words = self.ask(&format!("open {cpu} {priority} {lock} {benchmark}"), "opened")?;
+        let words = self.request(&format!("open {cpu} {priority} {lock} {benchmark}"), "opened")?;
         words
             .parse()
             .ok()
@@ -134,7 +134,7 @@ impl Arm {
 
     /// Warms up and returns a proposed cut.
     pub(crate) fn calibrate(&mut self, warm_up_nanos: u64) -> Result<Cut, ArmError> {
-        let words = self.ask(&format!("calibrate {warm_up_nanos}"), "cut")?;
+        let words = self.request(&format!("calibrate {warm_up_nanos}"), "cut")?;
         let numbers: Vec<u32> = words.split(' ').flat_map(str::parse).collect();
         match numbers.as_slice() {
             &[runs_per_sample, samples_per_epoch] if runs_per_sample.min(samples_per_epoch) > 0 => {
@@ -148,7 +148,7 @@ impl Arm {
     pub(crate) fn turn(&mut self, epochs: usize, cut: Cut) -> Result<Vec<u64>, ArmError> {
         let Cut { runs_per_sample, samples_per_epoch } = cut;
         let command = format!("turn {epochs} {runs_per_sample} {samples_per_epoch}");
-        let words = self.ask(&command, "samples")?;
+        let words = self.request(&command, "samples")?;
         let nanos: Vec<u64> = words.split(' ').flat_map(str::parse).collect();
         let expected = epochs * samples_per_epoch as usize;
         if nanos.len() == expected {
@@ -159,7 +159,7 @@ impl Arm {
     }
 
     /// Sends a command; returns the answer after `expected`.
-    fn ask(&mut self, command: &str, expected: &str) -> Result<String, ArmError> {
+    fn request(&mut self, command: &str, expected: &str) -> Result<String, ArmError> {
         self.send(command)?;
         self.answer(expected)
     }

@@ -42,7 +42,7 @@ impl Default for Rules {
 
 impl Rules {
     /// The share of alpha that one look can spend (Bonferroni).
-    pub(crate) fn alpha_of_a_look(&self) -> f64 {
+    pub(crate) fn alpha_share(&self) -> f64 {
         self.alpha / f64::from(self.looks)
     }
 
@@ -97,7 +97,7 @@ const SKEWED: f64 = 1.0;
 
 /// Judges the logarithms of ratios, one per replicate; `None` with too few for the confidence.
 pub(crate) fn contrast(ln_ratios: &[f64], rules: &Rules) -> Option<Contrast> {
-    let alpha = rules.alpha_of_a_look();
+    let alpha = rules.alpha_share();
     let margin = rules.margin();
     let skewed = order::skewness(ln_ratios).is_some_and(|skewness| skewness.abs() > SKEWED);
     let mut ln_ratio = hodges_lehmann::one_sample(ln_ratios, 1.0 - alpha)?;
@@ -169,7 +169,7 @@ pub(crate) fn verdict(
 pub(crate) fn decide(contrast: &Contrast, p_holm: f64, rules: &Rules) -> (Verdict, Option<String>) {
     let undecided = |reason: String| (Verdict::NotEnoughPower, Some(reason));
     let (Interval { low, high, .. }, margin) = (contrast.ln_ratio.interval, rules.margin());
-    let significant = p_holm <= rules.alpha_of_a_look();
+    let significant = p_holm <= rules.alpha_share();
     if -margin < low && high < margin {
         return (Verdict::Same, None);
     }
@@ -189,7 +189,7 @@ pub(crate) fn decide(contrast: &Contrast, p_holm: f64, rules: &Rules) -> (Verdic
 
 /// Whether the control shows a difference, although there is none.
 pub(crate) fn rejects(control: &Contrast, rules: &Rules) -> bool {
-    control.p_wilcoxon.max(control.p_sign) <= rules.alpha_of_a_look()
+    control.p_wilcoxon.max(control.p_sign) <= rules.alpha_share()
 }
 
 /// The number of replicates that can distinguish no change from the smallest effect of interest,
@@ -204,7 +204,7 @@ pub(crate) fn replicates_needed(ln_ratios: &[f64], rules: &Rules, seed: u64) -> 
     };
     let upper = bootstrap::upper_bound(ln_ratios, spread, CONFIDENCE, REPETITIONS, seed);
     let Some(upper) = upper else { return rules.cap };
-    power::pairs_needed(upper, rules.smallest_effect, rules.alpha_of_a_look(), rules.power)
+    power::pairs_needed(upper, rules.smallest_effect, rules.alpha_share(), rules.power)
 }
 
 /// A ratio as a signed percentage: `+3.1%`.
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn many_benchmarks_ask_for_more_evidence() {
+    fn many_benchmarks_need_more_evidence() {
         // Twelve of twelve beyond the limit: p = 2 / 2^12, enough alone and not among six.
         let ln_ratios = around(0.03, 0.01, 12);
         assert_eq!(verdict_of(&ln_ratios, 1).0, Verdict::Slower);

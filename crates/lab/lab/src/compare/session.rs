@@ -102,18 +102,18 @@ fn compare_by(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<Compared>, ArmError> {
     let mut all: Vec<Gathered> = pairs.into_iter().map(|pair| Gathered::new(pair, rules)).collect();
-    let mut look = 0;
+    let mut round = 0;
     loop {
         gather(&mut all, measure, progress)?;
-        look += 1;
+        round += 1;
         let judged = judge_all(&all, rules);
         let mut any_left = false;
         for (one, judged) in all.iter_mut().zip(&judged) {
-            one.looks = if one.decided { one.looks } else { look };
+            one.looks = if one.decided { one.looks } else { round };
             one.decided = judged.verdict != Verdict::NotEnoughPower;
             if !one.decided && one.base.len() < rules.cap {
                 let twice = one.base.len() * 2;
-                one.target = match look {
+                one.target = match round {
                     // The pilot plans the sample if it could not decide.
                     1 => judge::replicates_needed(&one.ln_ratios(), rules, seed).max(twice),
                     _ => twice,
@@ -122,7 +122,7 @@ fn compare_by(
                 any_left = true;
             }
         }
-        if !any_left || look == rules.looks {
+        if !any_left || round == rules.looks {
             let results = all.into_iter().zip(judged);
             return Ok(results.map(|(one, judged)| conclude(one, judged, rules, seed)).collect());
         }

@@ -161,7 +161,7 @@ impl Noise {
 fn judge_shares(noise: &mut Noise, run: &Run, ticks: Ticks, own: Result<Own, &'static str>) {
     let tick_error = TICKS_OF_ERROR * run.nanos_per_tick;
     let stolen = ticks.stolen as f64 * run.nanos_per_tick;
-    noise.stolen = told(run.share("stolen share", stolen, tick_error, STOLEN_LIMIT), noise);
+    noise.stolen = known(run.share("stolen share", stolen, tick_error, STOLEN_LIMIT), noise);
     if let Some(stolen) = noise.stolen.filter(|&share| share > STOLEN_LIMIT) {
         noise.sentences.push(format!(
             "the hypervisor took {} of processor {} (limit {})",
@@ -181,7 +181,7 @@ fn judge_shares(noise: &mut Noise, run: &Run, ticks: Ticks, own: Result<Own, &'s
     let foreign = (busy - own.at_most_ns as f64).max(0.0);
     let error = tick_error + own.at_most_ns.saturating_sub(own.at_least_ns) as f64;
     noise.foreign =
-        told(run.share("share of other processes", foreign, error, FOREIGN_LIMIT), noise);
+        known(run.share("share of other processes", foreign, error, FOREIGN_LIMIT), noise);
     if let Some(foreign) = noise.foreign.filter(|&share| share > FOREIGN_LIMIT) {
         noise.sentences.push(format!(
             "other processes used {} of processor {} (limit {})",
@@ -192,7 +192,7 @@ fn judge_shares(noise: &mut Noise, run: &Run, ticks: Ticks, own: Result<Own, &'s
     }
 }
 
-fn told(share: Result<f64, String>, noise: &mut Noise) -> Option<f64> {
+fn known(share: Result<f64, String>, noise: &mut Noise) -> Option<f64> {
     share.map_err(|why| noise.unknown.push(why)).ok()
 }
 

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn priorities_outside_the_range_are_refused_before_the_system_is_asked() {
+    fn priorities_outside_the_range_are_refused_before_a_system_call() {
         for priority in [0, 50, 99, 255] {
             assert_eq!(set_real_time(priority), Err(Refusal::Priority { priority }));
         }

@@ -229,12 +229,12 @@ mod tests {
     #[test]
     fn intervals_follow_from_the_seed_and_hold_the_estimate() {
         let clusters = clusters(30, 20);
-        let ask = |seed| {
+        let run = |seed| {
             block_quantile_intervals(&slices(&clusters), &[0.5, 0.9], 500, 0.95, seed).unwrap()
         };
-        assert_eq!(ask(1), ask(1));
-        assert_ne!(ask(1), ask(2));
-        for estimate in ask(3) {
+        assert_eq!(run(1), run(1));
+        assert_ne!(run(1), run(2));
+        for estimate in run(3) {
             assert!(estimate.interval.contains(estimate.value));
             assert!(estimate.interval.low < estimate.interval.high);
         }
@@ -243,13 +243,13 @@ mod tests {
     #[test]
     fn one_cluster_has_no_interval_and_empty_ones_do_not_count() {
         let one = [1.0, 2.0];
-        let ask = |clusters: &[&[f64]], repetitions| {
+        let run = |clusters: &[&[f64]], repetitions| {
             block_quantile_intervals(clusters, &[0.5], repetitions, 0.95, 1)
         };
-        assert_eq!(ask(&[], 10), None);
-        assert_eq!(ask(&[&one, &[]], 10), None);
-        assert_eq!(ask(&[&one, &one], 0), None);
-        assert_eq!(ask(&[&one, &one, &[]], 10), ask(&[&one, &one], 10));
+        assert_eq!(run(&[], 10), None);
+        assert_eq!(run(&[&one, &[]], 10), None);
+        assert_eq!(run(&[&one, &one], 0), None);
+        assert_eq!(run(&[&one, &one, &[]], 10), run(&[&one, &one], 10));
         assert_eq!(upper_bound(&[1.0], |_| 0.0, 0.95, 10, 1), None);
     }
 

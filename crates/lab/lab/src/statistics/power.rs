@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_tells_its_standard_error() {
+    fn an_interval_gives_its_standard_error() {
         let interval = Interval { low: -0.0196, high: 0.0196, confidence: 0.95 };
         assert!((standard_error_of(&interval) - 0.01).abs() < 1e-6);
     }

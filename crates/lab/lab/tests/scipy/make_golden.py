@@ -99,7 +99,7 @@ def wilcoxon():
             values = np.round(2 * skewed(count, 3)) / 2
             tied.append(wilcoxon_case(values, shift, "auto"))
     for count in (15, 16):
-        # Beyond its default of 13, if told to: this crate does so unasked.
+        # Beyond its default of 13 on request: this crate always does so.
         values = np.round(2 * skewed(count, 3)) / 2
         every = stats.PermutationMethod(n_resamples=2**count)
         tied.append(wilcoxon_case(values, 0.0, every))

@@ -4,7 +4,7 @@ use nanotape_harness::Scratch;
 use nanotape_lab::{baseline::Baseline, pages, record};
 use proptest::prelude::*;
 
-/// A line of a record with one change, so that most of it still looks right.
+/// A line of a record with one change, so that most of it is still right.
 fn nearly_a_record() -> impl Strategy<Value = String> {
     let good = r#"{"format":"nanotape-lab","version":1,"kind":"bench","name":"a/b","time":"2026-11-21T10:00:00Z","clock":{"source":"x","stamp_ns":1.5},"environment":{"host":"h"},"noise":[],"cost":{"median_ns":1.0,"low_ns":0.9,"high_ns":1.1,"confidence":0.95},"epoch_ns":[1.0],"latency":null,"counters":null,"instructions":null}"#;
     (0..good.len(), any::<u8>(), any::<bool>()).prop_map(move |(at, byte, cut)| {

@@ -1,4 +1,4 @@
-//! The active test: threads that do nothing but look for interruptions, on the hot processors.
+//! The active test: threads that do nothing but check for interruptions, on the hot processors.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use crate::{
 /// Interruptions from this length on are counted.
 const THRESHOLD_NS: u64 = 1_000;
 
-/// Processors whose figures are told.
-const MOST_TOLD: usize = 8;
+/// Processors whose figures are reported.
+const MOST_REPORTED: usize = 8;
 
 /// How to test.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,7 +47,7 @@ impl ActiveTest {
             name: Self::NAMES[0],
             title: "interruptions of a thread that does nothing else",
             good: "none longer than the target",
-            why: "it measures what no setting tells",
+            why: "it measures what no setting shows",
             when: When::Now,
         };
         let counts = SmiCounts::open(&hot.iter().collect::<Vec<_>>(), hypervisor);
@@ -56,13 +56,13 @@ impl ActiveTest {
         let after = counts.as_ref().map(SmiCounts::read);
         let longest = processors.iter().filter_map(|one| one.sorted_ns(clock).pop()).max();
         let is_good = longest.is_none_or(|longest| longest <= self.target_ns);
-        let mut told: Vec<String> =
-            processors.iter().take(MOST_TOLD).map(|one| told(clock, one)).collect();
-        if processors.len() > MOST_TOLD {
-            told.push(format!("and {} more processors", processors.len() - MOST_TOLD));
+        let mut reported: Vec<String> =
+            processors.iter().take(MOST_REPORTED).map(|one| reported(clock, one)).collect();
+        if processors.len() > MOST_REPORTED {
+            reported.push(format!("and {} more processors", processors.len() - MOST_REPORTED));
         }
-        let found = check.judged(is_good, Verdict::Fail, told.join("; ")).fix(
-            "mend the failures above, and find the causes with `nanotape lab jitter --turns 0`",
+        let found = check.judged(is_good, Verdict::Fail, reported.join("; ")).fix(
+            "fix the failures above, and find the causes with `nanotape lab jitter --turns 0`",
         );
         Ok([found, of_firmware(before.and_then(|before| Ok((before, after?))))])
     }
@@ -108,7 +108,7 @@ fn of_firmware(counts: Result<(Vec<u32>, Vec<u32>), &String>) -> Finding {
 }
 
 /// `processor 1: 512 a second, 1.02% of its time, longest 1300 us (preempted), ...`
-fn told(clock: &Clock, one: &ProcessorGaps) -> String {
+fn reported(clock: &Clock, one: &ProcessorGaps) -> String {
     let seconds = one.watched_ns(clock) as f64 / 1e9;
     let mut tally = Tally::default();
     for interruption in one.kept() {

@@ -22,7 +22,7 @@ pub struct CardTexts {
 }
 
 impl CardTexts {
-    /// Asks ethtool; an error is the reason why it does not answer.
+    /// Runs ethtool; an error is the reason why it does not answer.
     pub(super) fn of_this_machine(cards: &[String]) -> Result<Vec<Self>, String> {
         let texts = |card: &String| -> io::Result<Self> {
             Ok(Self {

@@ -1,4 +1,4 @@
-//! The guardian of a mend: a process that restores the values if the one that tries it is gone.
+//! The guardian of a fix: a process that restores the values if the one that tries it is gone.
 //!
 //! ```text
 //!   doctor try            guardian, this program again
@@ -22,7 +22,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::mend::{Change, Mend, restore};
+use super::fix::{Change, Fix, restore};
 
 /// The environment variable that makes a process the guardian: the path of the state file.
 const ROLE: &str = "NANOTAPE_DOCTOR_GUARDIAN";
@@ -30,7 +30,7 @@ const ROLE: &str = "NANOTAPE_DOCTOR_GUARDIAN";
 const READY: &str = "ready";
 const DONE: &str = "done";
 
-/// Where the state file is, if nothing else is asked for.
+/// Where the state file is, if no other path is chosen.
 pub const STATE_FILE: &str = "/run/nanotape-doctor-try.json";
 
 /// A guardian at work. Dropping it without [`finish`](Self::finish) makes it restore.
@@ -41,7 +41,7 @@ pub(super) struct Guardian {
     state: PathBuf,
 }
 
-/// Runs as the guardian if the environment says so. A program that tries mends calls this before it
+/// Runs as the guardian if the environment says so. A program that tries fixes calls this before it
 /// parses its command line.
 pub fn guardian() -> Option<ExitCode> {
     let state = PathBuf::from(std::env::var_os(ROLE)?);
@@ -56,15 +56,15 @@ pub fn guardian() -> Option<ExitCode> {
         return Some(ExitCode::SUCCESS);
     }
     Some(match restore_from(&state) {
-        Ok(told) if told.is_empty() => ExitCode::SUCCESS,
+        Ok(unrestored) if unrestored.is_empty() => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
 }
 
 impl Guardian {
     /// Writes the state file, and starts the guardian.
-    pub(super) fn start(mend: &Mend, check: &str, state: &Path) -> Result<Self, String> {
-        let changes: Vec<Value> = mend.changes().iter().map(Change::to_json).collect();
+    pub(super) fn start(fix: &Fix, check: &str, state: &Path) -> Result<Self, String> {
+        let changes: Vec<Value> = fix.changes().iter().map(Change::to_json).collect();
         let text = json!({ "check": check, "pid": std::process::id(), "changes": changes });
         let failed =
             |what: &str, error: io::Error| format!("cannot {what} {}: {error}", state.display());
@@ -72,8 +72,8 @@ impl Guardian {
         let created = options.write(true).create_new(true).mode(0o600).open(state);
         let mut file = created.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => format!(
-                "{} exists: a mend is being tried, or was left; `nanotape lab doctor restore` restores \
-                 it",
+                "{} exists: a fix is being tried, or was left; `nanotape lab doctor restore` \
+                 restores it",
                 state.display()
             ),
             io::ErrorKind::PermissionDenied => failed("make", error) + "; a trial needs root",
@@ -125,13 +125,13 @@ impl Guardian {
 /// Restores what a state file says, and removes it; what could not be restored, a sentence each.
 pub fn restore_from(state: &Path) -> Result<Vec<String>, String> {
     let changes = changes_in(state)?;
-    let told = restore(&changes);
+    let unrestored = restore(&changes);
     fs::remove_file(state)
         .map_err(|error| format!("cannot remove {}: {error}", state.display()))?;
-    Ok(told)
+    Ok(unrestored)
 }
 
-/// The check whose mend was left, if there is a state file of a process that is gone.
+/// The check whose fix was left, if there is a state file of a process that is gone.
 pub fn left_over(state: &Path) -> Option<String> {
     let value: Value = serde_json::from_str(&fs::read_to_string(state).ok()?).ok()?;
     let pid = value["pid"].as_u64()?;

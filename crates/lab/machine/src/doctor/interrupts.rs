@@ -68,7 +68,7 @@ fn irqbalance(view: &View<'_>) -> Finding {
     let check = Check {
         name: "irqbalance",
         title: "a program that moves interrupts",
-        good: "stopped, or told to leave the hot processors alone",
+        good: "stopped, or set to leave the hot processors alone",
         why: "it moves interrupts back to the hot processors",
         when: When::Now,
     };

@@ -25,9 +25,9 @@ fn ticks(view: &View<'_>) -> Finding {
         };
     };
     let list = CpuList::parse(&text).unwrap_or_default();
-    let told = if list.is_empty() { "none".to_owned() } else { list.to_string() };
+    let listed = if list.is_empty() { "none".to_owned() } else { list.to_string() };
     check
-        .judged(list.has_all_of(view.hot), Verdict::Fail, format!("{told} in {path}"))
+        .judged(list.has_all_of(view.hot), Verdict::Fail, format!("{listed} in {path}"))
         .fix(view.kernel_words(&format!("nohz_full={}", view.hot)))
         .undo("remove nohz_full from the kernel command line")
 }
@@ -74,7 +74,7 @@ fn implied(view: &View<'_>) -> Finding {
         name: "half-settings",
         title: "words of the kernel command line that need another one",
         good: "none",
-        why: "a setting that looks active and is not",
+        why: "a setting that seems active and is not",
         when: When::KernelCommandLine,
     };
     if view.read("/proc/cmdline").is_none() {

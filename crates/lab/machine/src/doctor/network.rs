@@ -68,10 +68,10 @@ fn by_ethtool(
             return check.unknown(format!("{why}; `ethtool {print} {card}` prints it"));
         }
     };
-    let (mut told, mut wrong) = (Vec::new(), Vec::new());
+    let (mut parts, mut wrong) = (Vec::new(), Vec::new());
     for one in texts {
         let (words, switches) = judge(one);
-        told.push(format!("{}: {words}", one.card));
+        parts.push(format!("{}: {words}", one.card));
         if !switches.is_empty() {
             wrong.push((&one.card, switches));
         }
@@ -84,7 +84,7 @@ fn by_ethtool(
         wrong.iter().map(command).collect::<Vec<_>>().join("; ")
     };
     check
-        .judged(wrong.is_empty(), otherwise, told.join("; "))
+        .judged(wrong.is_empty(), otherwise, parts.join("; "))
         .fix(commands(|one| one.good))
         .undo(commands(|one| &one.now))
 }
@@ -107,21 +107,21 @@ fn node(view: &View<'_>, cards: &[String]) -> Finding {
     if !view.system.has("/sys/devices/system/node/node1") {
         return check.found(Verdict::Ok, "one node in /sys/devices/system/node");
     }
-    let (mut told, mut far) = (Vec::new(), None);
+    let (mut parts, mut far) = (Vec::new(), None);
     for card in cards {
         let text = view.read(&format!("{FOLDER}/{card}/device/numa_node")).unwrap_or_default();
         // -1: the firmware does not report a node.
         let Some((node, cpus)) = text.parse().ok().and_then(|node| Some((node, cpus(node)?)))
         else {
-            told.push(format!("{card} on an unknown node"));
+            parts.push(format!("{card} on an unknown node"));
             continue;
         };
-        told.push(format!("{card} on node {node} with processors {cpus}"));
+        parts.push(format!("{card} on node {node} with processors {cpus}"));
         if !cpus.has_all_of(view.hot) {
             far = far.or(Some((node, cpus)));
         }
     }
-    let read = format!("{} (numa_node in {FOLDER}/*/device)", told.join(", "));
+    let read = format!("{} (numa_node in {FOLDER}/*/device)", parts.join(", "));
     match far {
         None => check.found(Verdict::Ok, read),
         Some((node, cpus)) => check.found(Verdict::Warn, read).fix(format!(
@@ -183,7 +183,7 @@ fn drops(view: &View<'_>, cards: &[String]) -> Finding {
     if cards.is_empty() {
         return check.no_card(view);
     }
-    let (mut told, mut commands, mut undo) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut parts, mut commands, mut undo) = (Vec::new(), Vec::new(), Vec::new());
     let mut sum = 0_u64;
     for card in cards {
         let counts = ["rx_missed_errors", "rx_fifo_errors"].iter().filter_map(|name| {
@@ -192,7 +192,7 @@ fn drops(view: &View<'_>, cards: &[String]) -> Finding {
         let count = counts.fold(0, u64::saturating_add);
         let texts = view.facts.ethtool.iter().flatten().find(|texts| texts.card == *card);
         let ring = texts.and_then(|texts| receive_ring(&texts.rings));
-        told.push(match ring {
+        parts.push(match ring {
             Some((now, most)) => format!("{card}: {count}, ring of {now} (at most {most})"),
             None => format!("{card}: {count}"),
         });
@@ -202,7 +202,7 @@ fn drops(view: &View<'_>, cards: &[String]) -> Finding {
             undo.push(format!("ethtool -G {card} rx {now}"));
         }
     }
-    let read = format!("{} (rx_missed_errors and rx_fifo_errors)", told.join("; "));
+    let read = format!("{} (rx_missed_errors and rx_fifo_errors)", parts.join("; "));
     let finding = check.judged(sum == 0, Verdict::Warn, read);
     match commands.is_empty() {
         true => finding.fix("more receive queues, or ethtool -G CARD rx N with a larger N"),

@@ -121,8 +121,8 @@ fn idle(view: &View<'_>) -> Finding {
     let IdleState { cpu, name, latency_us, .. } = deepest;
     let read = format!("{name} on processor {cpu}, left in {latency_us} us, by {driver}");
     let change = |state: &IdleState| {
-        let mended = if is_virtual { "n/a".to_owned() } else { MOST_LATENCY_US.to_string() };
-        Some(Change::new(latency_path(state.cpu), state.limit.clone()?, mended))
+        let fixed = if is_virtual { "n/a".to_owned() } else { MOST_LATENCY_US.to_string() };
+        Some(Change::new(latency_path(state.cpu), state.limit.clone()?, fixed))
     };
     let deep = states.iter().filter(|state| state.latency_us > most_us);
     let changes: Vec<Change> = deep.filter_map(change).collect();

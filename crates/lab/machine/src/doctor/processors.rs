@@ -72,13 +72,13 @@ fn isolated(view: &View<'_>) -> Finding {
     let Some(isolated) = view.read(path).and_then(|text| CpuList::parse(&text)) else {
         return check.unknown(format!("cannot read {path}"));
     };
-    let told = if isolated.is_empty() { "none".to_owned() } else { isolated.to_string() };
+    let listed = if isolated.is_empty() { "none".to_owned() } else { isolated.to_string() };
     if isolated.has_all_of(&view.system.online()) {
         return check
             .found(
                 Verdict::Fail,
                 format!(
-                    "{told} in {path}: every processor, so that no one is \
+                    "{listed} in {path}: every processor, so that no one is \
                 left for other threads and interrupts"
                 ),
             )
@@ -86,7 +86,7 @@ fn isolated(view: &View<'_>) -> Finding {
     }
     let words = format!("isolcpus=managed_irq,domain,{}", view.hot);
     check
-        .judged(isolated.has_all_of(view.hot), Verdict::Fail, format!("{told} in {path}"))
+        .judged(isolated.has_all_of(view.hot), Verdict::Fail, format!("{listed} in {path}"))
         .fix(view.kernel_words(&words))
         .undo("remove isolcpus from the kernel command line")
 }
@@ -189,12 +189,12 @@ fn cache(view: &View<'_>) -> Finding {
     let exclusive = groups.filter(|group| read(group, "mode").as_deref() == Some("exclusive"));
     let cpus = exclusive.filter_map(|group| CpuList::parse(&read(&group, "cpus_list")?));
     let cpus = CpuList::of(cpus.flat_map(|list| list.iter().collect::<Vec<_>>()));
-    let told = if cpus.is_empty() { "none".to_owned() } else { cpus.to_string() };
+    let listed = if cpus.is_empty() { "none".to_owned() } else { cpus.to_string() };
     check
         .judged(
             cpus.has_all_of(view.hot),
             Verdict::Info,
-            format!("processors in exclusive groups of {folder}: {told}"),
+            format!("processors in exclusive groups of {folder}: {listed}"),
         )
         .fix(group)
         .undo(format!("rmdir {folder}/hot"))
@@ -232,7 +232,7 @@ fn microcode(view: &View<'_>) -> Finding {
         when: When::Firmware,
     };
     match view.system.processor_value("microcode") {
-        None => check.unknown("/proc/cpuinfo does not tell it"),
+        None => check.unknown("/proc/cpuinfo does not show it"),
         Some(revision) => check.found(Verdict::Info, format!("{revision} in /proc/cpuinfo")),
     }
 }

@@ -193,7 +193,7 @@ fn bound_threads(view: &View<'_>, tasks: &[Task]) -> Finding {
         name: "bound-threads",
         title: "other people's threads bound to isolated processors",
         good: "none",
-        why: "isolation keeps the scheduler away, and not those who ask for the processor",
+        why: "isolation keeps the scheduler away, and not threads that are bound to the processor",
         when: When::Now,
     };
     let path = "/sys/devices/system/cpu/isolated";

@@ -29,7 +29,7 @@ enum Absent {
 /// The time of a second in which real-time threads may run.
 const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-/// What the mend of it risks, whether it is done or not.
+/// What the fix of it risks, whether it is done or not.
 const RT_CAUTION: &str = "; caution: with -1 a real-time thread that never sleeps can hang the \
     machine: keep a processor without such threads";
 
@@ -82,7 +82,7 @@ const SETTINGS: &[Setting] = &settings! {
         "it interrupts each processor, and takes one of its counters",
         "/proc/sys/kernel/nmi_watchdog", Kernel("CONFIG_HARDLOCKUP_DETECTOR"),
         number |number| number == 0, "0", Warn;
-    "thp", "transparent huge pages", "never, with huge pages that programs ask for",
+    "thp", "transparent huge pages", "never, with huge pages that programs request",
         "the kernel moves and clears pages of 2 MiB while a program runs",
         "/sys/kernel/mm/transparent_hugepage/enabled", Kernel("CONFIG_TRANSPARENT_HUGEPAGE"),
         text |text| text == "never", "never", Warn;
@@ -116,7 +116,7 @@ const SETTINGS: &[Setting] = &settings! {
         "kernel threads wake up in each interval", "/proc/sys/vm/dirty_writeback_centisecs",
         Kernel(""), number |hundredths| hundredths == 0 || hundredths >= 1_500, "1500", Info;
     "hung-task", "search for hanging tasks", "0, or 600 seconds or more",
-        "a kernel thread looks at all tasks in each interval",
+        "a kernel thread checks all tasks in each interval",
         "/proc/sys/kernel/hung_task_timeout_secs", Kernel("CONFIG_DETECT_HUNG_TASK"),
         number |seconds| seconds == 0 || seconds >= 600, "600", Info;
     "split-lock", "slowing down of locks across two cache lines",

@@ -56,12 +56,12 @@ fn finding(findings: &[Finding], name: &str) -> Finding {
 }
 
 #[test]
-fn a_machine_that_is_set_has_nothing_to_mend() {
+fn a_machine_that_is_set_has_nothing_to_fix() {
     let findings = examined(&machine(GOOD), &facts());
-    // What is only told, and says nothing about good and bad.
-    let told = ["microcode", "bios", "preemption"];
+    // Only for information: neither good nor bad.
+    let info_only = ["microcode", "bios", "preemption"];
     for one in &findings {
-        let expected = if told.contains(&one.name) { Verdict::Info } else { Verdict::Ok };
+        let expected = if info_only.contains(&one.name) { Verdict::Info } else { Verdict::Ok };
         assert_eq!(one.verdict, expected, "{one:?}");
         assert_eq!((&one.fix, &one.undo), (&None, &None), "{one:?}");
     }
@@ -71,14 +71,14 @@ fn a_machine_that_is_set_has_nothing_to_mend() {
 }
 
 #[test]
-fn each_bad_setting_is_found_with_its_mend() {
+fn each_bad_setting_is_found_with_its_fix() {
     for (name, files, verdict) in BAD {
         let scratch = machine(GOOD);
         write(&scratch, files);
         let one = finding(&examined(&scratch, &facts()), name);
         assert_eq!(one.verdict, *verdict, "{one:?}");
-        let is_told_only = ["time-sync"].contains(name) || one.fix.is_some();
-        assert!(is_told_only, "{one:?}");
+        let is_info_only = ["time-sync"].contains(name) || one.fix.is_some();
+        assert!(is_info_only, "{one:?}");
     }
 }
 
@@ -136,9 +136,9 @@ fn undo_has_the_value_of_now() {
     assert_eq!(commands("workqueues"), (format!("echo 3 > {path}"), format!("echo f > {path}")));
 }
 
-/// A mend of several files is one command for each, so that it can be tried.
+/// A fix of several files is one command for each, so that it can be tried.
 #[test]
-fn each_file_of_a_mend_has_its_command() {
+fn each_file_of_a_fix_has_its_command() {
     let scratch = machine(GOOD);
     let (irq, pci) = ("/proc/irq", "/sys/bus/pci/devices");
     write(
@@ -161,7 +161,7 @@ fn each_file_of_a_mend_has_its_command() {
     let check = |facts: &Facts, name: &str, fix: &str, undo: &str| {
         let one = finding(&examined(&scratch, facts), name);
         assert_eq!((one.fix.as_deref(), one.undo.as_deref()), (Some(fix), Some(undo)));
-        assert!(Mend::of(&one, &system).is_ok(), "{one:?}");
+        assert!(Fix::of(&one, &system).is_ok(), "{one:?}");
     };
     check(
         &facts(),

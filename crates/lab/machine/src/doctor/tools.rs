@@ -23,7 +23,7 @@ fn tuned(view: &View<'_>) -> Finding {
         name: "tuned",
         title: "profile of tuned",
         good: "one for short times, whose values are there",
-        why: "a profile that is active and did nothing looks like a machine that is set",
+        why: "a profile that is active and did nothing seems to be a machine that is set",
         when: When::Now,
     };
     let paths = ["/etc/tuned/active_profile", "/run/tuned/active_profile"];

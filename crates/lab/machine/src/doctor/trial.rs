@@ -1,4 +1,4 @@
-//! A trial of a mend: the machine is measured without and with it, in turns in a random order, and
+//! A trial of a fix: the machine is measured without and with it, in turns in a random order, and
 //! is restored.
 
 use std::{path::Path, thread, time::Duration};
@@ -10,7 +10,7 @@ use nanotape_lab::{
     statistics::{Estimate, hodges_lehmann, order::median},
 };
 
-use super::{ActiveTest, Mend, guard::Guardian, mend::restore};
+use super::{ActiveTest, Fix, fix::restore, guard::Guardian};
 
 /// The time between a change and the measurement after it.
 const SETTLE: Duration = Duration::from_millis(100);
@@ -32,9 +32,9 @@ pub struct TrialOptions {
 /// The result of a trial, one entry for each round.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Trial {
-    /// Without and with the mend.
+    /// Without and with the fix.
     pub rounds: Vec<[Side; 2]>,
-    /// What the kernel refused to change, a sentence each. The mend was tried without it.
+    /// What the kernel refused to change, a sentence each. The fix was tried without it.
     pub refused: Vec<String>,
     /// What could not be restored, a sentence each.
     pub not_restored: Vec<String>,
@@ -56,30 +56,30 @@ pub struct Side {
 /// The effect on one number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Effect {
-    /// The median without the mend.
+    /// The median without the fix.
     pub before: f64,
     /// The median with it.
-    pub mended: f64,
+    pub fixed: f64,
     /// The difference within a round, with its interval; `None` with fewer than six rounds.
     pub difference: Option<Estimate>,
 }
 
 impl Trial {
-    /// Tries a mend. `is_ended` reports whether a stop was requested: then the machine is restored,
+    /// Tries a fix. `is_ended` reports whether a stop was requested: then the machine is restored,
     /// and the rounds so far are returned.
     pub fn run(
         clock: &Clock,
-        (mend, check): (&Mend, &str),
+        (fix, check): (&Fix, &str),
         hot: &CpuList,
         options: &TrialOptions,
         state: &Path,
         on_side: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Self, String> {
-        let guardian = Guardian::start(mend, check, state)?;
+        let guardian = Guardian::start(fix, check, state)?;
         let mut trial = Self::default();
-        let measured = trial.measure(clock, mend, hot, options, on_side);
+        let measured = trial.measure(clock, fix, hot, options, on_side);
         // Also after a failure: the values are those of before in any case.
-        trial.not_restored = restore(mend.changes());
+        trial.not_restored = restore(fix.changes());
         guardian.finish()?;
         measured.map(|()| trial)
     }
@@ -87,30 +87,30 @@ impl Trial {
     fn measure(
         &mut self,
         clock: &Clock,
-        mend: &Mend,
+        fix: &Fix,
         hot: &CpuList,
         options: &TrialOptions,
         on_side: &mut dyn FnMut(u64) -> bool,
     ) -> Result<(), String> {
         let mut rng = Rng::new(options.seed);
         for round in 0..options.rounds {
-            let mended_first = rng.below(2) == 1;
+            let fixed_first = rng.below(2) == 1;
             let mut sides = [None, None];
             for index in 0..2 {
                 if on_side(u64::from(round) * 2 + index) {
                     return Ok(());
                 }
-                let is_mended = (index == 0) == mended_first;
-                if is_mended {
-                    self.refused = mend.apply()?;
+                let is_fixed = (index == 0) == fixed_first;
+                if is_fixed {
+                    self.refused = fix.apply()?;
                 } else {
-                    mend.withdraw()?;
+                    fix.withdraw()?;
                 }
                 thread::sleep(SETTLE);
-                sides[usize::from(is_mended)] = Some(Side::measure(clock, hot, &options.side)?);
+                sides[usize::from(is_fixed)] = Some(Side::measure(clock, hot, &options.side)?);
             }
-            if let [Some(before), Some(mended)] = sides {
-                self.rounds.push([before, mended]);
+            if let [Some(before), Some(fixed)] = sides {
+                self.rounds.push([before, fixed]);
             }
         }
         Ok(())
@@ -121,12 +121,12 @@ impl Trial {
         let values = |side: usize| -> Vec<f64> {
             self.rounds.iter().map(|sides| of(&sides[side])).collect()
         };
-        let (before, mended) = (values(0), values(1));
+        let (before, fixed) = (values(0), values(1));
         let differences: Vec<f64> =
-            before.iter().zip(&mended).map(|(before, mended)| mended - before).collect();
+            before.iter().zip(&fixed).map(|(before, fixed)| fixed - before).collect();
         Some(Effect {
             before: median(&before)?,
-            mended: median(&mended)?,
+            fixed: median(&fixed)?,
             difference: hodges_lehmann::one_sample(&differences, CONFIDENCE),
         })
     }
@@ -170,7 +170,7 @@ mod tests {
 
     fn trial(rounds: &[(f64, f64)]) -> Trial {
         let side = |lost_ns| Side { lost_ns, count: 1.0, p99_ns: 1.0, longest_ns: 1.0 };
-        let rounds = rounds.iter().map(|(before, mended)| [side(*before), side(*mended)]).collect();
+        let rounds = rounds.iter().map(|(before, fixed)| [side(*before), side(*fixed)]).collect();
         Trial { rounds, ..Trial::default() }
     }
 
@@ -179,8 +179,7 @@ mod tests {
         let of = |side: &Side| side.lost_ns;
         let words = |rounds: &[(f64, f64)]| trial(rounds).effect(of).unwrap().words();
         let gain: Vec<(f64, f64)> = (0..8).map(|n| (100.0 + f64::from(n), 50.0)).collect();
-        let loss: Vec<(f64, f64)> =
-            gain.iter().map(|(before, mended)| (*mended, *before)).collect();
+        let loss: Vec<(f64, f64)> = gain.iter().map(|(before, fixed)| (*fixed, *before)).collect();
         let nothing: Vec<(f64, f64)> =
             (0..8).map(|n| (100.0, if n % 2 == 0 { 90.0 } else { 110.0 })).collect();
         assert_eq!(

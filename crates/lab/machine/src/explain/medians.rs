@@ -2,7 +2,7 @@
 
 use nanotape_trace::Histogram;
 
-/// Values between two looks at the median, which reads the whole histogram.
+/// Values between two reads of the median, which reads the whole histogram.
 const REFRESH: u64 = 1024;
 
 #[derive(Debug)]

@@ -60,7 +60,7 @@ impl Context<'_> {
             "name": self.name,
             "above_ns": self.above_ns,
             "messages": seen.messages,
-            "asked": seen.asked,
+            "asked": seen.queried,
             "lost_spans": seen.lost_spans,
             "damaged_spans": seen.damaged,
             "kernel_events": events.map(|events| events.to_json()),

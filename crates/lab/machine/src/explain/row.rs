@@ -14,15 +14,15 @@ pub struct Row {
     pub gap: Gap,
     /// Its length in nanoseconds.
     pub total_ns: u64,
-    /// Time in which the thread worked on earlier messages, or asked the kernel, without what of it
-    /// was an interruption or is unexplained.
+    /// Time in which the thread worked on earlier messages, or queried the kernel, without what of
+    /// it was an interruption or is unexplained.
     pub waited_ns: u64,
     /// The usual time of its own stages.
     pub usual_ns: u64,
     /// Time in which the thread did not run, in its own stages and in those that it waited for.
     pub interruptions: Vec<Share>,
     /// Time without a known cause: of its own stages beyond the usual one, and of earlier messages
-    /// that the kernel was asked about. Below 0 if its own stages were faster than usual.
+    /// that the kernel was queried about. Below 0 if its own stages were faster than usual.
     pub unexplained_ns: i64,
     /// Time in no span: messages that are not traced, and spans that were lost.
     pub not_traced_ns: u64,

@@ -61,7 +61,7 @@ impl Thread {
 
     /// The answers of the kernel behind a message: elapsed, ran, queued, minor and major faults,
     /// slept, preempted.
-    fn asked(&mut self, number: u64, values: [u64; 7]) {
+    fn queried(&mut self, number: u64, values: [u64; 7]) {
         self.span("kernel.ask", number, 77 << 32 | 1, 1_000);
         for (site, value) in COUNTS.iter().zip(values) {
             self.span(site, number, value, 0);
@@ -101,7 +101,7 @@ fn a_stop_is_the_cause_of_its_message_and_of_those_behind_it() {
     let due = thread.now + 1_000;
     // Stopped for 5 ms in the book of 100; 101 and 102 are due meanwhile, 103 after it.
     thread.message(100, due, 5_000_000);
-    thread.asked(100, [5_001_000, 1_000, 10, 0, 0, 1, 0]);
+    thread.queried(100, [5_001_000, 1_000, 10, 0, 0, 1, 0]);
     thread.message(101, due + 1_000_000, 0);
     thread.message(102, due + 4_000_000, 0);
     let later = thread.now + 2_000;
@@ -150,7 +150,7 @@ fn a_thread_that_was_stopped_while_it_waited_is_late() {
     thread.span("plant.wait", 100, 50_000, 980 + 50_000);
     thread.span("plant.book", 100, 0, 30);
     thread.span("plant.ring", 100, 0, 10);
-    thread.asked(100, [51_100, 800, 50_300, 0, 0, 0, 1]);
+    thread.queried(100, [51_100, 800, 50_300, 0, 0, 0, 1]);
     let rows = thread.rows(20_000);
     let row = &rows[0];
     assert_eq!((row.gap.from.ticks(), row.total_ns), (due, 50_040));
@@ -165,7 +165,7 @@ fn what_no_account_has_is_unexplained_until_an_event_shows_it() {
     usual(&mut thread, 1..100);
     let due = thread.now + 500;
     thread.message(100, due, 30_000);
-    thread.asked(100, [31_000, 31_000, 0, 0, 0, 0, 0]);
+    thread.queried(100, [31_000, 31_000, 0, 0, 0, 0, 0]);
     let mut row = thread.rows(20_000).remove(0);
     assert_eq!((row.unexplained_ns, row.interrupted_ns()), (30_000, 0));
     assert_eq!(row.main(), Main::Unexplained);
@@ -174,7 +174,7 @@ fn what_no_account_has_is_unexplained_until_an_event_shows_it() {
     usual(&mut faulting, 1..100);
     let due = faulting.now + 500;
     faulting.message(100, due, 30_000);
-    faulting.asked(100, [31_000, 31_000, 0, 3, 0, 0, 0]);
+    faulting.queried(100, [31_000, 31_000, 0, 3, 0, 0, 0]);
     let fault = faulting.rows(20_000).remove(0);
     assert_eq!((fault.unexplained_ns, fault.interrupted_ns()), (0, 30_000));
     assert_eq!(fault.main(), Main::Interrupted("page fault".to_owned()));
@@ -241,7 +241,7 @@ fn the_messages_of_a_packet_wait_for_the_socket_and_for_each_other() {
 }
 
 #[test]
-fn what_is_not_traced_is_told() {
+fn what_is_not_traced_is_reported() {
     let mut thread = Thread::new();
     usual(&mut thread, 1..100);
     let due = thread.now;
@@ -293,7 +293,7 @@ fn the_slowest_rows_are_kept_with_the_spans_of_their_time() {
 }
 
 /// A message: time until it is due after the one before, extra time in the book, and whether the
-/// kernel is asked.
+/// kernel is queried.
 fn messages() -> impl Strategy<Value = Vec<(u64, u64, bool)>> {
     let more = prop_oneof![4 => 0..40_u64, 1 => 5_000..100_000_u64];
     proptest::collection::vec((0..400_u64, more, any::<bool>()), 1..300)
@@ -306,12 +306,12 @@ proptest! {
         usual(&mut thread, 1..50);
         let mut due = thread.now;
         let mut ends = Vec::new();
-        for (&(after, more, asks), number) in messages.iter().zip(50..) {
+        for (&(after, more, is_queried), number) in messages.iter().zip(50..) {
             due += after;
             thread.message(number, due, more);
             ends.push((number, due, thread.now));
-            if asks && more > 5_000 {
-                thread.asked(number, [more + 1_000, 900, more / 2, 0, 0, 1, 0]);
+            if is_queried && more > 5_000 {
+                thread.queried(number, [more + 1_000, 900, more / 2, 0, 0, 1, 0]);
             }
         }
         let rows = thread.rows(0);

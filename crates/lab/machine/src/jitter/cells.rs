@@ -50,7 +50,7 @@ enum Memory {
 /// The direction of a ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// From the one that asks.
+    /// From the pinger.
     There = 0,
     /// From the one that answers.
     Back = 1,

@@ -28,10 +28,10 @@ use crate::{
 /// The value that ends the ponger.
 const END: u64 = 1 << 62;
 
-/// Polls between two looks at the other thread.
+/// Polls between two checks of the other thread.
 const POLLS: u32 = 1 << 12;
 
-/// After an interruption of its own each thread asks for the cause: the pinger waits for the ponger
+/// After an interruption of its own each thread reads the cause: the pinger waits for the ponger
 /// to have done so.
 const SETTLE_NS: u64 = 4_000;
 

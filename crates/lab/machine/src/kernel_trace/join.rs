@@ -27,7 +27,7 @@ const WAY_NS: u64 = 6_000;
 /// The kernel's threads that move others between processors.
 const MOVER: &str = "migration";
 
-/// What is known of an interruption after the events were looked at.
+/// What is known of an interruption after the events were joined.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Judged {
     /// The cause.

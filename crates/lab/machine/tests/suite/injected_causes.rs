@@ -328,7 +328,7 @@ fn be_interrupted(
         if let Some(from) = late.take() {
             injected.push(("timer signal", Gap { from, to: now }));
         }
-        // Before the cause is asked for: a signal that comes during that is within no interruption.
+        // Before the cause is read: a signal that comes during that is within no interruption.
         let has_signal = alarm.swap(false, Ordering::Relaxed);
         match (watch.turn(now), has_signal) {
             (true, true) => injected.push(("timer signal", Gap { from: before, to: now })),

@@ -139,15 +139,15 @@
     return { kind, to: of.to, from: of.from, label: of.label, low, high, ticks };
   };
 
-  // The look of series number `index`: colour, dash and shape all differ between neighbours.
+  // The style of series number `index`: colour, dash and shape all differ between neighbours.
   const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
   const shapes = ["circle", "square", "up", "diamond", "down", "cross"];
-  Lab.look = (index) => ({
+  Lab.style = (index) => ({
     colour: "--series-" + (index % 6),
     dash: dashes[index % 6],
     shape: shapes[(index + Math.floor(index / 6)) % 6],
   });
-  // A canvas needs colours as values. They are kept, because asking makes the browser lay the whole
+  // A canvas needs colours as values. They are kept, because a read makes the browser lay the whole
   // page out, and forgotten where the scheme changes.
   const colours = new Map();
   Lab.forgetColours = () => colours.clear();
@@ -184,12 +184,12 @@
       ? Lab.svg("circle", { cx: x, cy: y, r, style })
       : Lab.svg("polygon", { points: points.map((point) => point.join(",")).join(" "), style });
   };
-  Lab.swatch = function (look, line, hollow) {
-    const dash = look.dash.join(" ");
+  Lab.swatch = function (style, line, hollow) {
+    const dash = style.dash.join(" ");
     return Lab.svg("svg", { class: "swatch", width: 34, height: 14, "aria-hidden": "true" },
       line ? Lab.svg("line", { x1: 0, y1: 7, x2: 34, y2: 7, "stroke-dasharray": dash,
-        style: "stroke:var(" + look.colour + ");stroke-width:2" }) : null,
-      Lab.mark(look.shape, 17, 7, 4, look.colour, hollow));
+        style: "stroke:var(" + style.colour + ");stroke-width:2" }) : null,
+      Lab.mark(style.shape, 17, 7, 4, style.colour, hollow));
   };
 
   // An SVG plot's frame: the axis below, grid lines, title of the axis.

@@ -41,15 +41,15 @@
     const [low, high] = [Math.min, Math.max].map((pick) => all.reduce((a, b) => pick(a, b), all[0]));
     return all.length === 0 ? 0 : low - 0.12 * (high - low || Math.abs(high) || 1);
   }
-  const marks = (name, look, points, floor) => points.length === 0 ? []
-    : [{ name, look, path: null, hollow: true,
+  const marks = (name, style, points, floor) => points.length === 0 ? []
+    : [{ name, style, path: null, hollow: true,
       points: points.map((point) => ({ ...point, y: floor, hollow: true })) }];
   // What has no delay, apart by why.
   function missing(points, floor) {
     const none = points.filter(({ y }) => y === null);
-    return [...marks("no estimate", { ...Lab.look(4), shape: "cross" },
+    return [...marks("no estimate", { ...Lab.style(4), shape: "cross" },
       none.filter(({ isOut }) => !isOut), floor),
-    ...marks("left out for a gap or a taint", { ...Lab.look(1), shape: "square" },
+    ...marks("left out for a gap or a taint", { ...Lab.style(1), shape: "square" },
       none.filter(({ isOut }) => isOut), floor)];
   }
   const timeAxis = { title: "time of day",
@@ -77,14 +77,14 @@
     // Many marks would hide the line.
     const mark = points.length <= 200;
     const series = [
-      { name: "5% to 95% of the estimates", look: { ...Lab.look(5), shape: "square" }, path: null,
+      { name: "5% to 95% of the estimates", style: { ...Lab.style(5), shape: "square" }, path: null,
         band: 0.16, points: spread },
-      { name: "median, with its interval", look: Lab.look(0), path: "line", band: 0.3,
+      { name: "median, with its interval", style: Lab.style(0), path: "line", band: 0.3,
         points: points.map((point) => ({ ...point, mark })) },
       ...missing(points, floorOf([...points, ...spread])),
     ];
     const uprights = Lab.list(record.shifts).map(Lab.obj).map((shift) => ({
-      x: secondsOf(record, shift.from_ns), look: Lab.look(1),
+      x: secondsOf(record, shift.from_ns), style: Lab.style(1),
       text: "shift to " + Lab.ns(Lab.num(shift.after_ns)) })).filter(({ x }) => x !== null);
     return Lab.figure("Delay over time", "All stocks and attributes. Above 0 the second input is " +
       "later.", Lab.lines({ height: 340, series, uprights, x: timeAxis, y: { name: "shown",
@@ -123,7 +123,7 @@
       chosen("Windows of", names, (index) => {
         const points = groups.get(names[index]).map((one) => windowPoint(record, one));
         const mark = points.length <= 300;
-        const series = [{ name: "delay, with its interval", look: Lab.look(0), path: "line",
+        const series = [{ name: "delay, with its interval", style: Lab.style(0), path: "line",
           band: 0.25, points: points.map((point) => ({ ...point, mark })) },
         ...missing(points, floorOf(points))];
         return Lab.lines({ height: 260, series, x: timeAxis, y: { name: "shown", title: "delay",
@@ -146,16 +146,16 @@
         tip: [Lab.ns(Lab.num(lag)), "correlation " + Lab.digits(Lab.num(values[at]), 3)] }));
       // The text is beside the last of the three lines.
       const uprights = [
-        { x: Lab.num(one.low_ns), look: Lab.look(5), text: "" },
-        { x: Lab.num(one.peak_ns), look: Lab.look(1), text: "" },
-        { x: Lab.num(one.high_ns), look: Lab.look(5), text: "peak at " + Lab.ns(one.peak_ns) +
+        { x: Lab.num(one.low_ns), style: Lab.style(5), text: "" },
+        { x: Lab.num(one.peak_ns), style: Lab.style(1), text: "" },
+        { x: Lab.num(one.high_ns), style: Lab.style(5), text: "peak at " + Lab.ns(one.peak_ns) +
           ", interval " + Lab.nsRange(one.low_ns, one.high_ns) },
       ].filter(({ x }) => x !== null);
       const refused = Lab.text(one.refused);
       return [refused === null ? null
         : Lab.el("p", { class: "missing" }, "No estimate: " + refused + "."),
       Lab.lines({ height: 260, uprights, levels: [0],
-        series: [{ name: "correlation", look: Lab.look(0), path: "line", points }],
+        series: [{ name: "correlation", style: Lab.style(0), path: "line", points }],
         x: { title: "lag of the second input", choices: [{ kind: "ns" }] },
         y: { title: "correlation", choices: [{ kind: "linear" }] } })];
     })];

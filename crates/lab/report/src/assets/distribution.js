@@ -72,7 +72,7 @@
     return Array.from(heights, (height, place) => [low + place * step, height / most]);
   }
 
-  function violin(latency, axis, frame, y, look, noisy) {
+  function violin(latency, axis, frame, y, style, noisy) {
     const whole = density(latency, axis);
     if (whole === null) return null;
     const shape = whole.filter(([at]) => at <= axis.high);
@@ -81,14 +81,14 @@
       frame.place(axis.from(at)).toFixed(1) + "," + (y + sign * height * half).toFixed(1));
     return Lab.svg("polygon", { class: "violin" + (noisy ? " noisy" : ""),
       points: [...side(-1), ...side(1).reverse()].join(" "),
-      style: "stroke:var(" + look.colour + ");fill:var(" + look.colour + ")" });
+      style: "stroke:var(" + style.colour + ");fill:var(" + style.colour + ")" });
   }
-  function box(latency, frame, y, look) {
+  function box(latency, frame, y, style) {
     const { quantiles } = latency;
     const at = (name) => (frame.inside(quantiles[name]) ? frame.place(quantiles[name]) : null);
-    const style = "stroke:var(" + look.colour + ")";
+    const stroke = "stroke:var(" + style.colour + ")";
     const line = (x1, y1, x2, y2, width) =>
-      Lab.svg("line", { x1, y1, x2, y2, style: style + ";stroke-width:" + width });
+      Lab.svg("line", { x1, y1, x2, y2, style: stroke + ";stroke-width:" + width });
     const parts = [];
     const [p0, p25, p50, p75, p99] = ["p0", "p25", "p50", "p75", "p99"].map(at);
     const whisker = (from, to, tall) =>
@@ -97,13 +97,13 @@
     if (p75 !== null && p99 !== null) whisker(p75, p99, 7);
     if (p25 !== null && p75 !== null) {
       parts.push(Lab.svg("rect", { class: "box", x: p25, y: y - 9, width: Math.max(1, p75 - p25),
-        height: 18, style }));
+        height: 18, style: stroke }));
     }
     if (p50 !== null) parts.push(line(p50, y - 9, p50, y + 9, 3.5));
     for (const [name, tall] of [["p99.9", 5], ["p99.99", 3.5]]) {
       if (at(name) !== null) parts.push(line(at(name), y - tall, at(name), y + tall, 1.5));
     }
-    if (at("p100") !== null) parts.push(Lab.mark("circle", at("p100"), y, 3, look.colour, true));
+    if (at("p100") !== null) parts.push(Lab.mark("circle", at("p100"), y, 3, style.colour, true));
     // Names of the marks, from the left, where there is room for one.
     let free = -Infinity;
     for (const name of ["p50", "p99", "p99.9", "p99.99", "p100"]) {
@@ -115,7 +115,7 @@
     return parts;
   }
 
-  // `rows` are { name, record, look }; rows without a distribution say why they have none.
+  // `rows` are { name, record, style }; rows without a distribution say why they have none.
   function drawRows(rows, kind, body) {
     const values = rows.flatMap(({ record }) => {
       const { quantiles, buckets } = Lab.latency(record);
@@ -130,7 +130,7 @@
     const frame = Lab.frame(axis, left, right, 10, bottom,
       "latency of one run, " + (kind === "logNs" ? "logarithmic" : "linear") +
       (body ? "; the slowest 1% of runs are not shown" : ""));
-    const drawn = rows.map(({ name, record, look }, index) => {
+    const drawn = rows.map(({ name, record, style }, index) => {
       const y = 10 + (index + 0.5) * rowHeight;
       const latency = Lab.latency(record);
       const noisy = Lab.isNoisy(record);
@@ -149,7 +149,7 @@
       const lines = Object.entries(latency.quantiles)
         .map(([quantile, ns]) => quantile + " " + Lab.ns(ns)).join("\n");
       return Lab.svg("g", { class: "row" }, head, Lab.svg("title", {}, name + "\n" + lines),
-        violin(latency, axis, frame, y, look, noisy), box(latency, frame, y, look));
+        violin(latency, axis, frame, y, style, noisy), box(latency, frame, y, style));
     });
     return Lab.svg("svg", { class: "shape distribution", viewBox: "0 0 940 " + (bottom + 46),
       role: "img", "aria-label": "Violin and box plot of latency" }, frame.node, drawn);
@@ -176,7 +176,7 @@
 
   // Cumulative curves of the same rows.
   Lab.cumulative = function (rows) {
-    const series = rows.map(({ name, record, look }) => {
+    const series = rows.map(({ name, record, style }) => {
       const { buckets, runs, quantiles } = Lab.latency(record);
       const marked = new Set(["p50", "p90", "p99", "p99.9", "p99.99"].map((quantile) => {
         const share = Number(quantile.slice(1)) / 100;
@@ -197,7 +197,7 @@
         quantiles.p0 < points[0].x) {
         points.unshift({ x: quantiles.p0, y: 0, mark: false });
       }
-      return { name, look, path: "stepped", hollow: Lab.isNoisy(record), points };
+      return { name, style, path: "stepped", hollow: Lab.isNoisy(record), points };
     });
     return Lab.lines({
       height: 320, series,

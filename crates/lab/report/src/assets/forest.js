@@ -106,7 +106,7 @@
       Lab.svg("text", { class: "small", x, y: 14, "text-anchor": anchor }, text);
     const drawn = rows.map(({ name, record }, index) => {
       const top = 28 + index * height;
-      const look = Lab.verdict(record);
+      const style = Lab.verdict(record);
       const change = Lab.obj(record.change);
       const noisy = Lab.isNoisy(record);
       return Lab.svg("g", { class: "row" },
@@ -116,10 +116,10 @@
         Lab.svg("text", { class: noisy ? "small noisy" : "small", x: left - 14, y: top + 41,
           "text-anchor": "end" }, noisy ? "noisy run, control below" : "control below"),
         noChange(frame, top, top + height - 4),
-        estimate(frame, change, top + 18, look.shape, 6, look.colour, noisy),
+        estimate(frame, change, top + 18, style.shape, 6, style.colour, noisy),
         estimate(frame, Lab.obj(record.control), top + 38, "circle", 3, "--muted", true),
         Lab.svg("text", { class: "name", x: right + 16, y: top + 22,
-          style: "fill:var(" + look.colour + ")" }, look.word),
+          style: "fill:var(" + style.colour + ")" }, style.word),
         Lab.svg("text", { class: "small", x: right + 16, y: top + 41 },
           Lab.change(change.ratio) + "  (" + Lab.changeRange(change.low, change.high) + ")"));
     });

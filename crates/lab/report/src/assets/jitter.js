@@ -17,7 +17,7 @@
   const pairs = (list) => Lab.list(list).filter((pair) => Array.isArray(pair) &&
     Lab.num(pair[0]) !== null && Lab.num(pair[1]) !== null);
   const medians = () => runs.map((record, index) => ({ x: quantile(record, "p50"),
-    look: Lab.look(index), text: Lab.ns(quantile(record, "p50")) }))
+    style: Lab.style(index), text: Lab.ns(quantile(record, "p50")) }))
     .filter(({ x }) => x !== null);
 
   // Histograms. The linear one leaves the slowest thousandth out: it would be one column wide.
@@ -28,7 +28,7 @@
         .filter(([ns, count]) => ns <= most && count > 0 && (!log || ns > 0))
         .map(([ns, count]) => ({ x: ns, y: count, mark: false, tip: [labels[index],
           "up to " + Lab.ns(ns), Lab.count(count) + " round trips"] }));
-      return { name: labels[index], look: Lab.look(index), path: "stepped", points };
+      return { name: labels[index], style: Lab.style(index), path: "stepped", points };
     });
     return Lab.lines({ height: 300, series, uprights: medians(),
       x: { title: "round trip", choices: [{ kind: log ? "logNs" : "ns",
@@ -55,15 +55,15 @@
   }
   function series(log) {
     const all = runs.flatMap((record, index) => {
-      const look = Lab.look(index);
+      const style = Lab.style(index);
       const points = slices(record);
       const tip = (point) => [labels[index], "after " + Lab.ns(point.at),
         "longest " + Lab.ns(point.high) + ", median " + Lab.ns(point.p50)];
       return [
-        { name: labels[index] + ", longest", look, path: null, hollow: true,
+        { name: labels[index] + ", longest", style, path: null, hollow: true,
           points: points.map((point) => ({ x: point.at, y: point.high, hollow: true,
             tip: tip(point) })) },
-        { name: labels[index] + ", median", look, path: "line", points: points
+        { name: labels[index] + ", median", style, path: "line", points: points
           .filter((point) => point.p50 !== null)
           .map((point) => ({ x: point.at, y: point.p50, mark: false })) }];
     });
@@ -150,7 +150,7 @@
       Lab.num(one[0]) !== null && Lab.positive(one[1]) !== null);
     const causeOf = (one) => Lab.text(one[2]) || "cause unknown";
     const causes = [...new Set(longest.map(causeOf))].slice(0, 12);
-    const all = causes.map((cause, index) => ({ name: cause, look: Lab.look(index), path: null,
+    const all = causes.map((cause, index) => ({ name: cause, style: Lab.style(index), path: null,
       points: longest.filter((one) => causeOf(one) === cause).map((one) => ({ x: one[0],
         y: one[1], tip: [cause, Lab.ns(one[1]), "after " + Lab.ns(one[0])] })) }));
     return Lab.lines({ height: 300, series: all,
@@ -163,7 +163,7 @@
       .map(([ns, count]) => ({ x: ns, y: count, mark: false, tip: ["up to " + Lab.ns(ns),
         Lab.count(count) + " interruptions"] }));
     return Lab.lines({ height: 220,
-      series: [{ name: "interruptions", look: Lab.look(0), path: "stepped", points }],
+      series: [{ name: "interruptions", style: Lab.style(0), path: "stepped", points }],
       x: { title: "length", choices: [{ kind: "logNs", title: "length, logarithmic" }] },
       y: { title: "count", choices: [{ kind: "logCount", title: "count, logarithmic" }] } });
   }

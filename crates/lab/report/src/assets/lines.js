@@ -1,5 +1,5 @@
 // Line plots on a canvas. uPlot gives scales, axes, paths, cursor and zoom; marks, intervals and
-// their looks are drawn here, because a plot must be readable without colour.
+// their styles are drawn here, because a plot must be readable without colour.
 //
 // A value becomes a place by our own axes (axis.js) before uPlot sees it: its scales stay linear,
 // and one axis serves nanoseconds, logarithms of them and numbers of nines alike.
@@ -7,7 +7,7 @@
 // Options: { height, sync, x, y, series, levels, uprights, marks }. `x` and `y` are { title, choices }, a
 // choice being { name, kind, key, fromZero, title }: what the switches above the plot offer, the
 // first to begin with; `key` is the field of a point that is drawn, and "time" is a kind of x.
-// A series is { name, look, path, band, points }, path "line", "stepped" or null; a point is { x, y,
+// A series is { name, style, path, band, points }, path "line", "stepped" or null; a point is { x, y,
 // low, high, hollow, mark, tip }. A band fills from low to high; it and the line are interrupted at
 // a point without them. A level is the y of a horizontal line; a mark is { x, y, shape,
 // colour, text, tip }.
@@ -114,10 +114,10 @@
     function drawUprights(u) {
       const { ctx, bbox } = u;
       const r = uPlot.pxRatio;
-      (options.uprights || []).forEach(({ x, look, text }, index) => {
+      (options.uprights || []).forEach(({ x, style, text }, index) => {
         const at = u.valToPos(axes.x.to(x), "x", true);
         if (!isFinite(at)) return;
-        ctx.strokeStyle = ctx.fillStyle = Lab.colour(look.colour);
+        ctx.strokeStyle = ctx.fillStyle = Lab.colour(style.colour);
         ctx.lineWidth = 1.4 * r;
         ctx.setLineDash([6 * r, 4 * r]);
         ctx.beginPath();
@@ -134,7 +134,7 @@
     function drawBand(u, series) {
       if (!series.band || choice("y").key) return;
       const { ctx } = u;
-      ctx.fillStyle = Lab.colour(series.look.colour);
+      ctx.fillStyle = Lab.colour(series.style.colour);
       ctx.globalAlpha = series.band;
       let run = [];
       for (const point of [...series.points, {}]) {
@@ -162,7 +162,7 @@
         ? null : place(u, of(point, "x"), of(point, "y"));
       if (at === null) return;
       const { ctx } = u;
-      const colour = Lab.colour(series.look.colour);
+      const colour = Lab.colour(series.style.colour);
       const r = uPlot.pxRatio;
       if (!series.band && !choice("y").key && Lab.num(point.low) !== null && Lab.num(point.high) !== null) {
         const ends = [place(u, of(point, "x"), point.low), place(u, of(point, "x"), point.high)];
@@ -180,7 +180,7 @@
         }
       }
       if (point.mark !== false) {
-        shape(ctx, series.look.shape, at[0], at[1], 3.8 * r, colour, point.hollow);
+        shape(ctx, series.style.shape, at[0], at[1], 3.8 * r, colour, point.hollow);
       }
     }
     function drawMark(u, mark) {
@@ -227,7 +227,7 @@
       tip.hidden = true;
       if (!event || left < 0) return;
       let best = null;
-      const look = (x, y, lines) => {
+      const consider = (x, y, lines) => {
         if (!lines || Lab.num(x) === null || Lab.num(y) === null) return;
         const [px, py] = [u.valToPos(axes.x.to(x), "x"), u.valToPos(axes.y.to(y), "y")];
         const distance = Math.hypot(px - left, (py - top) / 2);
@@ -236,9 +236,9 @@
         }
       };
       for (const series of shownSeries()) {
-        for (const point of series.points) look(of(point, "x"), of(point, "y"), point.tip);
+        for (const point of series.points) consider(of(point, "x"), of(point, "y"), point.tip);
       }
-      for (const mark of options.marks || []) look(mark.x, mark.y, mark.tip);
+      for (const mark of options.marks || []) consider(mark.x, mark.y, mark.tip);
       if (best === null) return;
       tip.replaceChildren(...best.lines.map((line, index) =>
         Lab.el(index === 0 ? "b" : "span", {}, line)));
@@ -293,8 +293,8 @@
         axes: [uplotAxis("x"), uplotAxis("y")],
         series: [{}, ...(options.series.length ? options.series : [null]).map((series, index) => ({
           show: series !== null && !hidden.has(index), width: 1.8,
-          stroke: series === null ? null : () => Lab.colour(series.look.colour),
-          dash: series === null ? [] : series.look.dash,
+          stroke: series === null ? null : () => Lab.colour(series.style.colour),
+          dash: series === null ? [] : series.style.dash,
           paths: (series && paths[series.path]) || none, points: { show: false },
         }))],
         cursor: { y: false, points: { show: false }, drag: { x: true, y: false },
@@ -322,7 +322,7 @@
       if (options.series.length === 0) return null;
       return Lab.el("div", { class: "legend" }, options.series.map((series, index) => {
         const button = Lab.el("button", { type: "button", "aria-pressed": "true" },
-          Lab.swatch(series.look, series.path !== null, series.hollow), series.name);
+          Lab.swatch(series.style, series.path !== null, series.hollow), series.name);
         button.addEventListener("click", () => {
           if (!hidden.delete(index)) hidden.add(index);
           button.setAttribute("aria-pressed", String(!hidden.has(index)));

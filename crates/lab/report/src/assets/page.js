@@ -7,7 +7,7 @@
 const Lab = {};
 
 (function () {
-  // An error must be seen, by a person and by the test that looks for it in the document.
+  // An error must be seen, by a person and by the test that searches for it in the document.
   Lab.failed = function (what) {
     const box = document.getElementById("errors");
     box.hidden = false;
@@ -195,7 +195,7 @@ const Lab = {};
       children);
 
   // A card that is folded away is made when it is opened or printed: a page of a hundred benchmarks
-  // has hundreds of plots, of which a reader looks at a few.
+  // has hundreds of plots, of which a reader opens a few.
   const unmade = new Map();
   function unfold(details) {
     const make = unmade.get(details);
@@ -233,7 +233,7 @@ const Lab = {};
     }
   };
 
-  // Names as they are shown: records of one name are told apart by revision, then by time.
+  // Names as they are shown: records of one name are distinguished by revision, then by time.
   Lab.labels = function (records) {
     const names = records.map(Lab.nameOf);
     const once = (all, one) => all.filter((other) => other === one).length === 1;

@@ -32,7 +32,7 @@
 
   function byService(services) {
     const names = Object.keys(Lab.obj(Lab.obj(services[0]).quantiles));
-    const line = (name, index, value) => ({ name, look: Lab.look(index), path: "line",
+    const line = (name, index, value) => ({ name, style: Lab.style(index), path: "line",
       points: services.map((service) => ({ x: Lab.num(service.service_ns), y: value(service),
         tip: [name, Lab.ns(Lab.num(service.service_ns)) + " a message", Lab.ns(value(service))] }))
         .filter(({ x, y }) => x !== null && y !== null) });
@@ -54,7 +54,7 @@
         "queue " + Lab.count(window.largest_queue), Lab.count(window.messages) + " messages"] }))
       .filter(({ x, y }) => Lab.num(x) !== null && y !== null);
     const title = start === 0 ? "minutes since midnight" : "minutes since the first window";
-    const series = [{ name: "largest of the window", look: Lab.look(0), path: "line", points }];
+    const series = [{ name: "largest of the window", style: Lab.style(0), path: "line", points }];
     return Lab.figure("Windows of " + Lab.ns(Lab.num(record.window_ns)) + " at " +
       Lab.ns(Lab.num(record.windows_at_ns)) + " a message", "Only windows with a message.",
       Lab.lines({ height: 300, series, x: { title, choices: [{ kind: "linear", title }] },
@@ -134,7 +134,7 @@
   // The delays that one message in so many reaches: measured, and as each model predicts them.
   function curves(comparison, title) {
     const all = [comparison.measured, ...Lab.list(comparison.predicted)].map(Lab.obj);
-    const series = all.map((one, index) => ({ name: String(one.name), look: Lab.look(index),
+    const series = all.map((one, index) => ({ name: String(one.name), style: Lab.style(index),
       path: "line", points: Lab.list(one.curve).map((point) => ({ x: Lab.num(Lab.list(point)[0]),
         y: Lab.num(Lab.list(point)[1]) })).filter(({ x, y }) => x > 0 && y > 0)
         .map(({ x, y }) => ({ x, y, tip: [String(one.name), "one message in " + Lab.count(x),

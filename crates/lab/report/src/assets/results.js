@@ -65,7 +65,7 @@
   // Benchmarks.
   const labels = Lab.labels(benches);
   const rowsOf = (indexes) => indexes.map((index, place) =>
-    ({ name: labels[index], record: benches[index], look: Lab.look(place) }));
+    ({ name: labels[index], record: benches[index], style: Lab.style(place) }));
 
   function benchTable() {
     const columns = [["benchmark", "name"], ["one operation", "number"], ["interval", "number"],
@@ -92,16 +92,16 @@
     const bottom = 12 + rows.length * 32;
     const axis = Lab.axis("logNs", values, 8);
     const frame = Lab.frame(axis, 190, 780, 6, bottom, "cost of one operation, logarithmic");
-    const marks = rows.map(({ name, record, look }, index) => {
+    const marks = rows.map(({ name, record, style }, index) => {
       const y = 24 + index * 32;
       const { median_ns: median, low_ns: low, high_ns: high } = of(record);
       const interval = Lab.positive(low) === null || Lab.positive(high) === null ? null
         : Lab.svg("line", { x1: frame.place(low), x2: frame.place(high), y1: y, y2: y,
-          style: "stroke:var(" + look.colour + ");stroke-width:7;opacity:.45" });
+          style: "stroke:var(" + style.colour + ");stroke-width:7;opacity:.45" });
       return Lab.svg("g", { class: "row" },
         Lab.label(name, 176, y + 4, 20, { class: "name", "text-anchor": "end" }), interval,
         Lab.positive(median) === null ? null
-          : Lab.mark(look.shape, frame.place(median), y, 4.5, look.colour, Lab.isNoisy(record)),
+          : Lab.mark(style.shape, frame.place(median), y, 4.5, style.colour, Lab.isNoisy(record)),
         Lab.svg("text", { class: "small", x: 792, y: y + 4 },
           Lab.ns(median) + (Lab.isNoisy(record) ? ", noisy" : "")));
     });
@@ -110,12 +110,12 @@
   }
 
   function epochs(rows) {
-    const series = rows.map(({ name, record, look }) => {
+    const series = rows.map(({ name, record, style }) => {
       const values = Lab.list(record.epoch_ns).map(Lab.num);
       const sorted = values.filter((value) => value !== null).sort((one, other) => one - other);
       const median = Lab.positive(Lab.obj(record.cost).median_ns) ||
         Lab.positive(sorted[sorted.length >> 1]);
-      return { name, look, path: "line", hollow: Lab.isNoisy(record),
+      return { name, style, path: "line", hollow: Lab.isNoisy(record),
         points: values.map((value, index) => ({ x: index + 1, y: value,
           relative: value !== null && median !== null ? value / median : null,
           hollow: Lab.isNoisy(record), mark: values.length <= 200,

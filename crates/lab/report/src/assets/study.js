@@ -53,7 +53,7 @@
         tip: [name, isWords ? String(x) : Lab.digits(x, 5), shown(y),
           Lab.num(low[at]) === null ? null : shown(low[at]) + " to " + shown(high[at])]
           .filter(Boolean) }));
-      return { name, look: Lab.look(index), path: isWords ? null : "line",
+      return { name, style: Lab.style(index), path: isWords ? null : "line",
         points: points.filter(({ x, y }) => x !== null && y !== null) };
     });
     return Lab.figure(Lab.text(one.title) || "Plot", "Bars, where there are some, are quartiles " +

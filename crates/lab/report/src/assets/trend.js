@@ -8,7 +8,7 @@
   const main = document.querySelector("main");
   const records = Lab.records();
   const machines = [...new Set(records.map(Lab.machine))];
-  const lookOf = (machine) => Lab.look(machines.indexOf(machine));
+  const styleOf = (machine) => Lab.style(machines.indexOf(machine));
   const byTime = (one, other) => (Lab.seconds(one) || 0) - (Lab.seconds(other) || 0);
 
   function tipOf(record, lines) {
@@ -26,7 +26,7 @@
       hollow: Lab.isNoisy(record), tip: tipOf(record, lines) };
   }
   function seriesOf(benches, point) {
-    return machines.map((machine) => ({ name: machine, look: lookOf(machine), path: "line",
+    return machines.map((machine) => ({ name: machine, style: styleOf(machine), path: "line",
       points: benches.filter((record) => Lab.machine(record) === machine).map(point)
         .filter(({ x, y }) => x !== null && y !== null) }))
       .filter((series) => series.points.length > 0);
@@ -42,16 +42,16 @@
   }
   function marksOf(compares) {
     return compares.map((record) => {
-      const look = Lab.verdict(record);
+      const style = Lab.verdict(record);
       const change = Lab.obj(record.change);
-      const loud = ["slower", "faster", "void"].includes(look.word);
-      const ratio = look.word === "void" || Lab.num(change.ratio) === null ? ""
+      const loud = ["slower", "faster", "void"].includes(style.word);
+      const ratio = style.word === "void" || Lab.num(change.ratio) === null ? ""
         : " \u00d7" + change.ratio.toFixed(3);
       return { x: Lab.seconds(record), y: Lab.num(Lab.obj(record.candidate).median_ns),
-        shape: look.shape, colour: look.colour, hollow: Lab.isNoisy(record),
-        below: look.word === "faster",
-        text: loud ? look.word + ratio + (Lab.isNoisy(record) ? ", noisy" : "") : "",
-        tip: tipOf(record, ["comparison: " + look.word, "change " + Lab.change(change.ratio) +
+        shape: style.shape, colour: style.colour, hollow: Lab.isNoisy(record),
+        below: style.word === "faster",
+        text: loud ? style.word + ratio + (Lab.isNoisy(record) ? ", noisy" : "") : "",
+        tip: tipOf(record, ["comparison: " + style.word, "change " + Lab.change(change.ratio) +
           " (" + Lab.changeRange(change.low, change.high) + ")"]) };
     });
   }

@@ -251,7 +251,7 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             (">unexplained<", 2 + 1),
             ("events of the kernel: it needs root", 2),
             ("the unexplained ones recur every", 1),
-            ("data-told=\"true\"", 6),
+            ("data-shown=\"true\"", 6),
         ],
         &[
             ("data-drawn=\"yes\"", 2 * 2),
@@ -259,7 +259,7 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("class=\"study\"", 2),
             ("A message takes 2.9 times as long", 2),
             ("this machine shows none", 2),
-            ("data-told=\"true\"", 4),
+            ("data-shown=\"true\"", 4),
         ],
         &[
             ("data-drawn=\"yes\"", 2 * 4),
@@ -275,7 +275,7 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             ("needs at most 412 ns a message", 2),
             ("no drop in a ring of 64 needs at most 280 ns a message", 2),
             (">09:30:00.000</td>", 2 * 3),
-            ("data-told=\"true\"", 8),
+            ("data-shown=\"true\"", 8),
         ],
         &[
             ("class=\"card explain\"", 1),
@@ -290,7 +290,7 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
             // Over time, single windows and a correlation; the quiet record has no correlation.
             ("data-drawn=\"yes\"", 3 + 2),
             // A refused window has no quality to point at.
-            ("data-told=\"true\"", 3 + 1),
+            ("data-shown=\"true\"", 3 + 1),
             ("class=\"card delay\"", 2),
             ("class=\"delays\"", 1),
             ("class=\"pairs\"", 1),

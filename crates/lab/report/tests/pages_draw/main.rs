@@ -33,7 +33,7 @@ setTimeout(() => document.querySelectorAll('.plot').forEach((plot) => {
             clientX: place.left + place.width * (at % 80) / 80,
             clientY: place.top + place.height * Math.floor(at / 80) / 50 }));
     }
-    plot.dataset.told = String(!tip.hidden);
+    plot.dataset.shown = String(!tip.hidden);
 }), 500);";
 
 type Draw = fn(&[Value]) -> String;
@@ -260,7 +260,7 @@ fn every_switch_can_be_pressed() {
     for (name, page) in [("results", results(&ordinary())), ("trend", trend(&two_months()))] {
         let page = browser.document(&format!("{name}.html"), &with_script(&page, PRESS));
         assert_eq!(errors(&page), "", "{name}");
-        assert_eq!(count(&page, "data-told=\"true\""), count(&page, "class=\"plot\""), "{name}");
+        assert_eq!(count(&page, "data-shown=\"true\""), count(&page, "class=\"plot\""), "{name}");
     }
 }
 

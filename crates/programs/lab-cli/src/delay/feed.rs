@@ -79,7 +79,7 @@ struct Mark {
 #[derive(Default)]
 pub(super) struct StockSeries {
     pub(super) attributes: [Series; Attribute::COUNT],
-    /// Whether the stock is in the list of those with changes that were not looked at.
+    /// Whether the stock is in the list of those with changes that were not read.
     is_active: bool,
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Content {
     /// The values of all stocks.
     latest: Vec<[Option<i64>; Attribute::COUNT]>,
     pub(super) stocks: Vec<StockSeries>,
-    /// Stocks with changes that were not looked at.
+    /// Stocks with changes that were not read.
     pub(super) active: Vec<usize>,
     /// By instrument of the current run.
     instruments: Vec<Option<usize>>,
@@ -495,11 +495,11 @@ fn of_read<T>(read: Result<T, SubscribeError>, content: &mut Content) -> anyhow:
 
 /// The requested clock, or that which says most of those that both inputs have.
 pub(super) fn clock_of(
-    asked: Option<FeedClock>,
+    requested: Option<FeedClock>,
     inputs: [(&str, &OpenInput); 2],
 ) -> anyhow::Result<FeedClock> {
     let without = inputs.iter().find(|(_, open)| !open.has_receive_times);
-    match (asked, without) {
+    match (requested, without) {
         (Some(FeedClock::Receive), Some((name, _))) => {
             bail!("{name}: has no receive times: use --clock event")
         }

@@ -41,8 +41,8 @@ use super::{
 const REMEMBERED: usize = 1 << 20;
 /// Messages in a row whose numbers are far behind: a session with new numbers has begun.
 const MOVED_AFTER: u64 = 1_024;
-/// Messages between two looks at the clock.
-const LOOK_EVERY: u64 = 256;
+/// Messages between two reads of the clock.
+const CHECK_EVERY: u64 = 256;
 /// The quantiles of differences.
 const QUANTILES: [(&str, f64); 5] =
     [("p0.1", 0.001), ("p1", 0.01), ("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)];
@@ -150,7 +150,7 @@ struct Lines<'a> {
     deadline: Deadline,
     /// Until when a message must come.
     silence: Deadline,
-    /// Whether a message came since the last look at the clock.
+    /// Whether a message came since the last read of the clock.
     has_come: bool,
     ring: SequenceRing,
     estimator: MatchSequence,
@@ -245,7 +245,7 @@ impl EventHandler for Lines<'_> {
 
     fn event(&mut self, at: Position, _: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
         // Lines that are never quiet end in time, too.
-        let is_late = at.number.is_multiple_of(LOOK_EVERY) && self.deadline.is_over();
+        let is_late = at.number.is_multiple_of(CHECK_EVERY) && self.deadline.is_over();
         match &self.failed {
             Ok(()) if !is_late && !self.interrupt.is_requested() => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),

@@ -32,7 +32,7 @@ pub(super) struct MethodArguments {
     #[arg(long, value_name = "TIME", value_parser = some_duration)]
     window: Option<Duration>,
 
-    /// The largest delay that is looked for, in both directions [default: 5ms; of lead-lag 1s]
+    /// The largest delay that is searched for, in both directions [default: 5ms; of lead-lag 1s]
     #[arg(long, value_name = "TIME", value_parser = some_duration)]
     max_lag: Option<Duration>,
 

@@ -216,7 +216,7 @@ impl<'a> Windows<'a> {
         let from = self.rows.len();
         self.rows.extend(rows);
         if report.has_curves() {
-            self.shown.look(&jobs, &self.rows[from..], self.workers.one(), |row, curve| {
+            self.shown.update(&jobs, &self.rows[from..], self.workers.one(), |row, curve| {
                 report.curve(window, row, &self.stocks, curve);
             });
         }
@@ -235,7 +235,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn look(
+    fn update(
         &mut self,
         jobs: &[Job<'_>],
         rows: &[Row],

@@ -41,7 +41,7 @@ impl Workers {
         self.cores[0].name()
     }
 
-    /// An estimator for one more look at a window.
+    /// An estimator for one more pass over a window.
     pub(super) fn one(&mut self) -> &mut dyn Estimator {
         &mut *self.cores[0]
     }

@@ -74,11 +74,11 @@ pub(super) fn end(found: &Found, seen: Seen, events: Option<Losses>, left: u64) 
     }
     let _ = writeln!(
         text,
-        "\n{} of {} were slow; together {}. The kernel was asked behind {}. Largest residual of a row: {} ns",
+        "\n{} of {} were slow; together {}. The kernel was queried after {}. Largest residual of a row: {} ns",
         grouped(found.rows),
         counted_grouped(seen.messages, "message"),
         nanos_text(found.total_ns),
-        grouped(seen.asked),
+        grouped(seen.queried),
         found.largest_residual_ns,
     );
     if seen.lost_spans > 0 {

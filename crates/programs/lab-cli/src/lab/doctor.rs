@@ -1,4 +1,4 @@
-//! `nanotape lab doctor`: the settings of this machine, and trials of mends.
+//! `nanotape lab doctor`: the settings of this machine, and trials of fixes.
 
 mod text;
 mod trial;
@@ -20,7 +20,7 @@ use nanotape_console::{
 use nanotape_host::{CpuList, allowed_cpus, hypervisor};
 use nanotape_lab::{Pin, Placement, PlacementRequest, record::RunContext};
 use nanotape_machine::doctor::{
-    ActiveTest, Facts, Finding, Mend, STATE_FILE, System, Verdict, examine, left_over, restore_from,
+    ActiveTest, Facts, Finding, Fix, STATE_FILE, System, Verdict, examine, left_over, restore_from,
 };
 use serde_json::{Value, json};
 
@@ -33,11 +33,11 @@ Examples:
   nanotape lab doctor --cpus 2-3               the processors of threads with little time
   nanotape lab doctor --only fair-server,thp --no-test
   nanotape lab doctor --format json -o doctor.json
-  nanotape lab doctor try stat-interval        apply one mend, measure, restore
+  nanotape lab doctor try stat-interval        apply one fix, measure, restore
   nanotape lab doctor restore                  after a trial that was killed
 
 The report is grouped by when a change takes effect: now, on the kernel command line, in the
-firmware or on the host. Each finding has what was read, what is good, why, the command that mends
+firmware or on the host. Each finding has what was read, what is good, why, the command that fixes
 it, and the one that undoes that with the value of now. The command changes nothing by itself.
 
 Exit status: 0 nothing fails; 1 something fails; 2 wrong usage."
@@ -52,7 +52,7 @@ pub(crate) struct DoctorCommand {
 
 #[derive(Subcommand, Debug)]
 enum DoctorSubcommand {
-    /// Apply one mend, measure with and without it in turns, and restore
+    /// Apply one fix, measure with and without it in turns, and restore
     Try(trial::TryArguments),
     /// Restore what a trial that was killed has left
     Restore(RestoreArguments),
@@ -131,17 +131,17 @@ pub(crate) fn run(command: &DoctorCommand) -> anyhow::Result<Status> {
         None => command.examine.run(),
         Some(DoctorSubcommand::Try(arguments)) => arguments.run(),
         Some(DoctorSubcommand::Restore(RestoreArguments { state })) => {
-            let told = restore_from(state).map_err(anyhow::Error::msg)?;
-            match told.is_empty() {
+            let unrestored = restore_from(state).map_err(anyhow::Error::msg)?;
+            match unrestored.is_empty() {
                 true => writeln!(io::stdout(), "restored")?,
-                false => return Err(BadData(told.join("; ")).into()),
+                false => return Err(BadData(unrestored.join("; ")).into()),
             }
             Ok(Status::Good)
         }
     }
 }
 
-/// The processors to look at: those of the option, or those that this process may use.
+/// The processors to check: those of the option, or those that this process may use.
 fn hot(cpus: Option<&CpuList>, system: &System) -> anyhow::Result<CpuList> {
     let Some(cpus) = cpus else {
         return Ok(CpuList::of(allowed_cpus()));
@@ -180,7 +180,7 @@ impl ExamineArguments {
         }
         if let Some(check) = left_over(&self.state) {
             note(format_args!(
-                "a trial of {check} was killed and has left its mend; `nanotape lab doctor restore` \
+                "a trial of {check} was killed and has left its fix; `nanotape lab doctor restore` \
                  restores the values of before"
             ));
         }
@@ -195,7 +195,7 @@ impl ExamineArguments {
             if when.replace(one.when) != Some(one.when) {
                 output.heading(&text::group(one.when))?;
             }
-            let can_try = Mend::of(one, &system).is_ok();
+            let can_try = Fix::of(one, &system).is_ok();
             let text = text::finding(one, can_try, self.all);
             output.result(&text, record(&context, one, can_try))?;
         }

@@ -44,7 +44,7 @@ Examples:
 
 Two threads send a number back and forth over two rings; each adds one. Variants with several
 values are measured in turns in a random order. Then a thread on each processor does nothing but
-look for moments in which it did not run. Each interruption is traced to its cause: an ordinary
+check for moments in which it did not run. Each interruption is traced to its cause: an ordinary
 user sees page faults, switches, time in the queue and stolen time; root also sees the events of
 the kernel. What could not be used is listed with its reason.
 

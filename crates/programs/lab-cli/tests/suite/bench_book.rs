@@ -83,7 +83,7 @@ fn repetitions_are_so_many_days_through_the_same_books() {
 }
 
 #[test]
-fn tables_have_a_section_for_everything_that_was_asked_for() {
+fn tables_have_a_section_for_everything_that_was_requested() {
     let folder = Folder::new("bench-book-sections");
     let day = folder.day(20_000, 20);
     let only = "default,orders/hash-map,decode,load/8";

@@ -150,7 +150,7 @@ fn the_table_has_sections_and_says_which_goals_were_met() {
 }
 
 #[test]
-fn journals_go_where_they_are_told_and_are_removed() {
+fn journals_go_to_the_chosen_folder_and_are_removed() {
     let folder = Folder::new("bench-journal");
     let place = folder.path("place");
     fs::create_dir(&place).unwrap();

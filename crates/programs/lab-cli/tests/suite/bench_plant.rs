@@ -75,9 +75,9 @@ fn check_published(record: &Value) {
     let published = |name: &str| record["published"][name].as_u64().unwrap();
     let (answer, taps) = (&record["answer"], record["taps"].as_u64().unwrap());
     let (orders, insides) = (&answer["order_records"], &answer["inside_changes"]);
-    let told = orders.as_u64().unwrap() + insides.as_u64().unwrap();
+    let expected = orders.as_u64().unwrap() + insides.as_u64().unwrap();
     // Each round also has a start and a stop.
-    let usual = 2 * (told + 2);
+    let usual = 2 * (expected + 2);
     match record["name"].as_str().unwrap() {
         "plant/all" => assert!(published("records") > usual, "{record}"),
         _ => assert_eq!(published("records"), usual, "{record}"),
@@ -151,7 +151,7 @@ fn tables_have_a_row_for_everything_and_the_goals_beside_it() {
 /// Folders with the rings of measured plants. Each exists until all processes have opened it.
 fn folders() -> Vec<String> {
     let Ok(entries) = fs::read_dir("/dev/shm") else {
-        skipped("there is no /dev/shm here, so that nothing is looked for in it");
+        skipped("there is no /dev/shm here, so that nothing is searched for in it");
         return Vec::new();
     };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path().display().to_string()));

@@ -324,7 +324,7 @@ fn a_total_of_hardly_any_window_is_refused() {
 }
 
 #[test]
-fn a_shift_is_an_alarm_and_a_status_if_it_is_asked_for() {
+fn a_shift_is_an_alarm_and_on_request_a_status() {
     let window = [&["--window", "10s", "--pool", "--fail-on-shift"], &MINUTES[..]].concat();
     let steady = Days::new("delay-steady", "delay=350us,jitter=20us", &MARKET);
     let record = steady.record(&window);

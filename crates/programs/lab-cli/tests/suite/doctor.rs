@@ -200,7 +200,7 @@ fn a_trial_restores_at_its_end_after_a_signal_and_when_it_is_killed() {
 
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
         let mut trial = start(&state);
-        eventually("the mend is applied", || value() != before);
+        eventually("the fix is applied", || value() != before);
         kill_process(Pid::from_child(&trial), signal).unwrap();
         trial.bounded_wait("the trial");
         eventually("the value of before is restored", is_restored);
@@ -208,13 +208,13 @@ fn a_trial_restores_at_its_end_after_a_signal_and_when_it_is_killed() {
 
     // With its guardian: the state file stays, and the next run uses it.
     let mut trial = start(&state);
-    eventually("the mend is applied", || value() != before);
+    eventually("the fix is applied", || value() != before);
     let guardian = guardian_of(trial.id()).expect("the trial has a guardian");
     kill_process(guardian, Signal::KILL).unwrap();
     eventually("the guardian is gone", || {
         test_kill_process(guardian).is_err() || is_zombie(guardian)
     });
-    eventually("the next mend is applied", || value() != before);
+    eventually("the next fix is applied", || value() != before);
     trial.kill().unwrap();
     trial.bounded_wait("the trial");
     assert!(Path::new(&state).exists());

@@ -343,7 +343,7 @@ fn check_bursts(rows: &[Value], bursts: &[(u64, u64)]) -> Option<String> {
 }
 
 #[test]
-fn slow_messages_are_told_in_every_format_and_wrong_use_in_one_line() {
+fn slow_messages_are_reported_in_every_format_and_wrong_use_in_one_line() {
     let folder = Folder::new("explain-formats");
     let ring = Ring::new("explain-formats");
     let day = folder.day(100_000, 20);

@@ -36,7 +36,7 @@ fn the_version_has_the_commit() {
         return;
     }
     let show = ["show", "--no-patch", "--abbrev=7", "--format=%h %cs", "HEAD"];
-    // Git shows a repository of another user only if it is told to.
+    // Git shows a repository of another user only if it is configured to.
     let mut git = Command::new("git");
     git.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", "safe.directory");
     git.env("GIT_CONFIG_VALUE_0", root.canonicalize().unwrap());

@@ -78,7 +78,7 @@ fn each_variant_and_each_processor_is_a_record_with_the_documented_fields() {
 }
 
 #[test]
-fn what_was_read_and_lost_of_the_events_of_the_kernel_is_told() {
+fn what_was_read_and_lost_of_the_events_of_the_kernel_is_reported() {
     let ran = jitter(&["--wait", "yield", "--pin", "no", "--format", "json"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     for record in records(&ran.stdout) {
@@ -97,8 +97,8 @@ fn what_was_read_and_lost_of_the_events_of_the_kernel_is_told() {
         assert!(count("read") > 0, "{events}");
     }
     let text = jitter(&["--wait", "yield", "--pin", "no"]).stdout;
-    let is_told = text.contains("\nevents of the kernel: ");
-    assert!(is_told || text.contains("  events of the kernel: "), "{text}");
+    let is_reported = text.contains("\nevents of the kernel: ");
+    assert!(is_reported || text.contains("  events of the kernel: "), "{text}");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
 }
 
 #[test]
-fn an_ordinary_user_is_told_what_is_missing_and_nothing_fails() {
+fn an_ordinary_user_sees_what_is_missing_and_nothing_fails() {
     let program = copy_for_all_users(lab_program().as_ref());
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);

@@ -12,8 +12,8 @@ fn the_measurements_refuse_a_capture_and_other_files() {
     for what in ["book", "feed", "plant", "replay"] {
         let ran = nanotape(["lab", "bench", what, &capture]);
         assert_eq!(ran.status, 2, "{}", ran.stderr);
-        let told = ": a capture; the measurements need a BinaryFILE day\n";
-        assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
+        let reported = ": a capture; the measurements need a BinaryFILE day\n";
+        assert!(ran.stderr.ends_with(reported), "{}", ran.stderr);
         let ran = nanotape(["lab", "bench", what, &text]);
         assert!(ran.status == 2 && ran.stderr.contains(": text (CSV); "), "{}", ran.stderr);
     }

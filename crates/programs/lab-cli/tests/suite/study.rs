@@ -106,7 +106,7 @@ fn a_study_is_text_a_page_and_a_kept_record() {
 }
 
 #[test]
-fn an_ordinary_user_is_told_which_cases_need_a_permission() {
+fn an_ordinary_user_sees_which_cases_need_a_permission() {
     let program = copy_for_all_users(lab_program().as_ref());
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);

@@ -177,8 +177,8 @@ fn inside_depth_and_trades_join_by_the_number_of_the_message() {
     let books: std::collections::BTreeMap<&str, &[String]> =
         depth[1..].iter().map(|row| (row[0].as_str(), &row[2..])).collect();
     for row in &inside[1..] {
-        let [asks, bids] = [&books[row[0].as_str()][..3], &books[row[0].as_str()][3..]];
-        assert_eq!((&row[3..6], &row[6..9]), (bids, asks), "{row:?}");
+        let [offers, bids] = [&books[row[0].as_str()][..3], &books[row[0].as_str()][3..]];
+        assert_eq!((&row[3..6], &row[6..9]), (bids, offers), "{row:?}");
     }
     let orders: u64 =
         inside[1..].iter().filter_map(|row| row[5].parse::<u64>().ok()).max().unwrap();

@@ -73,8 +73,8 @@ mod tests {
     fn a_difference_is_within_a_pair_and_one_bad_pair_does_not_count() {
         let mut pairs = Pairs::new(1);
         assert_eq!(pairs.detail(), None);
-        // The machine becomes three times as slow, which the medians of the sides cannot tell from
-        // a difference.
+        // The machine becomes three times as slow. The medians of the sides do not distinguish that
+        // from a difference.
         for slow in [1.0, 2.0, 3.0] {
             pairs.push(100.0 * slow, 100.0 * slow + 8.0);
         }

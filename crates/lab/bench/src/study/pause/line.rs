@@ -74,13 +74,13 @@ pub(super) fn pause<const COUNT: u32>() {
 pub(super) struct Way {
     pub(super) name: &'static str,
     poll: fn(&Word, u32),
-    ask: fn(&Word, &Clock, Duration) -> RoundTrips,
+    request: fn(&Word, &Clock, Duration) -> RoundTrips,
     answer: fn(&Word),
 }
 
 impl Way {
     pub(super) const fn of<W: Wait>(name: &'static str) -> Self {
-        Self { name, poll: poll::<W>, ask: ask::<W>, answer: answer::<W> }
+        Self { name, poll: poll::<W>, request: request::<W>, answer: answer::<W> }
     }
 
     /// Polls until the word is [`STOP`].
@@ -122,7 +122,7 @@ pub(super) fn round_trips(
             (way.answer)(&line.0);
         };
         thread::Builder::new().spawn_scoped(scope, body).map_err(|_| StudyError::Thread)?;
-        setup.on_first(|| (way.ask)(&line.0, &setup.clock, turn))
+        setup.on_first(|| (way.request)(&line.0, &setup.clock, turn))
     })
 }
 
@@ -135,7 +135,7 @@ fn poll<W: Wait>(word: &Word, turns: u32) {
     }
 }
 
-fn ask<W: Wait>(word: &Word, clock: &Clock, turn: Duration) -> RoundTrips {
+fn request<W: Wait>(word: &Word, clock: &Clock, turn: Duration) -> RoundTrips {
     let mut trips = RoundTrips { nanos: Histogram::fine(), batches: Vec::new() };
     let (mut begin, mut batch) = (clock.stamp(), clock.stamp());
     let mut done = 0;

@@ -23,7 +23,7 @@ const SLICES: u64 = 64;
 /// slice.
 const WARM_UP: f64 = 0.2;
 
-/// Reads between two looks at the clock before that number is known.
+/// Reads between two checks of the clock before that number is known.
 const CHUNK: u64 = 256;
 
 /// The job of a process.

@@ -1,4 +1,4 @@
-//! `nanotape lab doctor try`: one mend, measured with and without it, and restored.
+//! `nanotape lab doctor try`: one fix, measured with and without it, and restored.
 
 use core::fmt::Write as _;
 use std::{path::PathBuf, time::Duration};
@@ -15,7 +15,7 @@ use nanotape_console::{
 };
 use nanotape_host::{CpuList, hypervisor};
 use nanotape_machine::doctor::{
-    ActiveTest, Effect, Facts, Mend, STATE_FILE, Side, System, Trial, TrialOptions, examine,
+    ActiveTest, Effect, Facts, Fix, STATE_FILE, Side, System, Trial, TrialOptions, examine,
 };
 use serde_json::{Value, json};
 
@@ -28,16 +28,16 @@ Examples:
   nanotape lab doctor try thp --rounds 20 --seconds 2 --cpus 2-3
   nanotape lab doctor try idle-states --format json
 
-Each round measures the interruptions of the processors once without and once with the mend, in a
+Each round measures the interruptions of the processors once without and once with the fix, in a
 random order. The difference is taken within a round; its interval is at 95%. The values of before
 are restored at the end, after Ctrl-C, and if the command is killed: another process of the same
 program waits for that. A value that another program changes meanwhile stays, and is reported. A
-value that the kernel refuses is reported, and the mend is tried without it.
+value that the kernel refuses is reported, and the fix is tried without it.
 
-Exit status: 0 the trial was made; 1 something could not be restored; 2 wrong usage, or a mend that
+Exit status: 0 the trial was made; 1 something could not be restored; 2 wrong usage, or a fix that
 cannot be tried.")]
 pub(super) struct TryArguments {
-    /// The check whose mend is tried
+    /// The check whose fix is tried
     #[arg(value_name = "CHECK")]
     check: String,
 
@@ -100,8 +100,8 @@ impl TryArguments {
         let Some(finding) = findings.iter().find(|one| one.name == self.check) else {
             bail!("no check is named {}; `nanotape lab doctor --list` lists them", self.check);
         };
-        let mend = Mend::of(finding, &system).map_err(anyhow::Error::msg)?;
-        output.heading(&heading(&self.check, &mend, &hot))?;
+        let fix = Fix::of(finding, &system).map_err(anyhow::Error::msg)?;
+        output.heading(&heading(&self.check, &fix, &hot))?;
         let options = TrialOptions {
             side: ActiveTest {
                 duration: Duration::from_secs_f64(self.seconds),
@@ -115,7 +115,7 @@ impl TryArguments {
         let steps = u64::from(self.rounds) * 2;
         let progress = Progress::with_steps("sides", steps);
         let trial =
-            Trial::run(&clock, (&mend, &self.check), &hot, &options, &self.state, &mut |done| {
+            Trial::run(&clock, (&fix, &self.check), &hot, &options, &self.state, &mut |done| {
                 progress.set_of(done, steps, &self.check);
                 interrupt.is_requested()
             });
@@ -130,10 +130,10 @@ impl TryArguments {
     }
 }
 
-fn heading(check: &str, mend: &Mend, hot: &CpuList) -> String {
+fn heading(check: &str, fix: &Fix, hot: &CpuList) -> String {
     let mut text = format!("trial of {check} on processors {hot}\n");
-    for change in mend.changes() {
-        let _ = writeln!(text, "  {}: {} -> {}", change.path, change.before, change.mended);
+    for change in fix.changes() {
+        let _ = writeln!(text, "  {}: {} -> {}", change.path, change.before, change.fixed);
     }
     text
 }
@@ -150,7 +150,7 @@ fn text(trial: &Trial) -> String {
             text,
             "  {title:<24} {:>10} before, {:>10} with it",
             shown(effect.before),
-            shown(effect.mended)
+            shown(effect.fixed)
         );
         if let Some(difference) = effect.difference {
             let share = |value: f64| 100.0 * value / effect.before.max(1e-9);
@@ -180,7 +180,7 @@ fn record(check: &str, trial: &Trial) -> Value {
     let effect = |effect: &Effect| {
         json!({
             "before": effect.before,
-            "mended": effect.mended,
+            "mended": effect.fixed,
             "difference": effect.difference.map(|one| one.value),
             "low": effect.difference.map(|one| one.interval.low),
             "high": effect.difference.map(|one| one.interval.high),

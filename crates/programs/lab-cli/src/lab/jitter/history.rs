@@ -95,10 +95,10 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_worse_than_all_before_is_told() {
+    fn a_run_that_is_worse_than_all_before_is_reported() {
         let earlier: Vec<Value> =
             [300, 320, 310].iter().flat_map(|&p50| lines(&[record(p50)])).collect();
-        let told = |p50: u64, earlier: &[Value], host: &str| {
+        let warnings = |p50: u64, earlier: &[Value], host: &str| {
             lines(&[record(p50)]).iter().filter_map(|line| sentence(line, earlier, host)).count()
         };
         let [line] = &lines(&[record(400)])[..] else { panic!("one line") };
@@ -109,8 +109,8 @@ mod tests {
              this machine, which had at most 320 ns"
         );
         // Within the interval, another machine, too few runs.
-        assert_eq!(told(323, &earlier, "alder"), 0);
-        assert_eq!(told(400, &earlier, "rowan"), 0);
-        assert_eq!(told(400, &earlier[..2], "alder"), 0);
+        assert_eq!(warnings(323, &earlier, "alder"), 0);
+        assert_eq!(warnings(400, &earlier, "rowan"), 0);
+        assert_eq!(warnings(400, &earlier[..2], "alder"), 0);
     }
 }

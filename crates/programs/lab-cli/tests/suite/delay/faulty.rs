@@ -68,8 +68,8 @@ fn copies_are_behind_by_exactly_the_delay_and_so_are_captures_of_them() {
         for (name, losses) in [&first, &second].into_iter().zip(list(&record, "losses")) {
             // 1% of some 43,500 packets, of which few follow each other.
             assert!((330..=540).contains(&losses.as_u64().unwrap()), "{losses}");
-            let told = format!("{name}: {losses} gaps; what is missing has no partner");
-            assert!(ran.stderr.contains(&told), "{told}: {}", ran.stderr);
+            let reported = format!("{name}: {losses} gaps; what is missing has no partner");
+            assert!(ran.stderr.contains(&reported), "{reported}: {}", ran.stderr);
         }
     }
     // Without an option, times are those of both captures.
@@ -96,8 +96,8 @@ fn windows_around_a_silence_of_a_capture_are_left_out() {
     assert_eq!((whole.status, whole.stderr.as_str()), (0, ""));
     let ran = nanotape([&["delay", &first, &second], &pool[..]].concat());
     assert_eq!(ran.status, 1);
-    let told = format!("nanotape: {second}: 1 gap; the windows around them are left out\n");
-    assert!(ran.stderr.ends_with(&told), "{}", ran.stderr);
+    let reported = format!("nanotape: {second}: 1 gap; the windows around them are left out\n");
+    assert!(ran.stderr.ends_with(&reported), "{}", ran.stderr);
     let record = json(&ran.stdout);
     let noon_ns = super::MIDNIGHT_NS as u64 + 12 * 3_600_000_000_000;
     let spans = left_out(&record);

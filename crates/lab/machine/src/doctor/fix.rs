@@ -1,8 +1,8 @@
-//! A mend that can be applied and restored: values of files.
+//! A fix that can be applied and restored: values of files.
 //!
-//! The command that a finding prints is the mend that is tried: nothing else is written.
+//! The command that a finding prints is the fix that is tried: nothing else is written.
 //! Failure: the kernel refuses some values, such as the processors of an interrupt that it manages
-//! itself. The mend is tried without them, and they are reported. It fails if all are refused.
+//! itself. The fix is tried without them, and they are reported. It fails if all are refused.
 
 use std::{
     fs::{self, File},
@@ -14,27 +14,27 @@ use serde_json::{Value, json};
 
 use super::{Finding, System, settings::chosen};
 
-/// A mend: values of files.
+/// A fix: values of files.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mend(Vec<Change>);
+pub struct Fix(Vec<Change>);
 
-/// A value of a file, before and with the mend.
+/// A value of a file, before and with the fix.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The file.
     pub path: String,
     /// The value before.
     pub before: String,
-    /// The value of the mend.
-    pub mended: String,
-    /// The value while a trial measures without the mend, if it is not the one before. The kernel
+    /// The value of the fix.
+    pub fixed: String,
+    /// The value while a trial measures without the fix, if it is not the one before. The kernel
     /// leaves an interrupt where it is if its list permits that, so the list before would not move
     /// it back: this one has only the processors that it used.
     pub without: Option<String>,
 }
 
-impl Mend {
-    /// The mend of a finding; an error is the reason why it cannot be tried.
+impl Fix {
+    /// The fix of a finding; an error is the reason why it cannot be tried.
     pub fn of(finding: &Finding, system: &System) -> Result<Self, String> {
         let Some(fix) = &finding.fix else {
             return Err(format!("{} is {} already", finding.name, finding.verdict.name()));
@@ -44,7 +44,7 @@ impl Mend {
         match changes {
             Some(changes) if !changes.is_empty() => Ok(Self(changes)),
             _ => Err(format!(
-                "{} cannot be tried: its mend is not a value of a file ({fix})",
+                "{} cannot be tried: its fix is not a value of a file ({fix})",
                 finding.name
             )),
         }
@@ -55,7 +55,7 @@ impl Mend {
     pub(super) fn apply(&self) -> Result<Vec<String>, String> {
         let mut refused: Vec<String> = Vec::new();
         for change in &self.0 {
-            refused.extend(write(&change.path, &change.mended).err());
+            refused.extend(write(&change.path, &change.fixed).err());
         }
         match refused.len() == self.0.len() {
             true => Err(refused.join("; ")),
@@ -63,7 +63,7 @@ impl Mend {
         }
     }
 
-    /// Takes the mend back within a trial; an error if another program wrote one of the files.
+    /// Takes the fix back within a trial; an error if another program wrote one of the files.
     pub(super) fn withdraw(&self) -> Result<(), String> {
         self.0.iter().try_for_each(|change| {
             change.take_back(change.without.as_ref().unwrap_or(&change.before))
@@ -77,31 +77,31 @@ impl Mend {
 }
 
 impl Change {
-    pub(super) fn new(path: String, before: String, mended: impl Into<String>) -> Self {
-        Self { path, before, mended: mended.into(), without: None }
+    pub(super) fn new(path: String, before: String, fixed: impl Into<String>) -> Self {
+        Self { path, before, fixed: fixed.into(), without: None }
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let Self { path, before, mended, without } = self;
-        json!({ "path": path, "before": before, "mended": mended, "without": without })
+        let Self { path, before, fixed, without } = self;
+        json!({ "path": path, "before": before, "mended": fixed, "without": without })
     }
 
     pub(super) fn from_json(value: &Value) -> Option<Self> {
         let text = |name: &str| value[name].as_str().map(str::to_owned);
         let path = text("path").filter(|path| is_setting(path))?;
-        let (before, mended) = (text("before")?, text("mended")?);
-        Some(Self { path, before, mended, without: text("without") })
+        let (before, fixed) = (text("before")?, text("mended")?);
+        Some(Self { path, before, fixed, without: text("without") })
     }
 
     /// Replaces the values of the trial with `value`. A value that another program wrote stays.
     fn take_back(&self, value: &str) -> Result<(), String> {
-        let Self { path, before, mended, without } = self;
+        let Self { path, before, fixed, without } = self;
         let text = fs::read_to_string(path);
         let text = text.map_err(|error| format!("cannot read {path}: {error}"))?;
         let now = chosen(text.trim());
         if now == value || now == before {
             Ok(())
-        } else if is_same(now, mended) || without.as_deref() == Some(now) {
+        } else if is_same(now, fixed) || without.as_deref() == Some(now) {
             write(path, value)
         } else {
             Err(format!("{path} has {now}, which another program wrote: it was not restored"))
@@ -116,7 +116,7 @@ pub(super) fn restore(changes: &[Change]) -> Vec<String> {
 }
 
 /// Masks are read back with more zeros than were written. Only the first group of a mask is
-/// shorter than eight digits, which no list of processors such as `0,2` looks like.
+/// shorter than eight digits, which no list of processors such as `0,2` resembles.
 fn is_same(one: &str, other: &str) -> bool {
     let plain = |text: &str| {
         let is_mask = text.split(',').skip(1).all(|group| group.len() == 8);
@@ -134,7 +134,7 @@ fn write(path: &str, value: &str) -> Result<(), String> {
 /// The change of a command `echo VALUE > PATH`.
 fn change_in(command: &str, system: &System) -> Option<Change> {
     let (value, path) = command.strip_prefix("echo ")?.split_once(" > ")?;
-    let mended = value.trim_matches('\'').to_owned();
+    let fixed = value.trim_matches('\'').to_owned();
     let is_plain = |text: &str| !text.contains(['$', '*', ';', '|', '`', ' ']);
     if !is_setting(path) || !is_plain(path) {
         return None;
@@ -144,7 +144,7 @@ fn change_in(command: &str, system: &System) -> Option<Change> {
         .strip_suffix("/smp_affinity_list")
         .and_then(|folder| system.read(&format!("{folder}/effective_affinity_list")))
         .filter(|used| !used.is_empty());
-    Some(Change { without, ..Change::new(path.to_owned(), chosen(&now).to_owned(), mended) })
+    Some(Change { without, ..Change::new(path.to_owned(), chosen(&now).to_owned(), fixed) })
 }
 
 /// Only settings of the kernel are ever written.
@@ -167,27 +167,27 @@ mod tests {
     }
 
     #[test]
-    fn the_command_that_is_printed_is_the_mend() {
-        let scratch = Scratch::folder("mend");
+    fn the_command_that_is_printed_is_the_fix() {
+        let scratch = Scratch::folder("fix");
         let folder = scratch.path().join("proc/sys/vm");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("stat_interval"), "1\n").unwrap();
         fs::write(folder.join("enabled"), "always [madvise] never\n").unwrap();
         let system = System::at(scratch.path());
-        let mend = Mend::of(
+        let fix = Fix::of(
             &finding(Some(
                 "echo 120 > /proc/sys/vm/stat_interval; echo never > /proc/sys/vm/enabled",
             )),
             &system,
         );
-        let change = |path: &str, before: &str, mended: &str| {
-            Change::new(path.to_owned(), before.to_owned(), mended)
+        let change = |path: &str, before: &str, fixed: &str| {
+            Change::new(path.to_owned(), before.to_owned(), fixed)
         };
         let expected = vec![
             change("/proc/sys/vm/stat_interval", "1", "120"),
             change("/proc/sys/vm/enabled", "madvise", "never"),
         ];
-        assert_eq!(mend, Ok(Mend(expected.clone())));
+        assert_eq!(fix, Ok(Fix(expected.clone())));
         let back: Vec<Option<Change>> =
             expected.iter().map(|change| Change::from_json(&change.to_json())).collect();
         assert_eq!(back, expected.into_iter().map(Some).collect::<Vec<_>>());
@@ -204,9 +204,9 @@ mod tests {
             "echo 1 > /sys/a*",
             "echo 1 > /sys/does/not/exist",
         ] {
-            assert!(Mend::of(&finding(Some(fix)), &system).is_err(), "{fix}");
+            assert!(Fix::of(&finding(Some(fix)), &system).is_err(), "{fix}");
         }
-        assert!(Mend::of(&finding(None), &system).unwrap_err().contains("already"));
+        assert!(Fix::of(&finding(None), &system).unwrap_err().contains("already"));
         let odd = json!({ "path": "/etc/passwd", "before": "a", "mended": "b" });
         assert_eq!(Change::from_json(&odd), None);
     }
@@ -220,36 +220,36 @@ mod tests {
 
     #[test]
     fn an_interrupt_goes_back_to_the_processor_that_it_used() {
-        let scratch = Scratch::folder("mend-interrupt");
+        let scratch = Scratch::folder("fix-interrupt");
         let folder = scratch.path().join("proc/irq/25");
         fs::create_dir_all(&folder).unwrap();
         let list = folder.join("smp_affinity_list");
         fs::write(&list, "0-3\n").unwrap();
         fs::write(folder.join("effective_affinity_list"), "2-3\n").unwrap();
         let fix = finding(Some("echo 0-1 > /proc/irq/25/smp_affinity_list"));
-        let mut mend = Mend::of(&fix, &System::at(scratch.path())).unwrap();
-        assert_eq!(mend.0[0].without.as_deref(), Some("2-3"));
-        assert_eq!(Change::from_json(&mend.0[0].to_json()).as_ref(), Some(&mend.0[0]));
-        mend.0[0].path = list.display().to_string();
+        let mut fix = Fix::of(&fix, &System::at(scratch.path())).unwrap();
+        assert_eq!(fix.0[0].without.as_deref(), Some("2-3"));
+        assert_eq!(Change::from_json(&fix.0[0].to_json()).as_ref(), Some(&fix.0[0]));
+        fix.0[0].path = list.display().to_string();
         let read = || fs::read_to_string(&list).unwrap();
         // Before the first change there is nothing to take back.
-        mend.withdraw().unwrap();
+        fix.withdraw().unwrap();
         assert_eq!(read(), "0-3\n");
-        assert_eq!(mend.apply(), Ok(Vec::new()));
+        assert_eq!(fix.apply(), Ok(Vec::new()));
         assert_eq!(read(), "0-1\n");
-        mend.withdraw().unwrap();
+        fix.withdraw().unwrap();
         assert_eq!(read(), "2-3\n");
-        assert_eq!(restore(mend.changes()), [""; 0]);
+        assert_eq!(restore(fix.changes()), [""; 0]);
         assert_eq!(read(), "0-3\n");
         fs::write(&list, "0\n").unwrap();
-        assert!(mend.withdraw().unwrap_err().contains("another program"));
-        assert!(restore(mend.changes())[0].contains("another program"));
+        assert!(fix.withdraw().unwrap_err().contains("another program"));
+        assert!(restore(fix.changes())[0].contains("another program"));
         assert_eq!(read(), "0\n");
     }
 
     #[test]
     fn what_the_kernel_refuses_is_reported_and_the_rest_is_restored() {
-        let scratch = Scratch::folder("mend-refused");
+        let scratch = Scratch::folder("fix-refused");
         let change = |name: &str| {
             let path = scratch.path().join(name).display().to_string();
             Change::new(path, "1".to_owned(), "2")
@@ -259,12 +259,12 @@ mod tests {
         fs::write(&accepted.path, "1\n").unwrap();
         // A folder refuses to be written, for root too.
         fs::create_dir(&refused.path).unwrap();
-        let told = Mend(vec![refused.clone(), accepted.clone()]).apply().unwrap();
-        assert!(told.len() == 1 && told[0].contains(&refused.path), "{told:?}");
+        let refusals = Fix(vec![refused.clone(), accepted.clone()]).apply().unwrap();
+        assert!(refusals.len() == 1 && refusals[0].contains(&refused.path), "{refusals:?}");
         assert_eq!(read(&accepted), "2\n");
         assert_eq!(restore(std::slice::from_ref(&accepted)), [""; 0]);
         assert_eq!(read(&accepted), "1\n");
-        let told = Mend(vec![refused.clone()]).apply().unwrap_err();
-        assert!(told.contains(&refused.path), "{told}");
+        let refusals = Fix(vec![refused.clone()]).apply().unwrap_err();
+        assert!(refusals.contains(&refused.path), "{refusals}");
     }
 }
