@@ -14,7 +14,7 @@ check:
 test:
     cargo test --workspace --locked
 
-# Write what is derived from schema/; `just gen --check` only looks
+# Write what is derived from schema/; `just gen --check` only checks
 gen *ARGUMENTS:
     cargo xtask gen {{ARGUMENTS}}
 
@@ -50,7 +50,7 @@ day-proof *ARGUMENTS:
 docs:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-# Is the working tree slower than main? Exit status 0 no, 1 yes, 2 could not tell
+# Is the working tree slower than main? Exit status 0 no, 1 yes, 2 unknown
 gate *ARGUMENTS:
     cargo xtask gate {{ARGUMENTS}}
 

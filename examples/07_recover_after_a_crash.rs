@@ -30,12 +30,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         .arg("append")
         .stdout(Stdio::piped())
         .spawn()?;
-    let mut told = 0;
+    let mut reported = 0;
     for line in BufReader::new(child.stdout.take().ok_or("no pipe")?).lines().take(LINES) {
-        told = line?.parse()?;
+        reported = line?.parse()?;
     }
     child.kill()?; // SIGKILL: no code of the process runs after this
-    println!("the appender was killed, and had said that {told} is committed: {}", child.wait()?);
+    println!(
+        "the appender was killed, and had said that {reported} is committed: {}",
+        child.wait()?
+    );
 
     // Its lock ended with it: no waiting, and no file to remove by hand.
     let mut appender = Appender::open(&path, &AppenderOptions::default())?;
@@ -44,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let next = appender.next_sequence();
     println!(
         "the next excerpt is {next}: {}",
-        if next > told { "nothing is lost" } else { "LOST" }
+        if next > reported { "nothing is lost" } else { "LOST" }
     );
     appender.append(1, next, b"first after the crash")?;
 

@@ -1,9 +1,9 @@
 //! Find out why some turns of your own loop were slow: you will see each slow turn with its cause,
-//! as far as the kernel's accounts of the thread tell it to an ordinary user.
+//! as far as the kernel's accounts of the thread show it to an ordinary user.
 //!
 //!     cargo run --release -p nanotape-examples --example 10_why_was_it_slow
 //!
-//! The loop looks at memory that it has not touched, and sleeps once, so that there are causes.
+//! The loop reads memory that it has not touched, and sleeps once, so that there are causes.
 
 use std::{error::Error, hint::black_box, time::Duration};
 
@@ -12,7 +12,7 @@ use nanotape::{
     machine::{Attributor, Cause, Gap},
 };
 
-/// Slower turns are asked about. A question costs about a microsecond.
+/// Slower turns are attributed. A question costs about a microsecond.
 const SLOW_NS: u64 = 2_000;
 
 /// Bytes between two places of the loop: a page.

@@ -1,4 +1,4 @@
-//! Measure one look-up: you will see its cost in a map and in a sorted list, and how runs are
+//! Measure one lookup: you will see its cost in a map and in a sorted list, and how runs are
 //! distributed.
 
 use std::{collections::BTreeMap, process::ExitCode};

@@ -319,7 +319,7 @@ fn a_log_is_read_back_from_its_journal_and_goes_on_in_it() {
 }
 
 #[test]
-fn slow_turns_are_told_with_their_causes() {
+fn slow_turns_are_reported_with_their_causes() {
     let text = output_of("10_why_was_it_slow", &[]).unwrap();
     // On a busy machine the wait for a processor after the sleep may be the longer part.
     let is_off = |cause: &&str| line(&text, "turn 8193: ").ends_with(*cause);

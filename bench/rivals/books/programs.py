@@ -29,13 +29,13 @@ PROGRAMS = [
     Program("itch-book-parse", "parse", "itch-book", "fields of a book event"),
     Program("itch5", "parse", "itch5", "fields of a book event, from views"),
     Program("itchy", "parse", "itchy", "fields of a book event, from owned messages"),
-    Program("nanotape-books", "books", "nanotape", "orders, levels, counts; tells insides"),
+    Program("nanotape-books", "books", "nanotape", "orders, levels, counts; reports insides"),
     Program(
         "nanotape-books-huge", "books", "nanotape", "the same, huge pages from outside",
         command="nanotape-books", environment=HUGE_PAGES,
     ),
     Program("itch-book", "books", "itch-book", "orders in FIFO, levels, counts (default)"),
-    Program("itch-book-insides", "books", "itch-book", "the same, tells insides"),
+    Program("itch-book-insides", "books", "itch-book", "the same, reports insides"),
     Program("itch-book-inline", "books", "itch-book", "as the default, orders in the pages"),
     Program("itch-book-flathash", "books", "itch-book", "as the default, orders in a hash"),
     Program(

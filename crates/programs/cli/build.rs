@@ -18,7 +18,7 @@ use std::{
 const SOURCES: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 const SOURCES_OF_A_CRATE: [&str; 3] = ["src", "Cargo.toml", "build.rs"];
 
-/// Variables with which git would look at another repository, as it does for a hook.
+/// Variables with which git would use another repository, as it does for a hook.
 const VARIABLES_OF_GIT: [&str; 4] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"];
 

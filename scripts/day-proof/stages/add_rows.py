@@ -2,7 +2,7 @@
 
 Fails if the parts of a row are not its total, if the report has another largest residual, or if fewer
 messages than half of STOPS were blocked for at least LEAST_NS: one stop in four falls into the
-time in which the plant asks the kernel, or waits.
+time in which the plant queries the kernel, or waits.
 """
 
 import json

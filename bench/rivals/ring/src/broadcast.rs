@@ -141,7 +141,7 @@ struct PacedWriter<W> {
     pace: Pace,
     idle: Idle,
     sent: u64,
-    /// The last message that may be sent before the readers are asked again.
+    /// The last message that may be sent before the readers are polled again.
     limit: u64,
 }
 

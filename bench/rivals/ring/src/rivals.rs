@@ -61,7 +61,7 @@ pub(crate) const ALL: &[Rival] = &[
     #[cfg(feature = "iceoryx2")]
     Rival::new("iceoryx2", "processes", "65536 samples", 8, iceoryx2::run),
     #[cfg(feature = "unix-socket")]
-    Rival::new("unix-socket", "processes", "8 MiB asked of the kernel", 1, unix_socket::run),
+    Rival::new("unix-socket", "processes", "8 MiB requested", 1, unix_socket::run),
 ];
 
 impl Rival {
@@ -99,11 +99,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_those_that_are_asked_for() {
-        let asked = include_str!("../Cargo.toml");
+    fn versions_are_those_of_the_manifest() {
+        let manifest = include_str!("../Cargo.toml");
         for rival in ALL {
             let wanted = format!("{} = {{ version = ", rival.package);
-            let line = asked.lines().find(|line| line.starts_with(&wanted));
+            let line = manifest.lines().find(|line| line.starts_with(&wanted));
             let version = format!("\"={}\"", rival.version());
             assert!(line.is_none_or(|line| line.contains(&version)), "{version}");
         }

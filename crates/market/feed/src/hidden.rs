@@ -9,7 +9,7 @@ use crate::resync::{has_text_for_a_locate, record_before};
 /// damage that it would prove. The record of the message itself is at `offset`.
 ///
 /// In a message that lacks bytes, the next records take their position. If exactly one record's
-/// length is missing, the chain of lengths still fits. One message in a million looks like this by
+/// length is missing, the chain of lengths still fits. One message in a million is like this by
 /// chance: the caller checks whether time and stock of the inner record are plausible.
 #[cold]
 pub fn hidden_in(message: &[u8], offset: u64) -> Option<(Damage, Message<'_>)> {

@@ -360,7 +360,7 @@ impl DaySource {
     }
 
     /// Fails with the reason if the source failed before it delivered anything: then its kind
-    /// cannot be told. Call it after [`starts_with`](Self::starts_with).
+    /// is unknown. Call it after [`starts_with`](Self::starts_with).
     pub fn require_bytes(&mut self) -> Result<(), SourceError> {
         let block = self.peek(1)?;
         let fault = if block.bytes.is_empty() && block.is_last { self.fault() } else { None };

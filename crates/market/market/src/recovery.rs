@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gap_is_told_with_what_filled_it() {
+    fn a_gap_is_reported_with_what_filled_it() {
         let gap = SessionGap { first: 27, next: 31, seen_ns: 5_000, ..SessionGap::default() };
         let one = SessionGap { next: 28, ..gap };
         assert_eq!(one.to_string(), "message 27 missing, seen by re-request server");

@@ -123,11 +123,11 @@ pub fn mbp1(
     last: u8,
     change: Change,
     bid: Option<DepthLevel>,
-    ask: Option<DepthLevel>,
+    offer: Option<DepthLevel>,
 ) -> [u64; 10] {
     let [a, b, c, d, e, f] = priced(10, rtype::MBP_1, common, last, change);
-    let ((bid_price, bid_size, bid_count), (ask_price, ask_size, ask_count)) =
-        (level(bid), level(ask));
+    let ((bid_price, bid_size, bid_count), (offer_price, offer_size, offer_count)) =
+        (level(bid), level(offer));
     [
         a,
         b,
@@ -136,9 +136,9 @@ pub fn mbp1(
         e,
         f,
         bid_price as u64,
-        ask_price as u64,
-        bid_size as u64 | (ask_size as u64) << 32,
-        bid_count as u64 | (ask_count as u64) << 32,
+        offer_price as u64,
+        bid_size as u64 | (offer_size as u64) << 32,
+        bid_count as u64 | (offer_count as u64) << 32,
     ]
 }
 
@@ -161,8 +161,8 @@ fn priced(words: usize, rtype: u8, common: &Common, last: u8, change: Change) ->
 }
 
 /// The best levels of both sides as a record has them.
-pub fn pair_of(bid: Option<DepthLevel>, ask: Option<DepthLevel>) -> BidAskPair {
-    let ((bid_px, bid_sz, bid_ct), (ask_px, ask_sz, ask_ct)) = (level(bid), level(ask));
+pub fn pair_of(bid: Option<DepthLevel>, offer: Option<DepthLevel>) -> BidAskPair {
+    let ((bid_px, bid_sz, bid_ct), (ask_px, ask_sz, ask_ct)) = (level(bid), level(offer));
     BidAskPair { bid_px, ask_px, bid_sz, ask_sz, bid_ct, ask_ct }
 }
 

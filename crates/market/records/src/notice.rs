@@ -153,7 +153,7 @@ pub enum StopReason {
     /// The input ends inside a record.
     Cut,
     /// A stop was requested.
-    Asked,
+    Requested,
     /// The configured end time was reached.
     Until,
     /// The input became unreadable.
@@ -339,7 +339,7 @@ impl StopReason {
         (Self::EndOfInput, 0, "end of input"),
         (Self::EndOfSession, 1, "end of session"),
         (Self::Cut, 2, "input cut off"),
-        (Self::Asked, 3, "asked to"),
+        (Self::Requested, 3, "asked to"),
         (Self::Until, 4, "time reached"),
         (Self::Fault, 5, "input failed"),
         (Self::Abandoned, 6, "abandoned"),
@@ -431,7 +431,7 @@ mod tests {
         Notice::Stop(PlantStop {
             ts_event: 1,
             stopped_ns: 2,
-            reason: StopReason::Asked,
+            reason: StopReason::Requested,
             messages: 3,
             records: 4,
             damaged: 5,

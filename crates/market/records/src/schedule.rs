@@ -17,7 +17,7 @@ use nanotape_types::NanosSinceMidnight;
 
 use crate::{TradeDate, trade_date::EXCHANGE_ZONE};
 
-/// Days in a row without a session that are looked through.
+/// Days in a row without a session that are searched.
 const MOST_DAYS: u32 = 4_000;
 
 /// A window whose start is farther away than this has its date in texts.

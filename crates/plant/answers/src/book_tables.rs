@@ -73,7 +73,7 @@ impl<S: Sink> BookVisitor for InsideTable<S> {
     fn visit(&mut self, row: &BookRow<'_>) -> ControlFlow<()> {
         if !self.has_message && !self.has_orders {
             let inside = row.book.inside();
-            let [bid, ask] = Side::BOTH.map(|side| inside.side(side));
+            let [bid, offer] = Side::BOTH.map(|side| inside.side(side));
             let size = |quote: Option<nanotape_book::Quote>| {
                 Cell::u64(quote.map(|quote| quote.shares.get()))
             };
@@ -82,8 +82,8 @@ impl<S: Sink> BookVisitor for InsideTable<S> {
                 Cell::Stock(row.stock),
                 Cell::price(bid.map(|quote| quote.price)),
                 size(bid),
-                Cell::price(ask.map(|quote| quote.price)),
-                size(ask),
+                Cell::price(offer.map(|quote| quote.price)),
+                size(offer),
             ]);
         }
         let cells = &mut self.cells;
@@ -143,9 +143,9 @@ impl<S: Sink> BookVisitor for DepthTable<S> {
         if self.has_symbol {
             cells.push(Cell::Stock(row.stock));
         }
-        let [mut bids, mut asks] = [row.book.depth(Side::Buy), row.book.depth(Side::Sell)];
+        let [mut bids, mut offers] = [row.book.depth(Side::Buy), row.book.depth(Side::Sell)];
         for _ in 0..self.levels {
-            push_level(cells, asks.next(), self.has_orders);
+            push_level(cells, offers.next(), self.has_orders);
             push_level(cells, bids.next(), self.has_orders);
         }
         self.sink.row(cells)

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_are_told_in_words() {
+    fn states_are_shown_in_words() {
         let mut text = String::new();
         let mut status = StatusMsg {
             action: dbn::StatusAction::Pause as u16,

@@ -45,11 +45,11 @@ pub enum RecordColumn {
     /// Orders at the best bid.
     BidOrders,
     /// Best offer, of bbo. Absent if the side is empty.
-    AskPrice,
+    OfferPrice,
     /// Displayed shares at the best offer.
-    AskSize,
+    OfferSize,
     /// Orders at the best offer.
-    AskOrders,
+    OfferOrders,
     /// Number of the message in the input of the plant, from 1.
     Message,
     /// What fits no other column.
@@ -201,17 +201,17 @@ impl<'a> RecordRow<'a> {
                 self.change(bbo.action as u8, bbo.side as u8, bbo.price, bbo.size);
                 let [level] = &bbo.levels;
                 self.set(RecordColumn::BidPrice, price(level.bid_px));
-                self.set(RecordColumn::AskPrice, price(level.ask_px));
+                self.set(RecordColumn::OfferPrice, price(level.ask_px));
                 let bid = size_of_level(level.bid_px, level.bid_sz, level.bid_ct);
-                let ask = size_of_level(level.ask_px, level.ask_sz, level.ask_ct);
+                let offer = size_of_level(level.ask_px, level.ask_sz, level.ask_ct);
                 (
                     self.0[RecordColumn::BidSize as usize],
                     self.0[RecordColumn::BidOrders as usize],
                 ) = bid;
                 (
-                    self.0[RecordColumn::AskSize as usize],
-                    self.0[RecordColumn::AskOrders as usize],
-                ) = ask;
+                    self.0[RecordColumn::OfferSize as usize],
+                    self.0[RecordColumn::OfferOrders as usize],
+                ) = offer;
                 self.of_message(bbo.flags.raw(), bbo.sequence);
             }
             Record::Trade(trade) => {

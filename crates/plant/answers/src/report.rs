@@ -31,7 +31,7 @@ pub struct Recorded {
 }
 
 impl InputReport {
-    /// Whether everything that was asked for was there and could be read.
+    /// Whether everything requested was there and could be read.
     pub fn is_whole(&self) -> bool {
         match self {
             Self::Day(report) => is_whole(report),
@@ -73,7 +73,7 @@ impl InputReport {
     }
 }
 
-/// Whether a day file or a capture was read to its end, and has all that was asked for.
+/// Whether a day file or a capture was read to its end, and has all that was requested.
 pub fn is_whole(report: &DayReport) -> bool {
     let session = match &report.summary.session {
         // What a reading that stopped early did not come to is unknown.

@@ -91,7 +91,7 @@ impl Span {
     }
 
     /// Whether a time of the world shows that another day was meant: the span ends before the day,
-    /// begins after it, or the books at a moment after it are asked for.
+    /// begins after it, or the books at a moment after it are requested.
     fn is_off_the_day(self, midnight_ns: u64) -> bool {
         let end_ns = midnight_ns.saturating_add(LONGEST_DAY_NS);
         let is_late = |moment| matches!(moment, Some(Moment::Unix(nanos)) if nanos >= end_ns);

@@ -35,7 +35,7 @@ pub fn with_suggestions(missing: &[Symbol], known: &[Symbol]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// A set of symbols, or all of them. A stock that gets another symbol is asked again.
+/// A set of symbols, or all of them. A stock that gets another symbol is checked again.
 #[derive(Debug)]
 pub struct SymbolFilter {
     wanted: Vec<Symbol>,

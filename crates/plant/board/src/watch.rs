@@ -3,7 +3,7 @@
 //!
 //! Where: a plant starts it, and its publisher polls it together with the stop flag. Readers of a
 //! ring have one for their spans alone.
-//! Protocol: a thread compares each path and length with the open file, every [`LOOK_EVERY`]. It
+//! Protocol: a thread compares each path and length with the open file, every [`CHECK_EVERY`]. It
 //! stores the first loss and ends.
 //! Failure: new readers cannot open a ring that was removed or truncated, so the plant stops.
 //! Cost: one load for the publishing thread, five system calls a check for the other.
@@ -22,7 +22,7 @@ use nanotape_shm::{Refusal, RegionError, SharedRegion};
 use nanotape_trace::spans::Answers;
 
 /// Period of the checks.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const CHECK_EVERY: Duration = Duration::from_millis(250);
 
 /// Checks regions until it is dropped.
 #[derive(Debug, Default)]
@@ -46,15 +46,15 @@ impl Watch {
         Self::calling(regions, move || answers.iter_mut().for_each(Answers::poll))
     }
 
-    /// Starts to check these regions, and calls `look` after each check.
+    /// Starts to check these regions, and calls `after` after each check.
     pub fn calling(
         regions: Vec<SharedRegion>,
-        look: impl FnMut() + Send + 'static,
+        after: impl FnMut() + Send + 'static,
     ) -> io::Result<Self> {
         let found = Arc::<Found>::default();
         let thread = thread::Builder::new().name("watch".to_owned()).spawn({
             let found = Arc::clone(&found);
-            move || found.look_for_loss(&regions, look)
+            move || found.check_for_loss(&regions, after)
         })?;
         Ok(Self { found, thread: Some(thread) })
     }
@@ -67,15 +67,15 @@ impl Watch {
 }
 
 impl Found {
-    fn look_for_loss(&self, regions: &[SharedRegion], mut look: impl FnMut()) {
+    fn check_for_loss(&self, regions: &[SharedRegion], mut after: impl FnMut()) {
         while !self.is_over.load(Ordering::Relaxed) {
             if let Some(error) = regions.iter().find_map(loss_of) {
                 // No other thread stores it.
                 let _ = self.loss.set(error);
                 return;
             }
-            look();
-            thread::park_timeout(LOOK_EVERY);
+            after();
+            thread::park_timeout(CHECK_EVERY);
         }
     }
 }

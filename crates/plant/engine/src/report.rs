@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_tells_what_is_wrong_with_a_day() {
+    fn a_report_shows_what_is_wrong_with_a_day() {
         let record = [&[0, 12, b'S'][..], &[0; 10], b"O"].concat();
         let whole = record.repeat(20);
         assert_eq!(report(whole.clone()), "the file is whole");

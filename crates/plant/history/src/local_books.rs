@@ -83,8 +83,8 @@ impl LocalBooks {
 
     /// A plant starts with empty books. If it publishes no order records, these stay empty.
     #[cold]
-    pub fn begin(&mut self, tells_orders: bool) {
-        *self = Self { is_whole: tells_orders, ..Self::new() };
+    pub fn begin(&mut self, has_orders: bool) {
+        *self = Self { is_whole: has_orders, ..Self::new() };
     }
 
     /// Records were lost.

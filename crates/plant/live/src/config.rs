@@ -231,8 +231,8 @@ impl LineAddress {
         needs_scope(self.address.ip()) && self.interface == Interface::Any
     }
 
-    /// Whether the kernel does not tell its packets from those of another line: it compares the
-    /// interfaces of groups of IPv6 only where an address needs one.
+    /// Whether the kernel does not distinguish its packets from those of another line: it compares
+    /// the interfaces of groups of IPv6 only where an address needs one.
     fn is_mixed_with(&self, other: &Self) -> bool {
         let ip = self.address.ip();
         self.address == other.address
@@ -268,8 +268,8 @@ impl LiveConfig {
         let refused = if pairs.clone().any(|(a, b)| a.address.port() != 0 && a == b) {
             "two lines are the same: give each line its own address, or leave one out"
         } else if pairs.clone().any(|(a, b)| a.is_mixed_with(b)) {
-            "two lines have one IPv6 group, whose interfaces the kernel does not tell apart: give each \
-             line a group or a source of its own"
+            "two lines have one IPv6 group, whose interfaces the kernel does not distinguish: give \
+             each line a group or a source of its own"
         } else if lines.iter().any(LineAddress::lacks_interface) {
             "a line has an address of one link, which needs its interface: write it as \
              [ff02::1%eth0]:5001, or give the interface"
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_the_kernel_does_not_tell_apart_are_refused() {
+    fn lines_that_the_kernel_does_not_distinguish_are_refused() {
         let same = "two lines are the same";
         let mixed = "two lines have one IPv6 group";
         for (lines, sources, expected) in [

@@ -419,7 +419,7 @@ impl LiveSource {
             }
         }
         // A session that was waited for is joined at the time at which it could be: later it may
-        // look as if it had ended.
+        // appear to have ended.
         self.session.tick(self.read_to_ns, delivery);
         let sockets = Arc::clone(&self.lines);
         let mut shown_ns = 0;

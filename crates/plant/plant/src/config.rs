@@ -31,7 +31,7 @@ use crate::{Moment, Pace, TradeDate, records::RecordKinds};
 pub const EXAMPLE: &str = include_str!("config/example.toml");
 
 /// The smallest ring on which a plant can wait in time. Between two checks it publishes the records
-/// of [`LOOK_EVERY`](crate::LOOK_EVERY) messages, which have less than 9 KiB.
+/// of [`CHECK_EVERY`](crate::CHECK_EVERY) messages, which have less than 9 KiB.
 pub(crate) const MIN_CAPACITY_BYTES: u64 = 64 << 10;
 
 /// The configuration of a plant.
@@ -172,7 +172,7 @@ pub struct TraceConfig {
     /// Spans that other processes can read before they are overwritten: a power of two from 8 on,
     /// each of 64 bytes. 0: the plant has none.
     pub spans: usize,
-    /// The kernel is asked what it has counted of the thread behind each traced message that takes
+    /// The kernel is queried for its counts of the thread after each traced message that takes
     /// longer, if the sites `kernel.*` are on.
     #[serde(deserialize_with = "duration")]
     pub ask_above: Duration,
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn what_is_wrong_is_reported_with_its_line() {
         for (text, line, what) in [
             ("[input]\nfile = \"x\"\nspeed = 1\n", 3, "unknown field `speed`, expected one of"),
             ("[inputs]\n", 1, "unknown field `inputs`, did you mean `input`?"),

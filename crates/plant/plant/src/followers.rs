@@ -283,7 +283,7 @@ impl Followers {
     }
 
     /// Finds the followers that have joined, before the first record; returns their names.
-    pub(crate) fn look_for_joined(&mut self) -> Vec<String> {
+    pub(crate) fn find_joined(&mut self) -> Vec<String> {
         self.roster.as_mut().map(Roster::before_the_run).unwrap_or_default()
     }
 

@@ -51,7 +51,7 @@ pub use nanotape_history::LocalBooks;
 pub use nanotape_records::dbn;
 pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError, TradeDate};
 pub use nanotape_tape::{ShutdownFlag, Step};
-pub use publisher::{LOOK_EVERY, Publisher};
+pub use publisher::{CHECK_EVERY, Publisher};
 pub use recording::{Companion, RecorderProcess, RecordingError, RecordingSummary};
 pub use run::{
     Ended, Finished, PlantRun, PlantSource, RunError, Sessions, orders_of, trade_date_of,

@@ -9,7 +9,7 @@
 //! A plant that is recorded, or has named followers, waits when the slowest is half a ring behind.
 //! Bounds: at most five records a message.
 //! Cost: no allocation, lock or system call for messages about orders, and one lookup of a byte per
-//! stock. The clock is read and the board updated once in [`LOOK_EVERY`] messages, or with each
+//! stock. The clock is read and the board updated once in [`CHECK_EVERY`] messages, or with each
 //! message if they are paced. Messages about stocks and the market might allocate.
 
 mod attending;
@@ -54,7 +54,7 @@ use crate::{
 
 /// Messages per periodic check, if the speed is unlimited. Odd, so that the checks never
 /// synchronise with batches.
-pub const LOOK_EVERY: u32 = 15;
+pub const CHECK_EVERY: u32 = 15;
 
 /// Periodic checks per message whose stages are timed, and per show of what is held back.
 const CHECKS_A_SAMPLE: u32 = 17;
@@ -105,7 +105,7 @@ pub struct Publisher<W> {
     anchored: Stamp,
     counts: Counts,
     digests: Digests,
-    /// Messages until the next [`look`](Self::look).
+    /// Messages until the next [`at_countdown`](Self::at_countdown).
     countdown: u32,
     /// Messages from there to the next periodic check.
     until_check: u32,
@@ -147,7 +147,7 @@ pub(crate) struct Parts<W> {
     pub(crate) stop: ShutdownFlag,
     pub(crate) watch: Watch,
     pub(crate) tracer: Option<Tracer>,
-    /// The kernel is asked about traced messages that take longer.
+    /// The kernel is queried about traced messages that take longer.
     pub(crate) ask_above: Duration,
     pub(crate) gate: Option<Gate>,
     pub(crate) report: Report,
@@ -173,7 +173,7 @@ impl<W: Publish> Publisher<W> {
             anchored,
             counts: Counts::default(),
             digests: Digests::default(),
-            countdown: LOOK_EVERY,
+            countdown: CHECK_EVERY,
             until_check: 0,
             checks: 0,
             seams,
@@ -191,7 +191,7 @@ impl<W: Publish> Publisher<W> {
             damaged: 0,
         };
         publisher.is_attentive = publisher.is_always_attentive();
-        publisher.tell_time();
+        publisher.read_clock();
         publisher
     }
 
@@ -241,7 +241,7 @@ impl<W: Publish> Publisher<W> {
     }
 
     /// Whether records may wait for those of the next messages, which in a file are there already.
-    /// Readers then see the records of up to 255 messages together ([`LOOK_EVERY`] times
+    /// Readers then see the records of up to 255 messages together ([`CHECK_EVERY`] times
     /// [`CHECKS_A_SAMPLE`]), and their polls take a line from the plant once for all of them.
     pub(crate) fn set_holding(&mut self, holds: bool) {
         self.writer.set_holding(holds && self.pacer.is_none());
@@ -261,7 +261,7 @@ impl<W: Publish> Publisher<W> {
         anomalies: u64,
         cut: Option<Gap>,
     ) -> PlantStop {
-        let now_ns = self.tell_time();
+        let now_ns = self.read_clock();
         if let Some(gap) = cut {
             self.damaged += 1;
             self.notice(&Notice::Gap(Gap { ts_recv: now_ns, ..gap }));
@@ -285,7 +285,7 @@ impl<W: Publish> Publisher<W> {
     }
 
     /// Reads the clock; records from now on have this time, unless the source has receive times.
-    fn tell_time(&mut self) -> u64 {
+    fn read_clock(&mut self) -> u64 {
         let now_ns = self.timeline.now_ns();
         if !self.has_receive_times {
             self.ts_recv = now_ns;
@@ -306,13 +306,13 @@ impl<W: Publish> Publisher<W> {
         }
     }
 
-    /// Does the periodic work if it is due, and looks for the next message that is traced.
+    /// Does the periodic work if it is due, and finds the next message that is traced.
     #[inline(never)]
-    fn look(&mut self) -> ControlFlow<()> {
+    fn at_countdown(&mut self) -> ControlFlow<()> {
         self.countdown = match std::mem::take(&mut self.until_check) {
             0 => {
                 self.check()?;
-                LOOK_EVERY
+                CHECK_EVERY
             }
             left => left,
         };
@@ -326,7 +326,7 @@ impl<W: Publish> Publisher<W> {
     fn check(&mut self) -> ControlFlow<()> {
         // Before the clock is read: no record has the time before a wait, and no stage its length.
         self.pass_gate()?;
-        let now_ns = self.tell_time();
+        let now_ns = self.read_clock();
         self.board.show(&self.counts, now_ns);
         self.checks += 1;
         if self.checks >= CHECKS_A_SAMPLE {
@@ -340,7 +340,7 @@ impl<W: Publish> Publisher<W> {
                 self.seams.mark(self.timeline.clock());
             }
         }
-        self.seams.look_at_switches(self.timeline.clock());
+        self.seams.load_switches(self.timeline.clock());
         if self.refused.is_some()
             || !self.ends_when_idle && (self.is_to_end() || self.reason.is_some())
         {
@@ -358,7 +358,7 @@ impl<W: Publish> Publisher<W> {
         } else if self.stop.is_requested() {
             match &self.gate {
                 Some(gate) if gate.has_failed() => StopReason::RecorderFailed,
-                _ => StopReason::Asked,
+                _ => StopReason::Requested,
             }
         } else {
             return false;
@@ -476,7 +476,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
             self.recorded(engine.books().orders().len());
         }
         self.countdown -= 1;
-        if self.countdown == 0 { self.look() } else { ControlFlow::Continue(()) }
+        if self.countdown == 0 { self.at_countdown() } else { ControlFlow::Continue(()) }
     }
 
     /// Records have the time of the packet instead of that of the last check.
@@ -503,7 +503,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         // Any number of damaged parts may follow each other without a message. If the run is to
         // end, the next check ends it.
         let _ = self.pass_gate();
-        let gap = Gap::of_damage(damage, self.tell_time(), self.counts.messages);
+        let gap = Gap::of_damage(damage, self.read_clock(), self.counts.messages);
         self.notice(&Notice::Gap(gap));
         match damage {
             // Later ones were published ahead of them.
@@ -540,7 +540,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
 
     fn idle(&mut self) -> ControlFlow<()> {
         self.writer.show_held();
-        let now_ns = self.tell_time();
+        let now_ns = self.read_clock();
         self.board.show(&self.counts, now_ns);
         self.show_life(now_ns, ANCHOR_OFTEN_NS);
         self.seams.mark(self.timeline.clock());

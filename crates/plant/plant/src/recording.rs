@@ -34,8 +34,8 @@
 //! - *Snapshots are written* by one more process, which reads the journal and nothing else. Another
 //!   one compresses and prunes, and touches only segments that are closed.
 //! - *The disk is full.* The recorder waits for room, and the plant for the recorder. A plant that
-//!   is asked to end, or does not wait for its recorder, leaves it waiting: it records the rest of
-//!   the ring when there is room. The plant ends with the numbers that are not recorded.
+//!   is stopped on request, or does not wait for its recorder, leaves it waiting: it records the
+//!   rest of the ring when there is room. The plant ends with the numbers that are not recorded.
 //! - *Ctrl-C* goes to all processes of a terminal's foreground group. The recorder is in a group of
 //!   its own, so only the plant gets it. A recorder that gets a SIGTERM of its own dies, and is
 //!   started again.
@@ -43,7 +43,7 @@
 //! Failure: a recorder that fails before the plant has published is [`RecordingError::Failed`] at
 //! once. After that, the fifth failure in a row without progress ends a plant that waits for its
 //! recorder. A plant that does not wait goes on, and its recorder is tried again once a second.
-//! Cost: one load of a word in shared memory once in [`LOOK_EVERY`](crate::LOOK_EVERY) messages.
+//! Cost: one load of a word in shared memory once in [`CHECK_EVERY`](crate::CHECK_EVERY) messages.
 
 mod child;
 mod companion;

@@ -200,7 +200,7 @@ impl PlantRun {
         let (recording, board, watch, tracer) = match made {
             Ok(made) => made,
             Err(error) => {
-                // A newly created ring without records would look like a plant that never started.
+                // A newly created ring without records would resemble a plant that never started.
                 drop(writer);
                 if origin == Origin::Created {
                     nanotape_shm::remove(&path)?;

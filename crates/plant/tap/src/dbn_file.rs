@@ -77,7 +77,7 @@ pub struct DbnFile<W: Write> {
     /// blank if unknown.
     names: LocateTable<Symbol>,
     /// Whether a record with the name was written.
-    is_told: LocateTable<bool>,
+    is_named: LocateTable<bool>,
     /// Whether a record of a stock was added.
     has_stocks: bool,
     run: Option<PlantStart>,
@@ -136,7 +136,7 @@ impl<W: Write> DbnFile<W> {
             has_metadata: false,
             is_under_way: false,
             names: LocateTable::filled(Symbol::ABSENT),
-            is_told: LocateTable::filled(false),
+            is_named: LocateTable::filled(false),
             has_stocks: false,
             run: None,
             has_lost: false,
@@ -308,9 +308,9 @@ impl<W: Write> DbnFile<W> {
         }
         if let Some(symbol) = *symbol
             && locate.get() != 0
-            && !self.is_told[locate]
+            && !self.is_named[locate]
         {
-            self.is_told[locate] = true;
+            self.is_named[locate] = true;
             if self.kind.is_none() {
                 self.name(locate, symbol);
             }

@@ -162,7 +162,7 @@ impl ReaderTrace {
         let (to, mut answers) = (Arc::clone(&made), None::<Answers>);
         let watch = Watch::calling(Vec::new(), move || {
             if answers.is_none()
-                && let Some(traced) = maker.look()
+                && let Some(traced) = maker.poll()
             {
                 answers = traced.tracer.answers();
                 *to.traced.lock().unwrap_or_else(PoisonError::into_inner) = Some(traced);
@@ -320,7 +320,7 @@ struct Maker {
 }
 
 impl Maker {
-    fn look(&mut self) -> Option<Traced> {
+    fn poll(&mut self) -> Option<Traced> {
         let plant = SpanReader::open(&trace_path(&self.ring, PLANT_THREAD), Start::Newest).ok()?;
         let created_ns = plant.region().created_ns();
         let is_alive = plant.owner().state == OwnerState::Alive;

@@ -151,7 +151,7 @@ pub(super) fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
     }
 }
 
-/// Walker's table: an index drawn by weight with one random number and one look-up.
+/// Walker's table: an index drawn by weight with one random number and one lookup.
 #[derive(Debug)]
 struct AliasTable {
     /// For each index: the chance out of 2^32 to keep it, and the index to take otherwise.

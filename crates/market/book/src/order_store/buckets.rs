@@ -1,4 +1,4 @@
-//! Orders in 64-byte buckets of four: one cache line per look-up, for any references.
+//! Orders in 64-byte buckets of four: one cache line per lookup, for any references.
 //!
 //! ```text
 //! bucket   | order | order | order | order |                 one cache line
@@ -106,7 +106,7 @@ struct Seen {
 impl Bucket {
     /// All four slots are compared, which avoids a mispredicted branch.
     #[inline(always)]
-    fn look_for(&self, remainder: u64, displacement: usize) -> Seen {
+    fn search(&self, remainder: u64, displacement: usize) -> Seen {
         let wanted = remainder << DISPLACEMENT_BITS | displacement as u64;
         let mut seen = Seen { matching: 0, free: 0 };
         for (number, place) in self.0.iter().enumerate() {
@@ -188,7 +188,7 @@ impl BucketOrders {
     #[inline(always)]
     fn find(&self, home: Home) -> Result<Found, Option<usize>> {
         let bucket = home.bucket & self.mask();
-        let seen = self.buckets[bucket].look_for(home.remainder, 0);
+        let seen = self.buckets[bucket].search(home.remainder, 0);
         if seen.matching != 0 {
             let place = seen.matching.trailing_zeros() as usize;
             return Ok(Found { bucket, place, is_full: seen.free == 0 });
@@ -204,7 +204,7 @@ impl BucketOrders {
     fn find_displaced(&self, home: Home) -> Option<Found> {
         for displacement in 1..REACH {
             let bucket = (home.bucket + displacement) & self.mask();
-            let seen = self.buckets[bucket].look_for(home.remainder, displacement);
+            let seen = self.buckets[bucket].search(home.remainder, displacement);
             if seen.matching != 0 {
                 let place = seen.matching.trailing_zeros() as usize;
                 return Some(Found { bucket, place, is_full: seen.free == 0 });

@@ -7,7 +7,7 @@
 //!
 //! Linear probing from a multiplicative hash. A removal moves later entries of the run into the
 //! hole instead of leaving a tombstone, so the table stays fast after 100 million orders. At most
-//! half of the slots are used: a look-up then reads 1.5 slots on average, nearly always one cache
+//! half of the slots are used: a lookup then reads 1.5 slots on average, nearly always one cache
 //! line.
 
 use core::hint::black_box;

@@ -1,6 +1,6 @@
 //! The first slot that the open-addressing tables probe for a reference.
 //!
-//! The hash is fixed, without a seed. The exchange chooses the keys; hostile keys can make look-ups
+//! The hash is fixed, without a seed. The exchange chooses the keys; hostile keys can make lookups
 //! slow, not wrong.
 
 /// 2^64 divided by the golden ratio: successive references land far apart.

@@ -56,13 +56,13 @@ pub struct PagedOrders {
     elsewhere: HashMapOrders,
 }
 
-/// Whether the references are sparse: how many orders entered for each page that was asked for.
+/// Whether the references are sparse: how many orders entered for each requested page.
 #[derive(Clone, Copy, Debug)]
 struct Sparsity {
-    /// Pages that were asked for last, plus one: each order of a page that was refused asks again.
+    /// Pages that were requested last, plus one: each order of a refused page requests it again.
     recent: [u64; RECENT_PAGES],
-    /// Pages asked for in this window.
-    asked: usize,
+    /// Pages requested in this window.
+    requested: usize,
     /// Orders that had entered before this window.
     entered_before: usize,
     /// Orders of this window that no page took.
@@ -84,10 +84,10 @@ impl fmt::Debug for PagedOrders {
 /// Pages that are remembered, by the lowest bits of their numbers.
 const RECENT_PAGES: usize = 64;
 
-/// Pages asked for in a window.
+/// Pages requested in a window.
 const WINDOW_PAGES: usize = 4096;
 
-/// With fewer orders for each page that is asked for, references are sparse.
+/// With fewer orders for each requested page, references are sparse.
 const DENSE_ORDERS: usize = 2;
 
 /// Pages that are available for sparse references: 32 MiB.
@@ -193,23 +193,23 @@ impl Numbers {
 impl Sparsity {
     const DENSE: Self = Self {
         recent: [0; RECENT_PAGES],
-        asked: 0,
+        requested: 0,
         entered_before: 0,
         refused: 0,
         is_sparse: false,
     };
 
-    /// Counts a page that is asked for; `entered`: orders that entered a page so far.
-    fn ask(&mut self, page: u64, entered: usize) {
+    /// Counts a requested page; `entered`: orders that entered a page so far.
+    fn request(&mut self, page: u64, entered: usize) {
         let recent = &mut self.recent[page as usize % RECENT_PAGES];
         if core::mem::replace(recent, page + 1) == page + 1 {
             return;
         }
-        self.asked += 1;
-        if self.asked == WINDOW_PAGES {
+        self.requested += 1;
+        if self.requested == WINDOW_PAGES {
             let orders = entered.wrapping_sub(self.entered_before) + self.refused;
             self.is_sparse = orders < WINDOW_PAGES * DENSE_ORDERS;
-            (self.asked, self.entered_before, self.refused) = (0, entered, 0);
+            (self.requested, self.entered_before, self.refused) = (0, entered, 0);
         }
     }
 }
@@ -243,7 +243,7 @@ impl PagedOrders {
     #[cold]
     #[inline(never)]
     fn open_page(&mut self, reference: OrderReferenceNumber) -> Option<usize> {
-        self.sparsity.ask(reference.get() / PAGE_ORDERS as u64, self.entered);
+        self.sparsity.request(reference.get() / PAGE_ORDERS as u64, self.entered);
         let most_sparse_pages = FREE_PAGES + self.live() / ORDERS_PER_PAGE;
         let is_refused = self.sparsity.is_sparse && self.pages.in_use() > most_sparse_pages;
         if is_refused || self.next_page + 1 >= MOST_PAGES {

@@ -12,7 +12,7 @@
 //! without tombstones of [`CompactOrders`](super::CompactOrders), with slots of a sixth of the
 //! size: 16 MiB for two million orders instead of 96.
 //!
-//! Cost: a look-up is two dependent misses: the slot has the number of the record, and the record
+//! Cost: a lookup is two dependent misses: the slot has the number of the record, and the record
 //! has the reference. A removal reads the record of each later entry of its run to find its home.
 //! Bounds: 2^32 - 1 live orders of 24 bytes each; one more ends the program. Allocates only when
 //! more orders are live than ever before.

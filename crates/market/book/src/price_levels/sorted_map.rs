@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::SideLevels;
 use crate::{Level, PriceKey};
 
-/// Levels in a `BTreeMap`. Logarithmic, several cache misses per look-up, allocates nodes.
+/// Levels in a `BTreeMap`. Logarithmic, several cache misses per lookup, allocates nodes.
 #[derive(Default, Debug)]
 pub struct SortedMap(BTreeMap<PriceKey, Level>);
 

@@ -310,8 +310,8 @@ mod tests {
         }
         keep(&mut kept, 700);
         let error = kept.spill("day.pcap").unwrap_err();
-        let told = error.to_string();
-        assert!(told.contains("day.pcap: its packets are too scattered"), "{told}");
-        assert!(told.contains("more than 3 ranges") && !error.is_bad_data(), "{told}");
+        let text = error.to_string();
+        assert!(text.contains("day.pcap: its packets are too scattered"), "{text}");
+        assert!(text.contains("more than 3 ranges") && !error.is_bad_data(), "{text}");
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Sequence<'h> {
     /// The lowest number of packets before the beginning, and one above the highest number.
     pub(super) known: Option<(u64, u64)>,
     kept: Kept,
-    /// The numbers that are in packets of the file, if they were looked for.
+    /// The numbers that are in packets of the file, if they were searched for.
     coming: Option<Coverage>,
     /// The capture and its destinations, for one scan.
     ahead: Option<(Again, Vec<Group>)>,

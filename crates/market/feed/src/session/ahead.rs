@@ -3,7 +3,7 @@
 //! Layout: a slot for each number of a window that begins at the next number to deliver, and one
 //! buffer for the bytes of all messages. The slot of number `n` is `n` modulo the window.
 //! Bounds: the constructor takes the window and the bytes, and reserves them: the buffer twice.
-//! Failure: a message that does not fit is refused; the caller asks for it again later.
+//! Failure: a message that does not fit is refused; the caller requests it again later.
 //! Cost: no allocation after the constructor. When the buffer is full of messages that have been
 //! delivered, the others move to the second buffer; each byte moves at most once for each byte that
 //! is stored.

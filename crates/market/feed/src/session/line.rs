@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_duplicates_and_overtaken_packets_are_told_apart() {
+    fn losses_duplicates_and_overtaken_packets_are_distinguished() {
         let mut line = LineState::new();
         line.note(1, 4);
         line.note(6, 8);

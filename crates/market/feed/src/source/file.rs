@@ -8,7 +8,7 @@
 //! [ ............. unused bytes | next bytes of the file ... ]
 //! ```
 //!
-//! Bounds: `MAX_UNUSED_BYTES + BLOCK_BYTES` and a cache line; more only while a reader looks for
+//! Bounds: `MAX_UNUSED_BYTES + BLOCK_BYTES` and a cache line; more only while a reader searches for
 //! the first record, or if it leaves more unused than it may.
 
 use std::{fmt, fs::File, io, os::unix::fs::FileExt};

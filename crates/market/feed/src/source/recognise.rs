@@ -1,4 +1,4 @@
-//! Tells a day and a capture from files of other kinds, by their bytes.
+//! Distinguishes a day and a capture from files of other kinds, by their bytes.
 //!
 //! Where: commands and plants call [`DaySource::check_day`] before they read. The reading itself
 //! accepts any bytes, and reports those that are not records as damage.
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_told_by_its_first_line() {
+    fn text_is_detected_from_its_first_line() {
         let kinds = [
             (&b"\xef\xbb\xbfts_ns,symbol\n1,AAPL\n"[..], Some("text (CSV)")),
             (b"\n  <!DOCTYPE html>", Some("text (HTML or XML: a saved error page?)")),

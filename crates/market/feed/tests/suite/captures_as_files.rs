@@ -211,7 +211,7 @@ fn sources(bytes: &[u8], kept_bytes: usize) -> [DaySource; 2] {
 }
 
 #[test]
-fn every_message_of_the_file_is_delivered_once_and_the_rest_is_told() {
+fn every_message_of_the_file_is_delivered_once_and_the_rest_is_reported() {
     for seed in 0..400 {
         let packets = file(&mut Random::new(seed));
         let bytes = written(&packets);

@@ -138,9 +138,9 @@ fn deleted_bytes_cost_no_message_that_is_whole() {
                     assert_eq!(body, Some(message), "{count} bytes deleted at {at}");
                 }
             }
-            let is_told = !seen.damage.is_empty() || matches!(end, DayEnd::Cut { .. });
+            let is_reported = !seen.damage.is_empty() || matches!(end, DayEnd::Cut { .. });
             let is_at_the_end = at + count == good.len() && starts.contains(&at);
-            assert!(is_told || is_at_the_end, "{count} bytes deleted at {at}: {end:?}");
+            assert!(is_reported || is_at_the_end, "{count} bytes deleted at {at}: {end:?}");
         }
     }
 }

@@ -134,7 +134,7 @@ impl Taint {
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asked => f.write_str("stopped on request"),
+            Self::Requested => f.write_str("stopped on request"),
             Self::Unknown(code) => write!(f, "unknown reason {code}"),
             known => f.write_str(known.name()),
         }
@@ -189,7 +189,7 @@ mod tests {
         let expected = "unknown reason 9: 3 messages, 4 records, 5 damaged places, 6 messages not \
                         applied, digest 0000000000000007";
         assert_eq!(stop.to_string(), expected);
-        for reason in [StopReason::Asked, StopReason::EndOfSession, StopReason::Unknown(9)] {
+        for reason in [StopReason::Requested, StopReason::EndOfSession, StopReason::Unknown(9)] {
             let read = PlantStop { ts_event: dbn::UNDEF_TIMESTAMP, reason, ..stop };
             assert_eq!(PlantStop::of_text(&read.to_string(), 2), Some(read));
         }
@@ -197,7 +197,7 @@ mod tests {
         let over = Taint { anomaly: Some(Anomaly::OverCancel), ..taint };
         assert_eq!(Taint::of_text(&over.to_string()), Some((Some(Anomaly::OverCancel), 3)));
         assert_eq!(Taint::of_text(&taint.to_string()), Some((None, 3)));
-        assert_eq!(StopReason::Asked.to_string(), "stopped on request");
+        assert_eq!(StopReason::Requested.to_string(), "stopped on request");
         assert_eq!(StopReason::Cut.to_string(), StopReason::Cut.name());
     }
 }

@@ -141,7 +141,7 @@ fn a_window_over_midnight_has_the_date_of_its_start() {
 }
 
 #[test]
-fn starts_and_ends_are_told_as_people_say_them() {
+fn starts_and_ends_print_as_people_say_them() {
     let nasdaq = schedule("mon-fri", "03:55", "20:05:30", "America/New_York", &["2026-12-25"]);
     let now = at("2026-11-27T21:00-05:00[America/New_York]");
     let window = nasdaq.next(now).unwrap();

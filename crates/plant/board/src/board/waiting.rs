@@ -1,7 +1,7 @@
 //! What a plant waits for, on its board.
 //!
 //! A paced day begins at 03:00 with messages about the market, and goes on at 04:00: for an hour
-//! nothing is published. This tells an operator that the plant is not stuck.
+//! nothing is published. This shows an operator that the plant is not stuck.
 
 use std::time::Duration;
 

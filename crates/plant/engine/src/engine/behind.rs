@@ -8,7 +8,7 @@
 //! it.
 //! The messages are those of ITCH, which clears no book and modifies no order in place.
 //! Bounds: an entry for each order of the messages ahead, which the receiver bounds.
-//! Cost: no work for a gap itself; a look-up and an entry per message ahead, and the same again
+//! Cost: no work for a gap itself; a lookup and an entry per message ahead, and the same again
 //! when it comes in its turn; one pass over all live orders at the end.
 
 use core::ops::ControlFlow;

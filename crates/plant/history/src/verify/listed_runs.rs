@@ -15,7 +15,7 @@ use crate::{Run, Runs};
 /// The most lines about stocks without a name.
 const NAMED: usize = 10;
 
-/// The runs of a journal as its records tell.
+/// The runs of a journal as its records show.
 pub(crate) struct Records {
     pub(crate) runs: Vec<RunRecords>,
     oldest: u64,

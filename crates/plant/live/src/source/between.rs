@@ -83,7 +83,7 @@ impl LiveSource {
         Ok(source)
     }
 
-    /// Receives until the next session can be joined. `between` is asked at each time, in ns since
+    /// Receives until the next session can be joined. `between` is called at each time, in ns since
     /// the UNIX epoch, at least ten times a second. `None` if it ends the wait.
     pub fn wait_for_session(
         &mut self,

@@ -109,7 +109,7 @@ impl Keeper {
             return Ok((keeper, None));
         }
         let mut replay = Replay::open(folder)?;
-        // That of a plant that began after the folder was looked at.
+        // That of a plant that began after the folder was read.
         replay.settings().require(settings, folder)?;
         replay.end_at(appender.append(type_of(RESTART, 0), now_ns, &[])?);
         Ok((keeper, Some(replay)))

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn what_is_wrong_is_reported_with_its_line() {
         for (text, line, what) in [
             ("days = \"mon-fir\"\n", 2, "unknown day \"fir\""),
             ("start = \"3:5\"\n", 2, "time of day"),

@@ -1,5 +1,5 @@
 //! The messages that a publisher attends to: they are paced, might be after the configured end, or
-//! pass [seams](super::seams). All others are applied without a look at them.
+//! pass [seams](super::seams). All others are applied without a check.
 
 use std::ops::ControlFlow;
 
@@ -23,8 +23,8 @@ impl<W: Publish> Publisher<W> {
         }
         let until_traced = self.seams.next(self.timeline.clock(), self.counts.messages + 1);
         self.is_attentive = self.is_always_attentive() || self.seams.is_on();
-        // A look just before a message that is traced, and one just after it. A check that is due a
-        // little earlier waits for the look before the message: each look has its price.
+        // A stop just before a message that is traced, and one just after it. A check that is due a
+        // little earlier waits for the stop before the message: each stop has its price.
         let until_check = self.countdown;
         let is_near = (until_check..=until_check + CHECK_WAITS).contains(&until_traced);
         self.countdown = if is_near { until_traced } else { until_traced.clamp(1, until_check) };

@@ -1,9 +1,9 @@
-//! Asks the kernel behind a slow message what it has counted of the thread.
+//! Queries the kernel after a slow message for its counts of the thread.
 //!
-//! Where: the [`Seams`](super::seams::Seams) of a message that is traced, if its site `kernel.query`
+//! Where: the [`Seams`](super::seams::Seams) of a message that is traced, if its site `kernel.ask`
 //! is on. The answers are spans without a length, whose values are the counts; `nanotape explain`
 //! finds the cause in them.
-//! The counts cover the time since the last mark. A plant marks when it asked, and before it waits
+//! The counts cover the time since the last mark. A plant marks after a query, and before it waits
 //! for a message; a plant that reads a file as fast as it can, once in 255 messages.
 //! Cost: a question and a mark take two or three system calls, about a microsecond.
 
@@ -34,7 +34,7 @@ const COUNTS: [Site; accounts::COUNTS.len()] = {
 /// What the kernel counts of the thread of a plant.
 #[derive(Debug)]
 pub(super) struct Questions {
-    /// Messages that take longer are asked about.
+    /// The kernel is queried about messages that take longer.
     above_ticks: u64,
     /// Opened by the thread when its site is on.
     accounts: Option<(Accounts, Counts)>,
@@ -54,8 +54,8 @@ impl Questions {
         }
     }
 
-    /// Opens the accounts of the calling thread when they can be asked, and closes them when not.
-    pub(super) fn look_at_switches(&mut self, tracer: &Tracer, clock: &Clock) {
+    /// Opens the accounts of the calling thread when they can be read, and closes them when not.
+    pub(super) fn load_switches(&mut self, tracer: &Tracer, clock: &Clock) {
         match (tracer.is_on(QUERY), &self.accounts) {
             (true, None) => {
                 let accounts = Accounts::open();
@@ -81,13 +81,13 @@ impl Questions {
         self.planned += planned;
     }
 
-    /// Whether the kernel is asked about a message that took so long.
+    /// Whether the kernel is queried about a message that took so long.
     pub(super) fn are_worth(&self, took_ticks: u64) -> bool {
         self.accounts.is_some() && took_ticks > self.above_ticks
     }
 
-    /// Asks about the message that ended at `from`, and gives the answers to the tracer. Returns
-    /// when it ended.
+    /// Queries the kernel about the message that ended at `from`, and gives the answers to the
+    /// tracer. Returns when the query ended.
     pub(super) fn query(
         &mut self,
         tracer: &mut Tracer,

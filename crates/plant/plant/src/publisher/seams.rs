@@ -5,7 +5,7 @@
 //! message in 255, and the [spans](nanotape_trace::spans) of the plant, of the messages that are
 //! switched on. The board's times are defined by stamps with fences; spans take the cheapest ones.
 //! The stages before the first seam are those of a [packet](packets), if the source has packets.
-//! Cost: the publisher stops for a message just before it. Others are not looked at.
+//! Cost: the publisher stops for a message just before it. Others are not checked.
 
 mod packets;
 
@@ -100,7 +100,7 @@ pub(super) struct Seams {
 }
 
 impl Seams {
-    /// The kernel is asked about traced messages that take longer than `ask_above`.
+    /// The kernel is queried about traced messages that take longer than `ask_above`.
     pub(super) fn new(clock: &Clock, tracer: Option<Tracer>, ask_above: Duration) -> Self {
         Self {
             tracer,
@@ -147,12 +147,12 @@ impl Seams {
     }
 
     /// Loads the rate of the tracer.
-    pub(super) fn look_at_switches(&mut self, clock: &Clock) {
+    pub(super) fn load_switches(&mut self, clock: &Clock) {
         let rate = self.tracer.as_ref().and_then(Tracer::rate);
         if (rate.is_some() || self.rate.is_some())
             && let Some(tracer) = &self.tracer
         {
-            self.questions.look_at_switches(tracer, clock);
+            self.questions.load_switches(tracer, clock);
         }
         self.rate = rate;
     }
@@ -178,7 +178,7 @@ impl Seams {
         };
     }
 
-    /// Asks the kernel about the message that has passed its last seam, if it was slow.
+    /// Queries the kernel about the message that has passed its last seam, if it was slow.
     pub(super) fn query(&mut self, clock: &Clock) {
         let took_ticks = self.last.ticks().saturating_sub(self.started);
         if let Some(tracer) = &mut self.tracer

@@ -12,7 +12,7 @@ use nanotape_market::{MarketEvent, Position, SessionChange, Suspect};
 use nanotape_ring::Publish;
 use nanotape_types::{NanosSinceMidnight, Side, StockLocate};
 
-use super::{LOOK_EVERY, Publisher, Stock};
+use super::{CHECK_EVERY, Publisher, Stock};
 use crate::records::{
     Common, GapNotice, Notice, RecordKind, RestoredCause, RestoredNotice, SuspectNotice,
     SuspectReason, Taint,
@@ -36,7 +36,7 @@ impl<W: Publish> Publisher<W> {
     /// Reports a change of what is known about the messages of the session.
     #[cold]
     pub(super) fn session_changed(&mut self, change: &SessionChange) {
-        let ts_recv = self.tell_time();
+        let ts_recv = self.read_clock();
         match *change {
             SessionChange::EndsWhenIdle => self.ends_when_idle = true,
             SessionChange::CaughtUp => self.gate.iter_mut().for_each(|gate| gate.let_go()),
@@ -174,7 +174,7 @@ impl<W: Publish> Publisher<W> {
         let common = self.of_snapshot(stock);
         if self.kinds.has(RecordKind::Mbo) {
             for (place, order) in stock.orders.iter().enumerate() {
-                if place.is_multiple_of(LOOK_EVERY as usize) {
+                if place.is_multiple_of(CHECK_EVERY as usize) {
                     let _ = self.pass_gate();
                 }
                 let last = if place + 1 == stock.orders.len() { LAST } else { 0 };

@@ -60,7 +60,7 @@ impl<W: Publish> Publisher<W> {
             self.board.show_waiting(None);
         }
         if flow.is_continue() {
-            self.tell_time();
+            self.read_clock();
             if self.seams.is_on() {
                 // One stamp for both, so that the message's end of the wait and its lateness agree.
                 let clock = self.timeline.clock();
@@ -76,7 +76,7 @@ impl<W: Publish> Publisher<W> {
     /// Shows that nothing is published before this time of the exchange.
     #[cold]
     fn show_wait(&mut self, time: NanosSinceMidnight, early: Duration) {
-        let now_ns = self.tell_time();
+        let now_ns = self.read_clock();
         let early_ns = u64::try_from(early.as_nanos()).unwrap_or(u64::MAX);
         let due_ns = now_ns.saturating_add(early_ns);
         let waiting = Waiting::Message { ts_event: self.midnight_ns + time.get(), due_ns };
@@ -89,7 +89,7 @@ impl<W: Publish> Publisher<W> {
 
     /// Shows that a plant that waits is alive.
     fn show_idle(&mut self) {
-        let now_ns = self.tell_time();
+        let now_ns = self.read_clock();
         self.board.show(&self.counts, now_ns);
         self.show_life(now_ns, ANCHOR_OFTEN_NS);
     }

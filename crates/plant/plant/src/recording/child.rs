@@ -41,12 +41,12 @@ pub(super) struct Ended {
 pub(super) struct Backoff(Duration);
 
 impl ChildProcess {
-    /// Runs a process to its end. `hear` gets each line that it prints on standard error.
+    /// Runs a process to its end. `on_line` gets each line that it prints on standard error.
     pub(super) fn run(
         &self,
         program: &Path,
         arguments: &[OsString],
-        mut hear: impl FnMut(&str),
+        mut on_line: impl FnMut(&str),
     ) -> Ended {
         let spawned = Command::new(program)
             .args(arguments)
@@ -70,7 +70,7 @@ impl ChildProcess {
         for line in stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).split(b'\n')) {
             let Ok(line) = line else { break };
             let line = String::from_utf8_lossy(&line);
-            hear(line.strip_prefix("nanotape: ").unwrap_or(&line));
+            on_line(line.strip_prefix("nanotape: ").unwrap_or(&line));
         }
         let child = lock(&self.child).take();
         let status = child.map_or(Err(io::ErrorKind::NotFound.into()), |mut child| child.wait());

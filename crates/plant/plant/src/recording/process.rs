@@ -1,4 +1,4 @@
-//! The process of a recorder: started, heard, and started again.
+//! The process of a recorder: started, read, and started again.
 
 use std::{
     sync::{
@@ -89,7 +89,7 @@ impl Supervised {
                 return self.fail(self.failed(&end, failures));
             }
             let what = if failures < FAILURES { "started again" } else { "tried once a second" };
-            self.hear(format!("recorder: {}; {what}", end.ended.how()));
+            self.report_line(format!("recorder: {}; {what}", end.ended.how()));
             self.is_quiet.store(failures >= FAILURES, Ordering::Relaxed);
             backoff.wait();
         }
@@ -102,7 +102,7 @@ impl Supervised {
         let RecorderProcess { program, arguments, .. } = &self.process;
         let ended = self.child.run(program, arguments, |line| {
             said = Some(line.to_owned());
-            self.hear(line.to_owned());
+            self.report_line(line.to_owned());
         });
         let Some(pid) = ended.pid else {
             return End { ended, said, has_progressed: false, was_ready: false };
@@ -120,7 +120,7 @@ impl Supervised {
     }
 
     /// Reports a line, or keeps it until the recorder is ready.
-    fn hear(&self, line: String) {
+    fn report_line(&self, line: String) {
         if self.is_quiet.load(Ordering::Relaxed) {
             return;
         }
@@ -154,7 +154,7 @@ impl Supervised {
         RecorderReader::of_ring(&self.ring.ring, self.ring.created_ns)
     }
 
-    /// Whether the plant was asked to stop.
+    /// Whether a stop of the plant was requested.
     pub(super) fn is_stop_requested(&self) -> bool {
         self.stop.is_requested()
     }

@@ -5,18 +5,18 @@ use nanotape_feed::DayEnd;
 
 use crate::records::{Gap, GapKind, StopReason};
 
-/// The reason of the stop, and the part of the input that is missing at its end. `asked` is the
+/// The reason of the stop, and the part of the input that is missing at its end. `stopped` is the
 /// publisher's reason, if it ended the run.
 pub(super) fn how_it_ended(
     report: &DayReport,
-    asked: Option<StopReason>,
+    stopped: Option<StopReason>,
 ) -> (StopReason, Option<Gap>) {
     let reason = match report.summary.end {
         _ if report.summary.fault.is_some() => StopReason::Fault,
         DayEnd::EndOfFile => StopReason::EndOfInput,
         DayEnd::EndOfSession { .. } => StopReason::EndOfSession,
         DayEnd::Cut { .. } => StopReason::Cut,
-        DayEnd::Stopped => asked.unwrap_or(StopReason::Asked),
+        DayEnd::Stopped => stopped.unwrap_or(StopReason::Requested),
     };
     let gap = |offset, lost_bytes| {
         let after_message = report.summary.records;

@@ -57,7 +57,7 @@ impl PlantRun {
         let between = if limit.is_zero() { BETWEEN_LINES } else { BETWEEN_LINES.min(limit / 4) };
         let mut next_line = Deadline::after(between);
         let Some(followers) = &mut self.followers else { return Ok(()) };
-        let mut names = followers.look_for_joined();
+        let mut names = followers.find_joined();
         if names.len() < wanted {
             let ring = config.ring.name.display();
             report.note(&format!(
@@ -72,7 +72,7 @@ impl PlantRun {
             if is_stopped || is_late || self.publisher.loss().is_some() {
                 // Those that have joined read a run without messages.
                 self.publisher.begin(self.start);
-                self.say_the_end(StopReason::Asked, None);
+                self.say_the_end(StopReason::Requested, None);
                 self.loss_error()?;
                 let (joined, ring) = (names.len(), config.ring.name.display().to_string());
                 return Err(match is_late {
@@ -86,7 +86,7 @@ impl PlantRun {
             }
             self.publisher.show_joining(names.len() as u64);
             thread::sleep(JOIN_POLL);
-            names = followers.look_for_joined();
+            names = followers.find_joined();
         }
         report.note(&format!("followers: {}", names.join(", ")));
         followers.begin().map_err(WaitForError::Thread)?;

@@ -72,7 +72,7 @@ impl Sessions {
                 if is_stopped() {
                     return Between::Ends;
                 }
-                let is_open = self.look(now_ns, report);
+                let is_open = self.poll(now_ns, report);
                 works(&self.text);
                 if is_open { Between::Joins } else { Between::Shut }
             })?;
@@ -97,7 +97,7 @@ impl Sessions {
     }
 
     /// Whether sessions are joined now.
-    fn look(&mut self, now_ns: u64, report: &Report) -> bool {
+    fn poll(&mut self, now_ns: u64, report: &Report) -> bool {
         let Some(schedule) = &self.schedule else {
             if self.was_open.replace(true).is_none() {
                 report.note(NEXT);

@@ -1,7 +1,7 @@
 //! A journal that was removed, replaced or renamed while it was recorded.
 //!
-//! Protocol: the pretoucher of the journal's appender looks for the journal ten times a second; the
-//! recorder loads two words a poll. At its end it looks once more.
+//! Protocol: the pretoucher of the journal's appender checks the journal ten times a second; the
+//! recorder loads two words a poll. At its end it checks once more.
 //! Failure: what was recorded and is not in the folder any more counts as lost, in the summary and
 //! in the region of the recorder.
 
@@ -28,7 +28,7 @@ impl Keeper {
 }
 
 impl Recorder {
-    /// Looks for the journal at the end of a recording. Returns the outcome of the recording, or
+    /// Checks the journal at the end of a recording. Returns the outcome of the recording, or
     /// the loss of the journal, which other errors follow from.
     pub(super) fn account_for_journal(
         &mut self,

@@ -96,7 +96,7 @@ impl Traced {
     fn new(folder: &Path, ring: &str) -> Self {
         let plant = in_file(folder, ring);
         let switches = plant.trace_switches().unwrap();
-        // Those of the kernel's counts come last, and ask the kernel.
+        // Those of the kernel's counts come last, and query the kernel.
         switches.set(&[Rate::ALL; 8]);
         Self(plant)
     }
@@ -195,7 +195,7 @@ fn messages_about_orders_allocate_nothing_and_call_no_kernel() {
     assert!(spans > 6 * MESSAGES, "{spans} spans");
     check_the_counter();
     if Clock::calibrate().source() != Source::TimeStampCounter {
-        skipped("the clock here is the kernel's, which may be asked with system calls");
+        skipped("the clock here is the kernel's, which may be read with system calls");
         return;
     }
     check_without_system_calls(

@@ -93,14 +93,14 @@ fn one(
     let delivered = reading::deliver(&file);
     let published = reading::publish(&file, &folder.join("ring"));
     let mut tally = Tally { damages: 1, intact: intact.len() as u64, ..Tally::default() };
-    let mut is_told = true;
+    let mut is_reported = true;
     for message in &intact {
         let offset = message.offset as u64;
         let body = &day.bytes[message.record.start + 2..message.record.end];
         if delivered.messages.get(&offset).is_none_or(|delivered| delivered != body) {
             tally.lost += 1;
             let there = offset..offset + message.record.len() as u64;
-            is_told &= published.gaps.iter().any(|gap| reading::covers(gap, &there));
+            is_reported &= published.gaps.iter().any(|gap| reading::covers(gap, &there));
         }
     }
     tally.altered =
@@ -108,14 +108,14 @@ fn one(
     if tally.lost > 0 {
         tally.lossy = 1;
         tally.status_0 = u64::from(published.is_good);
-        tally.no_gap = u64::from(!is_told);
+        tally.no_gap = u64::from(!is_reported);
         println!(
             "  {} of {}, seed {seed}: {} lost, status {}, {}",
             kind.name(),
             day.name,
             tally.lost,
             u8::from(!published.is_good),
-            if is_told { "reported by gaps" } else { "NO GAP" }
+            if is_reported { "reported by gaps" } else { "NO GAP" }
         );
     }
     tally
@@ -165,7 +165,7 @@ fn run(days: &[Day], each: u64, name: &str) {
 }
 
 #[test]
-fn intact_messages_of_damaged_days_are_delivered_or_told_to_be_lost() {
+fn intact_messages_of_damaged_days_are_delivered_or_reported_lost() {
     let days = [Day::synthetic(20_000, 20), Day::synthetic(20_000, 500)];
     run(&days, EACH * campaign(), "synthetic");
 }

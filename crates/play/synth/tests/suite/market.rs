@@ -16,7 +16,7 @@ fn small(seed: u64) -> MarketConfig {
 }
 
 #[test]
-fn a_day_of_five_million_messages_looks_like_the_market() {
+fn a_day_of_five_million_messages_resembles_the_market() {
     let config = MarketConfig::default();
     let mut market = Market::new(config).unwrap();
     let (mut measurement, mut buffer) = (Measurement::default(), Vec::new());

@@ -212,7 +212,7 @@ impl Inspection<'_> {
     }
 
     /// Records the damage if a message with missing bytes hides a whole record in its body.
-    fn look_inside(&mut self, position: Position, message: &Message<'_>) {
+    fn check_inside(&mut self, position: Position, message: &Message<'_>) {
         const TEN_MINUTES_NS: u64 = 600_000_000_000;
         let last = self.last_time;
         self.last_time = message.timestamp().unwrap_or(last);
@@ -229,9 +229,9 @@ impl Inspection<'_> {
 impl MessageHandler for Inspection<'_> {
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         self.directory.learn(&market_event(&message));
-        self.look_inside(position, &message);
-        let asked = self.arguments;
-        if asked.offset.is_some_and(|offset| position.offset > offset) {
+        self.check_inside(position, &message);
+        let chosen = self.arguments;
+        if chosen.offset.is_some_and(|offset| position.offset > offset) {
             return ControlFlow::Break(());
         }
         self.last_offset = position.offset;
@@ -247,7 +247,7 @@ impl MessageHandler for Inspection<'_> {
         }
         self.seen[usize::from(message.tag())] = true;
         let wanted = self.types[usize::from(message.tag())]
-            && asked.offset.is_none_or(|offset| position.offset == offset)
+            && chosen.offset.is_none_or(|offset| position.offset == offset)
             && (self.symbols.is_empty() || self.about_wanted_stock(&message));
         if !wanted {
             return ControlFlow::Continue(());
@@ -257,8 +257,8 @@ impl MessageHandler for Inspection<'_> {
             return ControlFlow::Break(());
         }
         self.printed += 1;
-        match asked.count {
-            _ if asked.offset.is_some() => ControlFlow::Break(()),
+        match chosen.count {
+            _ if chosen.offset.is_some() => ControlFlow::Break(()),
             Some(count) if self.printed >= count => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         }

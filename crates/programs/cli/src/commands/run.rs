@@ -182,8 +182,8 @@ pub(crate) struct RunArguments {
     #[arg(help_heading = "Spans", long, value_name = "N", value_parser = count::<usize>(..))]
     trace_spans: Option<usize>,
 
-    /// Ask the kernel for the cause of each message that takes longer, while the sites kernel.* are
-    /// on [default: 5us]
+    /// Query the kernel for the cause of each message that takes longer, while the sites kernel.*
+    /// are on [default: 5us]
     #[arg(help_heading = "Spans", long, value_name = "TIME", value_parser = duration)]
     trace_ask_above: Option<Duration>,
 

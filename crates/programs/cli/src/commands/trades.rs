@@ -35,8 +35,8 @@ break voids every trade with its number, a cross too. The sum of size over the o
 volume_shares of nanotape stats.
 
 broken is empty for standard input and pipes, which are read only once, and for records, which have no
-match numbers. Records also do not tell hidden trades from crosses: their kind is off_book. A trade of
-several orders at once, as in DBN files of Databento, is one execution, without an
+match numbers. Records also do not distinguish hidden trades from crosses: their kind is off_book.
+A trade of several orders at once, as in DBN files of Databento, is one execution, without an
 order_reference_number. The price of an execution is empty if the book does not have the order, as in a file that begins in mid-session.
 Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct TradesArguments {

@@ -151,17 +151,17 @@ fn a_plant_reads_the_groups_of_its_options_and_of_its_configuration() {
         let ran = nanotape([&["run", "--ring", ring.path()], options].concat());
         (ran.status, (ring.stop().messages, ring.stop().digest), ran.stderr)
     };
-    let (status, tuesday, told) = run("groups-a", &["--input", &capture, "--group", TUESDAY]);
-    assert_eq!((status, tuesday.0), (0, 3_000), "{told}");
-    assert!(told.contains("not read: 600 datagrams"), "{told}");
+    let (status, tuesday, reported) = run("groups-a", &["--input", &capture, "--group", TUESDAY]);
+    assert_eq!((status, tuesday.0), (0, 3_000), "{reported}");
+    assert!(reported.contains("not read: 600 datagrams"), "{reported}");
     let (_, configured, _) = run("groups-b", &["--config", &config]);
     assert_eq!(configured, tuesday);
     // A file on the command line replaces that of the configuration, and its groups.
     let (_, monday, _) = run("groups-c", &["--config", &config, "--input", &capture]);
     assert!(monday.0 == 3_000 && monday.1 != tuesday.1);
-    let (status, none, told) = run("groups-d", &["--input", &capture, "--group", "239.1.1.1"]);
+    let (status, none, reported) = run("groups-d", &["--input", &capture, "--group", "239.1.1.1"]);
     assert_eq!((status, none.0), (1, 0));
-    assert!(told.contains(TUESDAY), "{told}");
+    assert!(reported.contains(TUESDAY), "{reported}");
 }
 
 #[test]

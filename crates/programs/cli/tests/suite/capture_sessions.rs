@@ -44,7 +44,7 @@ fn the_order_of_a_file_makes_no_difference() {
 }
 
 #[test]
-fn a_gap_of_any_width_is_told_with_its_numbers() {
+fn a_gap_of_any_width_is_reported_with_its_numbers() {
     for (name, messages) in [("t09_eos5.pcap", 5), ("t09_hb5.pcap", 5), ("t09_fast.pcap", 1_505)] {
         let Some(path) = trial(name) else { continue };
         let (count, ran) = inspect(&[&path]);

@@ -72,7 +72,7 @@ fn every_way_to_hand_over_a_day_gives_the_same_rows() {
 }
 
 #[test]
-fn the_suffix_chooses_the_format_and_nothing_is_overwritten_unasked() {
+fn the_suffix_chooses_the_format_and_only_force_overwrites() {
     let folder = Folder::new("suffix");
     let day = folder.day(10_000, 20);
     let csv = nanotape(["inside", &day, "--format", "csv"]).stdout;
@@ -253,7 +253,7 @@ fn stats_add_up() {
 }
 
 #[test]
-fn wrong_usage_and_missing_things_are_told_apart() {
+fn wrong_usage_and_missing_things_are_distinguished() {
     let folder = Folder::new("usage");
     let day = folder.day(1_000, 5);
     for (arguments, status, expected) in [

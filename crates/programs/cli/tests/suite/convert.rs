@@ -134,9 +134,9 @@ fn a_conversion_of_a_day_has_the_same_bytes_at_any_time() {
     assert!(first == second, "rows too");
 }
 
-/// What a file of one kind cannot hold is told, and is status 1.
+/// What a file of one kind cannot hold is reported, and is status 1.
 #[test]
-fn a_gap_that_has_no_place_in_the_file_is_told() {
+fn a_gap_that_has_no_place_in_the_file_is_reported() {
     let folder = Folder::new("convert-gap");
     let day = day(&folder, "20k");
     let mut bytes = std::fs::read(&day).unwrap();

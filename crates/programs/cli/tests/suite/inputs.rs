@@ -289,13 +289,13 @@ fn strict_refuses_what_lacks_a_part() {
     for input in [&cut, &half] {
         for command in commands {
             let line = [&command[..1], &[input], &command[1..], &["-o", &output]].concat();
-            let told = nanotape(line.clone());
-            assert!(Path::new(&output).exists(), "{line:?}: {}", told.stderr);
+            let reported = nanotape(line.clone());
+            assert!(Path::new(&output).exists(), "{line:?}: {}", reported.stderr);
             fs::remove_file(&output).unwrap();
-            assert_eq!(told.stderr.lines().count(), 1, "{line:?}: {}", told.stderr);
+            assert_eq!(reported.stderr.lines().count(), 1, "{line:?}: {}", reported.stderr);
             let strict = nanotape([line, vec!["--strict"]].concat());
             assert_eq!(strict.status, 1, "{}", strict.stderr);
-            assert!(strict.stderr.starts_with(&told.stderr), "{}", strict.stderr);
+            assert!(strict.stderr.starts_with(&reported.stderr), "{}", strict.stderr);
             assert!(strict.stderr.ends_with("a part is missing or a book is unreliable\n"));
             assert!(!Path::new(&output).exists(), "{command:?}");
         }

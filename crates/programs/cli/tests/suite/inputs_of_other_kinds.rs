@@ -41,8 +41,12 @@ fn every_command_refuses_a_file_of_another_kind_with_what_to_do() {
         let ran = nanotape(&command);
         let input = if command[0] == "run" { "--input -" } else { "-" };
         let pipe = format!("xz -dc {packed} | nanotape {} {input}", command[0]);
-        let told = format!("nanotape: {packed}: xz-compressed; decompress it first: {pipe}");
-        assert_eq!((ran.status, line(&ran), ran.stdout.as_str()), (2, &*told, ""), "{command:?}");
+        let reported = format!("nanotape: {packed}: xz-compressed; decompress it first: {pipe}");
+        assert_eq!(
+            (ran.status, line(&ran), ran.stdout.as_str()),
+            (2, &*reported, ""),
+            "{command:?}"
+        );
     }
     for (file, status, what) in [
         (&text, 2, format!("text (CSV); {expected}")),
@@ -51,8 +55,8 @@ fn every_command_refuses_a_file_of_another_kind_with_what_to_do() {
     ] {
         for command in commands(file, &ring) {
             let ran = nanotape(&command);
-            let told = format!("nanotape: {file}: {what}");
-            assert_eq!((ran.status, line(&ran)), (status, &*told), "{command:?}");
+            let reported = format!("nanotape: {file}: {what}");
+            assert_eq!((ran.status, line(&ran)), (status, &*reported), "{command:?}");
             assert_eq!(ran.stdout, "", "{command:?}");
         }
     }
@@ -94,8 +98,8 @@ fn standard_input_of_another_kind_is_refused_also_by_a_plant_that_runs() {
     ] {
         for command in commands("-", &ring) {
             let ran = nanotape_fed(&command, bytes);
-            let told = format!("nanotape: standard input: {what}");
-            assert_eq!((ran.status, line(&ran)), (status, &*told), "{command:?}");
+            let reported = format!("nanotape: standard input: {what}");
+            assert_eq!((ran.status, line(&ran)), (status, &*reported), "{command:?}");
         }
     }
     // The plant had begun, and its readers see its end.
@@ -117,8 +121,8 @@ fn what_only_a_day_or_a_capture_has_is_not_read_from_records() {
         let commands = commands(input, &ring);
         for command in commands.iter().filter(|command| only_days.contains(&command[0])) {
             let ran = nanotape(command);
-            let told = format!("nanotape: {input}: {is}; {needed}");
-            assert_eq!((ran.status, line(&ran)), (2, &*told), "{command:?}");
+            let reported = format!("nanotape: {input}: {is}; {needed}");
+            assert_eq!((ran.status, line(&ran)), (2, &*reported), "{command:?}");
         }
         let survey = nanotape(["capture", input]);
         assert_eq!(

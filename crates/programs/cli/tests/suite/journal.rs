@@ -298,8 +298,8 @@ fn a_damaged_journal_is_bad_data_and_what_is_in_front_of_it_is_printed() {
     assert_eq!(ran.status, 1);
     assert_eq!(objects(&ran.stdout).len(), 49);
     let what = "the excerpt's bytes have CRC-32C";
-    let told = format!("{segment}: damaged at offset {}: {what}", at - 24);
-    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    let reported = format!("{segment}: damaged at offset {}: {what}", at - 24);
+    assert!(ran.stderr.contains(&reported), "{}", ran.stderr);
 }
 
 /// Payloads of any bytes leave a journal and come into another one unchanged.

@@ -72,10 +72,10 @@ fn good(arguments: &[&str]) -> Ran {
 
 /// Checks a status, and that the output has all of these texts.
 fn check(ran: &Ran, status: i32, texts: &[&str]) {
-    let told = format!("{}{}", ran.stdout, ran.stderr);
-    assert_eq!(ran.status, status, "{told}");
+    let reported = format!("{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.status, status, "{reported}");
     for text in texts {
-        assert!(told.contains(text), "{text:?} in {told}");
+        assert!(reported.contains(text), "{text:?} in {reported}");
     }
 }
 
@@ -158,8 +158,8 @@ fn a_list_of_runs_that_lacks_lines_is_a_fault() {
     log.begin(run).unwrap();
     log.name(run.names[3].0, "OTHER".parse().unwrap()).unwrap();
     drop(log);
-    let told = format!("stock {} is OTHER in the run", run.names[3].0.get());
-    check(&recorded.verify(), 1, &[&told, &format!("but {}", run.names[3].1)]);
+    let reported = format!("stock {} is OTHER in the run", run.names[3].0.get());
+    check(&recorded.verify(), 1, &[&reported, &format!("but {}", run.names[3].1)]);
     check(&recorded.repair(), 0, &["made the file again"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
     // A damaged line costs no other one.
@@ -268,9 +268,9 @@ fn a_limit_of_file_sizes_is_an_error_with_the_file() {
     ] {
         let script = format!("ulimit -f 40; {command}");
         let ran = Command::new("bash").args(["-c", &script]).bounded_output().unwrap();
-        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert_eq!(ran.status.code(), Some(2), "{script}: {:?} {told}", ran.status);
-        assert!(told.contains(&**file) && told.contains("File too large"), "{told}");
+        let reported = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{script}: {:?} {reported}", ran.status);
+        assert!(reported.contains(&**file) && reported.contains("File too large"), "{reported}");
     }
 }
 
@@ -314,7 +314,7 @@ fn what_comes_before_damage_is_answered_and_a_hole_is_damage() {
         let segment = segment.to_str().unwrap();
         let inside = nanotape(["inside", &copy.journal, "--format", "csv"]);
         check(&inside, 1, &[segment]);
-        // All of its records were read, and the look ahead holds nothing back.
+        // All of its records were read, and the look-ahead holds nothing back.
         let read = nanotape(["journal", "dump", &copy.journal, "--format", "csv"]);
         check(&read, 1, &[segment, &format!("\n{},", sequence - 1)]);
         let rows = inside.stdout.lines().count();

@@ -119,8 +119,9 @@ fn a_recorder_whose_journal_is_lost_ends_with_status_1_and_true_totals() {
         assert_eq!(status, Some(1), "{loss:?} {segment}: {complained}");
         let path = if loss == Loss::Replaced { moved(&journal) } else { journal.clone() };
         let is_named = complained.contains(&journal) || complained.contains(&path);
-        let is_told = complained.contains("removed or replaced") || complained.contains("renamed");
-        assert!(is_named && is_told, "{loss:?} {segment}: {complained}");
+        let is_reported =
+            complained.contains("removed or replaced") || complained.contains("renamed");
+        assert!(is_named && is_reported, "{loss:?} {segment}: {complained}");
         let summary = json(&said);
         let left = readable(&loss.left(&journal));
         assert_eq!(summary["recorded"], left, "{loss:?} {segment}: {summary}");
@@ -146,8 +147,8 @@ fn messages_of_a_lost_journal_count_as_lost_if_the_rest_of_it_cannot_be_read() {
     mknodat(CWD, &active, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     let (status, said, complained) = recorder.end();
     assert_eq!(status, Some(1), "{complained}");
-    let told = "all messages count as lost, since the rest of the journal cannot be read: ";
-    assert!(complained.contains(told) && complained.contains(&active), "{complained}");
+    let reported = "all messages count as lost, since the rest of the journal cannot be read: ";
+    assert!(complained.contains(reported) && complained.contains(&active), "{complained}");
     let summary = json(&said);
     assert_eq!((&summary["recorded"], &summary["lost"]), (&0.into(), &10.into()), "{summary}");
     writer.end();

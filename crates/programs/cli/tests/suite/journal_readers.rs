@@ -88,13 +88,13 @@ fn everything_before_a_damaged_segment_comes_out_whichever_it_is() {
             }
             for (at, command) in ROWS.iter().enumerate() {
                 let ran = rows(command, &journal, &[]);
-                let told = format!("segment {damaged}, {command:?}: {}", ran.stderr);
-                assert_eq!(ran.status, 1, "{told}");
-                assert!(ran.stderr.contains(segment.to_str().unwrap()), "{told}");
-                assert!(whole[at].stdout.starts_with(&ran.stdout), "{told}");
+                let reported = format!("segment {damaged}, {command:?}: {}", ran.stderr);
+                assert_eq!(ran.status, 1, "{reported}");
+                assert!(ran.stderr.contains(segment.to_str().unwrap()), "{reported}");
+                assert!(whole[at].stdout.starts_with(&ran.stdout), "{reported}");
                 let rows = ran.stdout.lines().count();
                 // As many for both kinds of damage, and more for each later segment.
-                assert!(if is_pipe { rows == before[at] } else { rows > before[at] }, "{told}");
+                assert!(if is_pipe { rows == before[at] } else { rows > before[at] }, "{reported}");
                 before[at] = rows;
             }
             fs::remove_file(segment).unwrap();

@@ -92,7 +92,7 @@ fn time(sequence: u64) -> u64 {
 }
 
 #[test]
-fn stat_tells_segments_times_and_who_appended() {
+fn stat_shows_segments_times_and_the_appender() {
     let journal = Journal::new("stat");
     let text = journal.good("stat", &[]);
     for expected in [
@@ -291,9 +291,9 @@ fn a_damaged_position_of_a_named_tailer_is_reported_and_keeps_what_it_had_not_re
             (journal.run("tailers", &[]), "audit  cannot be read: is damaged"),
             (journal.run("prune", &["--keep", "1"]), "the stored position of this named tailer"),
         ] {
-            let told = format!("{}{}", ran.stdout, ran.stderr);
-            assert_eq!(ran.status, 1, "{at}: {told}");
-            assert!(told.contains(text), "{at}: {told}");
+            let reported = format!("{}{}", ran.stdout, ran.stderr);
+            assert_eq!(ran.status, 1, "{at}: {reported}");
+            assert!(reported.contains(text), "{at}: {reported}");
         }
         let row = &objects(&journal.run("tailers", &["--format", "json"]).stdout)[0];
         assert_eq!(row["next_sequence"], Value::Null);

@@ -72,8 +72,8 @@ fn each_plant_of_a_process_has_its_session_and_its_numbers() {
         assert_eq!(stop["gap_messages_lost"], lost, "{stop}");
         assert_eq!(lines.ring.stop().messages, messages);
         let lines_of = stderr.lines().filter(|line| line.starts_with(&label(lines)));
-        let is_told = lines_of.filter(|line| line.contains("591 to 600 missing")).count() > 0;
-        assert_eq!(is_told, lost > 0, "{stderr}");
+        let is_reported = lines_of.filter(|line| line.contains("591 to 600 missing")).count() > 0;
+        assert_eq!(is_reported, lost > 0, "{stderr}");
     }
 }
 
@@ -86,8 +86,11 @@ fn a_plant_that_cannot_start_ends_the_others_and_one_that_fails_later_does_not()
     let (status, _, stderr) = start(&[&good, &unknown]).end();
     assert_eq!(status, Some(2), "{stderr}");
     let line = format!("{}GLIMPSE", label(&b));
-    let is_told = |line_of: &str| line_of.contains("no-such-host.invalid");
-    assert!(stderr.lines().any(|of| of.starts_with(&label(&b)) && is_told(of)), "{line}: {stderr}");
+    let is_reported = |line_of: &str| line_of.contains("no-such-host.invalid");
+    assert!(
+        stderr.lines().any(|of| of.starts_with(&label(&b)) && is_reported(of)),
+        "{line}: {stderr}"
+    );
 
     let mut process = start(&[&good, &config(&folder, "other", &b, "")]);
     (0..2).for_each(|_| assert_eq!(process.read_json()["event"], "start"));

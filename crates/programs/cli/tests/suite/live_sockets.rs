@@ -74,9 +74,9 @@ wait $plant
     // The gaps of the time without a route are requested until there is one.
     assert_eq!(status, Some(0), "{stop} {log}");
     assert_eq!(stop["reason"], "end of session", "{log}");
-    let told =
+    let reported =
         |text: &str| log.matches(&format!("re-request server 10.9.9.9:5003: {text}")).count();
-    assert_eq!((told("Network is unreachable"), told("answers again")), (1, 1), "{log}");
+    assert_eq!((reported("Network is unreachable"), reported("answers again")), (1, 1), "{log}");
     assert!(stop["rerequest_errors"].as_u64().unwrap() > 0, "{stop}");
     assert_eq!(stop["rerequest_servers_down"], 0, "{stop}");
     assert_eq!(stop["gap_messages_lost"], 0, "{stop}");
@@ -131,8 +131,12 @@ wait $plant
     assert_eq!(status, Some(0), "{stop} {log}");
     assert_eq!(stop["messages"], 20_000, "{stop} {log}");
     for line in ["A", "B"] {
-        let told = |text: &str| log.matches(&format!("line {line}: {text}")).count();
-        assert_eq!((told("interface nt0: "), told("the group is joined again")), (1, 1), "{log}");
+        let reported = |text: &str| log.matches(&format!("line {line}: {text}")).count();
+        assert_eq!(
+            (reported("interface nt0: "), reported("the group is joined again")),
+            (1, 1),
+            "{log}"
+        );
     }
 }
 
@@ -188,7 +192,7 @@ fn without_net_admin(ring: &Ring, options: &[&str]) -> Option<(String, Running)>
 }
 
 #[test]
-fn what_the_kernel_refuses_of_busy_polling_is_told_with_the_reason() {
+fn what_the_kernel_refuses_of_busy_polling_is_reported_with_the_reason() {
     let ring = Ring::new("live-busy-poll");
     let options = ["--busy-poll", "1s", "--spin"];
     let Some((line, mut running)) = without_net_admin(&ring, &options) else { return };
@@ -232,7 +236,7 @@ fn a_receive_buffer_that_is_smaller_than_requested_is_reported_with_both_sizes()
 }
 
 #[test]
-fn a_plant_that_sleeps_is_told_when_busy_polling_has_no_effect() {
+fn a_plant_that_sleeps_warns_that_busy_polling_has_no_effect() {
     let folder = Folder::new("live-busy-poll");
     let day = day(&folder);
     let said = "busy polling has no effect while the plant sleeps";

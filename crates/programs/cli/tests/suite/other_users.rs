@@ -50,10 +50,10 @@ fn a_tap_names_the_user_of_a_ring_and_refuses_the_board_of_a_third_one() {
     );
     assert_eq!((mixed.status, mixed.stderr.as_str()), (2, expected.as_str()));
     give(&ring.board());
-    let told = tap();
+    let reported = tap();
     let expected = format!("nanotape: {path}: the ring belongs to another user: {OTHER}\n");
-    assert!(told.stderr.contains(&expected), "{}", told.stderr);
-    assert_eq!((told.status, told.stdout), (own.status, own.stdout));
+    assert!(reported.stderr.contains(&expected), "{}", reported.stderr);
+    assert_eq!((reported.status, reported.stdout), (own.status, own.stdout));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_plant_refuses_a_ring_of_another_user_and_a_link() {
     assert_eq!(refused.status, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains(&expected), "{}", refused.stderr);
     assert_eq!(fs::metadata(&ring.0).unwrap().uid(), OTHER);
-    // A plant begins with a board of its own, and a ring if that is asked for.
+    // A plant begins with a board of its own, and a ring on request.
     give(&ring.board());
     assert_eq!(run(&["--replace"]).status, 0);
     for own in [&ring.0, &ring.board()] {

@@ -91,7 +91,7 @@ fn check_says_what_a_mid_session_file_lacks() {
 
 /// Inside rows are exactly the rows of `depth --levels 1` that differ from the previous row.
 #[test]
-fn inside_and_depth_tell_the_same_story() {
+fn inside_and_depth_agree() {
     let Some(day) = real_data("aapl_20190130_open10k.itch50") else { return };
     let inside = nanotape(["inside", &day, "--symbols", "AAPL", "--format", "csv"]).stdout;
     let depth =
@@ -100,10 +100,10 @@ fn inside_and_depth_tell_the_same_story() {
     let mut last = ",,,".to_owned();
     for row in depth.lines().skip(1) {
         let fields: Vec<_> = row.split(',').collect();
-        let [_, time, ask_price, ask_size, bid_price, bid_size] = fields[..] else {
+        let [_, time, offer_price, offer_size, bid_price, bid_size] = fields[..] else {
             panic!("six columns: {row}")
         };
-        let now = format!("{bid_price},{bid_size},{ask_price},{ask_size}");
+        let now = format!("{bid_price},{bid_size},{offer_price},{offer_size}");
         if now != last {
             expected.push(format!("{time},AAPL,{now}"));
             last = now;

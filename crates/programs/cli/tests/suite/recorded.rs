@@ -90,13 +90,13 @@ fn statistics_of_records_are_those_of_the_day_but_for_what_records_lack() {
         rows.sort();
         (rows, ran.stderr)
     };
-    let (expected, told) = of(&day);
-    assert_eq!((expected.len(), told.as_str()), (41, ""));
+    let (expected, reported) = of(&day);
+    assert_eq!((expected.len(), reported.as_str()), (41, ""));
     for input in [&journal, &dbn] {
-        let (rows, told) = of(input);
+        let (rows, reported) = of(input);
         assert_eq!(rows, expected, "{input}");
-        assert_eq!(told.lines().count(), 1, "{told}");
-        assert!(told.contains("broken trades are not subtracted"), "{told}");
+        assert_eq!(reported.lines().count(), 1, "{reported}");
+        assert!(reported.contains("broken trades are not subtracted"), "{reported}");
     }
 }
 
@@ -115,7 +115,7 @@ fn an_input_without_order_records_is_refused_with_its_reason() {
 }
 
 #[test]
-fn the_last_run_is_read_unless_another_one_is_asked_for() {
+fn the_last_run_is_read_unless_another_one_is_chosen() {
     let folder = Folder::new("recorded_runs");
     let (ring, journal, dbn) = (folder.path("ring"), folder.path("journal"), folder.path("t.dbn"));
     let day = folder.path("2019-12-30.itch50");
@@ -172,7 +172,7 @@ fn the_last_run_is_read_unless_another_one_is_asked_for() {
 }
 
 #[test]
-fn a_gap_and_a_taint_of_the_plant_are_told_with_their_message() {
+fn a_gap_and_a_taint_of_the_plant_are_reported_with_their_message() {
     let folder = Folder::new("recorded_lossy");
     let (whole, day) = (folder.day(30_000, 20), folder.path("2019-12-30.itch50"));
     let bytes = fs::read(&whole).unwrap();

@@ -370,8 +370,11 @@ fn a_capture_goes_to_standard_output_and_comes_from_standard_input() {
     };
     let piped = run(&day);
     assert!(piped.status.success());
-    let told = String::from_utf8(piped.stderr).unwrap();
-    assert!(told.starts_with("500 messages in ") && told.contains("\nline A: "), "{told}");
+    let reported = String::from_utf8(piped.stderr).unwrap();
+    assert!(
+        reported.starts_with("500 messages in ") && reported.contains("\nline A: "),
+        "{reported}"
+    );
     let datagrams = datagrams_of(&piped.stdout);
     assert!(datagrams.iter().all(|of| of.destination.to_string() == "239.1.1.1:5001"));
     let file = folder.path("again.pcap");
@@ -448,7 +451,7 @@ fn capture_with_a_wrong_time() -> Vec<u8> {
 }
 
 #[test]
-fn a_long_wait_is_told_and_can_be_bounded() {
+fn a_long_wait_is_reported_and_can_be_bounded() {
     let folder = Folder::new("replay-wait");
     let capture = folder.write("wrong.pcap", &capture_with_a_wrong_time());
     let options = ["--line-a", "127.0.0.1:9", "--longest-wait", "50ms", "--format", "json"];

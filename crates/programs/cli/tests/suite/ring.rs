@@ -127,7 +127,7 @@ fn what_was_overwritten_is_a_row_of_its_own() {
 }
 
 #[test]
-fn stat_tells_a_writer_that_lives_one_that_closed_and_one_that_was_killed() {
+fn stat_distinguishes_a_living_a_closed_and_a_killed_writer() {
     let ring = Ring::new("stat");
     let mut writer = publishing(&ring, &["--mode", "0640"]);
     let alive = stat(&ring);

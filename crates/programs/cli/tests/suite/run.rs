@@ -120,7 +120,7 @@ fn a_signal_ends_a_plant_in_good_order() {
         let stop = &objects(&said)[0];
         assert_eq!(stop["reason"], "asked to");
         let on_ring = ring.stop();
-        assert_eq!(on_ring.reason, StopReason::Asked);
+        assert_eq!(on_ring.reason, StopReason::Requested);
         assert_eq!(stop["messages"], on_ring.messages);
         assert!(on_ring.messages < 20_000);
         let seen = nanotape(["ring", "stat", ring.path(), "--interval", "0", "--format", "json"]);
@@ -193,7 +193,7 @@ fn is_before_ten(row: &Value) -> bool {
 }
 
 #[test]
-fn only_the_symbols_that_were_asked_for_are_published() {
+fn only_the_chosen_symbols_are_published() {
     let folder = Folder::new("run-symbols");
     let (day, ring) = (folder.day(20_000, 20), Ring::new("symbols"));
     let (mut symbols, mut locates) = (Vec::new(), Vec::new());
@@ -226,7 +226,7 @@ fn only_the_symbols_that_were_asked_for_are_published() {
 }
 
 #[test]
-fn a_damaged_day_is_told_on_the_ring_and_by_the_status() {
+fn a_damaged_day_is_reported_on_the_ring_and_by_the_status() {
     let folder = Folder::new("run-damaged");
     let (day, ring) = (folder.day(20_000, 20), Ring::new("damaged"));
     let good = fs::read(&day).unwrap();
@@ -406,11 +406,11 @@ fn orders_that_do_not_fit_into_memory_are_refused_with_their_bytes() {
              --live-orders {orders}"
         );
         let ran = std::process::Command::new("sh").args(["-c", &command]).bounded_output().unwrap();
-        let told = String::from_utf8(ran.stderr).unwrap();
-        assert_eq!(ran.status.code(), Some(2), "{told}");
+        let reported = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{reported}");
         let expected = format!("the tables for {orders} live orders need ");
-        assert!(told.contains(&expected) && told.contains(" bytes"), "{told}");
-        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(reported.contains(&expected) && reported.contains(" bytes"), "{reported}");
+        assert_eq!(reported.lines().count(), 1, "{reported}");
         assert!(!std::path::Path::new(&ring).exists());
     }
 }

@@ -424,7 +424,7 @@ fn a_plant_with_a_full_disk_does_not_take_the_progress_of_another_ring_for_its_o
     let (recorded, config) = full("run-journal-full-name", 60_000, &mounted);
     let mut plant = recorded.start(&["--capacity", "64MiB", "--config", &config]);
     while !plant.read_stderr_line().contains("all is published, but the disk") {}
-    // As a user does who is told that the recorder is alive.
+    // As a user does after the report that the recorder is alive.
     let ring = Path::new(recorded.ring.path());
     let name = ring.file_name().unwrap().to_str().unwrap();
     for entry in fs::read_dir(ring.parent().unwrap()).unwrap().map(|entry| entry.unwrap()) {
@@ -470,15 +470,15 @@ fn a_plant_waits_while_the_disk_has_no_room_for_a_name() {
 /// The disk has room for the segment, but not for the list of runs.
 #[test]
 fn a_plant_ends_on_request_although_the_disk_has_no_room_for_a_name() {
-    for is_told in [true, false] {
+    for is_reported in [true, false] {
         let Some(mounted) = Mount::new("tmpfs", "size=276k") else { return };
         let mut recorded = Recorded::new("run-journal-names-end", 6_000);
         recorded.journal = mounted.path().join("journal").display().to_string();
-        let no_wait: &[&str] = if is_told { &[] } else { &["--no-wait"] };
+        let no_wait: &[&str] = if is_reported { &[] } else { &["--no-wait"] };
         let options = ["--journal-segment", "256KiB", "--capacity", "1MiB"];
         let mut plant = recorded.start(&[&options[..], no_wait].concat());
         let recorder = recorded.until("waiting for room");
-        if is_told {
+        if is_reported {
             plant.signal(Signal::INT);
         }
         let (status, _, complained) = plant.end();

@@ -1,5 +1,5 @@
-//! What a plant tells a manager of services: lines on standard error with time and level, and the
-//! notifications of systemd.
+//! What a plant reports to a manager of services: lines on standard error with time and level, and
+//! the notifications of systemd.
 
 use std::{
     fs::File,
@@ -57,8 +57,9 @@ fn each_line_has_time_and_level_in_the_form_that_is_chosen() {
         ("warning", "message 2 missing, seen by line A"),
         ("info", "end of session at message 4"),
     ] {
-        let is_told = |row: &serde_json::Value| row["level"] == level && row["message"] == message;
-        assert!(rows.iter().any(is_told), "{level} {message}: {rows:?}");
+        let is_reported =
+            |row: &serde_json::Value| row["level"] == level && row["message"] == message;
+        assert!(rows.iter().any(is_reported), "{level} {message}: {rows:?}");
     }
 }
 
@@ -100,9 +101,9 @@ fn systemd_is_notified_of_the_start_of_work_and_of_the_end() {
     assert_eq!(plant.read_json()["event"], "start");
     // The plant works although no packet comes.
     for _ in 0..3 {
-        let told = next();
-        assert!(told.starts_with("WATCHDOG=1\nSTATUS=0 messages, "), "{told}");
-        assert!(told.ends_with("; next message 0, 0 gaps open"), "{told}");
+        let reported = next();
+        assert!(reported.starts_with("WATCHDOG=1\nSTATUS=0 messages, "), "{reported}");
+        assert!(reported.ends_with("; next message 0, 0 gaps open"), "{reported}");
     }
     plant.signal(Signal::INT);
     let patience = Patience::new("the end");
@@ -123,8 +124,8 @@ fn the_unit_of_systemd_is_valid() {
     else {
         return skipped("systemd-analyze (Debian: systemd) is not installed");
     };
-    let told = String::from_utf8_lossy(&verified.stderr);
+    let reported = String::from_utf8_lossy(&verified.stderr);
     // Of other units, the machine may lack some.
-    assert!(!told.contains("nanotape@equities"), "{told}");
+    assert!(!reported.contains("nanotape@equities"), "{reported}");
     assert!(text.contains("Type=notify") && text.contains(" run --config /etc/nanotape/%i.toml"));
 }

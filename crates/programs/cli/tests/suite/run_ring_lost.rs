@@ -41,7 +41,7 @@ impl Loss {
     }
 
     /// A check between the removal and the next region finds no region.
-    fn is_told(self, complained: &str) -> bool {
+    fn is_reported(self, complained: &str) -> bool {
         match self {
             Self::Removed => complained.contains("removed"),
             Self::Replaced => complained.contains("replaced") || complained.contains("removed"),
@@ -57,7 +57,7 @@ fn check_end(plant: &mut Running, path: &Path, loss: Loss) {
     let is_of_wait = |line: &&str| line.starts_with("nanotape: waiting until ");
     let lines = complained.lines().filter(|line| !is_of_wait(line)).count();
     assert_eq!(lines, 1, "{complained}");
-    let is_named = complained.contains(path.to_str().unwrap()) && loss.is_told(&complained);
+    let is_named = complained.contains(path.to_str().unwrap()) && loss.is_reported(&complained);
     assert!(is_named && complained.contains("start the plant again"), "{complained}");
 }
 
@@ -100,9 +100,9 @@ fn a_plant_that_waits_for_input_notices_that_its_ring_is_gone() {
 }
 
 #[test]
-fn readers_of_a_removed_ring_are_told_why_its_plant_stopped_and_the_next_plant_begins_anew() {
-    let folder = Folder::new("run-lost-told");
-    let (day, ring) = (folder.day(20_000, 20), Ring::new("lost-told"));
+fn readers_of_a_removed_ring_learn_why_its_plant_stopped_and_the_next_plant_begins_anew() {
+    let folder = Folder::new("run-lost-reported");
+    let (day, ring) = (folder.day(20_000, 20), Ring::new("lost-reported"));
     let (mut plant, start) = Running::plant(&day, &ring, &["--capacity", "1MiB"]);
     assert_eq!(start["origin"], "created");
     let mut subscriber = Subscription::to(ring.path()).from(Start::Oldest).open().unwrap();
@@ -111,9 +111,9 @@ fn readers_of_a_removed_ring_are_told_why_its_plant_stopped_and_the_next_plant_b
     let mut stop = None;
     let see = |event: Event<'_>| {
         if let Event::Record(delivery) = event
-            && let Record::Notice(Notice::Stop(told)) = delivery.record
+            && let Record::Notice(Notice::Stop(reported)) = delivery.record
         {
-            stop = Some(told.reason);
+            stop = Some(reported.reason);
         }
     };
     let mut see = see;

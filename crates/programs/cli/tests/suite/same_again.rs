@@ -164,12 +164,12 @@ fn a_segment_that_is_damaged_emptied_or_missing_is_named_by_a_comparison() {
             for (left, right) in [(&*recorded.journal, copy_name), (copy_name, &recorded.journal)] {
                 let ran = nanotape(["journal", "bisect", left, right, "--format", "json"]);
                 assert_eq!(ran.status, 1, "{name}, {damage}: {} {}", ran.stdout, ran.stderr);
-                let told = format!("{}{}", ran.stdout, ran.stderr);
+                let reported = format!("{}{}", ran.stdout, ran.stderr);
                 // Without its last segment the journal ends earlier: that is a difference.
-                let is_end =
-                    told.contains("\"a_sequence\":null") != told.contains("\"b_sequence\":null");
-                let is_named = told.contains(copy_name) && told.contains("offset");
-                assert!(is_named || is_end, "{name}, {damage}: {told}");
+                let is_end = reported.contains("\"a_sequence\":null")
+                    != reported.contains("\"b_sequence\":null");
+                let is_named = reported.contains(copy_name) && reported.contains("offset");
+                assert!(is_named || is_end, "{name}, {damage}: {reported}");
                 (trials, found) = (trials + 1, found + 1);
             }
             fs::remove_dir_all(copy).unwrap();

@@ -37,8 +37,8 @@ enum Shown {
     Everything,
     /// A plant that has just started, without a recorder and without followers.
     Nothing,
-    /// A plant that was asked to stop, with a full ring. Its journal is gone and its follower has
-    /// ended.
+    /// A plant that was stopped on request, with a full ring. Its journal is gone and its follower
+    /// has ended.
     End,
 }
 
@@ -132,7 +132,7 @@ fn show_the_end(board: &Board, now_ns: u64) {
     board.stop(&PlantStop {
         ts_event: 0,
         stopped_ns: now_ns,
-        reason: StopReason::Asked,
+        reason: StopReason::Requested,
         messages: 0,
         records: 0,
         damaged: 1,

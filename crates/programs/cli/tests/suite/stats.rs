@@ -72,14 +72,14 @@ fn price_levels_are_those_of_the_whole_depth() {
     let stats = stats(&day);
     let symbol = stats.keys().find(|symbol| *symbol != "*").unwrap();
     let rows = nanotape(["depth", &day, "--symbol", symbol, "--levels", "1000", "--format", "csv"]);
-    let [mut bids, mut asks] = [Vec::new(), Vec::new()];
+    let [mut bids, mut offers] = [Vec::new(), Vec::new()];
     for row in rows.stdout.lines().skip(1) {
         let cells: Vec<_> = row.split(',').skip(2).collect();
         let filled = |first: usize| cells.chunks(4).filter(|l| !l[first].is_empty()).count() as u64;
-        asks.push(filled(0));
+        offers.push(filled(0));
         bids.push(filled(2));
     }
-    for (side, levels) in [("bid", &mut bids), ("ask", &mut asks)] {
+    for (side, levels) in [("bid", &mut bids), ("ask", &mut offers)] {
         for (name, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
             let (column, expected) = (format!("{side}_levels_{name}"), quantile(levels, share));
             assert!(expected < 1_000, "all levels were printed");

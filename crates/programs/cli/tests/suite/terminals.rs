@@ -125,11 +125,11 @@ fn quiet_leaves_out_information_and_keeps_warnings() {
     let run = ["run", "--input", &day, "--date", DATE, "--ring", ring.path(), "-q"];
     assert_eq!(nanotape(run).status, 0);
     let tap = ["tap", ring.path(), "--from", "oldest", "--format", "csv"];
-    let told = nanotape(tap);
-    assert!(told.stderr.contains("0 lost in 0 gaps"), "{}", told.stderr);
+    let reported = nanotape(tap);
+    assert!(reported.stderr.contains("0 lost in 0 gaps"), "{}", reported.stderr);
     let quiet = nanotape(tap.iter().chain(&["--quiet"]));
     assert_eq!((quiet.status, quiet.stderr.as_str()), (0, ""));
-    assert!(quiet.stdout == told.stdout);
+    assert!(quiet.stdout == reported.stdout);
 
     // A ring that lost records, and a damaged day.
     let small = ["--capacity", "64KiB", "--replace"];

@@ -78,7 +78,7 @@ fn the_sites_of_a_running_plant_are_switched_and_outlive_it() {
     assert_eq!(rates_of(&trace(&some)), ["off", "off", "1/4", "1/4", "off"]);
     assert_eq!(rates(&trace(&["on", ring.path()])), ["all"; SITES.len()]);
     eventually("a message has all of its spans", || spans(&ring).len() > 50);
-    // The threads of a process are looked for in /dev/shm.
+    // The threads of a process are searched for in /dev/shm.
     let is_found = ring.0.starts_with("/dev/shm");
     let of_process = if is_found { pid.to_string() } else { ring.path().to_owned() };
     let off = trace(&["off", &of_process, "--sites", "plant.wait"]);
@@ -179,13 +179,13 @@ fn a_signal_is_a_trigger() {
     trace(&["on", ring.path()]);
     let file = |name: &str| folder.path(name);
     eventually("a message has all of its spans", || spans(&ring).len() > 50);
-    let path = file("asked.json");
+    let path = file("requested.json");
     let options = ["--on-signal", "--copies", "2", "-o", &path];
     let mut recorder = Running::start(&[&["trace", "record", ring.path()], &options[..]].concat());
     let begun = recorder.read_stderr_line();
     let expected = format!("kill -USR1 {}\n", recorder.process.id());
     assert!(begun.ends_with(&expected), "{begun}");
-    for name in ["asked.json", "asked-2.json"] {
+    for name in ["requested.json", "requested-2.json"] {
         recorder.signal(Signal::USR1);
         eventually("a copy", || fs::exists(file(name)).unwrap());
         let copy = json(&fs::read_to_string(file(name)).unwrap());
@@ -276,7 +276,7 @@ fn a_dump_of_a_thread_that_writes_shows_what_was_kept() {
 }
 
 #[test]
-fn what_is_not_traced_is_told_in_one_line() {
+fn what_is_not_traced_is_reported_in_one_line() {
     let (ring, other) = (Ring::new("no-trace"), Ring::new("some-trace"));
     let folder = Folder::new("no-trace");
     let day = folder.day(1_000, 5);

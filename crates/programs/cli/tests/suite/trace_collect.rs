@@ -60,7 +60,7 @@ fn a_recording_of_a_killed_plant_has_what_its_rings_have() {
     assert_eq!(summary["spans"].as_u64(), Some(rows.len() as u64));
     assert_eq!((&summary["lost"], &summary["damaged"]), (&0.into(), &0.into()));
     let times = stat(ring.path());
-    // The plant asks the kernel behind slow messages: a time, and counts without one.
+    // The plant queries the kernel after slow messages: a time, and counts without one.
     let is_count = |row: &Value| row["site"].as_str().unwrap().starts_with("kernel.");
     assert_eq!(times.iter().filter(|row| !is_count(row)).count(), 5);
     assert!(times.iter().all(|row| !is_count(row) || row["site"] == "kernel.ask"), "{times:?}");
@@ -224,7 +224,7 @@ fn journal_of(path: &str, excerpts: &[(u16, Vec<u8>)]) {
 }
 
 #[test]
-fn damaged_entries_are_told_with_their_place_and_hide_no_other() {
+fn damaged_entries_are_reported_with_their_position_and_hide_no_other() {
     let (scratch, folder) = (Scratch::new("hostile"), Folder::new("hostile"));
     let mut tracer = tracer(&scratch);
     write(&mut tracer, 3);
@@ -295,7 +295,7 @@ fn an_interval_log_has_each_site_as_a_tag() {
 }
 
 #[test]
-fn what_cannot_be_collected_is_told_in_one_line() {
+fn what_cannot_be_collected_is_reported_in_one_line() {
     let (scratch, folder) = (Scratch::new("refused"), Folder::new("refused"));
     let _tracer = tracer(&scratch);
     let target = scratch.path().to_str().unwrap();

@@ -161,7 +161,7 @@ fn check_joined(ring: &Path, rows: &str) {
     // The stages of a message in the plant join without a moment between them.
     let last = *plant.keys().next_back().unwrap();
     for (number, message) in plant.range(last - 5_000..) {
-        // Behind a slow one, the kernel is asked.
+        // After a slow one, the kernel is queried.
         let names = message.iter().map(|(site, _)| site.as_str());
         let names: Vec<&str> = names.filter(|site| !site.starts_with("kernel.")).collect();
         assert!(

@@ -137,15 +137,15 @@ fn two_fills() -> Vec<u8> {
         let change = Change { action, side, price: 101_000_000_000, size };
         bytes(mbo(&common(sequence), last, order_id, change)).as_flattened().to_vec()
     };
-    let (ask, bid) = (DbnSide::Ask, DbnSide::Bid);
+    let (offer, bid) = (DbnSide::Ask, DbnSide::Bid);
     let records = [
-        record(1, LAST, 12, (Action::Add, ask, 50)),
-        record(2, LAST, 13, (Action::Add, ask, 70)),
+        record(1, LAST, 12, (Action::Add, offer, 50)),
+        record(2, LAST, 13, (Action::Add, offer, 70)),
         record(3, 0, 0, (Action::Trade, bid, 60)),
-        record(3, 0, 12, (Action::Fill, ask, 50)),
-        record(3, 0, 13, (Action::Fill, ask, 10)),
-        record(3, 0, 12, (Action::Cancel, ask, 50)),
-        record(3, LAST, 13, (Action::Cancel, ask, 10)),
+        record(3, 0, 12, (Action::Fill, offer, 50)),
+        record(3, 0, 13, (Action::Fill, offer, 10)),
+        record(3, 0, 12, (Action::Cancel, offer, 50)),
+        record(3, LAST, 13, (Action::Cancel, offer, 10)),
     ];
     let metadata = Metadata::builder()
         .dataset("XNAS.ITCH")
@@ -178,8 +178,12 @@ fn trades_that_are_not_broken_add_up_to_the_volume_of_each_stock() {
     let piped = nanotape_fed(["trades", "-", "--format", "json"], &bytes);
     assert_eq!(piped.status, 0);
     let expected = format!("standard input: {breaks} trade");
-    let told = piped.stderr.replace("nanotape: -:", "nanotape: standard input:");
-    assert!(told.contains(&expected) && told.contains("match numbers "), "{}", piped.stderr);
+    let reported = piped.stderr.replace("nanotape: -:", "nanotape: standard input:");
+    assert!(
+        reported.contains(&expected) && reported.contains("match numbers "),
+        "{}",
+        piped.stderr
+    );
     for (one, other) in rows_of(&piped).iter().zip(&rows) {
         assert!(one["broken"].is_null());
         assert_eq!(one["price"], other["price"]);

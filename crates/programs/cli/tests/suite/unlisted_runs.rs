@@ -40,7 +40,7 @@ impl TwoRuns {
         fs::write(Path::new(&self.journal).join(RUNS), lines.concat()).unwrap();
     }
 
-    fn ask(&self, words: &[&str]) -> Ran {
+    fn run(&self, words: &[&str]) -> Ran {
         let command = [&words[..1], &[&self.journal], &words[1..]].concat();
         nanotape(&command)
     }
@@ -79,7 +79,7 @@ fn a_run_that_is_not_listed_is_read_or_named() {
     let truths: Vec<String> = questions
         .iter()
         .map(|question| {
-            let ran = two.ask(question);
+            let ran = two.run(question);
             assert_eq!(ran.status, 0, "{question:?}: {}", ran.stderr);
             assert!(ran.stdout.lines().count() > 1, "{question:?}: {}", ran.stdout);
             ran.stdout
@@ -104,11 +104,11 @@ fn a_run_that_is_not_listed_is_read_or_named() {
                 None => fs::remove_file(Path::new(&two.journal).join(RUNS)).unwrap(),
             }
             for (question, truth) in questions.iter().zip(&truths) {
-                let ran = two.ask(question);
+                let ran = two.run(question);
                 let case = format!("{name}, snapshots: {has_snapshots}: {question:?}");
                 if ran.status == 1 {
-                    let told = "lacks the run that begins with record";
-                    assert!(ran.stderr.contains(told), "{case}: {}", ran.stderr);
+                    let reported = "lacks the run that begins with record";
+                    assert!(ran.stderr.contains(reported), "{case}: {}", ran.stderr);
                     assert!(!has_snapshots && name != "removed", "{case}: {}", ran.stderr);
                 } else {
                     assert_eq!(ran.status, 0, "{case}: {}", ran.stderr);
@@ -119,7 +119,7 @@ fn a_run_that_is_not_listed_is_read_or_named() {
         let repaired = nanotape(["journal", "repair", &two.journal]);
         assert_eq!(repaired.status, 0, "{}{}", repaired.stdout, repaired.stderr);
         for (question, truth) in questions.iter().zip(&truths) {
-            let ran = two.ask(question);
+            let ran = two.run(question);
             assert_eq!(
                 (ran.status, ran.stdout == *truth),
                 (0, true),

@@ -298,7 +298,7 @@ fn a_recorder_that_is_killed_and_started_again_in_time_loses_nothing() {
 
 #[test]
 fn a_request_to_stop_ends_a_plant_that_waits() {
-    let held = Held::new("wait-for-asked", 100_000);
+    let held = Held::new("wait-for-request", 100_000);
     // Before the first record.
     let mut plant = held.plant(&["--wait-for", "2"]);
     let mut tap = held.tap("a", &[]);
@@ -339,7 +339,7 @@ fn a_follower_that_ends_early_is_reported() {
     assert_eq!(nanotape(tap).stdout.lines().count(), 11);
     let (status, said, complained) = plant.end();
     assert_eq!(status, Some(1), "{complained}");
-    // Only if the tap has not joined when the plant looks for it.
+    // Only if the tap has not joined when the plant checks.
     let lines = complained.lines().filter(|line| !line.starts_with("nanotape: waiting for "));
     let [joined, ended, last] = lines.collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(joined, "nanotape: followers: ten");
@@ -501,8 +501,8 @@ fn a_paced_plant_says_until_when_it_waits() {
     let (mut text, mut rows) = (tap("text"), tap("json"));
     assert!(text.read_line().contains("  start  "));
     assert_eq!(rows.read_json()["record"], "start");
-    let told = text.read_stderr_line();
-    assert!(told.contains(&format!("the plant is {words}")), "{told}");
+    let reported = text.read_stderr_line();
+    assert!(reported.contains(&format!("the plant is {words}")), "{reported}");
     plant.signal(Signal::INT);
     let (status, _, complained) = plant.end();
     assert_eq!((status, complained.matches(words).count()), (Some(0), 1), "{complained}");

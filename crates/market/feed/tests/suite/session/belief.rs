@@ -74,8 +74,8 @@ fn a_number_far_ahead_is_believed_when_other_packets_agree() {
     session.after(200);
     session.packet(A, 10_002, 1);
     assert_eq!(session.receiver.line(Line::A).far_ahead, 1);
-    let is_told = |e: &&SessionEvent<_>| matches!(e, SessionEvent::Disbelieved { .. });
-    assert_eq!(session.owner.events.iter().filter(is_told).count(), 1);
+    let is_reported = |e: &&SessionEvent<_>| matches!(e, SessionEvent::Disbelieved { .. });
+    assert_eq!(session.owner.events.iter().filter(is_reported).count(), 1);
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Network {
         self.arrivals.insert((at_ns, self.count), arrival);
     }
 
-    /// Passes everything to a session in the order of time, and does what it asks for.
+    /// Passes everything to a session in the order of time, and does what it requests.
     pub(crate) fn run(&mut self, receiver: &mut Receiver<MoldUdp64>, owner: &mut Owner) {
         let mut steps = 0u64;
         while let Some(entry) = self.arrivals.first_entry() {

@@ -13,7 +13,7 @@ pub(crate) fn message_of(number: u64) -> Vec<u8> {
     message
 }
 
-/// What a session asks its owner to do.
+/// What a session requires its owner to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Task {
     Request { first: u64, count: u16 },

@@ -28,10 +28,10 @@ fn buy(reference: u64, shares: u32, price: u32) -> Modified {
 fn five_orders() -> Pair {
     let mut pair = Pair::new();
     for reference in 1..=3 {
-        pair.tell(FIRST, add(FIRST, buy(reference, 100, 50)));
+        pair.apply(FIRST, add(FIRST, buy(reference, 100, 50)));
     }
-    pair.tell(FIRST, add(FIRST, order(4, Side::Sell, 30, 60)));
-    pair.tell(SECOND, add(SECOND, buy(5, 10, 70)));
+    pair.apply(FIRST, add(FIRST, order(4, Side::Sell, 30, 60)));
+    pair.apply(SECOND, add(SECOND, buy(5, 10, 70)));
     pair
 }
 
@@ -46,12 +46,12 @@ fn assert_same_books(pair: &Pair, count: usize) {
 fn a_book_that_is_cleared_is_cleared_for_subscribers() {
     let mut pair = five_orders();
     let cleared = ["7 mbo R N 0 at - #0 [L]", "7 bbo R N 0 at - [L] 0x- / 0x-"];
-    assert_eq!(pair.tell(FIRST, What::BookCleared).0, cleared);
+    assert_eq!(pair.apply(FIRST, What::BookCleared).0, cleared);
     assert_same_books(&pair, 1);
     // It was empty: no inside changes.
-    assert_eq!(pair.tell(FIRST, What::BookCleared).0, cleared[..1]);
+    assert_eq!(pair.apply(FIRST, What::BookCleared).0, cleared[..1]);
     // The references are free again.
-    let entered = pair.tell(FIRST, add(FIRST, buy(1, 7, 40))).0;
+    let entered = pair.apply(FIRST, add(FIRST, buy(1, 7, 40))).0;
     assert_eq!(entered, ["7 mbo A B 7 at 40 #1 [L]", "7 bbo A B 7 at 40 [L] 7x40 / 0x-"]);
     assert_same_books(&pair, 2);
     let (with, without) = (pair.end(), five_orders().end());
@@ -63,7 +63,7 @@ fn a_book_that_is_cleared_is_cleared_for_subscribers() {
 fn an_order_that_is_modified_is_modified_for_subscribers() {
     let mut pair = five_orders();
     let mut modified = |stock, order, lines: &[&str]| {
-        assert_eq!(pair.tell(stock, What::OrderModified(order)).0, lines);
+        assert_eq!(pair.apply(stock, What::OrderModified(order)).0, lines);
         let [theirs, ours] = pair.orders();
         assert_eq!(theirs, ours);
     };
@@ -127,7 +127,7 @@ fn books_of_subscribers_agree_after_any_clears_and_modifies() {
         };
         clears += u64::from(matches!(what, What::BookCleared));
         modifies += u64::from(matches!(what, What::OrderModified(_)));
-        let (lines, is_changed) = pair.tell(stock, what);
+        let (lines, is_changed) = pair.apply(stock, what);
         let [theirs, ours] = pair.orders();
         assert_eq!(theirs, ours, "seed {seed}, event {event}: {what:?} gave {lines:?}");
         let published = lines.iter().filter(|line| line.contains(" bbo ")).count();

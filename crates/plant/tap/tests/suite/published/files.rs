@@ -131,10 +131,10 @@ fn a_plant_of_a_day_file_ends_with_its_subscriber() {
     let mut early = of_day(&day);
     assert!(early.next().unwrap().is_some());
     drop(early);
-    let mut asked = of_day(&day);
-    let ended = asked.finish_day().unwrap().unwrap();
+    let mut stopped = of_day(&day);
+    let ended = stopped.finish_day().unwrap().unwrap();
     assert!(ended.stop.messages < MESSAGES);
-    assert!(asked.finish_day().is_none());
+    assert!(stopped.finish_day().is_none());
     // One that was read to its end has the whole report.
     let mut whole = of_day(&day);
     while whole.next().unwrap().is_some() {}

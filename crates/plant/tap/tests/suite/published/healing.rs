@@ -269,8 +269,8 @@ fn depth(subscriber: &Subscriber) -> Vec<String> {
     let books = subscriber.books().unwrap();
     let of = |locate| {
         let book = books.book(StockLocate::new(locate));
-        let [bids, asks] = Side::BOTH.map(|side| book.depth(side).collect::<Vec<_>>());
-        format!("{locate}: {bids:?} {asks:?}")
+        let [bids, offers] = Side::BOTH.map(|side| book.depth(side).collect::<Vec<_>>());
+        format!("{locate}: {bids:?} {offers:?}")
     };
     (1..=40).map(of).collect()
 }

@@ -66,7 +66,7 @@ fn message() -> impl Strategy<Value = (u16, Vec<u8>)> {
 }
 
 /// Formats everything of an event but the books.
-fn look_at(event: Event<'_>) {
+fn format_all(event: Event<'_>) {
     match event {
         Event::Record(delivery) => {
             let symbol = delivery.symbol.map(|symbol| symbol.to_string());
@@ -94,7 +94,7 @@ fn a_ring_of_anything_gives_records_and_errors_that_name_the_message() {
         // Every call takes at least one message, so there are at most as many calls as messages.
         for _ in 0..=messages.len() {
             let before = subscriber.next_sequence();
-            let polled = subscriber.poll(look_at);
+            let polled = subscriber.poll(format_all);
             match polled {
                 Ok(0) => break,
                 Ok(_) => {}
@@ -137,7 +137,7 @@ fn scribble(file: &File, words: &[(usize, u64)], parameters: [u64; 4]) {
     }
 }
 
-fn look_at_everything(ring: &Path) {
+fn format_everything(ring: &Path) {
     let board = BoardReader::open(ring).unwrap();
     let stat = board.sample();
     let _ = (format!("{stat:?}"), stat.total_records(), stat.kinds());
@@ -166,10 +166,10 @@ fn a_board_of_anything_is_read_and_so_is_the_ring_beside_it() {
     let cases = (words, [value(), value(), value(), value()], any::<bool>());
     let run = TestRunner::default().run(&cases, |(words, parameters, is_of_one)| {
         scribble(&file, &words, parameters);
-        look_at_everything(&ring);
+        format_everything(&ring);
         let mut subscriber = left.subscription(is_of_one).from(Start::Oldest).open().unwrap();
         // Records are valid, whatever the board contains about their stocks.
-        while subscriber.poll(look_at).unwrap() > 0 {}
+        while subscriber.poll(format_all).unwrap() > 0 {}
         let _ = (subscriber.symbols(), subscriber.board().map(|board| board.run().date));
         Ok(())
     });
@@ -261,10 +261,10 @@ fn write_follower(left: &Left) {
     let plant = PlantRun::open(&config, ShutdownFlag::new()).unwrap();
     let mut follower = Subscription::to(&left.folder.ring()).named("audit").open().unwrap();
     drop(plant);
-    while follower.poll(look_at).unwrap() > 0 {}
+    while follower.poll(format_all).unwrap() > 0 {}
 }
 
-/// Requests the end of a plant if a test fails, so that the failure is told instead of waiting.
+/// Requests the end of a plant if a test fails, so that the failure is reported instead of waiting.
 struct EndOnFailure<'a>(&'a ShutdownFlag);
 
 impl Drop for EndOnFailure<'_> {

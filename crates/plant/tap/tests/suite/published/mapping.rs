@@ -13,9 +13,9 @@ use crate::published::{
 /// A tape with orders 1 and 3 to buy, and 2 to sell: 100 at 10.00, 5 at 9.90, and 50 at 10.10.
 fn three_orders() -> Tape {
     let mut tape = Tape::of_everything();
-    tape.tell(&add(STOCK, 1, b'B', 100, 100_000));
-    tape.tell(&add(STOCK, 2, b'S', 50, 101_000));
-    tape.tell(&add(STOCK, 3, b'B', 5, 99_000));
+    tape.apply(&add(STOCK, 1, b'B', 100, 100_000));
+    tape.apply(&add(STOCK, 2, b'S', 50, 101_000));
+    tape.apply(&add(STOCK, 3, b'B', 5, 99_000));
     tape
 }
 
@@ -23,21 +23,21 @@ fn three_orders() -> Tape {
 fn orders_that_enter() {
     let mut tape = Tape::of_everything();
     assert_eq!(
-        tape.tell(&add(STOCK, 1, b'B', 100, 100_000)),
+        tape.apply(&add(STOCK, 1, b'B', 100, 100_000)),
         ["mbo A B 100 at 10.0000 #1 [L]", "bbo A B 100 at 10.0000 [L] 100x1 at 10.0000 / -",]
     );
     assert_eq!(
-        tape.tell(&add_mpid(STOCK, 2, b'S', 50, 101_000)),
+        tape.apply(&add_mpid(STOCK, 2, b'S', 50, 101_000)),
         [
             "mbo A A 50 at 10.1000 #2 [L]",
             "bbo A A 50 at 10.1000 [L] 100x1 at 10.0000 / 50x1 at 10.1000",
         ]
     );
     // Worse than the best price.
-    assert_eq!(tape.tell(&add(STOCK, 3, b'B', 5, 99_000)), ["mbo A B 5 at 9.9000 #3 [L]"]);
+    assert_eq!(tape.apply(&add(STOCK, 3, b'B', 5, 99_000)), ["mbo A B 5 at 9.9000 #3 [L]"]);
     // An order of another stock changes its own book.
     assert_eq!(
-        tape.tell(&add(OTHER, 4, b'B', 1, 1)),
+        tape.apply(&add(OTHER, 4, b'B', 1, 1)),
         [
             "stock 9: mbo A B 1 at 0.0001 #4 [L]",
             "stock 9: bbo A B 1 at 0.0001 [L] 1x1 at 0.0001 / -",
@@ -45,7 +45,7 @@ fn orders_that_enter() {
     );
     // A stock that this message names first, at the highest price.
     assert_eq!(
-        tape.tell(&add(11, 5, b'S', 1, u32::MAX)),
+        tape.apply(&add(11, 5, b'S', 1, u32::MAX)),
         [
             "stock 11: mbo A A 1 at 429496.7295 #5 [L]",
             "stock 11: bbo A A 1 at 429496.7295 [L] - / 1x1 at 429496.7295",
@@ -57,7 +57,7 @@ fn orders_that_enter() {
 fn executions_are_a_trade_a_fill_and_a_cancel() {
     let mut tape = three_orders();
     assert_eq!(
-        tape.tell(&executed(STOCK, 1, 40)),
+        tape.apply(&executed(STOCK, 1, 40)),
         [
             "mbo T A 40 at 10.0000 #0 []",
             "mbo F B 40 at 10.0000 #1 []",
@@ -68,7 +68,7 @@ fn executions_are_a_trade_a_fill_and_a_cancel() {
     );
     // All remaining shares.
     assert_eq!(
-        tape.tell(&executed(STOCK, 1, 60)),
+        tape.apply(&executed(STOCK, 1, 60)),
         [
             "mbo T A 60 at 10.0000 #0 []",
             "mbo F B 60 at 10.0000 #1 []",
@@ -78,14 +78,14 @@ fn executions_are_a_trade_a_fill_and_a_cancel() {
         ]
     );
     // No shares, which is malformed: no effect.
-    assert!(tape.tell(&executed(STOCK, 2, 0)).is_empty());
+    assert!(tape.apply(&executed(STOCK, 2, 0)).is_empty());
 }
 
 #[test]
 fn executions_at_another_price_leave_the_book_at_the_orders_own() {
     let mut tape = three_orders();
     assert_eq!(
-        tape.tell(&executed_at(STOCK, 2, 20, 100_500, YesNo::Yes)),
+        tape.apply(&executed_at(STOCK, 2, 20, 100_500, YesNo::Yes)),
         [
             "mbo T B 20 at 10.0500 #0 []",
             "mbo F A 20 at 10.0500 #2 []",
@@ -96,7 +96,7 @@ fn executions_at_another_price_leave_the_book_at_the_orders_own() {
     );
     // A cross prints the unprintable executions later.
     assert_eq!(
-        tape.tell(&executed_at(STOCK, 2, 10, 100_500, YesNo::No)),
+        tape.apply(&executed_at(STOCK, 2, 10, 100_500, YesNo::No)),
         [
             "mbo F A 10 at 10.0500 #2 []",
             "mbo C A 10 at 10.1000 #2 [L]",
@@ -105,7 +105,7 @@ fn executions_at_another_price_leave_the_book_at_the_orders_own() {
     );
     // Worse than the best price, as in a cross: no inside.
     assert_eq!(
-        tape.tell(&executed_at(STOCK, 3, 5, 100_000, YesNo::No)),
+        tape.apply(&executed_at(STOCK, 3, 5, 100_000, YesNo::No)),
         ["mbo F B 5 at 10.0000 #3 []", "mbo C B 5 at 9.9000 #3 [L]"]
     );
 }
@@ -114,25 +114,25 @@ fn executions_at_another_price_leave_the_book_at_the_orders_own() {
 fn orders_that_shrink_and_leave() {
     let mut tape = three_orders();
     assert_eq!(
-        tape.tell(&cancel(STOCK, 1, 30)),
+        tape.apply(&cancel(STOCK, 1, 30)),
         [
             "mbo C B 30 at 10.0000 #1 [L]",
             "bbo C B 30 at 10.0000 [L] 70x1 at 10.0000 / 50x1 at 10.1000",
         ]
     );
-    assert!(tape.tell(&cancel(STOCK, 1, 0)).is_empty());
+    assert!(tape.apply(&cancel(STOCK, 1, 0)).is_empty());
     assert_eq!(
-        tape.tell(&delete(STOCK, 2)),
+        tape.apply(&delete(STOCK, 2)),
         ["mbo C A 50 at 10.1000 #2 [L]", "bbo C A 50 at 10.1000 [L] 70x1 at 10.0000 / -"]
     );
-    assert_eq!(tape.tell(&cancel(STOCK, 3, 5)), ["mbo C B 5 at 9.9000 #3 [L]"]);
+    assert_eq!(tape.apply(&cancel(STOCK, 3, 5)), ["mbo C B 5 at 9.9000 #3 [L]"]);
 }
 
 #[test]
 fn a_replace_is_a_cancel_and_an_add_and_the_inside_says_modify() {
     let mut tape = three_orders();
     assert_eq!(
-        tape.tell(&replace(STOCK, (1, 4), 80, 100_100)),
+        tape.apply(&replace(STOCK, (1, 4), 80, 100_100)),
         [
             "mbo C B 100 at 10.0000 #1 []",
             "mbo A B 80 at 10.0100 #4 [L]",
@@ -141,12 +141,12 @@ fn a_replace_is_a_cancel_and_an_add_and_the_inside_says_modify() {
     );
     // The inside has the same price and shares as before: no record.
     assert_eq!(
-        tape.tell(&replace(STOCK, (4, 5), 80, 100_100)),
+        tape.apply(&replace(STOCK, (4, 5), 80, 100_100)),
         ["mbo C B 80 at 10.0100 #4 []", "mbo A B 80 at 10.0100 #5 [L]"]
     );
     // A message with only this record.
     assert_eq!(
-        tape.tell(&replace(STOCK, (3, 3), 6, 99_000)),
+        tape.apply(&replace(STOCK, (3, 3), 6, 99_000)),
         ["mbo C B 5 at 9.9000 #3 []", "mbo A B 6 at 9.9000 #3 [L]"]
     );
 }
@@ -155,38 +155,38 @@ fn a_replace_is_a_cancel_and_an_add_and_the_inside_says_modify() {
 fn trades_that_touch_no_displayed_order_have_no_side() {
     let mut tape = three_orders();
     assert_eq!(
-        tape.tell(&trade(STOCK, 10, 100_500)),
+        tape.apply(&trade(STOCK, 10, 100_500)),
         ["mbo T N 10 at 10.0500 #0 [L]", "trade T N 10 at 10.0500 [L]"]
     );
     assert_eq!(
-        tape.tell(&cross(STOCK, 4_000, 100_500)),
+        tape.apply(&cross(STOCK, 4_000, 100_500)),
         ["mbo T N 4000 at 10.0500 #0 [L]", "trade T N 4000 at 10.0500 [L]"]
     );
     // More than a record can hold.
     assert_eq!(
-        tape.tell(&cross(STOCK, 1 << 32, 100_500)),
+        tape.apply(&cross(STOCK, 1 << 32, 100_500)),
         ["mbo T N ? at 10.0500 #0 [L]", "trade T N ? at 10.0500 [L]"]
     );
     for nothing in [trade(STOCK, 0, 100_500), cross(STOCK, 0, 100_500), broken(STOCK)] {
-        assert!(tape.tell(&nothing).is_empty());
+        assert!(tape.apply(&nothing).is_empty());
     }
 }
 
 #[test]
 fn shares_that_do_not_fit_a_level_are_undefined() {
     let mut tape = Tape::of_everything();
-    tape.tell(&add(STOCK, 1, b'S', u32::MAX - 1, 100_000));
+    tape.apply(&add(STOCK, 1, b'S', u32::MAX - 1, 100_000));
     assert_eq!(
-        tape.tell(&add(STOCK, 2, b'S', 2, 100_000)),
+        tape.apply(&add(STOCK, 2, b'S', 2, 100_000)),
         ["mbo A A 2 at 10.0000 #2 [L]", "bbo A A 2 at 10.0000 [L] - / ?x2 at 10.0000"]
     );
     assert_eq!(
-        tape.tell(&cancel(STOCK, 2, 1))[1],
+        tape.apply(&cancel(STOCK, 2, 1))[1],
         "bbo C A 1 at 10.0000 [L] - / ?x2 at 10.0000",
         "exactly 2^32 - 1 is how DBN says undefined"
     );
     assert_eq!(
-        tape.tell(&delete(STOCK, 2))[1],
+        tape.apply(&delete(STOCK, 2))[1],
         "bbo C A 1 at 10.0000 [L] - / 4294967294x1 at 10.0000"
     );
 }
@@ -204,15 +204,15 @@ fn messages_that_the_books_refuse_have_no_order_records() {
         (add_mpid(STOCK, 4, b'?', 1, 100_000), "unknown_side"),
     ] {
         let mut tape = three_orders();
-        assert_eq!(tape.tell(&message), [format!("taint {anomaly} of stock 7 by 6")]);
+        assert_eq!(tape.apply(&message), [format!("taint {anomaly} of stock 7 by 6")]);
         // Once per stock; but from now on every record of this stock has the flag, and of no other.
-        assert!(tape.tell(&message).is_empty());
-        assert_eq!(tape.tell(&cancel(STOCK, 3, 1)), ["mbo C B 1 at 9.9000 #3 [LB]"]);
+        assert!(tape.apply(&message).is_empty());
+        assert_eq!(tape.apply(&cancel(STOCK, 3, 1)), ["mbo C B 1 at 9.9000 #3 [LB]"]);
         assert_eq!(
-            tape.tell(&trade(STOCK, 1, 100_000)),
+            tape.apply(&trade(STOCK, 1, 100_000)),
             ["mbo T N 1 at 10.0000 #0 [LB]", "trade T N 1 at 10.0000 [LB]"]
         );
-        assert!(tape.tell(&add(OTHER, 8, b'B', 1, 1))[0].ends_with("#8 [L]"));
+        assert!(tape.apply(&add(OTHER, 8, b'B', 1, 1))[0].ends_with("#8 [L]"));
         let board = tape.publisher.board();
         let tainted: Vec<_> =
             board.tainted().map(|(locate, count)| (locate.get(), count)).collect();
@@ -221,11 +221,11 @@ fn messages_that_the_books_refuse_have_no_order_records() {
 }
 
 #[test]
-fn messages_that_the_books_correct_are_told_as_corrected() {
+fn messages_that_the_books_correct_are_published_as_corrected() {
     let taint = |anomaly: &str| format!("taint {anomaly} of stock 7 by 6");
     let mut tape = three_orders();
     assert_eq!(
-        tape.tell(&executed(STOCK, 2, 51)),
+        tape.apply(&executed(STOCK, 2, 51)),
         [
             &taint("over_execution"),
             "mbo T B 50 at 10.1000 #0 [B]",
@@ -237,13 +237,13 @@ fn messages_that_the_books_correct_are_told_as_corrected() {
     );
     let mut tape = three_orders();
     assert_eq!(
-        tape.tell(&cancel(STOCK, 3, u32::MAX)),
+        tape.apply(&cancel(STOCK, 3, u32::MAX)),
         [&taint("over_cancel"), "mbo C B 5 at 9.9000 #3 [LB]"]
     );
     // The order's own stock counts, not that of the message.
     let mut tape = three_orders();
     assert_eq!(
-        tape.tell(&delete(OTHER, 2)),
+        tape.apply(&delete(OTHER, 2)),
         [
             &taint("locate_mismatch"),
             "mbo C A 50 at 10.1000 #2 [LB]",
@@ -252,7 +252,7 @@ fn messages_that_the_books_correct_are_told_as_corrected() {
     );
     let mut tape = three_orders();
     assert_eq!(
-        tape.tell(&replace(OTHER, (3, 4), 6, 99_100)),
+        tape.apply(&replace(OTHER, (3, 4), 6, 99_100)),
         [&taint("locate_mismatch"), "mbo C B 5 at 9.9000 #3 [B]", "mbo A B 6 at 9.9100 #4 [LB]"]
     );
 }
@@ -264,7 +264,7 @@ fn a_replace_whose_new_order_is_refused_is_a_cancel() {
         (replace(STOCK, (1, 4), 0, 100_100), "zero_shares"),
     ] {
         assert_eq!(
-            three_orders().tell(&message),
+            three_orders().apply(&message),
             [
                 &format!("taint {anomaly} of stock 7 by 6"),
                 "mbo C B 100 at 10.0000 #1 [LB]",
@@ -292,7 +292,7 @@ fn leaving_out_a_kind_leaves_out_its_records_and_nothing_else() {
         let kinds = RecordKinds::of_bits(bits);
         let (mut all, mut some) = (Tape::of_everything(), Tape::new(kinds));
         for message in &messages {
-            let mut expected = all.tell(message);
+            let mut expected = all.apply(message);
             expected.retain(|line| {
                 let kind = match line.split(' ').next().unwrap() {
                     "mbo" => RecordKind::Mbo,
@@ -301,7 +301,7 @@ fn leaving_out_a_kind_leaves_out_its_records_and_nothing_else() {
                 };
                 kinds.has(kind)
             });
-            assert_eq!(some.tell(message), expected, "{kinds:?}");
+            assert_eq!(some.apply(message), expected, "{kinds:?}");
         }
     }
 }

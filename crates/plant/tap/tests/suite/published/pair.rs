@@ -49,7 +49,7 @@ impl Pair {
     }
 
     /// Passes an event to the plant; returns its records, and whether it changed an inside.
-    pub(crate) fn tell(&mut self, stock: StockLocate, what: What) -> (Vec<String>, bool) {
+    pub(crate) fn apply(&mut self, stock: StockLocate, what: What) -> (Vec<String>, bool) {
         self.number += 1;
         let at = Position { number: self.number, offset: self.number };
         let time = NanosSinceMidnight::new(1_000_000_000 * self.number);
@@ -117,8 +117,8 @@ fn line(record: &Record<'_>) -> String {
         Record::Bbo(bbo) => {
             let change = change(bbo.action, bbo.side, bbo.size, bbo.price);
             let [inside] = &bbo.levels;
-            let (bid, ask) = (price(inside.bid_px), price(inside.ask_px));
-            let levels = format!("{}x{bid} / {}x{ask}", inside.bid_sz, inside.ask_sz);
+            let (bid, offer) = (price(inside.bid_px), price(inside.ask_px));
+            let levels = format!("{}x{bid} / {}x{offer}", inside.bid_sz, inside.ask_sz);
             format!("{} bbo {change} {} {levels}", bbo.hd.instrument_id, flags(bbo.flags))
         }
         Record::Notice(Notice::Start(_)) => "start".to_owned(),

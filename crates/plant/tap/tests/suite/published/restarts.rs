@@ -156,7 +156,7 @@ fn a_subscriber_that_joins_after_both_names_every_record_of_both_days() {
 }
 
 #[test]
-fn a_subscriber_from_the_oldest_record_is_told_what_is_gone_before_it() {
+fn a_subscriber_from_the_oldest_record_gets_what_is_gone_before_it() {
     let days = Days::new(1 << 16);
     days.run(0, 3_000);
     // The rejoin option for later losses does not matter here.

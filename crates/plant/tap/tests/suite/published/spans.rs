@@ -37,7 +37,7 @@ const BOOK: usize = 5;
 const RECORDS: usize = 6;
 const RING: usize = 7;
 const QUERY: usize = 8;
-/// Spans of a message that the kernel was asked about: four stages, the question and its answers.
+/// Spans of a message that the kernel was queried about: four stages, the question and its answers.
 const MESSAGE: usize = 4 + SITES.len() - QUERY;
 const SITES: [&str; 18] = [
     "plant.receive",
@@ -108,7 +108,7 @@ fn every_message_has_its_stages_without_a_moment_between_them() {
     for message in all.chunks(4) {
         check_stages(message, &[DECODE, BOOK, RECORDS, RING]);
     }
-    // A plant looks at its switches once in 15 messages.
+    // A plant loads its switches once in 15 messages.
     let first = all[0].number;
     assert!(first <= 16, "{first}");
     let numbers: Vec<u64> = all.chunks(4).map(|message| message[0].number).collect();
@@ -370,18 +370,18 @@ fn a_kept_session_that_is_run_again_has_no_packets_to_wait_for() {
 }
 
 #[test]
-fn the_kernel_is_asked_behind_messages_that_took_too_long() {
+fn the_kernel_is_queried_after_messages_that_took_too_long() {
     let folder = Folder::new();
     let mut config = config(&folder);
     config.input.until = Some("09:50".parse().unwrap());
-    let asked = |config: &PlantConfig, rates: &[Rate]| -> (Vec<Span>, u64) {
+    let traced_run = |config: &PlantConfig, rates: &[Rate]| -> (Vec<Span>, u64) {
         let ended = run(config, rates);
         (spans(&config.ring.name), ended.stop.messages)
     };
     // Every message takes longer than nothing, and the answers follow its last stage.
     config.trace.ask_above = std::time::Duration::ZERO;
     config.trace.spans = 1 << 20;
-    let (all, messages) = asked(&config, &[Rate::ALL; SITES.len()]);
+    let (all, messages) = traced_run(&config, &[Rate::ALL; SITES.len()]);
     for message in all.chunks(MESSAGE) {
         check_stages(&message[..4], &[DECODE, BOOK, RECORDS, RING]);
         let sites: Vec<usize> = message.iter().map(|span| span.site.index()).collect();
@@ -399,18 +399,18 @@ fn the_kernel_is_asked_behind_messages_that_took_too_long() {
     for pair in all.chunks(MESSAGE).zip(all.chunks(MESSAGE).skip(1)) {
         assert_eq!(pair.0[4].to, pair.1[0].from, "the question is before the next message");
     }
-    // No message takes a minute, and without its site nothing is asked.
+    // No message takes a minute, and without its site nothing is queried.
     for (above, rates) in [(60, vec![Rate::ALL; SITES.len()]), (0, vec![Rate::ALL; QUERY])] {
         let folder = Folder::new();
         let mut config = self::config(&folder);
         config.trace.ask_above = std::time::Duration::from_secs(above);
-        let (all, _) = asked(&config, &rates);
+        let (all, _) = traced_run(&config, &rates);
         assert!(all.iter().all(|span| span.site.index() < QUERY), "{above}");
     }
 }
 
 #[test]
-fn a_paced_message_tells_how_late_it_was() {
+fn a_paced_message_shows_how_late_it_was() {
     let folder = Folder::new();
     let mut config = config(&folder);
     config.input.pace = "10000x".parse().unwrap();

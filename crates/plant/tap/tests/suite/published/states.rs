@@ -1,6 +1,6 @@
 //! Messages that are not about orders: the records of each type, and the types without records.
 
-use nanotape_plant::LOOK_EVERY;
+use nanotape_plant::CHECK_EVERY;
 use nanotape_types::{Alpha, Maybe, Price4, Price8, TotalShares};
 use nanotape_wire::itch50::{
     BreachedLevel, CrossType, DirectListingPriceDiscoveryFields, EventCode, HaltAction,
@@ -46,7 +46,7 @@ fn operational_halt(market_code: MarketCode, halt_action: HaltAction) -> Vec<u8>
 fn a_directory_message_is_a_definition() {
     let mut tape = Tape::of_everything();
     assert_eq!(
-        tape.tell(&directory(12, "BRK.A")),
+        tape.apply(&directory(12, "BRK.A")),
         ["stock 12: definition BRK.A XNAS USD C C Q 100 K"]
     );
 }
@@ -64,7 +64,7 @@ fn system_events_are_states_of_no_stock() {
         (code(b'!'), "None Scheduled ~~~"),
     ] {
         let event = message!(0, SystemEventFields { event_code: code });
-        assert_eq!(tape.tell(&event), [format!("stock 0: status {line}")]);
+        assert_eq!(tape.apply(&event), [format!("stock 0: status {line}")]);
     }
 }
 
@@ -78,12 +78,12 @@ fn trading_actions_are_states_of_a_stock() {
         (TradingState::Trading, "Trading NewsPending YY~"),
         (code(b'!'), "None NewsPending ~~~"),
     ] {
-        assert_eq!(tape.tell(&trading_action(state, b"T1  ")), [format!("status {line}")]);
+        assert_eq!(tape.apply(&trading_action(state, b"T1  ")), [format!("status {line}")]);
     }
     // A stock with an unreliable book: states have no flags.
-    tape.tell(&add(STOCK, 1, b'B', 0, 1));
+    tape.apply(&add(STOCK, 1, b'B', 0, 1));
     let halted = trading_action(TradingState::Halted, b"    ");
-    assert_eq!(tape.tell(&halted), ["status Halt None NN~"]);
+    assert_eq!(tape.apply(&halted), ["status Halt None NN~"]);
 }
 
 /// Checks the table of the document, row by row, and every code of the schema.
@@ -133,17 +133,17 @@ fn other_messages_about_states() {
             STOCK,
             RegShoRestrictionFields { stock: symbol("AAPL"), reg_sho_action: action }
         );
-        assert_eq!(tape.tell(&change), [format!("status SsrChange None ~~{restricted}")]);
+        assert_eq!(tape.apply(&change), [format!("status SsrChange None ~~{restricted}")]);
     }
     for (action, line) in [
         (HaltAction::Halted, "status Halt Operational NN~"),
         (HaltAction::Resumed, "status Trading Operational YY~"),
         (code(b'!'), "status None Operational ~~~"),
     ] {
-        assert_eq!(tape.tell(&operational_halt(MarketCode::Nasdaq, action)), [line]);
+        assert_eq!(tape.apply(&operational_halt(MarketCode::Nasdaq, action)), [line]);
         // If another market centre stops, trading here continues.
-        assert!(tape.tell(&operational_halt(MarketCode::Psx, action)).is_empty());
-        assert!(tape.tell(&operational_halt(MarketCode::Bx, action)).is_empty());
+        assert!(tape.apply(&operational_halt(MarketCode::Psx, action)).is_empty());
+        assert!(tape.apply(&operational_halt(MarketCode::Bx, action)).is_empty());
     }
     for (level, reason) in [
         (BreachedLevel::Level1, "MarketWideHaltLevel1"),
@@ -152,7 +152,7 @@ fn other_messages_about_states() {
         (code(b'!'), "None"),
     ] {
         let breach = message!(0, MwcbStatusFields { breached_level: level });
-        assert_eq!(tape.tell(&breach), [format!("stock 0: status None {reason} ~~~")]);
+        assert_eq!(tape.apply(&breach), [format!("stock 0: status None {reason} ~~~")]);
     }
 }
 
@@ -177,7 +177,7 @@ fn imbalances_have_the_prices_that_are_available() {
     };
     let price = |price| Maybe::some(Price4::new(price)).unwrap();
     assert_eq!(
-        tape.tell(&imbalance(ImbalanceDirection::Buy, 4_000, price(100_100), price(100_200))),
+        tape.apply(&imbalance(ImbalanceDirection::Buy, 4_000, price(100_100), price(100_200))),
         ["imbalance C B 4000 7 at 10.0000 near 10.0100 far 10.0200"]
     );
     for (direction, side) in [
@@ -187,7 +187,7 @@ fn imbalances_have_the_prices_that_are_available() {
         (ImbalanceDirection::Paused, 'N'),
     ] {
         assert_eq!(
-            tape.tell(&imbalance(direction, 1 << 40, Maybe::NONE, Maybe::NONE)),
+            tape.apply(&imbalance(direction, 1 << 40, Maybe::NONE, Maybe::NONE)),
             [format!("imbalance C {side} ? 7 at 10.0000 near - far -")]
         );
     }
@@ -255,15 +255,15 @@ fn types_that_give_no_record() {
         ),
         b"!a type that no list has".to_vec(),
     ] {
-        assert!(tape.tell(&message).is_empty(), "{}", char::from(message[0]));
+        assert!(tape.apply(&message).is_empty(), "{}", char::from(message[0]));
     }
 }
 
 #[test]
 fn a_message_of_an_unknown_type_does_not_move_the_plants_time() {
     let mut tape = Tape::of_everything();
-    for _ in 0..LOOK_EVERY {
-        tape.tell(b"!a type that no list has");
+    for _ in 0..CHECK_EVERY {
+        tape.apply(b"!a type that no list has");
     }
     let stat = tape.publisher.board().sample();
     assert_eq!((stat.messages > 2, stat.ts_event), (true, MIDNIGHT + TIME.get()));

@@ -48,8 +48,8 @@ impl Tape {
         let reader = publisher.writer().reader(Start::Oldest).unwrap();
         let plant = BookEngine::new(DefaultBooks::with_capacity(64));
         let mut tape = Self { plant, publisher, reader, number: 0 };
-        tape.tell(&directory(STOCK, "AAPL"));
-        tape.tell(&directory(OTHER, "MSFT"));
+        tape.apply(&directory(STOCK, "AAPL"));
+        tape.apply(&directory(OTHER, "MSFT"));
         tape
     }
 
@@ -75,7 +75,7 @@ impl Tape {
     }
 
     /// Applies one message; returns its records as lines.
-    pub(crate) fn tell(&mut self, bytes: &[u8]) -> Vec<String> {
+    pub(crate) fn apply(&mut self, bytes: &[u8]) -> Vec<String> {
         let records = self.feed(bytes);
         records.iter().map(|record| self.line(record)).collect()
     }
@@ -104,9 +104,9 @@ impl Tape {
                 let change = change(bbo.action, bbo.side, bbo.size, bbo.price);
                 let [inside] = &bbo.levels;
                 let bid = level(inside.bid_px, inside.bid_sz, inside.bid_ct);
-                let ask = level(inside.ask_px, inside.ask_sz, inside.ask_ct);
+                let offer = level(inside.ask_px, inside.ask_sz, inside.ask_ct);
                 let flags = flags(bbo.flags);
-                format!("{}bbo {change} {flags} {bid} / {ask}", stock(&bbo.hd))
+                format!("{}bbo {change} {flags} {bid} / {offer}", stock(&bbo.hd))
             }
             RecordKind::Status => {
                 let status: StatusMsg = decoded(record);

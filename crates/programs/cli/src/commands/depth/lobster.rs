@@ -327,13 +327,13 @@ fn write_levels(row: &mut Vec<u8>, book: &DefaultBook<'_>, levels: usize, withou
             (shares > 0).then_some((i64::from(level.price.get()), shares))
         })
     };
-    let (mut asks, mut bids) = (of(Side::Sell), of(Side::Buy));
+    let (mut offers, mut bids) = (of(Side::Sell), of(Side::Buy));
     for level in 0..levels {
-        let (ask, ask_shares) = asks.next().unwrap_or((NO_PRICE, 0));
+        let (offer, offer_shares) = offers.next().unwrap_or((NO_PRICE, 0));
         let (bid, bid_shares) = bids.next().unwrap_or((-NO_PRICE, 0));
         let comma = if level == 0 { "" } else { "," };
         // Writing to memory cannot fail.
-        let _ = write!(row, "{comma}{ask},{ask_shares},{bid},{bid_shares}");
+        let _ = write!(row, "{comma}{offer},{offer_shares},{bid},{bid_shares}");
     }
     row.push(b'\n');
 }

@@ -126,11 +126,11 @@ fn append_all(
             Line::NotYet => continue,
             Line::End => break,
         };
-        let mut is_told = false;
+        let mut is_reported = false;
         loop {
             let appended = appender.append(command.type_id, timeline.now_ns(), &line);
             let Err(error) = appended else {
-                if is_told {
+                if is_reported {
                     note("space is available again");
                 }
                 break;
@@ -138,9 +138,9 @@ fn append_all(
             if !error.is_full() || command.fail_when_full {
                 return Err(refused(error, lines));
             }
-            if !is_told {
+            if !is_reported {
                 warn(&error);
-                is_told = true;
+                is_reported = true;
             }
             if interrupt.is_requested() {
                 return Err(refused(error, lines));

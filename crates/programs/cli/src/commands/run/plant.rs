@@ -238,7 +238,7 @@ fn conclude_run(config: &PlantConfig, plant: &PlantRun, ended: &Ended) -> anyhow
     let status = if has_unkept || is_late { Status::Bad } else { status };
     warn_of_taint(plant.source().name(), ended.anomalies, ended.tainted_stocks, None);
     // If the run ended early, a later message could still name them.
-    if !matches!(ended.stop.reason, StopReason::Asked | StopReason::ScheduleEnd) {
+    if !matches!(ended.stop.reason, StopReason::Requested | StopReason::ScheduleEnd) {
         let filter = SymbolFilter::new(&config.publish.symbols);
         require_symbols(plant.source().name(), &filter, plant.engine().directory())?;
     }

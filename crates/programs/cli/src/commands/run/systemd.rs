@@ -183,7 +183,7 @@ pub(super) struct Between<'s> {
     service: &'s Service,
     place: usize,
     next: Deadline,
-    /// What systemd was told last.
+    /// What was reported to systemd last.
     text: String,
 }
 

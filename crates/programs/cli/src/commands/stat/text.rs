@@ -32,7 +32,7 @@ impl Report<'_> {
         let (now, plant) = (self.now, &self.now.plant);
         let text = |name, text: Option<String>| Figure::new(name, text.map(FigureValue::Text));
         let stopped = match now.life() {
-            Life::Stopped(StopReason::Asked) => Some(StopReason::Asked.to_string()),
+            Life::Stopped(StopReason::Requested) => Some(StopReason::Requested.to_string()),
             Life::Stopped(reason) => Some(format!("stopped: {reason}")),
             _ => None,
         };

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_bytes_and_dates_are_told_apart() {
+    fn times_bytes_and_dates_are_distinguished() {
         for (text, roll) in [
             ("date", Roll::Date),
             ("15m", Roll::Every(Duration::from_secs(900))),

@@ -108,8 +108,8 @@ fn text_of_change(buffer: &mut Vec<u8>, row: &RecordRow<'_>) {
         right(buffer, 11, row.cell(RecordColumn::BidSize));
         right(buffer, 13, row.cell(RecordColumn::BidPrice));
         buffer.extend_from_slice(b" |");
-        right(buffer, 12, row.cell(RecordColumn::AskPrice));
-        right(buffer, 10, row.cell(RecordColumn::AskSize));
+        right(buffer, 12, row.cell(RecordColumn::OfferPrice));
+        right(buffer, 10, row.cell(RecordColumn::OfferSize));
     }
 }
 

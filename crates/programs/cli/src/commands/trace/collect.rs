@@ -65,8 +65,8 @@ pub(super) struct CollectCommand {
 /// A pause when no thread has written more, far shorter than a ring takes to be overwritten.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// How often to look for threads that appeared, and whether all have ended.
-const LOOK_EVERY_NS: u64 = 100_000_000;
+/// How often to search for threads that appeared, and whether all have ended.
+const CHECK_EVERY_NS: u64 = 100_000_000;
 
 /// Entries of each thread that are read after the end was requested: a whole ring of 2^17 spans.
 const LAST_ENTRIES: usize = 512;
@@ -105,16 +105,16 @@ fn collect(
 ) -> Result<(), JournalError> {
     let clock = Clock::monotonic();
     let began = clock.stamp();
-    let (end_ns, mut look_ns) = (command.time.map_or(u64::MAX, nanos), LOOK_EVERY_NS);
+    let (end_ns, mut check_ns) = (command.time.map_or(u64::MAX, nanos), CHECK_EVERY_NS);
     loop {
         let now_ns = clock.nanos_between(began, clock.stamp());
         if now_ns >= end_ns || interrupt.is_requested() {
             break;
         }
         // Before the entries: what ended threads have written is read by then.
-        let is_over = now_ns >= look_ns && !look(command, collector);
-        if now_ns >= look_ns {
-            look_ns = now_ns + LOOK_EVERY_NS;
+        let is_over = now_ns >= check_ns && !find_threads(command, collector);
+        if now_ns >= check_ns {
+            check_ns = now_ns + CHECK_EVERY_NS;
         }
         let written = journal.write_some(collector, LAST_ENTRIES)?;
         if is_over && written < LAST_ENTRIES {
@@ -128,8 +128,8 @@ fn collect(
     journal.write_some(collector, threads * LAST_ENTRIES).map(drop)
 }
 
-/// Looks for threads that appeared; whether any thread is alive.
-fn look(command: &CollectCommand, collector: &mut Collector) -> bool {
+/// Finds threads that appeared; returns whether any thread is alive.
+fn find_threads(command: &CollectCommand, collector: &mut Collector) -> bool {
     // A plant that is just starting or ending might have no thread.
     let _ = add_threads(&command.target, collector);
     collector.is_alive()

@@ -48,8 +48,8 @@ pub(super) struct DumpCommand {
     output: OutputArguments,
 }
 
-/// Time between two looks for new spans.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// Time between two polls for new spans.
+const POLL_EVERY: Duration = Duration::from_millis(1);
 
 pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
@@ -99,7 +99,7 @@ fn dump(
             return Ok(());
         }
         printer.rows.flush()?;
-        interrupt.sleep(LOOK_EVERY);
+        interrupt.sleep(POLL_EVERY);
     }
 }
 

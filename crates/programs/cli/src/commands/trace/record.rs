@@ -36,7 +36,7 @@ Examples:
   nanotape trace record equities --above 20us -o slow.pftrace
   nanotape trace record equities --site plant.book=5us --copies 1 -o book.pftrace
   nanotape trace record equities --now -o last.json     what is there, also of a killed plant
-  nanotape trace record equities --on-signal -o asked.pftrace   a copy whenever SIGUSR1 comes, as from
+  nanotape trace record equities --on-signal -o copy.pftrace    a copy whenever SIGUSR1 comes, as from
       kill -USR1 PID in another terminal
 
 Keeps the last spans of every thread, and writes a copy of them when a message takes longer than --above
@@ -146,14 +146,14 @@ pub(super) fn run(command: &RecordCommand) -> anyhow::Result<Status> {
     let paths: Vec<PathBuf> = threads.into_iter().map(|thread| thread.path).collect();
     let recorder =
         Recorder::open(&command.target, &paths, command.options()?).map_err(of_flight)?;
-    let asked = interrupt::user_signal()?;
+    let requested = interrupt::user_signal()?;
     note(format_args!(
         "recording; memory: {}; for a copy: kill -USR1 {}",
         bytes_text(recorder.bytes() as u64),
         std::process::id()
     ));
     let writer = Writer { file, format, force: command.output.force };
-    let summary = record(command, recorder, &writer, (&interrupt, &asked))?;
+    let summary = record(command, recorder, &writer, (&interrupt, &requested))?;
     report(&summary);
     Ok(if summary.off.is_some() { Status::Bad } else { Status::Good })
 }
@@ -182,7 +182,7 @@ fn record(
     command: &RecordCommand,
     mut recorder: Recorder,
     writer: &Writer,
-    (interrupt, asked): (&ShutdownFlag, &AtomicBool),
+    (interrupt, requested): (&ShutdownFlag, &AtomicBool),
 ) -> anyhow::Result<Summary> {
     let clock = Clock::monotonic();
     let began = clock.stamp();
@@ -200,10 +200,10 @@ fn record(
         let mut left = command.copies.unwrap_or(u64::MAX);
         let mut polls = 0_u64;
         while left > 0 && !writing.is_finished() {
-            // Before the poll: what ended threads have written is read by then. It asks the kernel.
+            // Before the poll: what ended threads have written is read by then. Queries the kernel.
             let is_over = polls.is_multiple_of(POLLS_A_CHECK) && recorder.is_over();
             polls += 1;
-            if asked.swap(false, Ordering::Relaxed) {
+            if requested.swap(false, Ordering::Relaxed) {
                 recorder.request("SIGUSR1", clock.utc_ns());
             }
             let now_ns = clock.nanos_between(began, clock.stamp());

@@ -1,4 +1,4 @@
-//! `nanotape trace on` and `off`: asks a process to switch its sites.
+//! `nanotape trace on` and `off`: requests that a process switches its sites.
 
 use anyhow::bail;
 use clap::Args;
@@ -23,7 +23,7 @@ Examples:
   nanotape trace on 4711 --sites 'plant.*'
 
 Sites that are not named stay as they are. N is rounded up to a power of two. The plant, its recorder and
-its taps answer within a quarter of a second each, and the command then prints all sites. It asks only
+its taps answer within a quarter of a second each, and the command then prints all sites. It reaches only
 processes of its own user that run its own build. Threads that have ended are left out.
 
 Exit status: 0 the sites are switched; 2 they are not.")]
@@ -120,9 +120,9 @@ fn switch(
             let rates: Vec<Rate> = rates
                 .map(|(now, place)| if is_wanted(place) { rate } else { now.unwrap_or(Rate::Off) })
                 .collect();
-            // The others are asked all the same.
-            let asked = Request::send(&reader, &rates).and_then(Request::wait);
-            refused = refused.or(asked.map_err(of_request).err());
+            // The others get the request all the same.
+            let answered = Request::send(&reader, &rates).and_then(Request::wait);
+            refused = refused.or(answered.map_err(of_request).err());
         }
         switched.push(thread);
     }

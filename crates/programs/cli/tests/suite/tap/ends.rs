@@ -165,8 +165,8 @@ fn a_ring_that_is_removed_replaced_or_cut_under_a_tap_is_status_1() {
         }
         let (status, rest, complained) = tap.end();
         assert_eq!((status, rest.as_str(), complained.lines().count()), (Some(1), "", 2));
-        let is_told = complained.contains(expected) || complained.contains("truncated");
-        assert!(is_told && complained.contains(market.ring()), "{how}: {complained}");
+        let is_reported = complained.contains(expected) || complained.contains("truncated");
+        assert!(is_reported && complained.contains(market.ring()), "{how}: {complained}");
         assert_eq!(numbers(&complained), [1, 1, 0, 0, 1]);
         let _ = fs::remove_file(market.ring());
         drop((plant, other));

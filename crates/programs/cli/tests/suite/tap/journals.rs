@@ -67,7 +67,7 @@ fn a_tap_that_begins_whole_begins_with_a_clear_and_the_live_orders_of_each_stock
 }
 
 #[test]
-fn what_cannot_be_is_told_in_one_line() {
+fn what_cannot_be_is_reported_in_one_line() {
     let market = Market::new("journal-usage", 1_000, 5);
     market.run();
     let journal = market.folder.path("journal");

@@ -32,7 +32,7 @@ pub(super) fn add_up(rows: &[serde_json::Value], mut next: u64) -> (u64, u64, u6
 }
 
 #[test]
-fn a_tap_that_is_held_back_tells_what_it_lost_and_goes_on() {
+fn a_tap_that_is_held_back_reports_what_it_lost_and_goes_on() {
     let market = Market::new("held", 20_000, 6);
     for rejoin in ["oldest", "halfway", "newest"] {
         let mut config = market.config_of_small_ring();
@@ -64,7 +64,7 @@ fn a_tap_that_is_held_back_tells_what_it_lost_and_goes_on() {
 }
 
 #[test]
-fn a_tap_that_begins_with_what_was_overwritten_tells_it_in_every_format() {
+fn a_tap_that_begins_with_what_was_overwritten_reports_it_in_every_format() {
     let market = Market::new("overwritten", 20_000, 6);
     let ended = run(&market.config_of_small_ring());
     let tap = |format| nanotape(["tap", market.ring(), "--from", "1", "--format", format]);
@@ -90,7 +90,7 @@ fn a_tap_that_begins_with_what_was_overwritten_tells_it_in_every_format() {
 }
 
 #[test]
-fn a_tap_from_the_oldest_record_tells_what_is_gone_before_it() {
+fn a_tap_from_the_oldest_record_reports_what_is_gone_before_it() {
     let market = Market::new("oldest", 20_000, 6);
     let published = run(&market.config_of_small_ring()).stop.records;
     let oldest = ["tap", market.ring(), "--from", "oldest"];
