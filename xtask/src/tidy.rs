@@ -20,6 +20,7 @@ mod source;
 mod testing;
 mod unsafe_code;
 mod waits;
+mod words;
 
 use std::{fmt, path::Path, process::ExitCode};
 
@@ -92,6 +93,7 @@ fn problems(repository: &Repository) -> Result<Vec<Problem>> {
     all.extend(protocols::check(repository));
     all.extend(testing::check(repository));
     all.extend(waits::check(repository));
+    all.extend(words::check(repository));
     all.sort();
     Ok(all)
 }

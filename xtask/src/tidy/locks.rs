@@ -58,7 +58,7 @@ mod tests {
                             b.workspace = true\nc = \"1\"\n\n[dev-dependencies]\nd = \"1\"\n";
 
     #[test]
-    fn a_lock_file_that_lacks_a_dependency_is_told() {
+    fn a_lock_file_that_lacks_a_dependency_is_found() {
         let manifests = [("nanotape-a".to_owned(), dependencies(MANIFEST))];
         assert_eq!(manifests[0].1, ["b", "c"]);
         let lock = |dependencies: &str| {

@@ -12,6 +12,7 @@ use super::{
     code::{Kind, pieces},
     repository::Repository,
 };
+pub(crate) use names::snake;
 use phrases::phrases_in;
 
 /// Maximum columns of a line of a comment.

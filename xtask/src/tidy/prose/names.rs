@@ -64,7 +64,7 @@ fn public_name(line: &str) -> Option<&str> {
 }
 
 /// `OrderId` and `order_id` as `order_id`.
-fn snake(name: &str) -> String {
+pub(crate) fn snake(name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 4);
     let mut is_lower = false;
     for c in name.chars() {
