@@ -31,6 +31,7 @@ mod kept;
 mod lines;
 mod news;
 mod outage;
+mod receive_times;
 mod replay;
 mod requests;
 mod session;
@@ -137,6 +138,7 @@ impl LiveSource {
         let timeline = Timeline::new(Clock::calibrate());
         let options = config.line_options();
         let lines = config.lines();
+        let _kept = receive_times::wait_for_receive_times();
         let lines = lines.iter().map(|line| LineSocket::open(line, &options));
         let lines = lines.collect::<Result<Arc<[_]>, LiveError>>()?;
         let settings = config.settings();

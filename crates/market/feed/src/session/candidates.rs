@@ -64,8 +64,8 @@ impl<S: Copy + Eq> Candidates<S> {
         Self { sessions: Vec::new() }
     }
 
-    /// Keeps a packet of a session. The session that was silent for the longest time leaves if
-    /// there are too many.
+    /// Keeps a packet of a session. If there are too many, a stray packet leaves, or the session
+    /// that was silent for the longest time.
     pub(super) fn keep(
         &mut self,
         session: S,
@@ -78,7 +78,8 @@ impl<S: Copy + Eq> Candidates<S> {
         let place = known.unwrap_or_else(|| {
             if self.sessions.len() == MOST_SESSIONS {
                 let last = self.sessions.iter().enumerate();
-                let stalest = last.min_by_key(|(_, candidate)| candidate.last_ns);
+                let stalest =
+                    last.min_by_key(|(_, candidate)| (candidate.has_sequence, candidate.last_ns));
                 self.sessions.remove(stalest.map_or(0, |(place, _)| place));
             }
             self.sessions.push(Candidate::new(session, ts_recv_ns));
@@ -169,5 +170,23 @@ impl<S> Candidate<S> {
                 (!is_old).then_some(first)
             });
         lowest.min().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strays_take_the_place_of_strays() {
+        let mut candidates = Candidates::new();
+        for first in [1, 11] {
+            candidates.keep(0, Line::A, (first, first + 10), first, &[1]);
+        }
+        for stray in 1..=6 {
+            candidates.keep(stray, Line::A, (50, 55), 100 + stray, &[1]);
+        }
+        assert_eq!(candidates.best(0).map(|best| (best.session, best.packets.len())), Some((0, 2)));
+        assert!(candidates.take(1).is_none() && candidates.take(6).is_some());
     }
 }

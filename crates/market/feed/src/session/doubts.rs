@@ -8,7 +8,7 @@
 //! more than [`FAR`] messages ahead. The same packet again on one line is no other packet, since
 //! networks duplicate; a heartbeat that is sent again is one. A line that goes on below a packet
 //! contests it: within the hold time others may have overtaken it, later the second time shows that
-//! its number is wrong.
+//! its number is wrong. What a line brings for the second time, or late, says nothing.
 //! A packet whose messages all came from elsewhere is a copy of them.
 //! Bounds: [`MOST_PACKETS`] packets and [`MOST_BYTES`] bytes, reserved at the beginning. What finds
 //! no room takes the place of the oldest.
@@ -66,6 +66,8 @@ pub(super) struct Doubt {
 pub(super) struct InOrder<'a> {
     /// Its line; `None` for an answer of a server.
     pub(super) line: Option<Line>,
+    /// Whether the line had brought later messages before.
+    pub(super) is_late: bool,
     pub(super) ts_recv_ns: u64,
     pub(super) first: u64,
     pub(super) next: u64,
@@ -163,16 +165,17 @@ impl Doubts {
         is_known: impl Fn(u64, u64) -> bool,
         mut dropped: impl FnMut(&Doubt),
     ) -> u64 {
-        let InOrder { line, ts_recv_ns, first, next, bytes, highest: (before, highest) } = packet;
-        if let Some(line) = line {
+        let InOrder { line, is_late, ts_recv_ns, first, next, bytes, .. } = packet;
+        let (before, highest) = packet.highest;
+        if let Some(line) = line.filter(|_| !is_late) {
             self.contest(line, ts_recv_ns, first);
         }
         let shown = self.packets.iter().map(|doubt| doubt.first).find(|&first| first > before);
         let Self { packets, bytes: kept } = self;
         packets.retain_mut(|doubt| {
-            let is_of_line = line == Some(doubt.line);
+            let is_of_line = line == Some(doubt.line) && !is_late;
             let age_ns = ts_recv_ns.saturating_sub(doubt.ts_recv_ns);
-            let is_below = next <= doubt.first;
+            let is_below = !is_late && next <= doubt.first;
             // The line has brought these numbers in order, with other bytes.
             let is_replaced = is_of_line
                 && first < doubt.next

@@ -39,7 +39,7 @@ impl<F: PacketFraming> Receiver<F> {
         origin: PacketOrigin,
         (ts_recv_ns, now_ns): (u64, u64),
         (packet, bytes): (&NumberedPacket<'_, F>, &[u8]),
-        was_highest: u64,
+        (was_highest, is_late): (u64, bool),
         handler: &mut impl SessionHandler<F::Session>,
     ) {
         if self.doubts.is_empty() {
@@ -50,7 +50,7 @@ impl<F: PacketFraming> Receiver<F> {
             PacketOrigin::Retransmission => None,
         };
         let (first, next, highest) = (packet.first, packet.next(), (was_highest, self.highest));
-        let packet = InOrder { line, ts_recv_ns, first, next, bytes, highest };
+        let packet = InOrder { line, is_late, ts_recv_ns, first, next, bytes, highest };
         let (lines, gaps) = (&mut self.lines, &self.gaps);
         let is_known = |first, next| next <= highest.1 && gaps.first_part(first..next).is_none();
         self.overtaken += self.doubts.weigh(packet, self.settings.hold_ns, is_known, |doubt| {

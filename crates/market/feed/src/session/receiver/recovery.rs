@@ -36,11 +36,12 @@ impl<F: PacketFraming> Receiver<F> {
         if packet.first > self.highest {
             self.doubt(origin, ts_recv_ns.max(now_ns), packet, bytes, handler);
         } else {
-            let was_highest = self.highest;
+            let is_late = packet.next() < self.line_mut(origin).next;
+            let before = (self.highest, is_late);
             // The clock of a card may be behind that of the timers.
             let seen_ns = ts_recv_ns.max(now_ns);
             self.take(origin, (ts_recv_ns, seen_ns, now_ns), packet, handler);
-            self.weigh_doubts(origin, (ts_recv_ns, now_ns), (packet, bytes), was_highest, handler);
+            self.weigh_doubts(origin, (ts_recv_ns, now_ns), (packet, bytes), before, handler);
         }
         self.settle(now_ns, handler);
     }

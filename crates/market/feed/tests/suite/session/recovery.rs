@@ -330,6 +330,24 @@ fn requests_go_on_after_a_silence_of_the_server() {
     assert_eq!((session.owner.next, session.owner.declared_gaps()), (6, 1));
 }
 
+/// What a line sends again, or late, does not show that a higher number of it is wrong.
+#[test]
+fn late_packets_of_a_line_say_nothing_about_its_later_ones() {
+    let mut session = Session::new(SessionSettings::default());
+    session.both(1, 100);
+    session.packet(A, 102, 3);
+    session.after(5);
+    for first in [90, 80, 70] {
+        session.packet(A, first, 10);
+    }
+    session.packet(B, 105, 5);
+    session.packet(A, 105, 5);
+    session.after(5);
+    assert_eq!((session.owner.next, session.owner.skipped.clone()), (110, vec![(101, 102)]));
+    let far_ahead = [Line::A, Line::B].map(|line| session.receiver.line(line).far_ahead);
+    assert_eq!(far_ahead, [0, 0]);
+}
+
 /// A snapshot server that always fails takes nothing from what the re-request server brings.
 #[test]
 fn requests_go_on_after_the_last_attempt_to_get_a_snapshot() {
