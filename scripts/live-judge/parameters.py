@@ -46,11 +46,8 @@ class Parameters:
     def has_all_from_a_server(self):
         """Whether a server brings everything that is missing, so that nothing can be lost.
 
-        With a GLIMPSE server a plant may give up requests earlier, and a snapshot may fail. A small gap does not come
-        from SoupBinTCP while a re-request server answers, with whatever.
+        A small gap does not come from SoupBinTCP while a re-request server answers, with whatever.
         """
-        if self.glimpse:
-            return False
         if set(self.rerequest) & servers.ALWAYS_BRING["rerequest"]:
             return True
         has_stream = bool(set(self.soupbintcp) & servers.ALWAYS_BRING["soupbintcp"])
