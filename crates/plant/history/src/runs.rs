@@ -284,11 +284,10 @@ impl Read {
     fn of(path: &Path) -> Result<Self, RunsError> {
         match read_beside(path) {
             Ok(bytes) => Ok(Self::parse(&bytes)),
-            Err(error) => match error.kind() {
-                // The reader of the journal refuses what is no folder.
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(Self::default()),
-                _ => Err(RunsError::System { operation: "read", path: path.to_owned(), error }),
-            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => {
+                Err(RunsError::System { operation: "read", path: path.to_owned(), error })
+            }
         }
     }
 

@@ -12,10 +12,14 @@ use std::{
 
 use rustix::fs::OFlags;
 
-/// Opens a file to read it.
+/// Opens a file to read it. Beside what is no folder, no file is found.
 pub fn open_beside(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK.bits();
-    let file = OpenOptions::new().read(true).custom_flags(flags as i32).open(path)?;
+    let opened = OpenOptions::new().read(true).custom_flags(flags as i32).open(path);
+    let file = opened.map_err(|error| match error.kind() {
+        io::ErrorKind::NotADirectory => io::ErrorKind::NotFound.into(),
+        _ => error,
+    })?;
     if !file.metadata()?.is_file() {
         return Err(not_a_file());
     }

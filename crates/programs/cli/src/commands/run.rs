@@ -204,7 +204,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let results = Results::new(arguments.output.open()?, format);
     let status = match &configs[..] {
-        [config] => Plant::new(config, &Service::of([""]), 0, &results).run(interrupt)?,
+        [config] => Plant::new(config, (&Service::of([""]), 0), &results, None).run(interrupt)?,
         configs => several::run(configs, &results, &interrupt),
     };
     results.finish()?;

@@ -95,12 +95,7 @@ pub(super) fn run(command: &AppendCommand) -> anyhow::Result<Status> {
 fn refuse_recorded(journal: &Path) -> anyhow::Result<()> {
     let path = journal.join(RECORDED_FROM);
     let bytes = match read_beside(&path) {
-        // What is no folder is refused by the appender.
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            return Ok(());
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         read => read.with_context(|| path.display().to_string())?,
     };
     let text = String::from_utf8_lossy(&bytes);

@@ -43,28 +43,18 @@ pub(super) struct Plant<'a> {
 }
 
 impl<'a> Plant<'a> {
-    /// The only plant of this process.
+    /// A plant, with a label if it is one of several.
     pub(super) fn new(
         config: &'a PlantConfig,
-        service: &'a Arc<Service>,
-        place: usize,
+        (service, place): (&'a Arc<Service>, usize),
         results: &'a Results,
+        label: Option<Arc<str>>,
     ) -> Self {
-        Self { config, service, place, results, label: None, report: report_of(None) }
-    }
-
-    /// One of several plants, with this name.
-    pub(super) fn named(self, name: &str) -> Self {
-        let label = Some(Arc::from(name));
-        Self { report: report_of(label.clone()), label, ..self }
+        Self { config, service, place, results, report: report_of(label.clone()), label }
     }
 
     /// Runs it until its input, or its last session, has ended.
     pub(super) fn run(&self, stop: ShutdownFlag) -> anyhow::Result<Status> {
-        labelled(self.label.as_ref(), || self.run_sessions(stop))
-    }
-
-    fn run_sessions(&self, stop: ShutdownFlag) -> anyhow::Result<Status> {
         let Self { config, report, .. } = self;
         let mut status = Status::Good;
         let mut sessions = Sessions::of(config).map_err(of_run)?;
@@ -91,7 +81,7 @@ impl<'a> Plant<'a> {
                 _ => None,
             };
             let (ended, input) = self.run_once(next, stop.clone())?;
-            status = if status == Status::Good { ended } else { status };
+            status = status.max(ended);
             match input {
                 Some(PlantSource::Live(of_run)) if sessions.is_some() && !stop.is_requested() => {
                     source = Some(of_run);
@@ -154,8 +144,7 @@ impl<'a> Plant<'a> {
         let (finished, source) = plant.finish_with_source();
         self.results.ended(outcome, &finished, self.label.as_deref())?;
         let status = conclude_finished(finished)?;
-        let concluded = concluded?;
-        Ok((if status == Status::Good { concluded } else { status }, Some(source)))
+        Ok((status.max(concluded?), Some(source)))
     }
 
     /// Opens the plant, with its recorder if it has a journal.
@@ -185,7 +174,20 @@ impl<'a> Plant<'a> {
         if self.label.is_some() {
             return Progress::hidden();
         }
-        progress_of(plant)
+        let total_bytes = plant.source().progress().total_bytes;
+        let is_paced = Pace::of_milli(plant.start().pace_milli) != Pace::Max;
+        match BoardReader::open(plant.ring()) {
+            Ok(board) if is_paced => {
+                let board = Arc::new(board);
+                Progress::with_time(total_bytes, move || {
+                    let time = board.sample().time_of_day().map(|time| time.to_string());
+                    // Whole seconds: a person reads it.
+                    let time = time.as_deref().and_then(|time| time.split('.').next());
+                    time.map_or_else(String::new, |time| format!("exchange time {time}"))
+                })
+            }
+            _ => Progress::with_total(total_bytes),
+        }
     }
 }
 
@@ -200,23 +202,6 @@ fn conclude_finished(finished: Finished) -> anyhow::Result<Status> {
         }
     }
     Ok(if journal::is_whole(finished.recording)? { status } else { Status::Bad })
-}
-
-fn progress_of(plant: &PlantRun) -> Progress {
-    let total_bytes = plant.source().progress().total_bytes;
-    let is_paced = Pace::of_milli(plant.start().pace_milli) != Pace::Max;
-    match BoardReader::open(plant.ring()) {
-        Ok(board) if is_paced => {
-            let board = Arc::new(board);
-            Progress::with_time(total_bytes, move || {
-                let time = board.sample().time_of_day().map(|time| time.to_string());
-                // Whole seconds: a person reads it.
-                let time = time.as_deref().and_then(|time| time.split('.').next());
-                time.map_or_else(String::new, |time| format!("exchange time {time}"))
-            })
-        }
-        _ => Progress::with_total(total_bytes),
-    }
 }
 
 /// Prints what a plant reports, from any of its threads, after its name if there are several.

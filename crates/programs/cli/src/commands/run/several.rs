@@ -44,15 +44,18 @@ pub(super) fn run(configs: &[PlantConfig], results: &Results, interrupt: &Shutdo
     // A plant whose recorder fails for good ends itself, and not the others.
     let stops: Vec<ShutdownFlag> = configs.iter().map(|_| ShutdownFlag::new()).collect();
     let run_one = |place: usize| {
-        let name = &names[place];
-        let plant = Plant::new(&configs[place], &service, place, results).named(name);
-        let status = plant.run(stops[place].clone()).unwrap_or_else(|error| {
-            labelled(Some(&Arc::from(name.as_str())), || report_error(&error));
-            if !service.is_ready() {
-                stops.iter().for_each(ShutdownFlag::request);
-            }
-            Status::of_error(&error, SourceError::is_bad_data)
-        });
+        let label = Some(Arc::from(names[place].as_str()));
+        let plant = Plant::new(&configs[place], (&service, place), results, label.clone());
+        let run = || {
+            plant.run(stops[place].clone()).unwrap_or_else(|error| {
+                report_error(&error);
+                if !service.is_ready() {
+                    stops.iter().for_each(ShutdownFlag::request);
+                }
+                Status::of_error(&error, SourceError::is_bad_data)
+            })
+        };
+        let status = labelled(label.as_ref(), run);
         service.ended(place);
         status
     };
