@@ -129,7 +129,19 @@ fn plants_of_a_process_share_nothing_that_each_needs() {
     let same_ring = config(&folder, "ring", &a, "");
     let same_folder = config(&folder, "folder", &b, kept);
     let other = config(&folder, "other", &b, "");
+    // The same in other words: through a link, or a folder that does not exist.
+    let link = folder.path("link");
+    std::os::unix::fs::symlink(folder.path(""), &link).unwrap();
+    let here = folder.path("here/kept");
+    let direct = config(&folder, "direct", &a, &format!("keep = \"{here}\""));
+    let linked = config(&folder, "linked", &b, &format!("keep = \"{link}/here/kept\""));
+    let through = config(&folder, "through", &b, &format!("keep = \"{link}/none/../here/kept\""));
+    let journal = format!("[journal]\ndir = \"{link}/here/kept\"");
+    let recorded = config(&folder, "recorded", &b, &journal);
     for (arguments, what) in [
+        (vec![&*direct, &linked], "linked.toml: the folder of its packets is that of "),
+        (vec![&direct, &through], "through.toml: the folder of its packets is that of "),
+        (vec![&direct, &recorded], "recorded.toml: its journal is that of "),
         (vec![&*first, &same_ring], "ring.toml: its ring is that of "),
         (vec![&first, &same_folder], "folder.toml: the folder of its packets is that of "),
         (vec![&first, "absent.toml"], "cannot read absent.toml"),

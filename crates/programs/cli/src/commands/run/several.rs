@@ -5,7 +5,7 @@
 //! of all plants.
 
 use std::{
-    path::Path,
+    path::{Component, Path, PathBuf},
     sync::Arc,
     thread::{self, ScopedJoinHandle},
     time::Duration,
@@ -25,16 +25,36 @@ pub(super) fn conflict(
     others: &[PlantConfig],
     config: &PlantConfig,
 ) -> Option<(usize, &'static str)> {
-    let journal = |config: &PlantConfig| config.journal.as_ref().map(|journal| journal.dir.clone());
-    let kept = |config: &PlantConfig| config.input.live.as_ref()?.keep.clone();
+    let ours = places(config);
     others.iter().enumerate().find_map(|(place, other)| {
-        let is_same = [
-            (other.ring.name == config.ring.name, "its ring"),
-            (journal(config).is_some() && journal(other) == journal(config), "its journal"),
-            (kept(config).is_some() && kept(other) == kept(config), "the folder of its packets"),
-        ];
-        is_same.into_iter().find_map(|(is_same, what)| is_same.then_some((place, what)))
+        let theirs = places(other);
+        let is_theirs = |path: &PathBuf| theirs.iter().any(|(_, other)| other == path);
+        let (what, _) = ours.iter().find(|(_, path)| is_theirs(path))?;
+        Some((place, *what))
     })
+}
+
+/// What belongs to a plant alone, and where it is.
+fn places(config: &PlantConfig) -> Vec<(&'static str, PathBuf)> {
+    let ring = nanotape_shm::named(&config.ring.name).unwrap_or_else(|_| config.ring.name.clone());
+    let journal = config.journal.as_ref().map(|journal| journal.dir.clone());
+    let kept = config.input.live.as_ref().and_then(|live| live.keep.clone());
+    let all =
+        [("its ring", Some(ring)), ("its journal", journal), ("the folder of its packets", kept)];
+    all.into_iter().filter_map(|(what, path)| Some((what, spelled_once(&path?)))).collect()
+}
+
+/// A path without links and `..`, whether or not its last parts exist.
+fn spelled_once(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for part in std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).components() {
+        match part {
+            Component::ParentDir => drop(whole.pop()),
+            part => whole.push(part),
+        }
+        whole = whole.canonicalize().unwrap_or(whole);
+    }
+    whole
 }
 
 /// Runs the plants until all have ended.
