@@ -1,5 +1,5 @@
-//! The exit status of `.ci/run`: good if all steps pass, and bad if one fails. The programs that its
-//! steps run are scripts of this test, which do nothing.
+//! The exit status of `.ci/run`: good if all steps pass, and bad if one fails. The programs that
+//! its steps run are scripts of this test, which do nothing.
 
 use std::{
     env, fs,
