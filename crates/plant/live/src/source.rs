@@ -425,6 +425,8 @@ impl LiveSource {
         self.session.tick(self.read_to_ns, delivery);
         let sockets = Arc::clone(&self.lines);
         let mut shown_ns = 0;
+        // When the handler requested the end: what the sockets have from before is delivered first.
+        let mut ends_ns = None;
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
         loop {
             let now_ns = self.timeline.now_ns();
@@ -454,8 +456,13 @@ impl LiveSource {
                 self.show(now_ns, delivery);
                 progress(self);
                 if delivery.handler.idle().is_break() {
-                    return Ok(DayEnd::Stopped);
+                    ends_ns.get_or_insert(now_ns);
                 }
+            }
+            if let Some(ends_ns) = ends_ns
+                && (self.read_to_ns >= ends_ns || self.arriving.is_some())
+            {
+                return Ok(DayEnd::Stopped);
             }
             if count == 0 {
                 self.wait(now_ns);
