@@ -7,8 +7,11 @@ use nanotape_market::MessageNumbers;
 use super::session::{GapNotice, RestoredCause, RestoredNotice, SuspectNotice, SuspectReason};
 
 const COMPLETE: &str = "all books are complete: the missing messages came";
-const SAME: &str = "book reliable: it is that of the snapshot";
-const REPLACED: &str = "book reliable: replaced by that of the snapshot";
+const SAME: &str = "book reliable: as it is";
+const REPLACED: &str = "book reliable: replaced";
+/// The same texts of programs before November 2026, whose tables may be read.
+const SAME_BEFORE: &str = "book reliable: it is that of the snapshot";
+const REPLACED_BEFORE: &str = "book reliable: replaced by that of the snapshot";
 const SNAPSHOT: &str = "all books are those of the snapshot";
 const BEFORE: &str = ", before message ";
 
@@ -30,7 +33,7 @@ impl fmt::Display for SuspectNotice {
     }
 }
 
-/// `book reliable: replaced by that of the snapshot, before message 31`.
+/// `book reliable: replaced, before message 31`.
 impl fmt::Display for RestoredNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.cause {
@@ -50,8 +53,8 @@ impl RestoredNotice {
         let (cause, next) = text.rsplit_once(BEFORE)?;
         let cause = match cause {
             COMPLETE => RestoredCause::Complete,
-            SAME => RestoredCause::Same,
-            REPLACED => RestoredCause::Replaced,
+            SAME | SAME_BEFORE => RestoredCause::Same,
+            REPLACED | REPLACED_BEFORE => RestoredCause::Replaced,
             SNAPSHOT => RestoredCause::Snapshot,
             _ => return None,
         };
