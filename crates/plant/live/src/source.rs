@@ -260,10 +260,14 @@ impl LiveSource {
             delivery.handler.arrived(ts_recv_ns);
             // Records of packets that came earlier follow it.
             let times = (if is_behind { read_to_ns } else { ts_recv_ns }, read_to_ns);
-            let messages = session.receiver.answers().messages;
+            let counts = |session: &LiveSession| {
+                (session.receiver.answers().messages, session.receiver.position().missing)
+            };
+            let (messages, missing) = counts(session);
             session.packet(PacketOrigin::Retransmission, times, packet, delivery);
-            // Of another session, or without a message, it answers nothing.
-            session.receiver.answers().messages > messages
+            // Of another session, without a message, or with other numbers, it answers nothing.
+            let (messages_now, missing_now) = counts(session);
+            messages_now > messages && (missing_now < missing || missing_now == 0)
         };
         let mut count = 0;
         if let Some(requests) = requests {
@@ -499,7 +503,6 @@ impl EventSource for LiveSource {
         let end = self.receive(&mut delivery, &mut progress)?;
         let now_ns = self.timeline.now_ns();
         self.session.close(now_ns, &mut delivery);
-        self.session.receiver.leave(now_ns);
         let is_kept = self.session.keeper.as_mut().is_none_or(Keeper::finish);
         self.has_unkept |= !is_kept;
         if delivery.has_ended && self.keep.is_none() {
@@ -509,6 +512,7 @@ impl EventSource for LiveSource {
         self.drops.finish();
         self.show(u64::MAX, &mut delivery);
         progress(self);
+        self.session.receiver.leave(now_ns);
         self.news.clear();
         Ok(DaySummary {
             records: delivery.messages,

@@ -3,7 +3,7 @@
 
 use std::{
     io::{Read as _, Write as _},
-    net::TcpListener,
+    net::{TcpListener, UdpSocket},
     sync::mpsc::{Sender, channel},
     thread,
     time::Duration,
@@ -68,19 +68,32 @@ fn requests_for_what_soupbintcp_sends_are_not_sent() {
 
 #[test]
 fn a_small_gap_comes_from_soupbintcp_if_no_rerequest_server_answers() {
-    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let silent = silent.local_addr().unwrap().to_string();
-    let ((server, address), (sender, _logins)) = (listener(), channel());
     let messages: Vec<Vec<u8>> = (1..=3).map(|number| order(number, 100)).collect();
-    serve(server, SESSION, messages.clone(), usize::MAX, sender);
-    let options = ["--rerequest", &silent, "--soupbintcp", &address.to_string()];
-    let mut plant = Plant::start("live-bulk-small", &options);
-    send(&plant, &packet(1, &messages[..1]));
-    send(&plant, &packet(3, &messages[2..]));
-    send(&plant, &end_of_session(4));
-    let (status, stop, stderr) = plant.end();
-    assert_eq!((status, &stop["gap_messages_lost"]), (Some(0), &0.into()), "{stop} {stderr}");
-    assert_eq!(orders(&plant), [(1, 100), (2, 100), (3, 100)]);
+    let earlier = packet(1, &messages[..1]);
+    // One server is silent. One sends a message that was not requested, which is no answer.
+    for (name, answer) in [("live-bulk-silent", None), ("live-bulk-other", Some(earlier))] {
+        let rerequest = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let name_of = rerequest.local_addr().unwrap().to_string();
+        let thread = thread::spawn(move || {
+            let Some(answer) = answer else { return Some(rerequest) };
+            while let Ok((20, sender)) = rerequest.recv_from(&mut [0; 64]) {
+                rerequest.send_to(&answer, sender).unwrap();
+            }
+            None
+        });
+        let ((server, address), (sender, _logins)) = (listener(), channel());
+        serve(server, SESSION, messages.clone(), usize::MAX, sender);
+        let options = ["--rerequest", &name_of, "--soupbintcp", &address.to_string()];
+        let mut plant = Plant::start(name, &options);
+        send(&plant, &packet(1, &messages[..1]));
+        send(&plant, &packet(3, &messages[2..]));
+        send(&plant, &end_of_session(4));
+        let (status, stop, stderr) = plant.end();
+        assert_eq!((status, &stop["gap_messages_lost"]), (Some(0), &0.into()), "{stop} {stderr}");
+        assert_eq!(orders(&plant), [(1, 100), (2, 100), (3, 100)]);
+        UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"the end", &name_of).unwrap();
+        drop(thread.join().unwrap());
+    }
 }
 
 /// Serves messages from 1 on, up to `most` on each connection, and reports the numbers that are
