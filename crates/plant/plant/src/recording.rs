@@ -324,6 +324,11 @@ impl Recording {
         self.waits.then(|| RecorderHold { ring: self.ring.ring.clone(), reader, supervised })
     }
 
+    /// Whether the recorder has failed for good, and requested the end of the plant.
+    pub(crate) fn has_ended_plant(&self) -> bool {
+        self.waits && self.supervised.has_failed()
+    }
+
     /// The folder of the journal.
     pub(crate) fn journal(&self) -> &Path {
         &self.journal

@@ -372,6 +372,12 @@ impl PlantRun {
         };
         let left = self.source.has_left().then_some(StopReason::ScheduleEnd);
         let (reason, cut) = how_it_ended(&report, self.publisher.reason().or(left));
+        // A live plant has no gate, which would know.
+        let by_recorder = self.recording.as_ref().is_some_and(Recording::has_ended_plant);
+        let reason = match reason {
+            StopReason::Requested if by_recorder => StopReason::RecorderFailed,
+            reason => reason,
+        };
         if let (StopReason::EndOfInput, Some(total)) = (reason, self.source.progress().total_bytes)
         {
             // A source counts a block only when the next one is requested.

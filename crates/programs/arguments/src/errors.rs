@@ -72,6 +72,8 @@ pub fn of_run(error: RunError) -> anyhow::Error {
         RunError::Source(error) => error.into(),
         RunError::Ring { path, error } => of_ring(&path, &error),
         RunError::Region(error) => of_region(&error),
+        // A program may tell it apart.
+        error if error.is_kept_to_its_end() => error.into(),
         error => of_any(error.is_bad_data(), error),
     }
 }

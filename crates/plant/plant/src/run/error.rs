@@ -128,6 +128,11 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Whether the session in the folder of kept packets has ended: there is nothing to do.
+    pub fn is_kept_to_its_end(&self) -> bool {
+        matches!(self, Self::Live(LiveError::Over { .. }))
+    }
+
     /// Whether the content is bad, rather than a name, a permission or the disk.
     pub fn is_bad_data(&self) -> bool {
         match self {

@@ -9,7 +9,9 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
 use crate::support::{
-    Folder, nanotape,
+    Folder,
+    live::Plant,
+    nanotape,
     plants::{DATE, Ring},
     running::{Running, json, objects},
 };
@@ -193,6 +195,17 @@ fn a_plant_whose_journal_is_lost_says_so_and_so_does_stat() {
         assert!(text.contains("the journal was removed, replaced or renamed"), "{loss:?}: {text}");
         assert!(objects(&said).iter().all(|row| row["lost"] != 0), "{loss:?}: {said}");
     }
+}
+
+#[test]
+fn a_live_plant_whose_journal_is_lost_ends_for_that_reason() {
+    let folder = Folder::new("live-journal-lost");
+    let journal = folder.path("journal");
+    let mut plant = Plant::start("live-journal-lost", &["--journal", &journal]);
+    Loss::Removed.happen(&journal);
+    let (status, stop, complained) = plant.end();
+    assert_eq!(status, Some(1), "{complained}");
+    assert_eq!(stop["reason"], "recorder failed", "{complained}");
 }
 
 #[test]
