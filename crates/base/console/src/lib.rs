@@ -9,6 +9,7 @@
 //!   the records.
 //! - [`progress`], [`interrupt`], [`status`]: the bar, signals and the exit status.
 //! - [`log`]: lines on standard error with time and level.
+//! - [`printing`]: these lines from a thread of their own.
 //! - [`screen`]: a report that is refreshed in place on a terminal.
 //! - [`taken`]: whether the reader of a pipe keeps up.
 //! - [`verbosity`]: `--quiet` and `--no-progress`.
@@ -28,6 +29,7 @@ mod line;
 pub mod log;
 pub mod output;
 pub mod printable;
+pub mod printing;
 pub mod progress;
 pub mod record;
 pub mod records;

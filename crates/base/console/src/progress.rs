@@ -100,7 +100,9 @@ pub(crate) fn end() {
 
 /// Prints above the bar.
 pub(crate) fn above(print: impl FnOnce()) {
-    match &*visible() {
+    // Without the lock: a terminal that is paused must not stop the threads that end a bar.
+    let bar = visible().clone();
+    match bar {
         Some(bar) => bar.suspend(print),
         None => print(),
     }

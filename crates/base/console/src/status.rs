@@ -1,17 +1,11 @@
 //! Exit statuses, and the status of an error.
 
-use std::{
-    cell::RefCell,
-    fmt,
-    io::{self, Write as _},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{cell::RefCell, fmt, io, process::ExitCode, sync::Arc};
 
 use crate::{
     log::{LogLevel, line_of},
     printable::printable,
-    progress,
+    printing,
     verbosity::is_quiet,
 };
 
@@ -74,7 +68,7 @@ pub fn report_error(error: &anyhow::Error) {
 }
 
 /// An error and its causes. A cause that is part of the previous text is not repeated.
-fn text_of(error: &anyhow::Error) -> String {
+pub fn text_of(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
         "" => cause,
         before if before.ends_with(&cause) => line,
@@ -93,8 +87,7 @@ impl Status {
     }
 }
 
-/// Prints a line on standard error with one write, since several programs may write there. Errors
-/// are ignored: the reader may have exited. Names of files in it cannot control a terminal.
+/// Prints a line on standard error. Names of files in it cannot control a terminal.
 pub fn warn(line: impl fmt::Display) {
     write(LogLevel::Warning, line);
 }
@@ -118,10 +111,7 @@ fn write(level: LogLevel, line: impl fmt::Display) {
         Some(label) => format!("{label}: {line}"),
         None => line.to_string(),
     });
-    let line = line_of(level, &printable(&line, &[]));
-    progress::above(|| {
-        let _ = io::stderr().write_all(line.as_bytes());
-    });
+    printing::write(line_of(level, &printable(&line, &[])));
 }
 
 /// [`warn`] for a line that is neither a warning nor an error: `--quiet` omits it.

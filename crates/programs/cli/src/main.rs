@@ -15,8 +15,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 pub(crate) use nanotape_console::{
-    help, hexdump, interrupt, log, output, printable, progress, record, rows, status, taken,
-    verbosity,
+    help, hexdump, interrupt, log, output, printable, printing, progress, record, rows, status,
+    taken, verbosity,
 };
 use nanotape_feed::SourceError;
 

@@ -23,6 +23,7 @@ use crate::{
     interrupt,
     log::{self, LogFormat},
     output::{Format, OutputArguments},
+    printing,
     status::Status,
     values::{bytes, count, duration, duration_or_seconds, mode},
 };
@@ -203,6 +204,8 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
     let results = Results::new(arguments.output.open()?, format);
+    // Nobody may read standard error: a plant must not wait for that.
+    let _lines = printing::in_background();
     let status = match &configs[..] {
         [config] => Plant::new(config, (&Service::of([""]), 0), &results, None).run(interrupt)?,
         configs => several::run(configs, &results, &interrupt),

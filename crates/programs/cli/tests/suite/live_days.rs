@@ -61,14 +61,14 @@ impl Lines {
         (0..2).for_each(|_| self.both(&end_of(session, next)));
     }
 
-    fn both(&self, packet: &[u8]) {
+    pub(crate) fn both(&self, packet: &[u8]) {
         for line in &self.lines {
             self.socket.send_to(packet, line).unwrap();
         }
     }
 
     /// Waits until a plant has delivered all messages before this one.
-    fn wait_for(&self, next: u64) {
+    pub(crate) fn wait_for(&self, next: u64) {
         eventually("the plant has the messages", || {
             let stat = nanotape(["stat", self.ring.path(), "--format", "json"]);
             let stat: Value = serde_json::from_str(&stat.stdout).unwrap_or_default();

@@ -96,6 +96,8 @@ fn a_plant_that_cannot_start_ends_the_others_and_one_that_fails_later_does_not()
     (0..2).for_each(|_| assert_eq!(process.read_json()["event"], "start"));
     std::fs::remove_file(a.ring.path()).unwrap();
     read_stderr_to(&mut process, label(&a).trim_start_matches("nanotape: "));
+    let stop = process.read_json();
+    assert_eq!((&stop["path"], &stop["reason"]), (&a.ring.path().into(), &"failed".into()));
     b.send("MONDAY", 1, 1_001);
     b.end("MONDAY", 1_001);
     let stop = process.read_json();
@@ -118,6 +120,34 @@ fn a_signal_ends_all_plants_of_a_process() {
         let notices = lines.ring.notices();
         assert!(matches!(notices.last(), Some(Notice::Stop(_))), "{notices:?}");
     }
+}
+
+#[test]
+fn a_plant_of_a_session_that_is_kept_to_its_end_leaves_the_others_to_go_on() {
+    let folder = Folder::new("live-several-kept");
+    let [a, b] = ["live-kept-a", "live-kept-b"].map(Lines::new);
+    let kept = |name: &str| format!("keep = \"{}\"", folder.path(name));
+    let configs =
+        [config(&folder, "a", &a, &kept("kept-a")), config(&folder, "b", &b, &kept("kept-b"))];
+    let mut process = start(&[&configs[0], &configs[1]]);
+    (0..2).for_each(|_| assert_eq!(process.read_json()["event"], "start"));
+    a.send("MONDAY", 1, 501);
+    a.end("MONDAY", 501);
+    b.send("MONDAY", 1, 501);
+    assert_eq!(process.read_json()["messages"], 500);
+    b.wait_for(501);
+    process.signal(Signal::KILL);
+    process.end();
+
+    let mut process = start(&[&configs[0], &configs[1]]);
+    read_stderr_to(&mut process, "the session in it has ended");
+    assert_eq!(process.read_json()["event"], "start");
+    b.send("MONDAY", 501, 1_001);
+    b.end("MONDAY", 1_001);
+    let stop = process.read_json();
+    assert_eq!((&stop["messages"], &stop["session_missing"]), (&1_000.into(), &0.into()), "{stop}");
+    let (status, _, stderr) = process.end();
+    assert_eq!(status, Some(0), "{stderr}");
 }
 
 #[test]

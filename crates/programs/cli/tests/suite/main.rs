@@ -50,6 +50,7 @@ mod rows_page;
 mod run;
 mod run_journal;
 mod run_logs;
+mod run_readers;
 mod run_ring_lost;
 mod run_snapshots;
 mod same_again;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{
     Folder, nanotape,
     plants::{DATE, Ring},
-    running::Running,
+    running::{Running, json},
 };
 
 /// The way in which a region is lost.
@@ -53,7 +53,10 @@ impl Loss {
 /// Checks that the plant ended with status 1 and one line with the region and the remedy.
 fn check_end(plant: &mut Running, path: &Path, loss: Loss) {
     let (status, said, complained) = plant.end();
-    assert_eq!((status, said.as_str()), (Some(1), ""), "{loss:?} of {path:?}: {complained}");
+    assert_eq!(status, Some(1), "{loss:?} of {path:?}: {complained}");
+    let stop = json(&said);
+    assert_eq!((&stop["event"], &stop["reason"]), (&"stop".into(), &"failed".into()), "{said}");
+    assert!(complained.ends_with(&format!(": {}\n", stop["error"].as_str().unwrap())), "{said}");
     let is_of_wait = |line: &&str| line.starts_with("nanotape: waiting until ");
     let lines = complained.lines().filter(|line| !is_of_wait(line)).count();
     assert_eq!(lines, 1, "{complained}");

@@ -3,7 +3,8 @@
 use std::{
     fmt::Write as _,
     fs::File,
-    io::Read as _,
+    io::{Read as _, Write as _},
+    path::Path,
     sync::{Mutex, PoisonError},
 };
 
@@ -24,6 +25,7 @@ use serde_json::{Value, json};
 use crate::{
     output::{Format, Output},
     record::Record,
+    status::{is_broken_pipe, text_of},
     values::{counted, nanos_text},
 };
 
@@ -31,20 +33,27 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Results {
     format: Format,
-    /// The output, and whether it has no result yet.
-    output: Mutex<(Output, bool)>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    output: Output,
+    has_result: bool,
+    /// Whether a write failed, or the reader has exited: nothing more is written.
+    is_over: bool,
 }
 
 impl Results {
     pub(super) fn new(output: Output, format: Format) -> Self {
-        Self { format, output: Mutex::new((output, true)) }
+        let state = State { output, has_result: false, is_over: false };
+        Self { format, state: Mutex::new(state) }
     }
 
     /// Prints where a plant publishes and which records. A CSV table has a row for each session,
     /// written at its end.
     pub(super) fn begun(&self, plant: &PlantRun) -> anyhow::Result<()> {
-        let (output, _) = &mut *self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        begun(plant, self.format, output)
+        self.write(|state| begun(plant, self.format, &mut state.output))
     }
 
     /// Prints the result of a plant, or of a session of it. A plant without a journal, or whose
@@ -55,15 +64,42 @@ impl Results {
         finished: &Finished,
         name: Option<&str>,
     ) -> anyhow::Result<()> {
-        let (output, is_first) = &mut *self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_first = std::mem::replace(is_first, false);
-        outcome.write(finished, self.format, is_first, output, name)
+        self.write(|State { output, has_result, .. }| {
+            let is_first = !std::mem::replace(has_result, true);
+            outcome.write(finished, self.format, is_first, output, name)
+        })
+    }
+
+    /// Prints that a plant has failed, for programs: a person reads it on standard error.
+    pub(super) fn failed(&self, ring: &Path, error: &anyhow::Error) -> anyhow::Result<()> {
+        if self.format != Format::Json {
+            return Ok(());
+        }
+        let record = Record::default()
+            .with("event", "stop")
+            .with("path", nanotape_shm::named(ring).unwrap_or_default().display().to_string())
+            .with("reason", "failed")
+            .with("error", text_of(error));
+        self.write(|state| Ok(record.write(&mut state.output, Format::Json, true, String::new)?))
+    }
+
+    /// Writes a result at once. A plant goes on without the reader of its results; an error of the
+    /// output is returned once.
+    fn write(&self, write: impl FnOnce(&mut State) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.is_over {
+            return Ok(());
+        }
+        let written = write(state).and_then(|()| Ok(state.output.flush()?));
+        state.is_over = written.is_err();
+        written.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })
     }
 
     /// The output is complete.
     pub(super) fn finish(self) -> anyhow::Result<()> {
-        let (output, _) = self.output.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(output.finish()?)
+        let State { output, is_over, .. } =
+            self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if is_over { Ok(()) } else { Ok(output.finish()?) }
     }
 }
 

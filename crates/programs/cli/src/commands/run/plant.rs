@@ -136,7 +136,9 @@ impl<'a> Plant<'a> {
                 if let Err(full @ RecordingError::NoRoom { .. }) = plant.finish().recording {
                     warn(full);
                 }
-                return Err(of_run(error));
+                let error = of_run(error);
+                self.results.failed(&self.config.ring.name, &error)?;
+                return Err(error);
             }
         };
         let concluded = conclude_run(self.config, &plant, &ended);

@@ -1,6 +1,7 @@
 //! Several plants of one process: each has a configuration, lines, a ring and a thread of its own.
 //!
 //! Failure: a plant that cannot start ends the others, so that a wrong configuration is noticed.
+//! One whose session was kept to its end has nothing to do: the others may go on after a crash.
 //! After that, one that fails is reported, and the others go on. The exit status is the highest one
 //! of all plants.
 
@@ -12,10 +13,10 @@ use std::{
 };
 
 use nanotape_feed::SourceError;
-use nanotape_plant::{PlantConfig, ShutdownFlag};
+use nanotape_plant::{PlantConfig, RunError, ShutdownFlag};
 
 use super::{outcome::Results, plant::Plant, systemd::Service};
-use crate::status::{Status, labelled, report_error};
+use crate::status::{Status, labelled, report_error, warn};
 
 /// Time between two checks for a signal and for plants that have ended.
 const CHECK: Duration = Duration::from_millis(20);
@@ -66,18 +67,26 @@ pub(super) fn run(configs: &[PlantConfig], results: &Results, interrupt: &Shutdo
     let run_one = |place: usize| {
         let label = Some(Arc::from(names[place].as_str()));
         let plant = Plant::new(&configs[place], (&service, place), results, label.clone());
-        let run = || {
-            plant.run(stops[place].clone()).unwrap_or_else(|error| {
+        labelled(label.as_ref(), || match plant.run(stops[place].clone()) {
+            Ok(status) => {
+                service.ended(place, "ended");
+                status
+            }
+            // What is kept is whole, and the others may have to go on after a crash.
+            Err(error) if error.downcast_ref().is_some_and(RunError::is_kept_to_its_end) => {
+                warn(&error);
+                service.absent(place);
+                Status::Good
+            }
+            Err(error) => {
                 report_error(&error);
                 if !service.is_ready() {
                     stops.iter().for_each(ShutdownFlag::request);
                 }
+                service.ended(place, "failed");
                 Status::of_error(&error, SourceError::is_bad_data)
-            })
-        };
-        let status = labelled(label.as_ref(), run);
-        service.ended(place);
-        status
+            }
+        })
     };
     let run_one = &run_one;
     thread::scope(|scope| {

@@ -32,6 +32,9 @@ use nanotape_tape::Deadline;
 /// Time between two reports of what the plant does, without a watchdog.
 const PERIOD: Duration = Duration::from_secs(5);
 
+/// What a plant does that has reported nothing yet.
+const STARTS: &str = "starts";
+
 /// The plants of this process: one service of systemd, which is ready when all are, and works while
 /// all work that have not ended.
 #[derive(Debug)]
@@ -49,7 +52,8 @@ struct Seat {
     is_ready: bool,
     /// Whether it has worked since the last confirmation.
     works: bool,
-    has_ended: bool,
+    /// Whether it has published its last record. What belongs to it may still work.
+    is_ending: bool,
     /// What it does, on one line.
     status: String,
 }
@@ -76,7 +80,11 @@ struct Socket {
 impl Service {
     /// A service of plants with these names. The name of an only one is not shown.
     pub(super) fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Arc<Self> {
-        let seat = |name: &str| Seat { name: name.to_owned(), ..Seat::default() };
+        let seat = |name: &str| Seat {
+            name: name.to_owned(),
+            status: STARTS.to_owned(),
+            ..Seat::default()
+        };
         let seats = Mutex::new(names.into_iter().map(seat).collect());
         Arc::new(Self { socket: Socket::of_manager(), watchdog: watchdog(), seats })
     }
@@ -99,8 +107,11 @@ impl Service {
     fn show(&self, place: usize, status: String, works: bool) {
         let mut seats = self.seats();
         let seat = &mut seats[place];
-        (seat.status, seat.works) = (status, seat.works || works);
-        let all_work = seats.iter().all(|seat| seat.works || seat.has_ended);
+        seat.works |= works;
+        if !seat.is_ending {
+            seat.status = status;
+        }
+        let all_work = seats.iter().all(|seat| seat.works || seat.is_ending);
         if all_work {
             seats.iter_mut().for_each(|seat| seat.works = false);
         }
@@ -116,12 +127,27 @@ impl Service {
     }
 
     /// A plant has published its last record, and no other session follows.
-    pub(super) fn ended(&self, place: usize) {
+    fn ending(&self, place: usize) {
+        self.leave(place, "waits for its recorder and followers");
+    }
+
+    /// A plant has ended. `how`: for a person.
+    pub(super) fn ended(&self, place: usize, how: &str) {
+        self.leave(place, how);
+    }
+
+    /// A plant has nothing to do: its session was kept to its end before.
+    pub(super) fn absent(&self, place: usize) {
+        self.ready(place);
+        self.leave(place, "its session has ended before");
+    }
+
+    fn leave(&self, place: usize, status: &str) {
         let mut seats = self.seats();
         let seat = &mut seats[place];
-        let had_ended = core::mem::replace(&mut seat.has_ended, true);
-        "ended".clone_into(&mut seat.status);
-        if !had_ended && seats.iter().all(|seat| seat.has_ended) {
+        let was_ending = core::mem::replace(&mut seat.is_ending, true);
+        status.clone_into(&mut seat.status);
+        if !was_ending && seats.iter().all(|seat| seat.is_ending) {
             self.send("STOPPING=1");
         }
     }
@@ -171,7 +197,7 @@ impl Notifier {
         if let Some(notifying) = &self.0 {
             notifying.is_ending.store(true, Ordering::Relaxed);
             if is_last {
-                notifying.service.ended(notifying.place);
+                notifying.service.ending(notifying.place);
             }
         }
     }
@@ -196,7 +222,7 @@ impl<'s> Between<'s> {
 
     /// The wait has ended, and no session follows.
     pub(super) fn ending(&self) {
-        self.service.ended(self.place);
+        self.service.ending(self.place);
     }
 
     /// The thread waits for what `text` names, and works.
@@ -293,12 +319,9 @@ mod tests {
             let length = manager.recv(&mut buffer).ok()?;
             Some(String::from_utf8(buffer[..length].to_vec()).unwrap())
         };
-        let names = ["a", "b"].map(|name| Seat { name: name.to_owned(), ..Seat::default() });
-        let service = Service {
-            socket: Socket::of(SocketAddr::from_pathname(&path).unwrap()),
-            watchdog: Some(PERIOD),
-            seats: Mutex::new(names.to_vec()),
-        };
+        let mut service = Arc::into_inner(Service::of(["a", "b"])).unwrap();
+        service.socket = Socket::of(SocketAddr::from_pathname(&path).unwrap());
+        service.watchdog = Some(PERIOD);
         service.ready(0);
         assert!(received().is_none() && !service.is_ready());
         service.ready(1);
@@ -308,18 +331,23 @@ mod tests {
             service.show(place, "works".to_owned(), works);
             received().unwrap()
         };
-        assert_eq!(shown(0, true), "STATUS=a: works | b: ");
-        assert_eq!(shown(0, true), "STATUS=a: works | b: ");
+        assert_eq!(shown(0, true), "STATUS=a: works | b: starts");
+        assert_eq!(shown(0, true), "STATUS=a: works | b: starts");
         assert_eq!(shown(1, false), "STATUS=a: works | b: works");
         assert_eq!(shown(1, true), "WATCHDOG=1\nSTATUS=a: works | b: works");
         // One that has ended does not keep the others from being confirmed.
-        service.ended(1);
+        service.ending(1);
         assert_eq!(received(), None);
         assert_eq!(
-            (service.show(0, "works".to_owned(), true), received().as_deref()),
-            ((), Some("WATCHDOG=1\nSTATUS=a: works | b: ended"))
+            shown(0, true),
+            "WATCHDOG=1\nSTATUS=a: works | b: waits for its recorder and followers"
         );
-        service.ended(0);
+        service.ended(1, "failed");
+        assert_eq!(
+            (service.show(0, "works".to_owned(), true), received().as_deref()),
+            ((), Some("WATCHDOG=1\nSTATUS=a: works | b: failed"))
+        );
+        service.ended(0, "ended");
         assert_eq!(received().as_deref(), Some("STOPPING=1"));
     }
 
