@@ -2,8 +2,8 @@
 //! not stop the work.
 //!
 //! Bounds: [`MOST_LINES`] lines wait. Further ones are counted, and one line reports how many.
-//! Failure: without a thread each line is written by its caller. At the end, lines that nobody reads
-//! are given up after [`PATIENCE`].
+//! Failure: without a thread each line is written by its caller. At the end, lines that are not
+//! read are given up after [`PATIENCE`].
 
 use std::{
     io::{self, Write as _},
@@ -81,7 +81,7 @@ fn write_all(lines: &Receiver<String>) {
         print(&line);
         let omitted = OMITTED.swap(0, Ordering::Relaxed);
         if omitted > 0 {
-            let line = format!("lines that were not printed, because nobody read: {omitted}");
+            let line = format!("lines omitted because standard error was not read: {omitted}");
             print(&line_of(LogLevel::Warning, &line));
         }
         WRITTEN.fetch_add(1, Ordering::Relaxed);

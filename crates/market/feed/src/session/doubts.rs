@@ -8,7 +8,8 @@
 //! more than [`FAR`] messages ahead. The same packet again on one line is no other packet, since
 //! networks duplicate; a heartbeat that is sent again is one. A line that goes on below a packet
 //! contests it: within the hold time others may have overtaken it, later the second time shows that
-//! its number is wrong. What a line brings for the second time, or late, says nothing.
+//! its number is wrong, and so do more than [`MOST_CONTESTED`] times. What a line brings for the
+//! second time, or late, says nothing.
 //! A packet whose messages all came from elsewhere is a copy of them.
 //! Bounds: [`MOST_PACKETS`] packets and [`MOST_BYTES`] bytes, reserved at the beginning. What finds
 //! no room takes the place of the oldest.
@@ -30,6 +31,9 @@ const SENT_AGAIN_NS: u64 = 100_000_000;
 
 /// Lines go on below a wrong packet for so long before it is dropped, in ns.
 const REFUTED_NS: u64 = 100_000_000;
+
+/// Lower packets of its line after which a packet needs others that agree with it.
+const MOST_CONTESTED: u32 = 3;
 
 /// Packets in doubt at a time.
 const MOST_PACKETS: usize = 64;
@@ -85,6 +89,18 @@ pub(super) struct Belief {
     pub(super) hold_ns: u64,
     /// Whether no line has had a packet for long: the lowest are believed if they are near.
     pub(super) is_silent: bool,
+}
+
+impl Doubt {
+    /// Whether others may have overtaken it: not more than a few.
+    fn may_be_true(&self) -> bool {
+        self.contested <= MOST_CONTESTED
+    }
+
+    /// Whether it was reached the hold time ago.
+    fn is_held(&self, now_ns: u64, hold_ns: u64) -> bool {
+        self.reached_ns.is_some_and(|ns| now_ns.saturating_sub(ns) >= hold_ns)
+    }
 }
 
 impl Doubts {
@@ -187,6 +203,7 @@ impl Doubts {
                 || is_below
                     && (is_of_line && age_ns > hold_ns && doubt.contested > 1
                         || age_ns > REFUTED_NS)
+                || !doubt.may_be_true() && doubt.is_held(ts_recv_ns, hold_ns)
                 || is_passed && !has_messages && doubt.contested > 0;
             if is_wrong {
                 dropped(doubt);
@@ -210,6 +227,10 @@ impl Doubts {
     /// Marks the packets that are believed now; `false` if there is none.
     pub(super) fn believe(&mut self, belief: Belief) -> bool {
         let Belief { highest, now_ns, hold_ns, is_silent } = belief;
+        // Packets that were believed before may have reached them.
+        for doubt in self.packets.iter_mut().filter(|doubt| doubt.first <= highest) {
+            doubt.reached_ns.get_or_insert(now_ns.max(doubt.ts_recv_ns));
+        }
         let mut groups: [u8; MOST_PACKETS] = core::array::from_fn(|place| place as u8);
         for (place, doubt) in self.packets.iter().enumerate() {
             for (other_place, other) in self.packets.iter().enumerate().skip(place + 1) {
@@ -229,8 +250,8 @@ impl Doubts {
             let weight: u32 = places().map(|place| self.packets[place].weight).sum();
             let ahead = first.saturating_sub(highest);
             let is_held = |place: usize| {
-                let reached_ns = self.packets[place].reached_ns;
-                reached_ns.is_some_and(|ns| now_ns.saturating_sub(ns) >= hold_ns)
+                let doubt = &self.packets[place];
+                doubt.may_be_true() && doubt.is_held(now_ns, hold_ns)
             };
             let is_believed = weight >= if ahead > FAR { FAR_WEIGHT } else { 2 }
                 || places().any(is_held)
@@ -253,7 +274,9 @@ impl Doubts {
     fn agree(&self, lower: &Doubt, higher: &Doubt) -> bool {
         let is_copy = lower.line != higher.line
             && self.bytes[lower.place.clone()] == self.bytes[higher.place.clone()];
-        let is_contested = |doubt: &Doubt| doubt.contested > 0 && doubt.reached_ns.is_none();
+        let is_contested = |doubt: &Doubt| {
+            doubt.contested > 0 && doubt.reached_ns.is_none() || !doubt.may_be_true()
+        };
         let is_contested = is_contested(lower) || is_contested(higher);
         let is_followed = lower.next == higher.first
             && !(lower.kind == PacketKind::EndOfSession && higher.kind == PacketKind::Data);
@@ -264,6 +287,16 @@ impl Doubts {
     pub(super) fn admit_to(&mut self, to: u64) {
         let is_below = |doubt: &&mut Doubt| doubt.first <= to && doubt.contested == 0;
         self.packets.iter_mut().filter(is_below).for_each(|doubt| doubt.is_admitted = true);
+    }
+
+    /// Marks the packets that have some of these messages, which nothing else has; `false` if there
+    /// is none.
+    pub(super) fn admit_over(&mut self, numbers: &Range<u64>) -> bool {
+        let has_some = |doubt: &&mut Doubt| {
+            doubt.first < numbers.end && numbers.start < doubt.next && doubt.may_be_true()
+        };
+        let found = self.packets.iter_mut().filter(has_some);
+        found.map(|doubt| doubt.is_admitted = true).count() > 0
     }
 
     /// Removes the lowest packet that is marked, and copies it to `buffer`.
@@ -308,7 +341,8 @@ impl Doubts {
 
     /// When a packet that was reached is believed, in ns.
     pub(super) fn settled_ns(&self, hold_ns: u64) -> Option<u64> {
-        let reached = self.packets.iter().filter_map(|doubt| doubt.reached_ns);
+        let may_be_true = self.packets.iter().filter(|doubt| doubt.may_be_true());
+        let reached = may_be_true.filter_map(|doubt| doubt.reached_ns);
         reached.map(|reached_ns| reached_ns.saturating_add(hold_ns)).min()
     }
 

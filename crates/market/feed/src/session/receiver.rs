@@ -354,6 +354,7 @@ impl<F: PacketFraming> Receiver<F> {
         self.believe_last(now_ns, handler);
         self.declare(true, now_ns, handler);
         self.give_up(u64::MAX, now_ns, handler);
+        self.disbelieve_all(handler);
         self.drain(handler);
     }
 

@@ -204,7 +204,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
     let results = Results::new(arguments.output.open()?, format);
-    // Nobody may read standard error: a plant must not wait for that.
+    // A plant must not wait for the reader of its lines.
     let _lines = printing::in_background();
     let status = match &configs[..] {
         [config] => Plant::new(config, (&Service::of([""]), 0), &results, None).run(interrupt)?,

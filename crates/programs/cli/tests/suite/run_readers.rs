@@ -1,4 +1,4 @@
-//! A live plant whose output or standard error nobody reads, and one that is stopped and ended: what
+//! A live plant whose output or standard error is not read, and one that is stopped and ended: what
 //! it has received is published all the same.
 
 use std::{
@@ -45,7 +45,7 @@ fn a_plant_does_not_wait_for_a_reader_of_its_lines() {
     }
     kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
     // The loss, although the line about it could not be printed.
-    let status = process.bounded_wait("a plant whose lines nobody reads");
+    let status = process.bounded_wait("a plant whose lines are not read");
     assert_eq!((status.code(), lines.ring.stop().messages), (Some(1), 990));
     drop(reader);
     filling.join().unwrap();
@@ -60,7 +60,7 @@ fn a_plant_goes_on_without_a_reader_of_its_results() {
     eventually("the plant has its lines", || lines.ring.board().exists());
     lines.send("MONDAY", 1, 501);
     lines.end("MONDAY", 501);
-    let status = process.bounded_wait("a plant whose results nobody reads");
+    let status = process.bounded_wait("a plant whose results are not read");
     assert_eq!((status.code(), lines.ring.stop().messages), (Some(0), 500));
 }
 

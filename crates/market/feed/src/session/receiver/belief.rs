@@ -98,6 +98,10 @@ impl<F: PacketFraming> Receiver<F> {
             self.doubts.admit_to(self.highest.saturating_add(self.settings.reorder_messages));
             self.admit(now_ns, handler);
         }
+    }
+
+    /// Drops all packets in doubt.
+    pub(super) fn disbelieve_all(&mut self, handler: &mut impl SessionHandler<F::Session>) {
         let lines = &mut self.lines;
         self.doubts.drop_where(|_| true, |doubt| disbelieve(lines, doubt, handler));
     }

@@ -144,3 +144,29 @@ fn without_any_server_what_is_lost_is_what_both_lines_lost() {
         assert_eq!(receiver.position().is_suspect, lost > 0, "seed {seed}");
     }
 }
+
+#[test]
+fn what_waits_in_sockets_is_delivered_in_whatever_order_they_are_read() {
+    for seed in 0..seeds() {
+        let mut random = Random::new(seed);
+        let mut network = Network::new(seed, 1_500);
+        for line in [Line::A, Line::B] {
+            let faults = Faults { silence: (0, 0), stray: 0, ..faults(line, &mut random) };
+            network.send(line, 1, faults);
+        }
+        let gap_policy = if seed.is_multiple_of(2) { GapPolicy::Wait } else { GapPolicy::Flag };
+        // Longer than any packet is delayed.
+        let hold_ns = (4 + random.below(40)) * MS;
+        let settings =
+            SessionSettings { requests: None, snapshots: None, gap_policy, hold_ns, ..settings() };
+        let (mut receiver, mut owner) = (Receiver::new(settings), Owner::default());
+        let most_ns = (1 + random.below(100)) * MS;
+        network.run_with_stalls(&mut receiver, &mut owner, most_ns);
+        assert_eq!(owner.next, network.last() + 1, "seed {seed}");
+        let is_lost = |number: &&u64| {
+            owner.skipped.iter().any(|&(first, next)| (first..next).contains(*number))
+        };
+        let lost: Vec<_> = network.brought.iter().filter(is_lost).collect();
+        assert_eq!(lost, [] as [&u64; 0], "seed {seed}");
+    }
+}

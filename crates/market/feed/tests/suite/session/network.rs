@@ -1,6 +1,6 @@
 //! Two lines, a re-request server and a snapshot server in simulated time, with faults from a seed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use nanotape_feed::session::{Line, PacketOrigin, Receiver};
 use nanotape_harness::Random;
@@ -55,7 +55,12 @@ pub(crate) struct Network {
     sent_ns: Vec<u64>,
     pub(crate) requests: Server,
     pub(crate) snapshots: Server,
+    /// Messages that some line brought whole.
+    pub(crate) brought: BTreeSet<u64>,
 }
+
+/// Datagrams that are read from a socket at a time.
+const BATCH: usize = 32;
 
 impl Network {
     /// Messages from number 1, some microseconds after each other.
@@ -69,7 +74,8 @@ impl Network {
             })
             .collect();
         let (requests, snapshots) = (Server::Good, Server::Good);
-        Self { random, arrivals: BTreeMap::new(), count: 0, sent_ns, requests, snapshots }
+        let (arrivals, brought) = (BTreeMap::new(), BTreeSet::new());
+        Self { random, arrivals, count: 0, sent_ns, requests, snapshots, brought }
     }
 
     pub(crate) fn last(&self) -> u64 {
@@ -84,7 +90,9 @@ impl Network {
             let most = self.random.below(6) + 1;
             let next = (number + most).min(self.last() + 1);
             let sent_ns = self.sent_ns[next as usize - 2];
-            self.send_faulty(origin, packet_of(number, next), sent_ns, faults);
+            if self.send_faulty(origin, packet_of(number, next), sent_ns, faults) {
+                self.brought.extend(number..next);
+            }
             number = next;
         }
         let end_ns = self.sent_ns.last().copied().unwrap_or_default();
@@ -95,7 +103,14 @@ impl Network {
         }
     }
 
-    fn send_faulty(&mut self, origin: PacketOrigin, bytes: Vec<u8>, sent_ns: u64, faults: Faults) {
+    /// Returns whether it arrives whole.
+    fn send_faulty(
+        &mut self,
+        origin: PacketOrigin,
+        bytes: Vec<u8>,
+        sent_ns: u64,
+        faults: Faults,
+    ) -> bool {
         let mut happens = |of_thousand| self.random.below(1_000) < of_thousand;
         let copies = match (happens(faults.drop), happens(faults.duplicate)) {
             (true, _) => 0,
@@ -116,6 +131,7 @@ impl Network {
             stray[..STRAY.len()].copy_from_slice(STRAY);
             self.arrive(sent_ns, Arrival::Packet(origin, stray));
         }
+        let mut is_whole = false;
         for _ in 0..copies {
             let jitter_ns = self.random.below(20 * US);
             let late_ns = if is_late { self.random.below(3 * MS) } else { 0 };
@@ -126,8 +142,10 @@ impl Network {
             if !is_silent {
                 let length = if is_cut { self.random.index(bytes.len()) } else { bytes.len() };
                 self.arrive(at_ns, Arrival::Packet(origin, bytes[..length].to_vec()));
+                is_whole |= !is_cut;
             }
         }
+        is_whole
     }
 
     /// The packet, or an end or heartbeat in its place, with a number that is too high by 64 to
@@ -183,6 +201,50 @@ impl Network {
             }
             steps += 1;
             assert!(steps < 1_000_000, "the session does not end");
+        }
+    }
+
+    /// The same for an owner that is not scheduled for up to `most_ns` at a time: then the packets
+    /// wait in the sockets of their lines, each of which is read in turn.
+    pub(crate) fn run_with_stalls(
+        &mut self,
+        receiver: &mut Receiver<MoldUdp64>,
+        owner: &mut Owner,
+        most_ns: u64,
+    ) {
+        let mut sockets = [const { VecDeque::new() }; 2];
+        let mut read_to_ns = 0;
+        while let Some((&(at_ns, _), _)) = self.arrivals.first_key_value() {
+            let stall_ns = self.random.below(4) / 3 * self.random.below(most_ns);
+            let now_ns = at_ns.min(receiver.deadline_ns().max(read_to_ns)) + stall_ns;
+            let later = self.arrivals.split_off(&(now_ns + 1, 0));
+            for ((at_ns, _), arrival) in core::mem::replace(&mut self.arrivals, later) {
+                let Arrival::Packet(PacketOrigin::Line(line), bytes) = arrival else {
+                    panic!("no server is there")
+                };
+                sockets[line.index()].push_back((at_ns, bytes));
+            }
+            loop {
+                let mut all_read_to_ns = now_ns;
+                for (line, socket) in [Line::A, Line::B].into_iter().zip(&mut sockets) {
+                    let mut last_ns = now_ns;
+                    for (at_ns, bytes) in socket.drain(..socket.len().min(BATCH)) {
+                        last_ns = at_ns;
+                        let origin = PacketOrigin::Line(line);
+                        receiver.packet(origin, (at_ns, read_to_ns), &bytes, owner);
+                    }
+                    let is_read = socket.is_empty();
+                    all_read_to_ns = all_read_to_ns.min(if is_read { now_ns } else { last_ns });
+                }
+                read_to_ns = read_to_ns.max(all_read_to_ns);
+                receiver.tick(read_to_ns, owner);
+                if owner.has_ended() {
+                    return;
+                }
+                if sockets.iter().all(VecDeque::is_empty) {
+                    break;
+                }
+            }
         }
     }
 
