@@ -126,3 +126,19 @@ fn readers_of_a_removed_ring_learn_why_its_plant_stopped_and_the_next_plant_begi
     let (_plant, start): (_, Value) = Running::plant(&day, &ring, &["--capacity", "1MiB"]);
     assert_eq!((&start["origin"], &start["first_sequence"]), (&"created".into(), &1.into()));
 }
+
+#[test]
+fn what_belonged_to_a_removed_ring_can_be_removed() {
+    let folder = Folder::new("run-lost-parts");
+    let (day, ring) = (folder.day(20_000, 20), Ring::new("lost-parts"));
+    let (mut plant, _) = Running::plant(&day, &ring, &["--capacity", "1MiB"]);
+    fs::remove_file(&ring.0).unwrap();
+    check_end(&mut plant, &ring.0, Loss::Removed);
+    let remove = || nanotape(["ring", "remove", ring.path(), "--format", "json"]);
+    let removed = remove();
+    assert_eq!(removed.status, 0, "{}", removed.stderr);
+    let removed = json(&removed.stdout);
+    assert_eq!(removed["board"], ring.board().to_str().unwrap(), "{removed}");
+    assert!(removed["file_bytes"].is_null() && !ring.board().exists(), "{removed}");
+    assert_eq!(remove().status, 2, "nothing is left");
+}

@@ -1,6 +1,9 @@
 //! `nanotape ring remove`: removes a ring whose writer is gone.
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use nanotape_answers::Given;
@@ -26,7 +29,8 @@ Examples:
 
 Does not remove a ring whose writer is alive, or a file that is not a ring. Readers that have the ring
 open can read on. The board of a plant, its spans, the progress of a recorder, and the positions of
-named followers are removed with the ring, unless their process is alive.
+named followers are removed with the ring, unless their process is alive. They are also removed if
+the ring itself is gone.
 
 Exit status: 0 the ring is removed; 1 it is removed, but a part cannot be, such as one of another
 user; 2 it is not removed.")]
@@ -42,20 +46,24 @@ pub(super) struct RemoveCommand {
 pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
-    let info = nanotape_shm::inspect(&path).map_err(|error| match error.refusal() {
-        Refusal::NotFound => {
+    let info = match nanotape_shm::inspect(&path) {
+        Ok(info) => Some(info),
+        // Its file was removed under the plant, by other means.
+        Err(error) if *error.refusal() == Refusal::NotFound && has_parts(&path) => None,
+        Err(error) if *error.refusal() == Refusal::NotFound => {
             let hint = hint_for(&path).unwrap_or_default();
-            anyhow::anyhow!("{}: no such ring, nothing to remove{hint}", path.display())
+            anyhow::bail!("{}: no such ring, nothing to remove{hint}", path.display())
         }
-        _ => of_region(&error),
-    })?;
-    let kind = info.header.map(|header| header.spec.kind);
+        Err(error) => return Err(of_region(&error)),
+    };
+    let kind = info.as_ref().and_then(|info| info.header).map(|header| header.spec.kind);
     // A damaged or half-created region has no kind; it can be removed, since no process can use it.
     if let Some(kind) = kind.filter(|kind| ![stream::KIND, slots::KIND].contains(kind)) {
         anyhow::bail!("{}: a region of kind {}, not a ring", path.display(), kind_name(kind));
     }
     let mut output = command.output.open()?;
-    let removed = nanotape_shm::remove(&path).map_err(|error| of_region(&error))?;
+    let remove = || nanotape_shm::remove(&path).map_err(|error| of_region(&error));
+    let removed = info.map(|_| remove()).transpose()?;
     let mut beside = Beside::default();
     let board = beside.remove(board_path(&path), "board", BOARD);
     let recorder = beside.remove(recorder_path(&path), "progress of the recorder", RECORDER);
@@ -71,11 +79,12 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     });
     let traces: Vec<_> = traces.flatten().map(|path| path.display().to_string()).collect();
     let kind = kind.map(kind_name);
-    let owner = removed.owner;
+    let owner = removed.and_then(|removed| removed.owner);
+    let file_bytes = removed.map(|removed| removed.file_bytes);
     let record = Record::default()
         .with("path", path.display().to_string())
         .with("kind", kind.clone())
-        .with("file_bytes", removed.file_bytes)
+        .with("file_bytes", file_bytes)
         .with("writer_state", owner.map(|owner| state_name(owner.state)))
         .with("writer_pid", owner.map(|owner| owner.pid))
         .with("board", board.as_ref().map(|board| board.display().to_string()))
@@ -85,13 +94,15 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         .with("left", beside.left.clone());
     record.write(&mut output, format, true, || {
         let what = kind.unwrap_or("damaged".to_owned());
-        let size = bytes_text(removed.file_bytes);
         let writer = owner.map(|owner| {
             format!("; its last writer, process {}, {}", owner.pid, ended(owner.state))
         });
         let writer = writer.unwrap_or_default();
-        let mut text =
-            format!("removed {}: a {what} ring in a file of {size}{writer}\n", path.display());
+        let name = path.display();
+        let mut text = match file_bytes.map(bytes_text) {
+            Some(size) => format!("removed {name}: a {what} ring in a file of {size}{writer}\n"),
+            None => format!("{name}: no such ring; what belonged to it is removed\n"),
+        };
         if let Some(board) = &board {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "removed {}: its plant's board", board.display());
@@ -109,6 +120,13 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     })?;
     output.finish()?;
     Ok(if beside.left.is_empty() { Status::Good } else { Status::Bad })
+}
+
+/// Whether there are regions of a ring beside it.
+fn has_parts(ring: &Path) -> bool {
+    [board_path(ring), recorder_path(ring)].iter().any(|path| path.exists())
+        || !follower_names(ring).is_empty()
+        || !trace_names(ring).is_empty()
 }
 
 /// The regions beside a ring that is removed.
