@@ -6,6 +6,7 @@ mod live;
 mod outcome;
 mod plant;
 mod recorder;
+mod results;
 mod several;
 mod systemd;
 
@@ -15,8 +16,8 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use nanotape_arguments::{GroupArguments, SymbolArguments};
 use nanotape_plant::{Moment, Pace, PlantConfig, TradeDate, config::EXAMPLE, records::RecordKinds};
-use outcome::Results;
 use plant::Plant;
+use results::Results;
 use systemd::Service;
 
 use crate::{
@@ -203,7 +204,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
     // The handler turns access to a truncated region into an error.
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let interrupt = interrupt::install()?;
-    let results = Results::new(arguments.output.open()?, format);
+    let results = Results::new(arguments.output.open()?, format)?;
     // A plant must not wait for the reader of its lines.
     let _lines = printing::in_background();
     let status = match &configs[..] {

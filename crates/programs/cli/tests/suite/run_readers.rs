@@ -2,7 +2,7 @@
 //! it has received is published all the same.
 
 use std::{
-    io::{Write as _, pipe},
+    io::{Read as _, Write as _, pipe},
     process::{Command, Stdio},
     thread,
 };
@@ -14,7 +14,7 @@ use crate::{
     live_days::Lines,
     live_parts::{order, packet_of},
     support::{
-        program,
+        nanotape, program,
         running::{Running, json},
     },
 };
@@ -62,6 +62,32 @@ fn a_plant_goes_on_without_a_reader_of_its_results() {
     lines.end("MONDAY", 501);
     let status = process.bounded_wait("a plant whose results are not read");
     assert_eq!((status.code(), lines.ring.stop().messages), (Some(0), 500));
+}
+
+#[test]
+fn a_plant_does_not_wait_for_the_reader_of_its_results() {
+    let lines = Lines::new("run-readers-slow");
+    let (mut reader, mut writer) = pipe().unwrap();
+    let command = &mut plant(&lines);
+    let process = command.stdout(writer.try_clone().unwrap()).stderr(Stdio::piped()).spawn();
+    let mut process = process.unwrap();
+    // Fills the pipe, and keeps it full for a while.
+    let filling = thread::spawn(move || (0..64).all(|_| writer.write_all(&[b'x'; 4_096]).is_ok()));
+    eventually("the plant has its lines", || lines.ring.board().exists());
+    lines.send("MONDAY", 1, 501);
+    lines.end("MONDAY", 501);
+    eventually("the plant has published its end", || {
+        let stat = nanotape(["stat", lines.ring.path(), "--format", "json"]);
+        stat.stdout.contains("\"state\":\"stopped\"")
+    });
+    let mut stdout = String::new();
+    command.stdout(Stdio::null());
+    reader.read_to_string(&mut stdout).unwrap();
+    assert!(filling.join().unwrap());
+    assert_eq!(process.bounded_wait("a plant whose results are read late").code(), Some(0));
+    let results = stdout.lines().map(|line| line.trim_start_matches('x'));
+    let results: Vec<_> = results.filter(|line| !line.is_empty()).map(json).collect();
+    assert_eq!((&results[0]["event"], &results[1]["messages"]), (&"start".into(), &500.into()));
 }
 
 #[test]

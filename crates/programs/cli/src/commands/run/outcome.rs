@@ -1,11 +1,10 @@
-//! The output of `nanotape run` at the start and at the end of a plant.
+//! What `nanotape run` prints at the start and at the end of a plant.
 
 use std::{
     fmt::Write as _,
     fs::File,
-    io::{Read as _, Write as _},
+    io::{self, Read as _},
     path::Path,
-    sync::{Mutex, PoisonError},
 };
 
 use nanotape_arguments::{
@@ -23,85 +22,11 @@ use nanotape_shm::Origin;
 use serde_json::{Value, json};
 
 use crate::{
-    output::{Format, Output},
+    output::Format,
     record::Record,
-    status::{is_broken_pipe, text_of},
+    status::text_of,
     values::{counted, nanos_text},
 };
-
-/// The output of all plants of this process.
-#[derive(Debug)]
-pub(super) struct Results {
-    format: Format,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    output: Output,
-    has_result: bool,
-    /// Whether a write failed, or the reader has exited: nothing more is written.
-    is_over: bool,
-}
-
-impl Results {
-    pub(super) fn new(output: Output, format: Format) -> Self {
-        let state = State { output, has_result: false, is_over: false };
-        Self { format, state: Mutex::new(state) }
-    }
-
-    /// Prints where a plant publishes and which records. A CSV table has a row for each session,
-    /// written at its end.
-    pub(super) fn begun(&self, plant: &PlantRun) -> anyhow::Result<()> {
-        self.write(|state| begun(plant, self.format, &mut state.output))
-    }
-
-    /// Prints the result of a plant, or of a session of it. A plant without a journal, or whose
-    /// recorder failed, has no recording. `name`: that of the plant, if there are several.
-    pub(super) fn ended(
-        &self,
-        outcome: Outcome,
-        finished: &Finished,
-        name: Option<&str>,
-    ) -> anyhow::Result<()> {
-        self.write(|State { output, has_result, .. }| {
-            let is_first = !std::mem::replace(has_result, true);
-            outcome.write(finished, self.format, is_first, output, name)
-        })
-    }
-
-    /// Prints that a plant has failed, for programs: a person reads it on standard error.
-    pub(super) fn failed(&self, ring: &Path, error: &anyhow::Error) -> anyhow::Result<()> {
-        if self.format != Format::Json {
-            return Ok(());
-        }
-        let record = Record::default()
-            .with("event", "stop")
-            .with("path", nanotape_shm::named(ring).unwrap_or_default().display().to_string())
-            .with("reason", "failed")
-            .with("error", text_of(error));
-        self.write(|state| Ok(record.write(&mut state.output, Format::Json, true, String::new)?))
-    }
-
-    /// Writes a result at once. A plant goes on without the reader of its results; an error of the
-    /// output is returned once.
-    fn write(&self, write: impl FnOnce(&mut State) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.is_over {
-            return Ok(());
-        }
-        let written = write(state).and_then(|()| Ok(state.output.flush()?));
-        state.is_over = written.is_err();
-        written.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })
-    }
-
-    /// The output is complete.
-    pub(super) fn finish(self) -> anyhow::Result<()> {
-        let State { output, is_over, .. } =
-            self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if is_over { Ok(()) } else { Ok(output.finish()?) }
-    }
-}
 
 /// The result of a run.
 pub(super) struct Outcome {
@@ -115,7 +40,9 @@ pub(super) struct Outcome {
     session: Option<LiveStat>,
 }
 
-fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> anyhow::Result<()> {
+/// Where a plant publishes and which records. A CSV table has a row for each session, written at
+/// its end.
+pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Vec<u8>) -> io::Result<()> {
     if format == Format::Csv {
         return Ok(());
     }
@@ -130,8 +57,25 @@ fn begun(plant: &PlantRun, format: Format, output: &mut Output) -> anyhow::Resul
             Pace::of_milli(plant.start().pace_milli),
             plant.start().kinds,
         ) + &journal_size(plant)
-    })?;
-    Ok(())
+    })
+}
+
+/// That a plant has failed, for programs: a person reads it on standard error.
+pub(super) fn failed(
+    ring: &Path,
+    error: &anyhow::Error,
+    format: Format,
+    output: &mut Vec<u8>,
+) -> io::Result<()> {
+    if format != Format::Json {
+        return Ok(());
+    }
+    let record = Record::default()
+        .with("event", "stop")
+        .with("path", nanotape_shm::named(ring).unwrap_or_default().display().to_string())
+        .with("reason", "failed")
+        .with("error", text_of(error));
+    record.write(output, format, true, String::new)
 }
 
 /// A line about the bytes that a journal of this day will take; empty without a journal, and if the
@@ -164,14 +108,15 @@ impl Outcome {
         Self { ended, path, nanos, beginning, kinds, session: plant.source().session().cloned() }
     }
 
-    fn write(
+    /// Writes the result. A plant without a journal, or whose recorder failed, has no recording.
+    /// `name`: that of the plant, if there are several.
+    pub(super) fn write(
         self,
         finished: &Finished,
-        format: Format,
-        is_first: bool,
-        output: &mut Output,
+        (format, is_first): (Format, bool),
+        output: &mut Vec<u8>,
         name: Option<&str>,
-    ) -> anyhow::Result<()> {
+    ) -> io::Result<()> {
         let recording = finished.recording.as_ref().ok().and_then(Option::as_ref);
         let followers = finished.followers.as_ref();
         let ending = self.ending().joined(of_recording(recording)).joined(of_followers(followers));
@@ -181,8 +126,7 @@ impl Outcome {
             Format::Csv => self.beginning.joined(ending),
             _ => Record::default().with("event", "stop").with("path", self.path).joined(ending),
         };
-        record.write(output, format, is_first, || text)?;
-        Ok(())
+        record.write(output, format, is_first, || text)
     }
 
     fn rate(&self) -> Option<f64> {

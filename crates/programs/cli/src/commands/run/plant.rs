@@ -19,8 +19,9 @@ use nanotape_plant::{
 
 use super::{
     journal, live,
-    outcome::{Outcome, Results, end_of},
+    outcome::{Outcome, end_of},
     recorder,
+    results::Results,
     systemd::{Between, Notifier, Service},
 };
 use crate::{

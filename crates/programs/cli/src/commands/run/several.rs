@@ -15,7 +15,7 @@ use std::{
 use nanotape_feed::SourceError;
 use nanotape_plant::{PlantConfig, RunError, ShutdownFlag};
 
-use super::{outcome::Results, plant::Plant, systemd::Service};
+use super::{plant::Plant, results::Results, systemd::Service};
 use crate::status::{Status, labelled, report_error, warn};
 
 /// Time between two checks for a signal and for plants that have ended.
