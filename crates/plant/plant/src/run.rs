@@ -167,9 +167,12 @@ impl PlantRun {
         }
         check_wait_for(config)?;
         check_room(config)?;
+        // The slow steps come first: packets wait in the sockets of a live session, and after the
+        // start record the plant is expected to work.
+        let engine = || BookEngine::new(books(config).touched());
+        let early = config.input.live.is_some().then(engine);
         let (source, date) = input()?;
-        // The slow steps come first: after the start record the plant is expected to work.
-        let engine = BookEngine::new(books(config).touched());
+        let engine = early.unwrap_or_else(engine);
         let clock = Clock::calibrate();
 
         let path = nanotape_shm::named(&config.ring.name)?;

@@ -7,6 +7,7 @@
 
 use std::fs;
 
+use nanotape_clock::UtcNanos;
 use nanotape_feed::{
     session::Line,
     udp::{
@@ -117,13 +118,30 @@ fn card_time(datagram: &Datagram<'_>, kernel_ns: u64) -> Option<u64> {
 const MOST_IN_CARD_NS: u64 = 100_000_000;
 const MOST_AFTER_NS: u64 = 1_000_000;
 
-/// The time of a datagram for timers. The kernel's clock may have been set meanwhile.
-fn timer_ns(kernel_ns: u64, now_ns: u64) -> u64 {
-    if now_ns.abs_diff(kernel_ns) < MOST_LAG_NS { kernel_ns.min(now_ns) } else { now_ns }
+/// The receive times of a datagram: that of its records, and that for timers. If the kernel's clock
+/// was set meanwhile, both are now: a time of another clock would stop the timers, or end them.
+#[inline]
+fn receive_times(
+    kernel_ns: u64,
+    card_ns: Option<u64>,
+    now_ns: u64,
+    kernel_clock_ns: impl FnOnce() -> u64,
+) -> (u64, u64) {
+    let usual = now_ns.saturating_sub(MOST_LAG_NS)..=now_ns.saturating_add(MOST_APART_NS);
+    // An old one has waited in the socket, unless the clocks differ.
+    let is_of_now = usual.contains(&kernel_ns)
+        || kernel_ns < now_ns && now_ns.abs_diff(kernel_clock_ns()) < MOST_APART_NS;
+    match is_of_now {
+        true => (card_ns.unwrap_or(kernel_ns), kernel_ns.min(now_ns)),
+        false => (now_ns, now_ns),
+    }
 }
 
-/// A datagram that is older than this has the time of another clock.
+/// A datagram may wait for so long before the clocks are compared.
 const MOST_LAG_NS: u64 = 10_000_000_000;
+
+/// By how much the kernel's clock and that of the source may differ.
+const MOST_APART_NS: u64 = 1_000_000_000;
 
 impl<'s> LineReader<'s> {
     /// A reader for each line.
@@ -155,11 +173,9 @@ impl<'s> LineReader<'s> {
             let kernel_ns = datagram.ts_recv_ns.unwrap_or(now_ns);
             let card_ns = card_time(&datagram, kernel_ns);
             lacks_card_time |= card_ns.is_none();
-            visit(LinePacket {
-                bytes: datagram.bytes,
-                ts_recv_ns: card_ns.unwrap_or(kernel_ns),
-                timer_ns: timer_ns(kernel_ns, now_ns),
-            });
+            let kernel_clock_ns = || UtcNanos::now().unix_ns();
+            let (ts_recv_ns, timer_ns) = receive_times(kernel_ns, card_ns, now_ns, kernel_clock_ns);
+            visit(LinePacket { bytes: datagram.bytes, ts_recv_ns, timer_ns });
         });
         match received {
             Ok(count) => {
@@ -262,5 +278,20 @@ mod tests {
             assert_eq!(card_time(Some(card_ns)), None);
         }
         assert_eq!(card_time(None), None);
+    }
+
+    #[test]
+    fn a_datagram_that_waited_for_long_has_its_time_and_one_of_another_clock_has_none() {
+        let now_ns = 1_700_000_000_000_000_000;
+        let times =
+            |kernel_ns, card_ns, clock_ns| receive_times(kernel_ns, card_ns, now_ns, || clock_ns);
+        let waited_ns = now_ns - 60_000_000_000;
+        assert_eq!(times(now_ns - 1, Some(now_ns - 9), 0), (now_ns - 9, now_ns - 1));
+        assert_eq!(times(now_ns + 1, None, 0), (now_ns + 1, now_ns));
+        assert_eq!(times(waited_ns, None, now_ns + 1_000), (waited_ns, waited_ns));
+        // Set back by an hour, and forward.
+        assert_eq!(times(waited_ns, None, now_ns - 3_600_000_000_000), (now_ns, now_ns));
+        let ahead_ns = now_ns + 3_600_000_000_000;
+        assert_eq!(times(ahead_ns, Some(ahead_ns), ahead_ns), (now_ns, now_ns));
     }
 }
