@@ -27,7 +27,7 @@ pub use event::{
 pub use line::LineCounts;
 pub use nanotape_wire::framing::numbered::MalformedKind;
 pub use ranges::Numbers;
-pub use receiver::{Receiver, SessionPosition};
+pub use receiver::{NextSession, Receiver, SessionPosition};
 pub use settings::{
     GapPolicy, Join, MAX_LINES, RequestSettings, SessionSettings, SnapshotSettings,
 };

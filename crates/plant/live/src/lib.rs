@@ -12,4 +12,4 @@ pub mod text;
 
 pub use addresses::{GroupAddress, Interface, ServerAddress, parse_ip};
 pub use config::{LineAddress, LiveConfig, SettingsError, Timestamps};
-pub use source::{Between, Delivery, KeptSource, LiveError, LiveSource, NewsLine, NextSession};
+pub use source::{Begun, Between, Delivery, KeptSource, LiveError, LiveSource, NewsLine};

@@ -50,9 +50,10 @@ use nanotape_feed::{
 };
 use nanotape_market::{EventHandler, EventSource, SessionChange};
 use nanotape_records::TradeDate;
+use nanotape_types::Alpha;
 
 use arriving::Arriving;
-pub use between::{Between, NextSession};
+pub use between::{Begun, Between};
 use bulk::Bulk;
 pub use delivery::Delivery;
 use drops::DropCounter;
@@ -103,6 +104,8 @@ pub struct LiveSource {
     settings: SessionSettings,
     /// The folder of the folders of kept sessions, if the source has several.
     keep: Option<PathBuf>,
+    /// The sessions whose first message is waited for, because no folder has a part of them.
+    later: Vec<Alpha<10>>,
     /// When the session is left although it has not ended, in ns.
     until_ns: u64,
     has_left: bool,
@@ -178,6 +181,7 @@ impl LiveSource {
             read_to_ns: 0,
             settings,
             keep: None,
+            later: Vec::new(),
             until_ns: u64::MAX,
             has_left: false,
             outside: 0,

@@ -17,6 +17,9 @@ const MOST_SESSIONS: usize = 4;
 /// Bytes of the packets of a session.
 const MOST_BYTES: usize = 16 << 20;
 
+/// Packets of a session, rather than strays.
+const LEAST_PACKETS: usize = 8;
+
 /// Numbers up to which a packet follows another one.
 const NEXT: u64 = 64;
 
@@ -89,10 +92,17 @@ impl<S: Copy + Eq> Candidates<S> {
     }
 
     /// The session that most packets are of, those with messages before others. It had one after
-    /// `since_ns`.
+    /// `since_ns`. Of sessions that followed each other, the earliest.
     pub(super) fn best(&self, since_ns: u64) -> Option<&Candidate<S>> {
-        let alive = self.sessions.iter().filter(|candidate| candidate.last_ns >= since_ns);
-        alive.max_by_key(|of| (of.has_messages, of.packets.len()))
+        let alive = || self.sessions.iter().filter(|candidate| candidate.last_ns >= since_ns);
+        let most = alive().max_by_key(|of| (of.has_messages, of.packets.len()))?;
+        let is_before = |of: &&Candidate<S>| of.is_session() && of.last_ns <= most.first_ns;
+        alive().filter(is_before).min_by_key(|of| of.first_ns).or(Some(most))
+    }
+
+    /// All sessions.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Candidate<S>> {
+        self.sessions.iter()
     }
 
     /// Takes a session out. Another one can follow it soon.
@@ -146,6 +156,16 @@ impl<S> Candidate<S> {
         self.bytes.extend_from_slice(bytes);
         let place = start..self.bytes.len();
         self.packets.push(CandidatePacket { line, ts_recv_ns, first, next, place });
+    }
+
+    /// Whether they are so many that the lines can have left another session for this one.
+    pub(super) fn is_many(&self) -> bool {
+        self.packets.len() >= LEAST_PACKETS
+    }
+
+    /// Whether the packets are no strays.
+    fn is_session(&self) -> bool {
+        self.has_messages && self.has_sequence && self.is_many()
     }
 
     /// Whether each of the first `lines` lines has brought one.

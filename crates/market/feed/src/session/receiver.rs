@@ -408,4 +408,5 @@ mod recovery;
 
 mod belief;
 mod joining;
+pub use joining::NextSession;
 mod restarting;

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use nanotape_feed::session::{Line, PacketOrigin};
+use nanotape_feed::session::{Line, NextSession, PacketOrigin};
 use nanotape_journal::{ErrorKind, Start, Tailer};
 use nanotape_market::{Damage, EventHandler, MarketEvent, Origin, Position};
 use nanotape_records::TradeDate;
@@ -22,6 +22,7 @@ use super::{
     arriving::Arriving,
     keep::{Keeper, KeptSettings},
     lines::LineReader,
+    replay::Replay,
     session::LiveSession,
     snapshots::Snapshots,
 };
@@ -41,13 +42,15 @@ pub enum Between {
     Ends,
 }
 
-/// A session that can be joined.
+/// What a source did with a session that could be joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NextSession {
-    /// Its name.
-    pub name: Alpha<10>,
-    /// When its first packet came, ns since the UNIX epoch.
-    pub first_ns: u64,
+pub enum Begun {
+    /// It began the session.
+    Yes,
+    /// An earlier plant has kept it to its end: its packets are forgotten.
+    Over,
+    /// It waits for the session's first message: no earlier plant has kept a part of it.
+    Later,
 }
 
 /// Packets of sessions that were not joined.
@@ -88,7 +91,7 @@ impl LiveSource {
     pub fn wait_for_session(
         &mut self,
         mut between: impl FnMut(u64) -> Between,
-    ) -> Result<Option<NextSession>, LiveError> {
+    ) -> Result<Option<NextSession<Alpha<10>>>, LiveError> {
         let sockets = Arc::clone(&self.lines);
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
         let mut discard = Discard;
@@ -117,9 +120,11 @@ impl LiveSource {
             if is_shut {
                 self.outside += count as u64;
             } else if !is_behind
-                && let Some((name, first_ns)) = self.session.receiver.next_session(self.read_to_ns)
+                && let Some(next) = self.session.receiver.next_session(self.read_to_ns, |session| {
+                    self.keep.is_none() || self.later.contains(&session)
+                })
             {
-                return Ok(Some(NextSession { name, first_ns }));
+                return Ok(Some(next));
             }
             if count == 0 {
                 // A session that could be joined is no reason to hurry while none is.
@@ -129,37 +134,42 @@ impl LiveSource {
         }
     }
 
-    /// Begins a session that can be joined, until a time in ns since the UNIX epoch. `false` if an
-    /// earlier plant has kept it to its end: then its packets are forgotten.
+    /// Begins a session that can be joined, until a time in ns since the UNIX epoch.
     pub fn begin_session(
         &mut self,
-        next: &NextSession,
+        next: &NextSession<Alpha<10>>,
         date: TradeDate,
         until_ns: u64,
-    ) -> Result<bool, LiveError> {
+    ) -> Result<Begun, LiveError> {
+        let name = next.session;
+        let folder = self.keep.as_ref().map(|keep| keep.join(folder_of(date, &name)));
+        if !next.is_due && !folder.as_deref().is_some_and(is_unfinished) {
+            self.later.push(name);
+            return Ok(Begun::Later);
+        }
         (self.until_ns, self.has_left, self.has_unkept) = (until_ns, false, false);
-        let folder = self.keep.as_ref().map(|keep| keep.join(folder_of(date, &next.name)));
         match self.begin(folder.as_deref(), date) {
             Ok(()) => {}
             Err(LiveError::Over { .. }) => {
-                self.session.receiver.forget(next.name);
-                return Ok(false);
+                self.session.receiver.forget(name);
+                return Ok(Begun::Over);
             }
             // A full disk does not keep the plant from its session.
             Err(LiveError::Journal(error)) if is_of_system(error.kind()) => {
-                let text = format!("{error}; the packets of session {} are not kept", next.name);
+                let text = format!("{error}; the packets of session {name} are not kept");
                 self.notes.push(NewsLine::problem(text));
                 self.has_unkept = true;
                 self.begin(None, date)?;
             }
             Err(error) => return Err(error),
         }
+        self.later.clear();
         let outside = core::mem::take(&mut self.outside);
         if outside > 0 {
             let text = format!("{outside} packets came outside of the schedule");
             self.notes.push(NewsLine::note(text));
         }
-        Ok(true)
+        Ok(Begun::Yes)
     }
 
     /// Whether the session was left at the end of its time.
@@ -288,6 +298,11 @@ impl LiveSource {
         // Of heartbeats that were repeated only the first is there: no line was silent since.
         self.session.restart(self.read_to_ns, &mut delivery);
     }
+}
+
+/// Whether a folder has a session that was not kept to its end.
+fn is_unfinished(folder: &Path) -> bool {
+    Replay::open(folder).is_ok_and(|replay| !replay.is_over().unwrap_or(false))
 }
 
 /// Whether an error is one of the system, such as a full disk or a file in the place of the folder,

@@ -1,6 +1,6 @@
 //! The sessions of a plant that runs day and night: which one comes next, and when none is joined.
 
-use nanotape_live::{Between, LiveSource};
+use nanotape_live::{Begun, Between, LiveSource};
 use nanotape_types::Alpha;
 
 use super::RunError;
@@ -83,15 +83,19 @@ impl Sessions {
             };
             // A time without a date is that of a clock that was never set.
             let Some(date) = date else {
-                return Err(RunError::NoDate { name: next.name.to_string() });
+                return Err(RunError::NoDate { name: next.session.to_string() });
             };
-            if source.begin_session(&next, date, until_ns)? {
-                return Ok(Some(date));
-            }
-            if self.over.replace((next.name, date)) != Some((next.name, date)) {
-                let name = next.name;
-                let text = format!("session {name} of {date} is kept to its end: not joined");
-                report.note(&text);
+            match source.begin_session(&next, date, until_ns)? {
+                Begun::Yes => return Ok(Some(date)),
+                Begun::Later => {}
+                Begun::Over => {
+                    let name = next.session;
+                    if self.over.replace((name, date)) != Some((name, date)) {
+                        let text =
+                            format!("session {name} of {date} is kept to its end: not joined");
+                        report.note(&text);
+                    }
+                }
             }
         }
     }

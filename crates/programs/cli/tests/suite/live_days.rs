@@ -166,6 +166,33 @@ fn each_session_is_kept_in_its_folder_and_a_killed_plant_goes_on_with_the_one_th
 }
 
 #[test]
+fn a_killed_plant_goes_on_with_its_session_if_the_lines_have_only_its_heartbeats() {
+    let folder = Folder::new("live-heartbeats");
+    let (lines, kept) = (Lines::new("live-heartbeats"), folder.path("kept"));
+    let options = ["--keep", &kept];
+    let mut plant = lines.start(&options);
+    read_stderr_to(&mut plant, "waiting for the next session");
+    lines.send("MONDAY", 1, 501);
+    assert_eq!(plant.read_json()["event"], "start");
+    lines.wait_for(501);
+    plant.signal(Signal::KILL);
+    plant.end();
+
+    let mut plant = lines.start(&options);
+    read_stderr_to(&mut plant, "waiting for the next session");
+    // Nothing is kept of this one: it is joined with its first message, which never comes.
+    lines.both(&packet_of("STRAY", 1, &[]));
+    lines.both(&packet_of("MONDAY", 601, &[]));
+    assert_eq!(plant.read_json()["event"], "start");
+    lines.end("MONDAY", 601);
+    let stop = plant.read_json();
+    assert_eq!((&stop["messages"], &stop["gap_messages_lost"]), (&500.into(), &100.into()));
+    assert_eq!(stop["reason"], "end of session", "{stop}");
+    plant.signal(Signal::TERM);
+    assert_eq!(plant.end().0, Some(1));
+}
+
+#[test]
 fn a_session_that_cannot_be_kept_is_published_from_its_first_packet() {
     let folder = Folder::new("live-unkept");
     let (lines, kept) = (Lines::new("live-unkept"), folder.path("kept"));

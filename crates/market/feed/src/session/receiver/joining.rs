@@ -15,8 +15,16 @@ use super::{
     Receiver, SnapshotState,
 };
 
-/// Packets of another session after which the current one can have been left.
-const MOVED_AFTER: usize = 8;
+/// A session that can be joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NextSession<S> {
+    /// Its name.
+    pub session: S,
+    /// When its first packet came, in ns.
+    pub first_ns: u64,
+    /// Whether it is joined in any case: it has had messages, or what it had before is requested.
+    pub is_due: bool,
+}
 
 impl<F: PacketFraming> Receiver<F> {
     /// Keeps a packet of another session than the current one.
@@ -54,8 +62,7 @@ impl<F: PacketFraming> Receiver<F> {
 
     /// When all lines have left the session, as far as is known; `None` if no other has packets.
     fn left_ns(&self, now_ns: u64) -> Option<u64> {
-        let has_moved =
-            |other: &&Candidate<_>| other.has_messages && other.packets.len() >= MOVED_AFTER;
+        let has_moved = |other: &&Candidate<_>| other.has_messages && other.is_many();
         self.candidates.best(self.stale_ns(now_ns)).filter(has_moved)?;
         let last_ns = self.lines().iter().map(LineState::current_ns).max()?;
         Some(last_ns.saturating_add(self.settings.silence_ns))
@@ -85,6 +92,7 @@ impl<F: PacketFraming> Receiver<F> {
         // Sockets are read one after the other.
         candidate.packets.sort_by_key(|packet| packet.ts_recv_ns);
         self.begin(&candidate, now_ns, handler);
+        self.count_others(handler);
         for kept in candidate.packets {
             let bytes = &candidate.bytes[kept.place];
             let origin = PacketOrigin::Line(kept.line);
@@ -98,12 +106,42 @@ impl<F: PacketFraming> Receiver<F> {
         self.ended_ns = now_ns;
     }
 
-    /// The session that the next [`tick`](Self::tick) joins, and when its first packet came.
-    pub fn next_session(&self, now_ns: u64) -> Option<(F::Session, u64)> {
-        let candidate = self.candidates.best(self.stale_ns(now_ns))?;
-        let is_between = self.session.is_none() || self.has_ended;
-        let is_due = self.join_ns(candidate).is_some_and(|at_ns| now_ns >= at_ns);
-        (is_between && is_due).then_some((candidate.session, candidate.first_ns))
+    /// Counts the packets of the sessions that were not joined.
+    fn count_others(&mut self, handler: &mut impl SessionHandler<F::Session>) {
+        for candidate in self.candidates.iter() {
+            for packet in &candidate.packets {
+                self.lines[packet.line.index()].counts.other_session += 1;
+            }
+            let (origin, session) = (PacketOrigin::Line(candidate.line()), candidate.session);
+            handler.event(&SessionEvent::OtherSession { origin, session });
+        }
+    }
+
+    /// The session that the next [`tick`](Self::tick) joins, or one that has only heartbeats so far
+    /// and is not `ignored`: its owner may know that it is the one to go on with.
+    pub fn next_session(
+        &self,
+        now_ns: u64,
+        ignored: impl Fn(F::Session) -> bool,
+    ) -> Option<NextSession<F::Session>> {
+        if self.session.is_some() && !self.has_ended {
+            return None;
+        }
+        let of = |candidate: &Candidate<F::Session>, is_due| {
+            let Candidate { session, first_ns, .. } = *candidate;
+            NextSession { session, first_ns, is_due }
+        };
+        let best = self.candidates.best(self.stale_ns(now_ns))?;
+        if self.join_ns(best).is_some_and(|at_ns| now_ns >= at_ns) {
+            return Some(of(best, true));
+        }
+        let is_quiet = |candidate: &&Candidate<F::Session>| {
+            let waited_ns = now_ns.saturating_sub(candidate.first_ns);
+            !candidate.has_messages
+                && waited_ns >= self.settings.join_ns
+                && !ignored(candidate.session)
+        };
+        self.candidates.iter().find(is_quiet).map(|candidate| of(candidate, false))
     }
 
     /// When a session is joined; `None` before its first message, unless what was before can be

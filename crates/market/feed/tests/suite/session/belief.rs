@@ -258,3 +258,52 @@ fn a_first_packet_before_a_wide_gap_is_delivered() {
     assert_eq!((session.owner.next, session.owner.delivered), (5_010, 15));
     assert_eq!(session.owner.skipped, [(6, 5_000)]);
 }
+
+#[test]
+fn a_packet_in_doubt_that_is_repeated_is_a_duplicate() {
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 2);
+    session.packet(A, 4, 3);
+    session.packet(A, 4, 3);
+    session.packet(A, 7, 1);
+    let counts = session.receiver.line(Line::A);
+    assert_eq!((counts.messages, counts.duplicates, counts.missing), (9, 3, 1));
+}
+
+#[test]
+fn packets_of_other_sessions_before_the_join_are_counted_with_it() {
+    let other = Alpha::new(*b"STRAY     ");
+    let settings = SessionSettings { lines: 2, ..SessionSettings::default() };
+    let mut receiver = Receiver::new(settings);
+    let mut session = Session::new(settings);
+    std::mem::swap(&mut session.receiver, &mut receiver);
+    session.packet_of(other, B, 50, 1);
+    session.packet(A, 1, 1);
+    session.packet(A, 2, 1);
+    session.packet(B, 1, 2);
+    session.after(100);
+    assert_eq!((session.receiver.session(), session.owner.next), (Some(SESSION), 3));
+    assert_eq!(session.receiver.line(Line::B).other_session, 1);
+    let seen = SessionEvent::OtherSession { origin: B, session: other };
+    assert_eq!(session.owner.events.iter().filter(|event| **event == seen).count(), 1);
+}
+
+#[test]
+fn sessions_that_followed_each_other_are_joined_in_their_order() {
+    let [early, late] = [*b"EARLY     ", *b"LATE      "].map(Alpha::new);
+    let mut session = Session::new(SessionSettings::default());
+    session.both(1, 2);
+    // While a gap holds the current session up, two others come; the second one is longer.
+    for number in 1..=8 {
+        session.packet_of(early, A, number, 1);
+    }
+    session.after(1);
+    for number in 1..=20 {
+        session.packet_of(late, A, number, 1);
+    }
+    (0..2).for_each(|_| session.bytes(A, end_of_session(SESSION, 3).to_vec()));
+    session.after(1);
+    assert!(session.owner.has_ended());
+    session.after(1);
+    assert_eq!((session.receiver.session(), session.owner.next), (Some(early), 9));
+}

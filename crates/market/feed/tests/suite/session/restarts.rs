@@ -91,13 +91,16 @@ fn a_session_that_was_left_is_ignored_and_packets_of_the_next_one_are_taken_alon
     session.receiver.leave(session.now_ns);
     session.both(5, 4);
     assert_eq!(session.owner.delivered, 4);
-    assert_eq!(session.receiver.next_session(session.now_ns), None);
+    assert_eq!(session.receiver.next_session(session.now_ns, |_| true), None);
     for first in [1, 3, 5] {
         session.packet_of(OTHER, A, first, 2);
         session.packet_of(OTHER, B, first, 2);
     }
     session.now_ns += 100 * MS;
-    assert_eq!(session.receiver.next_session(session.now_ns).map(|next| next.0), Some(OTHER));
+    assert_eq!(
+        session.receiver.next_session(session.now_ns, |_| true).map(|next| next.session),
+        Some(OTHER)
+    );
 
     let mut next = Session::new(SessionSettings::default());
     next.now_ns = session.now_ns;
@@ -108,7 +111,7 @@ fn a_session_that_was_left_is_ignored_and_packets_of_the_next_one_are_taken_alon
         next.receiver.packet(origin, (ts_recv_ns, next.now_ns), bytes, &mut next.owner);
     });
     assert_eq!(lines.len(), 6);
-    assert_eq!(session.receiver.next_session(session.now_ns), None);
+    assert_eq!(session.receiver.next_session(session.now_ns, |_| true), None);
     next.after(0);
     assert_eq!((next.receiver.session(), next.owner.next), (Some(OTHER), 7));
 }
