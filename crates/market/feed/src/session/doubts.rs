@@ -113,7 +113,8 @@ impl Doubts {
         self.packets.is_empty()
     }
 
-    /// Keeps a packet. Calls `dropped` with those that leave for it.
+    /// Keeps a packet; `false` if it is there already. Calls `dropped` with those that leave for
+    /// it.
     pub(super) fn add(
         &mut self,
         line: Line,
@@ -122,7 +123,7 @@ impl Doubts {
         ts_recv_ns: u64,
         bytes: &[u8],
         mut dropped: impl FnMut(&Doubt),
-    ) {
+    ) -> bool {
         let is_same = |doubt: &&mut Doubt| {
             (doubt.line, doubt.first, doubt.next, doubt.kind) == (line, first, next, kind)
         };
@@ -132,12 +133,12 @@ impl Doubts {
             let is_sent_again = kind != PacketKind::Data
                 && ts_recv_ns.saturating_sub(doubt.ts_recv_ns) >= SENT_AGAIN_NS;
             doubt.weight += u32::from(is_sent_again);
-            return;
+            return false;
         }
         self.contest(line, ts_recv_ns, first);
         while self.packets.len() == MOST_PACKETS || self.held() + bytes.len() > MOST_BYTES {
             let ages = self.packets.iter().enumerate();
-            let Some((oldest, _)) = ages.min_by_key(|(_, doubt)| doubt.ts_recv_ns) else { return };
+            let Some((oldest, _)) = ages.min_by_key(|(_, doubt)| doubt.ts_recv_ns) else { break };
             dropped(&self.packets.remove(oldest));
         }
         if self.bytes.len() + bytes.len() > MOST_BYTES {
@@ -161,6 +162,7 @@ impl Doubts {
                 place: start..self.bytes.len(),
             },
         );
+        true
     }
 
     /// A line went on below those of its packets that came before.

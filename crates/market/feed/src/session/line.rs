@@ -86,6 +86,13 @@ impl LineState {
         }
     }
 
+    /// Counts a packet once more of which the first copy will be counted with [`note`](Self::note).
+    pub(super) fn note_again(&mut self, first: u64, next: u64) {
+        self.counts.messages += next - first;
+        self.counts.duplicates += next - first;
+        self.counts.heartbeats += u64::from(first == next);
+    }
+
     #[cold]
     fn note_out_of_order(&mut self, first: u64, next: u64) {
         if first > self.next {

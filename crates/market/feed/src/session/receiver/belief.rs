@@ -28,9 +28,12 @@ impl<F: PacketFraming> Receiver<F> {
             return;
         };
         let (numbers, lines) = ((packet.first, packet.next()), &mut self.lines);
-        self.doubts.add(line, numbers, packet.kind, ts_recv_ns, bytes, |doubt| {
+        let is_new = self.doubts.add(line, numbers, packet.kind, ts_recv_ns, bytes, |doubt| {
             disbelieve(lines, doubt, handler);
         });
+        if !is_new {
+            self.lines[line.index()].note_again(numbers.0, numbers.1);
+        }
     }
 
     /// What a packet in order says about those in doubt.

@@ -92,7 +92,7 @@ impl<F: PacketFraming> Receiver<F> {
             let missing = self.gaps.parts(first..kept_to).map(|part| part.end - part.start);
             let new = missing.sum::<u64>() + kept_to.saturating_sub(self.highest.max(first));
             self.count_first(origin, (kept_to - new, kept_to), ts_recv_ns);
-            self.fill(first..kept_to, Fill::By(origin), now_ns, handler);
+            self.fill(first..kept_to, Fill::By(origin), seen_ns.max(now_ns), handler);
             self.highest = self.highest.max(kept_to);
         }
         if next > self.highest {

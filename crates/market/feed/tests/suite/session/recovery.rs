@@ -486,3 +486,19 @@ fn damaged_packets_are_counted_by_kind_and_dropped() {
     }
     assert_eq!(session.owner.next, 2);
 }
+
+#[test]
+fn a_gap_is_open_until_the_answer_arrived() {
+    let mut session = Session::new(with_requests());
+    session.packet(A, 1, 1);
+    session.packet(A, 3, 1);
+    session.packet(A, 4, 1);
+    session.after(2);
+    assert_eq!(session.tasks(), [Task::Request { first: 2, count: 1 }]);
+    // The lines were not read since.
+    let read_to_ns = session.now_ns;
+    session.now_ns += 3 * MS;
+    session.bytes_at(ANSWER, 2, read_to_ns);
+    let report = session.owner.closed_gaps().next().unwrap();
+    assert_eq!(report.closed_ns - report.gap.seen_ns, 5 * MS);
+}

@@ -60,6 +60,15 @@ impl Session {
         }
     }
 
+    /// A packet with one message, when all lines were read to a time before.
+    pub(super) fn bytes_at(&mut self, origin: PacketOrigin, number: u64, read_to_ns: u64) {
+        let mut buffer = [0; 256];
+        let mut writer = PacketWriter::new(SESSION, number, &mut buffer).unwrap();
+        assert!(writer.push(&message_of(number)));
+        let times = (self.now_ns, read_to_ns);
+        self.receiver.packet(origin, times, writer.finish(), &mut self.owner);
+    }
+
     /// The same packet on both lines.
     pub(super) fn both(&mut self, first: u64, count: u64) {
         self.packet(A, first, count);
