@@ -59,6 +59,8 @@ pub(super) struct Doubt {
     reached_ns: Option<u64>,
     /// Lower packets that its line brought after it.
     contested: u32,
+    /// Messages before it that came after it: if it is believed, they were missing.
+    pub(super) overtaken: u64,
     kind: PacketKind,
     weight: u32,
     is_admitted: bool,
@@ -156,6 +158,7 @@ impl Doubts {
                 ts_recv_ns,
                 reached_ns: None,
                 contested: 0,
+                overtaken: 0,
                 kind,
                 weight: 1,
                 is_admitted: false,
@@ -174,21 +177,22 @@ impl Doubts {
     }
 
     /// Weighs what a packet in order says: calls `dropped` with those that it shows to be wrong,
-    /// and marks those that are copies, because all of their messages are known. Returns how many
-    /// of its messages the others had shown to be missing.
+    /// and marks those that are copies, because all of their messages are known.
     pub(super) fn weigh(
         &mut self,
         packet: InOrder<'_>,
         hold_ns: u64,
         is_known: impl Fn(u64, u64) -> bool,
         mut dropped: impl FnMut(&Doubt),
-    ) -> u64 {
+    ) {
         let InOrder { line, is_late, ts_recv_ns, first, next, bytes, .. } = packet;
         let (before, highest) = packet.highest;
         if let Some(line) = line.filter(|_| !is_late) {
             self.contest(line, ts_recv_ns, first);
         }
-        let shown = self.packets.iter().map(|doubt| doubt.first).find(|&first| first > before);
+        if let Some(doubt) = self.packets.iter_mut().find(|doubt| doubt.first > before) {
+            doubt.overtaken += highest.min(doubt.first) - before;
+        }
         let Self { packets, bytes: kept } = self;
         packets.retain_mut(|doubt| {
             let is_of_line = line == Some(doubt.line) && !is_late;
@@ -218,7 +222,6 @@ impl Doubts {
         if self.packets.is_empty() {
             self.bytes.clear();
         }
-        shown.map_or(0, |first| highest.min(first) - before)
     }
 
     /// Whether a packet is marked.

@@ -56,7 +56,7 @@ impl<F: PacketFraming> Receiver<F> {
         let packet = InOrder { line, is_late, ts_recv_ns, first, next, bytes, highest };
         let (lines, gaps) = (&mut self.lines, &self.gaps);
         let is_known = |first, next| next <= highest.1 && gaps.first_part(first..next).is_none();
-        self.overtaken += self.doubts.weigh(packet, self.settings.hold_ns, is_known, |doubt| {
+        self.doubts.weigh(packet, self.settings.hold_ns, is_known, |doubt| {
             disbelieve(lines, doubt, handler);
         });
         if self.doubts.has_admitted() {
@@ -81,6 +81,7 @@ impl<F: PacketFraming> Receiver<F> {
     pub(super) fn admit(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
         let mut bytes = core::mem::take(&mut self.admitted);
         while let Some(doubt) = self.doubts.take_admitted(&mut bytes) {
+            self.overtaken += doubt.overtaken;
             if let Ok(packet) = F::decode(&bytes) {
                 let origin = PacketOrigin::Line(doubt.line);
                 let times = (doubt.ts_recv_ns, doubt.ts_recv_ns, now_ns);

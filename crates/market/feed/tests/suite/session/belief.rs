@@ -307,3 +307,22 @@ fn sessions_that_followed_each_other_are_joined_in_their_order() {
     session.after(1);
     assert_eq!((session.receiver.session(), session.owner.next), (Some(early), 9));
 }
+
+#[test]
+fn messages_below_a_wrong_number_were_not_missing() {
+    let mut session = Session::new(SessionSettings::default());
+    session.packet(A, 1, 1);
+    session.packet(A, 50_000, 1);
+    for number in 2..=10 {
+        session.packet(A, number, 1);
+    }
+    session.after(200);
+    session.packet(A, 11, 1);
+    assert_eq!((session.receiver.overtaken(), session.owner.next), (0, 12));
+    assert_eq!(session.receiver.line(Line::A).far_ahead, 1);
+    // Below a true one they were: line A had them later than line B.
+    session.packet(B, 13, 1);
+    session.packet(A, 12, 1);
+    session.packet(A, 13, 1);
+    assert_eq!((session.receiver.overtaken(), session.owner.next), (1, 14));
+}
