@@ -1,9 +1,9 @@
-//! The results of all plants of a process, written by a thread of its own: a plant does not wait for
-//! their reader.
+//! The results of all plants of a process, written by a thread of its own: a plant does not wait
+//! for their reader.
 //!
 //! Failure: a plant goes on without the reader of its results. An error of the output is returned
-//! once, by the next result or at the end; the first results wait a moment for it, so that an
-//! output that cannot be written ends the process at its start.
+//! once, by the next result or at the end. A plant waits a moment for each result to be written, so
+//! that an output that cannot be written ends the process at its start.
 
 use std::{
     io::{self, Write as _},
