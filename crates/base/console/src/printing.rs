@@ -1,9 +1,9 @@
 //! Lines on standard error, written by a thread of its own where a reader that does not read must
 //! not stop the work.
 //!
-//! Bounds: [`MOST_LINES`] lines wait. Further ones are counted, and one line reports how many.
+//! Bounds: 1,024 lines wait. Further ones are counted, and one line reports how many.
 //! Failure: without a thread each line is written by its caller. At the end, lines that are not
-//! read are given up after [`PATIENCE`].
+//! read are given up after 2 s.
 
 use std::{
     io::{self, Write as _},
