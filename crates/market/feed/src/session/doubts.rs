@@ -61,6 +61,8 @@ pub(super) struct Doubt {
     contested: u32,
     /// Messages before it that came after it: if it is believed, they were missing.
     pub(super) overtaken: u64,
+    /// Copies that its line brought.
+    pub(super) repeats: u32,
     kind: PacketKind,
     weight: u32,
     is_admitted: bool,
@@ -115,8 +117,7 @@ impl Doubts {
         self.packets.is_empty()
     }
 
-    /// Keeps a packet; `false` if it is there already. Calls `dropped` with those that leave for
-    /// it.
+    /// Keeps a packet. Calls `dropped` with those that leave for it.
     pub(super) fn add(
         &mut self,
         line: Line,
@@ -125,7 +126,7 @@ impl Doubts {
         ts_recv_ns: u64,
         bytes: &[u8],
         mut dropped: impl FnMut(&Doubt),
-    ) -> bool {
+    ) {
         let is_same = |doubt: &&mut Doubt| {
             (doubt.line, doubt.first, doubt.next, doubt.kind) == (line, first, next, kind)
         };
@@ -135,12 +136,13 @@ impl Doubts {
             let is_sent_again = kind != PacketKind::Data
                 && ts_recv_ns.saturating_sub(doubt.ts_recv_ns) >= SENT_AGAIN_NS;
             doubt.weight += u32::from(is_sent_again);
-            return false;
+            doubt.repeats += 1;
+            return;
         }
         self.contest(line, ts_recv_ns, first);
         while self.packets.len() == MOST_PACKETS || self.held() + bytes.len() > MOST_BYTES {
             let ages = self.packets.iter().enumerate();
-            let Some((oldest, _)) = ages.min_by_key(|(_, doubt)| doubt.ts_recv_ns) else { break };
+            let Some((oldest, _)) = ages.min_by_key(|(_, doubt)| doubt.ts_recv_ns) else { return };
             dropped(&self.packets.remove(oldest));
         }
         if self.bytes.len() + bytes.len() > MOST_BYTES {
@@ -159,13 +161,13 @@ impl Doubts {
                 reached_ns: None,
                 contested: 0,
                 overtaken: 0,
+                repeats: 0,
                 kind,
                 weight: 1,
                 is_admitted: false,
                 place: start..self.bytes.len(),
             },
         );
-        true
     }
 
     /// A line went on below those of its packets that came before.
@@ -197,7 +199,10 @@ impl Doubts {
         packets.retain_mut(|doubt| {
             let is_of_line = line == Some(doubt.line) && !is_late;
             let age_ns = ts_recv_ns.saturating_sub(doubt.ts_recv_ns);
-            let is_below = !is_late && next <= doubt.first;
+            // What a server sends again says nothing. One that was reached may fill a gap to which
+            // another line comes only now.
+            let is_below =
+                line.is_some() && !is_late && doubt.reached_ns.is_none() && next <= doubt.first;
             // The line has brought these numbers in order, with other bytes.
             let is_replaced = is_of_line
                 && first < doubt.next

@@ -86,7 +86,7 @@ impl LineState {
         }
     }
 
-    /// Counts a packet once more of which the first copy will be counted with [`note`](Self::note).
+    /// Counts a copy of a packet that [`note`](Self::note) has counted.
     pub(super) fn note_again(&mut self, first: u64, next: u64) {
         self.counts.messages += next - first;
         self.counts.duplicates += next - first;

@@ -28,12 +28,9 @@ impl<F: PacketFraming> Receiver<F> {
             return;
         };
         let (numbers, lines) = ((packet.first, packet.next()), &mut self.lines);
-        let is_new = self.doubts.add(line, numbers, packet.kind, ts_recv_ns, bytes, |doubt| {
+        self.doubts.add(line, numbers, packet.kind, ts_recv_ns, bytes, |doubt| {
             disbelieve(lines, doubt, handler);
         });
-        if !is_new {
-            self.lines[line.index()].note_again(numbers.0, numbers.1);
-        }
     }
 
     /// What a packet in order says about those in doubt.
@@ -86,6 +83,10 @@ impl<F: PacketFraming> Receiver<F> {
                 let origin = PacketOrigin::Line(doubt.line);
                 let times = (doubt.ts_recv_ns, doubt.ts_recv_ns, now_ns);
                 self.take(origin, times, &packet, handler);
+                for _ in 0..doubt.repeats {
+                    self.lines[doubt.line.index()].note_again(doubt.first, doubt.next);
+                    handler.brought(doubt.line, doubt.first..doubt.next, doubt.ts_recv_ns);
+                }
             }
         }
         self.admitted = bytes;
