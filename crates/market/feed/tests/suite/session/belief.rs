@@ -274,9 +274,9 @@ fn a_packet_in_doubt_that_is_repeated_is_a_duplicate() {
 fn packets_of_other_sessions_before_the_join_are_counted_with_it() {
     let other = Alpha::new(*b"STRAY     ");
     let settings = SessionSettings { lines: 2, ..SessionSettings::default() };
-    let mut receiver = Receiver::new(settings);
     let mut session = Session::new(settings);
-    std::mem::swap(&mut session.receiver, &mut receiver);
+    // One that does not join with its first packet.
+    session.receiver = Receiver::new(settings);
     session.packet_of(other, B, 50, 1);
     session.packet(A, 1, 1);
     session.packet(A, 2, 1);

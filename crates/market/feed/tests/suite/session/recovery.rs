@@ -5,7 +5,7 @@ use nanotape_wire::framing::moldudp64::{PacketWriter, end_of_session};
 
 use super::{
     owner::{Task, message_of},
-    steps::{A, ANSWER, B, MS, SESSION, Session, with_requests, with_snapshots},
+    steps::{A, ANSWER, B, MS, SESSION, Session, bytes_of, with_requests, with_snapshots},
 };
 
 #[test]
@@ -498,7 +498,8 @@ fn a_gap_is_open_until_the_answer_arrived() {
     // The lines were not read since.
     let read_to_ns = session.now_ns;
     session.now_ns += 3 * MS;
-    session.bytes_at(ANSWER, 2, read_to_ns);
+    let (times, answer) = ((session.now_ns, read_to_ns), bytes_of(SESSION, 2, 1));
+    session.receiver.packet(ANSWER, times, &answer, &mut session.owner);
     let report = session.owner.closed_gaps().next().unwrap();
     assert_eq!(report.closed_ns - report.gap.seen_ns, 5 * MS);
 }

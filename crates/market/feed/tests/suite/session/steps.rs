@@ -44,12 +44,7 @@ impl Session {
         first: u64,
         count: u64,
     ) {
-        let mut buffer = [0; 4_096];
-        let mut writer = PacketWriter::new(session, first, &mut buffer).unwrap();
-        for number in first..first + count {
-            assert!(writer.push(&message_of(number)));
-        }
-        self.bytes(origin, writer.finish().to_vec());
+        self.bytes(origin, bytes_of(session, first, count));
     }
 
     pub(super) fn bytes(&mut self, origin: PacketOrigin, bytes: Vec<u8>) {
@@ -58,15 +53,6 @@ impl Session {
         if self.receiver.deadline_ns() <= self.now_ns {
             self.receiver.tick(self.now_ns, &mut self.owner);
         }
-    }
-
-    /// A packet with one message, when all lines were read to a time before.
-    pub(super) fn bytes_at(&mut self, origin: PacketOrigin, number: u64, read_to_ns: u64) {
-        let mut buffer = [0; 256];
-        let mut writer = PacketWriter::new(SESSION, number, &mut buffer).unwrap();
-        assert!(writer.push(&message_of(number)));
-        let times = (self.now_ns, read_to_ns);
-        self.receiver.packet(origin, times, writer.finish(), &mut self.owner);
     }
 
     /// The same packet on both lines.
@@ -87,6 +73,16 @@ impl Session {
     pub(super) fn tasks(&mut self) -> Vec<Task> {
         std::mem::take(&mut self.owner.tasks)
     }
+}
+
+/// The bytes of a packet of `count` messages from `first`.
+pub(super) fn bytes_of(session: Alpha<10>, first: u64, count: u64) -> Vec<u8> {
+    let mut buffer = [0; 4_096];
+    let mut writer = PacketWriter::new(session, first, &mut buffer).unwrap();
+    for number in first..first + count {
+        assert!(writer.push(&message_of(number)));
+    }
+    writer.finish().to_vec()
 }
 
 pub(super) fn with_requests() -> SessionSettings {
