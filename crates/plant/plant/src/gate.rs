@@ -171,11 +171,6 @@ impl Gate {
         }
     }
 
-    /// Whether the recorder has failed for good.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.recorder.as_ref().is_some_and(|recorder| recorder.supervised.has_failed())
-    }
-
     /// Waits for nothing any more.
     pub(crate) fn let_go(&mut self) {
         (self.recorder, self.followers, self.reader) = (None, None, None);

@@ -349,17 +349,14 @@ impl<W: Publish> Publisher<W> {
         ControlFlow::Continue(())
     }
 
-    /// Whether the run ends before its input: an end was requested, the ring or board was lost, or
-    /// the recorder failed, which also requests the end.
+    /// Whether the run ends before its input: an end was requested, also by a recorder that failed,
+    /// or the ring or board was lost.
     #[inline]
     fn is_to_end(&mut self) -> bool {
         let reason = if self.watch.loss().is_some() {
             StopReason::RegionLost
         } else if self.stop.is_requested() {
-            match &self.gate {
-                Some(gate) if gate.has_failed() => StopReason::RecorderFailed,
-                _ => StopReason::Requested,
-            }
+            StopReason::Requested
         } else {
             return false;
         };

@@ -241,7 +241,6 @@ pub(crate) struct Recording {
 pub(crate) struct RecorderHold {
     pub(crate) ring: PathBuf,
     pub(crate) reader: RecorderReader,
-    pub(crate) supervised: Arc<Supervised>,
 }
 
 impl Recording {
@@ -320,8 +319,8 @@ impl Recording {
 
     /// What the publisher waits for; `None` if the plant does not wait.
     pub(crate) fn hold(&self) -> Option<RecorderHold> {
-        let (reader, supervised) = (self.reader.clone(), Arc::clone(&self.supervised));
-        self.waits.then(|| RecorderHold { ring: self.ring.ring.clone(), reader, supervised })
+        let reader = self.reader.clone();
+        self.waits.then(|| RecorderHold { ring: self.ring.ring.clone(), reader })
     }
 
     /// Whether the recorder has failed for good, and requested the end of the plant.

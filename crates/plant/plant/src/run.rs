@@ -374,13 +374,7 @@ impl PlantRun {
             }
         };
         let left = self.source.has_left().then_some(StopReason::ScheduleEnd);
-        let (reason, cut) = how_it_ended(&report, self.publisher.reason().or(left));
-        // A live plant has no gate, which would know.
-        let by_recorder = self.recording.as_ref().is_some_and(Recording::has_ended_plant);
-        let reason = match reason {
-            StopReason::Requested if by_recorder => StopReason::RecorderFailed,
-            reason => reason,
-        };
+        let (reason, cut) = how_it_ended(&report, self.reason().or(left));
         if let (StopReason::EndOfInput, Some(total)) = (reason, self.source.progress().total_bytes)
         {
             // A source counts a block only when the next one is requested.
@@ -416,7 +410,7 @@ impl PlantRun {
     /// Publishes the end of the events given to [`live`](Self::live) or read by
     /// [`read`](Self::read): the last record.
     pub fn end(&mut self) -> PlantStop {
-        let reason = self.publisher.reason().unwrap_or(StopReason::EndOfInput);
+        let reason = self.reason().unwrap_or(StopReason::EndOfInput);
         self.say_the_end(reason, None)
     }
 
@@ -450,6 +444,16 @@ impl PlantRun {
             followers.and_then(|followers| followers.finish(end, for_followers_ns, &stop));
         let recording = recording.map(|recording| recording.finish(end, for_recorder_ns));
         (Finished { recording: recording.transpose(), followers }, source)
+    }
+
+    /// The reason to end the run before its input, if there is one. A recorder that has failed for
+    /// good requests the end.
+    fn reason(&self) -> Option<StopReason> {
+        let by_recorder = self.recording.as_ref().is_some_and(Recording::has_ended_plant);
+        match self.publisher.reason() {
+            Some(StopReason::Requested) if by_recorder => Some(StopReason::RecorderFailed),
+            reason => reason,
+        }
     }
 
     /// The error of a ring or board that was removed, replaced or truncated.
