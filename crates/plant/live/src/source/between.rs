@@ -22,7 +22,6 @@ use super::{
     arriving::Arriving,
     keep::{Keeper, KeptSettings},
     lines::LineReader,
-    replay::Replay,
     session::LiveSession,
     snapshots::Snapshots,
 };
@@ -143,9 +142,17 @@ impl LiveSource {
     ) -> Result<Begun, LiveError> {
         let name = next.session;
         let folder = self.keep.as_ref().map(|keep| keep.join(folder_of(date, &name)));
-        if !next.is_due && !folder.as_deref().is_some_and(is_unfinished) {
-            self.later.push(name);
-            return Ok(Begun::Later);
+        if !next.is_due {
+            let settings = KeptSettings { date, session: self.settings };
+            let has_part = |folder: &PathBuf| Keeper::has_session(folder, &settings);
+            match folder.as_ref().map_or(Ok(false), has_part) {
+                Ok(true) => {}
+                Ok(false) | Err(LiveError::Over { .. }) => {
+                    self.later.push(name);
+                    return Ok(Begun::Later);
+                }
+                Err(error) => return Err(error),
+            }
         }
         (self.until_ns, self.has_left, self.has_unkept) = (until_ns, false, false);
         match self.begin(folder.as_deref(), date) {
@@ -298,11 +305,6 @@ impl LiveSource {
         // Of heartbeats that were repeated only the first is there: no line was silent since.
         self.session.restart(self.read_to_ns, &mut delivery);
     }
-}
-
-/// Whether a folder has a session that was not kept to its end.
-fn is_unfinished(folder: &Path) -> bool {
-    Replay::open(folder).is_ok_and(|replay| !replay.is_over().unwrap_or(false))
 }
 
 /// Whether an error is one of the system, such as a full disk or a file in the place of the folder,

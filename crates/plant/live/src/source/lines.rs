@@ -121,7 +121,7 @@ const MOST_AFTER_NS: u64 = 1_000_000;
 /// The receive times of a datagram: that of its records, and that for timers. If the kernel's clock
 /// was set meanwhile, both are now: a time of another clock would stop the timers, or end them.
 #[inline]
-fn receive_times(
+fn times_of(
     kernel_ns: u64,
     card_ns: Option<u64>,
     now_ns: u64,
@@ -174,7 +174,7 @@ impl<'s> LineReader<'s> {
             let card_ns = card_time(&datagram, kernel_ns);
             lacks_card_time |= card_ns.is_none();
             let kernel_clock_ns = || UtcNanos::now().unix_ns();
-            let (ts_recv_ns, timer_ns) = receive_times(kernel_ns, card_ns, now_ns, kernel_clock_ns);
+            let (ts_recv_ns, timer_ns) = times_of(kernel_ns, card_ns, now_ns, kernel_clock_ns);
             visit(LinePacket { bytes: datagram.bytes, ts_recv_ns, timer_ns });
         });
         match received {
@@ -284,7 +284,7 @@ mod tests {
     fn a_datagram_that_waited_for_long_has_its_time_and_one_of_another_clock_has_none() {
         let now_ns = 1_700_000_000_000_000_000;
         let times =
-            |kernel_ns, card_ns, clock_ns| receive_times(kernel_ns, card_ns, now_ns, || clock_ns);
+            |kernel_ns, card_ns, clock_ns| times_of(kernel_ns, card_ns, now_ns, || clock_ns);
         let waited_ns = now_ns - 60_000_000_000;
         assert_eq!(times(now_ns - 1, Some(now_ns - 9), 0), (now_ns - 9, now_ns - 1));
         assert_eq!(times(now_ns + 1, None, 0), (now_ns + 1, now_ns));
