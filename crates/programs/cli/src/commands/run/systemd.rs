@@ -128,21 +128,17 @@ impl Service {
 
     /// A plant has published its last record, and no other session follows.
     fn ending(&self, place: usize) {
-        self.leave(place, "waits for its recorder and followers");
-    }
-
-    /// A plant has ended. `how`: for a person.
-    pub(super) fn ended(&self, place: usize, how: &str) {
-        self.leave(place, how);
+        self.ended(place, "waits for its recorder and followers");
     }
 
     /// A plant has nothing to do: its session was kept to its end before.
     pub(super) fn absent(&self, place: usize) {
         self.ready(place);
-        self.leave(place, "its session has ended before");
+        self.ended(place, "its session has ended before");
     }
 
-    fn leave(&self, place: usize, status: &str) {
+    /// A plant has ended, or is about to. `status`: how, for a person.
+    pub(super) fn ended(&self, place: usize, status: &str) {
         let mut seats = self.seats();
         let seat = &mut seats[place];
         let was_ending = core::mem::replace(&mut seat.is_ending, true);
