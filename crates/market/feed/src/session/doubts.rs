@@ -3,13 +3,14 @@
 //! A number that is too high by mistake would make every message between it and the truth missing,
 //! and the true messages after it old. So a packet that would open a gap is kept apart, and changes
 //! nothing, until others agree. What a line brings in order is never held up by it.
-//! Protocol: two packets agree if one begins where the other ends, or if two lines bring the same
-//! bytes. Packets that agree are believed together: two of them, or [`FAR_WEIGHT`] if they begin
+//! Protocol: two packets agree if one begins where another of its line ends, or if two lines bring
+//! the same bytes. Packets that agree are believed together: two of them, or [`FAR_WEIGHT`] if they begin
 //! more than [`FAR`] messages ahead. The same packet again on one line is no other packet, since
 //! networks duplicate; a heartbeat that is sent again is one. A line that goes on below a packet
 //! contests it: within the hold time others may have overtaken it, later the second time shows that
-//! its number is wrong, and so do more than [`MOST_CONTESTED`] times. What a line brings for the
-//! second time, or late, says nothing.
+//! its number is wrong, and so do more than [`MOST_CONTESTED`] times. A line that brings some of its
+//! numbers again, in another packet, disputes it: nothing makes it true but a copy on another line.
+//! What a line brings for the second time, or late, says nothing.
 //! A packet whose messages all came from elsewhere is a copy of them.
 //! Bounds: [`MOST_PACKETS`] packets and [`MOST_BYTES`] bytes, reserved at the beginning. What finds
 //! no room takes the place of the oldest.
@@ -59,6 +60,8 @@ pub(super) struct Doubt {
     reached_ns: Option<u64>,
     /// Lower packets that its line brought after it.
     contested: u32,
+    /// Whether its line brought some of its numbers again, in another packet.
+    is_disputed: bool,
     /// Messages before it that came after it: if it is believed, they were missing.
     pub(super) overtaken: u64,
     /// Copies that its line brought.
@@ -98,7 +101,7 @@ pub(super) struct Belief {
 impl Doubt {
     /// Whether others may have overtaken it: not more than a few.
     fn may_be_true(&self) -> bool {
-        self.contested <= MOST_CONTESTED
+        self.contested <= MOST_CONTESTED && !self.is_disputed
     }
 
     /// Whether it was reached the hold time ago.
@@ -139,7 +142,7 @@ impl Doubts {
             doubt.repeats += 1;
             return;
         }
-        self.contest(line, ts_recv_ns, first);
+        self.contest(line, ts_recv_ns, (first, next), bytes);
         while self.packets.len() == MOST_PACKETS || self.held() + bytes.len() > MOST_BYTES {
             let ages = self.packets.iter().enumerate();
             let Some((oldest, _)) = ages.min_by_key(|(_, doubt)| doubt.ts_recv_ns) else { return };
@@ -160,6 +163,7 @@ impl Doubts {
                 ts_recv_ns,
                 reached_ns: None,
                 contested: 0,
+                is_disputed: false,
                 overtaken: 0,
                 repeats: 0,
                 kind,
@@ -170,11 +174,16 @@ impl Doubts {
         );
     }
 
-    /// A line went on below those of its packets that came before.
-    fn contest(&mut self, line: Line, ts_recv_ns: u64, first: u64) {
-        for doubt in &mut self.packets {
-            let is_below = first < doubt.first && doubt.ts_recv_ns <= ts_recv_ns;
-            doubt.contested += u32::from(doubt.line == line && is_below);
+    /// A line went on below those of its packets that came before, or with the same numbers: it
+    /// sends each message once.
+    fn contest(&mut self, line: Line, ts_recv_ns: u64, (first, next): (u64, u64), bytes: &[u8]) {
+        let of_line = self.packets.iter_mut().filter(|doubt| doubt.line == line);
+        for doubt in of_line.filter(|doubt| doubt.ts_recv_ns <= ts_recv_ns) {
+            // A heartbeat has the number of the next message.
+            let is_below = first < doubt.first || first == next && first < doubt.next;
+            doubt.contested += u32::from(is_below);
+            let has_some = first < doubt.next && doubt.first < next;
+            doubt.is_disputed |= has_some && self.bytes[doubt.place.clone()] != *bytes;
         }
     }
 
@@ -190,7 +199,7 @@ impl Doubts {
         let InOrder { line, is_late, ts_recv_ns, first, next, bytes, .. } = packet;
         let (before, highest) = packet.highest;
         if let Some(line) = line.filter(|_| !is_late) {
-            self.contest(line, ts_recv_ns, first);
+            self.contest(line, ts_recv_ns, (first, next), bytes);
         }
         if let Some(doubt) = self.packets.iter_mut().find(|doubt| doubt.first > before) {
             doubt.overtaken += highest.min(doubt.first) - before;
@@ -220,7 +229,8 @@ impl Doubts {
                 dropped(doubt);
             } else if doubt.first <= highest {
                 doubt.reached_ns = doubt.reached_ns.or(Some(ts_recv_ns));
-                doubt.is_admitted = is_passed && (doubt.contested == 0 || age_ns > hold_ns);
+                let is_settled = doubt.contested == 0 || age_ns > hold_ns;
+                doubt.is_admitted = is_passed && is_settled && !doubt.is_disputed;
             }
             !is_wrong
         });
@@ -273,11 +283,7 @@ impl Doubts {
                 });
             }
         }
-        let Some(believed_to) = believed_to else { return false };
-        // A packet between losses: its line never went below it.
-        let is_between = |doubt: &&mut Doubt| doubt.first < believed_to && doubt.contested == 0;
-        self.packets.iter_mut().filter(is_between).for_each(|doubt| doubt.is_admitted = true);
-        true
+        believed_to.is_some()
     }
 
     /// Whether two packets support each other.
@@ -288,14 +294,16 @@ impl Doubts {
             doubt.contested > 0 && doubt.reached_ns.is_none() || !doubt.may_be_true()
         };
         let is_contested = is_contested(lower) || is_contested(higher);
-        let is_followed = lower.next == higher.first
+        let is_followed = lower.line == higher.line
+            && lower.next == higher.first
             && !(lower.kind == PacketKind::EndOfSession && higher.kind == PacketKind::Data);
         is_copy || is_followed && !is_contested
     }
 
     /// Marks the packets up to a number whose lines did not go below them.
     pub(super) fn admit_to(&mut self, to: u64) {
-        let is_below = |doubt: &&mut Doubt| doubt.first <= to && doubt.contested == 0;
+        let is_below =
+            |doubt: &&mut Doubt| doubt.first <= to && doubt.contested == 0 && !doubt.is_disputed;
         self.packets.iter_mut().filter(is_below).for_each(|doubt| doubt.is_admitted = true);
     }
 

@@ -87,7 +87,7 @@ impl Requests {
             true
         });
         if has_answer {
-            (self.unanswered_ns, self.pause_ns) = (None, self.settings.pause_ns);
+            self.note_answer();
         } else if let Some(number) = failed {
             let since_ns = *self.unanswered_ns.get_or_insert(now_ns);
             self.chunks.clear();
@@ -107,6 +107,11 @@ impl Requests {
             self.chunks.insert(place, Chunk { numbers, sent_ns: now_ns, repeated: 0 });
         }
         Pumped::Fine
+    }
+
+    /// The server sent messages that were missing, also if it is long after their request.
+    pub(super) fn note_answer(&mut self) {
+        (self.unanswered_ns, self.pause_ns) = (None, self.settings.pause_ns);
     }
 
     /// Forgets all requests.

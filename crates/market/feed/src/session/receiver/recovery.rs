@@ -60,12 +60,7 @@ impl<F: PacketFraming> Receiver<F> {
         if let PacketOrigin::Line(line) = origin {
             handler.brought(line, first..next, ts_recv_ns);
         }
-        match packet.kind {
-            PacketKind::EndOfSession if first >= self.expected => self.note_end(first, seen_ns),
-            // Messages after an end show that it is none.
-            PacketKind::Data if self.end.is_some_and(|end| next > end.next) => self.end = None,
-            _ => {}
-        }
+        self.note_end(origin, packet.kind, (first, next), seen_ns);
         if first > self.highest && !self.open_gap(first, (origin, seen_ns)) {
             return;
         }
@@ -92,6 +87,9 @@ impl<F: PacketFraming> Receiver<F> {
             let missing = self.gaps.parts(first..kept_to).map(|part| part.end - part.start);
             let new = missing.sum::<u64>() + kept_to.saturating_sub(self.highest.max(first));
             self.count_first(origin, (kept_to - new, kept_to), ts_recv_ns);
+            if origin == PacketOrigin::Retransmission {
+                self.requests.iter_mut().for_each(Requests::note_answer);
+            }
             self.fill(first..kept_to, Fill::By(origin), seen_ns.max(now_ns), handler);
             self.highest = self.highest.max(kept_to);
         }
@@ -101,10 +99,31 @@ impl<F: PacketFraming> Receiver<F> {
         }
     }
 
-    fn note_end(&mut self, next: u64, since_ns: u64) {
-        match &mut self.end {
-            Some(end) if end.next == next => end.packets = end.packets.saturating_add(1),
-            end => *end = Some(End { next, since_ns, packets: 1 }),
+    /// What a packet shows about the end of the session. A line that goes on after an end shows that
+    /// it is none.
+    fn note_end(
+        &mut self,
+        origin: PacketOrigin,
+        kind: PacketKind,
+        (first, next): (u64, u64),
+        at_ns: u64,
+    ) {
+        match (&mut self.end, kind) {
+            (Some(end), PacketKind::EndOfSession) if end.next == first => {
+                end.confirm(origin, at_ns);
+            }
+            (end, PacketKind::EndOfSession) if first >= self.expected => {
+                *end = Some(End { next: first, origin, since_ns: at_ns, is_confirmed: false });
+            }
+            (Some(end), PacketKind::Data) if next > end.next => self.end = None,
+            (Some(end), PacketKind::Heartbeat) if first >= end.next => {
+                if origin == end.origin {
+                    self.end = None;
+                } else {
+                    end.since_ns = end.since_ns.max(at_ns);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -182,6 +201,7 @@ impl<F: PacketFraming> Receiver<F> {
         }
         self.is_straight = !self.is_holding
             && !self.has_ended
+            && self.end.is_none()
             && self.gaps.is_empty()
             && self.doubts.is_empty()
             && self.expected == self.highest;

@@ -22,7 +22,7 @@ fn another_session_is_ignored_until_the_current_one_has_ended() {
     session.bytes(A, end_of_session(SESSION, 3).to_vec());
     session.after(0);
     assert_eq!(session.receiver.session(), Some(SESSION), "one packet is not enough");
-    session.after(1_000);
+    session.after(2_500);
     assert!(session.owner.has_ended());
     session.after(1);
     assert_eq!((session.receiver.session(), session.owner.next), (Some(other), 7));
@@ -301,7 +301,9 @@ fn sessions_that_followed_each_other_are_joined_in_their_order() {
     for number in 1..=20 {
         session.packet_of(late, A, number, 1);
     }
-    (0..2).for_each(|_| session.bytes(A, end_of_session(SESSION, 3).to_vec()));
+    for line in [A, B] {
+        session.bytes(line, end_of_session(SESSION, 3).to_vec());
+    }
     session.after(1);
     assert!(session.owner.has_ended());
     session.after(1);
@@ -325,4 +327,82 @@ fn messages_below_a_wrong_number_were_not_missing() {
     session.packet(A, 12, 1);
     session.packet(A, 13, 1);
     assert_eq!((session.receiver.overtaken(), session.owner.next), (1, 14));
+}
+
+/// A packet of `count` messages from `first`, with a number that is too high by `ahead`.
+fn wrong(first: u64, count: u64, ahead: u64) -> Vec<u8> {
+    let mut buffer = [0; 4_096];
+    let mut writer = PacketWriter::new(SESSION, first + ahead, &mut buffer).unwrap();
+    for number in first..first + count {
+        assert!(writer.push(&message_of(number)));
+    }
+    writer.finish().to_vec()
+}
+
+#[test]
+fn a_number_that_is_little_too_high_takes_no_place_of_a_true_message() {
+    for (cut, count, ahead) in
+        [(1, 1, 1), (1, 1, 2), (3, 3, 1), (3, 3, 2), (3, 6, 1), (6, 6, 1), (6, 6, 7)]
+    {
+        let settings = SessionSettings { hold_ns: 60 * MS, ..SessionSettings::default() };
+        let mut session = Session::new(settings);
+        // Line B has the same messages 7 ms later, one in a packet.
+        let mut number = 1;
+        let mut behind = 1;
+        while behind < 120 {
+            match number {
+                61 => {
+                    session.bytes(A, wrong(61, count, ahead));
+                    number += count;
+                }
+                _ if number < 120 => {
+                    session.packet(A, number, cut);
+                    number += cut;
+                }
+                _ => {}
+            }
+            session.after(1);
+            while behind < 120 && behind + 7 < number {
+                session.packet(B, behind, 1);
+                behind += 1;
+            }
+            if number >= 120 {
+                session.packet(B, behind, 1);
+                behind += 1;
+            }
+        }
+        session.after(100);
+        let case = format!("{cut} {count} {ahead}");
+        assert_eq!(session.owner.skipped, [], "{case}");
+        assert!(session.owner.next >= 120, "{case}: {}", session.owner.next);
+    }
+}
+
+#[test]
+fn an_end_is_none_if_a_line_goes_on() {
+    for ahead in 0..4 {
+        for line in [A, B] {
+            let mut session = Session::new(SessionSettings::default());
+            session.both(1, 4);
+            session.bytes(line, end_of_session(SESSION, 5 + ahead).to_vec());
+            session.bytes(line, end_of_session(SESSION, 5 + ahead).to_vec());
+            for number in 5..100 {
+                session.after(100);
+                session.both(number, 1);
+                assert_eq!(session.owner.next, number + 1);
+            }
+            // Heartbeats contradict it too.
+            session.bytes(line, end_of_session(SESSION, 100).to_vec());
+            for _ in 0..10 {
+                session.after(1_000);
+                session.both(100, 0);
+                assert!(!session.owner.has_ended(), "{line}: {ahead} ahead");
+            }
+            session.bytes(line, end_of_session(SESSION, 100).to_vec());
+            session.after(100);
+            session.bytes(line, end_of_session(SESSION, 100).to_vec());
+            session.after(0);
+            assert!(session.owner.has_ended());
+        }
+    }
 }

@@ -24,8 +24,14 @@ pub(crate) struct Faults {
     pub(crate) duplicate: u64,
     pub(crate) delay: u64,
     pub(crate) truncate: u64,
-    /// Packets of the line with a number that is too high, each between two true ones.
+    /// Packets of the line with a number that is too high, each between two true ones or in the
+    /// place of one.
     pub(crate) lie: u64,
+    /// How much it is too high, at least. A line that is not ahead of the other by more than the
+    /// jitter cannot be distinguished from a true one if it lies by a few messages.
+    pub(crate) least_lie: u64,
+    /// How much later than the other line it has everything, in ns.
+    pub(crate) behind_ns: u64,
     /// Packets of another session.
     pub(crate) stray: u64,
     /// From when to when nothing arrives, in ns after the beginning.
@@ -53,6 +59,8 @@ pub(crate) struct Network {
     count: u64,
     /// When each message is sent.
     sent_ns: Vec<u64>,
+    /// Packets after a lie that arrive, and in order: they contradict it.
+    honest: u32,
     pub(crate) requests: Server,
     pub(crate) snapshots: Server,
     /// Messages that some line brought whole.
@@ -75,7 +83,7 @@ impl Network {
             .collect();
         let (requests, snapshots) = (Server::Good, Server::Good);
         let (arrivals, brought) = (BTreeMap::new(), BTreeSet::new());
-        Self { random, arrivals, count: 0, sent_ns, requests, snapshots, brought }
+        Self { random, arrivals, count: 0, sent_ns, honest: 0, requests, snapshots, brought }
     }
 
     pub(crate) fn last(&self) -> u64 {
@@ -86,10 +94,15 @@ impl Network {
     pub(crate) fn send(&mut self, line: Line, first: u64, faults: Faults) {
         let origin = PacketOrigin::Line(line);
         let mut number = first;
+        self.honest = 0;
         while number <= self.last() {
             let most = self.random.below(6) + 1;
             let next = (number + most).min(self.last() + 1);
             let sent_ns = self.sent_ns[next as usize - 2];
+            // Nothing contradicts what a session begins with, or the last of its numbers.
+            let is_inside = (first + 20..self.last() - 20).contains(&number);
+            let lie = if is_inside { faults.lie } else { 0 };
+            let faults = Faults { lie, ..faults };
             if self.send_faulty(origin, packet_of(number, next), sent_ns, faults) {
                 self.brought.extend(number..next);
             }
@@ -111,19 +124,26 @@ impl Network {
         sent_ns: u64,
         faults: Faults,
     ) -> bool {
+        let sent_ns = sent_ns + faults.behind_ns;
         let mut happens = |of_thousand| self.random.below(1_000) < of_thousand;
-        let copies = match (happens(faults.drop), happens(faults.duplicate)) {
+        let is_honest = self.honest > 0;
+        self.honest = self.honest.saturating_sub(1);
+        let mut copies = match (happens(faults.drop) && !is_honest, happens(faults.duplicate)) {
             (true, _) => 0,
             (false, is_twice) => 1 + u64::from(is_twice),
         };
         let (is_late, is_cut) = (happens(faults.delay), happens(faults.truncate));
+        let (is_late, is_cut) = (is_late && !is_honest, is_cut && !is_honest);
         // A line that is silent after it contradicts nothing.
         let (from_ns, to_ns) =
             (self.sent_ns[0] + faults.silence.0, self.sent_ns[0] + faults.silence.1);
         let is_followed = !(from_ns..to_ns + 20 * MS).contains(&(sent_ns + 20 * MS));
-        if happens(faults.lie) && is_followed {
-            let lie = self.lie(&bytes);
+        if happens(faults.lie) && is_followed && !is_honest {
+            let is_replaced = self.random.below(3) == 0;
+            let lie = self.lie(&bytes, faults.least_lie);
             self.arrive(sent_ns, Arrival::Packet(origin, lie));
+            copies *= u64::from(!is_replaced);
+            self.honest = 4;
         }
         if self.random.below(1_000) < faults.stray && is_followed {
             let number = 1 + self.random.below(self.last());
@@ -133,7 +153,7 @@ impl Network {
         }
         let mut is_whole = false;
         for _ in 0..copies {
-            let jitter_ns = self.random.below(20 * US);
+            let jitter_ns = if is_honest { 0 } else { self.random.below(20 * US) };
             let late_ns = if is_late { self.random.below(3 * MS) } else { 0 };
             let at_ns = sent_ns + jitter_ns + late_ns;
             let begin_ns = self.sent_ns[0];
@@ -148,19 +168,19 @@ impl Network {
         is_whole
     }
 
-    /// The packet, or an end or heartbeat in its place, with a number that is too high by 64 to
-    /// 1,048,640.
-    fn lie(&mut self, bytes: &[u8]) -> Vec<u8> {
+    /// The packet, or an end or heartbeat in its place, with a number that is too high by
+    /// `least` to 1,048,576. An end can have the number of the next message.
+    fn lie(&mut self, bytes: &[u8], least: u64) -> Vec<u8> {
         let mut lie = match self.random.below(3) {
             0 => bytes.to_vec(),
             1 => end_of_session(SESSION, 1).to_vec(),
             _ => [&end_of_session(SESSION, 1)[..18], &[0, 0]].concat(),
         };
         let number = u64::from_be_bytes(bytes[10..18].try_into().unwrap());
-        let count = u64::from(u16::from_be_bytes(bytes[18..20].try_into().unwrap()));
         let most = 1 << self.random.below(21);
-        let ahead = 64 + self.random.below(most);
-        lie[10..18].copy_from_slice(&(number + count + ahead).to_be_bytes());
+        let is_end = lie[18..20] == [0xFF; 2];
+        let ahead = if is_end { 0 } else { least } + self.random.below(most);
+        lie[10..18].copy_from_slice(&(number + ahead).to_be_bytes());
         lie
     }
 
