@@ -23,7 +23,7 @@ mod server;
 mod stream;
 
 pub use client::{Client, ClientClosed, ClientEvent, ClientOptions, Resume};
-pub use connection::{SessionEnd, run_session};
+pub use connection::{SessionEnd, attended_ns, run_session};
 pub use fetch::{FetchError, MESSAGES_IN_TIME, fetch_messages};
 use nanotape_types::Alpha;
 use nanotape_wire::DecodeError;

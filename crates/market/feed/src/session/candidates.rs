@@ -142,10 +142,11 @@ impl<S> Candidate<S> {
         self.has_messages |= first < next;
         self.first_ns = self.first_ns.min(ts_recv_ns);
         self.last_ns = self.last_ns.max(ts_recv_ns);
-        let is_repeated = |last: &CandidatePacket| {
-            first == next && (last.first, last.next, last.line) == (first, next, line)
-        };
-        if self.packets.iter().rev().take(MAX_LINES).any(is_repeated) {
+        if first == next && self.is_repeated(line, bytes) {
+            let of_line = |packet: &&mut CandidatePacket| packet.line == line;
+            if let Some(last) = self.packets.iter_mut().rev().find(of_line) {
+                last.ts_recv_ns = last.ts_recv_ns.max(ts_recv_ns);
+            }
             return;
         }
         if self.bytes.len() + bytes.len() > MOST_BYTES {
@@ -156,6 +157,14 @@ impl<S> Candidate<S> {
         self.bytes.extend_from_slice(bytes);
         let place = start..self.bytes.len();
         self.packets.push(CandidatePacket { line, ts_recv_ns, first, next, place });
+    }
+
+    /// Whether the last two packets of a line are the same as this one: of a heartbeat or an end that
+    /// is repeated, the first and the last are kept.
+    fn is_repeated(&self, line: Line, bytes: &[u8]) -> bool {
+        let last = self.packets.iter().rev().take(2 * MAX_LINES);
+        let of_line = last.filter(|packet| packet.line == line).take(2);
+        of_line.filter(|packet| self.bytes[packet.place.clone()] == *bytes).count() == 2
     }
 
     /// Whether they are so many that the lines can have left another session for this one.

@@ -4,6 +4,7 @@
 //! session ends at once.
 
 use std::{
+    cell::Cell,
     io::{self, ErrorKind, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     ops::ControlFlow,
@@ -14,6 +15,22 @@ use super::{Client, ClientClosed, ClientEvent};
 
 /// The longest wait for the server.
 const TURN: Duration = Duration::from_millis(20);
+
+/// The longest time between two turns that counts, in ns.
+const MOST_TURN_NS: u64 = 100_000_000;
+
+/// The time that a thread spends on a connection, in ns of `now_ns`, which does not go back. While
+/// the process is stopped, or the thread waits for another one, the server has no time: what it
+/// sent waits in the socket.
+pub fn attended_ns(now_ns: impl Fn() -> u64) -> impl Fn() -> u64 {
+    let (last_ns, attended_ns) = (Cell::new(now_ns()), Cell::new(0));
+    move || {
+        let now_ns = now_ns();
+        let passed_ns = now_ns.saturating_sub(last_ns.replace(now_ns));
+        attended_ns.set(attended_ns.get() + passed_ns.min(MOST_TURN_NS));
+        attended_ns.get()
+    }
+}
 
 /// Why a session on a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +74,8 @@ pub fn run_session(
     };
     let mut buffer = vec![0; 256 << 10];
     client.connected(now_ns());
+    // A server that has closed the connection may have sent something before.
+    let mut send_error = None;
     loop {
         if is_cancelled() {
             return SessionEnd::Cancelled;
@@ -64,9 +83,11 @@ pub fn run_session(
         if let Some(why) = client.closed() {
             return SessionEnd::Closed { address, why };
         }
-        match send(&mut stream, client.output()) {
-            Ok(count) => client.sent(count, now_ns()),
-            Err(error) => return failed(error),
+        if send_error.is_none() {
+            match send(&mut stream, client.output()) {
+                Ok(count) => client.sent(count, now_ns()),
+                Err(error) => send_error = Some(error),
+            }
         }
         let mut flow = ControlFlow::Continue(());
         match stream.read(&mut buffer) {
@@ -76,8 +97,8 @@ pub fn run_session(
                     flow = visit(event);
                 }
             }),
-            Err(error) if is_pause(&error) => {}
-            Err(error) => return failed(error),
+            Err(error) if is_pause(&error) && send_error.is_none() => {}
+            Err(error) => return failed(send_error.unwrap_or(error)),
         }
         if flow.is_break() {
             return SessionEnd::Cancelled;

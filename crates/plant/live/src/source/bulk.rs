@@ -19,7 +19,9 @@ use std::{
 };
 
 use nanotape_clock::Clock;
-use nanotape_feed::soupbintcp::{FetchError, MESSAGES_IN_TIME, SessionEnd, fetch_messages};
+use nanotape_feed::soupbintcp::{
+    FetchError, MESSAGES_IN_TIME, SessionEnd, attended_ns, fetch_messages,
+};
 use nanotape_types::Alpha;
 
 use super::{
@@ -225,13 +227,13 @@ impl Work {
         let BulkSettings { login, timeout_ns, .. } = self.settings;
         let clock = Clock::monotonic();
         let began = clock.stamp();
-        let now_ns = || clock.nanos_between(began, clock.stamp());
+        let now_ns = attended_ns(|| clock.nanos_between(began, clock.stamp()));
         let fetched = fetch_messages(
             (address, Duration::from_nanos(timeout_ns)),
             login,
             self.session,
             &mut self.numbers,
-            now_ns,
+            &now_ns,
             |since_ns| cancelled.get() || now_ns().saturating_sub(since_ns) >= timeout_ns,
             |packet, next| drop(parts.send(Part::Packet(packet, next))),
         );

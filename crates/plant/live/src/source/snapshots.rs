@@ -18,7 +18,7 @@ use nanotape_clock::Clock;
 use nanotape_feed::{
     glimpse::{GlimpseError, fetch_snapshot},
     session::SessionPosition,
-    soupbintcp::{ClientOptions, SessionEnd},
+    soupbintcp::{ClientOptions, SessionEnd, attended_ns},
 };
 use nanotape_market::MarketSnapshot;
 use nanotape_types::Alpha;
@@ -220,12 +220,12 @@ impl Attempt {
         let address = name.resolve().map_err(|error| format!("{name}: {error}"))?;
         let (mut messages, clock) = (Vec::new(), Clock::monotonic());
         let began = clock.stamp();
-        let now_ns = || clock.nanos_between(began, clock.stamp());
+        let now_ns = attended_ns(|| clock.nanos_between(began, clock.stamp()));
         let snapshot = fetch_snapshot(
             (address, Duration::from_nanos(self.share_ns).min(MOST_CONNECT)),
             self.options,
             self.session,
-            now_ns,
+            &now_ns,
             || cancelled.get() || now_ns() >= self.share_ns,
             |message| {
                 if self.keeps_messages {

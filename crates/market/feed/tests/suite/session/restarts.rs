@@ -1,6 +1,6 @@
 //! An owner that was gone and goes on with the state of before, or that leaves a session.
 
-use nanotape_feed::session::{Line, SessionEvent, SessionSettings};
+use nanotape_feed::session::{PacketOrigin, Receiver, SessionEvent, SessionSettings};
 use nanotape_types::Alpha;
 use nanotape_wire::framing::moldudp64::end_of_session;
 
@@ -16,6 +16,20 @@ impl Session {
     fn gone_for(&mut self, ms: u64) {
         self.now_ns += ms * MS;
         self.receiver.restarted(self.now_ns, &mut self.owner);
+    }
+
+    /// A receiver that begins with the packets that wait here, and how many there are.
+    fn handed_over(&mut self, settings: SessionSettings) -> (Self, usize) {
+        let mut next = Self::new(settings);
+        next.receiver = Receiver::new(settings);
+        next.now_ns = self.now_ns;
+        let mut count = 0;
+        self.receiver.take_waiting(|line, ts_recv_ns, bytes| {
+            count += 1;
+            let origin = PacketOrigin::Line(line);
+            next.receiver.packet(origin, (ts_recv_ns, next.now_ns), bytes, &mut next.owner);
+        });
+        (next, count)
     }
 
     fn silences(&self) -> usize {
@@ -102,15 +116,8 @@ fn a_session_that_was_left_is_ignored_and_packets_of_the_next_one_are_taken_alon
         Some(OTHER)
     );
 
-    let mut next = Session::new(SessionSettings::default());
-    next.now_ns = session.now_ns;
-    let mut lines = Vec::new();
-    session.receiver.take_waiting(|line, ts_recv_ns, bytes| {
-        lines.push(line);
-        let origin = if line == Line::A { A } else { B };
-        next.receiver.packet(origin, (ts_recv_ns, next.now_ns), bytes, &mut next.owner);
-    });
-    assert_eq!(lines.len(), 6);
+    let (mut next, count) = session.handed_over(SessionSettings::default());
+    assert_eq!(count, 6);
     assert_eq!(session.receiver.next_session(session.now_ns, |_| true), None);
     next.after(0);
     assert_eq!((next.receiver.session(), next.owner.next), (Some(OTHER), 7));
@@ -133,4 +140,60 @@ fn a_session_that_is_forgotten_is_joined_when_it_has_packets_again() {
     }
     session.after(100);
     assert_eq!((session.receiver.session(), session.owner.next), (Some(OTHER), 9));
+}
+
+/// Two sessions that wait, whose messages and heartbeats overlap in time.
+fn overlapping() -> Session {
+    let early = Alpha::new(*b"EARLY     ");
+    let mut session = Session::new(SessionSettings::default());
+    session.both(1, 4);
+    for number in 1..=40 {
+        session.packet_of(early, A, number, 1);
+        session.packet_of(early, B, number, 1);
+        session.after(10);
+    }
+    for number in 1..=60 {
+        session.packet_of(OTHER, A, number, 1);
+        session.packet_of(OTHER, B, number, 1);
+        if number % 10 == 0 {
+            session.packet_of(early, A, 41, 0);
+            session.packet_of(early, B, 41, 0);
+        }
+        session.after(10);
+    }
+    session
+}
+
+#[test]
+fn the_owner_begins_with_the_session_that_it_was_given() {
+    let mut session = overlapping();
+    session.receiver.close(session.now_ns, &mut session.owner);
+    session.receiver.leave(session.now_ns);
+    let chosen = session.receiver.next_session(session.now_ns, |_| true).unwrap().session;
+    let (mut next, _) = session.handed_over(SessionSettings::default());
+    next.after(1);
+    assert_eq!(next.receiver.session(), Some(chosen));
+}
+
+#[test]
+fn ends_that_came_before_a_session_was_joined_end_it() {
+    let early = Alpha::new(*b"EARLY     ");
+    let mut session = overlapping();
+    for _ in 0..10 {
+        for line in [A, B] {
+            session.bytes(line, end_of_session(early, 41).to_vec());
+        }
+        session.both(5, 0);
+        session.after(1_000);
+    }
+    for line in [A, B] {
+        session.bytes(line, end_of_session(SESSION, 5).to_vec());
+    }
+    assert!(session.owner.has_ended());
+    session.receiver.forget(OTHER);
+    let (mut next, _) = session.handed_over(SessionSettings::default());
+    next.after(1);
+    next.after(0);
+    assert_eq!((next.receiver.session(), next.owner.next), (Some(early), 41));
+    assert!(next.owner.has_ended());
 }

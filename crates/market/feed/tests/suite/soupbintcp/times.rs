@@ -1,8 +1,18 @@
 //! Heartbeats, dead links and the time to log in.
 
-use nanotape_feed::soupbintcp::{
-    ClientClosed, ClientOptions, Resume, Server, ServerClosed, ServerOptions,
+use std::{
+    cell::Cell,
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    thread,
+    time::{Duration, Instant},
 };
+
+use nanotape_feed::soupbintcp::{
+    ClientClosed, ClientOptions, Resume, Server, ServerClosed, ServerOptions, attended_ns,
+    fetch_messages,
+};
+use nanotape_types::Alpha;
 
 use super::{Day, Pair};
 
@@ -73,4 +83,37 @@ fn a_client_whose_login_is_not_answered_closes() {
     let mut pair = Pair::plain(Resume::BEGINNING);
     pair.wait(15 * SECOND, &mut Day::of(1));
     assert!(matches!(pair.client.closed(), Some(ClientClosed::Silence { .. })));
+}
+
+#[test]
+fn the_time_in_which_a_process_is_stopped_is_not_that_of_the_server() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut login = [0; 128];
+        assert!(stream.read(&mut login).unwrap() > 0);
+        stream.write_all(b"\0\x1fADAY                          1").unwrap();
+        (0..100).for_each(|_| stream.write_all(b"\0\x02Sx").unwrap());
+    });
+    let (began, calls, is_stopped) = (Instant::now(), Cell::new(0), Cell::new(false));
+    // Once the client has connected, a minute passes until it goes on.
+    let now_ns = attended_ns(|| {
+        calls.set(calls.get() + 1);
+        is_stopped.set(calls.get() > 3);
+        u64::from(is_stopped.get()) * 60 * SECOND + began.elapsed().as_nanos() as u64
+    });
+    let (mut numbers, mut packets) = (1..101, Vec::new());
+    let fetched = fetch_messages(
+        (address, Duration::from_secs(5)),
+        ClientOptions::default(),
+        Alpha::new(*b"DAY       "),
+        &mut numbers,
+        &now_ns,
+        |since_ns| now_ns().saturating_sub(since_ns) >= 5 * SECOND,
+        |_, next| packets.push(next),
+    );
+    server.join().unwrap();
+    assert!(fetched.is_ok() && is_stopped.get(), "{fetched:?}");
+    assert_eq!((numbers, packets.last()), (101..101, Some(&101)));
 }
