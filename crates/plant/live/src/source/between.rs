@@ -310,7 +310,8 @@ impl LiveSource {
 /// Whether an error is one of the system, such as a full disk or a file in the place of the folder,
 /// and not of what is in the folder.
 fn is_of_system(kind: &ErrorKind) -> bool {
-    matches!(kind, ErrorKind::System { .. } | ErrorKind::NotAFolder)
+    use ErrorKind::{NoSpace, NotAFolder, NotReady, Quota, System};
+    matches!(kind, System { .. } | NotAFolder | NoSpace { .. } | Quota { .. } | NotReady { .. })
 }
 
 /// The name of the folder of a session: its trade date and its name, of which other characters than
