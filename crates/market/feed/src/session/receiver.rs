@@ -96,6 +96,8 @@ pub struct Receiver<F: PacketFraming> {
     deadline_ns: u64,
     /// Messages that were missing and came within the hold time.
     overtaken: u64,
+    /// The hold time before the last new message was received, in ns.
+    early_ns: u64,
 }
 
 /// Packets that say where the session ends.
@@ -193,6 +195,7 @@ impl<F: PacketFraming> Receiver<F> {
             snapshot: SnapshotState::Idle,
             deadline_ns: u64::MAX,
             overtaken: 0,
+            early_ns: 0,
         }
     }
 
@@ -295,7 +298,8 @@ impl<F: PacketFraming> Receiver<F> {
         handler: &mut impl SessionHandler<F::Session>,
     ) {
         let (first, next) = (packet.first, packet.next());
-        if self.is_straight && first <= self.expected && packet.kind == PacketKind::Data {
+        let is_next = self.is_straight && first <= self.expected;
+        if is_next && packet.kind == PacketKind::Data && times.0 >= self.early_ns {
             self.line_mut(origin).note(first, next);
             if let PacketOrigin::Line(line) = origin {
                 handler.brought(line, first..next, times.0);
@@ -387,6 +391,7 @@ impl<F: PacketFraming> Receiver<F> {
         counts.first_packets += 1;
         if let PacketOrigin::Line(line) = origin {
             self.race.won(line, (from, next), ts_recv_ns);
+            self.early_ns = ts_recv_ns.saturating_sub(self.settings.hold_ns);
         }
     }
 

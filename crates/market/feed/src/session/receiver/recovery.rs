@@ -33,7 +33,7 @@ impl<F: PacketFraming> Receiver<F> {
         if self.has_ended {
             return;
         }
-        if packet.first > self.highest {
+        if packet.first > self.highest || self.is_early(origin, packet, ts_recv_ns) {
             self.doubt(origin, ts_recv_ns.max(now_ns), packet, bytes, handler);
         } else {
             let is_late = packet.next() < self.line_mut(origin).next;
@@ -44,6 +44,21 @@ impl<F: PacketFraming> Receiver<F> {
             self.weigh_doubts(origin, (ts_recv_ns, now_ns), (packet, bytes), before, handler);
         }
         self.settle(now_ns, handler);
+    }
+
+    /// Whether a packet was received long before messages that exist with it, and its line lacks those
+    /// before it. It waited in a socket while another one was read ahead: its number may be wrong.
+    fn is_early(
+        &mut self,
+        origin: PacketOrigin,
+        packet: &NumberedPacket<'_, F>,
+        ts_recv_ns: u64,
+    ) -> bool {
+        let (first, next) = (packet.first, packet.next());
+        let line_next = self.line_mut(origin).next;
+        let is_new = next > self.highest || self.gaps.first_part(first..next).is_some();
+        let is_of_line = matches!(origin, PacketOrigin::Line(_));
+        is_of_line && ts_recv_ns < self.early_ns && line_next > 0 && first > line_next && is_new
     }
 
     /// Takes a packet whose numbers are believed, and that was received at `ts_recv_ns`: for timers

@@ -6,7 +6,7 @@ use nanotape_wire::framing::moldudp64::{PacketWriter, end_of_session};
 
 use super::{
     owner::{Task, message_of},
-    steps::{A, ANSWER, B, MS, SESSION, Session, with_requests, with_snapshots},
+    steps::{A, ANSWER, B, MS, SESSION, Session, bytes_of, with_requests, with_snapshots},
 };
 
 #[test]
@@ -404,5 +404,33 @@ fn an_end_is_none_if_a_line_goes_on() {
             session.after(0);
             assert!(session.owner.has_ended());
         }
+    }
+}
+
+#[test]
+fn a_wrong_number_is_recognised_although_another_socket_was_read_ahead() {
+    for missing in [0, 3] {
+        let settings = SessionSettings { hold_ns: 5 * MS, ..SessionSettings::default() };
+        let mut session = Session::new(settings);
+        session.both(1, 4);
+        // Both lines wait in their sockets; line A is read first, up to the number of the lie.
+        let began_ns = session.now_ns;
+        let mut read = |origin, number, bytes: Vec<u8>| {
+            let times = (began_ns + number * 5 * MS, began_ns);
+            session.receiver.packet(origin, times, &bytes, &mut session.owner);
+        };
+        for number in 5..100 - missing {
+            read(A, number, bytes_of(SESSION, number, 1));
+        }
+        for number in 5..110 {
+            if number == 20 {
+                read(B, number, wrong(20, 1, 80 - missing));
+            }
+            read(B, number, bytes_of(SESSION, number, 1));
+        }
+        session.now_ns += 110 * 5 * MS;
+        session.after(100);
+        assert_eq!((session.owner.next, session.owner.skipped.len()), (110, 0), "{missing}");
+        assert_eq!(session.receiver.line(Line::B).far_ahead, 1);
     }
 }
