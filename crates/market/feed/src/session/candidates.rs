@@ -159,8 +159,8 @@ impl<S> Candidate<S> {
         self.packets.push(CandidatePacket { line, ts_recv_ns, first, next, place });
     }
 
-    /// Whether the last two packets of a line are the same as this one: of a heartbeat or an end that
-    /// is repeated, the first and the last are kept.
+    /// Whether the last two packets of a line are the same as this one: of a heartbeat or an end
+    /// that is repeated, the first and the last are kept.
     fn is_repeated(&self, line: Line, bytes: &[u8]) -> bool {
         let last = self.packets.iter().rev().take(2 * MAX_LINES);
         let of_line = last.filter(|packet| packet.line == line).take(2);

@@ -4,13 +4,13 @@
 //! and the true messages after it old. So a packet that would open a gap is kept apart, and changes
 //! nothing, until others agree. What a line brings in order is never held up by it.
 //! Protocol: two packets agree if one begins where another of its line ends, or if two lines bring
-//! the same bytes. Packets that agree are believed together: two of them, or [`FAR_WEIGHT`] if they begin
-//! more than [`FAR`] messages ahead. The same packet again on one line is no other packet, since
-//! networks duplicate; a heartbeat that is sent again is one. A line that goes on below a packet
-//! contests it: within the hold time others may have overtaken it, later the second time shows that
-//! its number is wrong, and so do more than [`MOST_CONTESTED`] times. A line that brings some of its
-//! numbers again, in another packet, disputes it: nothing makes it true but a copy on another line.
-//! What a line brings for the second time, or late, says nothing.
+//! the same bytes. Packets that agree are believed together: two of them, or [`FAR_WEIGHT`] if
+//! they begin more than [`FAR`] messages ahead. The same packet again on one line is no other
+//! packet, since networks duplicate; a heartbeat that is sent again is one. A line that goes on
+//! below a packet contests it: within the hold time others may have overtaken it, later the second
+//! time shows that its number is wrong, and so do more than [`MOST_CONTESTED`] times. A line that
+//! brings some of its numbers again, in another packet, disputes it: nothing makes it true but a
+//! copy on another line. What a line brings for the second time, or late, says nothing.
 //! A packet whose messages all came from elsewhere is a copy of them.
 //! Bounds: [`MOST_PACKETS`] packets and [`MOST_BYTES`] bytes, reserved at the beginning. What finds
 //! no room takes the place of the oldest.

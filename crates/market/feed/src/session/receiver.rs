@@ -42,13 +42,6 @@ use super::{
     settings::{MAX_LINES, SessionSettings},
 };
 
-/// Time after the only packet with an end until the end is believed, in ns: two heartbeats, which
-/// come every second.
-const END_NS: u64 = 2_500_000_000;
-
-/// Another end on the same line is no copy of the first if so much time has passed, in ns.
-const SENT_AGAIN_NS: u64 = 100_000_000;
-
 /// The bytes of the largest datagram of UDP, over IPv6.
 const MOST_DATAGRAM_BYTES: usize = 65_527;
 
@@ -98,32 +91,6 @@ pub struct Receiver<F: PacketFraming> {
     overtaken: u64,
     /// The hold time before the last new message was received, in ns.
     early_ns: u64,
-}
-
-/// Packets that say where the session ends.
-#[derive(Clone, Copy, Debug)]
-struct End {
-    /// The number that the next message would have.
-    next: u64,
-    /// Where the first of them came from.
-    origin: PacketOrigin,
-    /// When it came, or when another line had its last heartbeat after it, in ns.
-    since_ns: u64,
-    is_confirmed: bool,
-}
-
-impl End {
-    /// When it is believed, in ns: with another packet that is no copy, or after a while without
-    /// any packet that contradicts it.
-    fn believed_ns(self) -> u64 {
-        if self.is_confirmed { 0 } else { self.since_ns.saturating_add(END_NS) }
-    }
-
-    /// Another packet with the same number.
-    fn confirm(&mut self, origin: PacketOrigin, at_ns: u64) {
-        let is_copy = origin == self.origin && at_ns.saturating_sub(self.since_ns) < SENT_AGAIN_NS;
-        self.is_confirmed |= !is_copy;
-    }
 }
 
 /// The attempt to get a snapshot.
@@ -425,6 +392,8 @@ fn messages_of<'a, F: PacketFraming>(
 mod recovery;
 
 mod belief;
+mod ending;
+use ending::End;
 mod joining;
 pub use joining::NextSession;
 mod restarting;

@@ -13,6 +13,22 @@ use super::{
 };
 
 impl<F: PacketFraming> Receiver<F> {
+    /// Whether a packet with new messages was received long before the last one, and its line lacks
+    /// those before it. It waited in a socket while another one was read ahead: its number may be
+    /// wrong.
+    pub(super) fn is_early(
+        &mut self,
+        origin: PacketOrigin,
+        packet: &NumberedPacket<'_, F>,
+        ts_recv_ns: u64,
+    ) -> bool {
+        let (first, next) = (packet.first, packet.next());
+        let line_next = self.line_mut(origin).next;
+        let is_new = next > self.highest || self.gaps.first_part(first..next).is_some();
+        let is_of_line = matches!(origin, PacketOrigin::Line(_));
+        is_of_line && ts_recv_ns < self.early_ns && line_next > 0 && first > line_next && is_new
+    }
+
     /// Keeps a packet apart whose first number is above all known ones.
     pub(super) fn doubt(
         &mut self,

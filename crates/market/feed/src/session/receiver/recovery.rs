@@ -1,6 +1,6 @@
 //! What follows a packet out of order, a timer or a snapshot: gaps, requests, snapshots, losses.
 
-use nanotape_wire::framing::numbered::{NumberedPacket, PacketFraming, PacketKind};
+use nanotape_wire::framing::numbered::{NumberedPacket, PacketFraming};
 
 use super::{
     super::{
@@ -10,7 +10,8 @@ use super::{
         requests::{Pumped, Requests},
         settings::{GapPolicy, MAX_LINES},
     },
-    End, Receiver, SnapshotState,
+    Receiver, SnapshotState,
+    ending::End,
 };
 
 /// How long a snapshot waits for the messages before it, which lines may still bring.
@@ -44,21 +45,6 @@ impl<F: PacketFraming> Receiver<F> {
             self.weigh_doubts(origin, (ts_recv_ns, now_ns), (packet, bytes), before, handler);
         }
         self.settle(now_ns, handler);
-    }
-
-    /// Whether a packet was received long before messages that exist with it, and its line lacks those
-    /// before it. It waited in a socket while another one was read ahead: its number may be wrong.
-    fn is_early(
-        &mut self,
-        origin: PacketOrigin,
-        packet: &NumberedPacket<'_, F>,
-        ts_recv_ns: u64,
-    ) -> bool {
-        let (first, next) = (packet.first, packet.next());
-        let line_next = self.line_mut(origin).next;
-        let is_new = next > self.highest || self.gaps.first_part(first..next).is_some();
-        let is_of_line = matches!(origin, PacketOrigin::Line(_));
-        is_of_line && ts_recv_ns < self.early_ns && line_next > 0 && first > line_next && is_new
     }
 
     /// Takes a packet whose numbers are believed, and that was received at `ts_recv_ns`: for timers
@@ -111,34 +97,6 @@ impl<F: PacketFraming> Receiver<F> {
         if next > self.highest {
             // There was no room for these: they are missing.
             self.open_gap(next, (origin, seen_ns));
-        }
-    }
-
-    /// What a packet shows about the end of the session. A line that goes on after an end shows that
-    /// it is none.
-    fn note_end(
-        &mut self,
-        origin: PacketOrigin,
-        kind: PacketKind,
-        (first, next): (u64, u64),
-        at_ns: u64,
-    ) {
-        match (&mut self.end, kind) {
-            (Some(end), PacketKind::EndOfSession) if end.next == first => {
-                end.confirm(origin, at_ns);
-            }
-            (end, PacketKind::EndOfSession) if first >= self.expected => {
-                *end = Some(End { next: first, origin, since_ns: at_ns, is_confirmed: false });
-            }
-            (Some(end), PacketKind::Data) if next > end.next => self.end = None,
-            (Some(end), PacketKind::Heartbeat) if first >= end.next => {
-                if origin == end.origin {
-                    self.end = None;
-                } else {
-                    end.since_ns = end.since_ns.max(at_ns);
-                }
-            }
-            _ => {}
         }
     }
 
@@ -221,19 +179,6 @@ impl<F: PacketFraming> Receiver<F> {
             && self.doubts.is_empty()
             && self.expected == self.highest;
         self.deadline_ns = self.next_deadline_ns(now_ns);
-    }
-
-    /// Reports the end of the session, once.
-    pub(super) fn conclude(
-        &mut self,
-        next: u64,
-        now_ns: u64,
-        handler: &mut impl SessionHandler<F::Session>,
-    ) {
-        if !core::mem::replace(&mut self.has_ended, true) {
-            self.ended_ns = now_ns;
-            handler.event(&SessionEvent::Ended { next });
-        }
     }
 
     /// Declares gaps that no line has filled in time, or `all`.
@@ -508,11 +453,6 @@ impl<F: PacketFraming> Receiver<F> {
 
     pub(super) fn lines(&self) -> &[LineState] {
         &self.lines[..self.settings.lines.clamp(1, MAX_LINES)]
-    }
-
-    /// Whether only the belief in the end is left.
-    fn waits_for_end(&self, end: &End) -> bool {
-        !self.has_ended && !self.is_holding && self.expected >= end.next && self.gaps.is_empty()
     }
 
     pub(super) fn next_deadline_ns(&self, now_ns: u64) -> u64 {

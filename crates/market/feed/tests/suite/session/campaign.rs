@@ -155,7 +155,7 @@ fn what_waits_in_sockets_is_delivered_in_whatever_order_they_are_read() {
         let mut network = Network::new(seed, 1_500);
         for line in [Line::A, Line::B] {
             let faults = faults(line, false, &mut random);
-            // Line B can be read ahead of line A by a batch of packets, whose numbers are known then.
+            // Line B can be read ahead of line A by a batch, whose numbers are known then.
             let faults = Faults { silence: (0, 0), stray: 0, least_lie: 256, ..faults };
             network.send(line, 1, faults);
         }
