@@ -1,17 +1,20 @@
 //! The end of a session: when packets that report it are believed.
 //!
-//! Protocol: an end is believed with a second one, from another line or later on the same line, or
-//! after a while in which nothing contradicts it. Messages after it do, and a heartbeat of its
-//! line: in MoldUDP64 ends take the place of heartbeats.
+//! Protocol: an end is believed when all lines report it that are not silent, and more than one
+//! packet does, or after a while in which nothing contradicts it. A message after it does, and a
+//! heartbeat of a line that reported it: in MoldUDP64 ends take the place of heartbeats.
 
 use nanotape_wire::framing::numbered::{PacketFraming, PacketKind};
 
 use super::{
-    super::event::{PacketOrigin, SessionEvent, SessionHandler},
+    super::{
+        event::{PacketOrigin, SessionEvent, SessionHandler},
+        settings::MAX_LINES,
+    },
     Receiver,
 };
 
-/// Time after the only packet with an end until the end is believed, in ns: two heartbeats, which
+/// Time until an end is believed that some lines have not reported, in ns: two heartbeats, which
 /// come every second.
 const END_NS: u64 = 2_500_000_000;
 
@@ -22,26 +25,13 @@ const SENT_AGAIN_NS: u64 = 100_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     /// The number that the next message would have.
-    pub(super) next: u64,
-    /// Where the first of them came from.
-    origin: PacketOrigin,
-    /// When it came, or when another line had its last heartbeat after it, in ns.
+    next: u64,
+    /// When the first of them came, or when another line had its last heartbeat after it, in ns.
     pub(super) since_ns: u64,
-    is_confirmed: bool,
-}
-
-impl End {
-    /// When it is believed, in ns: with another packet that is no copy, or after a while without
-    /// any packet that contradicts it.
-    pub(super) fn believed_ns(self) -> u64 {
-        if self.is_confirmed { 0 } else { self.since_ns.saturating_add(END_NS) }
-    }
-
-    /// Another packet with the same number.
-    fn confirm(&mut self, origin: PacketOrigin, at_ns: u64) {
-        let is_copy = origin == self.origin && at_ns.saturating_sub(self.since_ns) < SENT_AGAIN_NS;
-        self.is_confirmed |= !is_copy;
-    }
+    /// The lines that reported it.
+    lines: [bool; MAX_LINES],
+    /// Whether one of them did so again.
+    is_again: bool,
 }
 
 impl<F: PacketFraming> Receiver<F> {
@@ -56,20 +46,54 @@ impl<F: PacketFraming> Receiver<F> {
     ) {
         match (&mut self.end, kind) {
             (Some(end), PacketKind::EndOfSession) if end.next == first => {
-                end.confirm(origin, at_ns);
+                if let PacketOrigin::Line(line) = origin {
+                    let was_reported = core::mem::replace(&mut end.lines[line.index()], true);
+                    let is_copy = at_ns.saturating_sub(end.since_ns) < SENT_AGAIN_NS;
+                    end.is_again |= was_reported && !is_copy;
+                }
             }
             (end, PacketKind::EndOfSession) if first >= self.expected => {
-                *end = Some(End { next: first, origin, since_ns: at_ns, is_confirmed: false });
+                let mut lines = [false; MAX_LINES];
+                if let PacketOrigin::Line(line) = origin {
+                    lines[line.index()] = true;
+                }
+                *end = Some(End { next: first, since_ns: at_ns, lines, is_again: false });
             }
             (Some(end), PacketKind::Data) if next > end.next => self.end = None,
             (Some(end), PacketKind::Heartbeat) if first >= end.next => {
-                if origin == end.origin {
+                end.since_ns = end.since_ns.max(at_ns);
+                end.is_again = false;
+                if let PacketOrigin::Line(line) = origin
+                    && core::mem::replace(&mut end.lines[line.index()], false)
+                    && end.lines == [false; MAX_LINES]
+                {
                     self.end = None;
-                } else {
-                    end.since_ns = end.since_ns.max(at_ns);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// When the end is believed, in ns; `None` while there is something before it.
+    pub(super) fn end_ns(&self) -> Option<u64> {
+        let end = self.end.filter(|end| self.expected >= end.next && self.gaps.is_empty())?;
+        if self.has_ended || self.is_holding {
+            return None;
+        }
+        let reported = end.lines.iter().filter(|&&is_reported| is_reported).count();
+        let mut lines = self.lines().iter().zip(end.lines);
+        let agree =
+            lines.all(|(line, is_reported)| is_reported || line.is_silent || line.next == 0);
+        let is_confirmed = agree && (end.is_again || reported > 1);
+        Some(if is_confirmed { 0 } else { end.since_ns.saturating_add(END_NS) })
+    }
+
+    /// Reports the end of the session if it is believed.
+    pub(super) fn check_end(&mut self, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
+        if let Some(end) = self.end
+            && self.end_ns().is_some_and(|at_ns| now_ns >= at_ns)
+        {
+            self.conclude(end.next, now_ns, handler);
         }
     }
 
@@ -84,10 +108,5 @@ impl<F: PacketFraming> Receiver<F> {
             self.ended_ns = now_ns;
             handler.event(&SessionEvent::Ended { next });
         }
-    }
-
-    /// Whether only the belief in the end is left.
-    pub(super) fn waits_for_end(&self, end: &End) -> bool {
-        !self.has_ended && !self.is_holding && self.expected >= end.next && self.gaps.is_empty()
     }
 }

@@ -11,7 +11,6 @@ use super::{
         settings::{GapPolicy, MAX_LINES},
     },
     Receiver, SnapshotState,
-    ending::End,
 };
 
 /// How long a snapshot waits for the messages before it, which lines may still bring.
@@ -166,12 +165,7 @@ impl<F: PacketFraming> Receiver<F> {
         if self.gaps.declared() == 0 {
             self.requests.iter_mut().for_each(Requests::clear);
         }
-        if let Some(end) = self.end
-            && self.waits_for_end(&end)
-            && now_ns >= end.believed_ns()
-        {
-            self.conclude(end.next, now_ns, handler);
-        }
+        self.check_end(now_ns, handler);
         self.is_straight = !self.is_holding
             && !self.has_ended
             && self.end.is_none()
@@ -479,7 +473,7 @@ impl<F: PacketFraming> Receiver<F> {
             snapshot,
             self.probe_ns(),
             self.doubts.settled_ns(self.settings.hold_ns),
-            self.end.filter(|end| self.waits_for_end(end)).map(End::believed_ns),
+            self.end_ns(),
             self.next_session_ns(now_ns),
         ];
         others.into_iter().flatten().chain(silence).min().unwrap_or(u64::MAX)

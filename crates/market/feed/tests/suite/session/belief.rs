@@ -398,10 +398,13 @@ fn an_end_is_none_if_a_line_goes_on() {
                 session.both(100, 0);
                 assert!(!session.owner.has_ended(), "{line}: {ahead} ahead");
             }
-            session.bytes(line, end_of_session(SESSION, 100).to_vec());
-            session.after(100);
-            session.bytes(line, end_of_session(SESSION, 100).to_vec());
-            session.after(0);
+            for _ in 0..20 {
+                session.bytes(line, end_of_session(SESSION, 100).to_vec());
+                session.after(100);
+            }
+            assert!(!session.owner.has_ended(), "the other line may go on");
+            session.bytes(A, end_of_session(SESSION, 100).to_vec());
+            session.bytes(B, end_of_session(SESSION, 100).to_vec());
             assert!(session.owner.has_ended());
         }
     }
