@@ -27,8 +27,9 @@ const FAR: u64 = 1 << 16;
 /// Packets that must agree if they are further ahead.
 const FAR_WEIGHT: u32 = 4;
 
-/// A heartbeat of the same number is another one if so much time has passed, in ns.
-const SENT_AGAIN_NS: u64 = 100_000_000;
+/// A heartbeat or an end of the same number on the same line is no copy if so much time has passed,
+/// in ns. Lines have one every second.
+pub(super) const SENT_AGAIN_NS: u64 = 900_000_000;
 
 /// Lines go on below a wrong packet for so long before it is dropped, in ns.
 const REFUTED_NS: u64 = 100_000_000;

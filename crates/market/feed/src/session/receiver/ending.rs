@@ -8,6 +8,7 @@ use nanotape_wire::framing::numbered::{PacketFraming, PacketKind};
 
 use super::{
     super::{
+        doubts::SENT_AGAIN_NS,
         event::{PacketOrigin, SessionEvent, SessionHandler},
         settings::MAX_LINES,
     },
@@ -17,9 +18,6 @@ use super::{
 /// Time until an end is believed that some lines have not reported, in ns: two heartbeats, which
 /// come every second.
 const END_NS: u64 = 2_500_000_000;
-
-/// Another end on the same line is no copy of the first if so much time has passed, in ns.
-const SENT_AGAIN_NS: u64 = 100_000_000;
 
 /// Packets that say where the session ends.
 #[derive(Clone, Copy, Debug)]

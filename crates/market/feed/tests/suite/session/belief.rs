@@ -437,3 +437,20 @@ fn a_wrong_number_is_recognised_although_another_socket_was_read_ahead() {
         assert_eq!(session.receiver.line(Line::B).far_ahead, 1);
     }
 }
+
+#[test]
+fn a_wrong_number_that_is_sent_twice_changes_nothing() {
+    for count in [0, 1] {
+        let mut session = Session::new(SessionSettings::default());
+        session.both(1, 4);
+        for _ in 0..2 {
+            session.packet(A, 7, count);
+            session.after(300);
+        }
+        for number in 5..20 {
+            session.both(number, 1);
+            session.after(300);
+        }
+        assert_eq!((session.owner.next, session.owner.declared_gaps()), (20, 0));
+    }
+}
