@@ -4,13 +4,14 @@
 //! and the true messages after it old. So a packet that would open a gap is kept apart, and changes
 //! nothing, until others agree. What a line brings in order is never held up by it.
 //! Protocol: two packets agree if one begins where another of its line ends, or if two lines bring
-//! the same bytes. Packets that agree are believed together: two of them, or [`FAR_WEIGHT`] if
-//! they begin more than [`FAR`] messages ahead. The same packet again on one line is no other
-//! packet, since networks duplicate; a heartbeat that is sent again is one. A line that goes on
-//! below a packet contests it: within the hold time others may have overtaken it, later the second
-//! time shows that its number is wrong, and so do more than [`MOST_CONTESTED`] times. A line that
-//! brings some of its numbers again, in another packet, disputes it: nothing makes it true but a
-//! copy on another line. What a line brings for the second time, or late, says nothing.
+//! the same bytes. Packets that agree are believed together: two of them, [`LOOSE_WEIGHT`] of a
+//! line if some messages are missing between them, or [`FAR_WEIGHT`] if they begin more than
+//! [`FAR`] messages ahead. The same packet again on one line is no other packet, since networks
+//! duplicate; a heartbeat that is sent again is one. A line that goes on below a packet contests
+//! it: within the hold time others may have overtaken it, later the second time shows that its
+//! number is wrong, and so do more than [`MOST_CONTESTED`] times. A line that brings some of its
+//! numbers again, in another packet, disputes it: nothing makes it true but a copy on another
+//! line. What a line brings for the second time, or late, says nothing.
 //! A packet whose messages all came from elsewhere is a copy of them.
 //! Bounds: [`MOST_PACKETS`] packets and [`MOST_BYTES`] bytes, reserved at the beginning. What finds
 //! no room takes the place of the oldest.
@@ -23,6 +24,12 @@ use super::event::Line;
 
 /// Messages ahead from which more than two packets must agree.
 const FAR: u64 = 1 << 16;
+
+/// Messages that a line may lack between two packets that agree.
+const NEAR: u64 = 64;
+
+/// Packets that must agree if messages are missing between all of them.
+const LOOSE_WEIGHT: u32 = 3;
 
 /// Packets that must agree if they are further ahead.
 const FAR_WEIGHT: u32 = 4;
@@ -86,6 +93,15 @@ pub(super) struct InOrder<'a> {
     pub(super) bytes: &'a [u8],
     /// One above the highest number that is known, before it and with it.
     pub(super) highest: (u64, u64),
+}
+
+/// How two packets support each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Agreement {
+    /// One follows the other on its line, or they are copies.
+    Strong,
+    /// The line lacks some messages between them.
+    Loose,
 }
 
 /// When packets are believed.
@@ -253,15 +269,21 @@ impl Doubts {
             doubt.reached_ns.get_or_insert(now_ns.max(doubt.ts_recv_ns));
         }
         let mut groups: [u8; MOST_PACKETS] = core::array::from_fn(|place| place as u8);
+        let (mut is_strong, mut is_passed) = ([false; MOST_PACKETS], [false; MOST_PACKETS]);
         for (place, doubt) in self.packets.iter().enumerate() {
             for (other_place, other) in self.packets.iter().enumerate().skip(place + 1) {
-                if groups[place] != groups[other_place] && self.agree(doubt, other) {
+                let Some(agreement) = self.agreement(doubt, other) else { continue };
+                let is_close = agreement == Agreement::Strong;
+                is_strong[place] |= is_close;
+                is_strong[other_place] |= is_close;
+                is_passed[place] = true;
+                if groups[place] != groups[other_place] {
                     let (from, to) = (groups[other_place], groups[place]);
                     groups.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
                 }
             }
         }
-        let mut believed_to = None;
+        let (mut is_believed, mut is_admitted_now) = (false, [false; MOST_PACKETS]);
         for group in 0..self.packets.len() {
             let is_of = |place: &usize| usize::from(groups[*place]) == group;
             let places = || (0..self.packets.len()).filter(is_of);
@@ -274,31 +296,46 @@ impl Doubts {
                 let doubt = &self.packets[place];
                 doubt.may_be_true() && doubt.is_held(now_ns, hold_ns)
             };
-            let is_believed = weight >= if ahead > FAR { FAR_WEIGHT } else { 2 }
-                || places().any(is_held)
-                || is_silent && ahead <= FAR && believed_to.is_none();
-            if is_believed {
-                believed_to = believed_to.max(Some(first));
-                (0..self.packets.len()).filter(is_of).for_each(|place| {
-                    self.packets[place].is_admitted = true;
-                });
+            let is_alone = places().count() == 1;
+            let least = match is_alone || places().any(|place| is_strong[place]) {
+                _ if ahead > FAR => FAR_WEIGHT,
+                true => 2,
+                false => LOOSE_WEIGHT,
+            };
+            let takes_all = is_silent && ahead <= FAR && !is_believed;
+            // Behind a loss only the next packet of its line shows that a number is true.
+            let is_shown = |place: usize| is_alone || is_strong[place] || is_passed[place];
+            let is_admitted =
+                |place: &usize| takes_all || weight >= least && is_shown(*place) || is_held(*place);
+            for place in places().filter(is_admitted) {
+                is_admitted_now[place] = true;
+                is_believed = true;
             }
         }
-        believed_to.is_some()
+        let marked = self.packets.iter_mut().zip(is_admitted_now);
+        marked.for_each(|(doubt, is_admitted)| doubt.is_admitted |= is_admitted);
+        is_believed
     }
 
     /// Whether two packets support each other.
-    fn agree(&self, lower: &Doubt, higher: &Doubt) -> bool {
-        let is_copy = lower.line != higher.line
-            && self.bytes[lower.place.clone()] == self.bytes[higher.place.clone()];
+    fn agreement(&self, lower: &Doubt, higher: &Doubt) -> Option<Agreement> {
+        if lower.line != higher.line {
+            let is_copy = self.bytes[lower.place.clone()] == self.bytes[higher.place.clone()];
+            return is_copy.then_some(Agreement::Strong);
+        }
         let is_contested = |doubt: &Doubt| {
             doubt.contested > 0 && doubt.reached_ns.is_none() || !doubt.may_be_true()
         };
-        let is_contested = is_contested(lower) || is_contested(higher);
-        let is_followed = lower.line == higher.line
-            && lower.next == higher.first
-            && !(lower.kind == PacketKind::EndOfSession && higher.kind == PacketKind::Data);
-        is_copy || is_followed && !is_contested
+        let is_after_end =
+            lower.kind == PacketKind::EndOfSession && higher.kind == PacketKind::Data;
+        if is_contested(lower) || is_contested(higher) || is_after_end {
+            return None;
+        }
+        let is_later = lower.ts_recv_ns <= higher.ts_recv_ns;
+        match higher.first.checked_sub(lower.next)? {
+            0 => Some(Agreement::Strong),
+            missing => (missing <= NEAR && is_later).then_some(Agreement::Loose),
+        }
     }
 
     /// Marks the packets up to a number whose lines did not go below them.

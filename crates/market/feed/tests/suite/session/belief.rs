@@ -1,6 +1,6 @@
 //! Which sessions and numbers are believed.
 
-use nanotape_feed::session::{Line, Receiver, SessionEvent, SessionSettings};
+use nanotape_feed::session::{Line, PacketOrigin, Receiver, SessionEvent, SessionSettings};
 use nanotape_types::Alpha;
 use nanotape_wire::framing::moldudp64::{PacketWriter, end_of_session};
 
@@ -453,4 +453,22 @@ fn a_wrong_number_that_is_sent_twice_changes_nothing() {
         }
         assert_eq!((session.owner.next, session.owner.declared_gaps()), (20, 0));
     }
+}
+
+#[test]
+fn lines_of_which_none_has_two_messages_in_a_row_give_all_of_them() {
+    let lines: Vec<_> = (0..4).map(|index| Line::new(index).unwrap()).collect();
+    let settings = SessionSettings { lines: 4, hold_ns: 5 * MS, ..SessionSettings::default() };
+    let mut session = Session::new(settings);
+    lines.iter().for_each(|&line| session.packet(PacketOrigin::Line(line), 1, 1));
+    // Each socket is read in batches.
+    for batch in 0..4 {
+        for (index, &line) in lines.iter().enumerate() {
+            let of_line = |number: &u64| (number * 7 / 3) as usize % 4 == index;
+            let numbers = (2 + batch * 200..2 + (batch + 1) * 200).filter(of_line);
+            numbers.for_each(|number| session.packet(PacketOrigin::Line(line), number, 1));
+        }
+    }
+    (0..20).for_each(|_| session.after(5));
+    assert_eq!((session.owner.next, session.owner.skipped.len()), (802, 0));
 }
