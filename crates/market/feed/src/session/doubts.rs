@@ -68,6 +68,8 @@ pub(super) struct Doubt {
     reached_ns: Option<u64>,
     /// Lower packets that its line brought after it.
     contested: u32,
+    /// Whether one of them came later than the hold time.
+    is_contested_late: bool,
     /// Whether its line brought some of its numbers again, in another packet.
     is_disputed: bool,
     /// Messages before it that came after it: if it is believed, they were missing.
@@ -110,6 +112,8 @@ pub(super) struct Belief {
     /// One above the highest number that is known.
     pub(super) highest: u64,
     pub(super) now_ns: u64,
+    /// When the last new message was received, or now if that is later.
+    pub(super) seen_ns: u64,
     pub(super) hold_ns: u64,
     /// Whether no line has had a packet for long: the lowest are believed if they are near.
     pub(super) is_silent: bool,
@@ -119,6 +123,18 @@ impl Doubt {
     /// Whether others may have overtaken it: not more than a few.
     fn may_be_true(&self) -> bool {
         self.contested <= MOST_CONTESTED && !self.is_disputed
+    }
+
+    /// Whether its line went on below it for the second time, and later than the hold time.
+    fn is_refuted(&self, now_ns: u64, hold_ns: u64) -> bool {
+        let is_old = now_ns.saturating_sub(self.ts_recv_ns) > hold_ns;
+        self.reached_ns.is_none() && is_old && self.contested > 1
+    }
+
+    /// Whether it is used when it was reached the hold time ago. If its line went on below it after
+    /// that time, the next packet of the line decides.
+    fn is_used(&self) -> bool {
+        self.may_be_true() && !self.is_contested_late
     }
 
     /// Whether it was reached the hold time ago.
@@ -143,7 +159,7 @@ impl Doubts {
         line: Line,
         (first, next): (u64, u64),
         kind: PacketKind,
-        ts_recv_ns: u64,
+        (ts_recv_ns, hold_ns): (u64, u64),
         bytes: &[u8],
         mut dropped: impl FnMut(&Doubt),
     ) {
@@ -159,7 +175,11 @@ impl Doubts {
             doubt.repeats += 1;
             return;
         }
-        self.contest(line, ts_recv_ns, (first, next), bytes);
+        self.contest(line, ts_recv_ns, ((first, next), bytes), hold_ns);
+        let is_refuted = |doubt: &Doubt| {
+            doubt.line == line && next <= doubt.first && doubt.is_refuted(ts_recv_ns, hold_ns)
+        };
+        self.drop_where(is_refuted, &mut dropped);
         while self.packets.len() == MOST_PACKETS || self.held() + bytes.len() > MOST_BYTES {
             let ages = self.packets.iter().enumerate();
             let Some((oldest, _)) = ages.min_by_key(|(_, doubt)| doubt.ts_recv_ns) else { return };
@@ -180,6 +200,7 @@ impl Doubts {
                 ts_recv_ns,
                 reached_ns: None,
                 contested: 0,
+                is_contested_late: false,
                 is_disputed: false,
                 overtaken: 0,
                 repeats: 0,
@@ -193,12 +214,20 @@ impl Doubts {
 
     /// A line went on below those of its packets that came before, or with the same numbers: it
     /// sends each message once.
-    fn contest(&mut self, line: Line, ts_recv_ns: u64, (first, next): (u64, u64), bytes: &[u8]) {
+    fn contest(
+        &mut self,
+        line: Line,
+        ts_recv_ns: u64,
+        ((first, next), bytes): ((u64, u64), &[u8]),
+        hold_ns: u64,
+    ) {
         let of_line = self.packets.iter_mut().filter(|doubt| doubt.line == line);
         for doubt in of_line.filter(|doubt| doubt.ts_recv_ns <= ts_recv_ns) {
             // A heartbeat has the number of the next message.
             let is_below = first < doubt.first || first == next && first < doubt.next;
             doubt.contested += u32::from(is_below);
+            doubt.is_contested_late |=
+                is_below && ts_recv_ns.saturating_sub(doubt.ts_recv_ns) > hold_ns;
             let has_some = first < doubt.next && doubt.first < next;
             doubt.is_disputed |= has_some && self.bytes[doubt.place.clone()] != *bytes;
         }
@@ -216,7 +245,7 @@ impl Doubts {
         let InOrder { line, is_late, ts_recv_ns, first, next, bytes, .. } = packet;
         let (before, highest) = packet.highest;
         if let Some(line) = line.filter(|_| !is_late) {
-            self.contest(line, ts_recv_ns, (first, next), bytes);
+            self.contest(line, ts_recv_ns, ((first, next), bytes), hold_ns);
         }
         if let Some(doubt) = self.packets.iter_mut().find(|doubt| doubt.first > before) {
             doubt.overtaken += highest.min(doubt.first) - before;
@@ -238,8 +267,7 @@ impl Doubts {
             let is_passed = is_known(doubt.first, doubt.next);
             let is_wrong = is_replaced
                 || is_below
-                    && (is_of_line && age_ns > hold_ns && doubt.contested > 1
-                        || age_ns > REFUTED_NS)
+                    && (is_of_line && doubt.is_refuted(ts_recv_ns, hold_ns) || age_ns > REFUTED_NS)
                 || !doubt.may_be_true() && doubt.is_held(ts_recv_ns, hold_ns)
                 || is_passed && !has_messages && doubt.contested > 0;
             if is_wrong {
@@ -263,10 +291,10 @@ impl Doubts {
 
     /// Marks the packets that are believed now; `false` if there is none.
     pub(super) fn believe(&mut self, belief: Belief) -> bool {
-        let Belief { highest, now_ns, hold_ns, is_silent } = belief;
+        let Belief { highest, now_ns, seen_ns, hold_ns, is_silent } = belief;
         // Packets that were believed before may have reached them.
         for doubt in self.packets.iter_mut().filter(|doubt| doubt.first <= highest) {
-            doubt.reached_ns.get_or_insert(now_ns.max(doubt.ts_recv_ns));
+            doubt.reached_ns.get_or_insert(seen_ns.max(doubt.ts_recv_ns));
         }
         let mut groups: [u8; MOST_PACKETS] = core::array::from_fn(|place| place as u8);
         let (mut is_strong, mut is_passed) = ([false; MOST_PACKETS], [false; MOST_PACKETS]);
@@ -294,7 +322,7 @@ impl Doubts {
             let ahead = first.saturating_sub(highest);
             let is_held = |place: usize| {
                 let doubt = &self.packets[place];
-                doubt.may_be_true() && doubt.is_held(now_ns, hold_ns)
+                doubt.is_used() && doubt.is_held(now_ns, hold_ns)
             };
             let is_alone = places().count() == 1;
             let least = match is_alone || places().any(|place| is_strong[place]) {
@@ -397,8 +425,8 @@ impl Doubts {
 
     /// When a packet that was reached is believed, in ns.
     pub(super) fn settled_ns(&self, hold_ns: u64) -> Option<u64> {
-        let may_be_true = self.packets.iter().filter(|doubt| doubt.may_be_true());
-        let reached = may_be_true.filter_map(|doubt| doubt.reached_ns);
+        let used = self.packets.iter().filter(|doubt| doubt.is_used());
+        let reached = used.filter_map(|doubt| doubt.reached_ns);
         reached.map(|reached_ns| reached_ns.saturating_add(hold_ns)).min()
     }
 

@@ -44,7 +44,8 @@ impl<F: PacketFraming> Receiver<F> {
             return;
         };
         let (numbers, lines) = ((packet.first, packet.next()), &mut self.lines);
-        self.doubts.add(line, numbers, packet.kind, ts_recv_ns, bytes, |doubt| {
+        let times = (ts_recv_ns, self.settings.hold_ns);
+        self.doubts.add(line, numbers, packet.kind, times, bytes, |doubt| {
             disbelieve(lines, doubt, handler);
         });
     }
@@ -83,7 +84,8 @@ impl<F: PacketFraming> Receiver<F> {
         while !self.doubts.is_empty() {
             let is_silent = self.lines().iter().all(|line| line.is_silent || line.last_ns == 0);
             let (highest, hold_ns) = (self.highest, self.settings.hold_ns);
-            if !self.doubts.believe(Belief { highest, now_ns, hold_ns, is_silent }) {
+            let seen_ns = now_ns.max(self.early_ns.saturating_add(hold_ns));
+            if !self.doubts.believe(Belief { highest, now_ns, seen_ns, hold_ns, is_silent }) {
                 break;
             }
             self.admit(now_ns, handler);

@@ -472,3 +472,32 @@ fn lines_of_which_none_has_two_messages_in_a_row_give_all_of_them() {
     (0..20).for_each(|_| session.after(5));
     assert_eq!((session.owner.next, session.owner.skipped.len()), (802, 0));
 }
+
+#[test]
+fn a_wrong_number_that_its_line_reaches_later_than_the_hold_time_is_not_used() {
+    let settings = SessionSettings { hold_ns: 5 * MS, ..SessionSettings::default() };
+    // One line, a message each 4 ms, and 61 has the number 64.
+    let mut session = Session::new(settings);
+    for number in 1..80 {
+        match number {
+            61 => session.bytes(A, wrong(61, 1, 3)),
+            _ => session.packet(A, number, 1),
+        }
+        (0..4).for_each(|_| session.after(1));
+    }
+    assert_eq!((session.owner.next, &session.owner.skipped[..]), (80, &[(61, 62)][..]));
+    assert_eq!(session.receiver.line(Line::A).far_ahead, 1);
+    // Two lines, two messages each 8 ms, cut differently; line A has 60 and 61 again, as 64 and 65.
+    let mut session = Session::new(settings);
+    session.both(1, 1);
+    for number in (2..80).step_by(2) {
+        session.packet(A, number, 2);
+        if number == 60 {
+            session.bytes(A, wrong(60, 2, 4));
+        }
+        (0..7).for_each(|_| session.after(1));
+        session.packet(B, number + 1, 2);
+        session.after(1);
+    }
+    assert_eq!((session.owner.next, session.owner.skipped.len()), (81, 0));
+}
