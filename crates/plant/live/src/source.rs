@@ -20,6 +20,7 @@
 //! 64 packets of a line.
 
 mod arriving;
+mod attention;
 mod between;
 mod bulk;
 mod catching_up;
@@ -53,6 +54,7 @@ use nanotape_records::TradeDate;
 use nanotape_types::Alpha;
 
 use arriving::Arriving;
+use attention::Attention;
 pub use between::{Begun, Between};
 use bulk::Bulk;
 pub use delivery::Delivery;
@@ -436,11 +438,17 @@ impl LiveSource {
         // When the handler requested the end: what the sockets have from before is delivered first.
         let mut ends_ns = None;
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
+        let mut attention = Attention::new(self.timeline.now_ns());
         loop {
             let now_ns = self.timeline.now_ns();
             let count = if self.arriving.is_none() {
-                self.read_round(&mut readers, now_ns, delivery)
+                let count = self.read_round(&mut readers, now_ns, delivery);
+                if attention.was_missing(now_ns, self.read_to_ns) && !delivery.has_ended {
+                    self.session.restart(self.read_to_ns, delivery);
+                }
+                count
             } else {
+                attention = Attention::new(now_ns);
                 self.deliver_arrived(now_ns, delivery)?
             };
             if !delivery.has_ended {
