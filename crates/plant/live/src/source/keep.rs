@@ -60,7 +60,8 @@ pub(super) enum Input<'a> {
         /// Whether the session has ended.
         is_over: bool,
     },
-    /// Another plant goes on, or the session was waited for: the time until now counts neither as
+    /// Another plant goes on, the session was waited for, or the plant did not run for a while: the
+    /// time until now counts neither as
     /// a silence of a line nor as a missing answer.
     Restart,
 }
