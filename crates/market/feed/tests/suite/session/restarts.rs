@@ -1,6 +1,8 @@
 //! An owner that was gone and goes on with the state of before, or that leaves a session.
 
-use nanotape_feed::session::{PacketOrigin, Receiver, SessionEvent, SessionSettings};
+use nanotape_feed::session::{
+    PacketOrigin, Receiver, RequestSettings, SessionEvent, SessionSettings,
+};
 use nanotape_types::Alpha;
 use nanotape_wire::framing::moldudp64::end_of_session;
 
@@ -196,4 +198,19 @@ fn ends_that_came_before_a_session_was_joined_end_it() {
     next.after(0);
     assert_eq!((next.receiver.session(), next.owner.next), (Some(early), 41));
     assert!(next.owner.has_ended());
+}
+
+#[test]
+fn a_server_that_answers_slowly_is_not_given_up() {
+    let requests = RequestSettings { timeout_ns: 20 * MS, ..RequestSettings::default() };
+    let settings = SessionSettings { requests: Some(requests), ..SessionSettings::default() };
+    let mut session = Session::new(settings);
+    session.packet(A, 1, 1);
+    session.both(22, 2);
+    for number in 2..22 {
+        // A message each 1.5 s: most answers come in a pause of the requests.
+        (0..150).for_each(|_| session.after(10));
+        session.packet(ANSWER, number, 1);
+    }
+    assert_eq!((session.owner.next, session.owner.skipped.len()), (24, 0));
 }
