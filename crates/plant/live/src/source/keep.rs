@@ -61,8 +61,7 @@ pub(super) enum Input<'a> {
         is_over: bool,
     },
     /// Another plant goes on, the session was waited for, or the plant did not run for a while: the
-    /// time until now counts neither as
-    /// a silence of a line nor as a missing answer.
+    /// time until now counts neither as a silence of a line nor as a missing answer.
     Restart,
 }
 

@@ -2,10 +2,10 @@
 
 use nanotape_feed::session::{Line, PacketOrigin, Receiver, SessionEvent, SessionSettings};
 use nanotape_types::Alpha;
-use nanotape_wire::framing::moldudp64::{PacketWriter, end_of_session};
+use nanotape_wire::framing::moldudp64::end_of_session;
 
 use super::{
-    owner::{Task, message_of},
+    owner::Task,
     steps::{A, ANSWER, B, MS, SESSION, Session, bytes_of, with_requests, with_snapshots},
 };
 
@@ -85,10 +85,7 @@ fn one_packet_with_a_wrong_number_changes_nothing() {
             let mut session = Session::new(settings);
             session.both(1, 2);
             // Its content is that of another message.
-            let mut buffer = [0; 4_096];
-            let mut writer = PacketWriter::new(SESSION, 3 + ahead, &mut buffer).unwrap();
-            assert!(writer.push(&message_of(3)));
-            session.bytes(A, writer.finish().to_vec());
+            session.bytes(A, wrong(3, 1, ahead));
             session.bytes(A, end_of_session(SESSION, 3 + ahead).to_vec());
             assert_eq!(session.receiver.position().missing, 0);
             for number in 3..2_000 {
@@ -331,12 +328,9 @@ fn messages_below_a_wrong_number_were_not_missing() {
 
 /// A packet of `count` messages from `first`, with a number that is too high by `ahead`.
 fn wrong(first: u64, count: u64, ahead: u64) -> Vec<u8> {
-    let mut buffer = [0; 4_096];
-    let mut writer = PacketWriter::new(SESSION, first + ahead, &mut buffer).unwrap();
-    for number in first..first + count {
-        assert!(writer.push(&message_of(number)));
-    }
-    writer.finish().to_vec()
+    let mut bytes = bytes_of(SESSION, first, count);
+    bytes[10..18].copy_from_slice(&(first + ahead).to_be_bytes());
+    bytes
 }
 
 #[test]
