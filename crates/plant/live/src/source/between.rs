@@ -308,10 +308,15 @@ impl LiveSource {
 }
 
 /// Whether an error is one of the system, such as a full disk or a file in the place of the folder,
-/// and not of what is in the folder.
+/// and not of the packets in the folder.
 fn is_of_system(kind: &ErrorKind) -> bool {
-    use ErrorKind::{NoSpace, NotAFolder, NotReady, Quota, System};
-    matches!(kind, System { .. } | NotAFolder | NoSpace { .. } | Quota { .. } | NotReady { .. })
+    use ErrorKind::{NoSpace, NotAFolder, NotReady, Quota, Region, System};
+    match kind {
+        System { .. } | NotAFolder | NoSpace { .. } | Quota { .. } | NotReady { .. } => true,
+        // The file that the appender locks has no packets.
+        Region(_) => true,
+        _ => false,
+    }
 }
 
 /// The name of the folder of a session: its trade date and its name, of which other characters than

@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    io::ErrorKind,
     net::{Ipv4Addr, UdpSocket},
     os::unix::net::UnixDatagram,
     process::Command,
@@ -11,7 +12,7 @@ use std::{
 };
 
 use nanotape_clock::UtcNanos;
-use nanotape_harness::{Patience, Signal, eventually};
+use nanotape_harness::{Mount, Patience, Signal, eventually};
 use nanotape_plant::records::{Notice, StopReason, TradeDate};
 use serde_json::Value;
 
@@ -210,6 +211,39 @@ fn a_session_that_cannot_be_kept_is_published_from_its_first_packet() {
     plant.signal(Signal::TERM);
     let (status, _, stderr) = plant.end();
     assert_eq!(status, Some(1), "{stderr}");
+}
+
+#[test]
+fn a_session_that_begins_with_a_full_disk_is_published_and_the_next_ones_too() {
+    let Some(mounted) = Mount::new("tmpfs", "size=300m") else { return };
+    let lines = Lines::new("live-full");
+    let kept = mounted.path().join("kept");
+    let mut plant = lines.start(&["--keep", kept.to_str().unwrap()]);
+    read_stderr_to(&mut plant, "waiting for the next session");
+    for (session, is_kept) in [("MONDAY", true), ("TUESDAY", false), ("WEDNESDAY", false)] {
+        if !is_kept {
+            let full = std::fs::write(mounted.path().join("filler"), vec![1; 301 << 20]);
+            assert_eq!(full.unwrap_err().kind(), ErrorKind::StorageFull);
+        }
+        lines.send(session, 1, 501);
+        lines.end(session, 501);
+        assert_eq!(plant.read_json()["event"], "start", "{session}");
+        let stop = plant.read_json();
+        let counts = ["messages", "session_missing", "gaps"].map(|key| stop[key].as_u64());
+        assert_eq!(counts, [Some(500), Some(0), Some(0)], "{session}: {stop}");
+        if !is_kept {
+            let unkept = format!("the packets of session {session} are not kept");
+            let line = read_stderr_to(&mut plant, &unkept);
+            assert!(line.contains("no space"), "{line}");
+        }
+    }
+    plant.signal(Signal::TERM);
+    let (status, _, stderr) = plant.end();
+    assert_eq!(status, Some(1), "{stderr}");
+    let folders: Vec<_> = std::fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap()).collect();
+    let names = folders.iter().map(|folder| folder.file_name().into_string().unwrap());
+    let whole: Vec<_> = names.filter(|name| name.ends_with("-MONDAY")).collect();
+    assert_eq!(whole.len(), 1, "{folders:?}");
 }
 
 #[test]
