@@ -4,7 +4,8 @@
 //! The processor only counts them. An interruption is given to the firmware if nothing else
 //! explains it, if all processors have it at the same moment, and if the count of the firmware is
 //! not smaller than the number of such moments.
-//! Failure: a processor without the register, a guest, an ordinary user: the reason, in words.
+//! Failure: without the register, in a guest and for an ordinary user the answer is a text with the
+//! reason.
 
 use std::{fs::File, os::unix::fs::FileExt as _, path::Path};
 

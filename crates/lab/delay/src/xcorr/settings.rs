@@ -10,8 +10,8 @@
 //! - [`Signal::Differences`]: a cell is the sum of the changes in it, each the value less the value
 //!   before it. The first value of a series is no change, since what was before is not known.
 //! - [`Signal::Levels`]: a cell is the value of the last change not later than its beginning, less
-//!   the mean over the cells, rounded to an integer. Before the first change counts its value. A
-//!   circular correlation has the same shape with any constant taken off; what is correlated is
+//!   the mean over the cells, rounded to an integer. Cells before the first change have its value.
+//!   A circular correlation has the same shape with any constant taken off; what is correlated is
 //!   then small enough for the 24 bits of an `f32`.
 //! - Changes and levels are integers until here. Each side is scaled by the power of two that
 //!   brings its largest change or level to at least 1/2 and below 1, and then becomes `f32`. This

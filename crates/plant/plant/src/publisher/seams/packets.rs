@@ -10,7 +10,8 @@
 //! came has no `plant.receive`: all of its time since `ts_recv` is `plant.arbitrate`.
 //! Accuracy: `ts_recv` is the kernel's UTC. It becomes a stamp by the clock of the publisher, which
 //! follows the kernel's once a second while spans are on. `docs/formats/spans.md` has the error.
-//! Cost: off, a test and a store for each packet. On, two stamps for each packet.
+//! Cost: a test and a store for each packet while spans are off; two stamps for each packet while
+//! they are on.
 
 use nanotape_clock::{Clock, Stamp};
 use nanotape_trace::spans::{Site, Tracer};
