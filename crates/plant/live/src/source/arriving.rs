@@ -34,7 +34,7 @@ use super::{
 };
 
 /// The folder of the journal, in that of the kept session.
-const FOLDER: &str = "arriving";
+pub(super) const FOLDER: &str = "arriving";
 
 /// The size of its segments. A larger one takes longer to make, and until then packets wait in the
 /// sockets, which a plant that is killed takes with it.

@@ -107,3 +107,77 @@ impl EventSource for KeptSource {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use nanotape_feed::session::{Line, PacketOrigin, SessionSettings};
+    use nanotape_harness::Scratch;
+    use nanotape_market::{Damage, MarketEvent, Origin, Position};
+
+    use super::{
+        super::{
+            arriving,
+            keep::{Input, Keeper, KeptSettings},
+        },
+        *,
+    };
+
+    struct Ignored;
+
+    impl EventHandler for Ignored {
+        type Hint = ();
+
+        fn event(&mut self, _: Position, _: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+
+        fn damage(&mut self, damage: Damage) {
+            panic!("{damage}");
+        }
+    }
+
+    /// Keeps packets with one message each, from `first` on, a microsecond apart.
+    fn keep(keeper: &mut Keeper, first: u64, next: u64) {
+        for number in first..next {
+            let message = [b"S".as_slice(), &[0; 4], &[0; 6], b"O"].concat();
+            let head = [b"TODAY     ".as_slice(), &number.to_be_bytes(), &[0, 1, 0, 12]].concat();
+            let (origin, ts_recv_ns) = (PacketOrigin::Line(Line::A), number * 1_000);
+            let bytes = &[head, message].concat();
+            keeper.keep(ts_recv_ns, Input::Packet { origin, ts_recv_ns, bytes });
+        }
+    }
+
+    /// The messages of the session in the folder.
+    fn messages(folder: &Path) -> u64 {
+        let mut source = KeptSource::open(folder).unwrap();
+        source.read(&mut Ignored, |_| ()).unwrap().records
+    }
+
+    #[test]
+    fn packets_that_a_killed_plant_had_not_yet_delivered_are_of_its_session() {
+        let folder = Scratch::folder("kept-arriving");
+        let date = TradeDate::of_number(20_191_230).unwrap();
+        let session = SessionSettings { lines: 1, ..SessionSettings::default() };
+        let (mut keeper, _) =
+            Keeper::begin(folder.path(), &KeptSettings { date, session }, 0).unwrap();
+        keep(&mut keeper, 1, 11);
+        assert!(keeper.finish());
+        let left = folder.path().join(arriving::FOLDER);
+        std::fs::create_dir(&left).unwrap();
+        assert_eq!(messages(folder.path()), 10);
+
+        // Three of these were delivered, and so they are in both.
+        let mut keeper = Keeper::open(&left, 1 << 20).unwrap();
+        keep(&mut keeper, 8, 21);
+        assert!(keeper.finish());
+        assert_eq!(messages(folder.path()), 20);
+
+        // What arrived after the end of the session is of the next one.
+        let mut keeper = Keeper::open(folder.path(), 64 << 20).unwrap();
+        keeper.keep(30_000, Input::Close { is_over: true });
+        assert!(keeper.finish());
+        assert_eq!(messages(folder.path()), 10);
+    }
+}

@@ -88,9 +88,11 @@ pub(super) struct Replay {
     snapshot: SnapshotMessages,
     /// The last input, if not all are given.
     end: Option<u64>,
+    /// Whether the reader has the packets that arrived while a plant caught up.
+    reads_arriving: bool,
     /// Bytes of the inputs that were given.
     pub(super) bytes: u64,
-    /// Bytes of the journal when it was opened.
+    /// Bytes of the journals that are read, when they were opened.
     pub(super) total_bytes: u64,
     /// The time of the last input, in ns.
     pub(super) now_ns: u64,
@@ -122,10 +124,17 @@ impl Replay {
                 return Err(reader.refused("missing".to_owned(), SETTINGS));
             }
         };
-        let segments = nanotape_journal::stat(folder)?.segments;
-        let total_bytes = segments.iter().filter_map(|segment| segment.data_bytes).sum();
-        let (snapshot, end) = (SnapshotMessages::default(), None);
-        Ok(Self { reader, settings, snapshot, end, bytes: 0, total_bytes, now_ns: 0 })
+        let total_bytes = data_bytes(folder)?;
+        Ok(Self {
+            reader,
+            settings,
+            snapshot: SnapshotMessages::default(),
+            end: None,
+            reads_arriving: false,
+            bytes: 0,
+            total_bytes,
+            now_ns: 0,
+        })
     }
 
     /// The settings of the session.
@@ -150,6 +159,28 @@ impl Replay {
         })
     }
 
+    /// Goes on with the packets that arrived while a plant caught up, if it ended before it had
+    /// delivered all of them. `false` if there are none. After the end of the session they are of
+    /// the next one.
+    fn begin_arriving(&mut self) -> Result<bool, LiveError> {
+        let folder = self.reader.folder.join(super::arriving::FOLDER);
+        if self.end.is_some() || self.reads_arriving || !folder.exists() || self.is_over()? {
+            return Ok(false);
+        }
+        self.reads_arriving = true;
+        match InputReader::open(&folder).map_err(LiveError::from) {
+            Ok(mut reader) => {
+                reader.tailer.set_stops_at_end(true);
+                self.total_bytes += data_bytes(&folder)?;
+                self.reader = reader;
+                Ok(true)
+            }
+            // It was made a moment before the plant was killed.
+            Err(error) if error.is_other_folder() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Gives the next input to a session, which keeps nothing itself.
     pub(super) fn step<H: EventHandler>(
         &mut self,
@@ -166,6 +197,7 @@ impl Replay {
                 delivery.handler.damage(Damage::Packet { offset, reason });
                 return Ok(Replayed::Input);
             }
+            Found::Nothing if self.begin_arriving()? => return Ok(Replayed::Input),
             Found::Nothing => return Ok(Replayed::Nothing),
         }
         let (now_ns, bytes, input) = self.reader.input()?;
@@ -202,6 +234,11 @@ impl Replay {
         drop(delivery.take_requests());
         Ok(replayed)
     }
+}
+
+fn data_bytes(folder: &Path) -> Result<u64, JournalError> {
+    let segments = nanotape_journal::stat(folder)?.segments;
+    Ok(segments.iter().filter_map(|segment| segment.data_bytes).sum())
 }
 
 const SETTINGS: &str = "the settings of a session";
