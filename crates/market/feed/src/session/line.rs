@@ -96,22 +96,32 @@ impl LineState {
     #[cold]
     fn note_out_of_order(&mut self, first: u64, next: u64) {
         if first > self.next {
-            if self.missing.is_full()
-                && let Some(oldest) = self.missing.remove_first()
-            {
-                self.give_up(oldest.end - oldest.start);
+            if self.missing.is_full() {
+                self.forget_oldest();
             }
             let is_kept = self.missing.push(self.next..first);
             debug_assert!(is_kept, "a range was removed");
         } else {
-            let seen = next.min(self.next) - first;
-            let overtaken = self.missing.remove(first..next.min(self.next));
+            let brought = first..next.min(self.next);
+            let seen = brought.end - brought.start;
+            let mut overtaken = self.missing.remove(brought.clone());
+            // A range is split by them, and there is no room for its second part.
+            if self.missing.parts(brought.clone()).next().is_some() {
+                self.forget_oldest();
+                overtaken += self.missing.remove(brought);
+            }
             self.counts.overtaken += overtaken;
             self.counts.duplicates += seen - overtaken;
         }
         self.next = self.next.max(next);
         // Numbers are the sender's, and any sum of them may be too large.
         self.counts.missing = self.given_up.saturating_add(self.missing.count());
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some(oldest) = self.missing.remove_first() {
+            self.give_up(oldest.end - oldest.start);
+        }
     }
 
     fn give_up(&mut self, messages: u64) {
@@ -166,5 +176,19 @@ mod tests {
         assert_eq!((line.counts.overtaken, line.counts.duplicates), (0, 1));
         line.note(4, 6);
         assert_eq!(line.counts.overtaken, 2);
+    }
+
+    #[test]
+    fn a_packet_within_a_missing_range_is_overtaken_although_all_ranges_are_in_use() {
+        let mut line = LineState::new();
+        line.note(1, 2);
+        for packet in 1..=REMEMBERED as u64 {
+            line.note(packet * 4, packet * 4 + 1);
+        }
+        let missing = line.counts.missing;
+        let last = REMEMBERED as u64 * 4;
+        line.note(last - 2, last - 1);
+        assert_eq!((line.counts.overtaken, line.counts.duplicates), (1, 0));
+        assert_eq!(line.counts.missing, missing - 1);
     }
 }
