@@ -54,5 +54,6 @@ pub use nanotape_tape::{ShutdownFlag, Step};
 pub use publisher::{CHECK_EVERY, Publisher};
 pub use recording::{Companion, RecorderProcess, RecordingError, RecordingSummary};
 pub use run::{
-    Ended, Finished, PlantRun, PlantSource, RunError, Sessions, orders_of, trade_date_of,
+    Ended, Finished, PlantRun, PlantSource, ReadySession, RunError, Sessions, orders_of,
+    trade_date_of,
 };

@@ -37,7 +37,7 @@ use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 use nanotape_tape::Pacer;
 use nanotape_trace::spans::{Switches, Tracer};
-pub use sessions::Sessions;
+pub use sessions::{ReadySession, Sessions};
 
 use crate::{
     Moment, PlantConfig, Publisher, ShutdownFlag, TradeDate,
@@ -139,25 +139,29 @@ impl PlantRun {
         report: Report,
     ) -> Result<Self, RunError> {
         let input = || open_input(&config.input);
-        Self::open_on(config, input, stop, recorder, report)
+        Self::open_on(config, (input, None), stop, recorder, report)
     }
 
     /// A plant of the next session of a source whose last one has ended: on the same ring, with a
     /// start, books and a trade date of its own.
     pub fn open_next(
         config: &PlantConfig,
-        (source, date): (Box<LiveSource>, TradeDate),
+        (source, session): (Box<LiveSource>, ReadySession),
         stop: ShutdownFlag,
         recorder: Option<&RecorderProcess>,
         report: Report,
     ) -> Result<Self, RunError> {
+        let ReadySession { date, books } = session;
         let input = || Ok((PlantSource::Live(source), date));
-        Self::open_on(config, input, stop, recorder, report)
+        Self::open_on(config, (input, Some(books)), stop, recorder, report)
     }
 
     fn open_on(
         config: &PlantConfig,
-        input: impl FnOnce() -> Result<(PlantSource, TradeDate), RunError>,
+        (input, ready): (
+            impl FnOnce() -> Result<(PlantSource, TradeDate), RunError>,
+            Option<DefaultBooks>,
+        ),
         stop: ShutdownFlag,
         recorder: Option<&RecorderProcess>,
         report: Report,
@@ -169,10 +173,10 @@ impl PlantRun {
         check_room(config)?;
         // The slow steps come first: packets wait in the sockets of a live session, and after the
         // start record the plant is expected to work.
-        let engine = || BookEngine::new(books(config).touched());
-        let early = config.input.live.is_some().then(engine);
+        let touched = || books(config).touched();
+        let early = ready.or_else(|| config.input.live.is_some().then(touched));
         let (source, date) = input()?;
-        let engine = early.unwrap_or_else(engine);
+        let engine = BookEngine::new(early.unwrap_or_else(touched));
         let clock = Clock::calibrate();
 
         let path = nanotape_shm::named(&config.ring.name)?;

@@ -168,8 +168,10 @@ impl Keeper {
 
     /// The error that ended the keeping, once, with the folder.
     pub(super) fn take_error(&mut self) -> Option<String> {
-        let error = self.error.take()?;
-        Some(format!("{error}; packets are no longer kept in {}", self.folder.display()))
+        let error = self.error.take()?.to_string();
+        // What follows the cause is for an appender that goes on.
+        let cause = error.split("; ").next()?;
+        Some(format!("{cause}; packets are no longer kept in {}", self.folder.display()))
     }
 
     /// Ends the journal; whether all inputs are in it.

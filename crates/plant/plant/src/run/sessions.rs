@@ -1,9 +1,10 @@
 //! The sessions of a plant that runs day and night: which one comes next, and when none is joined.
 
+use nanotape_book::DefaultBooks;
 use nanotape_live::{Begun, Between, LiveSource};
 use nanotape_types::Alpha;
 
-use super::RunError;
+use super::{RunError, books, check_room};
 use crate::{
     PlantConfig, TradeDate,
     followers::Report,
@@ -23,6 +24,17 @@ pub struct Sessions {
     waits_first: bool,
     /// The last session that was not joined because it is kept to its end.
     over: Option<(Alpha<10>, TradeDate)>,
+    /// The books of the next session.
+    books: Option<DefaultBooks>,
+}
+
+/// A session that has begun, and for which a plant can be opened.
+#[derive(Debug)]
+pub struct ReadySession {
+    pub(super) date: TradeDate,
+    /// Books whose memory was written while the session was waited for. That takes up to some
+    /// seconds, in which packets would wait in the sockets.
+    pub(super) books: DefaultBooks,
 }
 
 /// The text without a schedule.
@@ -38,35 +50,44 @@ impl Sessions {
                 None => Ok(None),
             };
         };
+        check_room(config)?;
         let schedule = config.schedule.as_ref();
         let schedule = schedule.map(crate::config::ScheduleConfig::load).transpose()?;
         let waits_first = schedule.is_some() || live.keep.is_some();
-        let (window, was_open, over) = (None, None, None);
+        let (window, was_open, over, books) = (None, None, None, None);
         let text = NEXT.to_owned();
-        Ok(Some(Self { schedule, window, was_open, text, waits_first, over }))
+        Ok(Some(Self { schedule, window, was_open, text, waits_first, over, books }))
     }
 
     /// Opens the sockets of a plant that waits for its first session too, because it has a schedule
     /// or keeps sessions. `None` if the plant is opened before its first session.
-    pub fn open_first(&self, config: &PlantConfig) -> Result<Option<Box<LiveSource>>, RunError> {
+    pub fn open_first(
+        &mut self,
+        config: &PlantConfig,
+    ) -> Result<Option<Box<LiveSource>>, RunError> {
         match &config.input.live {
             Some(live) if live.lines().is_empty() => Err(RunError::NoLine),
-            Some(live) if self.waits_first => Ok(Some(Box::new(LiveSource::open_between(live)?))),
+            Some(live) if self.waits_first => {
+                self.books = Some(books(config).touched());
+                Ok(Some(Box::new(LiveSource::open_between(live)?)))
+            }
             _ => Ok(None),
         }
     }
 
-    /// Waits for the next session, and begins it; returns its trade date. `None` if `is_stopped`.
+    /// Waits for the next session of a source of this configuration, and begins it. `None` if
+    /// `is_stopped`.
     /// `works` is called at least ten times a second with what the plant waits for; `report`
     /// receives the same for an operator, when it changes.
     pub fn next(
         &mut self,
-        source: &mut LiveSource,
+        (source, config): (&mut LiveSource, &PlantConfig),
         is_stopped: impl Fn() -> bool,
         mut works: impl FnMut(&str),
         report: &Report,
-    ) -> Result<Option<TradeDate>, RunError> {
+    ) -> Result<Option<ReadySession>, RunError> {
         self.was_open = None;
+        let ready = self.books.take().unwrap_or_else(|| books(config).touched());
         loop {
             let next = source.wait_for_session(|now_ns| {
                 if is_stopped() {
@@ -86,7 +107,7 @@ impl Sessions {
                 return Err(RunError::NoDate { name: next.session.to_string() });
             };
             match source.begin_session(&next, date, until_ns)? {
-                Begun::Yes => return Ok(Some(date)),
+                Begun::Yes => return Ok(Some(ReadySession { date, books: ready })),
                 Begun::Later => {}
                 Begun::Over => {
                     let name = next.session;

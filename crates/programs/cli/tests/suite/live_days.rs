@@ -40,7 +40,9 @@ impl Lines {
     fn arguments<'a>(&'a self, options: &[&'a str]) -> Vec<&'a str> {
         let [a, b] = &self.lines;
         let mut arguments = vec!["run", "--live", "--line-a", a, "--line-b", b, "--format", "json"];
-        arguments.extend(["--live-orders", "65536"]);
+        if !options.contains(&"--live-orders") {
+            arguments.extend(["--live-orders", "65536"]);
+        }
         arguments.extend(["--follow", "--ring", self.ring.path(), "--capacity", "64MiB"]);
         arguments.extend(options);
         arguments
@@ -244,6 +246,34 @@ fn a_session_that_begins_with_a_full_disk_is_published_and_the_next_ones_too() {
     let names = folders.iter().map(|folder| folder.file_name().into_string().unwrap());
     let whole: Vec<_> = names.filter(|name| name.ends_with("-MONDAY")).collect();
     assert_eq!(whole.len(), 1, "{folders:?}");
+}
+
+/// While it is written packets would wait in the sockets, and a kill would take them.
+#[test]
+fn the_memory_of_the_books_is_written_before_a_session_begins() {
+    let folder = Folder::new("live-prepared");
+    let (lines, kept) = (Lines::new("live-prepared"), folder.path("kept"));
+    let mut plant = lines.start(&["--keep", &kept, "--live-orders", "1048576"]);
+    let process = plant.process.id();
+    let written = || {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        nanotape_host::bytes(&status, "RssAnon").unwrap()
+    };
+    let least = 64 << 20;
+    for session in ["MONDAY", "TUESDAY"] {
+        read_stderr_to(&mut plant, "waiting for the next session");
+        eventually("the books of the next session are there", || written() > least);
+        let before = written();
+        lines.send(session, 1, 501);
+        assert_eq!(plant.read_json()["event"], "start");
+        let added = written().saturating_sub(before);
+        assert!(added < least / 2, "{session}: {added} bytes after {before}");
+        lines.end(session, 501);
+        assert_eq!(plant.read_json()["messages"], 500);
+    }
+    plant.signal(Signal::TERM);
+    let (status, _, stderr) = plant.end();
+    assert_eq!(status, Some(0), "{stderr}");
 }
 
 #[test]

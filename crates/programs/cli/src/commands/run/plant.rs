@@ -12,8 +12,8 @@ use nanotape_board::BoardReader;
 use nanotape_clock::Clock;
 use nanotape_live::LiveSource;
 use nanotape_plant::{
-    Ended, Finished, FollowerSummary, Pace, PlantConfig, PlantRun, PlantSource, RecordingError,
-    Report, Reported, RunError, Sessions, ShutdownFlag, TradeDate, WaitForError,
+    Ended, Finished, FollowerSummary, Pace, PlantConfig, PlantRun, PlantSource, ReadySession,
+    RecordingError, Report, Reported, RunError, Sessions, ShutdownFlag, WaitForError,
     records::StopReason,
 };
 
@@ -62,7 +62,7 @@ impl<'a> Plant<'a> {
         if let Some(folder) = config.input.live.as_ref().and_then(|live| live.keep.as_deref()) {
             make_parents(folder);
         }
-        let mut source = match &sessions {
+        let mut source = match &mut sessions {
             Some(sessions) => sessions.open_first(config).map_err(of_run)?,
             None => None,
         };
@@ -72,12 +72,13 @@ impl<'a> Plant<'a> {
                     let mut between = Between::new(self.service, self.place);
                     let is_stopped = || stop.is_requested();
                     let works = |text: &str| between.works(text);
-                    let date = sessions.next(&mut source, is_stopped, works, report);
-                    let Some(date) = date.map_err(of_run)? else {
+                    let of_config = (&mut *source, *config);
+                    let next = sessions.next(of_config, is_stopped, works, report);
+                    let Some(next) = next.map_err(of_run)? else {
                         between.ending();
                         break;
                     };
-                    Some((source, date))
+                    Some((source, next))
                 }
                 _ => None,
             };
@@ -97,7 +98,7 @@ impl<'a> Plant<'a> {
     /// did not begin.
     fn run_once(
         &self,
-        next: Option<(Box<LiveSource>, TradeDate)>,
+        next: Option<(Box<LiveSource>, ReadySession)>,
         stop: ShutdownFlag,
     ) -> anyhow::Result<(Status, Option<PlantSource>)> {
         let is_stopped = stop.clone();
@@ -153,7 +154,7 @@ impl<'a> Plant<'a> {
     /// Opens the plant, with its recorder if it has a journal.
     fn open(
         &self,
-        next: Option<(Box<LiveSource>, TradeDate)>,
+        next: Option<(Box<LiveSource>, ReadySession)>,
         stop: ShutdownFlag,
     ) -> Result<PlantRun, RunError> {
         let Self { config, report, .. } = self;
