@@ -55,6 +55,7 @@ use nanotape_types::Alpha;
 
 use arriving::Arriving;
 use attention::Attention;
+use between::Waiting;
 pub use between::{Begun, Between};
 use bulk::Bulk;
 pub use delivery::Delivery;
@@ -119,6 +120,8 @@ pub struct LiveSource {
     replay: Option<Replay>,
     /// The packets that arrived since, until they are delivered.
     arriving: Option<Arriving>,
+    /// Those that arrived before, if there are no others.
+    waiting: Waiting,
     /// Whether packets were to be kept, and some were not.
     has_unkept: bool,
 }
@@ -190,6 +193,7 @@ impl LiveSource {
             anchored_ns: 0,
             replay: None,
             arriving: None,
+            waiting: Waiting::new(),
             has_unkept: false,
         })
     }

@@ -20,8 +20,9 @@ use nanotape_types::Alpha;
 use super::{
     Delivery, LiveError, LiveSource, NewsLine,
     arriving::Arriving,
-    keep::{Keeper, KeptSettings},
+    keep::{Keeper, KeptSettings, cause_of},
     lines::LineReader,
+    replay::Replay,
     session::LiveSession,
     snapshots::Snapshots,
 };
@@ -53,7 +54,7 @@ pub enum Begun {
 }
 
 /// Packets of sessions that were not joined.
-type Waiting = Vec<(Line, u64, Vec<u8>)>;
+pub(super) type Waiting = Vec<(Line, u64, Vec<u8>)>;
 
 /// Between two sessions nothing is delivered.
 struct Discard;
@@ -225,10 +226,10 @@ impl LiveSource {
         // First of all: until then packets wait in the sockets, which a kill takes with the plant.
         let arriving = continued.map(|folder| self.start_arriving(folder, now_ns, &waiting));
         let begun = arriving.transpose().and_then(|arriving| {
-            match folder.map(|folder| Keeper::begin(folder, &settings, now_ns)).transpose() {
+            match folder.map(|folder| self.begin_keeping(folder, &settings, now_ns)).transpose() {
                 Ok(kept) => Ok((arriving, kept)),
                 Err(error) => {
-                    arriving.into_iter().for_each(Arriving::undo);
+                    arriving.into_iter().flatten().for_each(Arriving::undo);
                     Err(error)
                 }
             }
@@ -247,8 +248,8 @@ impl LiveSource {
         self.session.midnight_ns = Some(date.midnight_ns());
         self.snapshots.iter_mut().for_each(Snapshots::cancel);
         let (keeper, replay) = kept.unzip();
-        self.session.keeper = keeper;
-        let (Some(folder), Some(replay)) = (folder, replay.flatten()) else {
+        self.session.keeper = keeper.flatten();
+        let (Some(folder), Some(mut replay)) = (folder, replay.flatten()) else {
             if !waiting.is_empty() {
                 self.give(waiting);
             }
@@ -256,7 +257,13 @@ impl LiveSource {
         };
         // A journal that had to be repaired has no session before that.
         let late = || self.start_arriving(folder, now_ns, &waiting);
-        self.arriving = Some(arriving.map_or_else(late, Ok)?);
+        self.arriving = arriving.map_or_else(late, Ok)?;
+        if self.arriving.is_some() {
+            replay.leave_arriving();
+        } else {
+            self.waiting = waiting;
+        }
+        self.read_to_ns = now_ns;
         let (folder, bytes) = (folder.display(), replay.total_bytes);
         let text = format!("{folder}: catching up with {bytes} bytes of a plant before");
         self.notes.push(NewsLine::note(text));
@@ -264,15 +271,46 @@ impl LiveSource {
         Ok(())
     }
 
+    /// Begins the journal of a session. If the system lets nothing be added to what a plant before
+    /// has kept, as on a full disk, that is delivered, and nothing is kept from now on.
+    fn begin_keeping(
+        &mut self,
+        folder: &Path,
+        settings: &KeptSettings,
+        now_ns: u64,
+    ) -> Result<(Option<Keeper>, Option<Replay>), LiveError> {
+        match Keeper::begin(folder, settings, now_ns) {
+            Err(LiveError::Journal(error))
+                if is_of_system(error.kind()) && Keeper::has_session(folder, settings)? =>
+            {
+                let text = format!("{}; packets from now on are not kept", cause_of(&error));
+                self.notes.push(NewsLine::problem(text));
+                self.has_unkept = true;
+                Ok((None, Some(Replay::open(folder)?)))
+            }
+            begun => begun.map(|(keeper, replay)| (Some(keeper), replay)),
+        }
+    }
+
+    /// `None` if the system does not let packets be kept while the plant catches up.
     fn start_arriving(
-        &self,
+        &mut self,
         folder: &Path,
         now_ns: u64,
         waiting: &Waiting,
-    ) -> Result<Arriving, LiveError> {
+    ) -> Result<Option<Arriving>, LiveError> {
         let waiting =
             waiting.iter().map(|(line, ts_recv_ns, bytes)| (*line, *ts_recv_ns, &**bytes));
-        Arriving::start(folder, &self.lines, &self.timeline, now_ns, waiting)
+        match Arriving::start(folder, &self.lines, &self.timeline, now_ns, waiting) {
+            Err(LiveError::Journal(error)) if is_of_system(error.kind()) => {
+                let cause = cause_of(&error);
+                let text =
+                    format!("{cause}; packets wait in the sockets while the plant catches up");
+                self.notes.push(NewsLine::problem(text));
+                Ok(None)
+            }
+            started => started.map(Some),
+        }
     }
 
     /// A receiver that has joined no session, with the packets of those that were not joined.

@@ -6,6 +6,7 @@
 //! requested as any other gap. What arrived is kept in the journal of the session when it is
 //! delivered, as what comes from the sockets.
 
+use nanotape_feed::session::PacketOrigin;
 use nanotape_market::{EventHandler, SessionChange};
 
 use super::{
@@ -49,12 +50,26 @@ impl LiveSource {
         }
         delivery.news.clear();
         self.session.keeper = keeper;
-        self.read_to_ns = replay.now_ns;
+        self.read_to_ns = replay.now_ns.max(self.read_to_ns);
         self.bytes += replay.bytes;
         let (messages, next) = (delivery.messages, self.session.receiver.position().expected);
         let text = format!("{messages} messages of a plant before; next message {next}");
         self.notes.push(NewsLine::note(text));
+        if self.arriving.is_none() && delivery.flow.is_continue() {
+            self.go_on_without_arriving(delivery);
+        }
         Ok(())
+    }
+
+    /// Goes on with the sockets, because packets could not be kept meanwhile.
+    #[cold]
+    fn go_on_without_arriving<H: EventHandler>(&mut self, delivery: &mut Delivery<'_, H>) {
+        self.session.restart(self.read_to_ns, delivery);
+        for (line, ts_recv_ns, bytes) in core::mem::take(&mut self.waiting) {
+            let times = (ts_recv_ns, self.read_to_ns);
+            self.session.packet(PacketOrigin::Line(line), times, &bytes, delivery);
+        }
+        delivery.handler.session(&SessionChange::CaughtUp);
     }
 
     /// Delivers some of the packets that arrived since, or waits for messages that are missing

@@ -168,9 +168,7 @@ impl Keeper {
 
     /// The error that ended the keeping, once, with the folder.
     pub(super) fn take_error(&mut self) -> Option<String> {
-        let error = self.error.take()?.to_string();
-        // What follows the cause is for an appender that goes on.
-        let cause = error.split("; ").next()?;
+        let cause = cause_of(&self.error.take()?);
         Some(format!("{cause}; packets are no longer kept in {}", self.folder.display()))
     }
 
@@ -190,6 +188,12 @@ impl Keeper {
     fn fail(&mut self, error: JournalError) {
         (self.error, self.appender) = (Some(error), None);
     }
+}
+
+/// What is wrong, without what the journal advises: here it does not go on.
+pub(super) fn cause_of(error: &JournalError) -> String {
+    let text = error.to_string();
+    text.split("; ").next().unwrap_or_default().to_owned()
 }
 
 impl<'a> Input<'a> {

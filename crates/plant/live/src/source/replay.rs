@@ -88,8 +88,8 @@ pub(super) struct Replay {
     snapshot: SnapshotMessages,
     /// The last input, if not all are given.
     end: Option<u64>,
-    /// Whether the reader has the packets that arrived while a plant caught up.
-    reads_arriving: bool,
+    /// Whether the packets that arrived while a plant caught up are still to be given.
+    has_arriving: bool,
     /// Bytes of the inputs that were given.
     pub(super) bytes: u64,
     /// Bytes of the journals that are read, when they were opened.
@@ -130,7 +130,7 @@ impl Replay {
             settings,
             snapshot: SnapshotMessages::default(),
             end: None,
-            reads_arriving: false,
+            has_arriving: true,
             bytes: 0,
             total_bytes,
             now_ns: 0,
@@ -145,6 +145,11 @@ impl Replay {
     /// The input with this number is the last one.
     pub(super) fn end_at(&mut self, sequence: u64) {
         self.end = Some(sequence);
+    }
+
+    /// Another reader has the packets that arrived while a plant caught up.
+    pub(super) fn leave_arriving(&mut self) {
+        self.has_arriving = false;
     }
 
     /// Whether the session has ended, according to the last input.
@@ -164,10 +169,10 @@ impl Replay {
     /// the next one.
     fn begin_arriving(&mut self) -> Result<bool, LiveError> {
         let folder = self.reader.folder.join(super::arriving::FOLDER);
-        if self.end.is_some() || self.reads_arriving || !folder.exists() || self.is_over()? {
+        if !self.has_arriving || !folder.exists() || self.is_over()? {
             return Ok(false);
         }
-        self.reads_arriving = true;
+        self.has_arriving = false;
         match InputReader::open(&folder).map_err(LiveError::from) {
             Ok(mut reader) => {
                 reader.tailer.set_stops_at_end(true);
@@ -188,7 +193,10 @@ impl Replay {
         delivery: &mut Delivery<'_, H>,
     ) -> Result<Replayed, LiveError> {
         if self.end == Some(self.reader.head.1) {
-            return Ok(Replayed::Nothing);
+            if !self.begin_arriving()? {
+                return Ok(Replayed::Nothing);
+            }
+            self.end = None;
         }
         match self.reader.advance()? {
             Found::Input => {}

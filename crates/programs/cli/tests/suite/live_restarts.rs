@@ -1,12 +1,14 @@
 //! A live plant that is killed and started again with the folder of its kept packets.
 
 use std::{
+    io::ErrorKind,
     net::{Ipv4Addr, UdpSocket},
     ops::Range,
     path::Path,
+    process::Command,
 };
 
-use nanotape_harness::{Signal, eventually};
+use nanotape_harness::{Bounded as _, Mount, Signal, eventually};
 use nanotape_plant::records::{GapKind, Notice, PlantStop};
 use serde_json::Value;
 
@@ -304,6 +306,44 @@ fn a_plant_that_was_stopped_goes_on_and_is_recorded_whole() {
     assert_eq!(run_again(&kept), (1_000, digest));
     let verified = nanotape(["journal", "verify", &journal]);
     assert_eq!(verified.status, 0, "{verified:?}");
+}
+
+#[test]
+fn a_plant_goes_on_with_what_is_kept_although_nothing_can_be_added() {
+    for is_read_only in [false, true] {
+        let Some(mounted) = Mount::new("tmpfs", "size=300m") else { return };
+        let lives = Lives::new("live-restart-full");
+        let kept = mounted.path().join("kept").display().to_string();
+        let sender = Sender::new(&lives.lines);
+        let mut plant = lives.start(&["--keep", &kept]);
+        sender.messages(1, 501);
+        lives.wait_for(501);
+        kill(&mut plant);
+        if is_read_only {
+            let mut remount = Command::new("mount");
+            remount.args(["-o", "remount,ro"]).arg(mounted.path());
+            assert!(remount.bounded_status().unwrap().success());
+        } else {
+            let full = std::fs::write(mounted.path().join("filler"), vec![1; 301 << 20]);
+            assert_eq!(full.unwrap_err().kind(), ErrorKind::StorageFull);
+        }
+
+        let mut plant = lives.start(&["--keep", &kept]);
+        sender.messages(501, 1_001);
+        sender.end(1_001);
+        let (status, stop, stderr) = stop_of(&mut plant);
+        assert_eq!((&stop["messages"], &stop["gaps"]), (&1_000.into(), &0.into()), "{stderr}");
+        assert!(stderr.contains("packets wait in the sockets while"), "{stderr}");
+        assert!(stderr.contains("500 messages of a plant before; next message 501"), "{stderr}");
+        let of_ring = lives.last_run().0;
+        assert_eq!(of_ring.digest, digest_of_a_whole_run(1_001), "as if it had not been killed");
+        // The segment of a full disk has room for the rest.
+        let is_unkept = stderr.contains("packets from now on are not kept");
+        assert_eq!((status, is_unkept), (Some(i32::from(is_read_only)), is_read_only), "{stderr}");
+        if !is_read_only {
+            assert_eq!(run_again(&kept), (1_000, of_ring.digest));
+        }
+    }
 }
 
 #[test]
