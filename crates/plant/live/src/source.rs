@@ -32,6 +32,7 @@ mod kept;
 mod lines;
 mod news;
 mod outage;
+mod overlap;
 mod receive_times;
 mod replay;
 mod requests;
@@ -120,6 +121,8 @@ pub struct LiveSource {
     replay: Option<Replay>,
     /// The packets that arrived since, until they are delivered.
     arriving: Option<Arriving>,
+    /// When the sockets were open, in ns.
+    started_ns: u64,
     /// Those that arrived before, if there are no others.
     waiting: Waiting,
     /// Whether packets were to be kept, and some were not.
@@ -143,7 +146,7 @@ impl LiveSource {
     fn open_sockets(config: &LiveConfig) -> Result<Self, LiveError> {
         config.check()?;
         // Before the sockets are open, because it takes a while.
-        let timeline = Timeline::new(Clock::calibrate());
+        let mut timeline = Timeline::new(Clock::calibrate());
         let options = config.line_options();
         let lines = config.lines();
         let _kept = receive_times::wait_for_receive_times();
@@ -169,6 +172,7 @@ impl LiveSource {
         let names: Vec<String> = sockets().map(|socket| socket.address().to_string()).collect();
         let stats = sockets().map(|socket| LineStat::of(socket.address())).collect();
         let drops = sockets().map(UdpSocket::kernel_drops).collect::<Result<Vec<_>, _>>()?;
+        let started_ns = timeline.now_ns();
         Ok(Self {
             name: names.join(" and "),
             lines,
@@ -194,6 +198,7 @@ impl LiveSource {
             replay: None,
             arriving: None,
             waiting: Waiting::new(),
+            started_ns,
             has_unkept: false,
         })
     }

@@ -25,6 +25,7 @@ use nanotape_feed::{
     session::{Line, PacketOrigin},
     udp::{MOST_WAITED, UdpSocket},
 };
+use nanotape_journal::Start;
 
 use super::{
     LiveError, NewsLine,
@@ -90,7 +91,7 @@ impl Arriving {
         for (line, ts_recv_ns, bytes) in waiting {
             keep(&mut keeper, now_ns, line, ts_recv_ns, bytes);
         }
-        let reader = InputReader::open(&folder)?;
+        let reader = InputReader::open(&folder, Start::Oldest)?;
         let stop = Arc::new(AtomicBool::new(false));
         let (lines, is_stopped) = (Arc::clone(lines), Arc::clone(&stop));
         let mut timeline = timeline.clone();
@@ -280,7 +281,7 @@ mod tests {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         let mut arriving = start(b"one");
         send(&lines, &[b"two", b"three"]);
-        let read = || InputReader::open(&folder.join(FOLDER)).unwrap();
+        let read = || InputReader::open(&folder.join(FOLDER), Start::Oldest).unwrap();
         let count = |mut reader: InputReader| {
             (0..).take_while(|_| reader.advance().unwrap() == Found::Input).count()
         };

@@ -22,6 +22,7 @@ use super::{
     arriving::Arriving,
     keep::{Keeper, KeptSettings, cause_of},
     lines::LineReader,
+    overlap,
     replay::Replay,
     session::LiveSession,
     snapshots::Snapshots,
@@ -143,7 +144,8 @@ impl LiveSource {
     ) -> Result<Begun, LiveError> {
         let name = next.session;
         let folder = self.keep.as_ref().map(|keep| keep.join(folder_of(date, &name)));
-        if !next.is_due {
+        let is_due = self.give_overlapping(&name, folder.as_deref()) || next.is_due;
+        if !is_due {
             let settings = KeptSettings { date, session: self.settings };
             let has_part = |folder: &PathBuf| Keeper::has_session(folder, &settings);
             match folder.as_ref().map_or(Ok(false), has_part) {
@@ -178,6 +180,23 @@ impl LiveSource {
             self.notes.push(NewsLine::note(text));
         }
         Ok(Begun::Yes)
+    }
+
+    /// Gives the waiting receiver what a plant before has received of a session that it had not yet
+    /// joined. Returns whether there is something.
+    fn give_overlapping(&mut self, session: &Alpha<10>, folder: Option<&Path>) -> bool {
+        let Some(keep) = self.keep.as_ref().filter(|_| !folder.is_some_and(Path::exists)) else {
+            return false;
+        };
+        let packets = overlap::packets_of(session, keep, self.started_ns);
+        if packets.is_empty() {
+            return false;
+        }
+        let count = packets.len();
+        let text = format!("session {session}: {count} packets are kept with the session before");
+        self.notes.push(NewsLine::note(text));
+        self.give(packets);
+        true
     }
 
     /// Whether the session was left at the end of its time.

@@ -39,9 +39,9 @@ pub(super) enum Found {
 }
 
 impl InputReader {
-    /// Reads from the beginning.
-    pub(super) fn open(folder: &Path) -> Result<Self, JournalError> {
-        let tailer = Tailer::open(folder, Start::Oldest)?;
+    /// Reads what is there now and what is added.
+    pub(super) fn open(folder: &Path, start: Start) -> Result<Self, JournalError> {
+        let tailer = Tailer::open(folder, start)?;
         let (buffer, head) = (Vec::new(), (0, 0, 0));
         Ok(Self { folder: folder.to_owned(), tailer, buffer, head })
     }
@@ -112,7 +112,7 @@ pub(super) enum Replayed {
 impl Replay {
     /// Opens the folder of a kept session.
     pub(super) fn open(folder: &Path) -> Result<Self, LiveError> {
-        let mut reader = InputReader::open(folder)?;
+        let mut reader = InputReader::open(folder, Start::Oldest)?;
         reader.tailer.set_stops_at_end(true);
         let settings = match reader.advance()? {
             Found::Input => {
@@ -173,7 +173,7 @@ impl Replay {
             return Ok(false);
         }
         self.has_arriving = false;
-        match InputReader::open(&folder).map_err(LiveError::from) {
+        match InputReader::open(&folder, Start::Oldest).map_err(LiveError::from) {
             Ok(mut reader) => {
                 reader.tailer.set_stops_at_end(true);
                 self.total_bytes += data_bytes(&folder)?;

@@ -196,6 +196,38 @@ fn a_killed_plant_goes_on_with_its_session_if_the_lines_have_only_its_heartbeats
 }
 
 #[test]
+fn the_first_packets_of_a_session_are_not_lost_with_a_plant_that_had_another_one() {
+    let folder = Folder::new("live-overlap");
+    let (lines, kept) = (Lines::new("live-overlap"), folder.path("kept"));
+    let options = ["--keep", &kept];
+    let mut plant = lines.start(&options);
+    read_stderr_to(&mut plant, "waiting for the next session");
+    lines.send("MONDAY", 1, 501);
+    assert_eq!(plant.read_json()["event"], "start");
+    lines.wait_for(501);
+    lines.send("TUESDAY", 1, 101);
+    eventually("both lines have brought the other session", || {
+        let stat = nanotape(["stat", lines.ring.path(), "--format", "json"]);
+        stat.stdout.matches("\"other_session\":10,").count() == 2
+    });
+    plant.signal(Signal::KILL);
+    plant.end();
+
+    let mut plant = lines.start(&options);
+    read_stderr_to(&mut plant, "waiting for the next session");
+    lines.send("TUESDAY", 101, 501);
+    lines.end("TUESDAY", 501);
+    assert_eq!(plant.read_json()["event"], "start");
+    let stop = plant.read_json();
+    let counts = ["messages", "session_missing", "gaps"].map(|key| stop[key].as_u64());
+    assert_eq!(counts, [Some(500), Some(0), Some(0)], "{stop}");
+    plant.signal(Signal::TERM);
+    let (status, _, stderr) = plant.end();
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(stderr.contains("20 packets are kept with the session before"), "{stderr}");
+}
+
+#[test]
 fn a_session_that_cannot_be_kept_is_published_from_its_first_packet() {
     let folder = Folder::new("live-unkept");
     let (lines, kept) = (Lines::new("live-unkept"), folder.path("kept"));

@@ -8,7 +8,10 @@ use serde_json::Value;
 
 use crate::{
     live_days::{Lines, read_stderr_to},
-    support::{Folder, nanotape, running::Running},
+    support::{
+        Folder, nanotape,
+        running::{Running, objects},
+    },
 };
 
 /// The configuration of a plant on these lines.
@@ -83,8 +86,11 @@ fn a_plant_that_cannot_start_ends_the_others_and_one_that_fails_later_does_not()
     let [a, b] = ["live-fails-a", "live-fails-b"].map(Lines::new);
     let good = config(&folder, "good", &a, "");
     let unknown = config(&folder, "unknown", &b, "glimpse = \"no-such-host.invalid:1\"");
-    let (status, _, stderr) = start(&[&good, &unknown]).end();
+    let (status, stdout, stderr) = start(&[&good, &unknown]).end();
     assert_eq!(status, Some(2), "{stderr}");
+    let results = objects(&stdout);
+    let failed = results.iter().find(|result| result["reason"] == "failed").expect(&stdout);
+    assert_eq!(failed["path"], b.ring.path(), "{stdout}");
     let line = format!("{}GLIMPSE", label(&b));
     let is_reported = |line_of: &str| line_of.contains("no-such-host.invalid");
     assert!(

@@ -139,7 +139,10 @@ impl<'a> Plant<'a> {
                     warn(full);
                 }
                 let error = of_run(error);
-                self.results.failed(&self.config.ring.name, &error)?;
+                // Of several plants each one that fails has a result, also before it has begun.
+                if self.label.is_none() {
+                    self.results.failed(&self.config.ring.name, &error)?;
+                }
                 return Err(error);
             }
         };

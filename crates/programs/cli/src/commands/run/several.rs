@@ -80,6 +80,9 @@ pub(super) fn run(configs: &[PlantConfig], results: &Results, interrupt: &Shutdo
             }
             Err(error) => {
                 report_error(&error);
+                if let Err(unwritten) = results.failed(&configs[place].ring.name, &error) {
+                    warn(unwritten);
+                }
                 if !service.is_ready() {
                     stops.iter().for_each(ShutdownFlag::request);
                 }
