@@ -172,9 +172,11 @@ impl PlantRun {
         check_wait_for(config)?;
         check_room(config)?;
         // The slow steps come first: packets wait in the sockets of a live session, and after the
-        // start record the plant is expected to work.
+        // start record the plant is expected to work. A plant that goes on with what is kept has a
+        // thread that receives meanwhile.
         let touched = || books(config).touched();
-        let early = ready.or_else(|| config.input.live.is_some().then(touched));
+        let is_early = config.input.live.as_ref().is_some_and(|live| live.keep.is_none());
+        let early = ready.or_else(|| is_early.then(touched));
         let (source, date) = input()?;
         let engine = BookEngine::new(early.unwrap_or_else(touched));
         let clock = Clock::calibrate();

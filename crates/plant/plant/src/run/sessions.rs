@@ -68,8 +68,10 @@ impl Sessions {
         match &config.input.live {
             Some(live) if live.lines().is_empty() => Err(RunError::NoLine),
             Some(live) if self.waits_first => {
+                // What comes meanwhile waits in the sockets, and is not missed.
+                let source = LiveSource::open_between(live)?;
                 self.books = Some(books(config).touched());
-                Ok(Some(Box::new(LiveSource::open_between(live)?)))
+                Ok(Some(Box::new(source)))
             }
             _ => Ok(None),
         }

@@ -202,6 +202,11 @@ fn a_live_plant_whose_journal_is_lost_ends_for_that_reason() {
     let folder = Folder::new("live-journal-lost");
     let journal = folder.path("journal");
     let mut plant = Plant::start("live-journal-lost", &["--journal", &journal]);
+    // Before that nothing is lost: the next recorder would record the ring from its beginning.
+    eventually("the start is recorded", || {
+        let stat = nanotape(["stat", plant.ring.path(), "--format", "json"]);
+        json(&stat.stdout)["recorder_recorded"] == 1
+    });
     Loss::Removed.happen(&journal);
     let (status, stop, complained) = plant.end();
     assert_eq!(status, Some(1), "{complained}");
