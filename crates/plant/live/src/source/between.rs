@@ -144,7 +144,7 @@ impl LiveSource {
     ) -> Result<Begun, LiveError> {
         let name = next.session;
         let folder = self.keep.as_ref().map(|keep| keep.join(folder_of(date, &name)));
-        let is_due = self.give_overlapping(&name, folder.as_deref()) || next.is_due;
+        let is_due = self.give_overlapping(next, folder.as_deref()) || next.is_due;
         if !is_due {
             let settings = KeptSettings { date, session: self.settings };
             let has_part = |folder: &PathBuf| Keeper::has_session(folder, &settings);
@@ -184,15 +184,15 @@ impl LiveSource {
 
     /// Gives the waiting receiver what a plant before has received of a session that it had not yet
     /// joined. Returns whether there is something.
-    fn give_overlapping(&mut self, session: &Alpha<10>, folder: Option<&Path>) -> bool {
+    fn give_overlapping(&mut self, next: &NextSession<Alpha<10>>, folder: Option<&Path>) -> bool {
         let Some(keep) = self.keep.as_ref().filter(|_| !folder.is_some_and(Path::exists)) else {
             return false;
         };
-        let packets = overlap::packets_of(session, keep, self.started_ns);
+        let packets = overlap::packets_of(next, keep, self.started_ns);
         if packets.is_empty() {
             return false;
         }
-        let count = packets.len();
+        let (session, count) = (next.session, packets.len());
         let text = format!("session {session}: {count} packets are kept with the session before");
         self.notes.push(NewsLine::note(text));
         self.give(packets);

@@ -11,7 +11,10 @@
 use std::path::Path;
 
 use nanotape_clock::UtcNanos;
-use nanotape_feed::{session::PacketOrigin, time_of_packet};
+use nanotape_feed::{
+    session::{NextSession, PacketOrigin},
+    time_of_packet,
+};
 use nanotape_journal::Start;
 use nanotape_types::Alpha;
 
@@ -22,19 +25,23 @@ use super::{
     replay::{Found, InputReader},
 };
 
-/// How old they may be when the plant starts, in ns.
+/// How old they may be when the plant starts, and how long it has then not had the session, in ns.
 const MOST_AGE_NS: u64 = 60_000_000_000;
 
 /// Their bytes.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The packets of a session in the folders of others, received before `started_ns`.
-pub(super) fn packets_of(session: &Alpha<10>, keep: &Path, started_ns: u64) -> Waiting {
+/// The packets of a session in the folders of others, received before `started_ns`. None if it has
+/// not been on the lines since then, but later.
+pub(super) fn packets_of(next: &NextSession<Alpha<10>>, keep: &Path, started_ns: u64) -> Waiting {
     let mut packets = Waiting::new();
+    if next.first_ns.saturating_sub(started_ns) > MOST_AGE_NS {
+        return packets;
+    }
     let Ok(entries) = std::fs::read_dir(keep) else { return packets };
     for folder in entries.flatten().map(|entry| entry.path()) {
         for folder in [folder.join(arriving::FOLDER), folder] {
-            add_packets(&mut packets, session, &folder, started_ns);
+            add_packets(&mut packets, &next.session, &folder, started_ns);
         }
     }
     packets.sort_by_key(|(_, ts_recv_ns, _)| *ts_recv_ns);
@@ -46,7 +53,12 @@ fn add_packets(packets: &mut Waiting, session: &Alpha<10>, folder: &Path, starte
     let since = UtcNanos::new(started_ns.saturating_sub(MOST_AGE_NS) as i64);
     let Ok(mut reader) = InputReader::open(folder, Start::Time(since)) else { return };
     let mut room = MOST_BYTES;
-    while let Ok(Found::Input | Found::Missing(_)) = reader.advance() {
+    loop {
+        match reader.advance() {
+            Ok(Found::Input) => {}
+            Ok(Found::Missing(_)) => continue,
+            Ok(Found::Nothing) | Err(_) => return,
+        }
         // The settings are no input.
         let Ok((at_ns, _, input)) = reader.input() else { continue };
         let Input::Packet { origin: PacketOrigin::Line(line), ts_recv_ns, bytes } = input else {
