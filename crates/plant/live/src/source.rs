@@ -123,6 +123,8 @@ pub struct LiveSource {
     arriving: Option<Arriving>,
     /// When the sockets were open, in ns.
     started_ns: u64,
+    /// When the last session ended or was left, in ns.
+    counted_ns: u64,
     /// Those that arrived before, if there are no others.
     waiting: Waiting,
     /// Whether packets were to be kept, and some were not.
@@ -199,6 +201,7 @@ impl LiveSource {
             arriving: None,
             waiting: Waiting::new(),
             started_ns,
+            counted_ns: 0,
             has_unkept: false,
         })
     }
@@ -524,6 +527,7 @@ impl EventSource for LiveSource {
         let end = self.receive(&mut delivery, &mut progress)?;
         let now_ns = self.timeline.now_ns();
         self.session.close(now_ns, &mut delivery);
+        self.counted_ns = self.read_to_ns;
         let is_kept = self.session.keeper.as_mut().is_none_or(Keeper::finish);
         self.has_unkept |= !is_kept;
         if delivery.has_ended && self.keep.is_none() {

@@ -72,6 +72,8 @@ pub struct Receiver<F: PacketFraming> {
     probed: (u64, u64),
     /// Other sessions.
     candidates: Candidates<F::Session>,
+    /// Their packets up to this time were counted with the session before, in ns.
+    counted_ns: u64,
     /// A packet that is taken out of the doubts.
     admitted: Vec<u8>,
     end: Option<End>,
@@ -149,6 +151,7 @@ impl<F: PacketFraming> Receiver<F> {
             doubts: Doubts::new(),
             probed: (0, 0),
             candidates: Candidates::new(),
+            counted_ns: 0,
             admitted: Vec::with_capacity(MOST_DATAGRAM_BYTES),
             end: None,
             has_ended: false,

@@ -264,6 +264,7 @@ impl LiveSource {
         if self.session.receiver.session().is_some() || !waiting.is_empty() {
             self.session = LiveSession::new(self.settings, None);
         }
+        self.session.receiver.set_counted_ns(self.counted_ns);
         self.session.midnight_ns = Some(date.midnight_ns());
         self.snapshots.iter_mut().for_each(Snapshots::cancel);
         let (keeper, replay) = kept.unzip();

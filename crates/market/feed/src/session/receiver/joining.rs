@@ -4,7 +4,7 @@ use nanotape_wire::framing::numbered::{NumberedPacket, PacketFraming};
 
 use super::{
     super::{
-        candidates::Candidate,
+        candidates::{Candidate, CandidatePacket},
         event::{PacketOrigin, SessionEvent, SessionHandler},
         gaps::Gaps,
         line::LineState,
@@ -109,11 +109,16 @@ impl<F: PacketFraming> Receiver<F> {
     /// Counts the packets of the sessions that were not joined.
     fn count_others(&mut self, handler: &mut impl SessionHandler<F::Session>) {
         for candidate in self.candidates.iter() {
-            for packet in &candidate.packets {
+            let is_new = |packet: &&CandidatePacket| packet.ts_recv_ns > self.counted_ns;
+            let mut first = None;
+            for packet in candidate.packets.iter().filter(is_new) {
                 self.lines[packet.line.index()].counts.other_session += 1;
+                first.get_or_insert(packet.line);
             }
-            let (origin, session) = (PacketOrigin::Line(candidate.line()), candidate.session);
-            handler.event(&SessionEvent::OtherSession { origin, session });
+            if let Some(line) = first {
+                let (origin, session) = (PacketOrigin::Line(line), candidate.session);
+                handler.event(&SessionEvent::OtherSession { origin, session });
+            }
         }
     }
 

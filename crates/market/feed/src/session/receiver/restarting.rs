@@ -48,6 +48,12 @@ impl<F: PacketFraming> Receiver<F> {
         }
     }
 
+    /// Packets of other sessions that were received up to this time were counted with the session
+    /// before, by another receiver.
+    pub fn set_counted_ns(&mut self, counted_ns: u64) {
+        self.counted_ns = counted_ns;
+    }
+
     /// Forgets the packets that are kept of this session.
     pub fn forget(&mut self, session: F::Session) {
         self.candidates.take(session);

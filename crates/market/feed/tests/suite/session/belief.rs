@@ -151,6 +151,22 @@ fn heartbeats_of_another_session_and_stray_packets_are_not_joined() {
 }
 
 #[test]
+fn packets_that_were_counted_with_the_session_before_are_not_counted_again() {
+    let (stray, later) = (Alpha::new(*b"STRAY     "), Alpha::new(*b"LATER     "));
+    let settings = SessionSettings { join_ns: 50 * MS, ..SessionSettings::default() };
+    let mut session = Session { receiver: Receiver::new(settings), ..Session::new(settings) };
+    session.packet_of(stray, A, 1, 3);
+    session.receiver.set_counted_ns(session.now_ns);
+    session.after(1);
+    session.packet_of(later, B, 1, 3);
+    (1..10).for_each(|number| session.both(number, 1));
+    session.after(100);
+    assert_eq!(session.receiver.session(), Some(SESSION));
+    let others = [Line::A, Line::B].map(|line| session.receiver.line(line).other_session);
+    assert_eq!(others, [0, 1]);
+}
+
+#[test]
 fn what_each_line_lost_comes_from_the_other_in_any_order_of_sockets() {
     let lines = [(A, vec![51, 71, 91, 101]), (B, vec![51, 61, 81, 91, 101])];
     for order in [[0, 1], [1, 0]] {
