@@ -306,6 +306,11 @@ impl<F: PacketFraming> Receiver<F> {
             self.join_at(next, now_ns, handler);
         } else {
             while let Some(part) = self.gaps.first_part(self.expected..next) {
+                // As before a loss: what a line brought is published.
+                if self.doubts.admit_over(&part) {
+                    self.admit(now_ns, handler);
+                    continue;
+                }
                 self.deliver(part.start, handler);
                 self.skip(part, handler);
             }
