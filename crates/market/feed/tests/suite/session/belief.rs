@@ -1,6 +1,8 @@
 //! Which sessions and numbers are believed.
 
-use nanotape_feed::session::{Line, PacketOrigin, Receiver, SessionEvent, SessionSettings};
+use nanotape_feed::session::{
+    GapPolicy, Line, PacketOrigin, Receiver, SessionEvent, SessionSettings,
+};
 use nanotape_types::Alpha;
 use nanotape_wire::framing::moldudp64::end_of_session;
 
@@ -164,6 +166,27 @@ fn packets_that_were_counted_with_the_session_before_are_not_counted_again() {
     assert_eq!(session.receiver.session(), Some(SESSION));
     let others = [Line::A, Line::B].map(|line| session.receiver.line(line).other_session);
     assert_eq!(others, [0, 1]);
+}
+
+/// The packet in doubt is true: its line brought the one before it later than the hold time.
+#[test]
+fn what_is_in_doubt_is_published_before_a_snapshot_replaces_it() {
+    let settings = SessionSettings { gap_policy: GapPolicy::Flag, ..with_snapshots() };
+    let mut session = Session::new(settings);
+    (1..357).for_each(|number| session.both(number, 1));
+    session.packet(B, 362, 12);
+    session.after(4);
+    session.packet(A, 384, 10);
+    session.packet(B, 383, 12);
+    session.after(1);
+    session.packet(B, 357, 5);
+    session.after(1);
+    session.packet(A, 394, 11);
+    session.packet(B, 395, 12);
+    session.after(20);
+    assert!(session.snapshot(407));
+    session.after(1);
+    assert_eq!((session.owner.next, &*session.owner.skipped), (407, &[(374, 383)][..]));
 }
 
 #[test]
