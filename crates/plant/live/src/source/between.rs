@@ -352,14 +352,23 @@ impl LiveSource {
         waiting
     }
 
+    /// Passes packets that came before to the session.
+    pub(super) fn pass<H: EventHandler>(
+        &mut self,
+        waiting: Waiting,
+        delivery: &mut Delivery<'_, H>,
+    ) {
+        for (line, ts_recv_ns, bytes) in waiting {
+            let times = (ts_recv_ns, self.read_to_ns);
+            self.session.packet(PacketOrigin::Line(line), times, &bytes, delivery);
+        }
+    }
+
     /// Gives packets to a receiver that has joined no session.
     fn give(&mut self, waiting: Waiting) {
         let mut discard = Discard;
         let mut delivery = Delivery::new(&mut discard);
-        for (line, ts_recv_ns, bytes) in waiting {
-            let times = (ts_recv_ns, self.read_to_ns);
-            self.session.packet(PacketOrigin::Line(line), times, &bytes, &mut delivery);
-        }
+        self.pass(waiting, &mut delivery);
         // Of heartbeats that were repeated only the first is there: no line was silent since.
         self.session.restart(self.read_to_ns, &mut delivery);
     }

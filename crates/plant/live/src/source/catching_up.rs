@@ -6,7 +6,6 @@
 //! requested as any other gap. What arrived is kept in the journal of the session when it is
 //! delivered, as what comes from the sockets.
 
-use nanotape_feed::session::PacketOrigin;
 use nanotape_market::{EventHandler, SessionChange};
 
 use super::{
@@ -65,10 +64,8 @@ impl LiveSource {
     #[cold]
     fn go_on_without_arriving<H: EventHandler>(&mut self, delivery: &mut Delivery<'_, H>) {
         self.session.restart(self.read_to_ns, delivery);
-        for (line, ts_recv_ns, bytes) in core::mem::take(&mut self.waiting) {
-            let times = (ts_recv_ns, self.read_to_ns);
-            self.session.packet(PacketOrigin::Line(line), times, &bytes, delivery);
-        }
+        let waiting = core::mem::take(&mut self.waiting);
+        self.pass(waiting, delivery);
         delivery.handler.session(&SessionChange::CaughtUp);
     }
 
