@@ -17,6 +17,9 @@ pub trait Subject {
     /// Whether its messages have times.
     const HAS_TIMES: bool;
 
+    /// Whether its writer can take messages back.
+    const TAKES_BACK: bool;
+
     /// An empty stream that no other test uses. It is removed with the value.
     fn new(test: &str) -> Self;
 
@@ -47,6 +50,9 @@ macro_rules! conformance {
                 every_start_is_found
                 a_reader_continues_where_another_stopped
                 numbers_that_are_gone_are_gaps
+                numbers_that_the_writer_skips_are_gaps
+                a_number_below_the_next_one_is_refused
+                what_is_taken_back_is_written_again
                 a_follower_reads_what_each_writer_left
             );
         }
@@ -219,6 +225,118 @@ pub fn numbers_that_are_gone_are_gaps<S: Subject>() {
         let end = source.end().unwrap();
         assert!(end > 12 && read_to::<S>(source, end) > 0);
         assert_eq!((source.next_sequence(), source.end().unwrap()), (end, end));
+    }
+}
+
+/// Numbers that the writer leaves out are gaps of exactly these numbers, also for the next writer.
+pub fn numbers_that_the_writer_skips_are_gaps<S: Subject>() {
+    let (subject, mut sink) = filled::<S>("skips", 3);
+    let early = subject.source(Start::Oldest).unwrap();
+    sink.append_at(9, 9, time(9), &payload(9)).unwrap();
+    sink.skip_to(10).unwrap();
+    sink.skip_to(12).unwrap();
+    append(&mut sink, [12]);
+    sink.skip_to(15).unwrap();
+    assert_eq!(sink.next_sequence(), 15);
+    append(&mut sink, [15]);
+    drop(sink);
+    let mut sink = subject.sink();
+    sink.append_at(20, 20, time(20), &payload(20)).unwrap();
+    let within = subject.source(Start::Sequence(6)).unwrap();
+    let at_start = subject.source(Start::Sequence(1)).unwrap();
+    let gaps = [(4, 8), (10, 11), (13, 14), (16, 19)];
+    for (mut source, first) in [(early, 4), (at_start, 4), (within, 6)] {
+        let (mut next, mut found) = (source.next_sequence(), Vec::new());
+        while source.next_sequence() < 21 {
+            let progress = source.poll(|item| {
+                if let Item::Gap(Gap { from, to }) = item {
+                    found.push((from, to));
+                }
+                next = check::<S>(&item, next);
+                ControlFlow::Continue(())
+            });
+            assert_eq!(progress.unwrap(), Progress::Read);
+        }
+        let expected: Vec<_> = gaps.iter().map(|&(from, to)| (first.max(from), to)).collect();
+        assert_eq!(joined(&found), expected);
+    }
+}
+
+/// Neighbouring gaps as one: a stream may report a gap in parts.
+fn joined(gaps: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for &(from, to) in gaps {
+        match joined.last_mut() {
+            Some(last) if last.1 + 1 == from => last.1 = to,
+            _ => joined.push((from, to)),
+        }
+    }
+    joined
+}
+
+/// A number that was passed is refused, and nothing changes.
+pub fn a_number_below_the_next_one_is_refused<S: Subject>() {
+    let (subject, mut sink) = filled::<S>("below", 5);
+    assert!(sink.append_at(5, 5, time(5), &payload(5)).is_err());
+    assert!(sink.skip_to(3).is_err());
+    assert!(sink.skip_to(u64::MAX).is_err() && sink.rewind_to(7).is_err());
+    assert_eq!(sink.next_sequence(), 6);
+    assert!((1..=6).contains(&sink.durable()), "{}", sink.durable());
+    append(&mut sink, [6]);
+    let mut source = subject.source(Start::Oldest).unwrap();
+    assert_eq!(read_to::<S>(&mut source, 7), 0);
+}
+
+/// Messages that the writer takes back are gone, and those after them have their numbers. Readers
+/// that passed them learn that.
+pub fn what_is_taken_back_is_written_again<S: Subject>() {
+    let (subject, mut sink) = filled::<S>("back", 10);
+    let [mut far, mut near] = [11, 4].map(|end| {
+        let mut source = subject.source(Start::Oldest).unwrap();
+        while source.next_sequence() < end {
+            let next = source.next_sequence();
+            let _ = source.poll_one(|item| assert_eq!(check::<S>(&item, next), next + 1)).unwrap();
+        }
+        source
+    });
+    if !S::TAKES_BACK {
+        assert!(sink.rewind_to(6).is_err());
+        assert_eq!(sink.next_sequence(), 11);
+        return;
+    }
+    sink.rewind_to(6).unwrap();
+    assert_eq!(sink.next_sequence(), 6);
+    assert!(sink.durable() <= 6);
+    append(&mut sink, 106..=112);
+    let mut reused = Vec::new();
+    while reused.is_empty() {
+        let polled = far.poll_one(|item| match item {
+            Item::Reused(item) => reused.push((item.from, item.to)),
+            item => panic!("{item:?}"),
+        });
+        assert!(polled.unwrap() != Progress::Nothing || reused.is_empty());
+        far.check().unwrap();
+    }
+    assert_eq!((reused, far.next_sequence()), (vec![(6, 10)], 6));
+    let mut whole = subject.source(Start::Oldest).unwrap();
+    for (source, first) in [(&mut far, 6), (&mut near, 4), (&mut whole, 1)] {
+        let mut types = Vec::new();
+        while source.next_sequence() < 13 {
+            let _ = source
+                .poll(|item| {
+                    // A reader that is before them may have read some already.
+                    if let Item::Message(message) = item {
+                        types.retain(|&(sequence, _)| sequence < message.sequence);
+                        types.push((message.sequence, message.type_id));
+                    }
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            source.check().unwrap();
+        }
+        let of = |sequence| if sequence < 6 { sequence as u16 } else { sequence as u16 + 100 };
+        let expected: Vec<_> = (first..13).map(|sequence| (sequence, of(sequence))).collect();
+        assert_eq!(types, expected);
     }
 }
 

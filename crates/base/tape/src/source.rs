@@ -51,13 +51,43 @@ pub trait Source: Tape {
     fn seek(&mut self, start: Start) -> Result<(), Self::Error>;
 }
 
-/// The writer of a stream.
+/// The writer of a stream: of its own messages, or of those of another stream under their numbers.
 pub trait Sink {
     /// Why a message cannot be appended.
     type Error;
 
+    /// The number of the next message.
+    fn next_sequence(&self) -> u64;
+
     /// Appends a message; returns its number.
-    fn append(&mut self, type_id: u16, ts: UtcNanos, payload: &[u8]) -> Result<u64, Self::Error>;
+    #[inline]
+    fn append(&mut self, type_id: u16, ts: UtcNanos, payload: &[u8]) -> Result<u64, Self::Error> {
+        let sequence = self.next_sequence();
+        self.append_at(sequence, type_id, ts, payload)?;
+        Ok(sequence)
+    }
+
+    /// Appends a message under a number, which is not below the next one. Readers get the numbers
+    /// between as a [`Gap`](crate::Gap).
+    fn append_at(
+        &mut self,
+        sequence: u64,
+        type_id: u16,
+        ts: UtcNanos,
+        payload: &[u8],
+    ) -> Result<(), Self::Error>;
+
+    /// Gives the next message this number, which is not below the next one.
+    fn skip_to(&mut self, sequence: u64) -> Result<(), Self::Error>;
+
+    /// Takes back the messages from this number on, which is not above the next one: the next
+    /// message gets it. Readers that passed it get [`Reused`](crate::Reused). A stream that cannot
+    /// take messages back returns an error and is unchanged.
+    fn rewind_to(&mut self, sequence: u64) -> Result<(), Self::Error>;
+
+    /// Every message with a smaller number outlives a loss of power, as far as the writer knows; 1
+    /// in a stream in memory.
+    fn durable(&mut self) -> u64;
 }
 
 /// The result of a poll.

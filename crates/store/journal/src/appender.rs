@@ -24,19 +24,21 @@ pub use claim::Claim;
 use claim::writer;
 use exchange::Exchange;
 use nanotape_clock::UtcNanos;
+use nanotape_shm::as_read_only;
 use nanotape_tape::Sink;
 use prepare::{Plan, now_ns, prepare};
 use pretoucher::Running;
 use sync::SyncFailure;
 
 use crate::{
-    AppenderOptions, ErrorKind, JournalError, Recovery, RollTimes, SyncPolicy,
-    disk::{Disk, FileLock, Folder, Preallocation},
+    AppenderOptions, ErrorKind, JournalError, Quarantined, Recovery, RollTimes, SyncPolicy,
+    disk::{Disk, FileLock, Folder, Preallocation, WritableFile as _},
     names::{self, Files},
     recovery,
     segment::{
         excerpt::{MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
-        header::Incarnation,
+        header::{Incarnation, hints},
+        view::View,
         writer::SegmentWriter,
     },
 };
@@ -77,6 +79,8 @@ pub struct Appender<D: Disk = Folder> {
     max_ts: u64,
     /// The first sequence number that might not be on disk yet.
     unsynced_from: u64,
+    /// Every excerpt with a smaller number is known to be on disk.
+    durable: u64,
     plan: Plan,
     policy: SyncPolicy,
     boot: u64,
@@ -89,7 +93,9 @@ pub struct Appender<D: Disk = Folder> {
     running: Option<Running<D>>,
     /// The lock of the active segment.
     segment_lock: FileLock,
-    _lock: D::Lock,
+    options: AppenderOptions,
+    /// `None` in an appender that gave its journal to another one.
+    lock: Option<D::Lock>,
 }
 
 impl Appender<Folder> {
@@ -107,9 +113,7 @@ impl<D: Disk> Appender<D> {
     /// As [`open`](Self::open), on the given disk.
     pub fn open_on(disk: D, options: &AppenderOptions) -> Result<Self, JournalError> {
         let folder = disk.path("");
-        let layout = options
-            .layout()
-            .map_err(|error| JournalError::new(&folder, ErrorKind::Options(error)))?;
+        options.layout().map_err(|error| JournalError::new(&folder, ErrorKind::Options(error)))?;
         disk.make().map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
                 JournalError::new(&folder, ErrorKind::NotAFolder)
@@ -123,6 +127,14 @@ impl<D: Disk> Appender<D> {
             return Err(JournalError::new(folder, ErrorKind::NotAJournal));
         }
         let lock = disk.lock()?;
+        Self::resume(disk, options, lock)
+    }
+
+    /// Recovers a journal whose lock the caller has, and continues after its last excerpt.
+    fn resume(disk: D, options: &AppenderOptions, lock: D::Lock) -> Result<Self, JournalError> {
+        let layout = options
+            .layout()
+            .map_err(|error| JournalError::new(disk.path(""), ErrorKind::Options(error)))?;
         let space = match options.sync {
             SyncPolicy::Never | SyncPolicy::Every(_) => Preallocation::Reserved,
             SyncPolicy::Excerpts(_) | SyncPolicy::Batch => Preallocation::Written,
@@ -147,8 +159,8 @@ impl<D: Disk> Appender<D> {
         let mut running = None;
         if options.has_pretoucher {
             let started = Running::start(&disk, plan, options.sync, options.ahead_bytes, &exchange);
-            running =
-                Some(started.map_err(JournalError::system(&folder, "start the pretoucher of"))?);
+            let refused = JournalError::system(disk.path(""), "start the pretoucher of");
+            running = Some(started.map_err(refused)?);
         }
         Ok(Self {
             writer,
@@ -164,6 +176,7 @@ impl<D: Disk> Appender<D> {
             sequence: found.sequence,
             max_ts: found.max_ts,
             unsynced_from: found.sequence,
+            durable: 1,
             plan,
             policy: options.sync,
             boot: disk.boot(),
@@ -172,7 +185,8 @@ impl<D: Disk> Appender<D> {
             disk,
             running,
             segment_lock: found.segment_lock,
-            _lock: lock,
+            options: options.clone(),
+            lock: Some(lock),
         })
     }
 
@@ -273,6 +287,27 @@ impl<D: Disk> Appender<D> {
         Ok(())
     }
 
+    /// A number below which every excerpt is known to be on disk: the largest, after a sync of this
+    /// appender or its threads. 1 if nothing is known, as with [`SyncPolicy::Never`].
+    ///
+    /// Cost: after a sync by a thread, a walk through excerpts of one block of the index.
+    pub fn durable(&mut self) -> u64 {
+        if let Some(writer) = &self.writer {
+            let words = as_read_only(writer.file().words());
+            let synced = hints::synced(words).min(writer.place().at);
+            // Segments before this one are synced before any part of it.
+            if synced > 0
+                && let Ok(Some(view)) = View::new(words)
+            {
+                let view = View { is_checked: false, ..view };
+                let start = view.by_index(|entry| entry.at <= synced);
+                let (place, _) = view.walk(start, |place, _| place.at < synced);
+                self.durable = self.durable.max(place.sequence);
+            }
+        }
+        self.durable
+    }
+
     /// The longest payload, in bytes, in new segments.
     pub fn max_length(&self) -> usize {
         self.plan.layout.max_length()
@@ -292,6 +327,44 @@ impl<D: Disk> Appender<D> {
     /// The folder of the journal.
     pub fn path(&self) -> std::path::PathBuf {
         self.disk.path("")
+    }
+
+    pub(crate) fn disk(&self) -> &D {
+        &self.disk
+    }
+
+    /// Ends the threads, lets the caller move excerpts from a number on out of the journal, and
+    /// recovers it: the next excerpt has that number, in another incarnation. After an error, each
+    /// later append returns it.
+    pub(crate) fn reopen(
+        &mut self,
+        sequence: u64,
+        set_aside: impl FnOnce(&D) -> Result<Vec<Quarantined>, JournalError>,
+    ) -> Result<Vec<Quarantined>, JournalError> {
+        let reopened = self.try_reopen(sequence, set_aside);
+        if let Err(error) = &reopened {
+            self.exchange.fail(error.clone());
+        }
+        reopened
+    }
+
+    fn try_reopen(
+        &mut self,
+        sequence: u64,
+        set_aside: impl FnOnce(&D) -> Result<Vec<Quarantined>, JournalError>,
+    ) -> Result<Vec<Quarantined>, JournalError> {
+        self.finish()?;
+        self.writer = None;
+        // The recovery locks the segments again.
+        self.segment_lock = FileLock::default();
+        let mut taken = set_aside(&self.disk)?;
+        let Some(lock) = self.lock.take() else { return Ok(taken) };
+        *self = Self::resume(self.disk.clone(), &self.options, lock)?;
+        self.skip_to(sequence)?;
+        // No excerpt had a number between the last one that stays and this one.
+        self.incarnation.from = sequence;
+        taken.extend_from_slice(&self.recovery.quarantined);
+        Ok(taken)
     }
 
     /// Returns the error of a journal that was removed while it was written, or of a thread that
@@ -332,7 +405,7 @@ impl<D: Disk> Appender<D> {
         };
         match synced {
             Ok(()) => {
-                (self.unsynced, self.unsynced_from) = (0, next);
+                (self.unsynced, self.unsynced_from, self.durable) = (0, next, next);
                 Ok(())
             }
             Err(SyncFailure::System(error)) => {
@@ -408,13 +481,41 @@ impl<D: Disk> Sink for Appender<D> {
     type Error = JournalError;
 
     #[inline]
-    fn append(&mut self, type_id: u16, ts: UtcNanos, payload: &[u8]) -> Result<u64, JournalError> {
-        self.append(type_id, ts.unix_ns(), payload)
+    fn next_sequence(&self) -> u64 {
+        self.next_sequence()
+    }
+
+    #[inline]
+    fn append_at(
+        &mut self,
+        sequence: u64,
+        type_id: u16,
+        ts: UtcNanos,
+        payload: &[u8],
+    ) -> Result<(), JournalError> {
+        if sequence != self.next_sequence() {
+            self.skip_to(sequence)?;
+        }
+        self.append(type_id, ts.unix_ns(), payload).map(drop)
+    }
+
+    fn skip_to(&mut self, sequence: u64) -> Result<(), JournalError> {
+        self.skip_to(sequence)
+    }
+
+    fn rewind_to(&mut self, sequence: u64) -> Result<(), JournalError> {
+        self.rewind_to(sequence).map(drop)
+    }
+
+    fn durable(&mut self) -> u64 {
+        self.durable()
     }
 }
 
 impl<D: Disk> Drop for Appender<D> {
     fn drop(&mut self) {
-        let _ = self.finish();
+        if self.lock.is_some() {
+            let _ = self.finish();
+        }
     }
 }

@@ -64,6 +64,12 @@ pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {
     /// Takes the lock of the appender.
     fn lock(&self) -> Result<Self::Lock, RegionError>;
 
+    /// Excludes compression, pruning and repair as long as the value lives. A disk with one process
+    /// needs no lock for that.
+    fn exclude_upkeep(&self) -> Result<Option<Self::Lock>, RegionError> {
+        Ok(None)
+    }
+
     /// An error if a process has the lock of the appender. Writes nothing.
     fn check_unlocked(&self) -> Result<(), RegionError> {
         Ok(())

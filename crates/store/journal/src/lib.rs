@@ -37,6 +37,8 @@ mod recovery;
 #[cfg(not(nanotape_loom))]
 mod repair;
 #[cfg(not(nanotape_loom))]
+mod rewind;
+#[cfg(not(nanotape_loom))]
 mod scan;
 mod segment;
 #[cfg(not(nanotape_loom))]

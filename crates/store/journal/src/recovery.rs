@@ -116,7 +116,7 @@ pub(crate) fn recover<D: Disk>(
             None
         }
     };
-    let incarnation = if is_same_boot { last.incarnation } else { Incarnation::begin(sequence) };
+    let incarnation = if is_same_boot { last.incarnation } else { last.incarnation.then(sequence) };
     let segment_lock = locks.remove(&pass.kept[end.index].name()).unwrap_or_default();
     Ok(Recovered {
         writer,

@@ -119,6 +119,16 @@ pub enum PublishError {
         /// Bytes of the message's payload.
         length: usize,
     },
+    /// The next message cannot have this number.
+    #[error("the next message cannot have number {sequence}: use {next} to {max}")]
+    Sequence {
+        /// The requested number.
+        sequence: u64,
+        /// The number of the next message: a ring uses each number once.
+        next: u64,
+        /// The largest number of a message.
+        max: u64,
+    },
 }
 
 /// A layout as text: eight letters, unless damaged.

@@ -32,6 +32,11 @@ pub trait Publish {
     /// The sequence number of the next message.
     fn next_sequence(&self) -> u64;
 
+    /// Gives the next message this number, which is not below that of the next one. Readers report
+    /// the numbers between as missing. For messages that have numbers already, such as those of
+    /// another ring.
+    fn skip_to(&mut self, sequence: u64) -> Result<(), PublishError>;
+
     /// The position of the next message, in bytes since the ring was created, headers included. The
     /// distance to [`Subscribe::position_bytes`] shows how far a reader is behind.
     fn position_bytes(&self) -> u64;

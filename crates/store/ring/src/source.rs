@@ -156,14 +156,41 @@ macro_rules! sink {
             /// Publishes a message. Readers do not see its time; a `RingMonitor` shows that of the
             /// last message.
             #[inline]
-            fn append(
+            fn append_at(
                 &mut self,
+                sequence: u64,
                 type_id: u16,
                 ts: UtcNanos,
                 payload: &[u8],
-            ) -> Result<u64, PublishError> {
+            ) -> Result<(), PublishError> {
+                if sequence != Publish::next_sequence(self) {
+                    Publish::skip_to(self, sequence)?;
+                }
                 self.set_time(ts.unix_ns());
-                self.publish(type_id, payload)
+                self.publish(type_id, payload).map(drop)
+            }
+
+            #[inline]
+            fn next_sequence(&self) -> u64 {
+                Publish::next_sequence(self)
+            }
+
+            fn skip_to(&mut self, sequence: u64) -> Result<(), PublishError> {
+                Publish::skip_to(self, sequence)
+            }
+
+            /// Fails: a ring uses each number once. Its readers learn of another stream if a new
+            /// ring takes its name.
+            fn rewind_to(&mut self, sequence: u64) -> Result<(), PublishError> {
+                let next = Publish::next_sequence(self);
+                match sequence == next {
+                    true => Ok(()),
+                    false => Err(PublishError::Sequence { sequence, next, max: next }),
+                }
+            }
+
+            fn durable(&mut self) -> u64 {
+                1
             }
         }
     };

@@ -284,6 +284,10 @@ impl Disk for Folder {
         Ok(lock)
     }
 
+    fn exclude_upkeep(&self) -> Result<Option<OwnedRegion>, RegionError> {
+        self.lock_upkeep().map(Some)
+    }
+
     fn check_unlocked(&self) -> Result<(), RegionError> {
         self.check_unowned(APPENDER)
     }

@@ -170,7 +170,13 @@ impl Incarnation {
     /// An incarnation that begins now, with this sequence number.
     #[cfg(not(nanotape_loom))]
     pub(crate) fn begin(from: u64) -> Self {
-        Self { id: crate::appender::prepare::now_ns().max(1), from }
+        Self::default().then(from)
+    }
+
+    /// The incarnation after this one. Its id is larger even if the clock was set back.
+    #[cfg(not(nanotape_loom))]
+    pub(crate) fn then(self, from: u64) -> Self {
+        Self { id: crate::appender::prepare::now_ns().max(self.id.saturating_add(1)), from }
     }
 
     /// Stores it in a prepared segment, before the activation.

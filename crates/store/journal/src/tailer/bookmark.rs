@@ -173,7 +173,12 @@ impl<D: Disk> Tailer<D> {
         let first = match begin.filter(is_known) {
             Some(begin) => self.end_of_incarnation(&numbers, begin.number, known.id)?,
             // All segments of that incarnation are gone or pruned.
-            None => Some(known.from.max(oldest.min(next)).max(1)),
+            None => {
+                let first = known.from.max(oldest.min(next)).max(1);
+                // A later one may have begun before it.
+                let later = self.first_of(&numbers, |found| found.id > known.id)?;
+                Some(later.map_or(first, |later| later.max(1).min(first)))
+            }
         };
         Ok(first.filter(|first| *first < next))
     }
@@ -199,14 +204,24 @@ impl<D: Disk> Tailer<D> {
         begin: u64,
         id: u64,
     ) -> Result<Option<u64>, JournalError> {
-        let (mut low, mut high) =
-            (numbers.partition_point(|number| *number <= begin), numbers.len());
-        let mut end = None;
+        let after = numbers.partition_point(|number| *number <= begin);
+        self.first_of(&numbers[after..], |found| found.id != id)
+    }
+
+    /// The first sequence number of the first of these segments whose incarnation is accepted. Then
+    /// those of all later segments are too.
+    fn first_of(
+        &self,
+        numbers: &[u64],
+        is_it: impl Fn(&Incarnation) -> bool,
+    ) -> Result<Option<u64>, JournalError> {
+        let (mut low, mut high) = (0, numbers.len());
+        let mut first = None;
         while low < high {
             let middle = low + (high - low) / 2;
             match self.open_segment(numbers[middle])? {
-                Some(Current { incarnation: Some(found), .. }) if found.id != id => {
-                    end = Some(found.from);
+                Some(Current { incarnation: Some(found), .. }) if is_it(&found) => {
+                    first = Some(found.from);
                     high = middle;
                 }
                 Some(_) => low = middle + 1,
@@ -214,6 +229,6 @@ impl<D: Disk> Tailer<D> {
                 None => high = middle,
             }
         }
-        Ok(end)
+        Ok(first)
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         layout::{CACHE_LINE_WORDS, at},
         view::{Contents, Place, read_at},
     },
-    stored,
+    stored::{self, Stored},
 };
 
 /// Polls without an excerpt before the first check of the file system, which takes some
@@ -289,8 +289,11 @@ impl<D: Disk> Tailer<D> {
         let files = Files::list(&self.disk)?;
         // Another file with this number, or no segment from here on: a recovery removed this one.
         let last = files.segments.keys().next_back();
-        let is_replaced =
-            self.current.as_ref().is_some_and(|current| !current.stored.is_current(number));
+        let is_replaced = self.current.as_ref().is_some_and(|current| match &current.stored {
+            // In memory: its file was unpacked, moved out or replaced.
+            Stored::Unpacked(_) => files.segments.get(&number).is_none_or(|kept| !kept.is_packed),
+            mapped => !mapped.is_current(number),
+        });
         if is_replaced
             && last.is_some_and(|&last| last < number || files.segments.contains_key(&number))
         {

@@ -60,14 +60,22 @@ impl<D: Disk> Tailer<D> {
             (self.current, self.place) = (None, Place { at: 0, sequence: wanted, max_ts: 0 });
             return Ok(());
         };
+        let mut known = self.incarnation_of(&current, &numbers);
         if let Start::Sequence(sequence) = start {
             if !is_there && sequence > place.sequence {
                 return Err(self.not_yet(sequence, place.sequence, current.number));
             }
+            // After the last number of its segment: it has passed none of that incarnation.
+            if sequence > place.sequence
+                && place.at > 0
+                && let Ok(Some(next)) = self.next_active(&numbers, current.number)
+            {
+                known = next.incarnation.or(known);
+            }
             // The first read reports numbers that were removed or never existed.
             place.sequence = sequence.max(1);
         }
-        self.known = self.incarnation_of(&current, &numbers).unwrap_or(self.known);
+        self.known = known.unwrap_or(self.known);
         (self.current, self.place, self.ahead) = (Some(current), place, None);
         (self.back, self.idles) = (Back::default(), 0);
         self.arrive();

@@ -10,6 +10,7 @@ impl Subject for Journal {
     type Sink = Appender;
     type Source = TailerSource;
     const HAS_TIMES: bool = true;
+    const TAKES_BACK: bool = true;
 
     fn new(test: &str) -> Self {
         Self(Scratch::on_disk(&format!("conformance-{test}")))

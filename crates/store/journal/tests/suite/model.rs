@@ -21,6 +21,7 @@ enum Step {
     Claim { length: usize, is_committed: bool },
     Batch { lengths: Vec<usize>, is_committed: bool },
     Skip(u64),
+    GiveBack(u64),
     Roll,
     Reopen { is_closed: bool },
 }
@@ -35,6 +36,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (proptest::collection::vec(0..300_usize, 0..6), any::<bool>())
             .prop_map(|(lengths, is_committed)| Step::Batch { lengths, is_committed }),
         1 => (0..40_u64).prop_map(Step::Skip),
+        1 => (0..60_u64).prop_map(Step::GiveBack),
         1 => Just(Step::Roll),
         1 => any::<bool>().prop_map(|is_closed| Step::Reopen { is_closed }),
     ];
@@ -99,6 +101,18 @@ fn write(path: &std::path::Path, steps: &[Step], has_pretoucher: bool) -> Vec<Re
             Step::Skip(more) => {
                 next += more;
                 open.skip_to(next).unwrap();
+            }
+            Step::GiveBack(count) => {
+                let to = next - count.min(&(next - 1));
+                match open.rewind_to(to).map_err(|error| error.kind().clone()) {
+                    // The journal begins later.
+                    Err(ErrorKind::Sequence { next: oldest, .. }) => assert!(to < oldest),
+                    taken => {
+                        taken.unwrap();
+                        next = to;
+                        records.retain(|record: &Record| record.sequence < next);
+                    }
+                }
             }
             Step::Roll => open.roll().unwrap(),
             Step::Reopen { is_closed } => {

@@ -17,6 +17,7 @@ mod lost_pages;
 mod promises;
 mod readers;
 mod reading;
+mod rewinds;
 mod scenario;
 mod short_lives;
 mod sites;
@@ -110,6 +111,17 @@ fn live_shortly(histories: u64) -> Counts {
 }
 
 #[test]
+fn numbers_that_are_given_back_come_again_wherever_that_is_stopped() {
+    let counts = give_back(200);
+    let is_all = counts.in_recoveries > 0 && counts.reused > 0 && counts.resumed > 0;
+    assert!(is_all && counts.cuts > 1000, "{counts:?}");
+}
+
+fn give_back(histories: u64) -> Counts {
+    run("rewinds", histories, |seed| Scenario::new(seed).run_rewinds())
+}
+
+#[test]
 fn upkeep_beside_an_appender_takes_nothing_that_was_promised_wherever_it_is_stopped() {
     let counts = keep_up(60);
     assert!(counts.lost > 0 && counts.in_recoveries > 0, "{counts:?}");
@@ -142,10 +154,11 @@ fn fail_everywhere(histories: u64) -> (u64, Counts) {
 }
 
 /// Tests that must notice that a call has no effect, those first that notice most.
-const NOTICES: [Notice; 10] = [
+const NOTICES: [Notice; 11] = [
     ("lost pages", lost_pages::all),
     ("given again", given_again::all),
     ("upkeep", || _ = keep_up(60)),
+    ("rewinds", || _ = give_back(100)),
     ("promises", promises::all),
     ("steps", steps::all),
     ("death", || _ = die(40)),

@@ -152,6 +152,9 @@ pub(crate) const fn written(sequence: u64) -> u64 {
     sequence * 2
 }
 
+/// Describes a number that the writer skipped: its slot has no message.
+pub(crate) const SKIPPED: u64 = 1 << 63;
+
 /// The word that describes a message.
 #[inline(always)]
 pub(crate) const fn description(length: u32, type_id: u16) -> u64 {

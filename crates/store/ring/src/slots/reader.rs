@@ -9,7 +9,9 @@ use std::ops::ControlFlow;
 
 use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many, prefetch};
 
-use super::layout::{COMMITTED, DESCRIPTION, HEADER_WORDS, LIMIT, Layout, VERSION, written};
+use super::layout::{
+    COMMITTED, DESCRIPTION, HEADER_WORDS, LIMIT, Layout, SKIPPED, VERSION, written,
+};
 use crate::{
     Corruption, Gap, Message, Read, ReadError, Received, Rejoin, RingError, Start, StartError,
     Subscribe,
@@ -126,6 +128,25 @@ impl Reader {
         Ok(Read::Lapped(gap))
     }
 
+    /// The numbers that the writer skipped, from the reader's next one on.
+    #[cold]
+    fn skipped(&mut self) -> Gap {
+        let from = self.sequence;
+        while self.sequence - from < self.layout.slots
+            && is_there(self.layout, self.region.words(), self.sequence)
+        {
+            let slot = &self.region.words()[self.layout.slot(self.sequence)..];
+            let described = slot[DESCRIPTION].load();
+            if described != SKIPPED || !is_unchanged(&slot[VERSION], written(self.sequence)) {
+                break;
+            }
+            self.sequence += 1;
+        }
+        // The caller has found that the first one is skipped.
+        self.sequence = self.sequence.max(from + 1);
+        Gap { from, to: self.sequence - 1 }
+    }
+
     /// The number of the last message.
     fn committed(&self) -> Result<u64, ReadError> {
         // SYNC(slots.commit): pairs with the writer's store of `committed`.
@@ -216,7 +237,12 @@ impl Subscribe for Reader {
         if !is_unchanged(&slot[VERSION], version) {
             return self.lapped();
         }
-        let Some(made) = made else { return Err(self.damaged(Corruption::Header(described))) };
+        let Some(made) = made else {
+            return match described {
+                SKIPPED => Ok(Read::Lapped(self.skipped())),
+                _ => Err(self.damaged(Corruption::Header(described))),
+            };
+        };
         self.sequence += 1;
         Ok(Read::Message(made))
     }
@@ -261,6 +287,12 @@ impl Subscribe for Reader {
                 return Err(self.damaged(Corruption::Header(version)));
             }
             let Some((length, type_id)) = self.layout.described(described) else {
+                if described == SKIPPED && self.sequence == first {
+                    return Ok(Read::Lapped(self.skipped()));
+                }
+                if described == SKIPPED {
+                    break;
+                }
                 return Err(self.damaged(Corruption::Header(described)));
             };
             let received = Received { sequence: self.sequence, type_id, length };

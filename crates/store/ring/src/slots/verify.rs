@@ -4,7 +4,7 @@
 
 use nanotape_shm::{ReadWord, SharedRegion};
 
-use super::layout::{COMMITTED, DESCRIPTION, Layout, VERSION, written};
+use super::layout::{COMMITTED, DESCRIPTION, Layout, SKIPPED, VERSION, written};
 use crate::{
     Corruption, ReadError, RingError, Verified,
     edges::{SLOT_CHANGE, SLOT_COMMIT, SLOT_PUBLISH},
@@ -30,6 +30,7 @@ pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
         };
         match read_slot(layout, words, sequence)? {
             Slot::Holds => verified.message(sequence),
+            Slot::Skipped => verified.skip(sequence + 1),
             Slot::Overwritten => {
                 verified.overtaken += 1;
                 verified.begin(sequence + 1);
@@ -42,6 +43,8 @@ pub(crate) fn verify(region: &SharedRegion) -> Result<Verified, RingError> {
 /// The state of a slot in which a message was published.
 enum Slot {
     Holds,
+    /// No message: the writer skipped its number.
+    Skipped,
     /// A later message, or a part of one.
     Overwritten,
 }
@@ -71,6 +74,9 @@ fn read_slot(layout: Layout, words: &[ReadWord], sequence: u64) -> Result<Slot, 
     }
     if !is_stable {
         return Ok(Slot::Overwritten);
+    }
+    if described == SKIPPED {
+        return Ok(Slot::Skipped);
     }
     if layout.described(described).is_none() {
         return damaged(at + DESCRIPTION, Corruption::Header(described));

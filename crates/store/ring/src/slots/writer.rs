@@ -14,8 +14,8 @@ use nanotape_shm::{OwnedRegion, WORD_BYTES, Word, copy_into, prefetch_for_writin
 
 use super::{
     layout::{
-        COMMITTED, DESCRIPTION, HEADER_WORDS, HEARTBEAT, LIMIT, Layout, TS_PUBLISH, VERSION,
-        description, writing, written,
+        COMMITTED, DESCRIPTION, HEADER_WORDS, HEARTBEAT, LIMIT, Layout, SKIPPED, TS_PUBLISH,
+        VERSION, description, writing, written,
     },
     reader::Reader,
 };
@@ -137,6 +137,27 @@ impl Publish for Writer {
     #[inline]
     fn next_sequence(&self) -> u64 {
         self.sequence
+    }
+
+    /// Marks the slots of the skipped numbers, each at most once, as batches: a writer that takes
+    /// the ring over then finds the end of them.
+    fn skip_to(&mut self, sequence: u64) -> Result<(), PublishError> {
+        let next = self.sequence;
+        if !(next..=LIMIT).contains(&sequence) {
+            return Err(PublishError::Sequence { sequence, next, max: LIMIT });
+        }
+        self.sequence = next.max(sequence.saturating_sub(self.layout.slots));
+        while self.sequence < sequence {
+            let end = sequence.min(self.sequence + self.layout.max_batch());
+            for skipped in self.sequence..end {
+                self.open(skipped, 0, 0)?;
+                let slot = self.layout.slot(skipped);
+                self.region.words()[slot + DESCRIPTION].store(SKIPPED);
+            }
+            (self.sequence..end).rev().for_each(|skipped| self.show(skipped));
+            self.commit(end - self.sequence);
+        }
+        Ok(())
     }
 
     #[inline]

@@ -8,7 +8,8 @@
 //!
 //! The commit word is written last. While it is zero the message does not exist yet. A frame does
 //! not cross the end of the ring: a padding frame, a commit word alone, sends readers to the
-//! beginning.
+//! beginning. A skip frame is a commit word and the number of the next message: those between the
+//! last message and that one were never published here.
 
 use nanotape_shm::WORD_BYTES;
 
@@ -19,6 +20,7 @@ pub(crate) const HEADER_WORDS: u64 = 2;
 
 const MESSAGE: u64 = b'M' as u64;
 const PADDING: u64 = b'P' as u64;
+const SKIP: u64 = b'S' as u64;
 
 /// The meaning of a commit word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +31,8 @@ pub(crate) enum Commit {
     Message { length: u32, type_id: u16 },
     /// No more frames up to the end of the ring.
     Padding,
+    /// The next message has the number in the word after this one.
+    Skip,
 }
 
 impl Commit {
@@ -43,6 +47,11 @@ impl Commit {
         PADDING << 48
     }
 
+    /// The commit word of a skip frame.
+    pub(crate) const fn skip() -> u64 {
+        SKIP << 48
+    }
+
     /// Decodes a commit word; any other word is damage.
     #[inline(always)]
     pub(crate) const fn decode(word: u64) -> Result<Self, Corruption> {
@@ -50,6 +59,7 @@ impl Commit {
             MESSAGE => Ok(Self::Message { length: word as u32, type_id: (word >> 32) as u16 }),
             _ if word == 0 => Ok(Self::Nothing),
             _ if word == Self::padding() => Ok(Self::Padding),
+            _ if word == Self::skip() => Ok(Self::Skip),
             _ => Err(Corruption::Header(word)),
         }
     }
@@ -74,7 +84,10 @@ mod tests {
         }
         assert_eq!(Commit::decode(0), Ok(Commit::Nothing));
         assert_eq!(Commit::decode(Commit::padding()), Ok(Commit::Padding));
-        for damaged in [1, Commit::padding() | 1, 1 << 63, u64::MAX, 0x00ff_0000_0000_0000] {
+        assert_eq!(Commit::decode(Commit::skip()), Ok(Commit::Skip));
+        for damaged in
+            [1, Commit::padding() | 1, Commit::skip() | 1, 1 << 63, u64::MAX, 0x00ff_0000_0000_0000]
+        {
             assert_eq!(Commit::decode(damaged), Err(Corruption::Header(damaged)));
         }
     }

@@ -19,6 +19,9 @@ pub(super) const GONE: u64 = u64::MAX;
 /// entry which another program wrote cannot overflow.
 const LIMIT: u64 = u64::MAX / 2;
 
+/// The largest number of a message.
+pub(super) const SEQUENCE_LIMIT: u64 = LIMIT - 1;
+
 /// The beginning of a frame, existing or next, and the number of its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Boundary {

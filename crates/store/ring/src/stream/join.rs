@@ -143,8 +143,14 @@ impl Place<'_> {
         // More than a ring after its start the walk would read the same frames again.
         let limit = from.position.saturating_add(self.layout.capacity);
         while walk.at.sequence < until && walk.at.position < limit {
-            if walk.step()? == Step::End {
-                break;
+            let position = walk.at.position;
+            match walk.step()? {
+                Step::End => break,
+                // The message was never published: the first read reports that.
+                Step::Skip if walk.at.sequence > until => {
+                    return Ok(Boundary { position, sequence: until });
+                }
+                _ => {}
             }
         }
         Ok(walk.at)

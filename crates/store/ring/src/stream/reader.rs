@@ -25,7 +25,7 @@ use nanotape_shm::{ReadWord, SharedRegion, WORD_BYTES, copy_out, copy_out_many, 
 
 use super::{
     frame::{Commit, HEADER_WORDS, frame_words},
-    index::Boundary,
+    index::{Boundary, SEQUENCE_LIMIT},
     join,
     layout::{COMMITTED, Layout, RESERVED},
 };
@@ -65,7 +65,14 @@ pub struct Reader {
 /// The content at a reader's position, not yet validated.
 enum Content<'ring> {
     Nothing,
-    Frame { message: Message<'ring>, end: u64 },
+    /// Numbers were skipped, up to this one.
+    Skip {
+        next: u64,
+    },
+    Frame {
+        message: Message<'ring>,
+        end: u64,
+    },
 }
 
 impl Reader {
@@ -94,16 +101,28 @@ impl Reader {
         copy: &[u8],
         all: bool,
         visit: &mut impl FnMut(Received, &[u8]) -> ControlFlow<()>,
-    ) -> Result<u64, ReadError> {
+    ) -> Result<Read<u64>, ReadError> {
         let first = self.sequence;
         let mut rest = copy;
         while let Some((commit, behind)) = rest.split_first_chunk::<WORD_BYTES>() {
             let commit = u64::from_ne_bytes(*commit);
             let (length, type_id) = match Commit::decode(commit) {
                 Ok(Commit::Message { length, type_id }) => (length, type_id),
+                Ok(Commit::Skip) if !self.layout.holds(self.position, 0) => {
+                    return Err(self.damaged(Corruption::Header(commit)));
+                }
+                Ok(Commit::Skip) if self.sequence == first => {
+                    let next = behind.first_chunk().map(|&next| u64::from_ne_bytes(next));
+                    return match next {
+                        Some(next) => self.skip(next).map(Read::Lapped),
+                        None => Err(self.too_small(copy.len())),
+                    };
+                }
+                // The next read reports it.
+                Ok(Commit::Skip) => return Ok(Read::Message(self.sequence - first)),
                 _ => {
                     self.skip_padding(commit)?;
-                    return Ok(self.sequence - first);
+                    return Ok(Read::Message(self.sequence - first));
                 }
             };
             if !self.layout.holds(self.position, length) {
@@ -117,7 +136,7 @@ impl Reader {
             let flow = visit(received, &payload[..length as usize]);
             self.advance(self.position + frame_words(length));
             if flow.is_break() {
-                return Ok(self.sequence - first);
+                return Ok(Read::Message(self.sequence - first));
             }
             rest = next;
         }
@@ -127,7 +146,7 @@ impl Reader {
         if self.sequence == first {
             return Err(self.too_small(copy.len()));
         }
-        Ok(self.sequence - first)
+        Ok(Read::Message(self.sequence - first))
     }
 
     /// Reads the reader's position; skips padding.
@@ -153,6 +172,9 @@ impl Reader {
                 Ok(Commit::Nothing) => {
                     self.wait(at);
                     return Ok(Content::Nothing);
+                }
+                Ok(Commit::Skip) if self.layout.holds(self.position, 0) => {
+                    return Ok(Content::Skip { next: self.region.words()[at + 1].load() });
                 }
                 // Not a word of this lap.
                 _ if !self.is_whole() => return Ok(Content::Nothing),
@@ -236,6 +258,17 @@ impl Reader {
         self.sequence += 1;
     }
 
+    /// Moves past a skip frame, which was loaded whole.
+    #[cold]
+    fn skip(&mut self, next: u64) -> Result<Gap, ReadError> {
+        if next <= self.sequence || next > SEQUENCE_LIMIT {
+            return Err(self.damaged(Corruption::Sequence(next)));
+        }
+        let gap = Gap { from: self.sequence, to: next - 1 };
+        (self.position, self.sequence) = (self.position + HEADER_WORDS, next);
+        Ok(gap)
+    }
+
     /// Moves to the beginning of the ring if the commit word is padding; any other word is damage.
     #[cold]
     fn skip_padding(&mut self, commit: u64) -> Result<(), ReadError> {
@@ -251,6 +284,12 @@ impl Reader {
     #[inline]
     fn nothing<T>(&mut self) -> Result<Read<T>, ReadError> {
         if self.is_whole() { Ok(Read::Empty) } else { self.lapped() }
+    }
+
+    /// There is no message at the reader's position, but a skip frame: reports the numbers.
+    #[cold]
+    fn skipped<T>(&mut self, next: u64) -> Result<Read<T>, ReadError> {
+        if self.is_whole() { self.skip(next).map(Read::Lapped) } else { self.lapped() }
     }
 
     /// The writer lapped the reader: reports the loss, and continues after it.
@@ -298,7 +337,11 @@ impl Reader {
 impl Subscribe for Reader {
     #[inline(always)]
     fn try_read(&mut self, buffer: &mut [u8]) -> Result<Read<Received>, ReadError> {
-        let Content::Frame { message, end } = self.peek()? else { return self.nothing() };
+        let (message, end) = match self.peek()? {
+            Content::Frame { message, end } => (message, end),
+            Content::Nothing => return self.nothing(),
+            Content::Skip { next } => return self.skipped(next),
+        };
         let Message { payload, received } = message;
         let (needed, given) = (received.length as usize, buffer.len());
         if let Some(buffer) = buffer.get_mut(..needed) {
@@ -320,7 +363,11 @@ impl Subscribe for Reader {
         &mut self,
         visit: impl FnOnce(&Message<'_>) -> T,
     ) -> Result<Read<T>, ReadError> {
-        let Content::Frame { message, end } = self.peek()? else { return self.nothing() };
+        let (message, end) = match self.peek()? {
+            Content::Frame { message, end } => (message, end),
+            Content::Nothing => return self.nothing(),
+            Content::Skip { next } => return self.skipped(next),
+        };
         let received = message.received;
         let made = visit(&message);
         if !self.is_whole() {
@@ -354,12 +401,13 @@ impl Subscribe for Reader {
             }
             match self.show(copy, words == published, &mut visit)? {
                 // Only padding: the requested frames are at the beginning of the ring.
-                0 => continue,
-                count => {
+                Read::Message(0) => continue,
+                Read::Message(count) => {
                     let is_all = self.position == first + available;
                     self.waiting.end_batch(is_all && count < SHORT_BATCH);
                     return Ok(Read::Message(count));
                 }
+                skipped => return Ok(skipped),
             }
         }
     }
@@ -399,6 +447,7 @@ fn follow(layout: Layout, words: &[ReadWord], at: u64) -> Option<u64> {
             Some(at + frame_words(length))
         }
         Ok(Commit::Padding) => Some(layout.next_lap(at)),
+        Ok(Commit::Skip) if layout.holds(at, 0) => Some(at + HEADER_WORDS),
         _ => None,
     }
 }

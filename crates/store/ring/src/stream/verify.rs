@@ -181,6 +181,7 @@ impl Check<'_> {
                 }
                 Step::Message => self.verified.message(before.sequence),
                 Step::Padding => self.verified.paddings += 1,
+                Step::Skip => self.verified.skip(walk.at.sequence),
             }
         }
     }

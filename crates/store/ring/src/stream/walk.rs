@@ -3,8 +3,8 @@
 use nanotape_shm::ReadWord;
 
 use super::{
-    frame::{Commit, frame_words},
-    index::Boundary,
+    frame::{Commit, HEADER_WORDS, frame_words},
+    index::{Boundary, SEQUENCE_LIMIT},
     layout::Layout,
 };
 use crate::{Corruption, ReadError, edges::PUBLISH};
@@ -16,6 +16,8 @@ pub(super) enum Step {
     Message,
     /// Padding, skipped.
     Padding,
+    /// Numbers that were never published, skipped.
+    Skip,
     /// No frame yet: the end.
     End,
 }
@@ -50,6 +52,17 @@ impl<'ring> Walk<'ring> {
             Commit::Padding => {
                 self.at.position = self.layout.next_lap(position);
                 Ok(Step::Padding)
+            }
+            Commit::Skip => {
+                if !self.layout.holds(position, 0) {
+                    return Err(damaged(Corruption::Header(commit)));
+                }
+                let next = self.words[word + 1].load();
+                if next <= sequence || next > SEQUENCE_LIMIT {
+                    return Err(damaged(Corruption::Sequence(next)));
+                }
+                self.at = Boundary { position: position + HEADER_WORDS, sequence: next };
+                Ok(Step::Skip)
             }
             Commit::Message { length, .. } => {
                 if !self.layout.holds(position, length) {

@@ -24,7 +24,7 @@ use super::{
     batch::Batch,
     claim::Claim,
     frame::{Commit, HEADER_WORDS, frame_words},
-    index::{self, Boundary},
+    index::{self, Boundary, SEQUENCE_LIMIT},
     layout::{COMMITTED, HEARTBEAT, Layout, RESERVED, TS_PUBLISH},
     reader::Reader,
     recovery::{self, End},
@@ -217,10 +217,15 @@ impl Writer {
     /// first. It is returned, to be stored last.
     #[inline(always)]
     pub(super) fn finish(&self, frame: &Frame, sequence: u64, gate: Option<Gate>) -> Gate {
+        self.finish_as(Commit::message(frame.length, frame.type_id), frame, sequence, gate)
+    }
+
+    #[inline(always)]
+    fn finish_as(&self, commit: u64, frame: &Frame, sequence: u64, gate: Option<Gate>) -> Gate {
         let words = self.region.words();
         let at = self.layout.word(frame.start);
         words[at + 1].store(sequence);
-        let mut first = Gate { word: at, commit: Commit::message(frame.length, frame.type_id) };
+        let mut first = Gate { word: at, commit };
         if frame.start != frame.position {
             words[at].store(first.commit);
             let word = self.layout.word(frame.position);
@@ -301,8 +306,8 @@ impl Writer {
             let is_message = match walk.step() {
                 Ok(Step::Message) => true,
                 Ok(Step::Padding) => false,
-                // Another program wrote to the ring.
-                Ok(Step::End) | Err(_) => break,
+                // Another program wrote to the ring: a batch has no skip frame.
+                Ok(Step::End | Step::Skip) | Err(_) => break,
             };
             if is_message && walk.at.position >= self.next_block {
                 index::store(self.layout, words, walk.at.position, walk.at.sequence);
@@ -354,6 +359,27 @@ impl Publish for Writer {
     #[inline]
     fn next_sequence(&self) -> u64 {
         self.next().sequence
+    }
+
+    fn skip_to(&mut self, sequence: u64) -> Result<(), PublishError> {
+        let next = self.next_sequence();
+        if sequence == next {
+            return Ok(());
+        }
+        if !(next..=SEQUENCE_LIMIT).contains(&sequence) {
+            return Err(PublishError::Sequence { sequence, next, max: SEQUENCE_LIMIT });
+        }
+        self.show_held();
+        let is_first = self.position == 0;
+        let frame = self.frame(self.position, 0, 0)?;
+        let gate = self.finish_as(Commit::skip(), &frame, sequence, None);
+        self.sequence = sequence;
+        self.open(gate, frame.end, 0);
+        if is_first {
+            // A reader that joins an empty ring at its oldest message has missed nothing.
+            index::store(self.layout, self.region.words(), frame.end, sequence);
+        }
+        Ok(())
     }
 
     #[inline]

@@ -26,6 +26,7 @@ impl Subject for Ring<true> {
     type Sink = stream::Writer;
     type Source = RingSource<stream::Reader>;
     const HAS_TIMES: bool = false;
+    const TAKES_BACK: bool = false;
 
     fn new(test: &str) -> Self {
         Self::at(test)
@@ -49,6 +50,7 @@ impl Subject for Ring<false> {
     type Sink = slots::Writer;
     type Source = RingSource<AnyReader>;
     const HAS_TIMES: bool = false;
+    const TAKES_BACK: bool = false;
 
     fn new(test: &str) -> Self {
         Self::at(test)

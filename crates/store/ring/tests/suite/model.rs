@@ -17,6 +17,7 @@ enum Step {
     Publish(usize),
     Claim { length: usize, publish: bool },
     Batch { lengths: Vec<usize>, publish: bool },
+    Skip(u64),
     Hold(bool),
     ShowHeld,
     Read(usize),
@@ -26,6 +27,9 @@ enum Step {
 }
 
 const SLOTS: usize = 32;
+
+/// In place of a length: the writer skipped this number.
+const SKIPPED: usize = usize::MAX;
 const SLOT_BYTES: usize = 200;
 
 fn steps(longest: usize) -> impl Strategy<Value = Vec<Step>> {
@@ -41,6 +45,7 @@ fn steps(longest: usize) -> impl Strategy<Value = Vec<Step>> {
         2 => (length(), any::<bool>()).prop_map(|(length, publish)| Step::Claim { length, publish }),
         2 => (prop::collection::vec(prop_oneof![length(), Just(24)], 0..8), any::<bool>())
             .prop_map(|(lengths, publish)| Step::Batch { lengths, publish }),
+        1 => prop_oneof![4 => 0u64..6, 1 => 0u64..100].prop_map(Step::Skip),
         1 => any::<bool>().prop_map(Step::Hold),
         1 => Just(Step::ShowHeld),
         6 => (0usize..8).prop_map(Step::Read),
@@ -81,6 +86,7 @@ impl Model {
         self.shown = self.shown.max(expected);
         assert_eq!(received.sequence, expected);
         let length = self.published[expected as usize - 1];
+        assert_ne!(length, SKIPPED);
         assert_eq!((received.length as usize, received.type_id), (length, length as u16));
         assert_eq!(bytes, payload(expected, length));
     }
@@ -141,6 +147,13 @@ fn run<W: Publish>(
                     assert_eq!(batch.publish(), first);
                     model.published.extend(pushed);
                 }
+            }
+            Step::Skip(count) => {
+                let next = model.next() + count;
+                writer.skip_to(next).unwrap();
+                model.published.resize(next as usize - 1, SKIPPED);
+                // Of no numbers, it shows nothing either.
+                model.shown = if *count > 0 { next - 1 } else { model.shown };
             }
             Step::Hold(holds) => {
                 writer.set_holding(*holds);
@@ -246,6 +259,10 @@ impl Model {
                 assert_eq!((lapped.from, lapped.to + 1), (expected, reader.next_sequence()));
                 assert!(lapped.to >= lapped.from && lapped.to < self.next());
                 let behind = &self.published[expected as usize - 1..];
+                let gone = &behind[..lapped.count() as usize];
+                if gone.iter().all(|&length| length == SKIPPED) {
+                    return;
+                }
                 assert!((self.may_be_lost)(behind), "lost with {behind:?} behind it");
                 self.laps += 1;
             }
@@ -257,7 +274,8 @@ impl Model {
 /// Half of the ring may be reserved for a batch, and a quarter be padding.
 fn stream_may_lose(behind: &[usize]) -> bool {
     let bytes = |length: &usize| 16 + length.next_multiple_of(8);
-    behind.iter().map(bytes).sum::<usize>() > CAPACITY_BYTES / 5
+    behind.iter().filter(|length| **length != SKIPPED).map(bytes).sum::<usize>()
+        > CAPACITY_BYTES / 5
 }
 
 fn slots_may_lose(behind: &[usize]) -> bool {

@@ -53,6 +53,7 @@ pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
         .with("first_sequence", verified.first_sequence)
         .with("next_sequence", verified.next_sequence)
         .with("paddings", (kind == "stream").then_some(verified.paddings))
+        .with("skipped", verified.skipped)
         .with("overtaken", verified.overtaken);
     let mut output = command.output.open()?;
     record.write(&mut output, format, true, || {
@@ -70,6 +71,7 @@ pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
             let _ = writeln!(text, "index entries   {}", verified.entries);
             let _ = writeln!(text, "paddings        {}", verified.paddings);
         }
+        let _ = writeln!(text, "skipped         {} numbers", verified.skipped);
         let _ = writeln!(text, "overtaken       {} times by the writer", verified.overtaken);
         text
     })?;

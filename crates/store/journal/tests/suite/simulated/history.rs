@@ -115,8 +115,8 @@ impl History {
 
     fn next(&mut self, sequence: u64, type_id: u16, length: usize) -> Record {
         // No two records have the same bytes, so that lost ones can be searched for.
-        let mut dice = Dice::new(self.salt ^ sequence ^ (self.records.len() as u64) << 32);
         self.salt = self.salt.wrapping_add(1);
+        let mut dice = Dice::new(self.salt);
         let payload = dice.bytes(length);
         Record { sequence, type_id, ts_ns: self.now, payload }
     }
