@@ -34,11 +34,10 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 impl<D: Disk> Appender<D> {
     /// Gives back the numbers from `sequence` on, which is at least the first number of the oldest
-    /// segment and at most the next number.
-    /// Their excerpts are moved to the folder `cut`; the result has the files. The next excerpt
-    /// gets this number in another incarnation of the journal: readers that passed it get
-    /// [`Tail::Reused`](crate::Tail::Reused). Closes and opens the journal, so it takes as long as
-    /// that.
+    /// segment and at most the next number. Their excerpts are moved to the folder `cut`; the
+    /// result has the files. The next excerpt gets this number in another incarnation of the
+    /// journal: readers that passed it get [`Tail::Reused`](crate::Tail::Reused). Closes and opens
+    /// the journal, so it takes as long as that.
     ///
     /// After an error, each later append returns it.
     pub fn rewind_to(&mut self, sequence: u64) -> Result<Vec<Quarantined>, JournalError> {
