@@ -70,6 +70,8 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-tape"],
         outside: &["rustix", "thiserror", "zstd"],
     },
+    // docs/decisions/0070-copies-word-for-word.md.
+    Row { package: "nanotape-link", inside: &["nanotape-shm"], outside: &["thiserror"] },
     // ring since docs/decisions/0048-spans-in-slot-rings.md; nix and rustix since
     // docs/decisions/0050-a-plant-asks-behind-a-slow-message.md.
     Row {

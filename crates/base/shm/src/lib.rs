@@ -26,6 +26,7 @@
 
 #[cfg(not(nanotape_loom))]
 mod bus_guard;
+mod checksum;
 mod compare;
 #[cfg(not(nanotape_loom))]
 mod file_words;
@@ -46,6 +47,7 @@ mod word;
 
 #[cfg(not(nanotape_loom))]
 pub use bus_guard::{MOST_MAPPINGS, guard_against_truncation};
+pub use checksum::{checksum, checksum_bytes, checksum_filled};
 pub use compare::{COMPARED, first_greater};
 #[cfg(not(nanotape_loom))]
 pub use file_words::{

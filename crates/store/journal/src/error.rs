@@ -9,7 +9,7 @@ use nanotape_shm::{Refusal, RegionError, Shortage, WORD_BYTES};
 use rustix::io::Errno;
 use zstd::zstd_safe::get_error_name;
 
-use crate::disk::Disk;
+use crate::{disk::Disk, position::Position};
 
 /// A failed operation, and its file.
 ///
@@ -228,6 +228,14 @@ pub enum ErrorKind {
         sequence: u64,
         /// The next number to be written.
         next: u64,
+    },
+    /// Excerpts for a copy that do not begin where it ends.
+    #[error("excerpts for {position}, but the copy ends at {end}")]
+    NotNext {
+        /// The position of the excerpts.
+        position: Position,
+        /// The end of the copy.
+        end: Position,
     },
     /// A compressed segment cannot be unpacked.
     #[error("cannot unpack it: {cause}")]

@@ -5,7 +5,7 @@
 //! Layout: `docs/formats/journal.md`.
 //! Failure: see [`ErrorKind`]. A killed appender loses nothing that it committed, a loss of power
 //! nothing that was synced, and a full disk makes the append fail.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 #![cfg_attr(nanotape_loom, allow(dead_code, reason = "models are of a part"))]
 
 #[cfg(not(nanotape_loom))]
@@ -13,10 +13,10 @@ mod appender;
 #[cfg(not(nanotape_loom))]
 mod beside;
 mod catalog;
-#[allow(unsafe_code, reason = "calls the instructions for CRC-32C")]
-mod checksum;
 #[cfg(not(nanotape_loom))]
 mod compress;
+#[cfg(not(nanotape_loom))]
+mod copy;
 mod disk;
 mod edges;
 mod error;
@@ -27,6 +27,7 @@ mod models;
 mod named;
 mod names;
 mod options;
+mod position;
 mod progress;
 #[cfg(not(nanotape_loom))]
 mod prune;
@@ -52,15 +53,16 @@ mod upkeep;
 #[cfg(not(nanotape_loom))]
 mod verify;
 
-pub use checksum::{checksum, checksum_bytes};
 pub use disk::{
     Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, Whereabouts, WritableFile,
 };
 pub use error::{Cause, Corruption, ErrorKind, JournalError, OptionsError};
 pub use merge::{Merge, Merged};
 pub use names::{QUARANTINE, RECORDED_FROM, RUNS, SNAPSHOTS, TAILERS};
+pub use nanotape_shm::{checksum, checksum_bytes};
 pub use nanotape_tape::{Gap, Reused, Start};
 pub use options::{AppenderOptions, RollCycle, RollTimes, SyncPolicy};
+pub use position::Position;
 pub use segment::{
     excerpt::{MAX_LENGTH, MAX_SEQUENCE},
     layout::{
@@ -74,6 +76,7 @@ pub use {
     appender::{Appender, Batch, Claim},
     beside::{open_beside, read_beside},
     compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on},
+    copy::{Copied, Copier, CopyState, HeadDigest, Replica, Resume, SegmentHead},
     disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT},
     named::{
         NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, is_tailer_name,

@@ -17,7 +17,7 @@ use crate::{
         prepare::{Plan, Prepared},
         sync,
     },
-    disk::{Disk, FileLock},
+    disk::{Disk, FileLock, WritableFile as _},
     names::{Files, Kept},
     quarantine,
     segment::{
@@ -75,10 +75,26 @@ pub(crate) fn recover<D: Disk>(
     disk: &D,
     plan_of: impl Fn(u64) -> Plan,
 ) -> Result<Recovered<D>, JournalError> {
+    recover_for(disk, Some(&plan_of))
+}
+
+/// The same for a copy of another journal: its last segment goes on also after a loss of power,
+/// because its source sends again what is missing, and only the source begins incarnations.
+pub(crate) fn recover_copy<D: Disk>(disk: &D) -> Result<Recovered<D>, JournalError> {
+    recover_for(disk, None)
+}
+
+/// Recovers a journal to append to it with this plan, or to copy another one to it.
+fn recover_for<D: Disk>(
+    disk: &D,
+    plan_of: Option<&dyn Fn(u64) -> Plan>,
+) -> Result<Recovered<D>, JournalError> {
+    let is_copy = plan_of.is_none();
     let (mut pass, parts, last, mut locks) = segment_locks::retry(disk, || find(disk))?;
     for part in parts {
         disk.remove(&part).map_err(JournalError::system(disk.path(&part), "remove"))?;
     }
+    pass.is_copy = is_copy;
     let Some(last) = last else {
         pass.clear_behind(0, true)?;
         let incarnation = Incarnation::default();
@@ -88,7 +104,7 @@ pub(crate) fn recover<D: Disk>(
     let is_same_boot = last.boot == pass.boot && pass.boot != 0 && !pass.kept[last.index].is_packed;
     let journal = last.journal;
     let mut spares = VecDeque::new();
-    if is_same_boot {
+    if is_same_boot && let Some(plan_of) = plan_of {
         spares = pass.reuse(last.index, &plan_of(journal), &mut locks);
         if !spares.is_empty() {
             // Their creator might have ended before their names were on disk.
@@ -111,6 +127,11 @@ pub(crate) fn recover<D: Disk>(
     let writer = match end.is_ended {
         true => None,
         false if is_same_boot => Some(pass.reopen(&end, is_same_boot)?),
+        false if is_copy => {
+            let writer = pass.reopen(&end, is_same_boot)?;
+            hints::store_boot(writer.file().words(), pass.boot);
+            Some(writer)
+        }
         false => {
             pass.end_segment(&end)?;
             None
@@ -140,7 +161,7 @@ type Beginning<'disk, D> = (Pass<'disk, D>, Vec<String>, Option<Last>, Locks);
 fn find<D: Disk>(disk: &D) -> Result<Option<Beginning<'_, D>>, JournalError> {
     let mut files = Files::list(disk)?;
     let kept: Vec<Kept> = files.segments.values().copied().collect();
-    let pass = Pass { disk, kept, report: Recovery::default(), boot: disk.boot() };
+    let pass = Pass { disk, kept, report: Recovery::default(), boot: disk.boot(), is_copy: false };
     let last = match pass.last_active() {
         // A process without the lock removed it: check again.
         Err(error) if error.kind().is_of_no_file() => return Ok(None),
@@ -164,6 +185,8 @@ struct Pass<'disk, D: Disk> {
     kept: Vec<Kept>,
     report: Recovery,
     boot: u64,
+    /// Whether this is a copy of another journal.
+    is_copy: bool,
 }
 
 /// The last active segment.
@@ -336,7 +359,7 @@ impl<D: Disk> Pass<'_, D> {
                     None => Err(self.damaged(before, at::ACTIVATION, Corruption::Activation)),
                 };
             };
-            if !is_same_boot {
+            if !is_same_boot && !self.is_copy {
                 self.restore_incarnation(index)?;
             }
             let is_ended = matches!(found, Ok(Contents::End(_)));

@@ -13,7 +13,7 @@ use std::time::Duration;
 use nanotape_shm::{ReadWord, Refusal, Word, as_read_only};
 
 use crate::{
-    Appender, Corruption, ErrorKind, JournalError, Quarantined,
+    Appender, Corruption, ErrorKind, JournalError, Position, Quarantined,
     catalog::{Catalog, Listed},
     disk::Disk,
     names::{Files, Kept},
@@ -67,18 +67,48 @@ fn set_aside<D: Disk>(disk: &D, sequence: u64) -> Result<Vec<Quarantined>, Journ
     // The oldest segment stays, if without excerpts: the next one continues its journal.
     let last = last.or_else(|| catalog.listed.iter().position(|listed| listed.active().is_some()));
     let Some(last) = last else { return Ok(Vec::new()) };
-    let kept = catalog.listed[last].kept;
-    let cut = end_before(disk, &kept, sequence)?;
-    // The next recovery begins another incarnation, whichever segment is then the last. Not synced:
-    // after a loss of power it does so in any case.
-    for Listed { kept, .. } in &catalog.listed[last..] {
+    let cut = end_before(disk, &catalog.listed[last].kept, sequence)?;
+    take_out(disk, &catalog, Some(last), cut)
+}
+
+/// Moves everything after a position out of a copy, in the same way. The position is between two
+/// excerpts; with the offset 0 the whole segment goes.
+pub(crate) fn set_aside_after<D: Disk>(
+    disk: &D,
+    position: Position,
+) -> Result<Vec<Quarantined>, JournalError> {
+    let _upkeep = exclude_upkeep(disk)?;
+    let catalog = Catalog::read(disk)?;
+    let is_before = |listed: &Listed| {
+        let number = listed.kept.number;
+        let is_part = number == position.segment && position.offset_bytes > 0;
+        listed.active().is_some() && (number < position.segment || is_part)
+    };
+    let last = catalog.listed.iter().rposition(is_before);
+    let cut = match last.map(|last| catalog.listed[last].kept) {
+        Some(kept) if kept.number == position.segment => cut_at(disk, &kept, position.word())?,
+        _ => None,
+    };
+    take_out(disk, &catalog, last, cut)
+}
+
+/// Moves the segments after one out of the journal, and the end of that one.
+fn take_out<D: Disk>(
+    disk: &D,
+    catalog: &Catalog,
+    last: Option<usize>,
+    cut: Option<Cut>,
+) -> Result<Vec<Quarantined>, JournalError> {
+    // The next recovery is one of another boot, whichever segment is then the last. Not synced:
+    // after a loss of power it is one in any case.
+    for Listed { kept, .. } in &catalog.listed[last.unwrap_or(0)..] {
         if !kept.is_packed {
             let stored = disk.store(&kept.name(), at::BOOT, 0);
             stored.map_err(JournalError::system(disk.path(&kept.name()), "write"))?;
         }
     }
     let mut taken = Vec::new();
-    let later = &catalog.listed[last + 1..];
+    let later = &catalog.listed[last.map_or(0, |last| last + 1)..];
     for Listed { kept, .. } in later.iter().rev().filter(|listed| listed.is_entered()) {
         // The compressed file first: without the plain one it would be the segment.
         taken.extend(take_packed(disk, &catalog.files, kept)?);
@@ -130,15 +160,39 @@ fn end_before<D: Disk>(disk: &D, kept: &Kept, sequence: u64) -> Result<Option<Cu
         Ok(Contents::End(_) | Contents::Nothing) => return Ok(None),
         Err(damage) => return Err(damaged(place.at, damage)),
     }
-    let used = end_of_rest(view.words, place.at).unwrap_or(place.at);
-    let end = end_of_excerpts(&view, place.at, used);
+    Ok(Some(cut_view(&view, kept, place.at)))
+}
+
+/// The same for a word, where an excerpt begins or nothing is; `None` if nothing is after it.
+fn cut_at<D: Disk>(disk: &D, kept: &Kept, word: usize) -> Result<Option<Cut>, JournalError> {
+    let name = kept.name();
+    let stored = stored::open_kept(disk, kept)?;
+    let damaged = |word, damage| JournalError::damaged(disk, &name, word, damage);
+    let view = stored::view(disk, &name, stored.words(), kept.number, None)?;
+    let view = view.ok_or_else(|| damaged(at::ACTIVATION, Corruption::Activation))?;
+    let start = view.by_index(|entry| entry.at <= word);
+    let (place, found) = view.walk(start, |place, front| place.at + front.total_words() <= word);
+    match found {
+        Ok(Contents::End(front)) if place.at + front.total_words() == word => Ok(None),
+        Ok(_) if place.at == word => {
+            let is_last = end_of_rest(view.words, word).is_none();
+            Ok((!is_last).then(|| cut_view(&view, kept, word)))
+        }
+        found => Err(damaged(place.at, found.err().unwrap_or(Corruption::Hole))),
+    }
+}
+
+/// A segment that ends at a word.
+fn cut_view(view: &View<'_>, kept: &Kept, word: usize) -> Cut {
+    let used = end_of_rest(view.words, word).unwrap_or(word);
+    let end = end_of_excerpts(view, word, used);
     let copy = |words: &[ReadWord]| words.iter().map(|word| Word::new(word.load())).collect();
-    let words: Vec<Word> = copy(&view.words[..place.at]);
+    let words: Vec<Word> = copy(&view.words[..word]);
     words[at::BOOT..=at::SYNC_PENDING].iter().for_each(|word| word.store(0));
-    let shorter = View { words: as_read_only(&words), ..view };
-    clear_index_behind(&shorter, &words, place.at);
+    let shorter = View { words: as_read_only(&words), ..*view };
+    clear_index_behind(&shorter, &words, word);
     let bytes = view.layout().segment_bytes();
-    Ok(Some(Cut { kept: *kept, bytes, rest: copy(&view.words[place.at..end]), words }))
+    Cut { kept: *kept, bytes, rest: copy(&view.words[word..end]), words }
 }
 
 /// Replaces a segment by the part of it that stays; returns what was moved.

@@ -40,8 +40,20 @@ pub(crate) fn prepare<D: Disk>(
     plan: &Plan,
     number: u64,
 ) -> Result<Prepared<D::Writable>, JournalError> {
+    let Plan { journal, layout, cycle_ns, .. } = *plan;
+    let header = Header { journal, number, layout, cycle_ns, created_ns: now_ns() };
+    prepare_as(disk, plan, header)
+}
+
+/// Creates a segment with this header.
+pub(crate) fn prepare_as<D: Disk>(
+    disk: &D,
+    plan: &Plan,
+    header: Header,
+) -> Result<Prepared<D::Writable>, JournalError> {
+    let number = header.number;
     let (part, name) = (names::part(number), names::segment(number));
-    let prepared = make(disk, plan, number, &part).map_err(|error| {
+    let prepared = make(disk, plan, header, &part).map_err(|error| {
         let _ = disk.remove(&part);
         refused(disk, &name, plan.layout.segment_bytes(), &error)
     })?;
@@ -58,7 +70,7 @@ pub(crate) fn prepare<D: Disk>(
 fn make<D: Disk>(
     disk: &D,
     plan: &Plan,
-    number: u64,
+    header: Header,
     part: &str,
 ) -> io::Result<Prepared<D::Writable>> {
     let bytes = plan.layout.segment_bytes();
@@ -67,8 +79,6 @@ fn make<D: Disk>(
         None => create(disk, plan, part)?,
     };
     let lock = disk.lock_file(part)?.ok_or(io::ErrorKind::ResourceBusy)?;
-    let Plan { journal, layout, cycle_ns, .. } = *plan;
-    let header = Header { journal, number, layout, cycle_ns, created_ns: now_ns() };
     header.store(file.words());
     file.sync(0..at::INDEX)?;
     Ok(Prepared { file: Arc::new(file), header, lock })

@@ -16,8 +16,9 @@ use std::{
 
 use nanotape_shm::{
     LargePages, OwnedRegion, Owner, OwnerState, ReadWord, ReadableWords, Refusal, RegionError,
-    RegionOptions, RegionSpec, Word, WritableWords, forget, free_bytes, is_in_memory, is_open_once,
-    reserve, reserve_in_large_pages, shrink, store_in_file, write_zeros,
+    RegionOptions, RegionSpec, Word, WritableWords, checksum_bytes, forget, free_bytes,
+    is_in_memory, is_open_once, reserve, reserve_in_large_pages, shrink, store_in_file,
+    write_zeros,
 };
 use rustix::{
     fs::{
@@ -31,7 +32,7 @@ use super::{
     APPENDER, Disk, FileLock, Listed, Preallocation, ReadableFile, UPKEEP, Whereabouts,
     WritableFile,
 };
-use crate::{beside, checksum::checksum_bytes, names::QUARANTINE};
+use crate::{beside, names::QUARANTINE};
 
 /// The kind of the region that states which process appends.
 pub const APPENDER_KIND: [u8; 8] = *b"JOURNAL ";

@@ -8,9 +8,9 @@
 //! the sequence number selects it. A process that is killed between two stores leaves the earlier
 //! position. A reader in another process repeats until the words agree, so no ordering is needed.
 
-use nanotape_shm::{ReadWord, Word};
+use nanotape_shm::{ReadWord, Word, checksum_bytes};
 
-use crate::{Bookmark, checksum::checksum_bytes, segment::excerpt::MAX_SEQUENCE};
+use crate::{Bookmark, segment::excerpt::MAX_SEQUENCE};
 
 /// The sequence number, its checksum and its slot.
 pub(super) const POSITION: usize = 0;

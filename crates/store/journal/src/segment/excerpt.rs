@@ -9,13 +9,9 @@
 //!
 //! The commit word is written last. While it is zero, nothing is committed here.
 
-use nanotape_shm::{ReadWord, WORD_BYTES, Word, as_read_only};
+use nanotape_shm::{ReadWord, WORD_BYTES, Word, as_read_only, checksum, checksum_bytes};
 
-use crate::{
-    Corruption,
-    checksum::{checksum, checksum_bytes},
-    edges::COMMIT,
-};
+use crate::{Corruption, edges::COMMIT};
 
 /// Words before the payload.
 pub(crate) const HEADER_WORDS: usize = 3;
@@ -138,7 +134,7 @@ pub(crate) fn read(
 
 #[cfg(all(test, not(nanotape_loom)))]
 mod tests {
-    use crate::checksum::checksum_filled;
+    use nanotape_shm::checksum_filled;
     use nanotape_shm::copy_into;
 
     use super::*;

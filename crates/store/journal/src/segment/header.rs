@@ -5,10 +5,10 @@
 //! segment is only prepared. Words after it are hints.
 //! Failure: words are hostile. [`Header::load`] rejects every value that is not valid.
 
-use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word};
+use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word, checksum_bytes};
 
 use super::layout::{FORMAT_VERSION, LAYOUT, Layout, MAGIC, at, position_bytes};
-use crate::{Corruption, checksum::checksum_bytes, edges::ACTIVATE};
+use crate::{Corruption, edges::ACTIVATE};
 
 /// The upper half of `check`.
 const HEAD: u64 = u32::from_be_bytes(*b"HEAD") as u64;

@@ -9,7 +9,7 @@ use super::{
     layout::{ENTRY_WORDS, Layout, position_bytes},
     view::Place,
 };
-use crate::checksum::checksum;
+use nanotape_shm::checksum;
 
 /// The upper half of an entry's last word.
 const MARK: u64 = u32::from_be_bytes(*b"INDX") as u64;

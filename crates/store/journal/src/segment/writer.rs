@@ -8,16 +8,18 @@
 
 use std::sync::Arc;
 
-use nanotape_shm::{Word, as_read_only, copy_into, prefetch_for_writing};
+use nanotape_shm::{
+    ReadWord, Word, as_read_only, checksum_filled, copy_into, prefetch_for_writing,
+};
 
 use super::{
-    excerpt::{Front, HEADER_WORDS, Kind, MAX_LENGTH, commit_word, excerpt_words, seed},
+    excerpt::{self, Front, HEADER_WORDS, Kind, MAX_LENGTH, commit_word, excerpt_words, seed},
     header::{Activation, Header, hints},
     index,
     layout::{CACHE_LINE_WORDS, Layout},
     view::Place,
 };
-use crate::{checksum::checksum_filled, disk::WritableFile, edges::COMMIT};
+use crate::{Corruption, disk::WritableFile, edges::COMMIT};
 
 /// How far ahead of its position the writer prefetches cache lines.
 const AHEAD_WORDS: usize = 96;
@@ -225,6 +227,54 @@ impl<F: WritableFile> SegmentWriter<F> {
             self.pass(&front);
         }
         self.place = *end;
+    }
+
+    /// Writes whole excerpts of another copy of this segment, which become visible together.
+    /// Returns whether the last one is the end mark. The error has the word of the segment; then
+    /// nothing is written.
+    pub(crate) fn copy(&mut self, from: &[ReadWord]) -> Result<bool, (usize, Corruption)> {
+        let (start, end) = (self.place.at, self.place.at + from.len());
+        let (mut place, mut is_ended) = (self.place, false);
+        while place.at < end {
+            let at = place.at - start;
+            let damaged = |damage| (place.at, damage);
+            let commit = from[at].load();
+            let front = excerpt::read(from, at, from.len(), self.seed, commit, true);
+            let front = front.map_err(damaged)?;
+            let limit = match front.kind {
+                Kind::End => self.header.layout.words,
+                Kind::Message | Kind::Lost => self.limit,
+            };
+            if is_ended || place.at + front.total_words() > limit {
+                return Err(damaged(Corruption::Length(front.length)));
+            }
+            if front.sequence < place.sequence {
+                let (found, least) = (front.sequence, place.sequence);
+                return Err(damaged(Corruption::Sequence { found, least }));
+            }
+            is_ended = front.kind == Kind::End;
+            place = place.behind(&front);
+        }
+        let file = Arc::clone(&self.file);
+        let Some((gate, rest)) = file.words()[start..end].split_first() else { return Ok(false) };
+        for (word, value) in rest.iter().zip(&from[1..]).rev() {
+            word.store(value.load());
+        }
+        // SYNC(journal.commit): pairs with a reader's load of a commit word.
+        gate.publish(from[0].load(), COMMIT);
+        while self.place.at < end {
+            let found = super::view::read_at(as_read_only(file.words()), self.place.at, 0, false);
+            match found {
+                Ok(super::view::Contents::Excerpt(front)) => {
+                    // After skipped numbers. The entry of a block has that of its excerpt.
+                    self.place.sequence = front.sequence;
+                    self.pass(&front);
+                }
+                Ok(super::view::Contents::End(front)) => self.place = self.place.behind(&front),
+                _ => break,
+            }
+        }
+        Ok(is_ended)
     }
 
     /// Clears words from the position on, of an excerpt that is discarded.

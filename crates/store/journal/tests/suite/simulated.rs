@@ -5,6 +5,7 @@
 //! with the name of its campaign, it always runs first. `NANOTAPE_CAMPAIGN=100` runs a hundred
 //! times as many.
 
+mod copies;
 mod dice;
 mod disk;
 mod failing;
@@ -119,6 +120,17 @@ fn numbers_that_are_given_back_come_again_wherever_that_is_stopped() {
 
 fn give_back(histories: u64) -> Counts {
     run("rewinds", histories, |seed| Scenario::new(seed).run_rewinds())
+}
+
+#[test]
+fn a_copy_has_the_words_of_its_source_wherever_both_are_stopped() {
+    let counts = copy(200);
+    let is_all = counts.crashes > 0 && counts.in_recoveries > 0 && counts.cuts > 0;
+    assert!(is_all && counts.resumed > 0 && counts.records > 1000, "{counts:?}");
+}
+
+fn copy(histories: u64) -> Counts {
+    run("copies", histories, copies::run)
 }
 
 #[test]

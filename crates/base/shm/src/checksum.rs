@@ -1,7 +1,7 @@
 //! CRC-32C of words, computed in the memory that stores them.
 //!
-//! Where: the checksum of every excerpt, header and index entry. Libraries take bytes, but shared
-//! memory has no plain bytes.
+//! Where: the checksum of every excerpt, header and index entry of a journal, and of every frame of
+//! a link. Libraries take bytes, but shared memory has no plain bytes.
 //! Meaning: the sum of the words' bytes, low byte first, with the Castagnoli polynomial (RFC 3720
 //! appendix B.4), starting from the sum of the preceding data. So a sum can be continued, and a sum
 //! that starts from the name of a file is not valid in another file.
@@ -10,7 +10,7 @@
 //! Long runs of words are summed in three parallel lanes, at a little more than one cycle a word. A
 //! carry-less multiplication (PCLMULQDQ) combines the lanes.
 
-use nanotape_shm::{ReadWord, WORD_BYTES, last_word};
+use crate::{ReadWord, WORD_BYTES, last_word};
 
 /// The polynomial, lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
@@ -23,7 +23,7 @@ pub fn checksum(before: u32, front: [u64; 3], words: &[ReadWord]) -> u32 {
 
 /// The same for bytes that will be copied into words: the last word is padded with zeros.
 #[inline]
-pub(crate) fn checksum_filled(before: u32, front: [u64; 3], bytes: &[u8]) -> u32 {
+pub fn checksum_filled(before: u32, front: [u64; 3], bytes: &[u8]) -> u32 {
     let (whole, rest) = bytes.as_chunks::<WORD_BYTES>();
     let last = (!rest.is_empty()).then(|| last_word(bytes, rest.len()));
     !run(!before, front, whole, |chunk| u64::from_ne_bytes(*chunk), last)
@@ -197,7 +197,7 @@ const fn tables() -> [[u32; 256]; 8] {
 
 #[cfg(all(test, not(nanotape_loom)))]
 mod tests {
-    use nanotape_shm::{Word, as_read_only, copy_into};
+    use crate::{Word, as_read_only, copy_into};
     use proptest::prelude::*;
 
     use super::*;

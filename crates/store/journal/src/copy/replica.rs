@@ -1,0 +1,226 @@
+//! Writes a copy of a journal: the words that a [`Copier`](super::Copier) reads.
+//!
+//! Protocol: as an appender, it holds the lock of the journal and that of its last segment, and
+//! recovers what a killed process or a loss of power left. It never begins an incarnation and never
+//! ends a segment by itself: only its source does. Excerpts that arrive together become visible
+//! together: the first commit word is stored last.
+//! Failure: words that are not the next ones of the journal change nothing.
+
+use std::path::Path;
+
+use nanotape_shm::{Word, as_read_only, copy_into};
+
+use super::{CopyState, SegmentHead};
+use crate::{
+    Corruption, ErrorKind, JournalError, Position, Quarantined, Recovery,
+    appender::{
+        prepare::{Plan, Prepared, prepare_as},
+        sync::Syncer,
+    },
+    disk::{Disk, FileLock, Folder, Preallocation, WritableFile as _},
+    names::{self, Files},
+    recovery, rewind,
+    segment::{header::hints, view::Place, writer::SegmentWriter},
+};
+
+/// Words that are brought into memory at a time, ahead of the next excerpt.
+const TOUCH_WORDS: usize = 1 << 16;
+
+/// The one writer of a copy.
+#[derive(Debug)]
+pub struct Replica<D: Disk = Folder> {
+    disk: D,
+    state: CopyState,
+    /// `None` before the first segment, and after an end mark.
+    writer: Option<SegmentWriter<D::Writable>>,
+    prepared: Option<Prepared<D::Writable>>,
+    segment_lock: FileLock,
+    syncer: Syncer,
+    /// Everything before this position is on disk.
+    durable: Position,
+    /// The word before which pages are in memory.
+    touched: usize,
+    /// What arrived, as words.
+    arrived: Vec<Word>,
+    recovery: Recovery,
+    boot: u64,
+    lock: Option<D::Lock>,
+}
+
+impl Replica<Folder> {
+    /// Opens a journal to write a copy to it. Creates its folder if it does not exist, but not the
+    /// parent folders. Files get these permission bits.
+    pub fn open(path: &Path, mode: u32) -> Result<Self, JournalError> {
+        Self::open_on(Folder::new(path, mode).with_large_pages())
+    }
+}
+
+impl<D: Disk> Replica<D> {
+    /// As [`open`](Self::open), on the given disk.
+    pub fn open_on(disk: D) -> Result<Self, JournalError> {
+        let folder = disk.path("");
+        disk.make().map_err(JournalError::system(&folder, "make"))?;
+        disk.sync_parent().map_err(JournalError::system(&folder, "sync the name of"))?;
+        let files = Files::list(&disk)?;
+        if !files.is_empty && !files.is_journal {
+            return Err(JournalError::new(folder, ErrorKind::NotAJournal));
+        }
+        let lock = disk.lock()?;
+        Self::resume(disk, lock)
+    }
+
+    fn resume(disk: D, lock: D::Lock) -> Result<Self, JournalError> {
+        let found = recovery::recover_copy(&disk)?;
+        let state = CopyState::of(&disk)?;
+        Ok(Self {
+            boot: disk.boot(),
+            state,
+            writer: found.writer,
+            prepared: None,
+            segment_lock: found.segment_lock,
+            syncer: Syncer::default(),
+            durable: Position::default(),
+            touched: 0,
+            arrived: Vec::new(),
+            recovery: found.report,
+            disk,
+            lock: Some(lock),
+        })
+    }
+
+    /// What the copy has.
+    pub fn state(&self) -> &CopyState {
+        &self.state
+    }
+
+    /// The report of the recovery at opening.
+    pub fn recovery(&self) -> &Recovery {
+        &self.recovery
+    }
+
+    /// Begins a segment: the one after the last, which has ended.
+    pub fn begin(&mut self, head: &SegmentHead) -> Result<(), JournalError> {
+        let (number, journal) = (head.number(), head.journal());
+        let is_next = match self.state.heads.last() {
+            None => true,
+            Some(last) => {
+                self.writer.is_none() && number == last.number + 1 && journal == self.state.journal
+            }
+        };
+        let path = self.disk.path(&names::segment(number));
+        let damaged = |damage| JournalError::new(&path, ErrorKind::damaged(0, damage));
+        if !is_next {
+            return Err(damaged(Corruption::Stranger { number, journal }));
+        }
+        let (found, least) = (head.first_sequence(), self.state.next_sequence);
+        // A segment of another incarnation gives numbers again only after a rewind.
+        if found < least {
+            return Err(damaged(Corruption::Sequence { found, least }));
+        }
+        let plan = Plan {
+            journal,
+            layout: head.header.layout,
+            cycle_ns: head.header.cycle_ns,
+            space: Preallocation::Reserved,
+        };
+        let Prepared { file, header, lock } = match self.prepared.take() {
+            Some(prepared) if prepared.header == head.header => prepared,
+            _ => prepare_as(&self.disk, &plan, head.header)?,
+        };
+        hints::store_boot(file.words(), self.boot);
+        head.store(file.words());
+        let place = Place {
+            at: header.layout.data,
+            sequence: head.activation.first_sequence,
+            max_ts: head.activation.max_ts_before,
+        };
+        self.writer = Some(SegmentWriter::resume(file, header, &head.activation, place));
+        self.segment_lock = lock;
+        self.touched = 0;
+        self.state.journal = journal;
+        self.state.heads.push(head.digest());
+        self.state.end = Position::at(number, place.at);
+        self.state.is_ended = false;
+        self.state.next_sequence = place.sequence;
+        Ok(())
+    }
+
+    /// Gives a segment that the copy has the incarnation that it has at its source. A compressed
+    /// segment keeps its own.
+    pub fn correct(&mut self, head: &SegmentHead) -> Result<(), JournalError> {
+        let digest = head.digest();
+        let known = self.state.heads.iter_mut().find(|known| known.number == digest.number);
+        let Some(known) = known.filter(|known| known.identity == digest.identity) else {
+            return Ok(());
+        };
+        let name = names::segment(digest.number);
+        for (word, value) in head.incarnation_words() {
+            match self.disk.store(&name, word, value) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+                stored => stored.map_err(JournalError::system(self.disk.path(&name), "write"))?,
+            }
+        }
+        *known = digest;
+        Ok(())
+    }
+
+    /// Appends whole excerpts at a position, which must be the end of the copy.
+    pub fn append(&mut self, position: Position, bytes: &[u8]) -> Result<(), JournalError> {
+        let name = names::segment(position.segment);
+        let Some(writer) = self.writer.as_mut().filter(|_| position == self.state.end) else {
+            let problem = ErrorKind::NotNext { position, end: self.state.end };
+            return Err(JournalError::new(self.disk.path(&name), problem));
+        };
+        let words = bytes.len().div_ceil(8);
+        if self.arrived.len() < words {
+            self.arrived.resize_with(words.next_power_of_two(), || Word::new(0));
+        }
+        let arrived = &self.arrived[..words];
+        copy_into(arrived, bytes);
+        let at = writer.place().at;
+        if at + words > self.touched {
+            let to = (at + words + TOUCH_WORDS).min(writer.layout().words);
+            writer.file().touch(self.touched.max(at)..to);
+            self.touched = to;
+        }
+        let copied = writer.copy(as_read_only(arrived));
+        let is_ended = copied
+            .map_err(|(word, damage)| JournalError::damaged(&self.disk, &name, word, damage))?;
+        let place = *writer.place();
+        self.state.end = Position::at(position.segment, place.at);
+        self.state.next_sequence = place.sequence;
+        if is_ended {
+            self.writer = None;
+            self.state.is_ended = true;
+        }
+        Ok(())
+    }
+
+    /// Sets aside everything after a position, which is one between two excerpts of the copy, or
+    /// has the offset 0 for the segment and all later ones: its source no longer has that. Returns
+    /// the files with it.
+    pub fn back_to(&mut self, position: Position) -> Result<Vec<Quarantined>, JournalError> {
+        if position == self.state.end {
+            return Ok(Vec::new());
+        }
+        self.writer = None;
+        self.segment_lock = FileLock::default();
+        let mut taken = rewind::set_aside_after(&self.disk, position)?;
+        let Some(lock) = self.lock.take() else { return Ok(taken) };
+        *self = Self::resume(self.disk.clone(), lock)?;
+        taken.extend_from_slice(&self.recovery.quarantined);
+        Ok(taken)
+    }
+
+    /// Waits until everything is on disk; returns the position up to which it is.
+    pub fn sync(&mut self) -> Result<Position, JournalError> {
+        let Position { segment, .. } = self.state.end;
+        let synced = match &self.writer {
+            Some(writer) => self.syncer.sync(&self.disk, writer.file(), segment, writer.place().at),
+            None => self.syncer.seal_before(&self.disk, segment + 1),
+        };
+        synced.map_err(|failure| failure.into_error(&self.disk, segment))?;
+        self.durable = self.state.end;
+        Ok(self.durable)
+    }
+}

@@ -1,0 +1,25 @@
+//! A link between two machines: frames over a stream of bytes, hellos, heartbeats, and the distance
+//! of the two clocks.
+//!
+//! Where: store, beside RING and JOURNAL. Replication and mirrors send their own frames over it; it
+//! does not interpret them. It knows no journal and no ring.
+//! Layout: `docs/formats/link.md`.
+//! Protocol: [`Peer`] is a state machine without sockets, clocks or threads. The caller passes in
+//! bytes and times, and sends the bytes that it returns. So a test runs both sides on a simulated
+//! network.
+//! Bounds: the memory of a peer is that of its two buffers, which are allocated once.
+//! Failure: bytes that are not the next frame end the connection with a reason. A peer that says
+//! nothing for a stated time ends it too.
+//! Cost: a frame allocates nothing.
+#![forbid(unsafe_code)]
+
+mod buffer;
+mod frame;
+mod hello;
+mod offset;
+mod peer;
+
+pub use frame::{FRAME_HEADER_BYTES, FrameError};
+pub use hello::{HELLO_MAX_BYTES, Hello, HelloError, NAME_MAX_BYTES, PROTOCOL_VERSION};
+pub use offset::ClockOffset;
+pub use peer::{Arrival, FIRST_RESERVED_KIND, Full, LinkError, Now, Peer, PeerConfig, Role};
