@@ -496,6 +496,7 @@ const TABLE: &[Row] = &[
             "nanotape-book",
             "nanotape-ring",
             "nanotape-journal",
+            "nanotape-link",
             "nanotape-logging",
             "nanotape-trace",
             "nanotape-report",
