@@ -33,11 +33,8 @@ pub struct Replica<D: Disk = Folder> {
     state: CopyState,
     /// `None` before the first segment, and after an end mark.
     writer: Option<SegmentWriter<D::Writable>>,
-    prepared: Option<Prepared<D::Writable>>,
     segment_lock: FileLock,
     syncer: Syncer,
-    /// Everything before this position is on disk.
-    durable: Position,
     /// The word before which pages are in memory.
     touched: usize,
     /// What arrived, as words.
@@ -76,10 +73,8 @@ impl<D: Disk> Replica<D> {
             boot: disk.boot(),
             state,
             writer: found.writer,
-            prepared: None,
             segment_lock: found.segment_lock,
             syncer: Syncer::default(),
-            durable: Position::default(),
             touched: 0,
             arrived: Vec::new(),
             recovery: found.report,
@@ -123,10 +118,7 @@ impl<D: Disk> Replica<D> {
             cycle_ns: head.header.cycle_ns,
             space: Preallocation::Reserved,
         };
-        let Prepared { file, header, lock } = match self.prepared.take() {
-            Some(prepared) if prepared.header == head.header => prepared,
-            _ => prepare_as(&self.disk, &plan, head.header)?,
-        };
+        let Prepared { file, header, lock } = prepare_as(&self.disk, &plan, head.header)?;
         hints::store_boot(file.words(), self.boot);
         head.store(file.words());
         let place = Place {
@@ -220,7 +212,6 @@ impl<D: Disk> Replica<D> {
             None => self.syncer.seal_before(&self.disk, segment + 1),
         };
         synced.map_err(|failure| failure.into_error(&self.disk, segment))?;
-        self.durable = self.state.end;
-        Ok(self.durable)
+        Ok(self.state.end)
     }
 }

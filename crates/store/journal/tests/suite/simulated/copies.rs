@@ -201,7 +201,7 @@ impl Pair {
                 }
             }
             1 => {
-                // A copy that nobody has recovered yet is left alone.
+                // A copy whose machine was restarted is compressed only after its recovery.
                 let is_open = self.replica.is_some();
                 let on = if self.dice.one_in(2) && is_open { &self.copy } else { &self.source };
                 match compress_on(on, &CompressOptions::default(), |_, _| ()) {
