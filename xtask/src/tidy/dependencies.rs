@@ -72,6 +72,12 @@ const TABLE: &[Row] = &[
     },
     // docs/decisions/0070-copies-word-for-word.md.
     Row { package: "nanotape-link", inside: &["nanotape-shm"], outside: &["thiserror"] },
+    // docs/decisions/0071-a-leader-and-its-followers.md.
+    Row {
+        package: "nanotape-replication",
+        inside: &["nanotape-clock", "nanotape-journal", "nanotape-link", "nanotape-shm"],
+        outside: &["thiserror"],
+    },
     // ring since docs/decisions/0048-spans-in-slot-rings.md; nix and rustix since
     // docs/decisions/0050-a-plant-asks-behind-a-slow-message.md.
     Row {
@@ -497,6 +503,7 @@ const TABLE: &[Row] = &[
             "nanotape-ring",
             "nanotape-journal",
             "nanotape-link",
+            "nanotape-replication",
             "nanotape-logging",
             "nanotape-trace",
             "nanotape-report",
@@ -521,7 +528,9 @@ const TABLE: &[Row] = &[
 
 /// Additional packages for tests: the harness, the runner of programs, the testkit, the crates
 /// whose types its functions take, and the synthetic market.
-const INSIDE_FOR_TESTS: [&str; 9] = [
+const INSIDE_FOR_TESTS: [&str; 11] = [
+    "nanotape-link",
+    "nanotape-replication",
     "nanotape-harness",
     "nanotape-runner",
     "nanotape-testkit",

@@ -17,6 +17,7 @@
 mod disk;
 mod machine;
 mod mount;
+mod network;
 mod process;
 mod quiet;
 mod random;
@@ -26,6 +27,7 @@ mod wait;
 
 pub use machine::skipped;
 pub use mount::Mount;
+pub use network::{NetworkFault, Way};
 pub use process::{Peer, Task, copy_for_all_users, listen, say, survives, until_stopped};
 pub use quiet::{
     CountingAllocator, allocations, check_the_counter, check_without_system_calls,

@@ -127,6 +127,9 @@ impl<D: Disk> Appender<D> {
             return Err(JournalError::new(folder, ErrorKind::NotAJournal));
         }
         let lock = disk.lock()?;
+        if files.is_copy {
+            return Err(JournalError::new(folder, ErrorKind::IsACopy));
+        }
         Self::resume(disk, options, lock)
     }
 

@@ -8,11 +8,13 @@
 //! Failure: an excerpt keeps the checksum that its appender computed, and is checked by both sides.
 
 mod copier;
+mod digest;
 mod head;
 mod replica;
 mod state;
 
 pub use copier::{Copied, Copier, Resume};
-pub use head::{HeadDigest, SegmentHead};
+pub use digest::ContentDigest;
+pub use head::{HeadDigest, SegmentHead, last_incarnation};
 pub use replica::Replica;
 pub use state::CopyState;

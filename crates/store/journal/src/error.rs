@@ -229,6 +229,12 @@ pub enum ErrorKind {
         /// The next number to be written.
         next: u64,
     },
+    /// A journal that is a copy of another one.
+    #[error(
+        "a copy of another journal, which only its replication writes; to append to it, end the \
+         replication and run `nanotape journal promote`"
+    )]
+    IsACopy,
     /// Excerpts for a copy that do not begin where it ends.
     #[error("excerpts for {position}, but the copy ends at {end}")]
     NotNext {

@@ -58,7 +58,7 @@ pub use disk::{
 };
 pub use error::{Cause, Corruption, ErrorKind, JournalError, OptionsError};
 pub use merge::{Merge, Merged};
-pub use names::{QUARANTINE, RECORDED_FROM, RUNS, SNAPSHOTS, TAILERS};
+pub use names::{QUARANTINE, RECORDED_FROM, REPLICA, RUNS, SNAPSHOTS, TAILERS};
 pub use nanotape_shm::{checksum, checksum_bytes};
 pub use nanotape_tape::{Gap, Reused, Start};
 pub use options::{AppenderOptions, RollCycle, RollTimes, SyncPolicy};
@@ -76,7 +76,10 @@ pub use {
     appender::{Appender, Batch, Claim},
     beside::{open_beside, read_beside},
     compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on},
-    copy::{Copied, Copier, CopyState, HeadDigest, Replica, Resume, SegmentHead},
+    copy::{
+        ContentDigest, Copied, Copier, CopyState, HeadDigest, Replica, Resume, SegmentHead,
+        last_incarnation,
+    },
     disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT},
     named::{
         NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, is_tailer_name,

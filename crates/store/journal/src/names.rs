@@ -28,6 +28,10 @@ pub const RUNS: &str = "runs";
 /// The folder of the snapshots of books. The journal ignores it.
 pub const SNAPSHOTS: &str = "snapshots";
 
+/// The file in a journal that is a copy of another one. While it exists, an appender refuses the
+/// journal.
+pub const REPLICA: &str = "replica";
+
 /// The name of a segment.
 pub(crate) fn segment(number: u64) -> String {
     format!("{number:010}{SEGMENT}")
@@ -86,6 +90,8 @@ pub(crate) struct Files {
     pub(crate) twice: Vec<u64>,
     /// Other names, which the journal ignores.
     pub(crate) foreign: Vec<String>,
+    /// Whether it is a copy of another journal.
+    pub(crate) is_copy: bool,
     /// Whether there is any other file of a journal.
     pub(crate) is_journal: bool,
     /// Whether the folder is empty.
@@ -145,9 +151,17 @@ impl Files {
                 _ => {
                     let is_known = matches!(
                         name,
-                        APPENDER | UPKEEP | TAILERS | QUARANTINE | RECORDED_FROM | RUNS | SNAPSHOTS
+                        APPENDER
+                            | UPKEEP
+                            | TAILERS
+                            | QUARANTINE
+                            | RECORDED_FROM
+                            | REPLICA
+                            | RUNS
+                            | SNAPSHOTS
                     );
                     files.is_journal |= is_known;
+                    files.is_copy |= name == REPLICA;
                     if !is_known {
                         files.foreign.push(entry.name);
                     }

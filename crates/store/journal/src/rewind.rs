@@ -23,7 +23,8 @@ use crate::{
         layout::at,
         view::{Contents, View},
     },
-    stored, upkeep,
+    stored::{self, Stored},
+    upkeep,
 };
 
 /// Attempts to exclude compression and pruning, which take at most seconds for a segment.
@@ -146,11 +147,8 @@ struct Cut {
 
 /// What is left of a segment without the excerpts from a number on; `None` if it has none of them.
 fn end_before<D: Disk>(disk: &D, kept: &Kept, sequence: u64) -> Result<Option<Cut>, JournalError> {
-    let name = kept.name();
     let stored = stored::open_kept(disk, kept)?;
-    let damaged = |word, damage| JournalError::damaged(disk, &name, word, damage);
-    let view = stored::view(disk, &name, stored.words(), kept.number, None)?;
-    let view = view.ok_or_else(|| damaged(at::ACTIVATION, Corruption::Activation))?;
+    let view = active_view(disk, kept, &stored)?;
     let start = view.by_index(|entry| entry.sequence < sequence);
     let (place, found) = view.walk(start, |_, front| front.sequence < sequence);
     match found {
@@ -158,18 +156,28 @@ fn end_before<D: Disk>(disk: &D, kept: &Kept, sequence: u64) -> Result<Option<Cu
         // Its end mark has a later number if numbers were skipped before it.
         Ok(Contents::End(front)) if front.sequence > sequence => {}
         Ok(Contents::End(_) | Contents::Nothing) => return Ok(None),
-        Err(damage) => return Err(damaged(place.at, damage)),
+        Err(damage) => return Err(JournalError::damaged(disk, &kept.name(), place.at, damage)),
     }
     Ok(Some(cut_view(&view, kept, place.at)))
 }
 
-/// The same for a word, where an excerpt begins or nothing is; `None` if nothing is after it.
-fn cut_at<D: Disk>(disk: &D, kept: &Kept, word: usize) -> Result<Option<Cut>, JournalError> {
+/// The words of a segment that is not only prepared.
+fn active_view<'stored, D: Disk>(
+    disk: &D,
+    kept: &Kept,
+    stored: &'stored Stored<D::Readable>,
+) -> Result<View<'stored>, JournalError> {
     let name = kept.name();
-    let stored = stored::open_kept(disk, kept)?;
-    let damaged = |word, damage| JournalError::damaged(disk, &name, word, damage);
     let view = stored::view(disk, &name, stored.words(), kept.number, None)?;
-    let view = view.ok_or_else(|| damaged(at::ACTIVATION, Corruption::Activation))?;
+    let damaged = || JournalError::damaged(disk, &name, at::ACTIVATION, Corruption::Activation);
+    view.ok_or_else(damaged)
+}
+
+/// The same for a word, where an excerpt begins or nothing is; `None` if nothing is after it. A
+/// segment that ended before the word loses its end mark, so that it can go on.
+fn cut_at<D: Disk>(disk: &D, kept: &Kept, word: usize) -> Result<Option<Cut>, JournalError> {
+    let stored = stored::open_kept(disk, kept)?;
+    let view = active_view(disk, kept, &stored)?;
     let start = view.by_index(|entry| entry.at <= word);
     let (place, found) = view.walk(start, |place, front| place.at + front.total_words() <= word);
     match found {
@@ -178,7 +186,13 @@ fn cut_at<D: Disk>(disk: &D, kept: &Kept, word: usize) -> Result<Option<Cut>, Jo
             let is_last = end_of_rest(view.words, word).is_none();
             Ok((!is_last).then(|| cut_view(&view, kept, word)))
         }
-        found => Err(damaged(place.at, found.err().unwrap_or(Corruption::Hole))),
+        Ok(Contents::End(front)) if place.at + front.total_words() < word => {
+            Ok(Some(cut_view(&view, kept, place.at)))
+        }
+        found => {
+            let damage = found.err().unwrap_or(Corruption::Hole);
+            Err(JournalError::damaged(disk, &kept.name(), place.at, damage))
+        }
     }
 }
 

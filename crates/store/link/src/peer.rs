@@ -392,6 +392,11 @@ impl Peer {
         let _ = self.put(BYE, &[&reason.as_bytes()[..end]], now);
     }
 
+    /// The epoch that this side has stated.
+    pub fn own_epoch(&self) -> u64 {
+        self.own.epoch
+    }
+
     /// The hello of the other side, once the connection is open.
     pub fn other(&self) -> Option<&Hello> {
         self.other.as_ref()

@@ -9,14 +9,14 @@
 
 use nanotape_shm::ReadWord;
 
-use super::{CopyState, HeadDigest, SegmentHead};
+use super::{ContentDigest, CopyState, HeadDigest, SegmentHead};
 use crate::{
     Corruption, ErrorKind, JournalError, Position,
     catalog::Catalog,
     disk::{Disk, Folder},
     names::{self, Files},
     segment::{
-        excerpt::Kind,
+        excerpt::{END_WORDS, Kind},
         header::hints,
         view::{Contents, Place, View, read_at},
     },
@@ -38,6 +38,8 @@ pub enum Copied<'copier> {
         words: &'copier [ReadWord],
         /// The number of the excerpt after them.
         next_sequence: u64,
+        /// The digest of the excerpts of their segment up to their end.
+        digest: ContentDigest,
     },
     /// Nothing more, for now.
     Nothing,
@@ -51,6 +53,11 @@ pub enum Resume {
     /// Here. If this is before the end of the copy, it sets aside everything after it. The offset
     /// is 0 at the beginning of a segment that the copy does not have, or has with another head.
     At(Position),
+    /// Nowhere: both have the same positions up to the end of the copy, and other excerpts.
+    Differs {
+        /// The last segment of the copy, which has the difference.
+        segment: u64,
+    },
     /// Nowhere: it is a copy of another journal.
     OtherJournal {
         /// The number of this journal; 0 if it has no segment.
@@ -71,6 +78,8 @@ pub struct Copier<D: Disk = Folder> {
     current: Option<Segment<D::Readable>>,
     /// Heads that the copy has with another incarnation.
     corrections: Vec<SegmentHead>,
+    /// Whether this journal is known to have lost what the copy has after the position of both.
+    has_lost: bool,
 }
 
 #[derive(Debug)]
@@ -81,6 +90,8 @@ struct Segment<F> {
     /// The boot word when it was opened.
     boot: u64,
     place: Place,
+    /// Of the excerpts before the place.
+    digest: ContentDigest,
     /// Whether its end mark was read.
     is_ended: bool,
     /// Whether its head was returned.
@@ -90,7 +101,7 @@ struct Segment<F> {
 impl<D: Disk> Copier<D> {
     /// Continues where a copy ends, as far as both have the same; returns where that is.
     pub fn resume(disk: D, copy: &CopyState) -> Result<(Self, Resume), JournalError> {
-        let mut copier = Self { disk, current: None, corrections: Vec::new() };
+        let mut copier = Self { disk, current: None, corrections: Vec::new(), has_lost: false };
         let catalog = Catalog::read(&copier.disk)?;
         let numbers: Vec<u64> = catalog
             .listed
@@ -114,6 +125,10 @@ impl<D: Disk> Copier<D> {
         if copy.journal != journal {
             return Ok((copier, Resume::OtherJournal { journal }));
         }
+        let newest = copier.newest(&catalog)?.map(|head| head.digest().incarnation);
+        let is_known =
+            |incarnation| copy.heads.iter().any(|known| known.incarnation == incarnation);
+        copier.has_lost = newest.is_some_and(|newest| !is_known(newest));
         for (index, known) in copy.heads.iter().enumerate().rev() {
             let number = known.number;
             if numbers.binary_search(&number).is_err() {
@@ -134,11 +149,7 @@ impl<D: Disk> Copier<D> {
                     copier.corrections.push(head);
                 }
             }
-            let end = match copy.end.segment == number {
-                true => copy.end.word(),
-                false => usize::MAX,
-            };
-            let resume = Resume::At(copier.enter_at(segment, end, copy.next_sequence)?);
+            let resume = copier.enter_at(segment, copy)?;
             return Ok((copier, resume));
         }
         // Segments before the oldest one cannot be compared.
@@ -154,24 +165,29 @@ impl<D: Disk> Copier<D> {
     fn enter_at(
         &mut self,
         mut segment: Segment<D::Readable>,
-        end: usize,
-        next_sequence: u64,
-    ) -> Result<Position, JournalError> {
+        copy: &CopyState,
+    ) -> Result<Resume, JournalError> {
         let number = segment.head.number();
-        let view = segment.view();
-        let start = view.by_index(|entry| entry.at <= end);
-        let (place, found) = view.walk(start, |place, front| place.at + front.total_words() <= end);
-        segment.is_begun = true;
-        segment.place = place;
+        let is_last = copy.end.segment == number;
+        let end = if is_last { copy.end.word() } else { usize::MAX };
+        let has_mark = is_last && copy.is_ended;
+        let excerpts_end = if has_mark { end.saturating_sub(END_WORDS) } else { end };
+        let ((place, found), digest) =
+            ContentDigest::of(&segment.view(), |to, _| to <= excerpts_end);
+        (segment.is_begun, segment.place, segment.digest) = (true, place, digest);
+        let has_all = place.at == excerpts_end;
         match found {
             // Another end mark can have another number: that of skipped ones.
             Ok(Contents::End(front))
-                if place.at + front.total_words() == end && front.sequence == next_sequence =>
+                if has_mark && has_all && front.sequence == copy.next_sequence =>
             {
                 segment.is_ended = true;
                 segment.place = Place { at: end, sequence: front.sequence, ..place };
             }
-            Ok(_) => {}
+            // The copy has excerpts where this journal ends its segment.
+            Ok(Contents::End(_)) => self.has_lost |= place.at < end,
+            // The copy loses only its end mark.
+            Ok(_) => self.has_lost |= has_mark && has_all,
             Err(damage) => {
                 return Err(JournalError::damaged(
                     &self.disk,
@@ -182,8 +198,24 @@ impl<D: Disk> Copier<D> {
             }
         }
         let at = segment.place.at;
+        if has_all && digest != copy.digest {
+            return Ok(Resume::Differs { segment: number });
+        }
         self.current = Some(segment);
-        Ok(Position::at(number, at))
+        Ok(Resume::At(Position::at(number, at)))
+    }
+
+    /// Whether this journal has given back, or lost with the power of its machine, what the copy
+    /// has after the position where both continue. If not, it may be an older state of the journal
+    /// that somebody restored.
+    pub fn has_lost(&self) -> bool {
+        self.has_lost
+    }
+
+    /// The head of the last active segment.
+    fn newest(&self, catalog: &Catalog) -> Result<Option<SegmentHead>, JournalError> {
+        let newest = catalog.listed.iter().rfind(|listed| listed.active().is_some());
+        newest.map_or(Ok(None), |newest| SegmentHead::read(&self.disk, &newest.kept))
     }
 
     /// The next words: at most about `most_bytes`, and at least one excerpt.
@@ -200,7 +232,7 @@ impl<D: Disk> Copier<D> {
         }
         let start = current.place.at;
         let run = self.run(most_bytes / 8)?;
-        let Some(Segment { stored, place, head, .. }) = &self.current else {
+        let Some(Segment { stored, place, head, digest, .. }) = &self.current else {
             return Ok(Copied::Nothing);
         };
         if !run {
@@ -210,6 +242,7 @@ impl<D: Disk> Copier<D> {
             position: Position::at(head.number(), start),
             words: &stored.words()[start..place.at],
             next_sequence: place.sequence,
+            digest: *digest,
         })
     }
 
@@ -217,7 +250,7 @@ impl<D: Disk> Copier<D> {
     #[inline]
     fn run(&mut self, most_words: usize) -> Result<bool, JournalError> {
         let Some(current) = &mut self.current else { return Ok(false) };
-        let Segment { stored, place, seed, head, is_ended, .. } = current;
+        let Segment { stored, place, seed, head, is_ended, digest, .. } = current;
         let (start, words) = (place.at, head.header.layout.used(stored.words()));
         let damage = loop {
             let front = match read_at(words, place.at, *seed, true) {
@@ -232,6 +265,9 @@ impl<D: Disk> Copier<D> {
             }
             if end - start > most_words && place.at > start {
                 break None;
+            }
+            if front.kind != Kind::End {
+                *digest = digest.after(&words[place.at..]);
             }
             *place = place.behind(&front);
             if front.kind == Kind::End {
@@ -305,7 +341,7 @@ impl<D: Disk> Copier<D> {
             let is_pruned = files.segments.keys().next().is_some_and(|oldest| *oldest > number);
             return Ok(is_pruned);
         };
-        let Segment { place, is_begun, is_ended, head, .. } = *current;
+        let Segment { place, digest, is_begun, is_ended, head, .. } = *current;
         if again.head != head {
             return Ok(false);
         }
@@ -321,9 +357,21 @@ impl<D: Disk> Copier<D> {
         if !is_there {
             return Ok(false);
         }
-        (again.place, again.is_begun, again.is_ended) = (place, is_begun, is_ended);
+        (again.place, again.digest) = (place, digest);
+        (again.is_begun, again.is_ended) = (is_begun, is_ended);
         self.current = Some(again);
         Ok(true)
+    }
+
+    /// The digest of the excerpts of the segment before the next one.
+    pub fn digest(&self) -> ContentDigest {
+        self.current.as_ref().map_or(ContentDigest::default(), |current| current.digest)
+    }
+
+    /// The number of the next excerpt, or a smaller one that no excerpt has; 1 before the first
+    /// segment.
+    pub fn next_sequence(&self) -> u64 {
+        self.current.as_ref().map_or(1, |current| current.place.sequence)
     }
 
     /// The position of the next excerpt.
@@ -357,8 +405,8 @@ impl<D: Disk> Copier<D> {
             sequence: head.activation.first_sequence,
             max_ts: head.activation.max_ts_before,
         };
-        let (is_ended, is_begun) = (false, false);
-        Ok(Some(Segment { stored, head, seed, boot, place, is_ended, is_begun }))
+        let (digest, is_ended, is_begun) = (ContentDigest::default(), false, false);
+        Ok(Some(Segment { stored, head, seed, boot, place, digest, is_ended, is_begun }))
     }
 }
 

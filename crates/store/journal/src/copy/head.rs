@@ -4,8 +4,9 @@ use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use crate::{
     Corruption, ErrorKind, JournalError,
+    catalog::Catalog,
     disk::Disk,
-    names::Kept,
+    names::{self, Kept},
     segment::{
         header::{Activation, Header},
         layout::at,
@@ -51,6 +52,15 @@ fn mixed(bytes: &[u8]) -> u64 {
     })
 }
 
+/// The incarnation of the last active segment; `None` if there is none. A copy with another one
+/// cannot acknowledge what the journal has.
+pub fn last_incarnation<D: Disk>(disk: &D) -> Result<Option<u64>, JournalError> {
+    let catalog = Catalog::read(disk)?;
+    let last = catalog.listed.iter().rfind(|listed| listed.active().is_some());
+    let head = last.map_or(Ok(None), |last| SegmentHead::read(disk, &last.kept))?;
+    Ok(head.map(|head| head.incarnation()))
+}
+
 impl SegmentHead {
     /// Bytes of a head as it travels.
     pub const BYTES: usize = WORDS * 8;
@@ -79,6 +89,14 @@ impl SegmentHead {
             }
             _ => Self::load(as_read_only(&words)).map_err(damaged),
         }
+    }
+
+    /// The head of a segment of a journal; `None` if it has no such segment, or only a prepared
+    /// one.
+    pub fn of<D: Disk>(disk: &D, number: u64) -> Result<Option<Self>, JournalError> {
+        let Some(stored) = stored::open(disk, number)? else { return Ok(None) };
+        let damaged = |damage| JournalError::damaged(disk, &names::segment(number), 0, damage);
+        Self::load(stored.words()).map_err(damaged)
     }
 
     /// The words, low byte first.
@@ -116,6 +134,11 @@ impl SegmentHead {
     /// The number of its first excerpt, present or future.
     pub fn first_sequence(&self) -> u64 {
         self.activation.first_sequence
+    }
+
+    /// The incarnation of the journal in which it begins, whether its words are valid or not.
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation[0]
     }
 
     /// Its digest.

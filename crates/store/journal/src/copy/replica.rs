@@ -10,7 +10,7 @@ use std::path::Path;
 
 use nanotape_shm::{Word, as_read_only, copy_into};
 
-use super::{CopyState, SegmentHead};
+use super::{ContentDigest, CopyState, SegmentHead};
 use crate::{
     Corruption, ErrorKind, JournalError, Position, Quarantined, Recovery,
     appender::{
@@ -18,9 +18,15 @@ use crate::{
         sync::Syncer,
     },
     disk::{Disk, FileLock, Folder, Preallocation, WritableFile as _},
-    names::{self, Files},
+    names::{self, Files, REPLICA},
     recovery, rewind,
-    segment::{header::hints, view::Place, writer::SegmentWriter},
+    segment::{
+        excerpt::{Kind, MAX_LENGTH, excerpt_words},
+        header::hints,
+        layout::at::BOOT,
+        view::Place,
+        writer::SegmentWriter,
+    },
 };
 
 /// Words that are brought into memory at a time, ahead of the next excerpt.
@@ -63,6 +69,11 @@ impl<D: Disk> Replica<D> {
             return Err(JournalError::new(folder, ErrorKind::NotAJournal));
         }
         let lock = disk.lock()?;
+        if !files.is_copy {
+            let path = disk.path(REPLICA);
+            let written = disk.write(REPLICA, b"").and_then(|()| disk.sync_names());
+            written.map_err(JournalError::system(&path, "write"))?;
+        }
         Self::resume(disk, lock)
     }
 
@@ -131,8 +142,9 @@ impl<D: Disk> Replica<D> {
         self.touched = 0;
         self.state.journal = journal;
         self.state.heads.push(head.digest());
+        self.state.incarnation = head.incarnation();
         self.state.end = Position::at(number, place.at);
-        self.state.is_ended = false;
+        (self.state.is_ended, self.state.digest) = (false, ContentDigest::default());
         self.state.next_sequence = place.sequence;
         Ok(())
     }
@@ -153,6 +165,9 @@ impl<D: Disk> Replica<D> {
             }
         }
         *known = digest;
+        if digest.number == self.state.end.segment {
+            self.state.incarnation = head.incarnation();
+        }
         Ok(())
     }
 
@@ -179,6 +194,15 @@ impl<D: Disk> Replica<D> {
         let is_ended = copied
             .map_err(|(word, damage)| JournalError::damaged(&self.disk, &name, word, damage))?;
         let place = *writer.place();
+        let mut at = 0;
+        while let Some(excerpt) = arrived.get(at..).filter(|rest| !rest.is_empty()) {
+            let excerpt = as_read_only(excerpt);
+            let commit = excerpt[0].load();
+            if commit >> 28 & 0xf != Kind::End as u64 {
+                self.state.digest = self.state.digest.after(excerpt);
+            }
+            at += excerpt_words((commit as u32 & MAX_LENGTH) as usize);
+        }
         self.state.end = Position::at(position.segment, place.at);
         self.state.next_sequence = place.sequence;
         if is_ended {
@@ -202,6 +226,31 @@ impl<D: Disk> Replica<D> {
         *self = Self::resume(self.disk.clone(), lock)?;
         taken.extend_from_slice(&self.recovery.quarantined);
         Ok(taken)
+    }
+
+    /// Makes the copy a journal of its own, which an appender can open: the next excerpt begins
+    /// another incarnation, in another segment. So what another copy has after this end is known
+    /// to be from before.
+    pub fn promote(mut self) -> Result<(), JournalError> {
+        self.sync()?;
+        let Position { segment, .. } = self.state.end;
+        let name = names::segment(segment);
+        if self.writer.take().is_some() {
+            let stored = self.disk.store(&name, BOOT, 0);
+            stored.map_err(JournalError::system(self.disk.path(&name), "write"))?;
+        }
+        let removed = self.disk.remove(REPLICA).and_then(|()| self.disk.sync_names());
+        removed.map_err(JournalError::system(self.disk.path(REPLICA), "remove"))
+    }
+
+    /// The digest of the excerpts of a segment that have a smaller number, and the number after
+    /// them; `None` without the segment.
+    pub fn digest_before(
+        &self,
+        segment: u64,
+        sequence: u64,
+    ) -> Result<Option<(ContentDigest, u64)>, JournalError> {
+        ContentDigest::before(&self.disk, segment, sequence)
     }
 
     /// Waits until everything is on disk; returns the position up to which it is.

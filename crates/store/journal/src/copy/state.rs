@@ -1,6 +1,6 @@
 //! What a copy has, as its source must know it to continue.
 
-use super::{HeadDigest, SegmentHead};
+use super::{ContentDigest, HeadDigest, SegmentHead};
 use crate::{
     Corruption, ErrorKind, JournalError, Position,
     catalog::Catalog,
@@ -26,6 +26,10 @@ pub struct CopyState {
     pub is_ended: bool,
     /// The number of its next excerpt.
     pub next_sequence: u64,
+    /// The incarnation of its last segment.
+    pub incarnation: u64,
+    /// The digest of the excerpts in its last segment.
+    pub digest: ContentDigest,
 }
 
 impl CopyState {
@@ -42,6 +46,7 @@ impl CopyState {
             let Some(head) = SegmentHead::read(disk, &listed.kept)? else { continue };
             state.journal = head.journal();
             state.heads.push(head.digest());
+            state.incarnation = head.incarnation();
             last = Some(listed.kept);
         }
         if let (Some(kept), Some(HeadDigest { number, .. })) = (last, state.heads.last()) {
@@ -50,7 +55,8 @@ impl CopyState {
                 |word, damage| JournalError::damaged(disk, &names::segment(*number), word, damage);
             let view = View::new(stored.words()).map_err(|damage| damaged(0, damage))?;
             let view = view.ok_or_else(|| damaged(at::ACTIVATION, Corruption::Activation))?;
-            let (place, found) = view.walk(view.by_index(|_| true), |_, _| true);
+            let ((place, found), digest) = ContentDigest::of(&view, |_, _| true);
+            state.digest = digest;
             state.is_ended = matches!(found, Ok(Contents::End(_)));
             let (word, sequence) = match found {
                 Ok(Contents::End(front)) => (place.at + front.total_words(), front.sequence),

@@ -18,6 +18,7 @@ mod lost_pages;
 mod promises;
 mod readers;
 mod reading;
+mod replicated;
 mod rewinds;
 mod scenario;
 mod short_lives;
@@ -131,6 +132,17 @@ fn a_copy_has_the_words_of_its_source_wherever_both_are_stopped() {
 
 fn copy(histories: u64) -> Counts {
     run("copies", histories, copies::run)
+}
+
+#[test]
+fn what_a_follower_acknowledged_is_on_it_wherever_anything_stops() {
+    let counts = replicate(100);
+    let is_all = counts.crashes > 0 && counts.in_recoveries > 0 && counts.reused > 0;
+    assert!(is_all && counts.cuts > 0 && counts.records > 1000, "{counts:?}");
+}
+
+fn replicate(histories: u64) -> Counts {
+    run("replicated", histories, replicated::run)
 }
 
 #[test]

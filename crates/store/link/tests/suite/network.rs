@@ -5,13 +5,10 @@
 //! connection whose network works does not end; one whose network fails ends with a reason, in
 //! bounded time.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
+use nanotape_harness::{NetworkFault, Random, Way};
 use nanotape_link::{Arrival, Hello, LinkError, Now, Peer, PeerConfig, Role};
-use rand_xoshiro::{
-    Xoshiro256PlusPlus,
-    rand_core::{Rng as _, SeedableRng as _},
-};
 
 pub(crate) const SERVICE: [u8; 8] = *b"TEST   1";
 
@@ -35,113 +32,6 @@ pub(crate) fn config(name: &str, nonce: u64) -> PeerConfig {
         },
         patience: Duration::from_millis(50),
         outgoing_bytes: 8_000,
-    }
-}
-
-struct Dice(Xoshiro256PlusPlus);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0.next_u64() % end.max(1)
-    }
-
-    fn one_in(&mut self, cases: u64) -> bool {
-        self.below(cases) == 0
-    }
-}
-
-/// What the network does to the bytes of one direction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fault {
-    None,
-    /// From some time on, nothing arrives.
-    Cut,
-    /// A bit changes.
-    Flip,
-    /// A piece is left out.
-    Drop,
-    /// A piece comes twice.
-    Repeat,
-    /// Two pieces are exchanged.
-    Exchange,
-    /// One byte in each step.
-    Slow,
-}
-
-const FAULTS: [Fault; 7] = [
-    Fault::None,
-    Fault::Cut,
-    Fault::Flip,
-    Fault::Drop,
-    Fault::Repeat,
-    Fault::Exchange,
-    Fault::Slow,
-];
-
-/// Bytes on their way in one direction, each piece with the step at which it arrives.
-struct Way {
-    pieces: VecDeque<(u64, Vec<u8>)>,
-    fault: Fault,
-    /// The step from which on the fault happens.
-    from: u64,
-    /// Whether a fault has happened that the receiver can notice.
-    is_broken: bool,
-    delay: u64,
-}
-
-impl Way {
-    fn new(fault: Fault, from: u64, delay: u64) -> Self {
-        Self { pieces: VecDeque::new(), fault, from, is_broken: false, delay }
-    }
-
-    fn send(&mut self, bytes: &[u8], step: u64, dice: &mut Dice) {
-        let arrives =
-            self.pieces.back().map_or(0, |last| last.0).max(step + dice.below(self.delay));
-        let mut piece = bytes.to_vec();
-        let is_due = step >= self.from && !self.is_broken;
-        match self.fault {
-            Fault::Flip if is_due => {
-                let at = dice.below(piece.len() as u64) as usize;
-                piece[at] ^= 1 << dice.below(8);
-                self.is_broken = true;
-            }
-            Fault::Drop if is_due => {
-                self.is_broken = true;
-                return;
-            }
-            Fault::Repeat if is_due => {
-                self.pieces.push_back((arrives, piece.clone()));
-                self.is_broken = true;
-            }
-            Fault::Exchange if is_due && self.pieces.back().is_some_and(|last| last.1 != piece) => {
-                let last = self.pieces.len() - 1;
-                std::mem::swap(&mut self.pieces[last].1, &mut piece);
-                self.is_broken = true;
-            }
-            Fault::Cut if step >= self.from => {
-                self.is_broken = true;
-                return;
-            }
-            _ => {}
-        }
-        self.pieces.push_back((arrives, piece));
-    }
-
-    /// The bytes that have arrived, at most `most`.
-    fn receive(&mut self, most: usize, step: u64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let most = if self.fault == Fault::Slow { most.min(1) } else { most };
-        while let Some((arrives, piece)) = self.pieces.front_mut()
-            && *arrives <= step
-            && bytes.len() < most
-        {
-            let count = piece.len().min(most - bytes.len());
-            bytes.extend(piece.drain(..count));
-            if piece.is_empty() {
-                self.pieces.pop_front();
-            }
-        }
-        bytes
     }
 }
 
@@ -169,7 +59,7 @@ impl Side {
         Now { monotonic_ns, utc_ns }
     }
 
-    fn step(&mut self, index: usize, ways: &mut [Way; 2], step: u64, dice: &mut Dice) {
+    fn step(&mut self, index: usize, ways: &mut [Way; 2], step: u64, dice: &mut Random) {
         let now = self.now(step);
         let most = 1 + dice.below(3_000) as usize;
         let space = self.peer.space();
@@ -179,7 +69,7 @@ impl Side {
         if let Err(error) = self.read(index, now) {
             return self.close(error, now);
         }
-        if self.is_open && dice.one_in(2) {
+        if self.is_open && dice.below(2) == 0 {
             let (kind, payload) = content(index, self.sent);
             let (begin, end) = payload.split_at(payload.len() / 3);
             if self.peer.send(kind, &[begin, end], now).is_ok() {
@@ -222,18 +112,18 @@ impl Side {
 }
 
 /// One history; returns how many frames arrived.
-fn history(seed: u64, fault: Fault) -> u64 {
-    let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
+fn history(seed: u64, fault: NetworkFault) -> u64 {
+    let mut dice = Random::new(seed);
     let from = dice.below(400);
     let (delay, other_delay) = (1 + dice.below(12), 1 + dice.below(12));
-    let mut ways = [Way::new(fault, from, delay), Way::new(Fault::None, 0, other_delay)];
+    let mut ways = [Way::new(fault, from, delay), Way::new(NetworkFault::None, 0, other_delay)];
     let ahead_ns = dice.below(1 << 40) as i64 - (1 << 39);
     let mut sides = [Role::Connecting, Role::Accepting].map(|role| {
         let ahead_ns = if role == Role::Accepting { ahead_ns } else { 0 };
         let name = if role == Role::Accepting { "leader" } else { "follower-1" };
         let (sent, received, is_open, end) = (0, 0, false, None);
         let mut side = Side {
-            peer: Peer::new(role, config(name, dice.0.next_u64()), Now::default()),
+            peer: Peer::new(role, config(name, dice.number()), Now::default()),
             ahead_ns,
             is_open,
             sent,
@@ -241,7 +131,7 @@ fn history(seed: u64, fault: Fault) -> u64 {
             end,
         };
         let now = side.now(0);
-        side.peer = Peer::new(role, config(name, dice.0.next_u64()), now);
+        side.peer = Peer::new(role, config(name, dice.number()), now);
         side
     });
     for step in 0..1_500 {
@@ -263,17 +153,17 @@ fn history(seed: u64, fault: Fault) -> u64 {
     }
     let ends = sides.each_ref().map(|side| side.end.clone());
     match fault {
-        Fault::None => assert_eq!(ends, [None, None]),
+        NetworkFault::None => assert_eq!(ends, [None, None]),
         // A byte in each step is less than is sent: it goes on, and is slow.
-        Fault::Slow => assert!(
+        NetworkFault::Slow => assert!(
             ends.iter()
                 .flatten()
                 .all(|end| { matches!(end, LinkError::NoHello { .. } | LinkError::Closed { .. }) }),
             "{ends:?}"
         ),
-        _ if !ways[0].is_broken => {}
+        _ if !ways[0].is_broken() => {}
         // A piece that came twice or was left out at the end of a history may be part of a frame.
-        Fault::Cut => assert!(ends[1].is_some(), "{fault:?}: {ends:?}"),
+        NetworkFault::Cut => assert!(ends[1].is_some(), "{fault:?}: {ends:?}"),
         _ => {
             let is_late = from > 1_000;
             assert!(is_late || ends[1].is_some(), "{fault:?}: {ends:?}");
@@ -285,12 +175,12 @@ fn history(seed: u64, fault: Fault) -> u64 {
 #[test]
 fn what_arrives_is_what_was_sent_until_the_network_fails() {
     let factor = std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse().unwrap());
-    let mut arrived = [0; FAULTS.len()];
+    let mut arrived = [0; NetworkFault::ALL.len()];
     for seed in 0..30 * factor {
-        for (fault, count) in FAULTS.into_iter().zip(&mut arrived) {
+        for (fault, count) in NetworkFault::ALL.into_iter().zip(&mut arrived) {
             *count += history(seed, fault);
         }
     }
-    println!("{FAULTS:?}: {arrived:?} frames");
+    println!("{:?}: {arrived:?} frames", NetworkFault::ALL);
     assert!(arrived.iter().all(|&count| count > 1_000), "{arrived:?}");
 }

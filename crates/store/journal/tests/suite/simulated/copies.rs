@@ -131,6 +131,7 @@ impl Pair {
                         let is_there = end == position
                             || position.offset_bytes == 0 && end.segment < position.segment.max(1);
                         assert!(position <= before && is_there, "{position}, {before}, {end}");
+                        assert!(position == before || copier.has_lost(), "{position}, {before}");
                         self.copier = Some(copier);
                     }
                     // The source lost all of its segments, and is another journal now: the copy
@@ -155,7 +156,7 @@ impl Pair {
                     replica.begin(&head).unwrap();
                 }
                 Copied::Corrected(head) => replica.correct(&head).unwrap(),
-                Copied::Words { position, words, next_sequence } => {
+                Copied::Words { position, words, next_sequence, digest } => {
                     let bytes: Vec<u8> =
                         words.iter().flat_map(|word| word.load().to_ne_bytes()).collect();
                     // What does not come next changes nothing.
@@ -167,6 +168,7 @@ impl Pair {
                     assert!(replica.append(position, &wrong).is_err(), "{at}");
                     replica.append(position, &bytes).unwrap();
                     assert_eq!(replica.state().next_sequence, next_sequence);
+                    assert_eq!(replica.state().digest, digest);
                     self.counts.records += 1;
                 }
                 Copied::Nothing => {

@@ -1,0 +1,491 @@
+//! One follower, as the leader serves it: a state machine without sockets, clocks or threads.
+//!
+//! Protocol: the follower states what it has, and the leader answers where both continue. From
+//! there on it sends words in the order of their positions: catching up and live are one state. The
+//! follower states again what it has whenever it cannot continue, and after the leader's journal
+//! has changed: was given back, lost, or repaired.
+//! Bounds: what is sent waits in the buffer of the link, and the rest stays in the journal. A
+//! follower that takes nothing costs no more.
+//! Failure: a copy that differs is refused with the first excerpt that does. It is found by digests
+//! of the beginning of its last segment, in as many steps as the number of excerpts has bits.
+
+use nanotape_journal::{
+    ContentDigest, Copied, Copier, CopyState, Disk, Folder, Position, Resume, SegmentHead,
+};
+use nanotape_link::{Arrival, ClockOffset, Hello, Now, Peer};
+use nanotape_shm::copy_out;
+
+use crate::{
+    error::LeaderError,
+    message::{CopyProgress, FRAME_BYTES, Refusal, Report, Supply, WORDS_HEADER_BYTES},
+};
+
+/// The time between two checks of the journal that make system calls, in ns.
+const CHECK_NS: u64 = 20_000_000;
+
+/// The time between two tips while nothing is sent, in ns.
+const TIP_NS: u64 = 50_000_000;
+
+/// No more frames are made while so many bytes wait to be sent.
+const ENOUGH_BYTES: usize = 1 << 18;
+
+/// What a call of [`LeaderLink::turn`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turned {
+    /// Something arrived or was made to be sent.
+    Worked,
+    /// Nothing is to be done.
+    Idle,
+}
+
+/// What is known of a follower.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FollowerStatus {
+    /// How far it is, as it reported last.
+    pub progress: CopyProgress,
+    /// The number after the last excerpt that was sent to it.
+    pub sent_next: u64,
+    /// Whether it has been sent everything.
+    pub is_live: bool,
+    /// How often it fell behind what the leader has ready to send, after it had everything.
+    pub catch_ups: u64,
+    /// How often both began to continue at a position.
+    pub resumes: u64,
+    /// Bytes of excerpts that were sent.
+    pub sent_bytes: u64,
+}
+
+/// How a leader serves its followers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LeaderOptions {
+    /// Whether commits wait for followers. Then a follower has promised what it has, and never sets
+    /// it aside because the leader lost it.
+    pub commits: bool,
+}
+
+/// The leader's side of the link to one follower.
+#[derive(Debug)]
+pub struct LeaderLink<D: Disk = Folder> {
+    peer: Peer,
+    disk: D,
+    options: LeaderOptions,
+    phase: Phase<D>,
+    status: FollowerStatus,
+    /// The number below which some follower has all excerpts.
+    acknowledged: u64,
+    checked_ns: u64,
+    tip_ns: u64,
+    tip: (u64, u64),
+    /// What is sent next, as bytes; the part of a long excerpt that was not sent yet.
+    bytes: Vec<u8>,
+    rest: Option<Rest>,
+}
+
+/// The part of `bytes` that has not been sent, and the message that ends it.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    from: usize,
+    position: Position,
+    digest: ContentDigest,
+}
+
+#[derive(Debug)]
+enum Phase<D: Disk> {
+    /// The hello, or what the follower has, is not there yet.
+    Waiting,
+    Sending(Box<Copier<D>>),
+    /// The follower cannot go on, and reports when it can.
+    Paused,
+    /// The contents of the copy's segments are compared, one in each turn.
+    Comparing(Box<Comparison>),
+    /// The copy differs; the first excerpt that does is searched.
+    Searching(Search),
+}
+
+/// A comparison of the segments of a copy.
+#[derive(Clone, Debug)]
+struct Comparison {
+    state: CopyState,
+    /// How many of them are left, the oldest first.
+    left: usize,
+    /// The segment whose digest was requested: its number, the number at its end here, and the
+    /// digest here.
+    requested: Option<(u64, u64, ContentDigest)>,
+    /// Where both continue if that digest is the same.
+    then: Option<Supply<'static>>,
+}
+
+/// A search for the first excerpt that differs in a segment: that before `equal` does not, and one
+/// below `different` does.
+#[derive(Clone, Copy, Debug)]
+struct Search {
+    segment: u64,
+    equal: u64,
+    different: u64,
+}
+
+impl Search {
+    fn middle(&self) -> u64 {
+        self.equal + (self.different - self.equal) / 2
+    }
+
+    fn is_over(&self) -> bool {
+        self.different <= self.equal + 1
+    }
+}
+
+impl<D: Disk> LeaderLink<D> {
+    /// The side of a new connection. The peer is new, and its service is
+    /// [`SERVICE`](crate::SERVICE).
+    pub fn new(disk: D, peer: Peer, options: LeaderOptions) -> Self {
+        Self {
+            peer,
+            disk,
+            options,
+            phase: Phase::Waiting,
+            status: FollowerStatus::default(),
+            acknowledged: 0,
+            checked_ns: 0,
+            tip_ns: 0,
+            tip: (0, 0),
+            bytes: Vec::with_capacity(FRAME_BYTES),
+            rest: None,
+        }
+    }
+
+    /// The link, for the bytes of the socket.
+    #[inline]
+    pub fn peer(&mut self) -> &mut Peer {
+        &mut self.peer
+    }
+
+    /// What the follower has stated of itself, once it has.
+    pub fn follower(&self) -> Option<&Hello> {
+        self.peer.other()
+    }
+
+    /// What is known of the follower.
+    #[inline]
+    pub fn status(&self) -> &FollowerStatus {
+        &self.status
+    }
+
+    /// How far the clock of the follower is ahead.
+    pub fn offset(&self, now: Now) -> Option<ClockOffset> {
+        self.peer.offset(now)
+    }
+
+    /// Sets the number below which some follower has all excerpts, so that each one knows it.
+    #[inline]
+    pub fn set_acknowledged(&mut self, sequence: u64) {
+        self.acknowledged = self.acknowledged.max(sequence);
+    }
+
+    /// Handles what arrived, and makes what is to be sent. After an error the connection is over;
+    /// the peer still has the reason to send.
+    #[inline]
+    pub fn turn(&mut self, now: Now) -> Result<Turned, LeaderError> {
+        let turned = self.try_turn(now);
+        if let Err(error) = &turned {
+            self.end(error, now);
+        }
+        turned
+    }
+
+    #[cold]
+    fn end(&mut self, error: &LeaderError, now: Now) {
+        if let LeaderError::Refused(refusal) = error {
+            let _ = self.send(&Supply::Refusal(*refusal), now);
+        }
+        self.peer.close(&error.to_string(), now);
+    }
+
+    #[inline]
+    fn try_turn(&mut self, now: Now) -> Result<Turned, LeaderError> {
+        let has_arrived = self.receive(now)?;
+        let has_sent = self.supply(now)?;
+        self.peer.tick(now)?;
+        Ok(if has_arrived || has_sent { Turned::Worked } else { Turned::Idle })
+    }
+
+    /// Handles everything that arrived.
+    fn receive(&mut self, now: Now) -> Result<bool, LeaderError> {
+        let mut has_arrived = false;
+        loop {
+            let own = self.peer.own_epoch();
+            let report = match self.peer.next(now)? {
+                Arrival::Nothing => return Ok(has_arrived),
+                Arrival::Open(hello) if hello.epoch > own => {
+                    return Err(LeaderError::Deposed { found: hello.epoch, own });
+                }
+                Arrival::Open(hello) if (hello.most_payload as usize) < FRAME_BYTES => {
+                    return Err(LeaderError::ShortFrames { found: hello.most_payload });
+                }
+                Arrival::Open(_) => {
+                    // The offset of the clocks is known after two of them.
+                    self.peer.beat(now);
+                    continue;
+                }
+                Arrival::Frame { kind, payload } => (kind, Report::decode(kind, payload)?),
+            };
+            has_arrived = true;
+            match report {
+                (_, Report::Progress(progress)) => self.progressed(progress),
+                (_, Report::State(state, compares_all)) => {
+                    self.rest = None;
+                    // Of the last segment, one side may have more: `resume` compares it.
+                    let left = if compares_all { state.heads.len().saturating_sub(1) } else { 0 };
+                    let comparison = Comparison { state, left, requested: None, then: None };
+                    self.phase = Phase::Comparing(Box::new(comparison));
+                }
+                (kind, Report::Digest { segment, before, digest }) => {
+                    let search = match &mut self.phase {
+                        Phase::Searching(search) => *search,
+                        Phase::Comparing(comparison) => {
+                            let requested = comparison.requested.take();
+                            let Some((number, end, own)) = requested else {
+                                return Err(LeaderError::Order { kind });
+                            };
+                            if (segment, before) != (number, end) {
+                                return Err(LeaderError::Order { kind });
+                            }
+                            let then = comparison.then.take();
+                            self.compared(segment, end, own, digest, now)?;
+                            if let (Some(resume), Phase::Comparing(_)) = (then, &self.phase) {
+                                self.phase = Phase::Waiting;
+                                self.send(&resume, now)?;
+                            }
+                            continue;
+                        }
+                        _ => return Err(LeaderError::Order { kind }),
+                    };
+                    if (segment, before) != (search.segment, search.middle()) {
+                        return Err(LeaderError::Order { kind });
+                    }
+                    let own = ContentDigest::before(&self.disk, segment, before)?;
+                    let of = |found: Option<(ContentDigest, u64)>| found.map(|found| found.0);
+                    let search = match of(own) == of(digest) {
+                        true => Search { equal: before, ..search },
+                        false => Search { different: before, ..search },
+                    };
+                    self.search(search, now)?;
+                }
+            }
+        }
+    }
+
+    fn progressed(&mut self, progress: CopyProgress) {
+        if !progress.trouble.is_empty() {
+            self.phase = Phase::Paused;
+            self.rest = None;
+        }
+        self.status.progress = progress;
+    }
+
+    /// Compares one segment of a copy, or continues where the copy ends.
+    #[cold]
+    fn compare(&mut self, now: Now) -> Result<bool, LeaderError> {
+        let Phase::Comparing(comparison) = &mut self.phase else { return Ok(false) };
+        if comparison.requested.is_some() {
+            return Ok(false);
+        }
+        let Some(left) = comparison.left.checked_sub(1) else {
+            let state = std::mem::take(&mut comparison.state);
+            return self.resume(&state, now).map(|()| true);
+        };
+        comparison.left = left;
+        let known = comparison.state.heads[left];
+        let own = SegmentHead::of(&self.disk, known.number)?.map(|head| head.digest());
+        if own.is_some_and(|own| own.identity == known.identity)
+            && let Some((digest, end)) = ContentDigest::before(&self.disk, known.number, u64::MAX)?
+        {
+            comparison.requested = Some((known.number, end, digest));
+            self.send(&Supply::DigestRequest { segment: known.number, before: end }, now)?;
+        }
+        Ok(true)
+    }
+
+    /// Compares a digest here, of the excerpts of a segment before `end`, with that of the copy,
+    /// which can have fewer of them.
+    #[cold]
+    fn compared(
+        &mut self,
+        segment: u64,
+        end: u64,
+        own: ContentDigest,
+        copied: Option<(ContentDigest, u64)>,
+        now: Now,
+    ) -> Result<(), LeaderError> {
+        let Some((copied, copy_end)) = copied else { return Ok(()) };
+        let own = match copy_end < end {
+            true => ContentDigest::before(&self.disk, segment, copy_end)?,
+            false => Some((own, end)),
+        };
+        match own {
+            Some((own, _)) if own != copied => self.find_difference(segment, end, now),
+            _ => Ok(()),
+        }
+    }
+
+    /// Continues where a follower ends, or refuses it.
+    #[cold]
+    fn resume(&mut self, state: &CopyState, now: Now) -> Result<(), LeaderError> {
+        self.phase = Phase::Waiting;
+        let (copier, resume) = Copier::resume(self.disk.clone(), state)?;
+        let position = match resume {
+            Resume::At(position) => position,
+            Resume::Differs { segment } => {
+                return self.find_difference(segment, state.next_sequence, now);
+            }
+            Resume::OtherJournal { journal: leader } => {
+                return Err(Refusal::OtherJournal { leader, copy: state.journal }.into());
+            }
+            Resume::Pruned { first_sequence } => {
+                let next_sequence = state.next_sequence;
+                return Err(Refusal::Pruned { next_sequence, first_sequence }.into());
+            }
+        };
+        let has_lost = copier.has_lost() && !self.options.commits;
+        let next_sequence = copier.next_sequence();
+        let resume = Supply::Resume { position, next_sequence, has_lost };
+        self.status.resumes += 1;
+        self.status.is_live = false;
+        // The follower removes what it has more, and states again what it has: only if both have
+        // the same before that.
+        if position < state.end && position.offset_bytes > 0 {
+            let (segment, digest) = (position.segment, copier.digest());
+            let requested = Some((segment, next_sequence, digest));
+            let state = CopyState::default();
+            let comparison = Comparison { state, left: 0, requested, then: Some(resume) };
+            self.phase = Phase::Comparing(Box::new(comparison));
+            return self.send(&Supply::DigestRequest { segment, before: next_sequence }, now);
+        }
+        self.send(&resume, now)?;
+        if position >= state.end {
+            self.status.sent_next = state.next_sequence;
+            self.phase = Phase::Sending(Box::new(copier));
+        }
+        Ok(())
+    }
+
+    /// Begins to search the first excerpt of a segment that differs.
+    #[cold]
+    fn find_difference(
+        &mut self,
+        segment: u64,
+        different: u64,
+        now: Now,
+    ) -> Result<(), LeaderError> {
+        let head = SegmentHead::of(&self.disk, segment)?;
+        let first = head.map_or(0, |head| head.first_sequence());
+        self.search(Search { segment, equal: first, different }, now)
+    }
+
+    #[cold]
+    fn search(&mut self, search: Search, now: Now) -> Result<(), LeaderError> {
+        let Search { segment, equal: sequence, .. } = search;
+        if search.is_over() {
+            return Err(Refusal::Differs { segment, sequence }.into());
+        }
+        self.phase = Phase::Searching(search);
+        self.send(&Supply::DigestRequest { segment, before: search.middle() }, now)
+    }
+
+    /// Makes frames while there is something to send and room for it.
+    #[inline]
+    fn supply(&mut self, now: Now) -> Result<bool, LeaderError> {
+        let mut has_sent = false;
+        while self.peer.room() >= FRAME_BYTES && self.peer.outgoing().len() < ENOUGH_BYTES {
+            if !self.supply_one(now)? {
+                if has_sent {
+                    return Ok(true);
+                }
+                return self.idle(now);
+            }
+            has_sent = true;
+        }
+        if self.status.is_live && self.peer.outgoing().len() >= ENOUGH_BYTES {
+            (self.status.is_live, self.status.catch_ups) = (false, self.status.catch_ups + 1);
+        }
+        Ok(has_sent)
+    }
+
+    /// Makes one frame; returns whether there was something.
+    #[inline]
+    fn supply_one(&mut self, now: Now) -> Result<bool, LeaderError> {
+        if self.rest.is_some() {
+            return self.send_rest(now).map(|()| true);
+        }
+        let Phase::Sending(copier) = &mut self.phase else { return self.compare(now) };
+        let most_bytes = FRAME_BYTES - WORDS_HEADER_BYTES;
+        match copier.next(most_bytes)? {
+            Copied::Words { position, words, next_sequence, digest } => {
+                let length = words.len() * 8;
+                self.bytes.resize(length, 0);
+                copy_out(words, &mut self.bytes);
+                self.status.sent_next = next_sequence;
+                self.status.sent_bytes += length as u64;
+                self.rest = Some(Rest { from: 0, position, digest });
+                self.send_rest(now)?;
+                Ok(true)
+            }
+            Copied::Segment(head) => self.send(&Supply::Segment(head), now).map(|()| true),
+            Copied::Corrected(head) => self.send(&Supply::Corrected(head), now).map(|()| true),
+            Copied::Nothing => Ok(false),
+            Copied::Changed => self.changed(now).map(|()| true),
+        }
+    }
+
+    /// Sends what is left of an excerpt, or as much as a frame takes.
+    #[inline]
+    fn send_rest(&mut self, now: Now) -> Result<(), LeaderError> {
+        let Some(Rest { from, position, digest }) = self.rest.take() else { return Ok(()) };
+        let most = FRAME_BYTES - WORDS_HEADER_BYTES;
+        let bytes = std::mem::take(&mut self.bytes);
+        let left = &bytes[from..];
+        let sent = if left.len() > most {
+            self.rest = Some(Rest { from: from + most, position, digest });
+            self.send(&Supply::Part(&left[..most]), now)
+        } else {
+            self.send(&Supply::Words { position, digest, sent_ns: now.utc_ns, bytes: left }, now)
+        };
+        self.bytes = bytes;
+        sent
+    }
+
+    /// The journal no longer has what was sent: the follower states again what it has.
+    #[cold]
+    fn changed(&mut self, now: Now) -> Result<(), LeaderError> {
+        self.phase = Phase::Waiting;
+        self.send(&Supply::Again, now)
+    }
+
+    /// Nothing is to be sent.
+    fn idle(&mut self, now: Now) -> Result<bool, LeaderError> {
+        if now.monotonic_ns.saturating_sub(self.checked_ns) >= CHECK_NS {
+            self.checked_ns = now.monotonic_ns;
+            if let Phase::Sending(copier) = &mut self.phase
+                && !copier.check()?
+            {
+                self.changed(now)?;
+                return Ok(true);
+            }
+        }
+        let Phase::Sending(copier) = &self.phase else { return Ok(false) };
+        self.status.is_live = true;
+        let tip = (copier.next_sequence(), self.acknowledged);
+        if tip == self.tip || now.monotonic_ns.saturating_sub(self.tip_ns) < TIP_NS {
+            return Ok(false);
+        }
+        (self.tip, self.tip_ns) = (tip, now.monotonic_ns);
+        self.send(&Supply::Tip { next_sequence: tip.0, acknowledged: tip.1 }, now)?;
+        Ok(true)
+    }
+
+    #[inline]
+    fn send(&mut self, supply: &Supply<'_>, now: Now) -> Result<(), LeaderError> {
+        let (kind, first, rest) = supply.encode();
+        let sent = self.peer.send(kind, &[first.bytes(), rest], now);
+        sent.map_err(|_| LeaderError::Full)
+    }
+}
