@@ -71,7 +71,11 @@ const TABLE: &[Row] = &[
         outside: &["rustix", "thiserror", "zstd"],
     },
     // docs/decisions/0070-copies-word-for-word.md.
-    Row { package: "nanotape-link", inside: &["nanotape-shm"], outside: &["thiserror"] },
+    Row {
+        package: "nanotape-link",
+        inside: &["nanotape-shm"],
+        outside: &["rcgen", "rustix", "rustls", "thiserror"],
+    },
     // docs/decisions/0071-a-leader-and-its-followers.md.
     Row {
         package: "nanotape-replication",
@@ -415,6 +419,8 @@ const TABLE: &[Row] = &[
             "nanotape-book",
             "nanotape-ring",
             "nanotape-journal",
+            "nanotape-link",
+            "nanotape-replication",
             "nanotape-logging",
             "nanotape-trace",
             "nanotape-synth",

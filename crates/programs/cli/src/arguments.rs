@@ -7,6 +7,7 @@ use crate::commands::{
     audit::AuditArguments,
     book::BookArguments,
     capture::CaptureArguments,
+    certificates::CertificatesArguments,
     check::CheckArguments,
     completions::CompletionsArguments,
     demo::DemoArguments,
@@ -68,6 +69,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Print the groups and sessions of a capture, and what is missing of them
     Capture(CaptureArguments),
+    /// Make certificates for machines that replicate journals
+    Certificates(CertificatesArguments),
     /// Print the best bid and offer after every change
     Inside(InsideArguments),
     /// Print the book of one stock at one moment

@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod book;
 pub(crate) mod capture;
+pub(crate) mod certificates;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;

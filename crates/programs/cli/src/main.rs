@@ -67,6 +67,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Inspect(arguments)) => commands::inspect::run(&arguments),
         Some(Command::Check(arguments)) => commands::check::run(&arguments),
         Some(Command::Capture(arguments)) => commands::capture::run(&arguments),
+        Some(Command::Certificates(arguments)) => commands::certificates::run(&arguments),
         Some(Command::Inside(arguments)) => commands::inside::run(&arguments),
         Some(Command::Book(arguments)) => commands::book::run(&arguments),
         Some(Command::Depth(arguments)) => commands::depth::run(&arguments),

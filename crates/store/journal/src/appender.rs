@@ -267,6 +267,13 @@ impl<D: Disk> Appender<D> {
         self.writer.as_ref().map_or(self.sequence, |writer| writer.place().sequence)
     }
 
+    /// The incarnation of the journal in which the last excerpt was appended, as followers
+    /// acknowledge it.
+    #[inline]
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation.id
+    }
+
     /// The number of the last segment that was appended to; 0 before the first one. For callers
     /// that repeat data in each segment.
     #[inline]

@@ -58,7 +58,9 @@ pub use disk::{
 };
 pub use error::{Cause, Corruption, ErrorKind, JournalError, OptionsError};
 pub use merge::{Merge, Merged};
-pub use names::{QUARANTINE, RECORDED_FROM, REPLICA, RUNS, SNAPSHOTS, TAILERS};
+pub use names::{
+    EPOCHS, FOLLOWERS, LEADER, QUARANTINE, RECORDED_FROM, REPLICA, RUNS, SNAPSHOTS, TAILERS,
+};
 pub use nanotape_shm::{checksum, checksum_bytes};
 pub use nanotape_tape::{Gap, Reused, Start};
 pub use options::{AppenderOptions, RollCycle, RollTimes, SyncPolicy};

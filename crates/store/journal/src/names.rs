@@ -28,6 +28,15 @@ pub const RUNS: &str = "runs";
 /// The folder of the snapshots of books. The journal ignores it.
 pub const SNAPSHOTS: &str = "snapshots";
 
+/// The file with the leaders that a replicated journal has had. The journal ignores it.
+pub const EPOCHS: &str = "epochs";
+
+/// The region with what a leader knows of its followers. The journal ignores it.
+pub const FOLLOWERS: &str = "followers";
+
+/// The region with what a follower knows of its leader. The journal ignores it.
+pub const LEADER: &str = "leader";
+
 /// The file in a journal that is a copy of another one. While it exists, an appender refuses the
 /// journal.
 pub const REPLICA: &str = "replica";
@@ -152,6 +161,9 @@ impl Files {
                     let is_known = matches!(
                         name,
                         APPENDER
+                            | EPOCHS
+                            | FOLLOWERS
+                            | LEADER
                             | UPKEEP
                             | TAILERS
                             | QUARANTINE

@@ -83,7 +83,7 @@ const LEAST_PAYLOAD: u32 = 64;
 
 impl Hello {
     /// Whether a name is one that a peer can have.
-    pub(crate) fn is_name(name: &str) -> bool {
+    pub fn is_name(name: &str) -> bool {
         let is_good = |letter: u8| letter.is_ascii_alphanumeric() || b"._-".contains(&letter);
         (1..=NAME_MAX_BYTES).contains(&name.len()) && name.bytes().all(is_good)
     }

@@ -36,6 +36,15 @@ pub enum LeaderError {
     /// The copy cannot be served.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The socket of the follower.
+    #[error("{source}")]
+    Socket {
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// The leader ends, or the follower has connected again.
+    #[error("the leader ended the connection")]
+    Ended,
     /// The follower follows a later leader.
     #[error("the follower has epoch {found}, this leader has {own}: it was replaced")]
     Deposed {
@@ -73,15 +82,15 @@ pub enum FollowError {
     Refused(Refusal),
     /// The copy has excerpts that the leader neither lost nor gave back.
     #[error(
-        "the leader ends before excerpt {leader_next}, and the copy before {copy_next}: the leader may \
-         have an older state of its journal. To keep what the copy has, promote it; to set excerpts \
-         {leader_next} to {} aside, replicate with --set-aside",
-        copy_next - 1
+        "the copy has excerpts {leader_next} to {}, which the leader does not have, and is not known to \
+         have lost: it may have an older state of its journal. To keep them, promote the copy; to move \
+         them to its folder cut, replicate with --set-aside",
+        copy_next.saturating_sub(1)
     )]
     Ahead {
-        /// The next number of the leader.
+        /// The first of them.
         leader_next: u64,
-        /// That of the copy.
+        /// The next number of the copy.
         copy_next: u64,
     },
     /// A leader that was replaced by a later one.

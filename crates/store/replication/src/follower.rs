@@ -6,7 +6,7 @@
 //! Failure: while there is no space for a segment, what comes is dropped, the leader gets the
 //! reason, and a retry each [`RETRY_NS`] states again what the copy has. A leader that ends before
 //! the copy, and did not lose that with its power or give it back, is refused: it may be an older
-//! state of the journal that somebody restored.
+//! state of the journal that was restored.
 
 use nanotape_journal::{Disk, ErrorKind, Folder, Position, Quarantined, Replica, SegmentHead};
 use nanotape_link::{Arrival, ClockOffset, Now, Peer};
@@ -74,6 +74,7 @@ pub struct FollowerLink<D: Disk = Folder> {
     replica: Replica<D>,
     options: FollowOptions,
     leader_term: Term,
+    has_joined: bool,
     phase: Phase,
     progress: CopyProgress,
     /// Whether the progress is to be reported.
@@ -113,6 +114,7 @@ impl<D: Disk> FollowerLink<D> {
             replica,
             options,
             leader_term: Term::default(),
+            has_joined: false,
             phase: Phase::Waiting,
             progress,
             has_news: false,
@@ -156,12 +158,18 @@ impl<D: Disk> FollowerLink<D> {
         std::mem::take(&mut self.set_aside)
     }
 
+    /// Whether the copy has begun to follow since the last call.
+    pub fn take_joined(&mut self) -> bool {
+        std::mem::take(&mut self.has_joined)
+    }
+
     /// Follows the leader of [`Followed::Joins`].
     pub fn join(&mut self) {
         self.options.term = self.leader_term;
         self.phase = Phase::Following;
         self.has_news = true;
         self.options.compares_all = false;
+        self.has_joined = true;
     }
 
     /// States what the copy has.
@@ -293,8 +301,11 @@ impl<D: Disk> FollowerLink<D> {
         if position < end {
             let copy_next = self.replica.state().next_sequence;
             // A later leader does not have what no follower acknowledged to the one before.
-            let is_later = self.leader_term.epoch > self.options.term.epoch;
-            if !has_lost && !is_later && !self.options.sets_aside {
+            let own = self.options.term.epoch;
+            let is_later = own > 0 && self.leader_term.epoch > own;
+            // Only a segment without excerpts, or an end mark, is more on the copy.
+            let is_empty = leader_next >= copy_next;
+            if !has_lost && !is_later && !is_empty && !self.options.sets_aside {
                 return Err(FollowError::Ahead { leader_next, copy_next });
             }
             let taken = self.replica.back_to(position)?;

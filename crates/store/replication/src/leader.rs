@@ -69,6 +69,8 @@ pub struct LeaderLink<D: Disk = Folder> {
     peer: Peer,
     disk: D,
     options: LeaderOptions,
+    /// Whether the hello of the follower was checked.
+    is_open: bool,
     phase: Phase<D>,
     status: FollowerStatus,
     /// The number below which some follower has all excerpts.
@@ -135,13 +137,14 @@ impl Search {
 }
 
 impl<D: Disk> LeaderLink<D> {
-    /// The side of a new connection. The peer is new, and its service is
+    /// The side of a new connection. The peer is new, or has its hello, and its service is
     /// [`SERVICE`](crate::SERVICE).
     pub fn new(disk: D, peer: Peer, options: LeaderOptions) -> Self {
         Self {
             peer,
             disk,
             options,
+            is_open: false,
             phase: Phase::Waiting,
             status: FollowerStatus::default(),
             acknowledged: 0,
@@ -212,20 +215,23 @@ impl<D: Disk> LeaderLink<D> {
     fn receive(&mut self, now: Now) -> Result<bool, LeaderError> {
         let mut has_arrived = false;
         loop {
-            let own = self.peer.own_epoch();
-            let report = match self.peer.next(now)? {
-                Arrival::Nothing => return Ok(has_arrived),
-                Arrival::Open(hello) if hello.epoch > own => {
+            if !self.is_open
+                && let Some(hello) = self.peer.other()
+            {
+                self.is_open = true;
+                let own = self.peer.own_epoch();
+                if hello.epoch > own {
                     return Err(LeaderError::Deposed { found: hello.epoch, own });
                 }
-                Arrival::Open(hello) if (hello.most_payload as usize) < FRAME_BYTES => {
+                if (hello.most_payload as usize) < FRAME_BYTES {
                     return Err(LeaderError::ShortFrames { found: hello.most_payload });
                 }
-                Arrival::Open(_) => {
-                    // The offset of the clocks is known after two of them.
-                    self.peer.beat(now);
-                    continue;
-                }
+                // The offset of the clocks is known after two of them.
+                self.peer.beat(now);
+            }
+            let report = match self.peer.next(now)? {
+                Arrival::Nothing => return Ok(has_arrived),
+                Arrival::Open(_) => continue,
                 Arrival::Frame { kind, payload } => (kind, Report::decode(kind, payload)?),
             };
             has_arrived = true;

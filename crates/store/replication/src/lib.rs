@@ -8,12 +8,32 @@
 //! order, whatever stops; see [`FollowError`] and [`LeaderError`] for what is refused.
 #![forbid(unsafe_code)]
 
+mod board;
+mod commit;
 mod error;
 mod follower;
 mod leader;
 mod message;
+mod pace;
+mod promote;
+mod replicate;
+mod serve;
+mod terms;
 
+pub use board::{
+    MOST_FOLLOWERS, Presence, REPLICAS_KIND, REPLICAS_LAYOUT, ReplicaRow, ReplicasBoard,
+    ReplicasReader,
+};
+pub use commit::{CommitError, CommitPolicy, Committer, NAP, Quorum};
 pub use error::{FollowError, LeaderError};
 pub use follower::{FollowOptions, Followed, FollowerLink, LeaderStatus, RETRY_NS, Term};
 pub use leader::{FollowerStatus, LeaderLink, LeaderOptions, Turned};
 pub use message::{CopyProgress, FRAME_BYTES, MessageError, Refusal, SERVICE};
+pub use pace::LinkPace;
+pub use promote::{PromoteError, Promotion, promote};
+pub use replicate::{
+    LEADER_KIND, LEADER_LAYOUT, MOST_PAUSE, ReplicateError, ReplicateEvent, ReplicateOptions,
+    Replication, last_leader,
+};
+pub use serve::{MOST_PENDING, ServeError, ServeEvent, ServeOptions, Server};
+pub use terms::{TermEntry, Terms, TermsError};

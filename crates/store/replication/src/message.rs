@@ -204,7 +204,7 @@ impl Report {
                 let Position { segment, offset_bytes } = state.end;
                 put(&[state.journal, segment, offset_bytes, state.next_sequence]);
                 put(&[u64::from(state.is_ended), state.digest.0, u64::from(*compares_all)]);
-                put(&[heads.len() as u64]);
+                put(&[state.incarnation, heads.len() as u64]);
                 for head in heads {
                     put(&[head.number, head.identity, head.incarnation]);
                 }
@@ -243,15 +243,23 @@ impl Report {
 
     fn state(payload: &[u8]) -> Option<Self> {
         let (fixed, rest) = split(payload)?;
-        let [journal, segment, offset, next_sequence, is_ended, digest, compares_all, count] =
-            fixed;
+        let [
+            journal,
+            segment,
+            offset,
+            next_sequence,
+            is_ended,
+            digest,
+            compares_all,
+            incarnation,
+            count,
+        ] = fixed;
         let mut state = CopyState {
             journal,
             end: position([segment, offset]),
             next_sequence,
             is_ended: is_ended != 0,
-            // Only the copy itself needs it.
-            incarnation: 0,
+            incarnation,
             digest: ContentDigest(digest),
             heads: Vec::new(),
         };

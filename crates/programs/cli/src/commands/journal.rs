@@ -4,9 +4,13 @@ mod append;
 mod bisect;
 mod compress;
 mod dump;
+mod links;
+mod promote;
 mod prune;
 mod record;
 mod repair;
+mod replicate;
+mod serve;
 mod snapshot;
 mod stat;
 mod tail;
@@ -32,6 +36,8 @@ Examples:
   nanotape journal tailers days/nasdaq         its readers, and how far each is behind the end
   nanotape journal verify quotes               check all of it, also while it is written
   nanotape journal repair quotes --dry-run     list what a repair would do
+  nanotape journal serve quotes --listen 10.0.0.1:7000 --certificates certificates
+  nanotape journal replicate 10.0.0.1:7000 quotes --name berlin --certificates certificates
   nanotape journal prune quotes --older-than 30d --keep 500GiB
   nanotape journal compress quotes --keep-plain 2
   nanotape journal upkeep quotes --compress --keep 500GiB --follow    both, after each roll
@@ -53,12 +59,18 @@ enum JournalCommand {
     Compress(compress::CompressCommand),
     /// Print all excerpts with their payload bytes
     Dump(dump::DumpCommand),
+    /// Make a leader of a copy whose leader is lost
+    Promote(promote::PromoteCommand),
     /// Run processes against each other, kill some of them, and account for every excerpt
     Prove,
     /// Remove the oldest segments, by age, size or sequence number
     Prune(prune::PruneCommand),
     /// Record what a ring publishes, under the same sequence numbers
     Record(record::RecordCommand),
+    /// Keep a copy of a journal that another machine serves
+    Replicate(Box<replicate::ReplicateCommand>),
+    /// Serve a journal to followers on other machines
+    Serve(Box<serve::ServeCommand>),
     /// Repair a damaged journal without deleting anything
     Repair(repair::RepairCommand),
     /// Write snapshots of the books of a recorded plant
@@ -91,6 +103,9 @@ pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
         JournalCommand::Bisect(command) => bisect::run(command),
         JournalCommand::Compress(command) => compress::run(command),
         JournalCommand::Dump(command) => dump::run(command),
+        JournalCommand::Promote(command) => promote::run(command),
+        JournalCommand::Replicate(command) => replicate::run(command),
+        JournalCommand::Serve(command) => serve::run(command),
         JournalCommand::Prove => lab::run(&lab::words()),
         JournalCommand::Prune(command) => prune::run(command),
         JournalCommand::Record(command) => record::run(command),

@@ -125,10 +125,8 @@ impl<D: Disk> Copier<D> {
         if copy.journal != journal {
             return Ok((copier, Resume::OtherJournal { journal }));
         }
-        let newest = copier.newest(&catalog)?.map(|head| head.digest().incarnation);
-        let is_known =
-            |incarnation| copy.heads.iter().any(|known| known.incarnation == incarnation);
-        copier.has_lost = newest.is_some_and(|newest| !is_known(newest));
+        let newest = copier.newest(&catalog)?;
+        copier.has_lost = newest.is_some_and(|newest| newest.incarnation() != copy.incarnation);
         for (index, known) in copy.heads.iter().enumerate().rev() {
             let number = known.number;
             if numbers.binary_search(&number).is_err() {
@@ -184,8 +182,15 @@ impl<D: Disk> Copier<D> {
                 segment.is_ended = true;
                 segment.place = Place { at: end, sequence: front.sequence, ..place };
             }
-            // The copy has excerpts where this journal ends its segment.
-            Ok(Contents::End(_)) => self.has_lost |= place.at < end,
+            // The copy has the end mark with another number.
+            Ok(Contents::End(_)) if has_all => self.has_lost = true,
+            // The copy has excerpts where this journal ends its segment: by a roll, or because it
+            // lost them. Only then another incarnation begins after it.
+            Ok(Contents::End(_)) => {
+                let next = self.try_open(number + 1)?;
+                let incarnation = segment.head.incarnation();
+                self.has_lost |= next.is_some_and(|next| next.head.incarnation() != incarnation);
+            }
             // The copy loses only its end mark.
             Ok(_) => self.has_lost |= has_mark && has_all,
             Err(damage) => {
@@ -207,7 +212,7 @@ impl<D: Disk> Copier<D> {
 
     /// Whether this journal has given back, or lost with the power of its machine, what the copy
     /// has after the position where both continue. If not, it may be an older state of the journal
-    /// that somebody restored.
+    /// that was restored.
     pub fn has_lost(&self) -> bool {
         self.has_lost
     }

@@ -7,10 +7,11 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use nanotape_arguments::errors::of_journal;
 use nanotape_clock::{Clock, Timeline};
 use nanotape_journal::{Appender, ErrorKind, JournalError, RECORDED_FROM, read_beside};
+use nanotape_replication::{CommitPolicy, Committer, Quorum};
 use nanotape_tape::ShutdownFlag;
 
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
     output::{Format, OutputArguments},
     record::Record,
     status::{BadData, Status, note, warn},
+    values::some_duration,
 };
 
 #[derive(Args, Debug)]
@@ -29,13 +31,18 @@ Examples:
   seq 1000 | nanotape journal append quotes
   nanotape journal append quotes trades.txt --roll hour --sync batch
   nanotape journal dump quotes --payloads length | nanotape journal append copy --framing length
+  nanotape journal append orders orders.txt --commit one --commit-on disk
   journalctl -f | nanotape journal append log --segment 16MiB --sync 100ms
 
 Each line, without its line ending, or each payload of another --framing becomes an excerpt with the time at which it was read. If the
 disk is full, the command reports it and retries until there is space; with --fail-when-full it
 ends.
 
-Exit status: 0 success; 1 a line is too long, or the journal is damaged; 2 the journal cannot be
+With --commit the next line is appended only after followers have the one before. The process
+`nanotape journal serve --commits` must run. A line that they do not get in time ends the command: it
+stays in the journal, and may still reach them.
+
+Exit status: 0 success; 1 a line is too long, the journal is damaged, or a commit failed; 2 the journal cannot be
 created or is recorded from a ring, the file cannot be read, or the disk is full.")]
 pub(super) struct AppendCommand {
     #[command(flatten)]
@@ -57,8 +64,62 @@ pub(super) struct AppendCommand {
     #[arg(long)]
     fail_when_full: bool,
 
+    /// Followers that must have an excerpt before the next one is appended
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "none")]
+    commit: Wanted,
+
+    /// Where they must have it
+    #[arg(long, value_enum, value_name = "WHERE", default_value = "memory")]
+    commit_on: Held,
+
+    /// The longest wait for followers
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = some_duration)]
+    commit_within: Duration,
+
+    /// The longest wait in which none of them progresses
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = some_duration)]
+    commit_stall: Duration,
+
     #[command(flatten)]
     output: OutputArguments,
+}
+
+/// Which followers a commit waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Wanted {
+    /// None
+    None,
+    /// Any one
+    One,
+    /// All that the serving process knows
+    All,
+}
+
+/// Where a follower has an excerpt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Held {
+    /// In memory: a loss of its power can lose it
+    Memory,
+    /// On its disk: it replicates with --sync
+    Disk,
+}
+
+impl AppendCommand {
+    fn committer(&self) -> Option<Committer> {
+        let quorum = match self.commit {
+            Wanted::None => return None,
+            Wanted::One => Quorum::One,
+            Wanted::All => Quorum::All,
+        };
+        let policy = CommitPolicy {
+            quorum,
+            on_disk: self.commit_on == Held::Disk,
+            at_most: self.commit_within,
+            without_progress: self.commit_stall,
+            spins: false,
+        };
+        Some(Committer::new(&self.appender.journal, policy))
+    }
 }
 
 /// Time between two attempts while the disk is full.
@@ -114,6 +175,7 @@ fn append_all(
     appender: &mut Appender,
     interrupt: &ShutdownFlag,
 ) -> anyhow::Result<()> {
+    let mut committer = command.committer();
     let mut timeline = Timeline::recalibrating(Clock::monotonic());
     while !interrupt.is_requested() {
         let line = match lines.next(Duration::from_millis(100)) {
@@ -124,11 +186,18 @@ fn append_all(
         let mut is_reported = false;
         loop {
             let appended = appender.append(command.type_id, timeline.now_ns(), &line);
-            let Err(error) = appended else {
-                if is_reported {
-                    note("space is available again");
+            let error = match appended {
+                Ok(sequence) => {
+                    if is_reported {
+                        note("space is available again");
+                    }
+                    if let Some(committer) = &mut committer {
+                        let committed = committer.wait(appender.incarnation(), sequence);
+                        committed.map_err(|error| BadData(error.to_string()))?;
+                    }
+                    break;
                 }
-                break;
+                Err(error) => error,
             };
             if !error.is_full() || command.fail_when_full {
                 return Err(refused(error, lines));

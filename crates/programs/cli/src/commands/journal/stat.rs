@@ -1,7 +1,10 @@
 //! `nanotape journal stat`: the contents, the appender and the readers of a journal.
 
-use std::{fmt::Write as _, path::PathBuf};
+mod followers;
 
+use std::{fmt::Write as _, io::Write as _, path::PathBuf};
+
+use anyhow::bail;
 use clap::Args;
 use nanotape_arguments::{
     errors::of_journal,
@@ -11,6 +14,8 @@ use nanotape_arguments::{
 use nanotape_history::{Runs, Snapshots};
 use nanotape_journal::{KeptAs, SegmentStat, Stat, TailerInfo};
 use nanotape_plant::TradeDate;
+
+use followers::Followers;
 
 use crate::{
     output::{Format, OutputArguments},
@@ -25,15 +30,21 @@ Examples:
   nanotape journal stat quotes
   nanotape journal stat quotes --format json      a line per segment and tailer, and a summary
   nanotape journal stat quotes --format csv       the segments only
+  nanotape journal stat quotes --why berlin       why this follower is behind, in one line
 
 Reads the headers and the end of each segment; `nanotape journal verify` checks all of it. Times are
-those of the excerpts, in UTC. Nothing is written to the journal.
+those of the excerpts, in UTC. Nothing is written to the journal. A follower from which nothing came
+for three seconds is at an unknown place.
 
 Exit status: 0 success; 1 a segment is damaged; 2 there is no journal, or it cannot be opened.")]
 pub(super) struct StatCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]
     path: PathBuf,
+
+    /// Print only why this follower is behind
+    #[arg(long, value_name = "FOLLOWER")]
+    why: Option<String>,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -42,10 +53,21 @@ pub(super) struct StatCommand {
 pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let stat = nanotape_journal::stat(&command.path).map_err(of_journal)?;
+    let followers = Followers::of(&command.path, stat.next_sequence().unwrap_or(1))?;
+    if let Some(name) = &command.why {
+        let Some(followers) = followers else {
+            bail!("{}: it was never served, so that it has no followers", command.path.display());
+        };
+        let why = followers.why_of(name)?;
+        let mut output = command.output.open()?;
+        output.write_all(why.as_bytes())?;
+        output.finish()?;
+        return Ok(Status::Good);
+    }
     let past = Past::of(command);
     let mut output = command.output.open()?;
     if format == Format::Text {
-        let text = || text(command, &stat, &past);
+        let text = || text(command, &stat, &past, followers.as_ref());
         all(command, &stat, &past).write(&mut output, format, true, text)?;
     } else {
         for (number, segment) in stat.segments.iter().enumerate() {
@@ -55,6 +77,9 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     if format == Format::Json {
         for tailer in &stat.tailers {
             of_tailer(tailer, &stat).write(&mut output, format, false, String::new)?;
+        }
+        for record in followers.iter().flat_map(Followers::records) {
+            record.write(&mut output, format, false, String::new)?;
         }
         all(command, &stat, &past).write(&mut output, format, false, String::new)?;
     }
@@ -151,7 +176,7 @@ fn behind(tailer: &TailerInfo, stat: &Stat) -> Option<u64> {
     Some(stat.next_sequence()?.saturating_sub(tailer.next_sequence.max(first)))
 }
 
-fn text(command: &StatCommand, stat: &Stat, past: &Past) -> String {
+fn text(command: &StatCommand, stat: &Stat, past: &Past, followers: Option<&Followers>) -> String {
     let mut text = format!("{}\n", command.path.display());
     // Writing to a string cannot fail.
     if let (Some(bytes), Some(cycle)) = (stat.segment_bytes, stat.cycle_ns) {
@@ -195,6 +220,9 @@ fn text(command: &StatCommand, stat: &Stat, past: &Past) -> String {
         let runs = counted(past.runs.len() as u64, "run");
         let _ = writeln!(text, "plant           {runs}, the last of trade date {date}");
         let _ = writeln!(text, "snapshots       {count}, {}", size_text(bytes));
+    }
+    if let Some(followers) = followers {
+        followers.text(&mut text);
     }
     tailers_text(&mut text, stat);
     segments_text(&mut text, stat);

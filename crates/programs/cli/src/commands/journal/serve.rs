@@ -1,0 +1,122 @@
+//! `nanotape journal serve`: a journal for followers on other machines.
+
+use std::{io::Write as _, net::SocketAddr, path::PathBuf};
+
+use clap::Args;
+use nanotape_arguments::{errors::of_journal, regions::of_region};
+use nanotape_replication::{ServeError, ServeEvent, ServeOptions, Server};
+
+use super::links::{LinkArguments, LinkOptions, bad, side_name};
+use crate::{
+    interrupt,
+    output::{Format, OutputArguments},
+    record::Record,
+    status::{Status, note, warn},
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape certificates certificates leader berlin london
+  nanotape journal serve days/nasdaq --listen 10.0.0.1:7000 --certificates certificates
+  nanotape journal serve days/nasdaq --listen 127.0.0.1:0 --plain --wait spin
+  nanotape journal serve days/nasdaq --listen 10.0.0.1:7000 --certificates certificates \\
+      --follower berlin --follower london --commits
+
+Followers run `nanotape journal replicate`. The process that appends knows nothing of this one,
+and never waits for it unless it commits: --commits states here that it does, so that no follower
+removes what it has acknowledged because this machine lost its power.
+
+`nanotape journal stat JOURNAL` lists the followers, and --why NAME says why one is behind.
+A connection without a certificate of the authority in ca.pem, or with one for another name than it
+states, gets nothing and is reported. Port 0 lets the system choose; the first line of the output has
+the address.
+
+Exit status: 0 ended by a signal; 1 the journal is damaged, or a later leader exists; 2 wrong usage, no
+journal, or a copy that was not promoted.")]
+pub(super) struct ServeCommand {
+    /// Folder of the journal
+    #[arg(value_name = "JOURNAL")]
+    journal: PathBuf,
+
+    /// Address to listen on
+    #[arg(long, value_name = "IP:PORT")]
+    listen: SocketAddr,
+
+    /// Name of this leader
+    #[arg(long, value_name = "NAME", default_value = "leader", value_parser = side_name)]
+    name: String,
+
+    /// A follower that a commit to all followers waits for, also before it connects
+    #[arg(long = "follower", value_name = "NAME", value_parser = side_name)]
+    followers: Vec<String>,
+
+    /// Commits wait for followers
+    #[arg(long)]
+    commits: bool,
+
+    #[command(flatten)]
+    link: LinkArguments,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+pub(super) fn run(command: &ServeCommand) -> anyhow::Result<Status> {
+    let format = command.output.format_or(Format::Text)?;
+    let shutdown = interrupt::install()?;
+    let LinkOptions { identity, pace, heartbeat, patience } =
+        command.link.options(&command.name)?;
+    let options = ServeOptions {
+        name: command.name.clone(),
+        listen: command.listen,
+        identity,
+        followers: command.followers.clone(),
+        commits: command.commits,
+        pace,
+        heartbeat,
+        patience,
+        mode: command.link.mode,
+    };
+    let mut server = Server::open(&command.journal, options).map_err(of_serve)?;
+    let mut output = command.output.open()?;
+    let (address, epoch) = (server.address()?, server.term().epoch);
+    let journal = command.journal.display();
+    let record = Record::default()
+        .with("event", "ready")
+        .with("journal", journal.to_string())
+        .with("address", address.to_string())
+        .with("epoch", epoch);
+    record.write(&mut output, format, true, || {
+        format!("serving {journal} at {address}, epoch {epoch}\n")
+    })?;
+    output.flush()?;
+    let served = server.run(|| shutdown.is_requested(), report);
+    output.finish()?;
+    served.map_err(of_serve)?;
+    Ok(Status::Good)
+}
+
+fn report(event: ServeEvent) {
+    match event {
+        ServeEvent::Connected { follower, address } => {
+            note(format_args!("follower {follower} connected from {address}"));
+        }
+        ServeEvent::Gone { follower, reason } => {
+            warn(format_args!("follower {follower} is gone: {reason}"));
+        }
+        ServeEvent::Refused { address, reason } => {
+            warn(format_args!("refused a connection from {address}: {reason}"));
+        }
+        _ => {}
+    }
+}
+
+fn of_serve(error: ServeError) -> anyhow::Error {
+    match error {
+        ServeError::Journal(error) => of_journal(error),
+        ServeError::Region(error) => of_region(&error),
+        ServeError::Deposed { .. } | ServeError::Terms(_) => bad(error),
+        error => error.into(),
+    }
+}
