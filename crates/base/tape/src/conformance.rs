@@ -5,12 +5,15 @@ use std::{fmt::Debug, ops::ControlFlow};
 
 use nanotape_clock::UtcNanos;
 
-use crate::{Follow, Gap, Item, Progress, Sink, Source, Start, Step, Tape, WriterState};
+use crate::{
+    Follow, Gap, InPlaceSink, Item, MessageRoom as _, Progress, Sink, Source, Start, Step, Tape,
+    WriterState,
+};
 
 /// A kind of stream under test.
 pub trait Subject {
     /// The writer.
-    type Sink: Sink<Error: Debug>;
+    type Sink: Sink<Error: Debug> + InPlaceSink<Error = <Self::Sink as Sink>::Error>;
     /// The reader.
     type Source: Source<Error: Debug> + Debug;
 
@@ -45,6 +48,7 @@ macro_rules! conformance {
 
             $crate::conformance!(@ $subject:
                 messages_are_read_whole_and_in_order
+                messages_written_in_place_are_read
                 a_source_is_shown_without_its_messages
                 a_break_stops_after_the_item
                 every_start_is_found
@@ -132,6 +136,30 @@ pub fn messages_are_read_whole_and_in_order<S: Subject>() {
         assert_eq!(source.end().unwrap(), u64::from(last) + 1);
         assert_eq!(read_to::<S>(&mut source, u64::from(last) + 1), 0);
     }
+}
+
+/// A message that is written in place, by words and from bytes, is the message with these bytes.
+/// Room that is dropped leaves nothing.
+pub fn messages_written_in_place_are_read<S: Subject>() {
+    let (subject, mut sink) = filled::<S>("place", 3);
+    for type_id in 4..=40 {
+        let bytes = payload(type_id);
+        for is_kept in [false, true] {
+            let mut room = sink.reserve(type_id, time(type_id), bytes.len()).unwrap();
+            // Two words, if there are as many, and the rest from bytes.
+            let words = bytes.as_chunks::<8>().0.first_chunk::<2>();
+            if let Some(words) = words {
+                room.set_words(if is_kept { *words } else { [[0xFF; 8]; 2] });
+            }
+            let first = words.map_or(0, |words| words.len());
+            room.write(first, &bytes[8 * first..]);
+            if is_kept {
+                assert_eq!(room.commit().unwrap(), u64::from(type_id));
+            }
+        }
+    }
+    let mut source = subject.source(Start::Oldest).unwrap();
+    assert_eq!(read_to::<S>(&mut source, 41), 0);
 }
 
 /// `{:?}` of a source has no buffer of messages.

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`Source`] | the reader's side: poll, seek |
 //! | [`Sink`] | the writer's side: append |
+//! | [`InPlaceSink`] | the writer's side: reserve room, write in place, commit |
 //! | [`Follow`] | reads to the end of a stream that is still being written: waits, checks the writer, drains |
 //! | [`Waiter`] | what to do between two polls: spin, yield, sleep |
 //! | [`Deadline`] | how long to wait for a stream that does not exist yet |
@@ -26,6 +27,7 @@
 pub mod conformance;
 mod deadline;
 mod follow;
+mod in_place;
 mod item;
 mod pacer;
 mod shutdown;
@@ -35,6 +37,7 @@ mod wait;
 
 pub use deadline::Deadline;
 pub use follow::{Follow, Step};
+pub use in_place::{InPlaceSink, MessageRoom};
 pub use item::{Gap, Item, Message, Reused};
 pub use pacer::{LongWaits, Pacer};
 pub use shutdown::ShutdownFlag;

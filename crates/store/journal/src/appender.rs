@@ -15,6 +15,7 @@ mod exchange;
 pub(crate) mod prepare;
 mod pretoucher;
 mod roll;
+mod sink;
 pub(crate) mod sync;
 
 use std::{io, path::Path, sync::Arc};
@@ -23,9 +24,7 @@ pub use batch::Batch;
 pub use claim::Claim;
 use claim::writer;
 use exchange::Exchange;
-use nanotape_clock::UtcNanos;
 use nanotape_shm::as_read_only;
-use nanotape_tape::Sink;
 use prepare::{Plan, now_ns, prepare};
 use pretoucher::Running;
 use sync::SyncFailure;
@@ -484,41 +483,6 @@ impl<D: Disk> Appender<D> {
             let _ = self.disk.remove(&names::segment(spare.header.number));
         }
         outcome.and_then(|()| self.exchange.failure().map_or(Ok(()), Err))
-    }
-}
-
-impl<D: Disk> Sink for Appender<D> {
-    type Error = JournalError;
-
-    #[inline]
-    fn next_sequence(&self) -> u64 {
-        self.next_sequence()
-    }
-
-    #[inline]
-    fn append_at(
-        &mut self,
-        sequence: u64,
-        type_id: u16,
-        ts: UtcNanos,
-        payload: &[u8],
-    ) -> Result<(), JournalError> {
-        if sequence != self.next_sequence() {
-            self.skip_to(sequence)?;
-        }
-        self.append(type_id, ts.unix_ns(), payload).map(drop)
-    }
-
-    fn skip_to(&mut self, sequence: u64) -> Result<(), JournalError> {
-        self.skip_to(sequence)
-    }
-
-    fn rewind_to(&mut self, sequence: u64) -> Result<(), JournalError> {
-        self.rewind_to(sequence).map(drop)
-    }
-
-    fn durable(&mut self) -> u64 {
-        self.durable()
     }
 }
 

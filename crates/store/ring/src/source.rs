@@ -7,11 +7,14 @@ use std::{fmt, ops::ControlFlow, path::Path};
 
 use nanotape_clock::UtcNanos;
 use nanotape_shm::{OwnerState, Refusal};
-use nanotape_tape::{Item, Message, Progress, Sink, Source, Start, Tape, Writer, WriterState};
+use nanotape_tape::{
+    InPlaceSink, Item, Message, MessageRoom, Progress, Sink, Source, Start, Tape, Writer,
+    WriterState,
+};
 
 use crate::{
-    AnyReader, Publish, PublishError, Read, ReadError, Received, RingError, Subscribe, slots,
-    stream,
+    AnyReader, Claimed, Publish, PublishError, Read, ReadError, Received, RingError, Subscribe,
+    slots, stream,
 };
 
 /// Large enough for many messages, and small enough for the L1 cache. It grows to the longest
@@ -149,7 +152,7 @@ pub fn writer_state(state: OwnerState) -> WriterState {
 }
 
 macro_rules! sink {
-    ($writer:ty) => {
+    ($writer:ty, $($Claim:ident)::+) => {
         impl Sink for $writer {
             type Error = PublishError;
 
@@ -193,8 +196,45 @@ macro_rules! sink {
                 1
             }
         }
+
+        impl InPlaceSink for $writer {
+            type Error = PublishError;
+            type Room<'sink> = $($Claim)::+<'sink>;
+
+            #[inline]
+            fn reserve(
+                &mut self,
+                type_id: u16,
+                ts: UtcNanos,
+                length: usize,
+            ) -> Result<$($Claim)::+<'_>, PublishError> {
+                self.set_time(ts.unix_ns());
+                self.claim(type_id, length)
+            }
+        }
+
+        impl MessageRoom for $($Claim)::+<'_> {
+            type Error = PublishError;
+
+            #[inline]
+            fn set_words<const N: usize>(&mut self, words: [[u8; 8]; N]) {
+                for (word, bytes) in self.payload()[..N].iter().zip(words) {
+                    word.store(u64::from_ne_bytes(bytes));
+                }
+            }
+
+            #[inline]
+            fn write(&mut self, first_word: usize, bytes: &[u8]) {
+                Claimed::write(self, first_word, bytes);
+            }
+
+            #[inline]
+            fn commit(self) -> Result<u64, PublishError> {
+                Ok(self.publish())
+            }
+        }
     };
 }
 
-sink!(stream::Writer);
-sink!(slots::Writer);
+sink!(stream::Writer, stream::Claim);
+sink!(slots::Writer, slots::Claim);

@@ -1,6 +1,7 @@
 //! An excerpt that is written in place.
 
-use nanotape_shm::{Word, copy_into};
+use nanotape_shm::{WORD_BYTES, Word, copy_into};
+use nanotape_tape::MessageRoom;
 
 use super::Appender;
 use crate::{
@@ -62,6 +63,30 @@ impl<'appender, D: Disk> Claim<'appender, D> {
         let at = writer.place().at;
         self.appender.committed(1, at)?;
         Ok(front.sequence)
+    }
+}
+
+impl<D: Disk> MessageRoom for Claim<'_, D> {
+    type Error = JournalError;
+
+    #[inline]
+    fn set_words<const N: usize>(&mut self, words: [[u8; 8]; N]) {
+        for (word, bytes) in self.words()[..N].iter().zip(words) {
+            word.store(u64::from_ne_bytes(bytes));
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, first_word: usize, bytes: &[u8]) {
+        let end = first_word * WORD_BYTES + bytes.len();
+        let length = self.front.length as usize;
+        assert!(end <= length, "{end} bytes in a claim of {length}");
+        copy_into(&self.words()[first_word..], bytes);
+    }
+
+    #[inline]
+    fn commit(self) -> Result<u64, JournalError> {
+        self.commit()
     }
 }
 
