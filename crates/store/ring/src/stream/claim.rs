@@ -25,7 +25,7 @@ impl<'writer> Claim<'writer> {
 }
 
 impl Claimed for Claim<'_> {
-    #[inline]
+    #[inline(always)]
     fn publish(self) -> u64 {
         let gate = self.writer.finish(&self.frame, self.writer.next_sequence(), None);
         self.writer.open(gate, self.frame.end, 1)

@@ -344,7 +344,7 @@ impl Publish for Writer {
         Ok(self.open(gate, end, 1))
     }
 
-    #[inline]
+    #[inline(always)]
     fn claim(&mut self, type_id: u16, length: usize) -> Result<Claim<'_>, PublishError> {
         self.show_held();
         let frame = self.frame(self.position, type_id, length)?;
