@@ -18,6 +18,8 @@ pub trait WireValue<const N: usize>: Copy {
     fn to_be_bytes(self) -> [u8; N];
 
     /// Reads the value from the bytes of a little-endian protocol.
+    ///
+    /// The default reverses bytes one by one, which the compiler does not always see through.
     #[inline]
     fn from_le_bytes(mut bytes: [u8; N]) -> Self {
         if !Self::IS_TEXT {
@@ -69,6 +71,16 @@ macro_rules! integer_newtype {
             fn to_be_bytes(self) -> [u8; $width] {
                 self.0.to_be_bytes()
             }
+
+            #[inline]
+            fn from_le_bytes(bytes: [u8; $width]) -> Self {
+                Self(<$inner>::from_le_bytes(bytes))
+            }
+
+            #[inline]
+            fn to_le_bytes(self) -> [u8; $width] {
+                self.0.to_le_bytes()
+            }
         }
     };
 }
@@ -85,6 +97,16 @@ macro_rules! bare_integer {
             #[inline]
             fn to_be_bytes(self) -> [u8; $width] {
                 <$inner>::to_be_bytes(self)
+            }
+
+            #[inline]
+            fn from_le_bytes(bytes: [u8; $width]) -> Self {
+                <$inner>::from_le_bytes(bytes)
+            }
+
+            #[inline]
+            fn to_le_bytes(self) -> [u8; $width] {
+                <$inner>::to_le_bytes(self)
             }
         }
     };
