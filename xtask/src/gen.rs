@@ -1,9 +1,13 @@
 //! `cargo xtask gen`: the files derived from each schema, and whether they are fresh.
+//!
+//! An interface of another repository is generated there: its paths are below the current folder.
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{fs, io::ErrorKind, path::Path, process::ExitCode};
 
-use anyhow::{Context, Result};
-use nanotape_schema::{Protocol, code, document, fuzz_target, read};
+use anyhow::{Context, Result, anyhow, bail};
+use nanotape_schema::{
+    Interface, Schema, code, document, fuzz_target, interface_code, interface_document, read_any,
+};
 
 use crate::{figures, root};
 
@@ -16,8 +20,20 @@ struct Derived {
 /// Writes every derived file that is not fresh.
 pub(crate) fn write() -> Result<ExitCode> {
     let root = root();
-    let stale = stale(&root)?;
-    for Derived { path, content } in &stale {
+    write_all(&root, &stale(&root)?)
+}
+
+/// Writes what is derived from the schema of an interface outside of this repository.
+pub(crate) fn write_of(schema: &str) -> Result<ExitCode> {
+    let root = std::env::current_dir().context("current folder")?;
+    let Schema::Interface(interface) = read_schema(&root, schema)? else {
+        bail!("{schema}: expected a schema with a table [interface]");
+    };
+    write_all(&root, &not_fresh(&root, of_interface(&root, &interface)?))
+}
+
+fn write_all(root: &Path, stale: &[Derived]) -> Result<ExitCode> {
+    for Derived { path, content } in stale {
         let target = root.join(path);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -45,11 +61,14 @@ pub(crate) fn check() -> Result<ExitCode> {
 }
 
 fn stale(root: &Path) -> Result<Vec<Derived>> {
-    let mut all = derived(root)?;
+    Ok(not_fresh(root, derived(root)?))
+}
+
+fn not_fresh(root: &Path, mut all: Vec<Derived>) -> Vec<Derived> {
     all.retain(|file| {
         fs::read_to_string(root.join(&file.path)).ok().as_ref() != Some(&file.content)
     });
-    Ok(all)
+    all
 }
 
 fn derived(root: &Path) -> Result<Vec<Derived>> {
@@ -57,7 +76,14 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
     if let Some((path, content)) = figures::fresh_readme(root)? {
         out.push(Derived { path: path.to_owned(), content });
     }
-    for protocol in protocols(root, "schema")? {
+    for schema in schemas(root, "schema")? {
+        let protocol = match schema {
+            Schema::Interface(interface) => {
+                out.extend(of_interface(root, &interface)?);
+                continue;
+            }
+            Schema::Protocol(protocol) => protocol,
+        };
         let module = &protocol.module;
         out.extend(
             [
@@ -68,8 +94,15 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
             .map(|(path, content)| Derived { path, content }),
         );
     }
-    // A protocol for tests is not linked into the programs.
-    for protocol in protocols(root, "schema/testing")? {
+    // Schemas for tests are not linked into the programs.
+    for schema in schemas(root, "schema/testing")? {
+        let protocol = match schema {
+            Schema::Interface(interface) => {
+                out.extend(of_interface(root, &interface)?);
+                continue;
+            }
+            Schema::Protocol(protocol) => protocol,
+        };
         let module = &protocol.module;
         out.extend(
             [
@@ -85,8 +118,32 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
     Ok(out)
 }
 
+/// The module, the page, and the list of what is published, which only grows.
+fn of_interface(root: &Path, interface: &Interface) -> Result<Vec<Derived>> {
+    let schema = Path::new(&interface.path);
+    let (folder, stem) = (schema.parent(), schema.file_stem().context("a schema has a name")?);
+    let list = folder.unwrap_or(Path::new("")).join("published").join(stem).with_extension("txt");
+    match fs::read_to_string(root.join(&list)) {
+        Ok(published) => interface.check_published(&published).map_err(|problems| {
+            let list = list.display();
+            anyhow!("{problems}\n(compared with {list}: messages of that version exist)")
+        })?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error).with_context(|| list.display().to_string()),
+    }
+    let path = list.to_str().context("the path of a schema is text")?.to_owned();
+    let mut out = vec![
+        Derived { path, content: interface.published() },
+        Derived { path: interface.output.clone(), content: interface_code(interface) },
+    ];
+    if let Some(path) = interface.document.clone() {
+        out.push(Derived { path, content: interface_document(interface) });
+    }
+    Ok(out)
+}
+
 /// The schemas in `folder`, in the order of their names.
-fn protocols(root: &Path, folder: &str) -> Result<Vec<Protocol>> {
+fn schemas(root: &Path, folder: &str) -> Result<Vec<Schema>> {
     let entries = fs::read_dir(root.join(folder)).with_context(|| folder.to_owned())?;
     let mut names = Vec::new();
     for entry in entries {
@@ -94,13 +151,12 @@ fn protocols(root: &Path, folder: &str) -> Result<Vec<Protocol>> {
         names.extend(name.to_str().filter(|name| name.ends_with(".toml")).map(str::to_owned));
     }
     names.sort();
-    let mut out = Vec::new();
-    for name in names {
-        let path = format!("{folder}/{name}");
-        let text = fs::read_to_string(root.join(&path)).with_context(|| path.clone())?;
-        out.push(read(&path, &text).map_err(|problems| anyhow::anyhow!("{problems}"))?);
-    }
-    Ok(out)
+    names.iter().map(|name| read_schema(root, &format!("{folder}/{name}"))).collect()
+}
+
+fn read_schema(root: &Path, path: &str) -> Result<Schema> {
+    let text = fs::read_to_string(root.join(path)).with_context(|| path.to_owned())?;
+    read_any(path, &text).map_err(|problems| anyhow!("{problems}"))
 }
 
 #[cfg(test)]

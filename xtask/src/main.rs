@@ -21,6 +21,8 @@ usage: cargo xtask <command>
 
   gen            write everything that is derived from schema/
   gen --check    only list what would change; exit status 1 if a file would
+  gen SCHEMA     write what is derived from the schema of an interface in another repository, below
+                 the current folder (docs/interfaces.md)
   tidy           check the rules of the repository; exit status 1 if a file breaks one
   gate [BASE]    compare the hot path's time: BASE (main) against the working tree; exit status 0
                  nothing is slower, 1 something is, 2 undecided
@@ -45,6 +47,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match words.as_slice() {
         ["gen"] => r#gen::write(),
         ["gen", "--check"] => r#gen::check(),
+        ["gen", schema] => r#gen::write_of(schema),
         ["tidy"] => tidy::run(&root()),
         ["gate", "instructions", more @ ..] => gate::instructions(&root(), more),
         ["gate"] => gate::time(&root(), "main", &[]),

@@ -116,3 +116,7 @@ bare_integer!(u8, 1);
 bare_integer!(u16, 2);
 bare_integer!(u32, 4);
 bare_integer!(u64, 8);
+bare_integer!(i8, 1);
+bare_integer!(i16, 2);
+bare_integer!(i32, 4);
+bare_integer!(i64, 8);

@@ -115,21 +115,33 @@ fn tags(source: &mut Source<'_>, protocol: &Protocol) {
     }
 }
 
-/// Checks that each field, in the order of offsets, begins where the one before it ends.
 fn bytes(source: &mut Source<'_>, layout: &Layout) {
     let subject = subject(layout);
+    let tag_offset = layout.tag.map(|_| layout.tag_offset);
+    let fields: Vec<&Field> = layout.fields.iter().collect();
+    whole(source, &subject, layout.line, tag_offset, &fields, layout.length);
+    each_field(source, &subject, layout);
+}
+
+/// Checks that each field, in the order of offsets, begins where the one before it ends.
+pub(crate) fn whole(
+    source: &mut Source<'_>,
+    subject: &str,
+    line: usize,
+    tag_offset: Option<usize>,
+    fields: &[&Field],
+    length: usize,
+) {
     let mut spans: Vec<(usize, usize, Option<&Field>)> = Vec::new();
-    if layout.tag.is_some() {
-        spans.push((layout.tag_offset, layout.tag_offset + 1, None));
-    }
-    for field in &layout.fields {
+    spans.extend(tag_offset.map(|offset| (offset, offset + 1, None)));
+    for &field in fields {
         spans.push((field.offset, field.end().unwrap_or(field.offset), Some(field)));
     }
     spans.sort_by_key(|&(start, ..)| start);
 
     let (mut end, mut previous, mut sound) = (0, "", true);
     for &(start, stop, field) in &spans {
-        let (line, name) = field.map_or((layout.line, "tag"), |field| (field.line, &field.name));
+        let (line, name) = field.map_or((line, "tag"), |field| (field.line, &field.name));
         if start < end {
             let from = spans.iter().find(|(_, _, f)| f.map_or("tag", |f| &f.name) == previous);
             let from = from.map_or(0, |span| span.0);
@@ -146,12 +158,10 @@ fn bytes(source: &mut Source<'_>, layout: &Layout) {
             (end, previous) = (stop, name);
         }
     }
-    if sound && end != layout.length {
-        let length = layout.length;
+    if sound && end != length {
         let text = format!("{subject}: length is {length}, but its last field ends at byte {end}");
-        source.problem(layout.line, text);
+        source.problem(line, text);
     }
-    each_field(source, &subject, layout);
 }
 
 /// The macros read and write the count of bytes in big-endian order only.

@@ -21,6 +21,10 @@ pub enum FieldType {
     Enumeration(String),
     /// Two bytes with the number of bytes after them. The encoder writes them.
     LengthAfter,
+    /// A signed integer, in interfaces only: `i64`.
+    Signed(&'static Scalar),
+    /// Two bytes with the offset of the tail, in interfaces only. The writer writes them.
+    TailOffset,
     /// All remaining bytes, shown as text.
     Text,
     /// All remaining bytes, shown as hexadecimal digits.
@@ -47,6 +51,13 @@ static INTEGERS: [Scalar; 4] = [
     scalar("u16", 2, false),
     scalar("u32", 4, false),
     scalar("u64", 8, false),
+];
+
+static SIGNED: [Scalar; 4] = [
+    scalar("i8", 1, false),
+    scalar("i16", 2, false),
+    scalar("i32", 4, false),
+    scalar("i64", 8, false),
 ];
 
 static COUNTS: [Scalar; 6] = [
@@ -92,6 +103,15 @@ impl FieldType {
         }
     }
 
+    /// The type of that name in an interface.
+    pub fn named_in_interface(name: &str) -> Option<Self> {
+        match name {
+            "LengthAfter" => None,
+            "TailOffset" => Some(Self::TailOffset),
+            _ => Self::named(name).or_else(|| find(&SIGNED, name).map(Self::Signed)),
+        }
+    }
+
     fn has_sentinel(&self) -> bool {
         match self {
             Self::Count(scalar) | Self::Unit(scalar) => scalar.has_sentinel,
@@ -102,13 +122,14 @@ impl FieldType {
     /// Bytes on the wire, or `None` for a tail.
     pub fn width(&self) -> Option<usize> {
         match self {
-            Self::Integer(scalar) | Self::Count(scalar) | Self::Unit(scalar) => Some(scalar.width),
+            Self::Integer(scalar) | Self::Signed(scalar) => Some(scalar.width),
+            Self::Count(scalar) | Self::Unit(scalar) => Some(scalar.width),
             Self::Symbol => Some(8),
             Self::Mpid => Some(4),
             Self::Alpha(width) => Some(*width),
             Self::Maybe(inner) => inner.width(),
             Self::Enumeration(_) => Some(1),
-            Self::LengthAfter => Some(2),
+            Self::LengthAfter | Self::TailOffset => Some(2),
             Self::Text | Self::Bytes => None,
         }
     }
@@ -116,13 +137,14 @@ impl FieldType {
     /// The type that a getter returns.
     pub fn rust(&self) -> String {
         match self {
-            Self::Integer(scalar) | Self::Count(scalar) | Self::Unit(scalar) => scalar.rust.into(),
+            Self::Integer(scalar) | Self::Signed(scalar) => scalar.rust.into(),
+            Self::Count(scalar) | Self::Unit(scalar) => scalar.rust.into(),
             Self::Symbol => "Symbol".into(),
             Self::Mpid => "Mpid".into(),
             Self::Alpha(width) => format!("Alpha<{width}>"),
             Self::Maybe(inner) => format!("Maybe<{}>", inner.rust()),
             Self::Enumeration(name) => name.clone(),
-            Self::LengthAfter => "u16".into(),
+            Self::LengthAfter | Self::TailOffset => "u16".into(),
             Self::Text | Self::Bytes => "&'a [u8]".into(),
         }
     }
@@ -131,6 +153,7 @@ impl FieldType {
     pub fn schema_name(&self) -> String {
         match self {
             Self::LengthAfter => "LengthAfter".into(),
+            Self::TailOffset => "TailOffset".into(),
             Self::Text => "Text".into(),
             Self::Bytes => "Bytes".into(),
             _ => self.rust(),

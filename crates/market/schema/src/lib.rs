@@ -1,14 +1,18 @@
 //! Reads protocol schemas and writes the code, documents and test material derived from them.
 //!
 //! Where: a tool, run by `cargo xtask gen`; nothing in the plant depends on it. Reading a schema
-//! (`schema/*.toml`) returns a [`Protocol`], or every [`Problem`] in it with its line. Pure
-//! functions, one per target, then turn the protocol into text:
+//! (`schema/*.toml`) returns a [`Protocol`] or an [`Interface`], or every [`Problem`] in it with
+//! its line. Pure functions, one per target, then turn it into text:
 //!
 //! ```text
-//! TOML --> read --> check --> Protocol --+--> code          tables for the macros of nanotape-wire
-//!                     |                  +--> document      offset tables
-//!                     v                  +--> fuzz_target
-//!                  problems
+//! TOML --> read --> check --+--> Protocol --+--> code           tables for nanotape-wire
+//!                     |     |               +--> document       offset tables
+//!                     v     |               +--> fuzz_target
+//!                  problems |
+//!                           +--> Interface -+--> interface_code      a table for
+//!                                           |                        nanotape-interface
+//!                                           +--> interface_document  offset tables
+//!                                           +--> published           what must stay
 //! ```
 //!
 //! ```
@@ -37,6 +41,9 @@
 
 mod check;
 mod field_type;
+mod interface;
+mod kind;
+mod literal;
 mod output;
 mod problem;
 mod protocol;
@@ -45,7 +52,10 @@ mod reader;
 mod text;
 
 pub use field_type::FieldType;
-pub use output::{code, document, fuzz_target};
+pub use interface::{Interface, Method, MethodField};
+pub use kind::{Schema, read_any};
+pub use literal::Literal;
+pub use output::{code, document, fuzz_target, interface_code, interface_document};
 pub use problem::{Problem, Problems};
 pub use protocol::{Code, CodeList, Enumeration, Field, Layout, Protocol};
 pub use read::read;

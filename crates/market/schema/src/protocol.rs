@@ -2,7 +2,7 @@
 
 use crate::FieldType;
 
-/// One schema file.
+/// One schema file of the kind protocol.
 #[derive(Clone, Debug)]
 pub struct Protocol {
     /// The path of the file, as the caller gave it.

@@ -1,4 +1,4 @@
-//! Reads a protocol from TOML: names, types and references. `check` does the byte arithmetic.
+//! Reads a schema from TOML: names, types and references. `check` does the byte arithmetic.
 
 use toml::de::DeTable;
 
@@ -7,8 +7,28 @@ use crate::{
     reader::{Source, Table},
 };
 
-/// Reads the schema `text`; `path` is its name in problems.
+/// Reads the schema `text` of a protocol; `path` is its name in problems.
 pub fn read(path: &str, text: &str) -> Result<Protocol, Problems> {
+    parse(path, text, |source, root| protocol(source, path, root))
+}
+
+/// Reads and checks a protocol.
+pub(crate) fn protocol(
+    source: &mut Source<'_>,
+    path: &str,
+    root: Table<'_, '_>,
+) -> Option<Protocol> {
+    let protocol = read_protocol(source, path, root)?;
+    check::protocol(source, &protocol);
+    Some(protocol)
+}
+
+/// Parses TOML, and reads its root.
+pub(crate) fn parse<T>(
+    path: &str,
+    text: &str,
+    read: impl FnOnce(&mut Source<'_>, Table<'_, '_>) -> Option<T>,
+) -> Result<T, Problems> {
     let mut source = Source::new(path, text);
     let (root, errors) = DeTable::parse_recoverable(text);
     for error in errors {
@@ -16,16 +36,12 @@ pub fn read(path: &str, text: &str) -> Result<Protocol, Problems> {
         source.problem(line, format!("not TOML: {}", error.message()));
     }
     let root = root.into_inner();
-    let protocol = if source.has_problems() {
-        None
-    } else {
-        read_protocol(&mut source, path, Table::new("", 1, &root))
+    let read = match source.has_problems() {
+        true => None,
+        false => read(&mut source, Table::new("", 1, &root)),
     };
-    if let Some(protocol) = &protocol {
-        check::protocol(&mut source, protocol);
-    }
-    // If there is no protocol, there is a problem.
-    source.finish(()).map(|()| protocol.expect("a protocol without problems was read"))
+    // A schema that was not read has a problem.
+    source.finish(()).map(|()| read.expect("a schema without problems was read"))
 }
 
 fn read_protocol(source: &mut Source<'_>, path: &str, mut root: Table<'_, '_>) -> Option<Protocol> {
@@ -218,7 +234,7 @@ fn read_field(
     Some(Field { line, name, offset: offset?, kind: kind?, doc, codes, most })
 }
 
-fn identifier(
+pub(crate) fn identifier(
     source: &mut Source<'_>,
     table: &Table<'_, '_>,
     key: &str,
@@ -231,12 +247,12 @@ fn identifier(
     }
 }
 
-fn is_snake(name: &str) -> bool {
+pub(crate) fn is_snake(name: &str) -> bool {
     let head = name.starts_with(|c: char| c.is_ascii_lowercase());
     head && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-fn is_camel(name: &str) -> bool {
+pub(crate) fn is_camel(name: &str) -> bool {
     let head = name.starts_with(|c: char| c.is_ascii_uppercase());
     head && name.bytes().all(|b| b.is_ascii_alphanumeric())
 }

@@ -9,7 +9,7 @@ use toml::{
     de::{DeArray, DeTable, DeValue},
 };
 
-use crate::{Problem, Problems};
+use crate::{Literal, Problem, Problems};
 
 /// The file and the mistakes found in it so far.
 pub(crate) struct Source<'s> {
@@ -64,6 +64,11 @@ impl<'t, 'i> Table<'t, 'i> {
 
     pub(crate) fn line(&self) -> usize {
         self.line
+    }
+
+    /// Whether it has this key, which is not read by that.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|(name, _)| name.get_ref() == key)
     }
 
     /// Sets the name of the table in problems, once it is known.
@@ -148,6 +153,26 @@ impl<'t, 'i> Table<'t, 'i> {
             self.refuse(source, format!("'{key}' is missing"));
         }
         self.optional_count(source, key)
+    }
+
+    /// An optional number or text.
+    pub(crate) fn optional_value(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &'static str,
+    ) -> Option<Literal> {
+        let value = self.get(key)?;
+        let found = match value.get_ref() {
+            DeValue::String(text) => Some(Literal::Text(text.to_string())),
+            DeValue::Integer(number) => {
+                i128::from_str_radix(number.as_str(), number.radix()).ok().map(Literal::Number)
+            }
+            _ => None,
+        };
+        if found.is_none() {
+            self.expected(source, key, "a whole number or text", value);
+        }
+        found
     }
 
     fn array(&mut self, source: &mut Source<'_>, key: &'static str) -> Option<&'t DeArray<'i>> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::origin;
+use super::{cell, origin};
 use crate::{Enumeration, Field, Layout, Protocol};
 
 /// The page.
@@ -109,8 +109,4 @@ fn code(byte: u8) -> String {
         b'!'..=b'~' => format!("`{}`", char::from(byte)),
         _ => format!("0x{byte:02x}"),
     }
-}
-
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
 }
