@@ -19,7 +19,7 @@ macro_rules! readmes {
 
 #[cfg(doctest)]
 readmes! {
-    base: types host shm clock tape console;
+    base: types host shm clock tape interface console;
     market: wire market feed book records;
     store: ring journal link replication logging trace;
     plant: engine board live plant tap check;

@@ -70,6 +70,18 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-tape"],
         outside: &["rustix", "thiserror", "zstd"],
     },
+    // docs/decisions/0072-calls-as-messages.md; ring and journal for its tests.
+    Row {
+        package: "nanotape-interface",
+        inside: &[
+            "nanotape-types",
+            "nanotape-clock",
+            "nanotape-tape",
+            "nanotape-ring",
+            "nanotape-journal",
+        ],
+        outside: &["thiserror"],
+    },
     // docs/decisions/0070-copies-word-for-word.md.
     Row {
         package: "nanotape-link",
@@ -294,6 +306,7 @@ const TABLE: &[Row] = &[
             "nanotape-shm",
             "nanotape-clock",
             "nanotape-tape",
+            "nanotape-interface",
             "nanotape-market",
             "nanotape-wire",
             "nanotape-feed",
@@ -502,6 +515,7 @@ const TABLE: &[Row] = &[
             "nanotape-shm",
             "nanotape-clock",
             "nanotape-tape",
+            "nanotape-interface",
             "nanotape-market",
             "nanotape-wire",
             "nanotape-feed",

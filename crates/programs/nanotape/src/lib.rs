@@ -18,6 +18,7 @@
 //! | [`board`] | counters, followers and health of a plant, in shared memory |
 //! | [`records`] | events as DBN records, and back |
 //! | [`ring`], [`journal`], [`tape`] | numbered messages in shared memory and on disk, and what both share |
+//! | [`interface`] | calls as messages: traits, writers and dispatchers from schemas |
 //! | [`history`] | recorded days: snapshots, digests, books at any moment |
 //! | [`shm`], [`clock`], [`trace`] | regions of shared memory, time, histograms |
 //! | `logging`, `synth`, `exchange`, `lab`, `queue`, `machine`, `delay` | with the feature of the same name |
@@ -45,6 +46,7 @@ pub use nanotape_engine as engine;
 pub use nanotape_exchange as exchange;
 pub use nanotape_feed as feed;
 pub use nanotape_history as history;
+pub use nanotape_interface as interface;
 pub use nanotape_journal as journal;
 #[cfg(feature = "lab")]
 pub use nanotape_lab as lab;
