@@ -176,7 +176,8 @@ const TABLE: &[Row] = &[
     },
     Row {
         package: "nanotape-records",
-        inside: &["nanotape-types", "nanotape-market", "nanotape-book"],
+        // interface since docs/decisions/0072-calls-as-messages.md.
+        inside: &["nanotape-types", "nanotape-interface", "nanotape-market", "nanotape-book"],
         outside: &["dbn", "jiff", "thiserror"],
     },
     Row {

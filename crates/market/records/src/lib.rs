@@ -13,6 +13,7 @@ mod definition;
 mod digest;
 pub mod encode;
 mod events;
+mod generated;
 mod imbalance;
 mod kinds;
 mod notice;

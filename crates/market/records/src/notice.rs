@@ -1,9 +1,10 @@
 //! Notices, for which DBN has no record: a loss, an unreliable book, the start or the stop of a
 //! plant.
 //!
-//! Layout: DBN's header, then words, which `docs/formats/records.md` describes. The record type in
-//! the header is the low byte of the ring's type id.
+//! Layout: `schema/notices.toml`, from which `docs/formats/notices.md` and the table in `generated`
+//! are written. Here are the values that programs use, with the names of their codes.
 
+mod bytes;
 mod session;
 mod session_text;
 mod text;
@@ -12,16 +13,13 @@ use nanotape_book::Anomaly;
 use nanotape_market::Damage;
 pub use session::{GapNotice, RestoredCause, RestoredNotice, SuspectNotice, SuspectReason};
 
-use crate::{RecordKinds, encode::header};
+use crate::RecordKinds;
 
 /// The first type id of notices on a ring.
 pub const FIRST_TYPE_ID: u16 = 0xFFF0;
 
 /// The last type id reserved for notices.
 pub const LAST_TYPE_ID: u16 = 0xFFFF;
-
-/// Words of the longest notice.
-const MOST_WORDS: usize = 1 + session::GAP_WORDS;
 
 /// A notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,142 +166,6 @@ pub enum StopReason {
     ScheduleEnd,
     /// A reason of a later version.
     Unknown(u32),
-}
-
-impl Notice {
-    /// The highest type id with a notice of this version.
-    pub const LAST_KNOWN_TYPE_ID: u16 = FIRST_TYPE_ID + 6;
-
-    /// The type id on the ring.
-    pub const fn type_id(&self) -> u16 {
-        FIRST_TYPE_ID
-            + match self {
-                Self::Gap(_) => 0,
-                Self::Taint(_) => 1,
-                Self::Start(_) => 2,
-                Self::Stop(_) => 3,
-                Self::SessionGap(_) => 4,
-                Self::Suspect(_) => 5,
-                Self::Restored(_) => 6,
-            }
-    }
-
-    /// Encodes the notice into `buffer`, and returns the used bytes.
-    pub fn encode<'b>(&self, buffer: &'b mut [[u8; 8]; MOST_WORDS]) -> &'b [u8] {
-        let undefined = dbn::UNDEF_TIMESTAMP;
-        let mut put = |instrument_id: u32, words: &[u64]| {
-            let length = 1 + words.len();
-            let first = header(length, self.type_id() as u8, instrument_id);
-            for (place, word) in buffer.iter_mut().zip([first].iter().chain(words)) {
-                *place = word.to_le_bytes();
-            }
-            length
-        };
-        let length = match *self {
-            Self::Gap(gap) => {
-                let Gap { ts_recv, kind, offset, lost_bytes, after_message } = gap;
-                put(0, &[undefined, ts_recv, kind.code().into(), offset, lost_bytes, after_message])
-            }
-            Self::Taint(taint) => {
-                let Taint { instrument_id, ts_event, ts_recv, anomaly, message } = taint;
-                let code = anomaly.map_or(u64::MAX, |anomaly| anomaly as u64);
-                put(instrument_id, &[ts_event, ts_recv, code, message])
-            }
-            Self::Start(start) => {
-                let kinds = u64::from(start.kinds.bits()) << 32;
-                let predecessor = start.predecessor as u64;
-                put(
-                    0,
-                    &[
-                        undefined,
-                        start.started_ns,
-                        start.midnight_ns,
-                        u64::from(start.date) | kinds,
-                        predecessor | u64::from(start.pace_milli) << 32,
-                    ],
-                )
-            }
-            Self::Stop(stop) => {
-                let reason = stop.reason.code().into();
-                let PlantStop { messages, records, damaged, anomalies, digest, .. } = stop;
-                put(
-                    0,
-                    &[
-                        stop.ts_event,
-                        stop.stopped_ns,
-                        reason,
-                        messages,
-                        records,
-                        damaged,
-                        anomalies,
-                        digest,
-                    ],
-                )
-            }
-            Self::SessionGap(gap) => put(0, &gap.words()),
-            Self::Suspect(suspect) => put(0, &suspect.words()),
-            Self::Restored(restored) => put(restored.instrument_id, &restored.words()),
-        };
-        buffer[..length].as_flattened()
-    }
-
-    /// Room for the words of any notice.
-    pub const fn buffer() -> [[u8; 8]; MOST_WORDS] {
-        [[0; 8]; MOST_WORDS]
-    }
-
-    /// Decodes a notice; `None` if the bytes are too short for its type, or the type is unknown.
-    /// Longer notices are from a later version, and their unknown fields are ignored.
-    pub fn decode(type_id: u16, bytes: &[u8]) -> Option<Self> {
-        let word = |place: usize| -> Option<u64> {
-            let (words, _) = bytes.as_chunks::<8>();
-            words.get(place).map(|&word| u64::from_le_bytes(word))
-        };
-        Some(match type_id.checked_sub(FIRST_TYPE_ID)? {
-            0 => Self::Gap(Gap {
-                ts_recv: word(2)?,
-                kind: GapKind::of(word(3)? as u32),
-                offset: word(4)?,
-                lost_bytes: word(5)?,
-                after_message: word(6)?,
-            }),
-            1 => Self::Taint(Taint {
-                instrument_id: (word(0)? >> 32) as u32,
-                ts_event: word(1)?,
-                ts_recv: word(2)?,
-                anomaly: usize::try_from(word(3)?)
-                    .ok()
-                    .and_then(|place| Anomaly::ALL.get(place).copied()),
-                message: word(4)?,
-            }),
-            2 => Self::Start(PlantStart {
-                started_ns: word(2)?,
-                midnight_ns: word(3)?,
-                date: word(4)? as u32,
-                kinds: RecordKinds::of_bits((word(4)? >> 32) as u8),
-                predecessor: match word(5)? as u32 {
-                    0 => Predecessor::None,
-                    1 => Predecessor::Closed,
-                    _ => Predecessor::Died,
-                },
-                pace_milli: (word(5)? >> 32) as u32,
-            }),
-            3 => Self::Stop(PlantStop {
-                ts_event: word(1)?,
-                stopped_ns: word(2)?,
-                reason: StopReason::of(word(3)? as u32),
-                messages: word(4)?,
-                records: word(5)?,
-                damaged: word(6)?,
-                anomalies: word(7)?,
-                digest: word(8)?,
-            }),
-            4 => Self::SessionGap(GapNotice::of_words(word)?),
-            5 => Self::Suspect(SuspectNotice::of_words(word)?),
-            6 => Self::Restored(RestoredNotice::of_words(word)?),
-            _ => return None,
-        })
-    }
 }
 
 impl GapKind {
@@ -485,6 +347,28 @@ mod tests {
         }
         assert_eq!(Notice::decode(0x00A0, &[0; 80]), None);
         assert_eq!(Notice::decode(LAST_TYPE_ID, &[0; 80]), None);
+    }
+
+    /// The words of [`NOTICES`] as the first version wrote them.
+    const WORDS: [&[u64]; 7] = [
+        &[0x0002_f00e, u64::MAX, 1, 2, 2, 3, 4],
+        &[0xd_0002_f10a, 1, 2, 3, 3],
+        &[0x0002_f20c, u64::MAX, 1, 2, 0x1f_0134_17fe, 0x3e8_0000_0002],
+        &[0x0002_f312, 1, 2, 3, 3, 4, 5, 6, 7],
+        &[0x0002_f41e, u64::MAX, 1, 2, 3, 4, 5, 0xffff_ffff_0000_0001, 6, 7, 8, 9, 10, 11, 12],
+        &[0x0002_f50c, u64::MAX, 1, 1, 2, 3],
+        &[0xd_0002_f60a, 1, 2, 2, 3],
+    ];
+
+    #[test]
+    fn the_bytes_of_notices_are_those_of_the_first_version() {
+        for ((type_id, notice), words) in (FIRST_TYPE_ID..).zip(NOTICES).zip(WORDS) {
+            let mut buffer = Notice::buffer();
+            let expected: Vec<[u8; 8]> = words.iter().map(|word| word.to_le_bytes()).collect();
+            assert_eq!(notice.encode(&mut buffer), expected.as_flattened(), "{notice:?}");
+            assert_eq!(notice.type_id(), type_id);
+            assert_eq!(expected[0][2..4], crate::PUBLISHER_ID.to_le_bytes());
+        }
     }
 
     #[test]

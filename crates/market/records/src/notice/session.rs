@@ -68,83 +68,8 @@ pub enum RestoredCause {
     Unknown(u32),
 }
 
-/// No line showed it: the answer of a server did.
-const SEEN_BY_SERVER: u64 = 0xFF;
-
-/// The words of a notice after its header.
-pub(super) const GAP_WORDS: usize = 14;
-
-impl GapNotice {
-    pub(super) fn words(&self) -> [u64; GAP_WORDS] {
-        let Self { ts_recv, gap } = self;
-        let [a, b, c, d] = gap.lines;
-        [
-            dbn::UNDEF_TIMESTAMP,
-            *ts_recv,
-            gap.first,
-            gap.next,
-            gap.seen_ns,
-            gap.closed_ns,
-            gap.seen_by.map_or(SEEN_BY_SERVER, u64::from) | u64::from(gap.requests) << 32,
-            a,
-            b,
-            c,
-            d,
-            gap.retransmitted,
-            gap.snapshot,
-            gap.lost,
-        ]
-    }
-
-    pub(super) fn of_words(word: impl Fn(usize) -> Option<u64>) -> Option<Self> {
-        let packed = word(7)?;
-        let seen_by = u8::try_from(packed & SEEN_BY_SERVER).ok();
-        let gap = SessionGap {
-            first: word(3)?,
-            next: word(4)?,
-            seen_ns: word(5)?,
-            closed_ns: word(6)?,
-            seen_by: seen_by.filter(|&line| u64::from(line) != SEEN_BY_SERVER),
-            requests: (packed >> 32) as u32,
-            lines: [word(8)?, word(9)?, word(10)?, word(11)?],
-            retransmitted: word(12)?,
-            snapshot: word(13)?,
-            lost: word(14)?,
-        };
-        Some(Self { ts_recv: word(2)?, gap })
-    }
-}
-
-impl SuspectNotice {
-    pub(super) fn words(&self) -> [u64; 5] {
-        let Self { ts_recv, reason, first, next } = *self;
-        [dbn::UNDEF_TIMESTAMP, ts_recv, reason.code().into(), first, next]
-    }
-
-    pub(super) fn of_words(word: impl Fn(usize) -> Option<u64>) -> Option<Self> {
-        let reason = SuspectReason::of(word(3)? as u32);
-        Some(Self { ts_recv: word(2)?, reason, first: word(4)?, next: word(5)? })
-    }
-}
-
-impl RestoredNotice {
-    pub(super) fn words(&self) -> [u64; 4] {
-        [self.ts_event, self.ts_recv, self.cause.code().into(), self.next]
-    }
-
-    pub(super) fn of_words(word: impl Fn(usize) -> Option<u64>) -> Option<Self> {
-        Some(Self {
-            instrument_id: (word(0)? >> 32) as u32,
-            ts_event: word(1)?,
-            ts_recv: word(2)?,
-            cause: RestoredCause::of(word(3)? as u32),
-            next: word(4)?,
-        })
-    }
-}
-
 impl SuspectReason {
-    fn code(self) -> u32 {
+    pub(super) fn code(self) -> u32 {
         match self {
             Self::Gap => 0,
             Self::LateJoin => 1,
@@ -152,7 +77,7 @@ impl SuspectReason {
         }
     }
 
-    fn of(code: u32) -> Self {
+    pub(super) fn of(code: u32) -> Self {
         match code {
             0 => Self::Gap,
             1 => Self::LateJoin,
@@ -162,7 +87,7 @@ impl SuspectReason {
 }
 
 impl RestoredCause {
-    fn code(self) -> u32 {
+    pub(super) fn code(self) -> u32 {
         match self {
             Self::Complete => 0,
             Self::Same => 1,
@@ -172,7 +97,7 @@ impl RestoredCause {
         }
     }
 
-    fn of(code: u32) -> Self {
+    pub(super) fn of(code: u32) -> Self {
         match code {
             0 => Self::Complete,
             1 => Self::Same,
