@@ -35,7 +35,7 @@ fn the_examples_name_one_crate_of_nanotape() {
             count += 1;
         }
     }
-    assert_eq!(count, 14);
+    assert_eq!(count, 15);
 }
 
 /// The path of an example.
