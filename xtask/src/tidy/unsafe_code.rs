@@ -53,7 +53,7 @@ const INVENTORY: [(&str, usize); 15] = [
     ("crates/base/shm/src/compare.rs", 1),
     ("crates/base/shm/src/lone_file.rs", 1),
     ("crates/base/shm/src/owner_lock.rs", 1),
-    ("crates/base/shm/src/region/mapping.rs", 17),
+    ("crates/base/shm/src/region/mapping.rs", 18),
     ("crates/base/shm/src/region/memory.rs", 4),
     ("crates/base/shm/src/table.rs", 2),
     ("crates/base/shm/src/word.rs", 4),

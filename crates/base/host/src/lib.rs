@@ -9,6 +9,7 @@
 mod affinity;
 mod counters;
 mod cpu_list;
+mod nodes;
 mod processor;
 mod settings;
 mod system;
@@ -20,6 +21,7 @@ pub use counters::{
     status_mask,
 };
 pub use cpu_list::CpuList;
+pub use nodes::{bytes_on_nodes, usable_cpus_of_node};
 pub use processor::hypervisor;
 pub use settings::Turbo;
 pub use system::{CLOCK_SOURCES, System};

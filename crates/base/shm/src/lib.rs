@@ -61,8 +61,8 @@ pub use lone_file::is_open_once;
 pub use processor::is_amd;
 pub use region::{
     BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, OwnedRegion, Owner,
-    OwnerState, PageLock, Refusal, RegionError, RegionPages, RegionSpec, Residency, SharedRegion,
-    Shortage, Started, field,
+    OwnerState, PageLock, Refusal, RegionError, RegionNode, RegionPages, RegionSpec, Residency,
+    SharedRegion, Shortage, Started, field,
 };
 #[cfg(not(nanotape_loom))]
 pub use region::{Origin, RegionInfo, RegionOptions, Removed, beside, inspect, named, remove};

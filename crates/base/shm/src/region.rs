@@ -41,7 +41,7 @@ pub use create::{Origin, RegionOptions};
 pub use header::{BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, field};
 pub use owner::{Owner, OwnerState, Started};
 pub use refusal::{Refusal, RegionError, Shortage};
-pub use residency::{PageLock, RegionPages, Residency};
+pub use residency::{PageLock, RegionNode, RegionPages, Residency};
 #[cfg(not(nanotape_loom))]
 pub use tools::{RegionInfo, Removed, beside, inspect, named, remove};
 
@@ -66,6 +66,8 @@ pub struct OwnedRegion {
     spec: RegionSpec,
     epoch: u64,
     residency: Residency,
+    /// Whether the end of this owner reads as that of a killed one.
+    is_abandoned: bool,
 }
 
 /// A region that this process reads.
@@ -89,7 +91,8 @@ impl OwnedRegion {
     /// Words in private memory, all zero: for threads of one process, and for tests.
     pub fn on_heap(spec: RegionSpec) -> Self {
         let memory = Memory::on_heap(spec.words);
-        Self { memory, spec, epoch: 1, residency: Residency::default() }
+        let (epoch, residency, is_abandoned) = (1, Residency::default(), false);
+        Self { memory, spec, epoch, residency, is_abandoned }
     }
 
     /// The words after the header.
@@ -132,11 +135,17 @@ impl OwnedRegion {
     pub fn close(self) {
         drop(self);
     }
+
+    /// Releases the lock without marking the region as closed, as the death of this process does:
+    /// for the copy of a region whose owner was killed.
+    pub fn abandon(mut self) {
+        self.is_abandoned = true;
+    }
 }
 
 impl Drop for OwnedRegion {
     fn drop(&mut self) {
-        self.memory.close();
+        self.memory.close(!self.is_abandoned);
     }
 }
 

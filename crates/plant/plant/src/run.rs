@@ -183,7 +183,7 @@ impl PlantRun {
 
         let path = nanotape_shm::named(&config.ring.name)?;
         let RingConfig { mode, lock, huge_pages, .. } = config.ring;
-        let options = RegionOptions { mode, lock, huge_pages };
+        let options = RegionOptions { mode, lock, huge_pages, ..RegionOptions::default() };
         let capacity_bytes = config.ring.capacity_bytes.unwrap_or_else(|| size_there(&path));
         check_size(config, capacity_bytes as u64)?;
         if let Some(recorder) = recorder.filter(|_| config.ring.replace) {

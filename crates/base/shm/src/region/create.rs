@@ -39,11 +39,17 @@ pub struct RegionOptions {
     pub lock: bool,
     /// Request huge pages.
     pub huge_pages: bool,
+    /// Keep the pages on this memory node (NUMA). A node that does not exist, and a kernel that
+    /// refuses on a machine with several nodes, are errors.
+    pub node: Option<u32>,
+    /// The creation time of a new region that is a copy of another one: that of the other. So both
+    /// are the same to readers that compare creation times. `None`: now.
+    pub created_ns: Option<u64>,
 }
 
 impl Default for RegionOptions {
     fn default() -> Self {
-        Self { mode: 0o600, lock: false, huge_pages: false }
+        Self { mode: 0o600, lock: false, huge_pages: false, node: None, created_ns: None }
     }
 }
 
@@ -234,9 +240,11 @@ fn make(
     }
     let memory = Memory::of_file(MappedFile { mapping, file, region_bytes }, spec.words);
     initialise(memory.words());
-    memory.create(now_ns());
-    memory.take(1);
-    Ok((OwnedRegion { memory, spec, epoch: 1, residency }, Origin::Created))
+    memory.create(options.created_ns.unwrap_or_else(now_ns));
+    let (epoch, is_abandoned) = (1, false);
+    memory.take(epoch);
+    let region = OwnedRegion { memory, spec, epoch, residency, is_abandoned };
+    Ok((region, Origin::Created))
 }
 
 /// The time in ns since the UNIX epoch, never 0.
@@ -358,6 +366,6 @@ fn take(
     // A damaged epoch must not stop the next owner; 0 is never used.
     let epoch = header.epoch.wrapping_add(1).max(1);
     memory.take(epoch);
-    let region = OwnedRegion { memory, spec, epoch, residency };
+    let region = OwnedRegion { memory, spec, epoch, residency, is_abandoned: false };
     Ok((region, Origin::TakenOver { previous }))
 }

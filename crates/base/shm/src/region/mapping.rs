@@ -5,6 +5,7 @@
 
 use std::{ffi::c_void, fs::File, ops::Range, os::unix::fs::MetadataExt as _, ptr::NonNull};
 
+use nanotape_host::System;
 use rustix::{
     fs::fstatfs,
     io::Errno,
@@ -19,12 +20,15 @@ use super::{
     create::RegionOptions,
     header::{HEADER_BYTES, at},
     refusal::Refusal,
-    residency::{PageLock, RegionPages, Residency, SETTING},
+    residency::{PageLock, RegionNode, RegionPages, Residency, SETTING},
 };
 use crate::{bus_guard::Registration, word::Word};
 
 /// The type of hugetlbfs in statfs.
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
+
+/// The flag of mbind that moves pages of this process, which libc does not have.
+const MPOL_MF_MOVE: libc::c_int = 1 << 1;
 
 /// Sizes of files and mappings are multiples of it, except on file systems with larger pages.
 const SMALL_BLOCK_BYTES: u64 = 4096;
@@ -237,8 +241,55 @@ impl Mapping {
                 _ => RegionPages::NoneGiven { setting: setting() },
             },
         };
+        // After the pages are loaded: those that the file has already are moved.
+        let node = match options.node {
+            Some(node) => self.settle_on(node)?,
+            None => RegionNode::NotRequested,
+        };
         let lock = if options.lock { self.lock_pages() } else { PageLock::NotRequested };
-        Ok(Residency { huge_pages, lock })
+        Ok(Residency { huge_pages, node, lock })
+    }
+
+    /// Keeps the pages on a node, and moves those that only this process has mapped.
+    fn settle_on(&self, node: u32) -> Result<RegionNode, Refusal> {
+        let nodes = System::default().memory_nodes();
+        if !nodes.contains(&node) {
+            return Err(Refusal::NoNode { node });
+        }
+        match self.bind(node) {
+            Ok(()) => {}
+            Err(_) if nodes.len() == 1 => return Ok(RegionNode::Only { node }),
+            Err(errno) => return Err(Refusal::NotBound { node, errno }),
+        }
+        let counted = nanotape_host::bytes_on_nodes(self.address.as_ptr().addr());
+        let (there, elsewhere): (Vec<_>, _) =
+            counted.iter().flatten().partition(|(on, _)| *on == node);
+        let sum = |counts: Vec<&(u32, u64)>| counts.iter().map(|(_, bytes)| bytes).sum();
+        let elsewhere_bytes = sum(elsewhere);
+        let bytes = counted.is_some().then(|| sum(there));
+        Ok(RegionNode::Bound { node, bytes, elsewhere_bytes })
+    }
+
+    /// The policy belongs to the file in shared memory, so it holds for pages that come later too.
+    fn bind(&self, node: u32) -> Result<(), Errno> {
+        const BITS: usize = u64::BITS as usize;
+        /// The largest number of nodes that kernels are built for.
+        const MOST_NODES: usize = 1024;
+        let mut mask = [0_u64; MOST_NODES / BITS];
+        let word = mask.get_mut(node as usize / BITS).ok_or(Errno::INVAL)?;
+        *word = 1 << (node as usize % BITS);
+        let (start, mask) = (self.start(), mask.as_ptr());
+        let (policy, flags) = (libc::MPOL_BIND, MPOL_MF_MOVE);
+        // The kernel takes one bit less than it is given.
+        let bits = MOST_NODES + 1;
+        // SAFETY: the range is the mapping; the call changes where its bytes are in memory, neither
+        // their values nor their address. The mask has as many bits, and outlives the call.
+        let bound =
+            unsafe { libc::syscall(libc::SYS_mbind, start, self.bytes, policy, mask, bits, flags) };
+        match bound {
+            0 => Ok(()),
+            _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+        }
     }
 
     fn lock_pages(&self) -> PageLock {

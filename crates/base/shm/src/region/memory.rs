@@ -159,21 +159,22 @@ impl Memory {
         live::enter(self.live(), epoch, std::process::id(), Started::of_this_process());
     }
 
-    /// Marks the region as closed, and releases the lock. Called by the owner only.
-    pub(crate) fn close(&self) {
+    /// Marks the region as closed if it `is_marked`, and releases the lock. Called by the owner
+    /// only.
+    pub(crate) fn close(&self, is_marked: bool) {
         let is_panicking = std::thread::panicking();
         #[cfg(not(nanotape_loom))]
         if let Some(mapped) = self.file() {
             // A panic interrupted the owner: the next one must treat the region like that of a
             // killed process.
-            if !is_panicking {
+            if is_marked && !is_panicking {
                 live::close(self.live());
             }
             mapped.file.lock.release();
             return;
         }
         // A model that failed can no longer store words.
-        if !(cfg!(nanotape_loom) && is_panicking) {
+        if is_marked && !(cfg!(nanotape_loom) && is_panicking) {
             live::close(self.live());
         }
     }

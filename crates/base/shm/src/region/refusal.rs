@@ -97,6 +97,26 @@ pub enum Refusal {
         /// The type, with its article.
         what: &'static str,
     },
+    /// The machine does not have the memory node.
+    #[error(
+        "memory node {node} does not exist on this machine: \
+         /sys/devices/system/node/online lists its nodes"
+    )]
+    NoNode {
+        /// The requested node.
+        node: u32,
+    },
+    /// The kernel does not keep the pages on a memory node.
+    #[error(
+        "cannot be kept on memory node {node}: {errno}; the node needs memory, and a container \
+         needs permission to call mbind (CAP_SYS_NICE)"
+    )]
+    NotBound {
+        /// The requested node.
+        node: u32,
+        /// The cause.
+        errno: Errno,
+    },
     /// A file of another program. Never written, never removed.
     #[error("is not a region: it starts with {}, expected \"nanotape\"", quoted(&found[..usize::from(*length)]))]
     NotARegion {

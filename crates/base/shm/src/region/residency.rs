@@ -14,6 +14,8 @@ pub(crate) const SETTING: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enab
 pub struct Residency {
     /// Huge pages.
     pub huge_pages: RegionPages,
+    /// The memory node.
+    pub node: RegionNode,
     /// Whether it is locked in memory.
     pub lock: PageLock,
 }
@@ -44,6 +46,29 @@ pub enum RegionPages {
     Refused(Errno),
 }
 
+/// The memory node (NUMA) of a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum RegionNode {
+    /// No node was requested.
+    #[default]
+    NotRequested,
+    /// The machine has this node only, and the kernel does not bind memory.
+    Only {
+        /// The node.
+        node: u32,
+    },
+    /// The kernel keeps the pages on this node.
+    Bound {
+        /// The node.
+        node: u32,
+        /// Bytes on it when the region was mapped; `None` if the kernel does not count them.
+        bytes: Option<u64>,
+        /// Bytes on other nodes: pages that other processes use are not moved.
+        elsewhere_bytes: u64,
+    },
+}
+
 /// Whether the pages of a region are locked in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
@@ -64,7 +89,11 @@ pub enum PageLock {
 
 impl fmt::Display for Residency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}", self.huge_pages, self.lock)
+        write!(f, "{}", self.huge_pages)?;
+        if self.node != RegionNode::NotRequested {
+            write!(f, ", {}", self.node)?;
+        }
+        write!(f, ", {}", self.lock)
     }
 }
 
@@ -84,6 +113,24 @@ impl fmt::Display for RegionPages {
             }
             Self::Refused(errno) => {
                 write!(f, "small pages (huge pages are not available: {errno})")
+            }
+        }
+    }
+}
+
+impl fmt::Display for RegionNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NotRequested => f.write_str("on no particular node"),
+            Self::Only { node } => write!(f, "on node {node}, the only one of this machine"),
+            Self::Bound { node, bytes: None, .. } => write!(f, "bound to node {node}"),
+            Self::Bound { node, bytes: Some(bytes), elsewhere_bytes } => {
+                write!(f, "{} KiB on node {node}", bytes >> 10)?;
+                if elsewhere_bytes > 0 {
+                    write!(f, ", {} KiB on others (pages that", elsewhere_bytes >> 10)?;
+                    f.write_str(" other processes use are not moved)")?;
+                }
+                Ok(())
             }
         }
     }

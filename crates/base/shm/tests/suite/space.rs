@@ -4,7 +4,8 @@ use std::{os::unix::fs::PermissionsExt as _, path::Path};
 
 use nanotape_harness::{Mount, Scratch, skipped};
 use nanotape_shm::{
-    OwnedRegion, PageLock, Refusal, RegionOptions, RegionPages, RegionSpec, SharedRegion,
+    HEADER_BYTES, OwnedRegion, OwnerState, PageLock, Refusal, RegionNode, RegionOptions,
+    RegionPages, RegionSpec, SharedRegion,
 };
 
 use crate::{KIND, create, fill, spec};
@@ -113,6 +114,59 @@ fn wishes_for_pages_are_granted_or_answered() {
     }
     let plain = OwnedRegion::on_heap(spec()).residency();
     assert_eq!(plain.to_string(), "small pages, not locked in memory");
+}
+
+#[test]
+fn pages_are_on_the_requested_node_and_a_node_that_does_not_exist_is_refused() {
+    let place = Scratch::new("node");
+    let on = |node| {
+        let options = RegionOptions { node: Some(node), ..RegionOptions::default() };
+        OwnedRegion::create(place.path(), RegionSpec { words: 1 << 19, ..spec() }, &options, |_| ())
+    };
+    let nodes = nanotape_host::System::default().memory_nodes();
+    // A node without memory refuses.
+    let mut found = 0;
+    for &node in &nodes {
+        let region = match on(node) {
+            Ok((region, _)) => region,
+            Err(error) => {
+                assert!(nodes.len() > 1, "{error}");
+                continue;
+            }
+        };
+        let text = region.residency().to_string();
+        println!("{text}");
+        match region.residency().node {
+            RegionNode::Bound { bytes: Some(bytes), elsewhere_bytes: 0, .. } => {
+                assert_eq!(bytes, (4 << 20) + HEADER_BYTES as u64);
+                assert!(text.contains(&format!(", 4100 KiB on node {node}, ")), "{text}");
+            }
+            RegionNode::Bound { bytes: None, .. } => {}
+            placed => assert_eq!((placed, nodes.len()), (RegionNode::Only { node }, 1)),
+        }
+        found += 1;
+    }
+    assert!(found > 0);
+    nanotape_shm::remove(place.path()).unwrap();
+    for node in [nodes[nodes.len() - 1] + 1, 1_024, u32::MAX] {
+        let error = on(node).unwrap_err().to_string();
+        assert!(error.contains(&format!(": memory node {node} does not exist")), "{error}");
+        assert!(!place.path().exists(), "a refused region leaves no file");
+    }
+}
+
+#[test]
+fn a_copy_has_the_creation_time_of_its_original_and_may_end_like_it() {
+    let place = Scratch::new("copied");
+    let options = RegionOptions { created_ns: Some(77), ..RegionOptions::default() };
+    let (region, _) = OwnedRegion::create(place.path(), spec(), &options, fill).unwrap();
+    assert_eq!(region.share().created_ns(), 77);
+    // A reader in the process of the owner does not keep the lock.
+    let reader = region.share();
+    region.abandon();
+    assert_eq!(reader.owner().state, OwnerState::Dead);
+    let (region, _) = create(place.path()).unwrap();
+    assert_eq!(region.share().created_ns(), 77, "a take-over does not change it");
 }
 
 #[test]

@@ -54,6 +54,12 @@ impl Writer {
         Ok(Self { region, layout, sequence, now_ns: 0 })
     }
 
+    /// Ends as if this process were killed: readers and the next writer find a dead writer. For the
+    /// copy of a ring whose writer was killed.
+    pub fn abandon(self) {
+        self.region.abandon();
+    }
+
     /// Releases the region to the next writer, as at the end of a process.
     #[cfg(nanotape_loom)]
     pub fn into_region(self) -> OwnedRegion {
