@@ -21,7 +21,7 @@ use std::{
 use nanotape_clock::{Clock, Stamp};
 use nanotape_history::{Entry, Handover};
 use nanotape_journal::{ErrorKind, JournalError, Tailer, TailerSource};
-use nanotape_ring::{Gap, RingError, RingSource, Start, Subscribe as _, stream};
+use nanotape_ring::{Gap, Read, RingError, RingSource, Start, Subscribe as _, stream};
 use nanotape_tape::{Item, Progress, Source as _, Tape};
 
 use super::{
@@ -204,7 +204,8 @@ impl Completed {
     ) -> Result<Progress, Failed> {
         let next = self.next_sequence();
         let (oldest, end) = self.bounds()?;
-        if next >= oldest && next <= end {
+        let resumes_at = self.resumes_at(next, oldest, end)?;
+        if resumes_at == next {
             self.continue_in_ring()?;
             return Ok(Progress::Read);
         }
@@ -216,8 +217,8 @@ impl Completed {
             return Ok(Progress::Nothing);
         }
         // The recorder is too late: the rest is lost.
-        self.ring.seek(Start::Oldest)?;
-        let gap = Gap { from: next, to: self.ring.next_sequence() - 1 };
+        self.ring.seek(Start::Sequence(resumes_at))?;
+        let gap = Gap { from: next, to: resumes_at - 1 };
         reading.handover.lose(&gap);
         (reading.tailer, reading.next) = (None, gap.to + 1);
         self.done = self.reading.take();
@@ -231,10 +232,27 @@ impl Completed {
         Ok(())
     }
 
-    /// Whether the next record is in the newer half of the ring.
+    /// Whether the ring has the next record, in its newer half.
     fn is_near(&self) -> Result<bool, Failed> {
         let (oldest, end) = self.bounds()?;
-        Ok((oldest + (end - oldest) / 2..=end).contains(&self.next_sequence()))
+        let next = self.next_sequence();
+        Ok((oldest + (end - oldest) / 2..=end).contains(&next)
+            && self.resumes_at(next, oldest, end)? == next)
+    }
+
+    /// The first number from `next` on that the ring has or waits for. A mirror of a ring has
+    /// skipped what it lost, so the ring may lack numbers after its oldest one. Above `end`, the
+    /// ring is behind the journal: 0.
+    fn resumes_at(&self, next: u64, oldest: u64, end: u64) -> Result<u64, Failed> {
+        if !(oldest..end).contains(&next) {
+            return Ok(if next > end { 0 } else { next.max(oldest) });
+        }
+        let mut probe = self.ring.reader().clone();
+        probe.seek(Start::Sequence(next))?;
+        match probe.try_visit(|_| ()).map_err(RingError::from)? {
+            Read::Lapped(gap) => Ok(gap.to + 1),
+            Read::Message(()) | Read::Empty => Ok(next),
+        }
     }
 
     /// The oldest number in the ring, and the one after the newest.

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use nanotape_board::board_path;
+use nanotape_clock::UtcNanos;
 use nanotape_feed::handle_message;
 use nanotape_history::{Snapshotter, SnapshotterOptions};
 use nanotape_journal::{Appender, AppenderOptions, JournalError};
@@ -15,9 +17,10 @@ use nanotape_plant::{
     PlantRun, ShutdownFlag,
     records::{Notice, Record, RecordKind},
 };
-use nanotape_ring::{RingSource, Start};
+use nanotape_ring::{RingSource, Start, stream};
+use nanotape_shm::RegionOptions;
 use nanotape_tap::{Event, Handover, Subscriber, Subscription};
-use nanotape_tape::{Gap, Item, Progress, Source as _};
+use nanotape_tape::{Gap, Item, Progress, Sink, Source as _};
 use nanotape_types::{Side, StockLocate};
 use nanotape_wire::itch50::Message;
 
@@ -365,4 +368,32 @@ fn a_journal_alone_is_read_as_its_ring() {
         numbers.push((delivery.sequence, delivery.type_id, delivery.bytes.to_vec()));
     }
     assert_eq!(numbers, past.records);
+}
+
+#[test]
+fn numbers_that_a_ring_skipped_come_from_the_journal_or_are_lost_once() {
+    let past = Past::new();
+    let ring = past.folder.path("skipped");
+    let options = RegionOptions::default();
+    let (mut writer, _) = stream::Writer::create(&ring, 64 << 20, &options).unwrap();
+    let skipped = Gap { from: 500, to: 12_000 };
+    for (sequence, type_id, payload) in &past.records {
+        if !(skipped.from..=skipped.to).contains(sequence) {
+            Sink::append_at(&mut writer, *sequence, *type_id, UtcNanos::new(1), payload).unwrap();
+        }
+    }
+    drop(writer);
+    std::fs::copy(board_path(&past.folder.path("all")), board_path(&ring)).unwrap();
+    let mut appender = past.recorder();
+    for recorded in [100, 499, 700, 11_999, 12_000, 12_001, past.newest()] {
+        past.record(&mut appender, recorded).unwrap();
+        let subscription = Subscription::to(&ring).heal_from(past.journal(), Duration::ZERO);
+        let seen = Seen::by(subscription.from(Start::Oldest).open().unwrap(), 1);
+        let lost = Gap { from: skipped.from.max(recorded + 1), to: skipped.to };
+        assert_eq!(seen.lost, if lost.from <= lost.to { vec![lost] } else { Vec::new() });
+        let numbers = past.newest() - if lost.from <= lost.to { lost.count() } else { 0 };
+        assert_eq!(seen.numbers.len() as u64, numbers, "{recorded}");
+        let [handover] = seen.handovers[..] else { panic!("{:?}", seen.handovers) };
+        assert_eq!(handover.from, skipped.from);
+    }
 }
