@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, fs, path::Path};
 
-use nanotape_shm::beside;
+use nanotape_shm::{Refusal, beside};
 
 /// What follows the path of a ring and `mark` in the paths of files beside it, if it is a name;
 /// sorted. Empty if the folder of the ring cannot be read.
@@ -19,4 +19,17 @@ pub(crate) fn names_beside(ring: &Path, mark: &str, is_name: fn(&str) -> bool) -
     let mut names: Vec<_> = entries.filter_map(|entry| name_of(&entry.file_name())).collect();
     names.sort();
     names
+}
+
+/// Whether a region that cannot be taken over is replaced. A file that is not a region, or one of
+/// another kind, is not.
+pub(crate) fn is_to_replace(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::Parameters { .. }
+            | Refusal::Layout { .. }
+            | Refusal::FormatVersion { .. }
+            | Refusal::Contradiction { .. }
+            | Refusal::TooSmall { .. }
+    )
 }

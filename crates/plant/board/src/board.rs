@@ -13,6 +13,7 @@
 mod layout;
 mod live;
 mod live_stat;
+mod mirrored;
 mod reader;
 mod stages;
 mod waiting;

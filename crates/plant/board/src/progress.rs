@@ -19,7 +19,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_shm::{OwnedRegion, Refusal, RegionError, RegionOptions, RegionSpec, beside};
+use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, beside};
+
+use crate::beside::is_to_replace;
 
 #[doc(hidden)]
 pub use layout::{FIELDS as RECORDER_FIELDS, KIND as RECORDER_KIND, LAYOUT as RECORDER_LAYOUT};
@@ -154,19 +156,6 @@ impl RecorderProgress {
         words[layout::GAPS].store(self.counts.gaps);
         words[layout::NEXT_SEQUENCE].store(self.counts.next_sequence);
     }
-}
-
-/// Whether a region that cannot be taken over is replaced. A file that is not a region, or one of
-/// another kind, is not.
-fn is_to_replace(refusal: &Refusal) -> bool {
-    matches!(
-        refusal,
-        Refusal::Parameters { .. }
-            | Refusal::Layout { .. }
-            | Refusal::FormatVersion { .. }
-            | Refusal::Contradiction { .. }
-            | Refusal::TooSmall { .. }
-    )
 }
 
 #[cfg(test)]

@@ -44,6 +44,12 @@ impl BoardSpec {
         }
     }
 
+    /// The values of a run; the pace is not among those that are stored of one.
+    pub fn of_run(run: &Run) -> Self {
+        let &Run { first_sequence, started_ns, midnight_ns, date, kinds, .. } = run;
+        Self { first_sequence, started_ns, midnight_ns, date, pace_milli: 0, kinds: kinds.bits() }
+    }
+
     /// The run, without names.
     pub fn as_run(&self) -> Run {
         let Self { first_sequence, started_ns, midnight_ns, date, .. } = *self;

@@ -1,6 +1,7 @@
 //! What a recorder shows after it took the region of another one over.
 
 use nanotape_harness::Scratch;
+use nanotape_shm::Refusal;
 
 use super::*;
 
