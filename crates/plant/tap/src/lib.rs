@@ -1,11 +1,13 @@
 //! Reads a plant from another process: a [`Subscription`] to its ring or journal, its [`Recorder`],
-//! an [`Audit`] of the journal beside the ring, and [DBN files](DbnFile) of what was read.
+//! a [`Mirror`] of either, an [`Audit`] of the journal beside the ring, and [DBN files](DbnFile) of
+//! what was read.
 //!
 //! Where: after a plant, in any number of processes. A plant does no work for a reader.
 #![forbid(unsafe_code)]
 
 mod audit;
 mod dbn_file;
+mod mirror;
 mod recorder;
 mod spans;
 mod subscribe;
@@ -13,6 +15,7 @@ mod symbols;
 
 pub use audit::{Audit, AuditDifference, AuditReport};
 pub use dbn_file::{DbnFile, NextFile};
+pub use mirror::{Mirror, MirrorError, MirrorEvent, MirrorMismatch, MirrorOptions, MirrorSummary};
 pub use recorder::{
     NotShown, OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions,
     RecorderSummary, open_when_free,

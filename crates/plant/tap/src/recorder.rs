@@ -39,7 +39,7 @@ use nanotape_tape::{
     WriterState,
 };
 use origin::Origin;
-pub(crate) use origin::check_origin;
+pub(crate) use origin::{check_origin, recorded_ring};
 use spans::RecorderSpans;
 pub use standby::open_when_free;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use dbn::InstrumentDefMsg;
 use nanotape_board::BoardReader;
-use nanotape_records::PlantStart;
+use nanotape_records::{PlantStart, Record, RecordBuffer, RecordKind};
 use nanotape_tape::Gap;
 use nanotape_types::{LocateTable, Maybe, StockLocate, Symbol};
 
@@ -204,5 +204,15 @@ impl SymbolTable {
     fn forget(&mut self) {
         self.decided.fill(Wanted::Undecided);
         self.known.fill(Maybe::NONE);
+    }
+}
+
+/// The symbol in a definition record.
+pub(crate) fn symbol_of_definition(payload: &[u8]) -> Option<Symbol> {
+    let mut buffer = RecordBuffer::default();
+    let type_id = RecordKind::Definitions.type_id();
+    match buffer.decode(0, type_id, payload) {
+        Ok(Some(Record::Definition(definition))) => definition.raw_symbol().ok()?.parse().ok(),
+        _ => None,
     }
 }

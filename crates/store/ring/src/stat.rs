@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nanotape_shm::{Owner, SharedRegion};
+use nanotape_shm::{Owner, RegionSpec, SharedRegion};
 
 use crate::{ReadError, RingError, StartError, Verified, any::open_any, slots, stream};
 
@@ -53,6 +53,17 @@ pub enum Capacity {
     },
 }
 
+impl Capacity {
+    /// That of the ring in a region.
+    pub fn of(spec: &RegionSpec) -> Self {
+        let [first, second, ..] = spec.parameters;
+        match spec.kind {
+            slots::KIND => Self::Slots { slots: first, max_length: second },
+            _ => Self::Stream { capacity_bytes: first },
+        }
+    }
+}
+
 impl RingMonitor {
     /// Opens the ring at `path`, of either kind.
     pub fn open(path: &Path) -> Result<Self, RingError> {
@@ -76,11 +87,10 @@ impl RingMonitor {
     }
 
     fn try_sample(&self) -> Result<Stat, RingError> {
-        let [first, second, ..] = self.region.spec().parameters;
-        let (capacity, seen) = if self.region.spec().kind == slots::KIND {
-            (Capacity::Slots { slots: first, max_length: second }, slots::sample(&self.region)?)
-        } else {
-            (Capacity::Stream { capacity_bytes: first }, stream::sample(&self.region)?)
+        let capacity = Capacity::of(self.region.spec());
+        let seen = match capacity {
+            Capacity::Slots { .. } => slots::sample(&self.region)?,
+            Capacity::Stream { .. } => stream::sample(&self.region)?,
         };
         let Seen { oldest_sequence, next_sequence, used_bytes, ts_publish_ns, heartbeat_ns } = seen;
         let owner = self.region.owner();

@@ -10,9 +10,9 @@ use nanotape_board::BoardReader;
 use nanotape_history::{Run, RunLog, RunsError};
 use nanotape_records::{FIRST_TYPE_ID, Header, Notice, RecordKind};
 use nanotape_tape::Gap;
-use nanotape_types::{StockLocate, Symbol};
+use nanotape_types::StockLocate;
 
-use crate::symbols::SymbolTable;
+use crate::symbols::{SymbolTable, symbol_of_definition};
 
 /// The names of the stocks of a recorded ring.
 #[derive(Debug)]
@@ -106,17 +106,5 @@ impl Names {
             none => none.insert(RunLog::open(&self.journal, self.mode)?),
         };
         log.begin(run)
-    }
-}
-
-/// The symbol in a definition record.
-fn symbol_of_definition(payload: &[u8]) -> Option<Symbol> {
-    let mut buffer = nanotape_records::RecordBuffer::default();
-    let type_id = RecordKind::Definitions.type_id();
-    match buffer.decode(0, type_id, payload) {
-        Ok(Some(nanotape_records::Record::Definition(definition))) => {
-            definition.raw_symbol().ok()?.parse().ok()
-        }
-        _ => None,
     }
 }

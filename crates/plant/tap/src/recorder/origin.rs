@@ -115,6 +115,13 @@ pub(crate) fn check_origin(
     }
 }
 
+/// The creation time of the ring that a journal was recorded from, if the journal has it; 0 if it
+/// is unknown.
+pub(crate) fn recorded_ring(journal: &Path) -> Result<Option<u64>, RecorderError> {
+    let mark = Mark::read(&journal.join(RECORDED_FROM))?;
+    Ok(mark.map(|mark| mark.created_ns))
+}
+
 /// Number, type and payload of the last excerpt; `None` for an empty journal.
 fn last_excerpt(journal: &Path) -> Result<Option<(u64, u16, Vec<u8>)>, JournalError> {
     let mut tailer = Tailer::open(journal, Start::Newest)?;
