@@ -2,6 +2,7 @@
 
 mod dump;
 mod list;
+mod mirror;
 mod publish;
 mod remove;
 mod stat;
@@ -18,6 +19,7 @@ Examples:
   seq 1000 | nanotape ring publish quotes     create a ring and publish 1,000 messages
   nanotape ring dump quotes --from newest --follow
   nanotape ring stat quotes
+  nanotape ring mirror quotes quotes-1 --node 1
   nanotape ring prove --seconds 10 --kill-writer-every 1
 
 NAME is a name (quotes is /dev/shm/nanotape-quotes), or a path if it contains a slash. Readers and
@@ -41,6 +43,8 @@ enum RingCommand {
     Remove(remove::RemoveCommand),
     /// Publish lines of text, to test a ring
     Publish(publish::PublishCommand),
+    /// Write the messages of a ring or a journal to another ring, for its readers there
+    Mirror(mirror::MirrorCommand),
     /// Run processes against each other, kill or stop some, and account for every message
     Prove,
 }
@@ -55,6 +59,7 @@ pub(crate) fn run(arguments: &RingArguments) -> anyhow::Result<Status> {
         RingCommand::Verify(command) => verify::run(command),
         RingCommand::Remove(command) => remove::run(command),
         RingCommand::Publish(command) => publish::run(command),
+        RingCommand::Mirror(command) => mirror::run(command),
         RingCommand::Prove => lab::run(&lab::words()),
     }
 }

@@ -38,6 +38,7 @@ mod live_sessions;
 mod live_several;
 mod live_sockets;
 mod lobster;
+mod mirror;
 mod other_users;
 mod outputs;
 mod real_days;

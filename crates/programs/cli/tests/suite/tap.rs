@@ -10,5 +10,5 @@ mod inputs;
 mod journals;
 mod losses;
 mod missing;
-mod plants;
+pub(crate) mod plants;
 mod rolls;

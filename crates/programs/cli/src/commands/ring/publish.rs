@@ -100,8 +100,12 @@ pub(super) fn run(command: &PublishCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let interrupt = interrupt::install()?;
     let lines = Lines::read(&command.file, Framing::Lines)?;
-    let options =
-        RegionOptions { mode: command.mode, lock: command.lock, huge_pages: command.huge_pages };
+    let options = RegionOptions {
+        mode: command.mode,
+        lock: command.lock,
+        huge_pages: command.huge_pages,
+        ..RegionOptions::default()
+    };
     let publishing = Publishing { command, path: &path, format, interrupt };
     let failed = |error| of_ring(&path, &error);
     match command.slots {
