@@ -20,7 +20,7 @@ const ACCEPTED: [(&str, usize); 12] = [
     ("plant/history", 6),
     ("play/exchange", 3),
     ("programs/cli", 2),
-    ("store/journal", 10),
+    ("store/journal", 7),
     ("store/ring", 7),
 ];
 

@@ -24,12 +24,6 @@ pub(crate) use folder::{is_of_another_version, own_region};
 pub use heap::Heap as Folder;
 pub use lock::FileLock;
 
-/// The name of the file that states which process appends.
-pub(crate) const APPENDER: &str = "appender";
-
-/// The name of the file that states which process compresses, prunes or repairs.
-pub(crate) const UPKEEP: &str = "upkeep";
-
 /// A folder of files on a disk. Names have no slash, except in folders of the journal: `cut/NAME`,
 /// whose folder is created when needed.
 pub trait Disk: Clone + fmt::Debug + Send + Sync + 'static {

@@ -13,6 +13,7 @@ mod appender;
 #[cfg(not(nanotape_loom))]
 mod beside;
 mod catalog;
+mod companion;
 #[cfg(not(nanotape_loom))]
 mod compress;
 #[cfg(not(nanotape_loom))]
@@ -53,14 +54,15 @@ mod upkeep;
 #[cfg(not(nanotape_loom))]
 mod verify;
 
+pub use companion::{
+    CompanionFile, CompanionScope, EPOCHS, FOLLOWERS, LEADER, QUARANTINE, RECORDED_FROM, REPLICA,
+    RUNS, SNAPSHOTS, TAILERS,
+};
 pub use disk::{
     Disk, FileLock, Folder, Listed, Preallocation, ReadableFile, Whereabouts, WritableFile,
 };
 pub use error::{Cause, Corruption, ErrorKind, JournalError, OptionsError};
 pub use merge::{Merge, Merged};
-pub use names::{
-    EPOCHS, FOLLOWERS, LEADER, QUARANTINE, RECORDED_FROM, REPLICA, RUNS, SNAPSHOTS, TAILERS,
-};
 pub use nanotape_shm::{checksum, checksum_bytes};
 pub use nanotape_tape::{Gap, Reused, Start};
 pub use options::{AppenderOptions, RollCycle, RollTimes, SyncPolicy};

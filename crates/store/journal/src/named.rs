@@ -26,8 +26,8 @@ use nanotape_shm::{
 use crate::{
     Bookmark, ErrorKind, JournalError, Resumed, Start, Tail, Tailer,
     appender::prepare::now_ns,
+    companion::TAILERS,
     disk::{is_of_another_version, own_region},
-    names::TAILERS,
     segment::excerpt::MAX_SEQUENCE,
 };
 use position::{MOVED, POSITION, READ, SLOTS, StoredPosition, WORDS, WrongPosition};

@@ -4,42 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::{
     ErrorKind, JournalError,
-    disk::{APPENDER, Disk, UPKEEP},
+    companion::{CompanionFile, REPLICA},
+    disk::Disk,
 };
 
 const SEGMENT: &str = ".segment";
 const PACKED: &str = ".segment.zst";
 const PART: &str = ".part";
 const PACKED_PART: &str = ".zst.part";
-
-/// The folder of the regions of named tailers.
-pub const TAILERS: &str = "tailers";
-
-/// The folder for data that recovery and repair moved out of segments.
-pub const QUARANTINE: &str = "cut";
-
-/// The file in which a recorder notes the ring that is recorded. The journal ignores it.
-pub const RECORDED_FROM: &str = "recorded-from";
-
-/// The file in which a recorder stores the runs of plants and the names of their stocks. The
-/// journal ignores it.
-pub const RUNS: &str = "runs";
-
-/// The folder of the snapshots of books. The journal ignores it.
-pub const SNAPSHOTS: &str = "snapshots";
-
-/// The file with the leaders that a replicated journal has had. The journal ignores it.
-pub const EPOCHS: &str = "epochs";
-
-/// The region with what a leader knows of its followers. The journal ignores it.
-pub const FOLLOWERS: &str = "followers";
-
-/// The region with what a follower knows of its leader. The journal ignores it.
-pub const LEADER: &str = "leader";
-
-/// The file in a journal that is a copy of another one. While it exists, an appender refuses the
-/// journal.
-pub const REPLICA: &str = "replica";
 
 /// The name of a segment.
 pub(crate) fn segment(number: u64) -> String {
@@ -158,20 +130,7 @@ impl Files {
                 (Some(number), _) => (number, false),
                 (_, Some(number)) => (number, true),
                 _ => {
-                    let is_known = matches!(
-                        name,
-                        APPENDER
-                            | EPOCHS
-                            | FOLLOWERS
-                            | LEADER
-                            | UPKEEP
-                            | TAILERS
-                            | QUARANTINE
-                            | RECORDED_FROM
-                            | REPLICA
-                            | RUNS
-                            | SNAPSHOTS
-                    );
+                    let is_known = CompanionFile::named(name).is_some();
                     files.is_journal |= is_known;
                     files.is_copy |= name == REPLICA;
                     if !is_known {

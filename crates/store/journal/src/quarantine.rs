@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 use nanotape_shm::ReadWord;
 
 use crate::{
-    JournalError,
-    appender::prepare::now_ns,
-    disk::Disk,
-    names::{Kept, QUARANTINE},
+    JournalError, appender::prepare::now_ns, companion::QUARANTINE, disk::Disk, names::Kept,
     segment::layout::position_bytes,
 };
 

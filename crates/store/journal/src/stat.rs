@@ -10,7 +10,8 @@ use nanotape_shm::{Owner, ReadWord, Refusal, as_read_only};
 use crate::{
     ErrorKind, JournalError,
     catalog::{Catalog, Head, Listed},
-    disk::{APPENDER, Disk, Folder},
+    companion::APPENDER,
+    disk::{Disk, Folder},
     named::{self, TailerInfo},
     names::Kept,
     segment::{

@@ -8,7 +8,8 @@ use nanotape_shm::{OwnedRegion, ReadWord};
 use crate::{
     ErrorKind, JournalError,
     appender::prepare::refused,
-    disk::{APPENDER, Disk, Folder, Preallocation, WritableFile as _},
+    companion::APPENDER,
+    disk::{Disk, Folder, Preallocation, WritableFile as _},
     names::{self, Files},
 };
 

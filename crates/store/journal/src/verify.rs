@@ -20,10 +20,10 @@ pub use finding::{Finding, Found, Severity};
 use crate::{
     Corruption, ErrorKind, JournalError,
     catalog::{Catalog, Listed},
+    companion::QUARANTINE,
     disk::{Disk, Folder},
     named::{self, list_folder},
-    names::{self, QUARANTINE},
-    quarantine,
+    names, quarantine,
     stored::{self, Stored},
 };
 

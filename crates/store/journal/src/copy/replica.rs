@@ -17,8 +17,9 @@ use crate::{
         prepare::{Plan, Prepared, prepare_as},
         sync::Syncer,
     },
+    companion::REPLICA,
     disk::{Disk, FileLock, Folder, Preallocation, WritableFile as _},
-    names::{self, Files, REPLICA},
+    names::{self, Files},
     recovery, rewind,
     segment::{
         excerpt::{Kind, MAX_LENGTH, excerpt_words},

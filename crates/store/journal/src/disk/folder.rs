@@ -28,11 +28,11 @@ use rustix::{
     io::{Errno, retry_on_intr},
 };
 
-use super::{
-    APPENDER, Disk, FileLock, Listed, Preallocation, ReadableFile, UPKEEP, Whereabouts,
-    WritableFile,
+use super::{Disk, FileLock, Listed, Preallocation, ReadableFile, Whereabouts, WritableFile};
+use crate::{
+    beside,
+    companion::{APPENDER, QUARANTINE, UPKEEP},
 };
-use crate::{beside, names::QUARANTINE};
 
 /// The kind of the region that states which process appends.
 pub const APPENDER_KIND: [u8; 8] = *b"JOURNAL ";

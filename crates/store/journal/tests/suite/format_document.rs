@@ -4,9 +4,9 @@ use std::fs;
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{
-    APPENDER_KIND, Appender, AppenderOptions, ENTRY_FIELDS, EXCERPT_FIELDS, FIELDS, LAYOUT, MAGIC,
-    MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES, RollCycle, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT,
-    checksum_bytes,
+    APPENDER_KIND, Appender, AppenderOptions, CompanionFile, ENTRY_FIELDS, EXCERPT_FIELDS, FIELDS,
+    LAYOUT, MAGIC, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES, RollCycle, TAILER_FIELDS, TAILER_KIND,
+    TAILER_LAYOUT, TAILERS, checksum_bytes,
 };
 
 const DOCUMENT: &str = include_str!("../../../../../docs/formats/journal.md");
@@ -45,6 +45,23 @@ fn the_tables_of_the_document_are_the_constants_of_the_code() {
         assert!(DOCUMENT.contains(&format!("`{letters}`")), "{letters}");
     }
     assert_eq!((MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES), (65_536, 1 << 36));
+}
+
+#[test]
+fn the_document_lists_the_companion_files_in_order() {
+    let name = |line: &'static str| line.strip_prefix("| `")?.split('`').next();
+    let rows = part("\n## Folder").lines().filter_map(name);
+    let is_of_segment = |name: &&str| name.starts_with(|letter: char| letter.is_ascii_digit());
+    let listed: Vec<&str> = rows.filter(|name| !is_of_segment(name)).collect();
+    let expected: Vec<String> = CompanionFile::ALL
+        .iter()
+        .map(|companion| match (companion.name, companion.is_folder) {
+            (TAILERS, true) => format!("{TAILERS}/NAME"),
+            (name, true) => format!("{name}/"),
+            (name, false) => name.to_owned(),
+        })
+        .collect();
+    assert_eq!(listed, expected);
 }
 
 /// A reader that is written only from the document.
