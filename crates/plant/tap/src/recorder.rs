@@ -12,6 +12,7 @@
 //! keeps as many messages as fit.
 
 mod error;
+mod hook;
 mod lost_journal;
 mod names;
 mod origin;
@@ -19,32 +20,27 @@ mod spans;
 mod standby;
 
 use std::{
-    ops::ControlFlow,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 pub use error::{NotShown, OriginMismatch, RecorderError};
+use hook::RecorderHook;
 use names::Names;
 use nanotape_board::{
     BoardReader, FollowerStart, NamedFollower, RecorderProgress, RecorderReader, RecorderState,
     follower_path,
 };
-use nanotape_clock::{Clock, Timeline};
-use nanotape_journal::Appender;
-use nanotape_ring::{Rejoin, RingError, RingSource, Start, StartError, Subscribe as _};
+use nanotape_journal::{Appender, Keeper};
+use nanotape_ring::{AnyReader, Rejoin, RingError, RingSource, Start, StartError, Subscribe as _};
 use nanotape_shm::Refusal;
 use nanotape_tape::{
-    Deadline, Follow, Gap, Item, Message, Progress, ShutdownFlag, Source as _, Step, Tape as _,
-    WriterState,
+    Deadline, Follow, Gap, ShutdownFlag, Source as _, Step, Tape as _, WriterState,
 };
 use origin::Origin;
 pub(crate) use origin::{check_origin, recorded_ring};
 use spans::RecorderSpans;
 pub use standby::open_when_free;
-
-/// How long to wait for room on the disk before the next attempt.
-const RETRY: Duration = Duration::from_millis(100);
 
 /// The pause of a recorder that has caught up. One that follows closely takes each cache line from
 /// the writer's core as soon as it is written, and slows the writer more than one that is a few
@@ -84,8 +80,8 @@ pub struct RecorderOptions {
 #[derive(Debug)]
 pub struct Recorder {
     ring: PathBuf,
-    follow: Follow<RingSource>,
-    keeper: Keeper,
+    keeper: Keeper<RingSource>,
+    names: Names,
     through_restarts: bool,
     /// The progress, or why it is not shown.
     progress: Result<RecorderProgress, NotShown>,
@@ -122,21 +118,6 @@ pub struct RecorderSummary {
     pub recorded: u64,
     /// Number of lost messages.
     pub lost: u64,
-}
-
-/// The journal's side.
-#[derive(Debug)]
-struct Keeper {
-    appender: Appender,
-    /// Times of excerpts: they never decrease, and follow the kernel's clock over a long day.
-    timeline: Timeline,
-    /// The time of this poll's excerpts, once the clock was read.
-    now_ns: Option<u64>,
-    shutdown: ShutdownFlag,
-    names: Names,
-    first: u64,
-    recorded: u64,
-    lost: u64,
 }
 
 impl Recorder {
@@ -211,13 +192,10 @@ impl Recorder {
                 (Some(named), follow)
             }
         };
-        let timeline = Timeline::recalibrating(Clock::calibrate());
-        let shutdown = shutdown.clone();
-        let (now_ns, recorded, lost) = (None, 0, 0);
-        let keeper = Keeper { appender, timeline, now_ns, shutdown, names, first, recorded, lost };
+        let keeper = Keeper::new(follow, appender, shutdown);
         let (ring, through_restarts) = (ring.to_owned(), *through_restarts);
         let spans = RecorderSpans::start(&ring);
-        let mut recorder = Self { ring, follow, keeper, through_restarts, progress, named, spans };
+        let mut recorder = Self { ring, keeper, names, through_restarts, progress, named, spans };
         recorder.show(0);
         if let Ok(progress) = &recorder.progress {
             progress.set_state(RecorderState::Recording);
@@ -246,7 +224,7 @@ impl Recorder {
                 Ok(Step::Shutdown) => return Ok(()),
                 Ok(_) => {}
                 Err(RingError::Region(error)) => {
-                    let last = self.keeper.appender.next_sequence() - 1;
+                    let last = self.keeper.appender().next_sequence() - 1;
                     return Err(RecorderError::Lost {
                         ring: self.ring.clone(),
                         error: Box::new(error),
@@ -263,51 +241,20 @@ impl Recorder {
         &mut self,
         report: &mut impl FnMut(RecorderEvent<'_>),
     ) -> Result<Result<Step, RingError>, RecorderError> {
-        let Self { follow, keeper, progress, named, spans, .. } = self;
-        let mut progress = progress.as_mut().ok();
-        let before = keeper.recorded;
-        let position_bytes = follow.tape().reader().position_bytes();
-        let mut shown = |event: RecorderEvent<'_>| {
-            if let (Some(named), RecorderEvent::Lost(gap)) = (&mut *named, &event) {
-                named.lose(gap);
-            }
-            if let Some(progress) = &mut progress {
-                match &event {
-                    RecorderEvent::Lost(gap) => progress.lost(gap.count()),
-                    RecorderEvent::NoRoom(_) => progress.set_state(RecorderState::WaitingForRoom),
-                    RecorderEvent::RoomAgain => progress.set_state(RecorderState::Recording),
-                    _ => {}
-                }
-            }
-            report(event);
-        };
-        keeper.now_ns = None;
-        let mut kept = Ok(());
-        let step = follow.step_by(|source| {
-            spans.iter_mut().for_each(|spans| spans.begin_poll(source.reader().region()));
-            kept = keeper.check_journal();
-            if kept.is_err() {
-                return Ok(Progress::Stopped);
-            }
-            source.poll(|item| {
-                spans.iter_mut().for_each(|spans| spans.read(&item));
-                kept = keeper.keep(item, &mut shown);
-                spans.iter_mut().for_each(RecorderSpans::appended);
-                if kept.is_ok() {
-                    kept = keeper.sync(spans);
-                }
-                if kept.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })
-        });
-        kept?;
+        let Self { keeper, names, progress, named, spans, .. } = self;
+        let before = keeper.kept();
+        let position_bytes = keeper.follow().tape().reader().position_bytes();
+        let progress = progress.as_mut().ok();
+        let mut hook = RecorderHook { names, progress, named, spans, report };
+        let step = keeper.step(&mut hook)?;
         if matches!(step, Ok(Step::Read)) {
             // The ring has a writer, or had one. The recording ends with it, also if the next one
             // takes the ring over before this process notices.
             if before == 0 && !self.through_restarts {
-                let epoch = self.follow.tape().reader().region().epoch();
-                self.follow.set_only_writer(epoch);
+                let epoch = self.reader().region().epoch();
+                self.keeper.follow_mut().set_only_writer(epoch);
             }
-            self.show(self.keeper.recorded - before);
+            self.show(self.keeper.kept() - before);
             self.pause_after(position_bytes);
         }
         Ok(step)
@@ -315,7 +262,7 @@ impl Recorder {
 
     /// Pauses if the poll that began at this position has caught up.
     fn pause_after(&self, position_bytes: u64) {
-        let reader = self.follow.tape().reader();
+        let reader = self.reader();
         let read_bytes = reader.position_bytes().saturating_sub(position_bytes);
         let is_large = size_of_val(reader.region().words()) >= LEAST_REGION_BYTES;
         if is_large && read_bytes < SMALL_POLL_BYTES {
@@ -323,10 +270,14 @@ impl Recorder {
         }
     }
 
+    fn reader(&self) -> &AnyReader {
+        self.keeper.follow().tape().reader()
+    }
+
     /// Shows that `recorded` messages more are recorded.
     fn show(&mut self, recorded: u64) {
-        let source = self.follow.tape();
-        let (next, position) = (source.next_sequence(), source.reader().position_bytes());
+        let reader = self.reader();
+        let (next, position) = (reader.next_sequence(), reader.position_bytes());
         if let Ok(progress) = &mut self.progress {
             let now_ns = self.keeper.now_ns();
             progress.polled(recorded, next, position, now_ns);
@@ -339,18 +290,17 @@ impl Recorder {
 
     /// The result so far.
     pub fn summary(&self) -> RecorderSummary {
-        let Keeper { appender, first, recorded, lost, .. } = &self.keeper;
         RecorderSummary {
-            first_sequence: *first,
-            next_sequence: appender.next_sequence(),
-            recorded: *recorded,
-            lost: *lost,
+            first_sequence: self.keeper.first_sequence(),
+            next_sequence: self.keeper.appender().next_sequence(),
+            recorded: self.keeper.kept(),
+            lost: self.keeper.lost(),
         }
     }
 
     /// Closes the journal, synced as its sync policy requires.
     pub fn close(self) -> Result<(), RecorderError> {
-        Ok(self.keeper.appender.close()?)
+        Ok(self.keeper.close()?)
     }
 }
 
@@ -386,103 +336,6 @@ fn has_writer(ring: &Path, source: &RingSource) -> bool {
         Ok(board) => board.is_of_writer(source.reader().region()),
         // Not of a plant. A plant that has just created its ring has its number.
         Err(_) => source.writer().state == WriterState::Alive,
-    }
-}
-
-impl Keeper {
-    #[inline(always)]
-    fn keep(
-        &mut self,
-        item: Item<'_>,
-        report: &mut impl FnMut(RecorderEvent<'_>),
-    ) -> Result<(), RecorderError> {
-        match item {
-            Item::Message(message) => self.record(&message, report),
-            Item::Gap(gap) => {
-                self.lose(gap, report);
-                Ok(())
-            }
-            // A ring uses each number once.
-            Item::Reused(_) => Ok(()),
-        }
-    }
-
-    #[inline(always)]
-    fn record(
-        &mut self,
-        message: &Message<'_>,
-        report: &mut impl FnMut(RecorderEvent<'_>),
-    ) -> Result<(), RecorderError> {
-        let Message { sequence, type_id, payload, .. } = *message;
-        if let Err(error) = self.names.before(sequence, type_id, payload) {
-            self.retry(error.into(), report, |keeper| {
-                Ok(keeper.names.before(sequence, type_id, payload)?)
-            })?;
-        }
-        if sequence != self.appender.next_sequence() {
-            self.appender.skip_to(sequence)?;
-        }
-        let now_ns = self.now_ns();
-        if let Err(error) = self.appender.append_unsynced(type_id, now_ns, payload) {
-            self.retry(error.into(), report, |keeper| {
-                keeper.now_ns = None;
-                let now_ns = keeper.now_ns();
-                keeper.appender.append_unsynced(type_id, now_ns, payload)?;
-                Ok(())
-            })?;
-        }
-        self.recorded += 1;
-        Ok(())
-    }
-
-    /// Syncs the journal if its policy requires that now.
-    #[inline(always)]
-    fn sync(&mut self, spans: &mut Option<RecorderSpans>) -> Result<(), RecorderError> {
-        if self.appender.sync_if_due()? {
-            spans.iter_mut().for_each(RecorderSpans::synced);
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn lose(&mut self, gap: Gap, report: &mut impl FnMut(RecorderEvent<'_>)) {
-        self.lost += gap.count();
-        self.names.lose(&gap);
-        report(RecorderEvent::Lost(gap));
-    }
-
-    /// If the disk is full, waits for room and attempts it again.
-    #[cold]
-    fn retry(
-        &mut self,
-        mut error: RecorderError,
-        report: &mut impl FnMut(RecorderEvent<'_>),
-        attempt: impl Fn(&mut Self) -> Result<(), RecorderError>,
-    ) -> Result<(), RecorderError> {
-        let mut is_reported = false;
-        loop {
-            if !error.is_full() || self.shutdown.is_requested() {
-                return Err(error);
-            }
-            if !is_reported {
-                report(RecorderEvent::NoRoom(&error));
-                is_reported = true;
-            }
-            self.shutdown.sleep(RETRY);
-            self.check_journal()?;
-            match attempt(self) {
-                Ok(()) => break,
-                Err(again) => error = again,
-            }
-        }
-        report(RecorderEvent::RoomAgain);
-        Ok(())
-    }
-
-    /// The time of this poll: the first call reads the clock.
-    #[inline]
-    fn now_ns(&mut self) -> u64 {
-        *self.now_ns.get_or_insert_with(|| self.timeline.now_ns())
     }
 }
 

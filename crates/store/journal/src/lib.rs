@@ -21,6 +21,8 @@ mod copy;
 mod disk;
 mod edges;
 mod error;
+#[cfg(not(nanotape_loom))]
+mod keeper;
 mod merge;
 #[cfg(all(test, nanotape_loom))]
 mod models;
@@ -85,6 +87,7 @@ pub use {
         last_incarnation,
     },
     disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT},
+    keeper::{Keeper, KeeperError, KeeperHook},
     named::{
         NamedTailer, TAILER_FIELDS, TAILER_KIND, TAILER_LAYOUT, TailerInfo, is_tailer_name,
         remove_tailer, tailers,

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use nanotape_board::FollowerError;
 use nanotape_clock::UtcNanos;
 use nanotape_history::RunsError;
-use nanotape_journal::{ErrorKind, JournalError};
+use nanotape_journal::{ErrorKind, JournalError, KeeperError};
 use nanotape_ring::RingError;
 use nanotape_shm::{Refusal, RegionError};
 
@@ -219,6 +219,15 @@ impl RecorderError {
         match error {
             RingError::Region(error) => Self::Region(error),
             error => Self::Ring { ring: ring.to_owned(), error: Box::new(error) },
+        }
+    }
+}
+
+impl From<KeeperError> for RecorderError {
+    fn from(error: KeeperError) -> Self {
+        match error {
+            KeeperError::Journal(error) => Self::Journal(error),
+            KeeperError::Moved { journal, now_at, last } => Self::Moved { journal, now_at, last },
         }
     }
 }

@@ -6,26 +6,10 @@
 //! in the region of the recorder.
 
 use nanotape_board::RecorderState;
-use nanotape_journal::{ErrorKind, JournalError, Tailer};
+use nanotape_journal::{Appender, ErrorKind, JournalError, Tailer};
 use nanotape_ring::Start;
 
-use super::{Keeper, Recorder, RecorderError};
-
-impl Keeper {
-    /// Returns the error of a journal that is no longer in its place, if a thread found that.
-    #[inline]
-    pub(super) fn check_journal(&self) -> Result<(), RecorderError> {
-        self.appender.check()?;
-        match self.appender.moved_to() {
-            None => Ok(()),
-            Some(now_at) => Err(RecorderError::Moved {
-                journal: self.appender.path(),
-                now_at,
-                last: self.appender.next_sequence() - 1,
-            }),
-        }
-    }
-}
+use super::{Recorder, RecorderError};
 
 impl Recorder {
     /// Checks the journal at the end of a recording. Returns the outcome of the recording, or
@@ -35,14 +19,14 @@ impl Recorder {
         outcome: Result<(), RecorderError>,
     ) -> Result<(), RecorderError> {
         let keeper = &mut self.keeper;
-        let placed = keeper.appender.check_place().map_err(RecorderError::from);
-        let placed = placed.and_then(|()| keeper.check_journal());
+        let placed = keeper.appender().check_place().map_err(RecorderError::from);
+        let placed = placed.and_then(|()| Ok(keeper.check()?));
         let is_lost = placed.as_ref().is_err_and(RecorderError::is_of_lost_journal);
         if !is_lost {
             return outcome;
         }
         let (lost, placed) = match placed {
-            Err(RecorderError::Journal(gone)) => match keeper.missing() {
+            Err(RecorderError::Journal(gone)) => match missing(keeper.appender()) {
                 Ok(missing) => (missing, Err(gone.into())),
                 Err(why) => (u64::MAX, Err(RecorderError::Unreadable { gone, why })),
             },
@@ -50,26 +34,20 @@ impl Recorder {
             moved => (0, moved),
         };
         if let Ok(progress) = &mut self.progress {
-            progress.unrecorded(keeper.appender.next_sequence(), lost);
+            progress.unrecorded(keeper.appender().next_sequence(), lost);
             progress.set_state(RecorderState::JournalGone);
         }
-        let lost = lost.min(keeper.recorded);
-        keeper.recorded -= lost;
-        keeper.lost += lost;
+        keeper.count_as_lost(lost);
         placed
     }
 }
 
-impl Keeper {
-    /// Recorded messages that are not in the folder of the journal any more; `u64::MAX` for all.
-    /// The error is the reason why that cannot be known.
-    fn missing(&self) -> Result<u64, JournalError> {
-        match Tailer::open(&self.appender.path(), Start::Newest) {
-            Ok(left) => {
-                Ok(self.appender.next_sequence().saturating_sub(left.next_sequence().max(1)))
-            }
-            Err(error) if *error.kind() == ErrorKind::NotFound => Ok(u64::MAX),
-            Err(error) => Err(error),
-        }
+/// Recorded messages that are not in the folder of the journal any more; `u64::MAX` for all. The
+/// error is the reason why that cannot be known.
+fn missing(appender: &Appender) -> Result<u64, JournalError> {
+    match Tailer::open(&appender.path(), Start::Newest) {
+        Ok(left) => Ok(appender.next_sequence().saturating_sub(left.next_sequence().max(1))),
+        Err(error) if *error.kind() == ErrorKind::NotFound => Ok(u64::MAX),
+        Err(error) => Err(error),
     }
 }

@@ -11,6 +11,7 @@ mod conformance;
 mod damage;
 mod damaged_positions;
 mod format_document;
+mod keeper;
 mod merge;
 mod model;
 mod named;
