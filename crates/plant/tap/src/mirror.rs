@@ -31,7 +31,7 @@ pub use error::{MirrorError, MirrorMismatch};
 use nanotape_board::Watch;
 use nanotape_clock::{Clock, Timeline, UtcNanos};
 use nanotape_ring::{Capacity, Start};
-use nanotape_shm::{RegionNode, RegionOptions, Residency};
+use nanotape_shm::{RegionOptions, Residency};
 use nanotape_tape::{
     Deadline, Follow, Gap, Item, Message, Progress, Reused, ShutdownFlag, Source as _, Step,
     Tape as _, WaitStrategy, WriterState,
@@ -305,11 +305,6 @@ impl Mirror {
     /// The memory of the ring.
     pub fn residency(&self) -> Residency {
         self.copier.held.as_ref().map(|held| held.ring.region().residency()).unwrap_or_default()
-    }
-
-    /// The memory node of the ring.
-    pub fn node(&self) -> RegionNode {
-        self.residency().node
     }
 
     /// The number of the mirror among the writers of its ring.

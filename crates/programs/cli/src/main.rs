@@ -5,6 +5,7 @@ mod arguments;
 mod book_rows;
 mod commands;
 mod framing;
+mod gaps;
 mod journals;
 mod lab;
 mod lines;

@@ -205,7 +205,7 @@ impl MirroredBoard {
                 *lock(&self.copy) = Some(copy);
             }
             None => {
-                // Those of a mirror that was killed go on.
+                // Continues the counters of a mirror that was killed.
                 let stat = board.reader().sample();
                 self.counts = Counts {
                     records: stat.records,
@@ -269,7 +269,7 @@ fn start_of(journal: &Path, run: &Run) -> Option<PlantStart> {
     }
 }
 
-/// A thread that panicked has left a board and its original.
+/// A panic of the other thread leaves the value whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -192,7 +192,7 @@ fn is_same_file(left: &Path, right: &Path) -> bool {
     file(left).is_some_and(|left| Some(left) == file(right))
 }
 
-/// Whether a creator makes a region there without a question.
+/// Whether a new region can be created there.
 fn is_absent(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::NotFound | Refusal::HalfCreated)
 }

@@ -4,6 +4,7 @@
 
 mod books;
 mod live;
+mod mirroring;
 mod publishing;
 mod reading;
 

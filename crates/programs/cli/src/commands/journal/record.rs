@@ -12,9 +12,10 @@ use nanotape_journal::{Appender, JournalError};
 use nanotape_tap::{
     Recorder, RecorderError, RecorderEvent, RecorderOptions, RecorderSummary, open_when_free,
 };
-use nanotape_tape::{Gap, ShutdownFlag, WriterState};
+use nanotape_tape::{ShutdownFlag, WriterState};
 
 use crate::{
+    gaps::Gaps,
     interrupt,
     journals::{AppenderArguments, make_parents, report_recovery},
     output::{Format, Output, OutputArguments},
@@ -152,7 +153,7 @@ fn record(
         note(format_args!("{}: interrupted before a writer created the ring", ring.display()));
         return Ok(None);
     };
-    let mut gaps = Gaps::default();
+    let mut gaps = Gaps::in_all("the journal");
     let outcome = recorder.run(|event| match event {
         // The plant reports its own end. The output of a killed plant has no reader.
         RecorderEvent::WriterGone(_) if command.for_plant => {}
@@ -201,27 +202,6 @@ fn open_journal(command: &RecordCommand, ring: &Path) -> Result<Option<Appender>
     Appender::open(journal, &options).map(Some)
 }
 
-/// Gaps that are reported one by one.
-const REPORTED_GAPS: u64 = 10;
-
-/// The lines about gaps. A recorder on a busy machine may lose messages many times a second, and
-/// waits until the supervisor has read its lines.
-#[derive(Default, Debug)]
-struct Gaps(u64);
-
-impl Gaps {
-    fn line(&mut self, gap: &Gap) -> Option<String> {
-        self.0 += 1;
-        match self.0 {
-            ..=REPORTED_GAPS => Some(gap.to_string()),
-            count if count == REPORTED_GAPS + 1 => {
-                Some(format!("{gap}; no further gaps are reported, the journal has all of them"))
-            }
-            _ => None,
-        }
-    }
-}
-
 fn report(ring: &Path, event: &RecorderEvent<'_>) {
     match event {
         RecorderEvent::NoRoom(error @ RecorderError::Journal(_)) => warn(error),
@@ -263,21 +243,5 @@ fn of_record(error: RecorderError, command: &RecordCommand) -> anyhow::Error {
             within(command.wait)
         ),
         error => anyhow::anyhow!("{error}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_gaps_are_reported_and_the_end_of_the_reports_too() {
-        let mut gaps = Gaps::default();
-        let mut line = || gaps.line(&Gap { from: 5, to: 7 });
-        for _ in 0..REPORTED_GAPS {
-            assert_eq!(line(), Some(Gap { from: 5, to: 7 }.to_string()));
-        }
-        assert!(line().is_some_and(|line| line.ends_with("the journal has all of them")));
-        assert!((0..1_000).all(|_| line().is_none()));
     }
 }

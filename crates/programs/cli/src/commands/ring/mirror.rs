@@ -19,6 +19,7 @@ use nanotape_tap::{Mirror, MirrorError, MirrorEvent, MirrorOptions, MirrorSummar
 use nanotape_tape::{ShutdownFlag, WaitStrategy, WriterState};
 
 use crate::{
+    gaps::Gaps,
     interrupt,
     output::{Format, Output, OutputArguments},
     record::Record,
@@ -148,7 +149,8 @@ pub(super) fn run(command: &MirrorCommand) -> anyhow::Result<Status> {
     if format != Format::Csv {
         write_begin(&mirror, &source, &target, format, &mut output)?;
     }
-    let outcome = mirror.run(|event| report(&source, &target, &event));
+    let mut gaps = Gaps::in_all("the mirror");
+    let outcome = mirror.run(|event| report(&source, &target, &event, &mut gaps));
     let summary = mirror.summary();
     drop(mirror);
     write_summary(&summary, &source, &target, format, &mut output)?;
@@ -283,10 +285,14 @@ fn write_summary(
     Ok(())
 }
 
-fn report(source: &Path, target: &Path, event: &MirrorEvent<'_>) {
+fn report(source: &Path, target: &Path, event: &MirrorEvent<'_>, gaps: &mut Gaps) {
     let (from, to) = (source.display(), target.display());
     match event {
-        MirrorEvent::Lost(gap) => warn(format_args!("{from}: {gap}")),
+        MirrorEvent::Lost(gap) => {
+            if let Some(line) = gaps.line(gap) {
+                warn(format_args!("{from}: {line}"));
+            }
+        }
         MirrorEvent::Reused(reused) => warn(format_args!(
             "{from}: gives the numbers from {} on again; {to} was replaced by an empty ring",
             reused.from

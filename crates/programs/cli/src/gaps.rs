@@ -1,0 +1,51 @@
+//! The lines about gaps of a recorder or a mirror. On a busy machine it may lose messages many times a
+//! second, and waits until the supervisor has read its lines.
+
+use nanotape_tape::Gap;
+
+/// Gaps that are reported one by one.
+const REPORTED_GAPS: u64 = 10;
+
+/// The gaps so far.
+#[derive(Debug)]
+pub(crate) struct Gaps {
+    count: u64,
+    /// What has all gaps.
+    keeper: &'static str,
+}
+
+impl Gaps {
+    /// No gaps yet; `keeper` has all of them, and is named once the reports end.
+    pub(crate) fn in_all(keeper: &'static str) -> Self {
+        Self { count: 0, keeper }
+    }
+
+    /// The line about the next gap, if it is reported.
+    pub(crate) fn line(&mut self, gap: &Gap) -> Option<String> {
+        self.count += 1;
+        match self.count {
+            ..=REPORTED_GAPS => Some(gap.to_string()),
+            count if count == REPORTED_GAPS + 1 => Some(format!(
+                "{gap}; no further gaps are reported, {} has all of them",
+                self.keeper
+            )),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_gaps_are_reported_and_the_end_of_the_reports_too() {
+        let mut gaps = Gaps::in_all("the journal");
+        let mut line = || gaps.line(&Gap { from: 5, to: 7 });
+        for _ in 0..REPORTED_GAPS {
+            assert_eq!(line(), Some(Gap { from: 5, to: 7 }.to_string()));
+        }
+        assert!(line().is_some_and(|line| line.ends_with("the journal has all of them")));
+        assert!((0..1_000).all(|_| line().is_none()));
+    }
+}
