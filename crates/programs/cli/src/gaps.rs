@@ -1,5 +1,7 @@
-//! The lines about gaps of a recorder or a mirror. On a busy machine it may lose messages many times a
-//! second, and waits until the supervisor has read its lines.
+//! The lines about gaps of a recorder or a mirror.
+//!
+//! On a busy machine it may lose messages many times a second, and waits until the supervisor has
+//! read its lines. So their number has a bound.
 
 use nanotape_tape::Gap;
 
