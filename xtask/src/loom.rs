@@ -15,12 +15,13 @@ use anyhow::{Context, Result};
 const CFG: &str = "--cfg nanotape_loom";
 
 /// The tests with models, and their profile, which optimises the code that runs, and little else.
-const TESTS: [&str; 13] = [
+const TESTS: [&str; 14] = [
     "test",
     "--profile=models",
     "--package=nanotape-shm",
     "--package=nanotape-ring",
     "--package=nanotape-journal",
+    "--package=nanotape-replication",
     "--lib",
     "--test=loom",
     "--no-fail-fast",

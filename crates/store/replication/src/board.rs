@@ -3,9 +3,7 @@
 //!
 //! Layout: `docs/formats/replication.md`, Followers. Where: the process that serves writes it;
 //! appenders that wait for followers, and `nanotape journal stat`, read it.
-//! Protocol: an acknowledgement counts only with its incarnation. A writer stores 0 as the number,
-//! then the incarnation, then the number. A reader loads the incarnation, the number, and the
-//! incarnation again.
+//! Protocol: an acknowledgement counts only with its incarnation; see `acknowledge.rs`.
 //! Failure: a reader trusts no word. A wrong number can only make a commit return too early.
 
 use std::path::{Path, PathBuf};
@@ -13,11 +11,11 @@ use std::path::{Path, PathBuf};
 use nanotape_journal::FOLLOWERS;
 use nanotape_link::{ClockOffset, NAME_MAX_BYTES};
 use nanotape_shm::{
-    Edge, OwnedRegion, OwnerState, ReadWord, RegionError, RegionOptions, RegionSpec, SharedRegion,
-    Word, copy_into, copy_out,
+    OwnedRegion, OwnerState, ReadWord, RegionError, RegionOptions, RegionSpec, SharedRegion, Word,
+    copy_into, copy_out,
 };
 
-use crate::{FollowerStatus, Term};
+use crate::{CopyProgress, FollowerStatus, Term, acknowledge};
 
 /// The kind of the region.
 pub const REPLICAS_KIND: [u8; 8] = *b"REPLICAS";
@@ -38,9 +36,6 @@ const SPEC: RegionSpec = RegionSpec {
     words: HEAD_WORDS + MOST_FOLLOWERS * SLOT_WORDS,
 };
 
-/// The order of an incarnation and its number.
-pub(crate) const ACKNOWLEDGE: Edge = Edge::new("replication.acknowledge");
-
 /// Words of the head.
 mod head {
     pub(super) const EPOCH: usize = 0;
@@ -58,9 +53,8 @@ mod slot {
     pub(super) const NAME: usize = 0;
     pub(super) const STATE: usize = 8;
     pub(super) const SINCE: usize = 9;
-    pub(super) const INCARNATION: usize = 10;
-    pub(super) const NEXT: usize = 11;
-    pub(super) const ON_DISK: usize = 12;
+    /// The incarnation, the next number, and that of its disk.
+    pub(super) const ACKNOWLEDGED: std::ops::Range<usize> = 10..10 + crate::acknowledge::WORDS;
     pub(super) const SENT_NEXT: usize = 13;
     pub(super) const RECEIVED: usize = 14;
     pub(super) const PROGRESSED: usize = 15;
@@ -195,19 +189,15 @@ impl ReplicasBoard {
         words[slot::STATE].store(2);
     }
 
-    /// Stores how far a follower is.
+    /// Stores how far a follower is. Returns its incarnation, which is `before` in the next call of
+    /// the same connection; the first one has `u64::MAX`.
     #[inline]
-    pub fn acknowledge(&self, slot: usize, status: &FollowerStatus) {
+    pub fn acknowledge(&self, slot: usize, before: u64, status: &FollowerStatus) -> u64 {
         let words = self.words(slot);
-        let progress = &status.progress;
-        if words[slot::INCARNATION].as_read_only().load() != progress.incarnation {
-            // SYNC(replication.acknowledge): pairs with the loads in `acknowledged`.
-            words[slot::NEXT].publish(0, ACKNOWLEDGE);
-            words[slot::ON_DISK].publish(0, ACKNOWLEDGE);
-            words[slot::INCARNATION].publish(progress.incarnation, ACKNOWLEDGE);
-        }
-        words[slot::ON_DISK].publish(progress.on_disk, ACKNOWLEDGE);
-        words[slot::NEXT].publish(progress.next_sequence, ACKNOWLEDGE);
+        let CopyProgress { incarnation, next_sequence, on_disk, .. } = status.progress;
+        let now = [incarnation, next_sequence, on_disk];
+        acknowledge::store(&words[slot::ACKNOWLEDGED], before, now);
+        incarnation
     }
 
     /// Stores what else is known of a follower.
@@ -264,7 +254,8 @@ impl ReplicasBoard {
         let shared = self.region.share();
         let count = shared.words()[head::COUNT].load() as usize;
         let slots = 0..count.min(MOST_FOLLOWERS);
-        let of = |slot| acknowledged(slot_of(shared.words(), slot), incarnation, false);
+        let words = |slot| &slot_of(shared.words(), slot)[slot::ACKNOWLEDGED];
+        let of = |slot| acknowledge::load(words(slot), incarnation, false);
         slots.map(of).max().unwrap_or(0)
     }
 
@@ -296,18 +287,6 @@ fn text_of(words: &[ReadWord]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let text = String::from_utf8_lossy(&bytes[..end]);
     text.chars().filter(|letter| !letter.is_control()).collect()
-}
-
-/// The number before which a follower has all excerpts of an incarnation.
-#[inline]
-fn acknowledged(words: &[ReadWord], incarnation: u64, on_disk: bool) -> u64 {
-    let number = if on_disk { slot::ON_DISK } else { slot::NEXT };
-    // SYNC(replication.acknowledge): pairs with the stores in `acknowledge`.
-    if words[slot::INCARNATION].observe(ACKNOWLEDGE) != incarnation {
-        return 0;
-    }
-    let next = words[number].observe(ACKNOWLEDGE);
-    if words[slot::INCARNATION].observe(ACKNOWLEDGE) == incarnation { next } else { 0 }
 }
 
 /// The followers of a journal, as any process reads them.
@@ -369,7 +348,8 @@ impl ReplicasReader {
     /// disk; 0: none of them.
     #[inline]
     pub fn acknowledged(&self, follower: usize, incarnation: u64, on_disk: bool) -> u64 {
-        acknowledged(slot_of(self.region.words(), follower), incarnation, on_disk)
+        let words = slot_of(self.region.words(), follower);
+        acknowledge::load(&words[slot::ACKNOWLEDGED], incarnation, on_disk)
     }
 
     /// What is known of each follower.
@@ -393,9 +373,9 @@ impl ReplicasReader {
                 _ => Presence::Gone,
             },
             since_ns: word(slot::SINCE),
-            incarnation: word(slot::INCARNATION),
-            next_sequence: word(slot::NEXT),
-            on_disk: word(slot::ON_DISK),
+            incarnation: word(slot::ACKNOWLEDGED.start),
+            next_sequence: word(slot::ACKNOWLEDGED.start + 1),
+            on_disk: word(slot::ACKNOWLEDGED.start + 2),
             sent_next: word(slot::SENT_NEXT),
             received_ns: word(slot::RECEIVED),
             progressed_ns: word(slot::PROGRESSED),

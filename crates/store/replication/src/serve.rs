@@ -29,6 +29,7 @@ use nanotape_shm::RegionError;
 use crate::{
     FRAME_BYTES, LeaderError, LeaderLink, LeaderOptions, ReplicasBoard, SERVICE, Term, TermEntry,
     Terms, TermsError, Turned,
+    acknowledge::NO_INCARNATION,
     pace::{Clocks, LinkPace, Rate},
     terms::random,
 };
@@ -500,6 +501,7 @@ impl Serving {
     fn serve(&mut self, clocks: &mut Clocks) -> LeaderError {
         let (mut updated_ns, mut received_ns, mut rate) = (0, 0, Rate::default());
         let (mut progressed_ns, mut progress) = (clocks.now().utc_ns, (0, 0));
+        let mut incarnation = NO_INCARNATION;
         loop {
             let now = clocks.now();
             let exchanged = match self.connection.exchange(self.link.peer(), now) {
@@ -513,7 +515,7 @@ impl Serving {
             if exchanged.received > 0 {
                 received_ns = now.utc_ns;
                 let status = self.link.status();
-                self.shared.board.acknowledge(self.slot, status);
+                incarnation = self.shared.board.acknowledge(self.slot, incarnation, status);
                 let next = (status.progress.incarnation, status.progress.next_sequence);
                 if next != progress {
                     (progress, progressed_ns) = (next, now.utc_ns);

@@ -4,6 +4,7 @@ use std::{io::Write as _, net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use nanotape_arguments::{errors::of_journal, regions::of_region};
+use nanotape_clock::UtcNanos;
 use nanotape_replication::{ServeError, ServeEvent, ServeOptions, Server};
 
 use super::links::{LinkArguments, LinkOptions, bad, side_name};
@@ -91,13 +92,38 @@ pub(super) fn run(command: &ServeCommand) -> anyhow::Result<Status> {
         format!("serving {journal} at {address}, epoch {epoch}\n")
     })?;
     output.flush()?;
-    let served = server.run(|| shutdown.is_requested(), report);
+    let mut refusals = Refusals::default();
+    let served = server.run(|| shutdown.is_requested(), |event| report(event, &mut refusals));
     output.finish()?;
     served.map_err(of_serve)?;
     Ok(Status::Good)
 }
 
-fn report(event: ServeEvent) {
+/// Bounds the lines about refused connections: a flood of them must not fill a log.
+#[derive(Default)]
+struct Refusals {
+    second: u64,
+    in_second: u64,
+}
+
+/// Lines about refused connections in a second.
+const MOST_LINES: u64 = 10;
+
+impl Refusals {
+    /// Whether the next one is reported, and how many before it were not.
+    fn next(&mut self) -> (bool, u64) {
+        let second = UtcNanos::now().unix_ns() / 1_000_000_000;
+        let mut unreported = 0;
+        if second != self.second {
+            unreported = self.in_second.saturating_sub(MOST_LINES);
+            (self.second, self.in_second) = (second, 0);
+        }
+        self.in_second += 1;
+        (self.in_second <= MOST_LINES, unreported)
+    }
+}
+
+fn report(event: ServeEvent, refusals: &mut Refusals) {
     match event {
         ServeEvent::Connected { follower, address } => {
             note(format_args!("follower {follower} connected from {address}"));
@@ -106,7 +132,13 @@ fn report(event: ServeEvent) {
             warn(format_args!("follower {follower} is gone: {reason}"));
         }
         ServeEvent::Refused { address, reason } => {
-            warn(format_args!("refused a connection from {address}: {reason}"));
+            let (is_reported, unreported) = refusals.next();
+            if unreported > 0 {
+                warn(format_args!("refused {unreported} more connections"));
+            }
+            if is_reported {
+                warn(format_args!("refused a connection from {address}: {reason}"));
+            }
         }
         _ => {}
     }
