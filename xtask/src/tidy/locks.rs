@@ -42,11 +42,13 @@ fn missing(path: &str, lock: &str, manifests: &[(String, Vec<&str>)]) -> Vec<Pro
     problems
 }
 
-/// The names under `[dependencies]`.
+/// The names under `[dependencies]`, without those of features: a lock file has these only if a
+/// feature of its workspace needs them.
 fn dependencies(manifest: &str) -> Vec<&str> {
     let section = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();
-    let names = section.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
+    let always = section.lines().filter(|line| !line.contains("optional = true"));
+    let names = always.filter_map(|line| line.split(['.', ' ', '=']).next());
     names.filter(|name| !name.is_empty() && !name.starts_with('#')).collect()
 }
 
@@ -55,7 +57,8 @@ mod tests {
     use super::*;
 
     const MANIFEST: &str = "[package]\nname = \"nanotape-a\"\n\n[dependencies]\n# Why.\n\
-                            b.workspace = true\nc = \"1\"\n\n[dev-dependencies]\nd = \"1\"\n";
+                            b.workspace = true\nc = \"1\"\n\
+                            o = { workspace = true, optional = true }\n\n[dev-dependencies]\nd = \"1\"\n";
 
     #[test]
     fn a_lock_file_that_lacks_a_dependency_is_found() {
