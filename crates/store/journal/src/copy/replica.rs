@@ -174,9 +174,9 @@ impl<D: Disk> Replica<D> {
 
     /// Appends whole excerpts at a position, which must be the end of the copy.
     pub fn append(&mut self, position: Position, bytes: &[u8]) -> Result<(), JournalError> {
-        let name = names::segment(position.segment);
         let Some(writer) = self.writer.as_mut().filter(|_| position == self.state.end) else {
             let problem = ErrorKind::NotNext { position, end: self.state.end };
+            let name = names::segment(position.segment);
             return Err(JournalError::new(self.disk.path(&name), problem));
         };
         let words = bytes.len().div_ceil(8);
@@ -192,8 +192,9 @@ impl<D: Disk> Replica<D> {
             self.touched = to;
         }
         let copied = writer.copy(as_read_only(arrived));
-        let is_ended = copied
-            .map_err(|(word, damage)| JournalError::damaged(&self.disk, &name, word, damage))?;
+        let is_ended = copied.map_err(|(word, damage)| {
+            JournalError::damaged(&self.disk, &names::segment(position.segment), word, damage)
+        })?;
         let place = *writer.place();
         let mut at = 0;
         while let Some(excerpt) = arrived.get(at..).filter(|rest| !rest.is_empty()) {
