@@ -43,7 +43,7 @@ pub enum LeaderError {
         source: std::io::Error,
     },
     /// The leader ends, or the follower has connected again.
-    #[error("the leader ended the connection")]
+    #[error("the leader ends, or another connection of this follower's name replaced this one")]
     Ended,
     /// The follower follows a later leader.
     #[error("the follower has epoch {found}, this leader has {own}: it was replaced")]

@@ -190,7 +190,7 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(stdout(&checked), "");
     for (words, expected) in [
         (["nanotape", "jour"].as_slice(), ["journal"].as_slice()),
-        (&["nanotape", "journal", "rep"], &["repair"]),
+        (&["nanotape", "journal", "repa"], &["repair"]),
         (&["nanotape", "stats", "--form"], &["--format"]),
         (&["nanotape", "stats", "--format", ""], &["csv", "json", "text"]),
         (&["nanotape", "stats", "--format", "c"], &["csv"]),
