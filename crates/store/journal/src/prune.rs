@@ -1,11 +1,11 @@
 //! Removes the oldest segments that no reader needs.
 //!
 //! Protocol: removes only closed segments, the oldest first; the last active one stays. Excerpts
-//! that a named tailer has not read stay, unless pruning is forced. Readers keep removed segments
-//! that they have open. While an appender runs, the files of some segments in memory get a spare
-//! name instead, and become the next segments unless a reader has them open. The activation of the
-//! next segment is synced before: otherwise a loss of power could leave a journal without excerpts,
-//! which assigns sequence numbers again.
+//! that a named tailer has not read, or that others need, stay, unless pruning is forced. Readers
+//! keep removed segments that they have open. While an appender runs, the files of some segments in
+//! memory get a spare name instead, and become the next segments unless a reader has them open. The
+//! activation of the next segment is synced before: otherwise a loss of power could leave a journal
+//! without excerpts, which assigns sequence numbers again.
 //! Cost: reads only headers. The largest time of a segment is in the header of the next one.
 
 use std::{
@@ -35,7 +35,10 @@ pub struct PruneOptions {
     pub keep_bytes: Option<u64>,
     /// Segments whose excerpts all have smaller sequence numbers.
     pub before_sequence: Option<u64>,
-    /// Whether to remove excerpts that named tailers have not read.
+    /// Other readers, such as followers: the name of each, and the number of the excerpt that it
+    /// needs next.
+    pub others: Vec<(String, u64)>,
+    /// Whether to remove excerpts that named tailers have not read, and others need.
     pub is_forced: bool,
     /// Whether to report only, without removing anything.
     pub is_dry_run: bool,
@@ -49,8 +52,8 @@ pub struct Pruned {
     pub segments: Vec<PrunedSegment>,
     /// Bytes of the remaining segment files.
     pub bytes_left: u64,
-    /// The named tailer that keeps the oldest remaining segment, and its next sequence number, if
-    /// the options select that segment.
+    /// The reader that keeps the oldest remaining segment, and its next sequence number, if the
+    /// options select that segment: a named tailer, or one of `others`.
     pub held_by: Option<(String, u64)>,
 }
 
@@ -80,11 +83,14 @@ pub fn prune(path: &Path, options: &PruneOptions) -> Result<Pruned, JournalError
         return Err(named::of_refusal(&tailer.path, refusal));
     }
     let reader = Tailer::open_on(folder.clone(), Start::Oldest)?;
-    let needs: Result<_, JournalError> = tailers
+    let needs: Result<Vec<_>, JournalError> = tailers
         .into_iter()
         .map(|tailer| Ok((tailer.name, reader.first_needed(&tailer.bookmark)?)))
         .collect();
-    let needs = needs?;
+    let mut needs = needs?;
+    if !options.is_forced {
+        needs.extend(options.others.iter().cloned());
+    }
     // Otherwise it has the oldest segment open, which then cannot become the next one.
     drop(reader);
     prune_on(&folder, options, needs)

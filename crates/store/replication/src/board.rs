@@ -271,6 +271,17 @@ impl ReplicasBoard {
     }
 }
 
+/// What the followers of a journal need: the name of each, and the number of the excerpt that it
+/// needs next, as far as it was known last. None of a journal that was never served.
+pub fn followers_need(journal: &Path) -> Result<Vec<(String, u64)>, RegionError> {
+    if !journal.join(FOLLOWERS).exists() {
+        return Ok(Vec::new());
+    }
+    let rows = ReplicasReader::open(journal)?.rows();
+    // One that has not connected yet needs everything.
+    Ok(rows.into_iter().map(|row| (row.name, row.next_sequence.max(1))).collect())
+}
+
 /// The words of a slot.
 fn slot_of(words: &[ReadWord], slot: usize) -> &[ReadWord] {
     &words[HEAD_WORDS + slot * SLOT_WORDS..][..SLOT_WORDS]

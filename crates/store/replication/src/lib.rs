@@ -39,7 +39,7 @@ mod terms;
 pub use {
     board::{
         MOST_FOLLOWERS, Presence, REPLICAS_KIND, REPLICAS_LAYOUT, ReplicaRow, ReplicasBoard,
-        ReplicasReader,
+        ReplicasReader, followers_need,
     },
     commit::{CommitError, CommitPolicy, Committer, NAP, Quorum},
     error::{FollowError, LeaderError},

@@ -13,8 +13,8 @@ use std::{
 };
 
 use nanotape_harness::{Random, Scratch, eventually};
-use nanotape_journal::{Appender, QUARANTINE};
-use nanotape_replication::{ReplicateEvent, ServeError, Terms, promote};
+use nanotape_journal::{Appender, PruneOptions, QUARANTINE, prune};
+use nanotape_replication::{ReplicateEvent, ServeError, Terms, followers_need, promote};
 
 use crate::running::{
     Followed, MODE, Served, append, certificates, contents, identity, options, replicate_options,
@@ -225,6 +225,46 @@ fn a_copy_that_was_made_with_cp_gets_the_rest_or_is_refused() {
     following.compares_all = true;
     let why = Followed::start(&at("bad"), following).ended();
     assert!(why.contains("the copy has excerpts 1501 to 1501, which the leader does not"), "{why}");
+}
+
+#[test]
+fn what_a_follower_needs_is_not_pruned() {
+    let (scratch, mut appender) = journal(1_000);
+    let at = |name: &str| scratch.path().join(name);
+    assert_eq!(followers_need(&at("leader")).unwrap(), []);
+    let mut serving = serve_options();
+    serving.followers = vec!["late".to_owned()];
+    let served = Served::start(&at("leader"), serving);
+    let mut following = replicate_options(served.address);
+    let first = Followed::start(&at("copy"), following.clone());
+    wait_until_equal(&at("leader"), &at("copy"));
+    let needed = |name: &str| {
+        let all = followers_need(&at("leader")).unwrap();
+        all.into_iter().find(|(known, _)| known == name).map(|(_, next)| next)
+    };
+    eventually("it is acknowledged", || needed("follower") == Some(1_001));
+    assert_eq!(needed("late"), Some(1));
+    first.end().unwrap();
+    append(&mut appender, 1_000);
+    let others = vec![("follower".to_owned(), needed("follower").unwrap())];
+    let options = PruneOptions { keep_bytes: Some(0), others, ..PruneOptions::default() };
+    let pruned = prune(&at("leader"), &options).unwrap();
+    assert!(!pruned.segments.is_empty());
+    assert_eq!(pruned.held_by, Some(("follower".to_owned(), 1_001)));
+    // It continues, and the other one comes too late.
+    let expected = contents(&at("leader")).last().unwrap().0;
+    let first = Followed::start(&at("copy"), following.clone());
+    let has_all = || contents(&at("copy")).last().is_some_and(|(last, _)| *last == expected);
+    eventually("the copy continues", has_all);
+    first.end().unwrap();
+    let forced = PruneOptions { is_forced: true, ..options };
+    assert!(!prune(&at("leader"), &forced).unwrap().segments.is_empty());
+    append(&mut appender, 10);
+    following.name = "late".to_owned();
+    let late = Followed::start(&at("late"), following);
+    let is_there = || contents(&at("late")).last().is_some_and(|(last, _)| *last == expected + 10);
+    eventually("a new copy begins with what is left", is_there);
+    late.end().unwrap();
 }
 
 #[test]

@@ -9,11 +9,13 @@ use std::{
 use clap::Args;
 use nanotape_arguments::{
     errors::of_journal,
+    regions::of_region,
     text::{age, known_time_text, size_text},
 };
 use nanotape_clock::UtcNanos;
 use nanotape_history::{Snapshots, snapshot::Listed};
 use nanotape_journal::{PruneOptions, Pruned, PrunedSegment, Start, Tailer};
+use nanotape_replication::followers_need;
 
 use crate::{
     output::{Format, OutputArguments},
@@ -31,7 +33,8 @@ Examples:
 
 Removes whole closed segments, the oldest first, as long as at least one option selects the next
 one. The active segment stays. Segments that a named tailer has not read stay, with a notice,
-unless --force-unread is given. Snapshots of books before the oldest remaining excerpt are removed
+unless --force-unread is given. What a follower of `nanotape journal serve` needs stays too, until the
+journal is longer than --for-followers; a follower that needs more then must begin again. Snapshots of books before the oldest remaining excerpt are removed
 too. An age compares the times of excerpts with this machine's clock.
 The journal may be in use. In memory, while an appender runs, the files of up to two removed
 segments stay until they become its next segments.
@@ -45,7 +48,7 @@ pub(super) struct PruneCommand {
     #[command(flatten)]
     limits: RequiredLimits,
 
-    /// Also remove segments that named tailers have not read
+    /// Also remove segments that named tailers have not read and followers need
     #[arg(long)]
     force_unread: bool,
 
@@ -80,6 +83,10 @@ pub(super) struct Limits {
     /// Remove segments whose excerpts all have sequence numbers below N
     #[arg(long, value_name = "N")]
     before_sequence: Option<u64>,
+
+    /// Keep what followers need while all segment files together have at most BYTES
+    #[arg(long, value_name = "BYTES", default_value = "1TiB", value_parser = bytes)]
+    for_followers: usize,
 }
 
 impl Limits {
@@ -99,12 +106,26 @@ impl Limits {
     }
 }
 
+/// What followers need, unless the journal has become too long for that.
+fn followers(journal: &Path, limits: &Limits) -> anyhow::Result<Vec<(String, u64)>> {
+    let needed = followers_need(journal).map_err(|error| of_region(&error))?;
+    if needed.is_empty() {
+        return Ok(needed);
+    }
+    let stat = nanotape_journal::stat(journal).map_err(of_journal)?;
+    let is_kept = stat.file_bytes() <= limits.for_followers as u64;
+    let named = needed.into_iter().map(|(name, next)| (format!("follower {name}"), next));
+    Ok(if is_kept { named.collect() } else { Vec::new() })
+}
+
 /// Removes segments, and the snapshots before the oldest remaining excerpt.
 pub(super) fn remove(
     journal: &Path,
     options: &PruneOptions,
+    limits: &Limits,
 ) -> anyhow::Result<(Pruned, Vec<Listed>)> {
-    let pruned = nanotape_journal::prune(journal, options).map_err(of_journal)?;
+    let options = PruneOptions { others: followers(journal, limits)?, ..options.clone() };
+    let pruned = nanotape_journal::prune(journal, &options).map_err(of_journal)?;
     let oldest = match pruned.segments.last() {
         Some(last) => last.next_sequence,
         // A prune that was killed may have left some.
@@ -122,7 +143,7 @@ pub(super) fn run(command: &PruneCommand) -> anyhow::Result<Status> {
         ..command.limits.limits.options()
     };
     let mut output = command.output.open()?;
-    let (pruned, snapshots) = remove(&command.path, &options)?;
+    let (pruned, snapshots) = remove(&command.path, &options, &command.limits.limits)?;
     for (number, segment) in pruned.segments.iter().enumerate() {
         let record = Record::default()
             .with("segment", segment.number)
@@ -173,14 +194,21 @@ fn line(segment: &PrunedSegment, is_dry_run: bool) -> String {
     )
 }
 
-/// Prints a notice about segments that stay because a named tailer has not read them.
+/// A follower, or a named tailer.
+fn holder(name: &str) -> String {
+    let name = name.escape_default();
+    // No tailer has a name with a space.
+    if name.to_string().contains(' ') { name.to_string() } else { format!("tailer {name}") }
+}
+
+/// Prints a notice about segments that stay because a reader has not read them.
 fn report_holder(command: &PruneCommand, pruned: &Pruned) {
     if let Some((name, next)) = &pruned.held_by {
         note(format_args!(
-            "{}: kept segments that tailer {} has not read: its next excerpt is {next}; use \
+            "{}: kept segments that {} has not read: its next excerpt is {next}; use \
              --force-unread to remove them",
             command.path.display(),
-            name.escape_default()
+            holder(name)
         ));
     }
 }

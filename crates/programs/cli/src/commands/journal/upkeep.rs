@@ -110,7 +110,8 @@ fn changed(journal: &Path) -> anyhow::Result<SystemTime> {
 /// Prunes, then compresses what is left.
 fn round(command: &UpkeepCommand, rows: &mut Rows<'_>) -> anyhow::Result<()> {
     if command.limits.is_any() {
-        let (pruned, snapshots) = prune::remove(&command.path, &command.limits.options())?;
+        let (pruned, snapshots) =
+            prune::remove(&command.path, &command.limits.options(), &command.limits)?;
         for segment in pruned.segments {
             rows.write("removed", &segment.path, segment.bytes, 0)?;
         }
