@@ -22,7 +22,9 @@ use crate::{AUTHORITY_FILE, Hello};
 #[non_exhaustive]
 pub enum CertificatesError {
     /// A name that a side cannot have.
-    #[error("invalid name `{name}`: use 1 to 63 letters, digits or dashes")]
+    #[error(
+        "invalid name `{name}`: use 1 to 63 letters, digits or dashes, not `ca`, and each name once"
+    )]
     Name {
         /// The name.
         name: String,
@@ -66,7 +68,9 @@ pub fn make_certificates(
 ) -> Result<Vec<PathBuf>, CertificatesError> {
     for name in names {
         let is_label = name.len() <= 63 && !name.contains(['.', '_']) && Hello::is_name(name);
-        if !is_label || name.starts_with('-') || name.ends_with('-') {
+        // `ca` is the name of the authority's file.
+        let is_taken = name == "ca" || names.iter().filter(|other| *other == name).count() > 1;
+        if !is_label || is_taken || name.starts_with('-') || name.ends_with('-') {
             return Err(CertificatesError::Name { name: name.clone() });
         }
     }

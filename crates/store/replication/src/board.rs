@@ -148,23 +148,35 @@ impl ReplicasBoard {
         Ok(Self { region: region?.0 })
     }
 
-    /// The slot of a follower: that with its name, or a free one; `None` if there is none.
+    /// The slot of a follower: that with its name, a free one, or that of the one which is gone for
+    /// longest; `None` if all are connected or expected.
     pub fn slot(&self, name: &str, now_ns: u64) -> Option<usize> {
         let count = self.region.words()[head::COUNT].as_read_only().load() as usize;
         let shared = self.region.share();
         let known = (0..count.min(MOST_FOLLOWERS))
             .find(|slot| name_of(slot_of(shared.words(), *slot)) == name);
-        if known.is_some() || count >= MOST_FOLLOWERS {
+        if known.is_some() {
             return known;
         }
-        let words = self.words(count);
+        // One that was gone for longest gives way.
+        let gone_since = |slot: &usize| {
+            let words = slot_of(shared.words(), *slot);
+            (words[slot::STATE].load() == 2).then(|| words[slot::SINCE].load())
+        };
+        let gone = (0..count).filter(|slot| gone_since(slot).is_some()).min_by_key(gone_since);
+        let is_full = count >= MOST_FOLLOWERS;
+        let slot = if is_full { gone? } else { count };
+        let words = self.words(slot);
+        words.iter().for_each(|word| word.store(0));
         let mut bytes = [0; NAME_MAX_BYTES];
         let name = &name.as_bytes()[..name.len().min(NAME_MAX_BYTES)];
         bytes[..name.len()].copy_from_slice(name);
         copy_into(&words[slot::NAME..slot::STATE], &bytes);
         words[slot::SINCE].store(now_ns);
-        self.region.words()[head::COUNT].store(count as u64 + 1);
-        Some(count)
+        if !is_full {
+            self.region.words()[head::COUNT].store(count as u64 + 1);
+        }
+        Some(slot)
     }
 
     /// A follower connects.

@@ -21,6 +21,14 @@ pub enum LeaderError {
         /// Its kind.
         kind: u16,
     },
+    /// The follower acknowledges what was not sent to it.
+    #[error("the follower acknowledges excerpts before {found}, and those before {sent} were sent")]
+    Unsent {
+        /// The number that it acknowledges.
+        found: u64,
+        /// The number after the last excerpt that was sent.
+        sent: u64,
+    },
     /// The follower requests more than it receives.
     #[error("the follower sends messages, and takes no answers")]
     Full,
@@ -103,6 +111,20 @@ pub enum FollowError {
         found: u64,
         /// That of the copy.
         own: u64,
+    },
+    /// An epoch that no leader has.
+    #[error("the leader has epoch {found}, which is not possible")]
+    Epoch {
+        /// The epoch.
+        found: u64,
+    },
+    /// A position at which the copy cannot continue.
+    #[error("the leader continues at {position}, and the copy ends at {end}")]
+    Position {
+        /// The position.
+        position: Position,
+        /// The end of the copy.
+        end: Position,
     },
     /// Another leader with the same epoch.
     #[error(

@@ -19,6 +19,12 @@ use crate::{
 /// The time between two attempts to continue after a trouble, in ns.
 pub const RETRY_NS: u64 = 500_000_000;
 
+/// The time between two checks that the files of the copy are in their place, in ns.
+const CHECK_NS: u64 = 5_000_000;
+
+/// Epochs from here on are not possible: each promotion adds one.
+const END_OF_EPOCHS: u64 = 1 << 62;
+
 /// The most bytes of one excerpt with its header.
 const MOST_EXCERPT_BYTES: usize = (1 << 28) + 32;
 
@@ -80,6 +86,7 @@ pub struct FollowerLink<D: Disk = Folder> {
     /// Whether the progress is to be reported.
     has_news: bool,
     leader: LeaderStatus,
+    checked_ns: u64,
     /// The beginning of an excerpt that is too long for a frame.
     parts: Vec<u8>,
     /// What was set aside since the last call of [`take_set_aside`](Self::take_set_aside).
@@ -119,6 +126,7 @@ impl<D: Disk> FollowerLink<D> {
             progress,
             has_news: false,
             leader: LeaderStatus::default(),
+            checked_ns: 0,
             parts: Vec::new(),
             set_aside: Vec::new(),
             message: Vec::new(),
@@ -279,6 +287,9 @@ impl<D: Disk> FollowerLink<D> {
     /// Checks that the leader is not one from before.
     fn check(&self, term: Term) -> Result<(), FollowError> {
         let own = self.options.term;
+        if term.epoch == 0 || term.epoch >= END_OF_EPOCHS {
+            return Err(FollowError::Epoch { found: term.epoch });
+        }
         if term.epoch < own.epoch {
             return Err(FollowError::Fenced { found: term.epoch, own: own.epoch });
         }
@@ -297,14 +308,23 @@ impl<D: Disk> FollowerLink<D> {
         has_lost: bool,
         now: Now,
     ) -> Result<(), FollowError> {
+        // The leader has accepted the copy.
+        self.replica.mark()?;
         let end = self.replica.state().end;
+        let is_beginning = position.offset_bytes == 0 && position.segment > end.segment;
+        let is_nowhere = position.segment == 0 && position.offset_bytes > 0;
+        if position > end && !is_beginning || is_nowhere {
+            return Err(FollowError::Position { position, end });
+        }
         if position < end {
             let copy_next = self.replica.state().next_sequence;
             // A later leader does not have what no follower acknowledged to the one before.
             let own = self.options.term.epoch;
             let is_later = own > 0 && self.leader_term.epoch > own;
             // Only a segment without excerpts, or an end mark, is more on the copy.
-            let is_empty = leader_next >= copy_next;
+            let own_next = self.replica.number_at(position)?;
+            let is_empty = own_next == Some(copy_next);
+            let leader_next = own_next.unwrap_or(leader_next);
             if !has_lost && !is_later && !is_empty && !self.options.sets_aside {
                 return Err(FollowError::Ahead { leader_next, copy_next });
             }
@@ -344,6 +364,11 @@ impl<D: Disk> FollowerLink<D> {
 
     fn report(&mut self, now: Now) -> Result<(), FollowError> {
         self.has_news = false;
+        // What is acknowledged must be under its name.
+        if self.options.syncs || now.monotonic_ns.saturating_sub(self.checked_ns) >= CHECK_NS {
+            self.checked_ns = now.monotonic_ns;
+            self.replica.check_place()?;
+        }
         if self.options.syncs && self.progress.on_disk < self.progress.next_sequence {
             self.replica.sync()?;
             self.progress.on_disk = self.progress.next_sequence;

@@ -110,6 +110,8 @@ struct Comparison {
     state: CopyState,
     /// How many of them are left, the oldest first.
     left: usize,
+    /// Whether a newer one is the same on both sides.
+    has_common: bool,
     /// The segment whose digest was requested: its number, the number at its end here, and the
     /// digest here.
     requested: Option<(u64, u64, ContentDigest)>,
@@ -236,12 +238,12 @@ impl<D: Disk> LeaderLink<D> {
             };
             has_arrived = true;
             match report {
-                (_, Report::Progress(progress)) => self.progressed(progress),
+                (_, Report::Progress(progress)) => self.progressed(progress)?,
                 (_, Report::State(state, compares_all)) => {
                     self.rest = None;
-                    // Of the last segment, one side may have more: `resume` compares it.
-                    let left = if compares_all { state.heads.len().saturating_sub(1) } else { 0 };
-                    let comparison = Comparison { state, left, requested: None, then: None };
+                    let left = if compares_all { state.heads.len() } else { 0 };
+                    let (requested, then, has_common) = (None, None, false);
+                    let comparison = Comparison { state, left, has_common, requested, then };
                     self.phase = Phase::Comparing(Box::new(comparison));
                 }
                 (kind, Report::Digest { segment, before, digest }) => {
@@ -256,7 +258,7 @@ impl<D: Disk> LeaderLink<D> {
                                 return Err(LeaderError::Order { kind });
                             }
                             let then = comparison.then.take();
-                            self.compared(segment, end, own, digest, now)?;
+                            self.compared((segment, end, own), digest, then.is_none(), now)?;
                             if let (Some(resume), Phase::Comparing(_)) = (then, &self.phase) {
                                 self.phase = Phase::Waiting;
                                 self.send(&resume, now)?;
@@ -280,15 +282,22 @@ impl<D: Disk> LeaderLink<D> {
         }
     }
 
-    fn progressed(&mut self, progress: CopyProgress) {
+    fn progressed(&mut self, progress: CopyProgress) -> Result<(), LeaderError> {
+        // Only what was sent, or what both were found to have.
+        let (found, sent) = (progress.next_sequence.max(progress.on_disk), self.status.sent_next);
+        if found > sent || progress.on_disk > progress.next_sequence {
+            return Err(LeaderError::Unsent { found, sent });
+        }
         if !progress.trouble.is_empty() {
             self.phase = Phase::Paused;
             self.rest = None;
         }
         self.status.progress = progress;
+        Ok(())
     }
 
-    /// Compares one segment of a copy, or continues where the copy ends.
+    /// Compares one segment of a copy, the newest first, or continues where the copy ends. Those
+    /// before the newest one that both have must be equal: both went on after them.
     #[cold]
     fn compare(&mut self, now: Now) -> Result<bool, LeaderError> {
         let Phase::Comparing(comparison) = &mut self.phase else { return Ok(false) };
@@ -300,36 +309,53 @@ impl<D: Disk> LeaderLink<D> {
             return self.resume(&state, now).map(|()| true);
         };
         comparison.left = left;
-        let known = comparison.state.heads[left];
-        let own = SegmentHead::of(&self.disk, known.number)?.map(|head| head.digest());
-        if own.is_some_and(|own| own.identity == known.identity)
-            && let Some((digest, end)) = ContentDigest::before(&self.disk, known.number, u64::MAX)?
-        {
-            comparison.requested = Some((known.number, end, digest));
-            self.send(&Supply::DigestRequest { segment: known.number, before: end }, now)?;
+        let heads = &comparison.state.heads;
+        let known = heads[left];
+        let next = heads.get(left + 1).map_or(known.number + 1, |next| next.number);
+        let Some(own) = SegmentHead::of(&self.disk, known.number)? else { return Ok(true) };
+        let (segment, sequence) = (known.number, own.first_sequence());
+        match (comparison.has_common, own.digest().identity == known.identity) {
+            (false, is_same) => comparison.has_common = is_same,
+            (true, false) => return Err(Refusal::Differs { segment, sequence }.into()),
+            (true, true) => {
+                if next != segment + 1 {
+                    return Err(Refusal::Lacks { segment: segment + 1 }.into());
+                }
+                let own = ContentDigest::before(&self.disk, segment, u64::MAX)?;
+                if let Some((digest, end)) = own {
+                    comparison.requested = Some((segment, end, digest));
+                    self.send(&Supply::DigestRequest { segment, before: end }, now)?;
+                }
+            }
         }
         Ok(true)
     }
 
     /// Compares a digest here, of the excerpts of a segment before `end`, with that of the copy,
-    /// which can have fewer of them.
+    /// which can have fewer of them if it need not be whole: its segment ended before.
     #[cold]
     fn compared(
         &mut self,
-        segment: u64,
-        end: u64,
-        own: ContentDigest,
+        (segment, end, own): (u64, u64, ContentDigest),
         copied: Option<(ContentDigest, u64)>,
+        must_be_whole: bool,
         now: Now,
     ) -> Result<(), LeaderError> {
-        let Some((copied, copy_end)) = copied else { return Ok(()) };
-        let own = match copy_end < end {
-            true => ContentDigest::before(&self.disk, segment, copy_end)?,
-            false => Some((own, end)),
-        };
-        match own {
-            Some((own, _)) if own != copied => self.find_difference(segment, end, now),
-            _ => Ok(()),
+        match copied {
+            None => Err(Refusal::Lacks { segment }.into()),
+            Some((copied, _)) if copied == own => Ok(()),
+            // The copy is damaged there, or ends.
+            Some((copied, copy_end)) if copy_end < end => {
+                let before = ContentDigest::before(&self.disk, segment, copy_end)?;
+                match before.is_some_and(|(before, _)| before == copied) {
+                    true if must_be_whole => {
+                        Err(Refusal::Differs { segment, sequence: copy_end }.into())
+                    }
+                    true => Ok(()),
+                    false => self.find_difference(segment, copy_end, now),
+                }
+            }
+            Some(_) => self.find_difference(segment, end, now),
         }
     }
 
@@ -337,6 +363,10 @@ impl<D: Disk> LeaderLink<D> {
     #[cold]
     fn resume(&mut self, state: &CopyState, now: Now) -> Result<(), LeaderError> {
         self.phase = Phase::Waiting;
+        let mut pairs = state.heads.windows(2);
+        if let Some(pair) = pairs.find(|pair| pair[1].number != pair[0].number + 1) {
+            return Err(Refusal::Lacks { segment: pair[0].number + 1 }.into());
+        }
         let (copier, resume) = Copier::resume(self.disk.clone(), state)?;
         let position = match resume {
             Resume::At(position) => position,
@@ -362,13 +392,14 @@ impl<D: Disk> LeaderLink<D> {
             let (segment, digest) = (position.segment, copier.digest());
             let requested = Some((segment, next_sequence, digest));
             let state = CopyState::default();
-            let comparison = Comparison { state, left: 0, requested, then: Some(resume) };
+            let (left, has_common, then) = (0, true, Some(resume));
+            let comparison = Comparison { state, left, has_common, requested, then };
             self.phase = Phase::Comparing(Box::new(comparison));
             return self.send(&Supply::DigestRequest { segment, before: next_sequence }, now);
         }
         self.send(&resume, now)?;
         if position >= state.end {
-            self.status.sent_next = state.next_sequence;
+            self.status.sent_next = next_sequence;
             self.phase = Phase::Sending(Box::new(copier));
         }
         Ok(())
@@ -435,7 +466,10 @@ impl<D: Disk> LeaderLink<D> {
                 self.send_rest(now)?;
                 Ok(true)
             }
-            Copied::Segment(head) => self.send(&Supply::Segment(head), now).map(|()| true),
+            Copied::Segment(head) => {
+                self.status.sent_next = self.status.sent_next.max(head.first_sequence());
+                self.send(&Supply::Segment(head), now).map(|()| true)
+            }
             Copied::Corrected(head) => self.send(&Supply::Corrected(head), now).map(|()| true),
             Copied::Nothing => Ok(false),
             Copied::Changed => self.changed(now).map(|()| true),

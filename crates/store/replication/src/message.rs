@@ -143,6 +143,15 @@ pub enum Refusal {
         /// The first number of the leader.
         first_sequence: u64,
     },
+    /// The copy lacks a segment between others.
+    #[error(
+        "the copy lacks segment {segment}, or cannot read it: move the copy away, and replicate to a new \
+         folder"
+    )]
+    Lacks {
+        /// The segment.
+        segment: u64,
+    },
     /// The copy has other excerpts than the leader.
     #[error(
         "the copy differs from the leader from excerpt {sequence} of segment {segment} on: move the \
@@ -162,6 +171,7 @@ impl Refusal {
             Self::OtherJournal { leader, copy } => [1, leader, copy],
             Self::Pruned { next_sequence, first_sequence } => [2, next_sequence, first_sequence],
             Self::Differs { segment, sequence } => [3, segment, sequence],
+            Self::Lacks { segment } => [4, segment, 0],
         }
     }
 
@@ -170,6 +180,7 @@ impl Refusal {
             1 => Self::OtherJournal { leader: first, copy: second },
             2 => Self::Pruned { next_sequence: first, first_sequence: second },
             3 => Self::Differs { segment: first, sequence: second },
+            4 => Self::Lacks { segment: first },
             _ => return None,
         })
     }

@@ -64,19 +64,21 @@ pub fn promote(
     mode: u32,
     only_states: bool,
 ) -> Result<Promotion, PromoteError> {
-    nanotape_journal::stat(journal)?;
+    let stat = nanotape_journal::stat(journal)?;
     if !journal.join(REPLICA).exists() {
         return Err(PromoteError::NotACopy { path: journal.to_owned() });
     }
     let disk = Folder::new(journal, mode);
     let mut terms = Terms::read(&disk)?;
     let leader = last_leader(journal)?;
+    let term = terms.next();
+    if only_states {
+        let next_sequence = stat.next_sequence().unwrap_or(1);
+        return Ok(Promotion { term, next_sequence, leader });
+    }
     let replica = Replica::open(journal, mode)?;
     let next_sequence = replica.state().next_sequence;
-    let promotion = Promotion { term: terms.next(), next_sequence, leader };
-    if only_states {
-        return Ok(promotion);
-    }
+    let promotion = Promotion { term, next_sequence, leader };
     let (ts, name) = (UtcNanos::now(), name.to_owned());
     let entry = TermEntry { term: promotion.term, from_sequence: next_sequence, ts, name };
     // First: a copy that is a leader without its epoch would not fence the old one.

@@ -8,7 +8,7 @@
 use std::{
     io,
     net::{SocketAddr, ToSocketAddrs as _},
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::Duration,
 };
@@ -19,8 +19,8 @@ use nanotape_link::{Connection, Exchanged, Hello, Identity, LinkError, Peer, Pee
 use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, SharedRegion};
 
 use crate::{
-    FRAME_BYTES, FollowError, FollowOptions, Followed, FollowerLink, LeaderStatus, SERVICE, Term,
-    TermEntry, Terms, TermsError,
+    FRAME_BYTES, FollowError, FollowOptions, Followed, FollowerLink, LeaderStatus, ReplicasReader,
+    SERVICE, Term, TermEntry, Terms, TermsError,
     pace::{Clocks, LinkPace},
     terms::random,
 };
@@ -132,6 +132,16 @@ pub enum ReplicateError {
         /// The reason.
         source: FollowError,
     },
+    /// The journal is served, so that it is that of a leader.
+    #[error(
+        "{}: a process serves this journal as a leader: end `nanotape journal serve` first, or give \
+         another folder for the copy",
+        path.display()
+    )]
+    IsServed {
+        /// The journal.
+        path: PathBuf,
+    },
     /// The address is not one.
     #[error("{address}: not an address: {source}")]
     Address {
@@ -172,6 +182,10 @@ pub struct Replication {
 impl Replication {
     /// Opens the copy, or makes a folder for it.
     pub fn open(journal: &Path, options: ReplicateOptions) -> Result<Self, ReplicateError> {
+        // A leader that became its own follower would be no leader.
+        if ReplicasReader::open(journal).is_ok_and(|reader| reader.is_served()) {
+            return Err(ReplicateError::IsServed { path: journal.to_owned() });
+        }
         let replica = Replica::open(journal, options.mode)?;
         let disk = Folder::new(journal, options.mode);
         let terms = Terms::read(&disk)?;
@@ -295,7 +309,7 @@ impl Replication {
         stops: &impl Fn() -> bool,
         report: &mut impl FnMut(ReplicateEvent),
     ) -> Result<Break, ReplicateError> {
-        let mut trouble = String::new();
+        let (mut trouble, mut follows) = (String::new(), None);
         loop {
             let now = clocks.now();
             let Following { link, connection, address, is_known, updated_ns } = following;
@@ -359,6 +373,10 @@ impl Replication {
             }
             if link.take_joined() {
                 self.compares_all = false;
+                // After a trouble, or a change of the leader's journal, it is the same leader.
+                if follows.replace(self.terms.current()) == Some(self.terms.current()) {
+                    continue;
+                }
                 report(ReplicateEvent::Follows {
                     address: *address,
                     term: self.terms.current(),

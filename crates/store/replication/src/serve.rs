@@ -493,6 +493,9 @@ impl Serving {
         self.shared.board.connected(self.slot, now.utc_ns);
         let error = self.serve(&mut clocks);
         let now = clocks.now();
+        if matches!(error, LeaderError::Ended) {
+            self.link.peer().close(&error.to_string(), now);
+        }
         self.connection.finish(self.link.peer(), now);
         self.shared.board.gone(self.slot, &error.to_string(), now.utc_ns);
         error

@@ -109,7 +109,7 @@ impl Terms {
 
     /// The term after this one, with a random number of its own.
     pub fn next(&self) -> Term {
-        Term { epoch: self.current().epoch + 1, leader: random() | 1 }
+        Term { epoch: self.current().epoch.saturating_add(1), leader: random() | 1 }
     }
 
     /// Adds a leader, and waits until that is on disk.

@@ -7,7 +7,7 @@
 use nanotape_shm::ReadWord;
 
 use crate::{
-    JournalError,
+    JournalError, Position,
     disk::Disk,
     names,
     segment::view::{Contents, View},
@@ -44,6 +44,20 @@ impl ContentDigest {
         let Some(view) = View::new(stored.words()).map_err(damaged)? else { return Ok(None) };
         let ((place, _), digest) = Self::of(&view, |_, number| number < sequence);
         Ok(Some((digest, place.sequence)))
+    }
+
+    /// The number of the first excerpt at a position or after it, as this journal has it; `None` if
+    /// it has no such segment.
+    pub(crate) fn number_at<D: Disk>(
+        disk: &D,
+        position: Position,
+    ) -> Result<Option<u64>, JournalError> {
+        let Some(stored) = stored::open(disk, position.segment)? else { return Ok(None) };
+        let name = names::segment(position.segment);
+        let damaged = |damage| JournalError::damaged(disk, &name, 0, damage);
+        let Some(view) = View::new(stored.words()).map_err(damaged)? else { return Ok(None) };
+        let word = position.word();
+        Ok(Some(Self::of(&view, |to, _| to <= word).0.0.sequence))
     }
 
     /// The digest of the excerpts that `goes_on` accepts, by their word and their number, and where

@@ -18,7 +18,7 @@ use crate::{
         sync::Syncer,
     },
     companion::REPLICA,
-    disk::{Disk, FileLock, Folder, Preallocation, WritableFile as _},
+    disk::{Disk, FileLock, Folder, Preallocation, Whereabouts, WritableFile as _},
     names::{self, Files},
     recovery, rewind,
     segment::{
@@ -70,11 +70,6 @@ impl<D: Disk> Replica<D> {
             return Err(JournalError::new(folder, ErrorKind::NotAJournal));
         }
         let lock = disk.lock()?;
-        if !files.is_copy {
-            let path = disk.path(REPLICA);
-            let written = disk.write(REPLICA, b"").and_then(|()| disk.sync_names());
-            written.map_err(JournalError::system(&path, "write"))?;
-        }
         Self::resume(disk, lock)
     }
 
@@ -93,6 +88,26 @@ impl<D: Disk> Replica<D> {
             disk,
             lock: Some(lock),
         })
+    }
+
+    /// Marks the journal as a copy, so that an appender refuses it: before anything is changed.
+    pub fn mark(&self) -> Result<(), JournalError> {
+        let failed = JournalError::system(self.disk.path(REPLICA), "write");
+        if Files::list(&self.disk)?.is_copy {
+            return Ok(());
+        }
+        self.disk.write(REPLICA, b"").and_then(|()| self.disk.sync_names()).map_err(failed)
+    }
+
+    /// Checks, with system calls, that the files of the copy are in their place: what is written
+    /// to a file without a name is lost.
+    pub fn check_place(&self) -> Result<(), JournalError> {
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let name = names::segment(self.state.end.segment);
+        match self.disk.whereabouts(&name, writer.file()) {
+            Whereabouts::InPlace => Ok(()),
+            _ => Err(JournalError::new(self.disk.path(&name), ErrorKind::Gone)),
+        }
     }
 
     /// What the copy has.
@@ -241,8 +256,18 @@ impl<D: Disk> Replica<D> {
             let stored = self.disk.store(&name, BOOT, 0);
             stored.map_err(JournalError::system(self.disk.path(&name), "write"))?;
         }
-        let removed = self.disk.remove(REPLICA).and_then(|()| self.disk.sync_names());
+        let removed = match self.disk.remove(REPLICA) {
+            // No leader has accepted it.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            removed => removed.and_then(|()| self.disk.sync_names()),
+        };
         removed.map_err(JournalError::system(self.disk.path(REPLICA), "remove"))
+    }
+
+    /// The number of the first excerpt at a position or after it; `None` if the copy does not have
+    /// its segment.
+    pub fn number_at(&self, position: Position) -> Result<Option<u64>, JournalError> {
+        ContentDigest::number_at(&self.disk, position)
     }
 
     /// The digest of the excerpts of a segment that have a smaller number, and the number after

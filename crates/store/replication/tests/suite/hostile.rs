@@ -6,7 +6,7 @@ use nanotape_harness::{Random, Scratch};
 use nanotape_journal::{Appender, Folder, Replica};
 use nanotape_link::{Arrival, Hello, Now, Peer, PeerConfig, Role};
 use nanotape_replication::{
-    FRAME_BYTES, FollowOptions, FollowerLink, LeaderLink, LeaderOptions, SERVICE,
+    FRAME_BYTES, FollowOptions, FollowerLink, LeaderError, LeaderLink, LeaderOptions, SERVICE,
 };
 
 use crate::running::{MODE, append, contents, options};
@@ -97,6 +97,28 @@ fn messages_of_any_kind_do_a_leader_no_harm() {
 }
 
 #[test]
+fn what_was_not_sent_cannot_be_acknowledged() {
+    let scratch = Scratch::folder("hostile");
+    let mut appender = Appender::open(scratch.path(), &options()).unwrap();
+    append(&mut appender, 10);
+    for (next_sequence, on_disk) in [(1 << 40, 0), (2, 0), (1, 2), (0, u64::MAX)] {
+        let disk = Folder::new(scratch.path(), MODE);
+        let mut link = LeaderLink::new(disk, peer(Role::Accepting, 1), LeaderOptions::default());
+        let mut other = peer(Role::Connecting, 0);
+        let now = Now { monotonic_ns: 1, utc_ns: 1 };
+        exchange(link.peer(), &mut other, now);
+        drain(&mut other, now);
+        link.turn(now).unwrap();
+        let progress = [0, next_sequence, on_disk, 0, 0].map(u64::to_le_bytes);
+        other.send(2, &[progress.as_flattened()], now).unwrap();
+        exchange(link.peer(), &mut other, now);
+        let error = link.turn(now).unwrap_err();
+        assert!(matches!(error, LeaderError::Unsent { .. }), "{error}");
+        assert_eq!(link.status().progress.next_sequence, 0);
+    }
+}
+
+#[test]
 fn messages_of_any_kind_change_nothing_good_in_a_copy() {
     let scratch = Scratch::folder("hostile");
     let mut random = Random::new(2);
@@ -109,7 +131,7 @@ fn messages_of_any_kind_change_nothing_good_in_a_copy() {
         let replica = Replica::open(scratch.path(), MODE).unwrap();
         let follow = FollowOptions::default();
         let mut link = FollowerLink::new(replica, peer(Role::Connecting, 0), follow);
-        let mut other = peer(Role::Accepting, 0);
+        let mut other = peer(Role::Accepting, 1);
         let mut now = Now { monotonic_ns: 1, utc_ns: 1 };
         for _ in 0..20 {
             now.monotonic_ns += 1_000_000;

@@ -14,7 +14,9 @@ use std::{
 
 use nanotape_harness::{Random, Scratch, eventually};
 use nanotape_journal::{Appender, PruneOptions, QUARANTINE, prune};
-use nanotape_replication::{ReplicateEvent, ServeError, Terms, followers_need, promote};
+use nanotape_replication::{
+    ReplicateEvent, Replication, ServeError, Terms, followers_need, promote,
+};
 
 use crate::running::{
     Followed, MODE, Served, append, certificates, contents, identity, options, replicate_options,
@@ -225,6 +227,73 @@ fn a_copy_that_was_made_with_cp_gets_the_rest_or_is_refused() {
     following.compares_all = true;
     let why = Followed::start(&at("bad"), following).ended();
     assert!(why.contains("the copy has excerpts 1501 to 1501, which the leader does not"), "{why}");
+}
+
+#[test]
+fn a_copy_whose_files_are_removed_acknowledges_nothing_more() {
+    for removes_all in [false, true] {
+        let (scratch, mut appender) = journal(10);
+        let at = |name: &str| scratch.path().join(name);
+        let served = Served::start(&at("leader"), serve_options());
+        let followed = Followed::start(&at("copy"), replicate_options(served.address));
+        wait_until_equal(&at("leader"), &at("copy"));
+        match removes_all {
+            true => fs::remove_dir_all(at("copy")).unwrap(),
+            false => fs::remove_file(at("copy").join("0000000001.segment")).unwrap(),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        append(&mut appender, 1);
+        let why = followed.ended();
+        assert!(why.contains("removed or replaced"), "{why}");
+        assert_eq!(followers_need(&at("leader")).unwrap()[0].1, 11);
+    }
+}
+
+#[test]
+fn a_comparison_finds_segments_that_are_damaged_or_missing() {
+    let (scratch, _appender) = journal(1_500);
+    let at = |name: &str| scratch.path().join(name);
+    let served = Served::start(&at("leader"), serve_options());
+    let mut following = replicate_options(served.address);
+    following.compares_all = true;
+    let second = |name: &str| at(name).join("0000000002.segment");
+    type Damage = fn(&Path);
+    let changed: Damage = |path| {
+        let mut bytes = fs::read(path).unwrap();
+        bytes[30_000..30_010].fill(0x55);
+        fs::write(path, bytes).unwrap();
+    };
+    let removed: Damage = |path| fs::remove_file(path).unwrap();
+    let cut: Damage = |path| {
+        fs::OpenOptions::new().write(true).open(path).unwrap().set_len(20_000).unwrap();
+    };
+    for (name, damage, words) in [
+        ("changed", changed, "differs from the leader from excerpt"),
+        ("removed", removed, "lacks segment 2"),
+        ("cut", cut, "of segment 2 on"),
+    ] {
+        copy_folder(&at("leader"), &at(name));
+        damage(&second(name));
+        let why = Followed::start(&at(name), following.clone()).ended();
+        assert!(why.contains(words), "{name}: {why}");
+    }
+}
+
+#[test]
+fn a_journal_without_a_leader_stays_a_journal() {
+    let (scratch, appender) = journal(10);
+    let at = |name: &str| scratch.path().join(name);
+    let options = replicate_options("127.0.0.1:9".parse().unwrap());
+    let served = Served::start(&at("leader"), serve_options());
+    drop(appender);
+    let refused = Replication::open(&at("leader"), options.clone()).unwrap_err().to_string();
+    assert!(refused.contains("serves this journal as a leader"), "{refused}");
+    served.end().unwrap();
+    let followed = Followed::start(&at("leader"), options);
+    eventually("there is no leader", || followed.was_broken(""));
+    followed.end().unwrap();
+    let mut appender = Appender::open(&at("leader"), &crate::running::options()).unwrap();
+    append(&mut appender, 1);
 }
 
 #[test]

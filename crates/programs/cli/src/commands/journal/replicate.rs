@@ -29,7 +29,7 @@ contents are those of the leader, and gets only the rest. While the disk is full
 
 The copy stops, with both numbers and what settles it, if the leader ends before it without having
 lost that with its power: the leader may have an older state of its journal. --set-aside moves what
-the leader does not have to the folder cut of the copy. A leader that was replaced by
+the leader does not have to the folder cut of the copy, unless both differ before that. A leader that was replaced by
 `nanotape journal promote` is refused.
 
 Exit status: 0 ended by a signal; 1 the leader refused the copy, or its data or the copy is bad; 2 wrong
@@ -55,7 +55,7 @@ pub(super) struct ReplicateCommand {
     #[arg(long)]
     sync: bool,
 
-    /// Set aside what the leader does not have, for whatever reason
+    /// Set aside what the leader does not have, also if it is not known to have lost it
     #[arg(long)]
     set_aside: bool,
 

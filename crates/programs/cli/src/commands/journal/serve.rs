@@ -33,8 +33,11 @@ A connection without a certificate of the authority in ca.pem, or with one for a
 states, gets nothing and is reported. Port 0 lets the system choose; the first line of the output has
 the address.
 
-Exit status: 0 ended by a signal; 1 the journal is damaged, or a later leader exists; 2 wrong usage, no
-journal, or a copy that was not promoted.")]
+A follower that states a later epoch ends this leader: it was replaced. Damage in the journal ends the
+connections that reach it, with a line for each.
+
+Exit status: 0 ended by a signal; 1 a later leader exists; 2 wrong usage, no journal, or a copy that was
+not promoted.")]
 pub(super) struct ServeCommand {
     /// Folder of the journal
     #[arg(value_name = "JOURNAL")]

@@ -3,9 +3,9 @@
 use std::{fmt::Write as _, path::Path};
 
 use anyhow::bail;
-use nanotape_arguments::{regions::of_region, text::size_text};
+use nanotape_arguments::{errors::of_journal, regions::of_region, text::size_text};
 use nanotape_clock::UtcNanos;
-use nanotape_journal::FOLLOWERS;
+use nanotape_journal::{FOLLOWERS, Folder, last_incarnation};
 use nanotape_replication::{Presence, ReplicaRow, ReplicasReader};
 
 use crate::{record::Record, values::nanos_text};
@@ -25,6 +25,8 @@ pub(super) struct Followers {
     now_ns: u64,
     is_served: bool,
     epoch: u64,
+    /// That of the journal's last segment: positions of others do not count.
+    incarnation: Option<u64>,
     deposed_by: u64,
 }
 
@@ -43,6 +45,7 @@ impl Followers {
             now_ns: UtcNanos::now().unix_ns(),
             is_served: reader.is_served(),
             epoch: reader.term().epoch,
+            incarnation: last_incarnation(&Folder::new(journal, 0o600)).map_err(of_journal)?,
             deposed_by: reader.deposed_by(),
         }))
     }
@@ -121,7 +124,8 @@ impl Followers {
     fn is_known(&self, row: &ReplicaRow) -> bool {
         let silent_ns = self.now_ns.saturating_sub(row.received_ns);
         let is_here = self.is_served && row.presence == Presence::Connected;
-        is_here && silent_ns < SILENT_NS && row.next_sequence > 0
+        let is_counted = self.incarnation == Some(row.incarnation);
+        is_here && is_counted && silent_ns < SILENT_NS && row.next_sequence > 0
     }
 
     fn state(&self, row: &ReplicaRow) -> &'static str {
@@ -156,7 +160,7 @@ impl Followers {
             return format!("nothing came from it for {}", ago(row.received_ns));
         }
         let Some(behind) = self.behind(row) else {
-            return "it has not stated what it has yet".to_owned();
+            return "it has not stated that it has the last segment, or its incarnation".to_owned();
         };
         let unsent = self.next_sequence.saturating_sub(row.sent_next);
         let still_ns = self.now_ns.saturating_sub(row.progressed_ns);
