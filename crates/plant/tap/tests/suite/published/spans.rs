@@ -233,7 +233,11 @@ fn run_live(folder: &Folder, config: &PlantConfig, rates: [Rate; 8]) -> Ended {
     plant.trace_switches().unwrap().set(&rates);
     let PlantSource::Live(source) = plant.source() else { panic!("a live plant") };
     let lines: Vec<SocketAddr> = source.addresses().collect();
-    let sender = thread::spawn(move || send(&day, &lines));
+    let sender = thread::spawn(move || {
+        // The first messages that the plant reads while it starts have no spans.
+        thread::sleep(std::time::Duration::from_millis(200));
+        send(&day, &lines);
+    });
     let ended = plant.run(|_| ()).unwrap();
     sender.join().unwrap();
     ended
