@@ -4,9 +4,8 @@ use nanotape_shm::{ReadWord, Word, as_read_only};
 
 use crate::{
     Corruption, ErrorKind, JournalError,
-    catalog::Catalog,
     disk::Disk,
-    names::{self, Kept},
+    names::{self, Files, Kept},
     segment::{
         header::{Activation, Header},
         layout::at,
@@ -55,10 +54,13 @@ fn mixed(bytes: &[u8]) -> u64 {
 /// The incarnation of the last active segment; `None` if there is none. A copy with another one
 /// cannot acknowledge what the journal has.
 pub fn last_incarnation<D: Disk>(disk: &D) -> Result<Option<u64>, JournalError> {
-    let catalog = Catalog::read(disk)?;
-    let last = catalog.listed.iter().rfind(|listed| listed.active().is_some());
-    let head = last.map_or(Ok(None), |last| SegmentHead::read(disk, &last.kept))?;
-    Ok(head.map(|head| head.incarnation()))
+    // Only those after the last active one are read, however many segments there are.
+    for kept in Files::list(disk)?.segments.values().rev() {
+        if let Some(head) = SegmentHead::read(disk, kept)? {
+            return Ok(Some(head.incarnation()));
+        }
+    }
+    Ok(None)
 }
 
 impl SegmentHead {
