@@ -91,7 +91,13 @@ const TABLE: &[Row] = &[
     // docs/decisions/0071-a-leader-and-its-followers.md.
     Row {
         package: "nanotape-replication",
-        inside: &["nanotape-clock", "nanotape-journal", "nanotape-link", "nanotape-shm"],
+        inside: &[
+            "nanotape-clock",
+            "nanotape-journal",
+            "nanotape-link",
+            "nanotape-shm",
+            "nanotape-tape",
+        ],
         outside: &["thiserror"],
     },
     // ring since docs/decisions/0048-spans-in-slot-rings.md; nix and rustix since

@@ -9,7 +9,6 @@ use std::{
     io,
     net::{SocketAddr, ToSocketAddrs as _},
     path::{Path, PathBuf},
-    thread,
     time::Duration,
 };
 
@@ -17,6 +16,7 @@ use nanotape_clock::{Clock, UtcNanos};
 use nanotape_journal::{Folder, JournalError, LEADER, Quarantined, Replica};
 use nanotape_link::{Connection, Exchanged, Hello, Identity, LinkError, Peer, PeerConfig, Role};
 use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, SharedRegion};
+use nanotape_tape::ShutdownFlag;
 
 use crate::{
     FRAME_BYTES, FollowError, FollowOptions, Followed, FollowerLink, LeaderStatus, ReplicasReader,
@@ -213,19 +213,19 @@ impl Replication {
         self.replica.as_ref().map_or(0, |replica| replica.state().next_sequence)
     }
 
-    /// Follows until `stops` returns true, or until only an operator can settle it.
+    /// Follows until a shutdown is requested, or until only an operator can settle it.
     pub fn run(
         &mut self,
-        stops: impl Fn() -> bool,
+        shutdown: &ShutdownFlag,
         mut report: impl FnMut(ReplicateEvent),
     ) -> Result<(), ReplicateError> {
         let mut pause = FIRST_PAUSE;
         loop {
-            if stops() {
+            if shutdown.is_requested() {
                 return Ok(());
             }
             let before = self.next_sequence();
-            match self.follow(&stops, &mut report)? {
+            match self.follow(shutdown, &mut report)? {
                 Break::Stopped => return Ok(()),
                 Break::Link(reason) => {
                     if self.next_sequence() != before {
@@ -234,7 +234,7 @@ impl Replication {
                     report(ReplicateEvent::Broken { reason, pause });
                 }
             }
-            wait(pause, &stops);
+            shutdown.sleep(pause);
             pause = (pause * 2).min(MOST_PAUSE);
         }
     }
@@ -242,7 +242,7 @@ impl Replication {
     /// One connection.
     fn follow(
         &mut self,
-        stops: &impl Fn() -> bool,
+        shutdown: &ShutdownFlag,
         report: &mut impl FnMut(ReplicateEvent),
     ) -> Result<Break, ReplicateError> {
         let options = &self.options;
@@ -292,7 +292,7 @@ impl Replication {
         };
         let link = FollowerLink::new(replica, peer, follow);
         let mut following = Following { link, connection, address, is_known: false, updated_ns: 0 };
-        let outcome = self.exchange(&mut following, &mut clocks, stops, report);
+        let outcome = self.exchange(&mut following, &mut clocks, shutdown, report);
         let Following { mut link, mut connection, .. } = following;
         if matches!(outcome, Ok(Break::Stopped)) {
             link.peer().close("the follower ends", clocks.now());
@@ -306,7 +306,7 @@ impl Replication {
         &mut self,
         following: &mut Following,
         clocks: &mut Clocks,
-        stops: &impl Fn() -> bool,
+        shutdown: &ShutdownFlag,
         report: &mut impl FnMut(ReplicateEvent),
     ) -> Result<Break, ReplicateError> {
         let (mut trouble, mut follows) = (String::new(), None);
@@ -355,7 +355,7 @@ impl Replication {
             }
             if now.monotonic_ns.saturating_sub(*updated_ns) >= UPDATE_NS {
                 *updated_ns = now.monotonic_ns.max(1);
-                if stops() {
+                if shutdown.is_requested() {
                     return Ok(Break::Stopped);
                 }
                 self.publish(link.leader(), link.progress().next_sequence);
@@ -426,15 +426,4 @@ struct Following {
     /// Whether the name of the leader was checked.
     is_known: bool,
     updated_ns: u64,
-}
-
-/// Waits in small steps.
-fn wait(pause: Duration, stops: &impl Fn() -> bool) {
-    const STEP: Duration = Duration::from_millis(20);
-    let mut left = pause;
-    while !left.is_zero() && !stops() {
-        let step = left.min(STEP);
-        thread::sleep(step);
-        left -= step;
-    }
 }

@@ -25,6 +25,7 @@ use nanotape_clock::{Clock, UtcNanos};
 use nanotape_journal::{Disk as _, Folder, JournalError, REPLICA, Start, Tailer, last_incarnation};
 use nanotape_link::{Arrival, Connection, Hello, Identity, Now, Peer, PeerConfig, Role};
 use nanotape_shm::RegionError;
+use nanotape_tape::ShutdownFlag;
 
 use crate::{
     FRAME_BYTES, LeaderError, LeaderLink, LeaderOptions, ReplicasBoard, SERVICE, Term, TermEntry,
@@ -243,16 +244,16 @@ impl Server {
         self.shared.term
     }
 
-    /// Serves until `stops` returns true, or a later leader exists.
+    /// Serves until a shutdown is requested, or a later leader exists.
     pub fn run(
         &mut self,
-        stops: impl Fn() -> bool,
+        shutdown: &ShutdownFlag,
         mut report: impl FnMut(ServeEvent),
     ) -> Result<(), ServeError> {
         let mut clocks = Clocks::new(&self.clock);
         let (mut beat_ns, mut growth) = (0, Growth::default());
         let served = loop {
-            if stops() {
+            if shutdown.is_requested() {
                 break Ok(());
             }
             let now = clocks.now();

@@ -3,10 +3,7 @@
 use std::{
     net::SocketAddr,
     path::Path,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
     thread::JoinHandle,
     time::Duration,
 };
@@ -18,6 +15,7 @@ use nanotape_replication::{
     LinkPace, ReplicateError, ReplicateEvent, ReplicateOptions, Replication, ServeError,
     ServeEvent, ServeOptions, Server,
 };
+use nanotape_tape::ShutdownFlag;
 
 pub(crate) const MODE: u32 = 0o600;
 
@@ -97,25 +95,24 @@ pub(crate) fn identity(folder: &Path, name: &str) -> Option<Identity> {
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) events: Arc<Mutex<Vec<ServeEvent>>>,
-    stop: Arc<AtomicBool>,
+    stop: ShutdownFlag,
     thread: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
 impl Served {
     pub(crate) fn start(journal: &Path, options: ServeOptions) -> Self {
         let mut server = Server::open(journal, options).unwrap();
-        let (stop, events) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let (stop, events) = (ShutdownFlag::new(), Arc::<Mutex<Vec<_>>>::default());
         let address = server.address().unwrap();
-        let (stops, reported) = (Arc::clone(&stop), Arc::clone(&events));
+        let (stops, reported) = (stop.clone(), Arc::clone(&events));
         let thread = std::thread::spawn(move || {
-            let stops = || stops.load(Ordering::Acquire);
-            server.run(stops, |event| reported.lock().unwrap().push(event))
+            server.run(&stops, |event| reported.lock().unwrap().push(event))
         });
         Self { address, events, stop, thread: Some(thread) }
     }
 
     pub(crate) fn end(mut self) -> Result<(), ServeError> {
-        self.stop.store(true, Ordering::Release);
+        self.stop.request();
         self.thread.take().unwrap().join().unwrap()
     }
 
@@ -133,25 +130,24 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
+        self.stop.request();
     }
 }
 
 /// A follower that runs in a thread.
 pub(crate) struct Followed {
     pub(crate) events: Arc<Mutex<Vec<ReplicateEvent>>>,
-    stop: Arc<AtomicBool>,
+    stop: ShutdownFlag,
     thread: Option<JoinHandle<Result<(), ReplicateError>>>,
 }
 
 impl Followed {
     pub(crate) fn start(copy: &Path, options: ReplicateOptions) -> Self {
         let mut replication = Replication::open(copy, options).unwrap();
-        let (stop, events) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<_>>>::default());
-        let (stops, reported) = (Arc::clone(&stop), Arc::clone(&events));
+        let (stop, events) = (ShutdownFlag::new(), Arc::<Mutex<Vec<_>>>::default());
+        let (stops, reported) = (stop.clone(), Arc::clone(&events));
         let thread = std::thread::spawn(move || {
-            let stops = || stops.load(Ordering::Acquire);
-            replication.run(stops, |event| {
+            replication.run(&stops, |event| {
                 if !matches!(event, ReplicateEvent::Progress { .. }) {
                     reported.lock().unwrap().push(event);
                 }
@@ -161,7 +157,7 @@ impl Followed {
     }
 
     pub(crate) fn end(mut self) -> Result<(), ReplicateError> {
-        self.stop.store(true, Ordering::Release);
+        self.stop.request();
         self.thread.take().unwrap().join().unwrap()
     }
 
@@ -179,6 +175,6 @@ impl Followed {
 
 impl Drop for Followed {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
+        self.stop.request();
     }
 }

@@ -93,25 +93,22 @@ pub(super) fn run(command: &ReplicateCommand) -> anyhow::Result<Status> {
     let mut output = command.output.open()?;
     let mut written = Ok(());
     let mut last_break = String::new();
-    let followed = replication.run(
-        || shutdown.is_requested(),
-        |event| {
-            if let ReplicateEvent::Follows { .. } = &event {
-                last_break.clear();
+    let followed = replication.run(&shutdown, |event| {
+        if let ReplicateEvent::Follows { .. } = &event {
+            last_break.clear();
+        }
+        if let ReplicateEvent::Broken { reason, .. } = &event {
+            // A leader that is away is reported once.
+            if *reason == last_break {
+                return;
             }
-            if let ReplicateEvent::Broken { reason, .. } = &event {
-                // A leader that is away is reported once.
-                if *reason == last_break {
-                    return;
-                }
-                last_break.clone_from(reason);
-            }
-            let now = report(&event, format, &mut output);
-            if written.is_ok() {
-                written = now;
-            }
-        },
-    );
+            last_break.clone_from(reason);
+        }
+        let now = report(&event, format, &mut output);
+        if written.is_ok() {
+            written = now;
+        }
+    });
     let next_sequence = replication.next_sequence();
     let end = Record::default().with("event", "stop").with("next_sequence", next_sequence);
     end.write(&mut output, format, false, || format!("next excerpt {next_sequence}\n"))?;

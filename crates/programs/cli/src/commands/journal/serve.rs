@@ -96,7 +96,7 @@ pub(super) fn run(command: &ServeCommand) -> anyhow::Result<Status> {
     })?;
     output.flush()?;
     let mut refusals = Refusals::default();
-    let served = server.run(|| shutdown.is_requested(), |event| report(event, &mut refusals));
+    let served = server.run(&shutdown, |event| report(event, &mut refusals));
     output.finish()?;
     served.map_err(of_serve)?;
     Ok(Status::Good)
