@@ -92,6 +92,16 @@ fn batch(writer: &mut SegmentWriter<HeapFile>, count: u64, is_committed: bool) {
     }
 }
 
+/// Copies two excerpts of another copy of the segment.
+fn copy_of_two(writer: &mut SegmentWriter<HeapFile>) {
+    let mut source = journal().writer;
+    let start = source.place().at;
+    append(&mut source, 1);
+    append(&mut source, 1);
+    let words = &as_read_only(source.file().words())[start..source.place().at];
+    assert_eq!(writer.copy(words), Ok(false));
+}
+
 fn roll(
     mut writer: SegmentWriter<HeapFile>,
     next: (Arc<HeapFile>, Header),
@@ -179,6 +189,11 @@ const MODELS: &[Model] = &[
             };
             race(write, two)
         },
+    },
+    Model {
+        name: "excerpts that are copied are seen together",
+        allowed: &["-, -", "-, 1", "1, 2"],
+        run: || race(|mut copy| copy_of_two(&mut copy.writer), two),
     },
     Model {
         name: "a roll, and the excerpt behind it",
