@@ -144,6 +144,7 @@ impl<D: Disk> Appender<D> {
         let cycle_ns = options.roll_cycle.length_ns();
         let plan_of = |journal| Plan { journal, layout, cycle_ns, space };
         let found = recovery::recover(&disk, plan_of)?;
+        check_numbers(&disk, found.sequence)?;
         let (mut spares, mut next_number) = (found.spares, found.next_number);
         let plan = plan_of(found.journal.unwrap_or_else(|| now_ns() | 1));
         // If there is no writable segment, the reason is returned now, and not by the first append.
@@ -491,5 +492,14 @@ impl<D: Disk> Drop for Appender<D> {
         if self.lock.is_some() {
             let _ = self.finish();
         }
+    }
+}
+
+/// Checks that numbers are left until the next check.
+fn check_numbers<D: Disk>(disk: &D, next: u64) -> Result<(), JournalError> {
+    let max = MAX_SEQUENCE - SEQUENCES_LEFT;
+    match next > max {
+        true => Err(JournalError::new(disk.path(""), ErrorKind::NoNumbers { next, max })),
+        false => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use nanotape_shm::{Refusal, RegionError, Shortage, WORD_BYTES};
 use rustix::io::Errno;
 use zstd::zstd_safe::get_error_name;
 
-use crate::{disk::Disk, position::Position};
+use crate::{disk::Disk, position::Position, segment::excerpt::MAX_SEQUENCE};
 
 /// A failed operation, and its file.
 ///
@@ -207,6 +207,17 @@ pub enum ErrorKind {
         /// The maximum.
         max: u64,
     },
+    /// A journal whose last number is near the largest one.
+    #[error(
+        "no sequence numbers are left: the next one would be {next}, and the largest one is {max}; \
+         begin another journal"
+    )]
+    NoNumbers {
+        /// The next number.
+        next: u64,
+        /// The largest one.
+        max: u64,
+    },
     /// Invalid options.
     #[error("{0}")]
     Options(OptionsError),
@@ -389,8 +400,8 @@ pub enum Corruption {
         /// The computed checksum.
         found: u32,
     },
-    /// A sequence number that is already used.
-    #[error("sequence number {found}, expected at least {least}")]
+    /// A sequence number that is already used, or after which there is no other one.
+    #[error("sequence number {found}, expected {least} to {}", MAX_SEQUENCE - 1)]
     Sequence {
         /// The number found.
         found: u64,

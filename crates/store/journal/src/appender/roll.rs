@@ -10,13 +10,13 @@ use std::{sync::Arc, time::Duration};
 
 use nanotape_shm::WORD_BYTES;
 
-use super::{Appender, SEQUENCES_LEFT, exchange::Retired, prepare::Prepared};
+use super::{Appender, check_numbers, exchange::Retired, prepare::Prepared};
 use crate::{
     ErrorKind, JournalError,
     disk::{Disk, WritableFile as _},
     names,
     segment::{
-        excerpt::{MAX_LENGTH, MAX_SEQUENCE, excerpt_words},
+        excerpt::{MAX_LENGTH, excerpt_words},
         header::Activation,
         layout::position_bytes,
         writer::SegmentWriter,
@@ -94,11 +94,7 @@ impl<D: Disk> Appender<D> {
         if is_full && length > max {
             return Err(JournalError::new(self.disk.path(""), ErrorKind::TooLong { length, max }));
         }
-        let next = self.next_sequence();
-        if next > MAX_SEQUENCE - SEQUENCES_LEFT {
-            let problem = ErrorKind::Sequence { sequence: next, next, max: MAX_SEQUENCE };
-            return Err(JournalError::new(self.disk.path(""), problem));
-        }
+        check_numbers(&self.disk, self.next_sequence())?;
         if is_full { self.enter_next(ts_ns) } else { Ok(()) }
     }
 

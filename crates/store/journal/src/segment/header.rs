@@ -7,7 +7,10 @@
 
 use nanotape_shm::{BYTE_ORDER_MARK, ReadWord, Word, checksum_bytes};
 
-use super::layout::{FORMAT_VERSION, LAYOUT, Layout, MAGIC, at, position_bytes};
+use super::{
+    excerpt::MAX_SEQUENCE,
+    layout::{FORMAT_VERSION, LAYOUT, Layout, MAGIC, at, position_bytes},
+};
 use crate::{Corruption, edges::ACTIVATE};
 
 /// The upper half of `check`.
@@ -158,10 +161,11 @@ impl Activation {
         let value = |at: usize| words[at].load();
         let values = [value(at::FIRST_SEQUENCE), value(at::MAX_TS_BEFORE), value(at::CYCLE_NUMBER)];
         let check = value(at::CHECK) as u32;
-        if found != LIVE << 32 | u64::from(sum(check, values.into_iter())) {
+        let [first_sequence, max_ts_before, cycle] = values;
+        let is_valid = found == LIVE << 32 | u64::from(sum(check, values.into_iter()));
+        if !is_valid || first_sequence > MAX_SEQUENCE {
             return Err(Corruption::Activation);
         }
-        let [first_sequence, max_ts_before, cycle] = values;
         Ok(Self { first_sequence, max_ts_before, cycle })
     }
 }
@@ -316,5 +320,7 @@ mod tests {
             assert_eq!(Activation::load(readable), Err(Corruption::Activation));
             words[word].store(before);
         }
+        Activation { first_sequence: MAX_SEQUENCE + 1, ..activation }.store(&words);
+        assert_eq!(Activation::load(readable), Err(Corruption::Activation));
     }
 }

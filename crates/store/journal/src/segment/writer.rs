@@ -13,7 +13,9 @@ use nanotape_shm::{
 };
 
 use super::{
-    excerpt::{self, Front, HEADER_WORDS, Kind, MAX_LENGTH, commit_word, excerpt_words, seed},
+    excerpt::{
+        self, Front, HEADER_WORDS, Kind, MAX_LENGTH, MAX_SEQUENCE, commit_word, excerpt_words, seed,
+    },
     header::{Activation, Header, hints},
     index,
     layout::{CACHE_LINE_WORDS, Layout},
@@ -248,11 +250,13 @@ impl<F: WritableFile> SegmentWriter<F> {
             if is_ended || place.at + front.total_words() > limit {
                 return Err(damaged(Corruption::Length(front.length)));
             }
-            if front.sequence < place.sequence {
+            is_ended = front.kind == Kind::End;
+            // The number after an excerpt must exist too.
+            let most = MAX_SEQUENCE - u64::from(!is_ended);
+            if !(place.sequence..=most).contains(&front.sequence) {
                 let (found, least) = (front.sequence, place.sequence);
                 return Err(damaged(Corruption::Sequence { found, least }));
             }
-            is_ended = front.kind == Kind::End;
             place = place.behind(&front);
         }
         let file = Arc::clone(&self.file);

@@ -2,9 +2,10 @@
 
 use nanotape_harness::{Scratch, eventually};
 use nanotape_journal::{
-    Appender, AppenderOptions, ErrorKind, MAX_LENGTH, RollCycle, RollTimes, Start, Tail, Tailer,
-    excerpt_bytes,
+    Appender, AppenderOptions, Copied, Copier, CopyState, ErrorKind, Folder, MAX_LENGTH,
+    MAX_SEQUENCE, Replica, RollCycle, RollTimes, Start, Tail, Tailer, excerpt_bytes,
 };
+use nanotape_shm::{ReadWord, checksum_bytes};
 use rustix::process::{Resource, getrlimit};
 
 fn options(roll_cycle: RollCycle) -> AppenderOptions {
@@ -75,6 +76,51 @@ fn a_segment_begins_at_each_given_time_also_with_another_appender() {
     }
     let expected = [&[7, 99][..], &[100, 124], &[125, 130, 299], &[300, 900]];
     assert_eq!(times_by_segment(&place), expected);
+}
+
+#[test]
+fn a_journal_without_numbers_for_a_segment_is_not_opened() {
+    let place = Scratch::new("numbers");
+    let options = options(RollCycle::Size);
+    let last = MAX_SEQUENCE - (1 << 32);
+    let mut appender = Appender::open(place.path(), &options).unwrap();
+    appender.skip_to(last).unwrap();
+    assert_eq!(appender.append(1, 1, b"last").unwrap(), last);
+    drop(appender);
+    let error = Appender::open(place.path(), &options).unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::NoNumbers { next: last + 1, max: last });
+}
+
+/// What another side made: the source of a copy need not be an appender.
+#[test]
+fn a_copy_refuses_an_excerpt_after_which_there_is_no_number() {
+    let (source, copy) = (Scratch::new("numbers"), Scratch::new("numbers"));
+    let mut appender = Appender::open(source.path(), &options(RollCycle::Size)).unwrap();
+    appender.append(7, 9, b"payload").unwrap();
+    let disk = Folder::new(source.path(), 0o600);
+    let (mut copier, _) = Copier::resume(disk, &CopyState::default()).unwrap();
+    let Copied::Segment(head) = copier.next(1 << 16).unwrap() else { panic!("no segment") };
+    let Copied::Words { position, words, .. } = copier.next(1 << 16).unwrap() else {
+        panic!("no excerpt")
+    };
+    let mut words: Vec<u64> = words.iter().map(ReadWord::load).collect();
+    let mut replica = Replica::open(copy.path(), 0o600).unwrap();
+    replica.begin(&head).unwrap();
+    for (sequence, is_refused) in [(MAX_SEQUENCE, true), (MAX_SEQUENCE - 1, false)] {
+        let (commit, number) = (words[0] & 0xffff_ffff, 7 << 48 | sequence);
+        let seed = checksum_bytes(0, [head.journal(), 1].map(u64::to_le_bytes).as_flattened());
+        let summed: Vec<u8> = [commit, number]
+            .iter()
+            .chain(&words[2..])
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        words[0] = commit | u64::from(checksum_bytes(seed, &summed)) << 32;
+        words[1] = number;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let appended = replica.append(position, &bytes);
+        assert_eq!(appended.is_err(), is_refused, "{sequence}: {appended:?}");
+    }
+    assert_eq!(replica.state().next_sequence, MAX_SEQUENCE);
 }
 
 #[test]
