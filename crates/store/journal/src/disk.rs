@@ -146,7 +146,7 @@ pub enum Whereabouts {
     InPlace,
     /// Under its name in the folder, which has this path now.
     Moved(PathBuf),
-    /// Nowhere: the name is gone, or belongs to another file.
+    /// Nowhere: the name is gone, or belongs to another file, or the file was truncated.
     Gone,
 }
 

@@ -156,10 +156,11 @@ pub enum ErrorKind {
         /// The time waited.
         waited: std::time::Duration,
     },
-    /// The active segment, or its folder, was removed or replaced while the appender had it open.
+    /// The active segment, or its folder, was removed, replaced or truncated while the appender had
+    /// it open.
     #[error(
-        "the segment was removed or replaced while it was written, so its excerpts are lost; close the \
-         appender and open the journal again to continue"
+        "the segment was removed, replaced or truncated while it was written, so excerpts of it are lost; \
+         close the appender and open the journal again to continue"
     )]
     Gone,
     /// An operation on the file failed.

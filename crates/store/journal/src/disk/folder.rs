@@ -441,7 +441,7 @@ impl Disk for Folder {
     fn whereabouts(&self, name: &str, file: &Self::Writable) -> Whereabouts {
         let Some(folder) = self.opened.get() else { return Whereabouts::InPlace };
         match self.stat(name, AtFlags::empty()) {
-            Ok(there) if is_same(&there, &file.file) => {}
+            Ok(there) if is_same(&there, &file.file) && is_whole(&there, file) => {}
             Ok(_) => return Whereabouts::Gone,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Whereabouts::Gone,
             Err(_) => return Whereabouts::InPlace,
@@ -457,6 +457,11 @@ impl Disk for Folder {
         let now_at = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()));
         Whereabouts::Moved(now_at.unwrap_or_default())
     }
+}
+
+/// Whether a file has all the bytes that are mapped.
+fn is_whole(there: &Stat, file: &impl WritableFile) -> bool {
+    u64::try_from(there.st_size).is_ok_and(|bytes| bytes >= size_of_val(file.words()) as u64)
 }
 
 /// Whether an open file is the one that was found.

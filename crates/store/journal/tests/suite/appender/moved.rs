@@ -3,7 +3,10 @@
 use std::{fs, os::unix::fs::FileExt as _, path::Path};
 
 use nanotape_harness::{Scratch, eventually};
-use nanotape_journal::{Appender, AppenderOptions, FIELDS, RollCycle, SyncPolicy};
+use nanotape_journal::{
+    Appender, AppenderOptions, Copied, Copier, CopyState, ErrorKind, FIELDS, Folder, Replica,
+    RollCycle, SyncPolicy,
+};
 
 fn options() -> AppenderOptions {
     AppenderOptions {
@@ -49,6 +52,33 @@ fn what_is_closed_in_a_folder_that_was_renamed_is_synced() {
     let appender = Appender::open(&from, &options()).unwrap();
     check(appender, || fs::rename(&from, &to).unwrap(), &to, &from);
     assert!(!from.exists(), "nothing is made there again");
+}
+
+/// The pages after the end of a file have no memory, so that what is stored there is lost.
+#[test]
+fn an_appender_and_a_copy_end_when_their_segment_is_truncated() {
+    let (source, copy) = (Scratch::new("truncated"), Scratch::new("truncated"));
+    let truncate = |path: &Path| {
+        let segment = fs::File::options().write(true).open(path.join("0000000001.segment"));
+        segment.unwrap().set_len(40_960).unwrap();
+    };
+    let mut appender = Appender::open(source.path(), &options()).unwrap();
+    appender.append(1, 1, b"first").unwrap();
+    let disk = Folder::new(source.path(), 0o600);
+    let (mut copier, _) = Copier::resume(disk, &CopyState::default()).unwrap();
+    let Copied::Segment(head) = copier.next(1 << 16).unwrap() else { panic!("no segment") };
+    let mut replica = Replica::open(copy.path(), 0o600).unwrap();
+    replica.begin(&head).unwrap();
+    replica.check_place().unwrap();
+    truncate(copy.path());
+    assert_eq!(*replica.check_place().unwrap_err().kind(), ErrorKind::Gone);
+    truncate(source.path());
+    let mut error = None;
+    eventually("an append fails", || {
+        error = appender.append(1, 1, b"next").err();
+        error.is_some()
+    });
+    assert_eq!(*error.unwrap().kind(), ErrorKind::Gone);
 }
 
 #[test]
