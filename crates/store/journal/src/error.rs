@@ -9,7 +9,7 @@ use nanotape_shm::{Refusal, RegionError, Shortage, WORD_BYTES};
 use rustix::io::Errno;
 use zstd::zstd_safe::get_error_name;
 
-use crate::{disk::Disk, position::Position, segment::excerpt::MAX_SEQUENCE};
+use crate::{disk::Disk, position::Position};
 
 /// A failed operation, and its file.
 ///
@@ -255,6 +255,14 @@ pub enum ErrorKind {
         /// The end of the copy.
         end: Position,
     },
+    /// Excerpts, or the head of a segment, that arrived for a copy and are not valid.
+    #[error("what arrived for {position} is not valid, and nothing of it is kept: {damage}")]
+    Arrived {
+        /// Where it belongs.
+        position: Position,
+        /// What is wrong with it.
+        damage: Corruption,
+    },
     /// A compressed segment cannot be unpacked.
     #[error("cannot unpack it: {cause}")]
     Packed {
@@ -402,7 +410,7 @@ pub enum Corruption {
         found: u32,
     },
     /// A sequence number that is already used, or after which there is no other one.
-    #[error("sequence number {found}, expected {least} to {}", MAX_SEQUENCE - 1)]
+    #[error("sequence number {found}, expected at least {least} and less than 2^48 - 1")]
     Sequence {
         /// The number found.
         found: u64,

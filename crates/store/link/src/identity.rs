@@ -15,7 +15,7 @@ use std::{
 use rustls::{
     ClientConfig, RootCertStore, ServerConfig,
     client::verify_server_name,
-    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _},
     server::{ParsedCertificate, WebPkiClientVerifier},
     version::TLS13,
 };
@@ -72,7 +72,9 @@ pub enum IdentityError {
 }
 
 impl Identity {
-    /// Reads the certificates of the side with this name from a folder.
+    /// Reads the certificates of the side with this name from a folder. Refuses what every other
+    /// side would refuse: a certificate for another name, of another authority, or whose time is
+    /// over.
     pub fn read(folder: &Path, name: &str) -> Result<Self, IdentityError> {
         let [authority, own, key] = [
             folder.join(AUTHORITY_FILE),
@@ -91,6 +93,15 @@ impl Identity {
         let verifier =
             WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider));
         let verifier = verifier.build().map_err(|error| refused(&authority, &error))?;
+        if let Some((first, others)) = chain.split_first() {
+            let verified = verifier.verify_client_cert(first, others, UnixTime::now());
+            let others_refuse = |error| format!("every other side refuses it: {error}");
+            verified.map_err(|error| refused(&own, &others_refuse(error)))?;
+            if !is_for(first, name) {
+                let reason = format_args!("the certificate is not for the name `{name}`");
+                return Err(refused(&own, &reason));
+            }
+        }
         let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&TLS13])
             .map_err(|error| refused(&own, &error))?

@@ -148,6 +148,11 @@ impl ReplicasBoard {
         Ok(Self { region: region?.0 })
     }
 
+    /// Checks that no other process truncated, removed or replaced the region.
+    pub fn check(&self) -> Result<(), RegionError> {
+        self.region.check()
+    }
+
     /// The slot of a follower: that with its name, a free one, or that of the one which is gone for
     /// longest; `None` if all are connected or expected.
     pub fn slot(&self, name: &str, now_ns: u64) -> Option<usize> {

@@ -79,6 +79,16 @@ pub enum FollowError {
         /// Its kind.
         kind: u16,
     },
+    /// An excerpt that does not fit into its segment.
+    #[error(
+        "the leader sent {parts_bytes} bytes of an excerpt, and its segment has room for {most_bytes}"
+    )]
+    Parts {
+        /// Bytes of its parts so far.
+        parts_bytes: u64,
+        /// Bytes that are left in the segment.
+        most_bytes: u64,
+    },
     /// The leader takes no reports.
     #[error("the leader sends messages, and takes no answers")]
     Full,

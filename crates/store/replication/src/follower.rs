@@ -25,9 +25,6 @@ const CHECK_NS: u64 = 5_000_000;
 /// Epochs from here on are not possible: each promotion adds one.
 const END_OF_EPOCHS: u64 = 1 << 62;
 
-/// The most bytes of one excerpt with its header.
-const MOST_EXCERPT_BYTES: usize = (1 << 28) + 32;
-
 /// A leader and its epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Term {
@@ -150,6 +147,11 @@ impl<D: Disk> FollowerLink<D> {
         &self.progress
     }
 
+    /// Whether the copy has a segment.
+    pub fn has_segments(&self) -> bool {
+        !self.replica.state().heads.is_empty()
+    }
+
     /// What is known of the leader.
     #[inline]
     pub fn leader(&self) -> &LeaderStatus {
@@ -242,8 +244,10 @@ impl<D: Disk> FollowerLink<D> {
                     self.has_news = true;
                 }
                 Supply::Part(bytes) if is_following => {
-                    if self.parts.len() + bytes.len() > MOST_EXCERPT_BYTES {
-                        return Err(FollowError::Order { kind });
+                    let parts_bytes = (self.parts.len() + bytes.len()) as u64;
+                    let most_bytes = self.replica.room_bytes();
+                    if parts_bytes > most_bytes {
+                        return Err(FollowError::Parts { parts_bytes, most_bytes });
                     }
                     self.parts.extend_from_slice(bytes);
                 }

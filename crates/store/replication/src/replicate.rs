@@ -80,8 +80,9 @@ pub enum ReplicateEvent {
         address: SocketAddr,
         /// Its term.
         term: Term,
-        /// The next number of the copy.
-        next_sequence: u64,
+        /// The next number of the copy; `None` if it has nothing, so that it begins with the oldest
+        /// excerpt of the leader.
+        next_sequence: Option<u64>,
     },
     /// The connection ended, or there was none.
     Broken {
@@ -380,7 +381,7 @@ impl Replication {
                 report(ReplicateEvent::Follows {
                     address: *address,
                     term: self.terms.current(),
-                    next_sequence: link.progress().next_sequence,
+                    next_sequence: link.has_segments().then_some(link.progress().next_sequence),
                 });
             }
             let is_idle = followed == Followed::Idle && exchanged == Exchanged::default();

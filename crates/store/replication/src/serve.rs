@@ -265,6 +265,10 @@ impl Server {
             if now.monotonic_ns >= beat_ns {
                 beat_ns = now.monotonic_ns + BEAT.as_nanos() as u64;
                 self.beat(now, &mut growth);
+                // Commits of other processes need the region under its name.
+                if let Err(error) = self.shared.board.check() {
+                    break Err(error.into());
+                }
             }
             if !has_worked {
                 thread::sleep(NAP);

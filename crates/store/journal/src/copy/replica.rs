@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use nanotape_shm::{Word, as_read_only, copy_into};
+use nanotape_shm::{WORD_BYTES, Word, as_read_only, copy_into};
 
 use super::{ContentDigest, CopyState, SegmentHead};
 use crate::{
@@ -130,7 +130,8 @@ impl<D: Disk> Replica<D> {
             }
         };
         let path = self.disk.path(&names::segment(number));
-        let damaged = |damage| JournalError::new(&path, ErrorKind::damaged(0, damage));
+        let position = Position { segment: number, offset_bytes: 0 };
+        let damaged = |damage| JournalError::new(&path, ErrorKind::Arrived { position, damage });
         if !is_next {
             return Err(damaged(Corruption::Stranger { number, journal }));
         }
@@ -187,6 +188,15 @@ impl<D: Disk> Replica<D> {
         Ok(())
     }
 
+    /// Bytes of excerpts for which the last segment has room; 0 if it has ended.
+    pub fn room_bytes(&self) -> u64 {
+        let room_of = |writer: &SegmentWriter<_>| {
+            let words = writer.layout().words.saturating_sub(writer.place().at);
+            (words * WORD_BYTES) as u64
+        };
+        self.writer.as_ref().map_or(0, room_of)
+    }
+
     /// Appends whole excerpts at a position, which must be the end of the copy.
     pub fn append(&mut self, position: Position, bytes: &[u8]) -> Result<(), JournalError> {
         let Some(writer) = self.writer.as_mut().filter(|_| position == self.state.end) else {
@@ -208,7 +218,9 @@ impl<D: Disk> Replica<D> {
         }
         let copied = writer.copy(as_read_only(arrived));
         let is_ended = copied.map_err(|(word, damage)| {
-            JournalError::damaged(&self.disk, &names::segment(position.segment), word, damage)
+            let name = names::segment(position.segment);
+            let position = Position::at(position.segment, word);
+            JournalError::new(self.disk.path(&name), ErrorKind::Arrived { position, damage })
         })?;
         let place = *writer.place();
         let mut at = 0;

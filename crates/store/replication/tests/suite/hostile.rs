@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use nanotape_harness::{Random, Scratch};
-use nanotape_journal::{Appender, Folder, Replica};
+use nanotape_journal::{Appender, Folder, Replica, SegmentHead};
 use nanotape_link::{Arrival, Hello, Now, Peer, PeerConfig, Role};
 use nanotape_replication::{
-    FRAME_BYTES, FollowOptions, FollowerLink, LeaderError, LeaderLink, LeaderOptions, SERVICE,
+    FRAME_BYTES, FollowError, FollowOptions, Followed, FollowerLink, LeaderError, LeaderLink,
+    LeaderOptions, SERVICE,
 };
 
 use crate::running::{MODE, append, contents, options};
@@ -119,6 +120,39 @@ fn what_was_not_sent_cannot_be_acknowledged() {
 }
 
 #[test]
+fn an_excerpt_longer_than_its_segment_is_refused_before_it_fills_memory() {
+    let (source, copy) = (Scratch::folder("hostile"), Scratch::folder("hostile"));
+    let mut appender = Appender::open(source.path(), &options()).unwrap();
+    append(&mut appender, 1);
+    let head = SegmentHead::of(&Folder::new(source.path(), MODE), 1).unwrap().unwrap();
+    let replica = Replica::open(copy.path(), MODE).unwrap();
+    let follow = FollowOptions::default();
+    let mut link = FollowerLink::new(replica, peer(Role::Connecting, 0), follow);
+    let mut other = peer(Role::Accepting, 1);
+    let now = Now { monotonic_ns: 1, utc_ns: 1 };
+    exchange(link.peer(), &mut other, now);
+    drain(&mut other, now);
+    link.turn(now).unwrap();
+    // A resume and a segment, and then only parts of an excerpt.
+    other.send(16, &[&[0; 32]], now).unwrap();
+    other.send(17, &[&head.to_bytes()], now).unwrap();
+    let mut sent_bytes = 0;
+    let error = loop {
+        exchange(link.peer(), &mut other, now);
+        drain(&mut other, now);
+        match link.turn(now) {
+            Ok(Followed::Joins(_)) => link.join(),
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+        other.send(20, &[&[1; 4096]], now).unwrap();
+        sent_bytes += 4096;
+    };
+    assert!(matches!(error, FollowError::Parts { .. }), "{error}");
+    assert!(sent_bytes <= options().segment_bytes + 4096, "{sent_bytes}");
+}
+
+#[test]
 fn messages_of_any_kind_change_nothing_good_in_a_copy() {
     let scratch = Scratch::folder("hostile");
     let mut random = Random::new(2);
@@ -138,7 +172,7 @@ fn messages_of_any_kind_change_nothing_good_in_a_copy() {
             exchange(link.peer(), &mut other, now);
             drain(&mut other, now);
             match link.turn(now) {
-                Ok(nanotape_replication::Followed::Joins(_)) => link.join(),
+                Ok(Followed::Joins(_)) => link.join(),
                 Ok(_) => {}
                 Err(_) => {
                     ended += 1;

@@ -14,6 +14,7 @@ use std::{
 
 use nanotape_harness::{Random, Scratch, eventually};
 use nanotape_journal::{Appender, PruneOptions, QUARANTINE, prune};
+use nanotape_link::{CertificateOptions, Identity, make_certificates};
 use nanotape_replication::{
     ReplicateEvent, Replication, ServeError, Terms, followers_need, promote,
 };
@@ -65,10 +66,6 @@ fn a_side_without_the_right_certificate_gets_nothing() {
     let at = |name: &str| scratch.path().join(name);
     certificates(&at("certificates"), &["leader", "follower"]);
     certificates(&at("others"), &["leader", "follower"]);
-    for end in ["pem", "key"] {
-        let own = at("certificates").join(format!("follower.{end}"));
-        fs::copy(own, at("certificates").join(format!("impostor.{end}"))).unwrap();
-    }
     let mut serving = serve_options();
     serving.identity = identity(&at("certificates"), "leader");
     let served = Served::start(&at("leader"), serving);
@@ -80,7 +77,7 @@ fn a_side_without_the_right_certificate_gets_nothing() {
     following.identity = None;
     let plain = Followed::start(&at("copy-2"), following.clone());
     eventually("the connection breaks", || plain.was_broken(""));
-    following.identity = identity(&at("certificates"), "impostor");
+    following.identity = identity(&at("certificates"), "follower");
     following.name = "impostor".to_owned();
     let impostor = Followed::start(&at("copy-3"), following.clone());
     eventually("the connection breaks", || impostor.was_broken("not for the name"));
@@ -95,6 +92,40 @@ fn a_side_without_the_right_certificate_gets_nothing() {
         assert_eq!(contents(&at(&format!("copy-{copy}"))), []);
     }
     assert!(served.refused("") >= 4 && served.refused("not for the name") >= 1);
+}
+
+#[test]
+fn a_side_does_not_begin_with_a_certificate_that_all_others_refuse() {
+    let scratch = Scratch::folder("certificates");
+    let at = |name: &str| scratch.path().join(name);
+    certificates(&at("now"), &["leader"]);
+    certificates(&at("others"), &["leader"]);
+    let options = CertificateOptions { years: (2010, 2011), replaces: false };
+    make_certificates(&at("then"), &["leader".to_owned()], options).unwrap();
+    for end in ["pem", "key"] {
+        let leader = format!("leader.{end}");
+        fs::copy(at("now").join(&leader), at("now").join(format!("renamed.{end}"))).unwrap();
+        fs::copy(at("now").join(&leader), at("others").join(leader)).unwrap();
+    }
+    for (folder, name, words) in [
+        ("then", "leader", "certificate expired"),
+        ("others", "leader", "every other side refuses it"),
+        ("now", "renamed", "not for the name `renamed`"),
+    ] {
+        let error = Identity::read(&at(folder), name).unwrap_err().to_string();
+        assert!(error.contains(words), "{folder}: {error}");
+    }
+    Identity::read(&at("now"), "leader").unwrap();
+}
+
+#[test]
+fn a_leader_ends_when_the_region_of_its_followers_is_removed() {
+    let (scratch, _appender) = journal(10);
+    let leader = scratch.path().join("leader");
+    let served = Served::start(&leader, serve_options());
+    fs::remove_file(leader.join("followers")).unwrap();
+    let error = served.ended().unwrap_err().to_string();
+    assert!(error.contains("removed while in use"), "{error}");
 }
 
 #[test]
@@ -244,7 +275,7 @@ fn a_copy_whose_files_are_removed_acknowledges_nothing_more() {
         std::thread::sleep(Duration::from_millis(10));
         append(&mut appender, 1);
         let why = followed.ended();
-        assert!(why.contains("removed or replaced"), "{why}");
+        assert!(why.contains("removed, replaced or truncated"), "{why}");
         assert_eq!(followers_need(&at("leader")).unwrap()[0].1, 11);
     }
 }

@@ -127,8 +127,11 @@ fn report(event: &ReplicateEvent, format: Format, output: &mut Output) -> anyhow
                 .with("address", address.to_string())
                 .with("epoch", epoch)
                 .with("next_sequence", *next_sequence);
+            let from = next_sequence.map_or("the oldest excerpt".to_owned(), |next_sequence| {
+                format!("excerpt {next_sequence}")
+            });
             record.write(output, format, true, || {
-                format!("following {address}, epoch {epoch}, from excerpt {next_sequence} on\n")
+                format!("following {address}, epoch {epoch}, from {from} on\n")
             })?;
             output.flush()?;
         }
