@@ -12,9 +12,11 @@ mod digest;
 mod head;
 mod replica;
 mod state;
+mod sums;
 
 pub use copier::{Copied, Copier, Resume};
 pub use digest::ContentDigest;
 pub use head::{HeadDigest, SegmentHead, last_incarnation};
 pub use replica::Replica;
 pub use state::CopyState;
+pub use sums::{SegmentSum, segment_sums};

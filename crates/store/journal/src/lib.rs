@@ -84,7 +84,7 @@ pub use {
     compress::{CompressOptions, Compressed, compress, compress_on, uncompress, uncompress_on},
     copy::{
         ContentDigest, Copied, Copier, CopyState, HeadDigest, Replica, Resume, SegmentHead,
-        last_incarnation,
+        SegmentSum, last_incarnation, segment_sums,
     },
     disk::{APPENDER_KIND, APPENDER_LAYOUT, UPKEEP_KIND, UPKEEP_LAYOUT},
     keeper::{Keeper, KeeperError, KeeperHook},

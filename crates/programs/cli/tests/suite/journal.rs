@@ -304,6 +304,34 @@ fn a_damaged_journal_is_bad_data_and_what_is_in_front_of_it_is_printed() {
 
 /// Payloads of any bytes leave a journal and come into another one unchanged.
 #[test]
+fn a_digest_states_each_segment_and_damage_comes_first() {
+    let folder = Folder::new("journal-digest");
+    let path = journal(&folder, 10);
+    let all = nanotape(["journal", "verify", &path, "--digest", "--format", "json"]);
+    assert_eq!(all.status, 0, "{}", all.stderr);
+    let rows = objects(&all.stdout);
+    assert_eq!(rows.len(), 1);
+    assert_eq!((&rows[0]["segment"], &rows[0]["next_sequence"]), (&1.into(), &11.into()));
+    let some = nanotape(["journal", "verify", &path, "--digest", "--before", "5"]);
+    let digest = rows[0]["digest"].as_str().unwrap();
+    assert!(!some.stdout.contains(digest), "{}", some.stdout);
+    assert!(
+        some.stdout.ends_with("segment 1, open, excerpts 1 up to before 5\n"),
+        "{}",
+        some.stdout
+    );
+    let segment = folder.path("days/journal/0000000001.segment");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let payload = bytes.windows(7).position(|bytes| bytes == b"line 10").unwrap();
+    bytes[payload] = b'L';
+    std::fs::write(&segment, bytes).unwrap();
+    let damaged = nanotape(["journal", "verify", &path, "--digest"]);
+    assert_eq!(damaged.status, 1);
+    assert!(damaged.stdout.contains("DAMAGED"), "{}", damaged.stdout);
+    assert!(!damaged.stdout.contains("excerpts 1 up to"), "{}", damaged.stdout);
+}
+
+#[test]
 fn payloads_leave_a_journal_as_they_are_and_come_back() {
     let folder = Folder::new("journal-payloads");
     let (path, copy) = (folder.path("journal"), folder.path("copy"));

@@ -45,7 +45,7 @@ pub struct HeadDigest {
 
 /// A digest of words. It is no CRC: each of these groups of words ends with its own, and the CRC of
 /// a message that ends with its CRC is the same for all messages.
-fn mixed(bytes: &[u8]) -> u64 {
+pub(super) fn mixed(bytes: &[u8]) -> u64 {
     bytes.as_chunks::<8>().0.iter().fold(0x9e37_79b9_7f4a_7c15, |mixed, word| {
         (mixed ^ u64::from_le_bytes(*word)).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29)
     })

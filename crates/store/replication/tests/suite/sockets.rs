@@ -13,7 +13,9 @@ use std::{
 };
 
 use nanotape_harness::{Random, Scratch, eventually};
-use nanotape_journal::{Appender, PruneOptions, QUARANTINE, prune};
+use nanotape_journal::{
+    Appender, CompressOptions, PruneOptions, QUARANTINE, SegmentSum, compress, prune, segment_sums,
+};
 use nanotape_link::{CertificateOptions, Identity, make_certificates};
 use nanotape_replication::{
     ReplicateEvent, Replication, ServeError, Terms, followers_need, promote,
@@ -23,6 +25,13 @@ use crate::running::{
     Followed, MODE, Served, append, certificates, contents, identity, options, replicate_options,
     serve_options, wait_until_equal,
 };
+
+/// The digests of a journal, as far as it has numbers below `before`.
+fn sums(journal: &Path, before: u64) -> Vec<SegmentSum> {
+    let mut sums = Vec::new();
+    segment_sums(journal, before, |sum| sums.push(sum)).unwrap();
+    sums
+}
 
 /// A folder, and the journal in it with some excerpts.
 fn journal(count: u64) -> (Scratch, Appender) {
@@ -126,6 +135,35 @@ fn a_leader_ends_when_the_region_of_its_followers_is_removed() {
     fs::remove_file(leader.join("followers")).unwrap();
     let error = served.ended().unwrap_err().to_string();
     assert!(error.contains("removed while in use"), "{error}");
+}
+
+#[test]
+fn a_journal_and_its_copy_have_the_same_digests_and_no_other_one_has() {
+    let (scratch, mut appender) = journal(2_500);
+    let at = |name: &str| scratch.path().join(name);
+    let served = Served::start(&at("leader"), serve_options());
+    let followed = Followed::start(&at("copy"), replicate_options(served.address));
+    wait_until_equal(&at("leader"), &at("copy"));
+    followed.end().unwrap();
+    let all = sums(&at("leader"), u64::MAX);
+    assert_eq!(sums(&at("copy"), u64::MAX), all);
+    assert!(all.len() > 2 && all.iter().rev().skip(1).all(|sum| sum.is_ended));
+    let options = CompressOptions { keep_plain: 1, ..CompressOptions::default() };
+    assert!(!compress(&at("copy"), &options, |_, _| ()).unwrap().is_empty());
+    assert_eq!(sums(&at("copy"), u64::MAX), all);
+    // The leader goes on: both have the same up to where the copy is.
+    append(&mut appender, 10);
+    assert_ne!(sums(&at("leader"), u64::MAX), all);
+    let before = all[all.len() - 1].next_sequence;
+    for before in [1, 2, all[1].first_sequence, all[1].first_sequence + 1, before] {
+        let some = sums(&at("leader"), before);
+        assert_eq!(sums(&at("copy"), before), some);
+        assert_eq!(some.last().map_or(1, |sum| sum.next_sequence), before);
+    }
+    // The same excerpts in another journal.
+    let mut other = Appender::open(&at("other"), &crate::running::options()).unwrap();
+    append(&mut other, 2_500);
+    assert_ne!(sums(&at("other"), u64::MAX), all);
 }
 
 #[test]

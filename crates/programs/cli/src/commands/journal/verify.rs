@@ -5,11 +5,11 @@ use std::{fmt::Write as _, path::PathBuf};
 use clap::Args;
 use nanotape_arguments::text::size_text;
 use nanotape_history::{HistoryFinding, Snapshots};
-use nanotape_journal::{Finding, Found, Severity, Verified};
+use nanotape_journal::{Finding, Found, SegmentSum, Severity, Verified, segment_sums};
 
-use super::{snapshot::of_snapshotter, with_bar};
+use super::{of_journal, snapshot::of_snapshotter, with_bar};
 use crate::{
-    output::{Format, OutputArguments},
+    output::{Format, Output, OutputArguments},
     progress::Progress,
     record::Record,
     status::Status,
@@ -20,6 +20,7 @@ use crate::{
 Examples:
   nanotape journal verify quotes
   nanotape journal verify quotes --format json
+  nanotape journal verify quotes --digest > here.txt      # on each machine; then compare the files
 
 Checks headers, the checksums of all excerpts, the order of sequence numbers, end marks and the
 index; compressed segments are unpacked. The file runs is compared with the records, snapshots and
@@ -28,6 +29,10 @@ records. What follows from pruned records cannot be checked, and is a note. The 
 appended to meanwhile: the command checks what was there when it started. A fault stops readers; a
 hint does not; a note is information. In JSON and CSV each finding is a line; JSON ends with a line
 of totals.
+
+With --digest, a line for each segment states its excerpts and a digest, instead of findings that are
+no fault. A journal and its copies have the same lines, whatever is compressed or synced on each
+machine. While excerpts are appended, --before leaves out those that only one side may have.
 
 A segment without a file between others is a fault, unless a repair moved it to the folder cut.
 
@@ -41,6 +46,14 @@ pub(super) struct VerifyCommand {
     #[arg(long)]
     books: bool,
 
+    /// Print a digest of each segment, to compare a journal with its copies
+    #[arg(long, conflicts_with = "books")]
+    digest: bool,
+
+    /// Sum only the excerpts with smaller numbers
+    #[arg(long, value_name = "NUMBER", requires = "digest")]
+    before: Option<u64>,
+
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -49,6 +62,9 @@ pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let mut output = command.output.open()?;
     let verified = with_bar(|progress| nanotape_journal::verify(&command.path, progress))?;
+    if command.digest && verified.faults == 0 {
+        return digests(command, format, output);
+    }
     for (number, finding) in verified.findings.iter().enumerate() {
         let record = Record::default()
             .with("severity", finding.severity().to_string())
@@ -88,6 +104,31 @@ pub(super) fn run(command: &VerifyCommand) -> anyhow::Result<Status> {
     }
     output.finish()?;
     Ok(if is_clean { Status::Good } else { Status::Bad })
+}
+
+/// A line for each segment, the same for each copy.
+fn digests(command: &VerifyCommand, format: Format, mut output: Output) -> anyhow::Result<Status> {
+    let mut sums = Vec::new();
+    let before = command.before.unwrap_or(u64::MAX);
+    segment_sums(&command.path, before, |sum| sums.push(sum)).map_err(of_journal)?;
+    for (number, sum) in sums.iter().enumerate() {
+        let SegmentSum { number: segment, first_sequence, next_sequence, is_ended, digest } = *sum;
+        let record = Record::default()
+            .with("segment", segment)
+            .with("first_sequence", first_sequence)
+            .with("next_sequence", next_sequence)
+            .with("is_ended", is_ended)
+            .with("digest", format!("{digest:016x}"));
+        record.write(&mut output, format, number == 0, || {
+            let state = if is_ended { "ended" } else { "open" };
+            format!(
+                "{digest:016x}  segment {segment}, {state}, excerpts {first_sequence} up to before \
+                 {next_sequence}\n"
+            )
+        })?;
+    }
+    output.finish()?;
+    Ok(Status::Good)
 }
 
 /// Checks runs and snapshots; `None` if the records themselves cannot be read.
