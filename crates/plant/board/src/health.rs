@@ -7,7 +7,7 @@
 //! checks first whether the mapped files are still the current ones.
 
 mod exposition;
-mod figure;
+pub mod figure;
 mod figures;
 mod session;
 
@@ -27,6 +27,7 @@ use nanotape_shm::{OwnerState, Refusal, RegionError};
 use nanotape_tape::{Deadline, Item, ShutdownFlag, Source as _};
 use nanotape_types::{StockLocate, Symbol};
 
+pub use exposition::{Dialect, exposition};
 pub use figure::{Figure, FigureValue, Kind, Metric};
 pub use session::session_figures;
 

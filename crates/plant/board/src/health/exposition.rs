@@ -1,5 +1,6 @@
-//! The health of a plant as text for Prometheus and other collectors: OpenMetrics 1.0, or the older
-//! format of Prometheus (0.0.4), the only one that node_exporter reads from files.
+//! Figures of a plant, or of another subject, as text for Prometheus and other collectors:
+//! OpenMetrics 1.0, or the older format of Prometheus (0.0.4), the only one that node_exporter
+//! reads from files.
 //!
 //! Layout: docs/formats/metrics.md lists the names. The samples of both formats are the same; the
 //! older one has fewer types and no units. Values are in base units, seconds and bytes. The
@@ -19,21 +20,23 @@ impl PlantHealth {
     /// A complete exposition as OpenMetrics 1.0; every sample has the name of the ring.
     /// `lists_tainted` adds one sample for each stock whose book is unreliable.
     pub fn to_openmetrics(&self, ring: &str, lists_tainted: bool) -> String {
-        exposition(Dialect::OpenMetrics, ring, &self.figures(lists_tainted)) + "# EOF\n"
+        exposition(Dialect::OpenMetrics, ("ring", ring), &self.figures(lists_tainted))
     }
 
     /// The same in the text format 0.0.4 of Prometheus.
     pub fn to_prometheus(&self, ring: &str, lists_tainted: bool) -> String {
-        exposition(Dialect::Prometheus, ring, &self.figures(lists_tainted))
+        exposition(Dialect::Prometheus, ("ring", ring), &self.figures(lists_tainted))
     }
 }
 
-fn exposition(dialect: Dialect, ring: &str, figures: &[Figure]) -> String {
+/// A complete exposition of the figures of a subject. Its label and its name are in every sample.
+pub fn exposition(dialect: Dialect, subject: (&str, &str), figures: &[Figure]) -> String {
     let mut families = Vec::new();
     collect(figures, &mut families);
-    let mut text = Exposition { dialect, text: String::new(), ring: escaped(ring) };
+    let subject = format!("{}=\"{}\"", subject.0, escaped(subject.1));
+    let mut text = Exposition { dialect, text: String::new(), subject };
     families.iter().for_each(|family| text.family(family));
-    text.text
+    text.text + if dialect == Dialect::OpenMetrics { "# EOF\n" } else { "" }
 }
 
 /// The samples of one family.
@@ -87,18 +90,20 @@ fn label_text(value: &Option<FigureValue>) -> String {
 
 /// The format of an exposition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Dialect {
+pub enum Dialect {
+    /// OpenMetrics 1.0.
     OpenMetrics,
-    /// It has no types for information and for states, and a counter has the name of its sample.
+    /// The text format 0.0.4 of Prometheus. It has no types for information and for states, and a
+    /// counter has the name of its sample.
     Prometheus,
 }
 
-/// The text so far. Every sample names the ring.
+/// The text so far. Every sample names the subject.
 struct Exposition {
     dialect: Dialect,
     text: String,
-    /// The name, escaped.
-    ring: String,
+    /// The label of the subject, and its name, escaped.
+    subject: String,
 }
 
 impl Exposition {
@@ -154,7 +159,7 @@ impl Exposition {
         own: Option<(&str, &str)>,
         value: impl fmt::Display,
     ) {
-        let _ = write!(self.text, "{name}{{ring=\"{}\"", self.ring);
+        let _ = write!(self.text, "{name}{{{}", self.subject);
         let labels = labels.iter().map(|(label, text)| (*label, &**text));
         for (label, text) in labels.chain(own) {
             let _ = write!(self.text, ",{label}=\"{}\"", escaped(text));
@@ -221,12 +226,12 @@ mod tests {
         };
         let rows = FigureValue::Rows(vec![row("a\"b"), row("c\\")]);
         let figures = [Figure::new("rows", Some(rows))];
-        let written = |dialect| exposition(dialect, "a\"b\\c\nd", &figures);
+        let written = |dialect| exposition(dialect, ("ring", "a\"b\\c\nd"), &figures);
         let sample = "nanotape_x_bytes{ring=\"a\\\"b\\\\c\\nd\",name=";
         let samples = format!("{sample}\"a\\\"b\"}} 7\n{sample}\"c\\\\\"}} 7\n");
         let expected = "# TYPE nanotape_x_bytes gauge\n# UNIT nanotape_x_bytes bytes\n\
                         # HELP nanotape_x_bytes One \\\"two\\\"\\nlines.\n";
-        assert_eq!(written(Dialect::OpenMetrics), format!("{expected}{samples}"));
+        assert_eq!(written(Dialect::OpenMetrics), format!("{expected}{samples}# EOF\n"));
         let expected = "# HELP nanotape_x_bytes One \"two\"\\nlines.\n\
                         # TYPE nanotape_x_bytes gauge\n";
         assert_eq!(written(Dialect::Prometheus), format!("{expected}{samples}"));

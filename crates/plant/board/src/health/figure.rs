@@ -1,5 +1,6 @@
-//! A figure of a plant's health: its name, its value with a unit, and what a collector receives.
-//! JSON, the sentences of a page and metrics are loops over them, so each figure is declared once.
+//! A figure of a plant's health, or of another subject: its name, its value with a unit, and what a
+//! collector receives. JSON, the sentences of a page and metrics are loops over them, so each
+//! figure is declared once.
 
 use std::borrow::Cow;
 
@@ -78,28 +79,33 @@ pub enum Kind {
     Label,
 }
 
-pub(super) fn whole(name: impl Into<Cow<'static, str>>, value: impl Into<Option<u64>>) -> Figure {
+/// A whole number, of bytes if the name says so.
+pub fn whole(name: impl Into<Cow<'static, str>>, value: impl Into<Option<u64>>) -> Figure {
     Figure::new(name, value.into().map(FigureValue::Whole))
 }
 
-pub(super) fn nanos(name: impl Into<Cow<'static, str>>, value: impl Into<Option<u64>>) -> Figure {
+/// A time span in ns.
+pub fn nanos(name: impl Into<Cow<'static, str>>, value: impl Into<Option<u64>>) -> Figure {
     Figure::new(name, value.into().map(FigureValue::Nanos))
 }
 
 /// A point in time, ns since the UNIX epoch; 0: not known.
-pub(super) fn time(name: &'static str, utc_ns: u64) -> Figure {
+pub fn time(name: &'static str, utc_ns: u64) -> Figure {
     Figure::new(name, (utc_ns != 0).then_some(FigureValue::Time(utc_ns)))
 }
 
-pub(super) fn real(name: impl Into<Cow<'static, str>>, value: Option<f64>) -> Figure {
+/// Percent, or an increase per second.
+pub fn real(name: impl Into<Cow<'static, str>>, value: Option<f64>) -> Figure {
     Figure::new(name, value.map(FigureValue::Real))
 }
 
-pub(super) fn text(name: &'static str, value: Option<impl ToString>) -> Figure {
+/// A name or a list of names.
+pub fn text(name: &'static str, value: Option<impl ToString>) -> Figure {
     Figure::new(name, value.map(|value| FigureValue::Text(value.to_string())))
 }
 
-pub(super) fn flag(name: &'static str, value: bool) -> Figure {
+/// Yes or no.
+pub fn flag(name: &'static str, value: bool) -> Figure {
     Figure::new(name, Some(FigureValue::Flag(value)))
 }
 
@@ -109,46 +115,51 @@ impl Figure {
         Self { name: name.into(), value, has_rate: false, is_in_json: true, metric: None }
     }
 
-    pub(super) fn with_rate(self) -> Self {
+    /// The same with its increase per second in a comparison of two readings.
+    pub fn with_rate(self) -> Self {
         Self { has_rate: true, ..self }
     }
 
-    pub(super) fn outside_json(self) -> Self {
+    /// The same, but JSON does not have it.
+    pub fn outside_json(self) -> Self {
         Self { is_in_json: false, ..self }
     }
 
-    pub(super) fn counter(self, help: &'static str) -> Self {
+    /// A number that only increases.
+    pub fn counter(self, help: &'static str) -> Self {
         self.metric(Kind::Counter, help)
     }
 
-    pub(super) fn gauge(self, help: &'static str) -> Self {
+    /// A number.
+    pub fn gauge(self, help: &'static str) -> Self {
         self.metric(Kind::Gauge, help)
     }
 
     /// A label of all samples of its row.
-    pub(super) fn label(self) -> Self {
+    pub fn label(self) -> Self {
         self.metric(Kind::Label, "")
     }
 
     /// [`about`] names the family, if [`named`](Self::named) does not.
-    pub(super) fn metric(self, kind: Kind, help: &'static str) -> Self {
+    pub fn metric(self, kind: Kind, help: &'static str) -> Self {
         Self { metric: Some(Metric { kind, name: "".into(), help, label: None }), ..self }
     }
 
-    pub(super) fn named(mut self, family: &'static str) -> Self {
+    /// Names the family.
+    pub fn named(mut self, family: &'static str) -> Self {
         self.metric.iter_mut().for_each(|metric| metric.name = family.into());
         self
     }
 
     /// The sample of its family with this label.
-    pub(super) fn of(mut self, label: &'static str, text: &'static str) -> Self {
+    pub fn of(mut self, label: &'static str, text: &'static str) -> Self {
         self.metric.iter_mut().for_each(|metric| metric.label = Some((label.into(), text)));
         self
     }
 }
 
 /// Names the families of figures after their subject and their names in JSON, with base units.
-pub(super) fn about(subject: &'static str, mut figures: Vec<Figure>) -> Vec<Figure> {
+pub fn about(subject: &'static str, mut figures: Vec<Figure>) -> Vec<Figure> {
     for Figure { name, value, metric, .. } in &mut figures {
         let Some(metric) = metric.as_mut().filter(|metric| metric.name.is_empty()) else {
             continue;

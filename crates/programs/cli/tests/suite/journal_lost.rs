@@ -122,7 +122,7 @@ fn a_recorder_whose_journal_is_lost_ends_with_status_1_and_true_totals() {
         let path = if loss == Loss::Replaced { moved(&journal) } else { journal.clone() };
         let is_named = complained.contains(&journal) || complained.contains(&path);
         let is_reported =
-            complained.contains("removed or replaced") || complained.contains("renamed");
+            complained.contains("removed, replaced or truncated") || complained.contains("renamed");
         assert!(is_named && is_reported, "{loss:?} {segment}: {complained}");
         let summary = json(&said);
         let left = readable(&loss.left(&journal));

@@ -44,6 +44,7 @@ mod outputs;
 mod real_days;
 mod recorded;
 mod replay;
+mod replicated;
 mod ring;
 mod rows_again;
 mod rows_in_time;

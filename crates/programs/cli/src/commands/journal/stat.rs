@@ -5,11 +5,15 @@ mod followers;
 use std::{fmt::Write as _, io::Write as _, path::PathBuf};
 
 use anyhow::bail;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use nanotape_arguments::{
     errors::of_journal,
     regions::state_name,
     text::{known_time_text, size_text},
+};
+use nanotape_board::health::{
+    Dialect, Figure, exposition,
+    figure::{about, time, whole},
 };
 use nanotape_history::{Runs, Snapshots};
 use nanotape_journal::{KeptAs, SegmentStat, Stat, TailerInfo};
@@ -18,7 +22,7 @@ use nanotape_plant::TradeDate;
 use followers::Followers;
 
 use crate::{
-    output::{Format, OutputArguments},
+    output::{FileFormat, Format, OutputArguments},
     record::Record,
     status::Status,
     values::{bytes_text, counted, nanos_text},
@@ -31,6 +35,8 @@ Examples:
   nanotape journal stat quotes --format json      a line per segment and tailer, and a summary
   nanotape journal stat quotes --format csv       the segments only
   nanotape journal stat quotes --why berlin       why this follower is behind, in one line
+  nanotape journal stat quotes -o quotes.prom --force
+                                                  its size and its followers, for node_exporter
 
 Reads the headers and the end of each segment; `nanotape journal verify` checks all of it. Times are
 those of the excerpts, in UTC. Nothing is written to the journal. A follower from which nothing came
@@ -47,11 +53,49 @@ pub(super) struct StatCommand {
     why: Option<String>,
 
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<JournalStatFormat>,
+}
+
+/// How the state of a journal is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum JournalStatFormat {
+    /// Human-readable
+    Text,
+    /// Comma-separated values with a header line
+    Csv,
+    /// One JSON object per line
+    Json,
+    /// Text format 0.0.4 of Prometheus, also for node_exporter
+    Prometheus,
+    /// OpenMetrics 1.0 text
+    #[value(name = "openmetrics")]
+    OpenMetrics,
+}
+
+impl FileFormat for JournalStatFormat {
+    const SUFFIXES: &str = ".txt, .csv, .json, .prom or .om";
+
+    fn of_suffix(suffix: &str) -> Option<Self> {
+        match suffix {
+            "prom" => Some(Self::Prometheus),
+            "om" => Some(Self::OpenMetrics),
+            _ => Format::of_suffix(suffix).map(|format| match format {
+                Format::Text => Self::Text,
+                Format::Csv => Self::Csv,
+                Format::Json => Self::Json,
+            }),
+        }
+    }
 }
 
 pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
-    let format = command.output.format_or(Format::Text)?;
+    let (format, dialect) = match command.output.format_or(JournalStatFormat::Text)? {
+        JournalStatFormat::Text => (Format::Text, None),
+        JournalStatFormat::Csv => (Format::Csv, None),
+        JournalStatFormat::Json => (Format::Json, None),
+        JournalStatFormat::Prometheus => (Format::Text, Some(Dialect::Prometheus)),
+        JournalStatFormat::OpenMetrics => (Format::Text, Some(Dialect::OpenMetrics)),
+    };
     let stat = nanotape_journal::stat(&command.path).map_err(of_journal)?;
     let followers = Followers::of(&command.path, stat.next_sequence().unwrap_or(1))?;
     if let Some(name) = &command.why {
@@ -66,7 +110,12 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     }
     let past = Past::of(command);
     let mut output = command.output.open()?;
-    if format == Format::Text {
+    if let Some(dialect) = dialect {
+        let figures = [figures(&stat), followers.iter().flat_map(Followers::figures).collect()];
+        let journal = command.path.display().to_string();
+        let metrics = exposition(dialect, ("journal", &journal), &figures.concat());
+        output.write_all(metrics.as_bytes())?;
+    } else if format == Format::Text {
         let text = || text(command, &stat, &past, followers.as_ref());
         all(command, &stat, &past).write(&mut output, format, true, text)?;
     } else {
@@ -116,6 +165,18 @@ impl Past {
     fn last_date(&self) -> Option<String> {
         self.runs.iter().last().map(|run| TradeDate::text_of(run.date))
     }
+}
+
+/// What a collector receives of the journal itself.
+fn figures(stat: &Stat) -> Vec<Figure> {
+    let figures = vec![
+        whole("segments", stat.segments.len() as u64).gauge("Segments of the journal."),
+        whole("file_bytes", stat.file_bytes()).gauge("Bytes of their files."),
+        whole("first_sequence", stat.first_sequence()).gauge("The number of the oldest excerpt."),
+        whole("next_sequence", stat.next_sequence()).gauge("The number of the next excerpt."),
+        time("max_ts_ns", stat.max_ts_ns().unwrap_or(0)).gauge("The largest time of an excerpt."),
+    ];
+    about("journal", figures)
 }
 
 fn all(command: &StatCommand, stat: &Stat, past: &Past) -> Record {

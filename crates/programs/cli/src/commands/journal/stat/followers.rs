@@ -3,7 +3,13 @@
 use std::{fmt::Write as _, path::Path};
 
 use anyhow::bail;
-use nanotape_arguments::{errors::of_journal, regions::of_region, text::size_text};
+use nanotape_arguments::{
+    errors::of_journal, figures::with_figures, regions::of_region, text::size_text,
+};
+use nanotape_board::health::{
+    Figure, FigureValue, Kind,
+    figure::{about, flag, text, time, whole},
+};
 use nanotape_clock::UtcNanos;
 use nanotape_journal::{FOLLOWERS, Folder, last_incarnation};
 use nanotape_replication::{Presence, ReplicaRow, ReplicasReader};
@@ -15,6 +21,9 @@ const SILENT_NS: u64 = 3_000_000_000;
 
 /// A follower without progress for so long, although it lacks something, does not progress.
 const STILL_NS: u64 = 1_000_000_000;
+
+/// The states of a follower, the best first.
+const STATES: [&str; 5] = ["live", "catches up", "expected", "gone", "unknown"];
 
 /// The followers of a journal at one moment.
 pub(super) struct Followers {
@@ -52,26 +61,56 @@ impl Followers {
 
     pub(super) fn records(&self) -> impl Iterator<Item = Record> {
         self.rows.iter().map(|row| {
-            let is_known = self.is_known(row);
-            Record::default()
-                .with("follower", row.name.as_str())
-                .with("state", self.state(row))
-                .with("since_ns", row.since_ns)
-                .with("next_sequence", is_known.then_some(row.next_sequence))
-                .with("behind", self.behind(row))
-                .with("on_disk", is_known.then_some(row.on_disk))
-                .with("sent_next", row.sent_next)
-                .with("is_live", row.is_live)
-                .with("catch_ups", row.catch_ups)
-                .with("connections", row.connections)
-                .with("sent_bytes", row.sent_bytes)
-                .with("bytes_per_s", row.bytes_per_s)
-                .with("offset_least_ns", row.offset.map(|offset| offset.least_ns))
-                .with("offset_most_ns", row.offset.map(|offset| offset.most_ns))
-                .with("sent_ns", row.sent_ns)
-                .with("arrived_ns", row.arrived_ns)
+            let offset = row.offset;
+            with_figures(Record::default(), &self.figures_of(row))
+                .with("offset_least_ns", offset.map(|offset| offset.least_ns))
+                .with("offset_most_ns", offset.map(|offset| offset.most_ns))
                 .with("why", self.why(row))
         })
+    }
+
+    /// What a collector receives.
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        let rows = self.rows.iter().map(|row| self.figures_of(row)).collect();
+        let served = "1 if a process serves the journal to followers.";
+        let epoch = "The epoch of the leader; another one after each promotion.";
+        let journal = vec![
+            flag("journal_is_served", self.is_served).gauge(served),
+            whole("journal_epoch", self.epoch).gauge(epoch),
+        ];
+        [about("journal", journal), vec![Figure::new("replicas", Some(FigureValue::Rows(rows)))]]
+            .concat()
+    }
+
+    fn figures_of(&self, row: &ReplicaRow) -> Vec<Figure> {
+        let is_known = self.is_known(row);
+        let known = |number: u64| is_known.then_some(number);
+        let state = FigureValue::State(self.state(row), &STATES);
+        let bytes = "Bytes of excerpts that were sent in this connection.";
+        let figures = vec![
+            text("follower", Some(&row.name)).label(),
+            Figure::new("state", Some(state)).metric(Kind::StateSet, "State of a follower."),
+            time("since_ns", row.since_ns).gauge("Since when it is connected, gone or expected."),
+            whole("next_sequence", known(row.next_sequence))
+                .gauge("A follower has all excerpts before this number."),
+            whole("behind", self.behind(row)).gauge("Excerpts that a follower lacks."),
+            whole("on_disk", known(row.on_disk))
+                .gauge("A follower has all excerpts before this number on its disk."),
+            whole("sent_next", row.sent_next)
+                .gauge("All excerpts before this number were sent to a follower."),
+            flag("is_live", row.is_live).gauge("1 if a follower was sent everything."),
+            whole("catch_ups", row.catch_ups)
+                .counter("Times that a follower fell behind after it had everything."),
+            whole("connections", row.connections).counter("Connections of a follower."),
+            whole("sent_bytes", row.sent_bytes).gauge(bytes),
+            whole("bytes_per_s", row.bytes_per_s),
+            time("received_ns", row.received_ns)
+                .gauge("When something came from a follower last.")
+                .outside_json(),
+            whole("sent_ns", row.sent_ns),
+            whole("arrived_ns", row.arrived_ns),
+        ];
+        about("replica", figures)
     }
 
     pub(super) fn text(&self, text: &mut String) {
@@ -129,12 +168,13 @@ impl Followers {
     }
 
     fn state(&self, row: &ReplicaRow) -> &'static str {
+        let [live, catches_up, expected, gone, unknown] = STATES;
         match (self.is_served, row.presence) {
-            (false, _) => "unknown",
-            (true, Presence::Expected) => "expected",
-            (true, Presence::Gone) => "gone",
-            (true, Presence::Connected) if row.is_live => "live",
-            (true, Presence::Connected) => "catches up",
+            (false, _) => unknown,
+            (true, Presence::Expected) => expected,
+            (true, Presence::Gone) => gone,
+            (true, Presence::Connected) if row.is_live => live,
+            (true, Presence::Connected) => catches_up,
         }
     }
 

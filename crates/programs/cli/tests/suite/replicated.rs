@@ -1,0 +1,112 @@
+//! A journal on two machines, as processes: the way of a ring to another machine, and what a
+//! collector receives of the followers.
+
+use std::net::TcpListener;
+
+use nanotape_harness::eventually;
+
+use crate::support::{
+    Folder, Ran,
+    exposition::{Dialect, Exposition},
+    nanotape, nanotape_fed,
+    plants::Ring,
+    running::{Running, json, objects},
+};
+
+fn good(arguments: &[&str]) -> Ran {
+    let ran = nanotape(arguments);
+    assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
+    ran
+}
+
+/// A leader and a follower without TLS.
+struct Pair {
+    _leader: Running,
+    follower: Running,
+}
+
+impl Pair {
+    fn start(journal: &str, copy: &str) -> Self {
+        // The port of a socket that is closed again.
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let serve = ["journal", "serve", journal, "--listen", &free.to_string(), "--plain"];
+        let mut leader = Running::start(&serve);
+        let line = leader.read_line();
+        assert!(line.contains("epoch 1"), "{line}");
+        let address = free.to_string();
+        let options = ["--name", "berlin", "--plain"];
+        let replicate = [&["journal", "replicate", &address, copy], &options[..]].concat();
+        let mut follower = Running::start(&replicate);
+        let line = follower.read_line();
+        assert!(line.contains("from the oldest excerpt on"), "{line}");
+        Self { _leader: leader, follower }
+    }
+}
+
+/// The messages of a ring.
+fn dump(ring: &str) -> String {
+    good(&["ring", "dump", ring, "--from", "oldest", "--format", "json"]).stdout
+}
+
+#[test]
+fn a_ring_comes_to_another_machine_by_a_journal_and_its_copy() {
+    let folder = Folder::new("replicated-ring");
+    let (ring, target) = (Ring::new("source"), Ring::new("target"));
+    let (ring, target) = (ring.path(), target.path());
+    let mut publisher = Running::start_fed(&["ring", "publish", ring]);
+    let mut publish = |range: std::ops::RangeInclusive<u64>| {
+        range.for_each(|number| publisher.say(&format!("message {number}")));
+    };
+    publish(1..=500);
+    eventually("the ring is there", || nanotape(["ring", "stat", ring]).status == 0);
+    let (journal, copy) = (folder.path("journal"), folder.path("copy"));
+    let mut recorder = Running::start(&["journal", "record", ring, &journal]);
+    eventually("the journal is there", || nanotape(["journal", "stat", &journal]).status == 0);
+    let mut pair = Pair::start(&journal, &copy);
+    eventually("the copy is there", || nanotape(["journal", "stat", &copy]).status == 0);
+    let mut mirror = Running::start(&["ring", "mirror", &copy, target, "--format", "json"]);
+    mirror.read_json();
+    publish(501..=1_000);
+    eventually("the last message is in the mirror", || objects(&dump(target)).len() == 1_000);
+    assert_eq!(dump(target), dump(ring));
+    for running in [&mut mirror, &mut pair.follower, &mut recorder] {
+        running.signal(rustix::process::Signal::TERM);
+        let (status, _, complained) = running.end();
+        assert_eq!(status, Some(0), "{complained}");
+    }
+}
+
+#[test]
+fn a_collector_receives_the_figures_of_followers_that_the_page_lists() {
+    let folder = Folder::new("replicated-metrics");
+    let (journal, copy) = (folder.path("journal"), folder.path("copy"));
+    let ran = nanotape_fed(["journal", "append", &journal], b"one\ntwo\n");
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let _pair = Pair::start(&journal, &copy);
+    let follower = || {
+        let rows = good(&["journal", "stat", &journal, "--format", "json"]).stdout;
+        objects(&rows).into_iter().find(|row| !row["follower"].is_null()).unwrap()
+    };
+    eventually("the follower has all", || follower()["behind"] == 0);
+    let page = include_str!("../../../../../docs/formats/metrics.md");
+    for (format, dialect) in
+        [("prometheus", Dialect::Prometheus), ("openmetrics", Dialect::OpenMetrics)]
+    {
+        let text = good(&["journal", "stat", &journal, "--format", format]).stdout;
+        let found = Exposition::parse(&text, dialect);
+        let berlin = [("journal", &*journal), ("follower", "berlin")];
+        assert_eq!(found.value("nanotape_replica_behind", &berlin), 0.0);
+        assert_eq!(found.value("nanotape_replica_next_sequence", &berlin), 3.0);
+        assert_eq!(found.value("nanotape_replica_connections_total", &berlin), 1.0);
+        assert_eq!(found.value("nanotape_journal_next_sequence", &[]), 3.0);
+        for name in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+            let name = name.split(' ').next().unwrap();
+            let listed = [format!("| `{name}` |"), format!("| `{name}_total` |")];
+            assert!(listed.iter().any(|row| page.contains(row)), "{name} is not in the page");
+        }
+    }
+    let file = folder.path("journal.prom");
+    good(&["journal", "stat", &journal, "-o", &file]);
+    Exposition::parse(&std::fs::read_to_string(file).unwrap(), Dialect::Prometheus);
+    assert_eq!(json(&follower().to_string())["state"], "live");
+}
