@@ -110,3 +110,32 @@ fn a_collector_receives_the_figures_of_followers_that_the_page_lists() {
     Exposition::parse(&std::fs::read_to_string(file).unwrap(), Dialect::Prometheus);
     assert_eq!(json(&follower().to_string())["state"], "live");
 }
+
+#[test]
+fn a_prune_states_how_long_it_keeps_for_a_follower_and_which_one_must_begin_again() {
+    let folder = Folder::new("replicated-prune");
+    let (journal, copy) = (folder.path("journal"), folder.path("copy"));
+    let append = |count: usize| {
+        let lines = "a line of a journal with small segments\n".repeat(count);
+        let arguments = ["journal", "append", &journal, "--segment", "64KiB"];
+        assert_eq!(nanotape_fed(arguments, lines.as_bytes()).status, 0);
+    };
+    append(10);
+    let mut pair = Pair::start(&journal, &copy);
+    eventually("the copy is there", || nanotape(["journal", "stat", &copy]).status == 0);
+    pair.follower.signal(rustix::process::Signal::TERM);
+    pair.follower.end();
+    append(5_000);
+    let prune = |options: &[&str]| {
+        let arguments = ["journal", "prune", &journal, "--before-sequence", "5000"];
+        good(&[&arguments, options].concat()).stderr
+    };
+    let kept = prune(&[]);
+    let expected = "follower berlin has not read: its next excerpt is 11; they stay until the journal \
+                    has 1.0 TiB";
+    assert!(kept.contains(expected), "{kept}");
+    let planned = prune(&["--for-followers", "1KiB", "--dry-run"]);
+    assert!(planned.contains("needs excerpt 11, which would be removed"), "{planned}");
+    let removed = prune(&["--for-followers", "1KiB"]);
+    assert!(removed.contains("needs excerpt 11, which is removed: it must"), "{removed}");
+}

@@ -10,17 +10,17 @@ use clap::Args;
 use nanotape_arguments::{
     errors::of_journal,
     regions::of_region,
-    text::{age, known_time_text, size_text},
+    text::{age, known_time_text, size_text, time_text},
 };
 use nanotape_clock::UtcNanos;
 use nanotape_history::{Snapshots, snapshot::Listed};
 use nanotape_journal::{PruneOptions, Pruned, PrunedSegment, Start, Tailer};
-use nanotape_replication::followers_need;
+use nanotape_replication::{ReplicasReader, followers_need};
 
 use crate::{
     output::{Format, OutputArguments},
     record::Record,
-    status::{Status, note},
+    status::{Status, note, warn},
     values::{bytes, counted, nanos},
 };
 
@@ -33,9 +33,11 @@ Examples:
 
 Removes whole closed segments, the oldest first, as long as at least one option selects the next
 one. The active segment stays. Segments that a named tailer has not read stay, with a notice,
-unless --force-unread is given. What a follower of `nanotape journal serve` needs stays too, until the
-journal is longer than --for-followers; a follower that needs more then must begin again. Snapshots of books before the oldest remaining excerpt are removed
+unless --force-unread is given. What a follower of `nanotape journal serve` needs stays too, until
+the journal is longer than --for-followers; a notice states when that is, and a warning names each
+follower that must begin again. Snapshots of books before the oldest remaining excerpt are removed
 too. An age compares the times of excerpts with this machine's clock.
+
 The journal may be in use. In memory, while an appender runs, the files of up to two removed
 segments stay until they become its next segments.
 
@@ -106,16 +108,10 @@ impl Limits {
     }
 }
 
-/// What followers need, unless the journal has become too long for that.
-fn followers(journal: &Path, limits: &Limits) -> anyhow::Result<Vec<(String, u64)>> {
-    let needed = followers_need(journal).map_err(|error| of_region(&error))?;
-    if needed.is_empty() {
-        return Ok(needed);
-    }
+/// Whether what followers need stays: until the journal has become too long for that.
+fn keeps_for_followers(journal: &Path, limits: &Limits) -> anyhow::Result<bool> {
     let stat = nanotape_journal::stat(journal).map_err(of_journal)?;
-    let is_kept = stat.file_bytes() <= limits.for_followers as u64;
-    let named = needed.into_iter().map(|(name, next)| (format!("follower {name}"), next));
-    Ok(if is_kept { named.collect() } else { Vec::new() })
+    Ok(stat.file_bytes() <= limits.for_followers as u64)
 }
 
 /// Removes segments, and the snapshots before the oldest remaining excerpt.
@@ -124,13 +120,26 @@ pub(super) fn remove(
     options: &PruneOptions,
     limits: &Limits,
 ) -> anyhow::Result<(Pruned, Vec<Listed>)> {
-    let options = PruneOptions { others: followers(journal, limits)?, ..options.clone() };
+    let needed = followers_need(journal).map_err(|error| of_region(&error))?;
+    let others = match needed.is_empty() || !keeps_for_followers(journal, limits)? {
+        true => Vec::new(),
+        false => needed.iter().map(|(name, next)| (format!("follower {name}"), *next)).collect(),
+    };
+    let options = PruneOptions { others, ..options.clone() };
     let pruned = nanotape_journal::prune(journal, &options).map_err(of_journal)?;
     let oldest = match pruned.segments.last() {
         Some(last) => last.next_sequence,
         // A prune that was killed may have left some.
         None => Tailer::open(journal, Start::Oldest).map_err(of_journal)?.next_sequence(),
     };
+    let removed_before = pruned.segments.last().map_or(0, |last| last.next_sequence);
+    for (name, next) in needed.iter().filter(|(_, next)| *next < removed_before) {
+        let what = if options.is_dry_run { "would be removed" } else { "is removed" };
+        warn(format_args!(
+            "{}: follower {name} needs excerpt {next}, which {what}: it must replicate to a new folder",
+            journal.display()
+        ));
+    }
     let snapshots = Snapshots::list(journal)?.prune(oldest, options.is_dry_run)?;
     Ok((pruned, snapshots))
 }
@@ -204,11 +213,31 @@ fn holder(name: &str) -> String {
 /// Prints a notice about segments that stay because a reader has not read them.
 fn report_holder(command: &PruneCommand, pruned: &Pruned) {
     if let Some((name, next)) = &pruned.held_by {
+        let until = if name.contains(' ') { until(command, pruned) } else { String::new() };
         note(format_args!(
-            "{}: kept segments that {} has not read: its next excerpt is {next}; use \
+            "{}: kept segments that {} has not read: its next excerpt is {next}{until}; use \
              --force-unread to remove them",
             command.path.display(),
             holder(name)
         ));
+    }
+}
+
+/// Until when segments stay for a follower, as far as that is known.
+fn until(command: &PruneCommand, pruned: &Pruned) -> String {
+    let most_bytes = command.limits.limits.for_followers as u64;
+    let most = size_text(most_bytes);
+    let reader = ReplicasReader::open(&command.path);
+    let bytes_per_s = reader.map_or(0, |reader| reader.journal().1);
+    let left_s = most_bytes.saturating_sub(pruned.bytes_left).checked_div(bytes_per_s);
+    let now_ns = UtcNanos::now().unix_ns();
+    let at = left_s.and_then(|left_s| now_ns.checked_add(left_s.checked_mul(1_000_000_000)?));
+    match at {
+        Some(at) => format!(
+            "; they stay until the journal has {most}, at {}, as it grows by {}/s",
+            time_text(at / 1_000_000_000 * 1_000_000_000),
+            size_text(bytes_per_s)
+        ),
+        None => format!("; they stay until the journal has {most}"),
     }
 }
