@@ -46,7 +46,7 @@ pub use {
     follower::{FollowOptions, Followed, FollowerLink, LeaderStatus, RETRY_NS, Term},
     leader::{FollowerStatus, LeaderLink, LeaderOptions, Turned},
     message::{CopyProgress, FRAME_BYTES, MessageError, Refusal, SERVICE},
-    pace::LinkPace,
+    pace::{LinkClocks, LinkPace},
     promote::{PromoteError, Promotion, promote},
     replicate::{
         LEADER_KIND, LEADER_LAYOUT, MOST_PAUSE, ReplicateError, ReplicateEvent, ReplicateOptions,

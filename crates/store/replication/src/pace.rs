@@ -1,35 +1,54 @@
 //! The clocks of a thread, and how it waits.
 
-use std::time::Duration;
+use std::{io, thread, time::Duration};
 
 use nanotape_clock::{Clock, Stamp, Timeline};
-use nanotape_link::Now;
+use nanotape_link::{Connection, Now, Peer};
 
 /// How the thread of a connection waits for something to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkPace {
     /// It never waits: a processor of its own.
     Spin,
+    /// It yields its processor whenever nothing is to be done: for more threads than processors.
+    Yield,
     /// It sleeps until bytes arrive. New excerpts of a journal are found after at most this time.
     Sleep(Duration),
 }
 
-/// The clocks of one thread.
+impl LinkPace {
+    /// Waits after a turn in which nothing was to be done.
+    #[inline]
+    pub(crate) fn pause(self, connection: &Connection, peer: &Peer) -> io::Result<()> {
+        match self {
+            Self::Spin => Ok(()),
+            Self::Yield => {
+                thread::yield_now();
+                Ok(())
+            }
+            Self::Sleep(most) => connection.wait(connection.has_waiting(peer), most),
+        }
+    }
+}
+
+/// The clocks of one thread that drives links.
 #[derive(Debug)]
-pub(crate) struct Clocks {
+pub struct LinkClocks {
     clock: Clock,
     start: Stamp,
     timeline: Timeline,
 }
 
-impl Clocks {
-    pub(crate) fn new(clock: &Clock) -> Self {
+impl LinkClocks {
+    /// Clocks that begin now.
+    pub fn new(clock: &Clock) -> Self {
         let timeline = Timeline::recalibrating(*clock);
         Self { clock: *clock, start: clock.stamp_unfenced(), timeline }
     }
 
+    /// Both clocks, read at once.
     #[inline]
-    pub(crate) fn now(&mut self) -> Now {
+    pub fn now(&mut self) -> Now {
         let stamp = self.clock.stamp_unfenced();
         Now {
             monotonic_ns: self.clock.nanos_between(self.start, stamp),

@@ -21,7 +21,7 @@ use nanotape_tape::ShutdownFlag;
 use crate::{
     FRAME_BYTES, FollowError, FollowOptions, Followed, FollowerLink, LeaderStatus, ReplicasReader,
     SERVICE, Term, TermEntry, Terms, TermsError,
-    pace::{Clocks, LinkPace},
+    pace::{LinkClocks, LinkPace},
     terms::random,
 };
 
@@ -270,7 +270,7 @@ impl Replication {
             Some(replica) => replica,
             None => Replica::open_on(self.disk.clone())?,
         };
-        let mut clocks = Clocks::new(&self.clock);
+        let mut clocks = LinkClocks::new(&self.clock);
         let now = clocks.now();
         let term = self.terms.current();
         let hello = Hello {
@@ -306,7 +306,7 @@ impl Replication {
     fn exchange(
         &mut self,
         following: &mut Following,
-        clocks: &mut Clocks,
+        clocks: &mut LinkClocks,
         shutdown: &ShutdownFlag,
         report: &mut impl FnMut(ReplicateEvent),
     ) -> Result<Break, ReplicateError> {
@@ -385,11 +385,8 @@ impl Replication {
                 });
             }
             let is_idle = followed == Followed::Idle && exchanged == Exchanged::default();
-            if let (LinkPace::Sleep(most), true) = (self.options.pace, is_idle) {
-                let has_waiting = connection.has_waiting(link.peer());
-                if let Err(error) = connection.wait(has_waiting, most) {
-                    return Ok(Break::Link(format!("{address}: {error}")));
-                }
+            if is_idle && let Err(error) = self.options.pace.pause(connection, link.peer()) {
+                return Ok(Break::Link(format!("{address}: {error}")));
             }
         }
     }

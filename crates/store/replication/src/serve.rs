@@ -31,7 +31,7 @@ use crate::{
     FRAME_BYTES, LeaderError, LeaderLink, LeaderOptions, ReplicasBoard, SERVICE, Term, TermEntry,
     Terms, TermsError, Turned,
     acknowledge::NO_INCARNATION,
-    pace::{Clocks, LinkPace, Rate},
+    pace::{LinkClocks, LinkPace, Rate},
     terms::random,
 };
 
@@ -250,7 +250,7 @@ impl Server {
         shutdown: &ShutdownFlag,
         mut report: impl FnMut(ServeEvent),
     ) -> Result<(), ServeError> {
-        let mut clocks = Clocks::new(&self.clock);
+        let mut clocks = LinkClocks::new(&self.clock);
         let (mut beat_ns, mut growth) = (0, Growth::default());
         let served = loop {
             if shutdown.is_requested() {
@@ -493,7 +493,7 @@ struct Serving {
 
 impl Serving {
     fn run(mut self, clock: &Clock) -> LeaderError {
-        let mut clocks = Clocks::new(clock);
+        let mut clocks = LinkClocks::new(clock);
         let now = clocks.now();
         self.shared.board.connected(self.slot, now.utc_ns);
         let error = self.serve(&mut clocks);
@@ -506,7 +506,7 @@ impl Serving {
         error
     }
 
-    fn serve(&mut self, clocks: &mut Clocks) -> LeaderError {
+    fn serve(&mut self, clocks: &mut LinkClocks) -> LeaderError {
         let (mut updated_ns, mut received_ns, mut rate) = (0, 0, Rate::default());
         let (mut progressed_ns, mut progress) = (clocks.now().utc_ns, (0, 0));
         let mut incarnation = NO_INCARNATION;
@@ -542,11 +542,8 @@ impl Serving {
                 self.link.set_acknowledged(self.shared.acknowledged.load(Ordering::Acquire));
             }
             let is_idle = turned == Turned::Idle && exchanged.received == 0 && exchanged.sent == 0;
-            if let (LinkPace::Sleep(most), true) = (self.pace, is_idle) {
-                let has_waiting = self.connection.has_waiting(self.link.peer());
-                if let Err(source) = self.connection.wait(has_waiting, most) {
-                    return LeaderError::Socket { source };
-                }
+            if is_idle && let Err(source) = self.pace.pause(&self.connection, self.link.peer()) {
+                return LeaderError::Socket { source };
             }
         }
     }

@@ -17,6 +17,8 @@ use crate::{
 enum Wait {
     /// On a processor of its own
     Spin,
+    /// And yields the processor meanwhile, for more threads than processors
+    Yield,
     /// Until something arrives
     Sleep,
 }
@@ -32,7 +34,8 @@ pub(super) struct LinkArguments {
     #[arg(long, conflicts_with = "certificates")]
     plain: bool,
 
-    /// How a thread waits: spin takes a processor for each connection, and is the fastest
+    /// How a thread waits: spin takes a processor for each connection, and is the fastest; yield
+    /// gives it away whenever another thread can use it
     #[arg(long, value_enum, value_name = "HOW", default_value = "sleep")]
     wait: Wait,
 
@@ -79,6 +82,7 @@ impl LinkArguments {
             identity,
             pace: match self.wait {
                 Wait::Spin => LinkPace::Spin,
+                Wait::Yield => LinkPace::Yield,
                 Wait::Sleep => LinkPace::Sleep(self.poll),
             },
             heartbeat: self.heartbeat,
