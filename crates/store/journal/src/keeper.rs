@@ -154,8 +154,8 @@ impl<S: Source> Keeper<S> {
             source.poll(|item| {
                 hook.read(&item);
                 outcome = writing.keep(item, hook);
-                hook.appended();
                 if outcome.is_ok() {
+                    hook.appended();
                     outcome = writing.sync(hook);
                 }
                 if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -36,6 +36,17 @@ pub enum Quorum {
     All,
 }
 
+impl Quorum {
+    /// Whether enough have an excerpt.
+    fn is_met(self, have: usize, followers: usize) -> bool {
+        match self {
+            Self::None => true,
+            Self::One => have > 0,
+            Self::All => followers > 0 && have == followers,
+        }
+    }
+}
+
 /// What a commit waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommitPolicy {
@@ -155,11 +166,7 @@ impl Committer {
     #[inline]
     fn is_done(&self, reader: &ReplicasReader, incarnation: u64, sequence: u64) -> bool {
         let (have, followers) = self.have(reader, incarnation, sequence);
-        match self.policy.quorum {
-            Quorum::None => true,
-            Quorum::One => have > 0,
-            Quorum::All => followers > 0 && have == followers,
-        }
+        self.policy.quorum.is_met(have, followers)
     }
 
     /// How many followers have an excerpt, of how many.
@@ -187,10 +194,10 @@ impl Committer {
                 self.check(sequence, between(started, now))?;
             }
             if let Some(reader) = &self.reader {
-                if self.is_done(reader, incarnation, sequence) {
+                let (have, followers) = self.have(reader, incarnation, sequence);
+                if self.policy.quorum.is_met(have, followers) {
                     return Ok(());
                 }
-                let (have, followers) = self.have(reader, incarnation, sequence);
                 let numbers = (0..followers)
                     .map(|follower| reader.acknowledged(follower, incarnation, self.policy.on_disk))
                     .fold(0_u64, u64::wrapping_add);

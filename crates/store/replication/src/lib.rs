@@ -33,6 +33,8 @@ mod replicate;
 #[cfg(not(nanotape_loom))]
 mod serve;
 #[cfg(not(nanotape_loom))]
+mod serving;
+#[cfg(not(nanotape_loom))]
 mod terms;
 
 #[cfg(not(nanotape_loom))]

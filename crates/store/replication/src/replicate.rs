@@ -14,7 +14,7 @@ use std::{
 
 use nanotape_clock::{Clock, UtcNanos};
 use nanotape_journal::{Folder, JournalError, LEADER, Quarantined, Replica};
-use nanotape_link::{Connection, Exchanged, Hello, Identity, LinkError, Peer, PeerConfig, Role};
+use nanotape_link::{Connection, Exchanged, Hello, Identity, Peer, PeerConfig, Role};
 use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, SharedRegion};
 use nanotape_tape::ShutdownFlag;
 
@@ -332,9 +332,6 @@ impl Replication {
             }
             let followed = match link.turn(now) {
                 Ok(followed) => followed,
-                Err(FollowError::Link(LinkError::Closed { reason })) => {
-                    return Ok(Break::Link(format!("{address}: {reason}")));
-                }
                 Err(FollowError::Link(error)) => {
                     return Ok(Break::Link(format!("{address}: {error}")));
                 }

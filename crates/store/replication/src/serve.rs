@@ -29,9 +29,9 @@ use nanotape_tape::ShutdownFlag;
 
 use crate::{
     FRAME_BYTES, LeaderError, LeaderLink, LeaderOptions, ReplicasBoard, SERVICE, Term, TermEntry,
-    Terms, TermsError, Turned,
-    acknowledge::NO_INCARNATION,
+    Terms, TermsError,
     pace::{LinkClocks, LinkPace, Rate},
+    serving::{Serving, Shared},
     terms::random,
 };
 
@@ -46,9 +46,6 @@ const BEAT: Duration = Duration::from_millis(100);
 
 /// The pause of the listener when nothing happens.
 const NAP: Duration = Duration::from_millis(2);
-
-/// The time between two updates of what is known of a follower.
-const UPDATE_NS: u64 = 20_000_000;
 
 /// How a journal is served.
 #[derive(Clone, Debug)]
@@ -155,16 +152,6 @@ pub struct Server {
     events: Receiver<Outcome>,
     sender: Sender<Outcome>,
     end: Option<Tailer>,
-}
-
-/// What all threads use.
-#[derive(Debug)]
-struct Shared {
-    journal: PathBuf,
-    board: ReplicasBoard,
-    term: Term,
-    /// The number before which some follower has all excerpts.
-    acknowledged: AtomicU64,
 }
 
 /// A connection without a hello.
@@ -478,73 +465,5 @@ impl Growth {
             self.bytes += end.1.saturating_sub(from);
         }
         self.bytes
-    }
-}
-
-/// The work of a thread.
-struct Serving {
-    link: LeaderLink,
-    connection: Connection,
-    slot: usize,
-    pace: LinkPace,
-    shared: Arc<Shared>,
-    ends: Arc<AtomicBool>,
-}
-
-impl Serving {
-    fn run(mut self, clock: &Clock) -> LeaderError {
-        let mut clocks = LinkClocks::new(clock);
-        let now = clocks.now();
-        self.shared.board.connected(self.slot, now.utc_ns);
-        let error = self.serve(&mut clocks);
-        let now = clocks.now();
-        if matches!(error, LeaderError::Ended) {
-            self.link.peer().close(&error.to_string(), now);
-        }
-        self.connection.finish(self.link.peer(), now);
-        self.shared.board.gone(self.slot, &error.to_string(), now.utc_ns);
-        error
-    }
-
-    fn serve(&mut self, clocks: &mut LinkClocks) -> LeaderError {
-        let (mut updated_ns, mut received_ns, mut rate) = (0, 0, Rate::default());
-        let (mut progressed_ns, mut progress) = (clocks.now().utc_ns, (0, 0));
-        let mut incarnation = NO_INCARNATION;
-        loop {
-            let now = clocks.now();
-            let exchanged = match self.connection.exchange(self.link.peer(), now) {
-                Ok(exchanged) => exchanged,
-                Err(source) => return LeaderError::Socket { source },
-            };
-            let turned = match self.link.turn(now) {
-                Ok(turned) => turned,
-                Err(error) => return error,
-            };
-            if exchanged.received > 0 {
-                received_ns = now.utc_ns;
-                let status = self.link.status();
-                incarnation = self.shared.board.acknowledge(self.slot, incarnation, status);
-                let next = (status.progress.incarnation, status.progress.next_sequence);
-                if next != progress {
-                    (progress, progressed_ns) = (next, now.utc_ns);
-                }
-            }
-            if now.monotonic_ns.saturating_sub(updated_ns) >= UPDATE_NS {
-                updated_ns = now.monotonic_ns;
-                if self.ends.load(Ordering::Acquire) {
-                    return LeaderError::Ended;
-                }
-                let status = self.link.status();
-                let per_s = rate.at(now.monotonic_ns, status.sent_bytes);
-                let offset = self.link.offset(now);
-                let times = [received_ns, progressed_ns, per_s];
-                self.shared.board.update(self.slot, status, offset, times);
-                self.link.set_acknowledged(self.shared.acknowledged.load(Ordering::Acquire));
-            }
-            let is_idle = turned == Turned::Idle && exchanged.received == 0 && exchanged.sent == 0;
-            if is_idle && let Err(source) = self.pace.pause(&self.connection, self.link.peer()) {
-                return LeaderError::Socket { source };
-            }
-        }
     }
 }

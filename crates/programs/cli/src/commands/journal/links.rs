@@ -39,10 +39,6 @@ pub(super) struct LinkArguments {
     #[arg(long, value_enum, value_name = "HOW", default_value = "sleep")]
     wait: Wait,
 
-    /// With --wait sleep, the longest time until a new excerpt is found
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = some_duration)]
-    poll: Duration,
-
     /// How often each side sends something; a side that is silent for five of these is gone
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = some_duration)]
     heartbeat: Duration,
@@ -65,8 +61,8 @@ pub(super) struct LinkOptions {
 }
 
 impl LinkArguments {
-    /// Reads the certificates of a side.
-    pub(super) fn options(&self, name: &str) -> anyhow::Result<LinkOptions> {
+    /// Reads the certificates of a side. Its thread sleeps for `nap` at most.
+    pub(super) fn options(&self, name: &str, nap: Duration) -> anyhow::Result<LinkOptions> {
         let most = Duration::from_secs(3_600);
         if self.heartbeat < Duration::from_millis(1) || self.heartbeat > most {
             bail!("--heartbeat: expected 1ms to 1h");
@@ -83,7 +79,7 @@ impl LinkArguments {
             pace: match self.wait {
                 Wait::Spin => LinkPace::Spin,
                 Wait::Yield => LinkPace::Yield,
-                Wait::Sleep => LinkPace::Sleep(self.poll),
+                Wait::Sleep => LinkPace::Sleep(nap),
             },
             heartbeat: self.heartbeat,
             patience: self.patience,

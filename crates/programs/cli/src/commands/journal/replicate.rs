@@ -1,6 +1,6 @@
 //! `nanotape journal replicate`: a copy of a journal that another machine serves.
 
-use std::{io::Write as _, path::PathBuf};
+use std::{io::Write as _, path::PathBuf, time::Duration};
 
 use clap::Args;
 use nanotape_arguments::{errors::of_journal, regions::of_region};
@@ -14,6 +14,9 @@ use crate::{
     record::Record,
     status::{Status, note, warn},
 };
+
+/// The longest sleep: bytes of the leader end it at once.
+const NAP: Duration = Duration::from_millis(20);
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -74,7 +77,7 @@ pub(super) fn run(command: &ReplicateCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let shutdown = interrupt::install()?;
     let LinkOptions { identity, pace, heartbeat, patience } =
-        command.link.options(&command.name)?;
+        command.link.options(&command.name, NAP)?;
     let options = ReplicateOptions {
         name: command.name.clone(),
         address: command.address.clone(),

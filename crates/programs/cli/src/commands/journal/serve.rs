@@ -1,6 +1,6 @@
 //! `nanotape journal serve`: a journal for followers on other machines.
 
-use std::{io::Write as _, net::SocketAddr, path::PathBuf};
+use std::{io::Write as _, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use nanotape_arguments::{errors::of_journal, regions::of_region};
@@ -13,6 +13,7 @@ use crate::{
     output::{Format, OutputArguments},
     record::Record,
     status::{Status, note, warn},
+    values::some_duration,
 };
 
 #[derive(Args, Debug)]
@@ -59,6 +60,10 @@ pub(super) struct ServeCommand {
     #[arg(long)]
     commits: bool,
 
+    /// With --wait sleep, the longest time until a new excerpt is found
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = some_duration)]
+    poll: Duration,
+
     #[command(flatten)]
     link: LinkArguments,
 
@@ -70,7 +75,7 @@ pub(super) fn run(command: &ServeCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let shutdown = interrupt::install()?;
     let LinkOptions { identity, pace, heartbeat, patience } =
-        command.link.options(&command.name)?;
+        command.link.options(&command.name, command.poll)?;
     let options = ServeOptions {
         name: command.name.clone(),
         listen: command.listen,
