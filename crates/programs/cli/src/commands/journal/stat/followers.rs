@@ -126,16 +126,17 @@ impl Followers {
         }
         let header = ["follower", "state", "next", "on disk", "behind", "rate/s"];
         let [name, state, next, disk, behind, rate] = header;
+        let width = self.rows.iter().map(|row| row.name.len()).fold(20, usize::max);
         let _ = writeln!(
             text,
-            "\n{name:<20} {state:<10} {next:>14} {disk:>14} {behind:>12} {rate:>10}  why"
+            "\n{name:<width$} {state:<10} {next:>14} {disk:>14} {behind:>12} {rate:>10}  why"
         );
         for row in &self.rows {
             let or_unknown =
                 |value: Option<u64>| value.map_or("unknown".to_owned(), |it| it.to_string());
             let is_known = self.is_known(row);
             let line = format!(
-                "{:<20} {:<10} {:>14} {:>14} {:>12} {:>10}  {}",
+                "{:<width$} {:<10} {:>14} {:>14} {:>12} {:>10}  {}",
                 row.name,
                 self.state(row),
                 or_unknown(is_known.then_some(row.next_sequence)),
