@@ -14,7 +14,7 @@ pub mod revision;
 pub(crate) mod session;
 
 pub use arm::{ArmError, Subject};
-pub use judge::{Contrast, Rules, Verdict};
+pub use judge::{Contrast, Rules, Verdict, judge_pairs};
 pub use replicate::Design;
 pub use session::{Compared, Pair, Progress, QuantileRatio, compare};
 

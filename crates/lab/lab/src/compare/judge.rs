@@ -127,6 +127,15 @@ pub(crate) fn contrast(ln_ratios: &[f64], rules: &Rules) -> Option<Contrast> {
     })
 }
 
+/// Judges a quantity that a caller has measured itself, once in each replicate: the logarithms of
+/// its ratios to the base, and those of the base measured again. Returns the reason of a verdict
+/// that needs one.
+pub fn judge_pairs(ln_ratios: &[f64], control: &[f64], rules: &Rules) -> (Verdict, Option<String>) {
+    let [found, control] = [ln_ratios, control].map(|ratios| contrast(ratios, rules));
+    let p_holm = corrected(&[found])[0];
+    verdict(found.as_ref(), control.as_ref(), p_holm, rules)
+}
+
 fn wider(one: Interval, other: Interval) -> Interval {
     Interval {
         low: one.low.min(other.low),
