@@ -382,6 +382,8 @@ const TABLE: &[Row] = &[
             "nanotape-tape",
             "nanotape-ring",
             "nanotape-journal",
+            "nanotape-link",
+            "nanotape-replication",
             "nanotape-history",
             "nanotape-trace",
             "nanotape-lab",

@@ -30,6 +30,7 @@ use crate::{
     hot,
     journal::Journal,
     prove::{JournalJob, RingJob},
+    replicate::Replicate,
     ring::Ring,
     study::ReadJob,
     suite,
@@ -57,6 +58,7 @@ Examples:
   nanotape lab bench delay                    correlations of two feeds, and their parts
   nanotape lab bench gpu                      correlations on a GPU, if there is one
   nanotape lab bench journal                  the journal, and the speed of the disk
+  nanotape lab bench replicate                replicated journals, beside bare connections
   nanotape lab bench --record                 keep the results for `nanotape lab trend`
 
 Prints two numbers for each benchmark. The cost of an operation is the median over epochs of about
@@ -97,6 +99,8 @@ enum Table {
     Gpu(Gpu),
     /// Measure the journal, and the limits of this machine and its disk
     Journal(TableArguments<Journal>),
+    /// Measure journals that are replicated, a mirrored ring, and bare connections
+    Replicate(TableArguments<Replicate>),
 }
 
 const COLUMNS: Columns = columns! {
@@ -127,6 +131,7 @@ impl Hook {
             Gaps::NAME => work::<Gaps>(self.job),
             Delay::NAME => work::<Delay>(self.job),
             Journal::NAME => work::<Journal>(self.job),
+            Replicate::NAME => work::<Replicate>(self.job),
             COUNT => count(self.job),
             RingJob::WORK => serde_json::from_value::<RingJob>(self.job)?.run(),
             JournalJob::WORK => serde_json::from_value::<JournalJob>(self.job)?.run(),
@@ -169,6 +174,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         Some(Table::Delay(arguments)) => return table(arguments),
         Some(Table::Gpu(arguments)) => return gpu::run(arguments),
         Some(Table::Journal(arguments)) => return table(arguments),
+        Some(Table::Replicate(arguments)) => return table(arguments),
         None => {}
     }
     let suite = hot();

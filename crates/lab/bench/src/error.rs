@@ -8,10 +8,12 @@ use nanotape_feed::{SourceError, udp::UdpError};
 use nanotape_history::{JournalRunError, RunsError, SnapshotError, SnapshotterError};
 use nanotape_journal::{ErrorKind, JournalError};
 use nanotape_lab::text::in_full;
+use nanotape_link::{CertificatesError, IdentityError};
 use nanotape_plant::{RecordingError, RunError};
+use nanotape_replication::{FollowError, LeaderError, ReplicateError, ServeError};
 use nanotape_ring::{PublishError, ReadError, RingError, StartError};
 use nanotape_shm::{Refusal, RegionError};
-use nanotape_tap::{RecorderError, SubscribeError};
+use nanotape_tap::{MirrorError, RecorderError, SubscribeError};
 use nanotape_trace::{flight::FlightError, spans::TraceError};
 
 use crate::engine::TimedOut;
@@ -53,6 +55,20 @@ pub(crate) enum Error {
     Trace(#[from] TraceError),
     #[error(transparent)]
     Flight(#[from] FlightError),
+    #[error(transparent)]
+    Certificates(#[from] CertificatesError),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
+    Leader(#[from] LeaderError),
+    #[error(transparent)]
+    Follow(#[from] FollowError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    #[error(transparent)]
+    Replicate(#[from] ReplicateError),
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
     /// A reader received other bytes than the writer wrote.

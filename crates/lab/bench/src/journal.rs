@@ -34,6 +34,7 @@ use nanotape_shm::free_bytes;
 use serde::{Deserialize, Serialize};
 
 use self::rows::{FDATASYNC, FDATASYNC_32, FIGURES, LINE, ROWS, What, Work};
+pub(crate) use self::{append::paced, work::open_off};
 use crate::{
     engine::{
         Base, Benchmark, Figures, Reading, Requested, RequestedCpus, Row, Run, Wanted, Worker,

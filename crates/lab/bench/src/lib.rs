@@ -21,6 +21,7 @@ mod journal;
 pub mod paced;
 mod prove;
 mod publish;
+mod replicate;
 mod ring;
 mod study;
 #[cfg(test)]
@@ -38,6 +39,7 @@ use crate::{
     gaps::Gaps,
     journal::Journal,
     publish::PublishDay,
+    replicate::Replicate,
     ring::Ring,
 };
 pub use crate::{
@@ -69,6 +71,7 @@ pub fn format_pages() -> Vec<(&'static str, String)> {
         page_of::<Gaps>(),
         page_of::<Delay>(),
         page_of::<Journal>(),
+        page_of::<Replicate>(),
         ("gpu", page(gpu::FIGURES, &[])),
     ]
 }

@@ -11,7 +11,7 @@ mod limits;
 mod message;
 mod read;
 mod rows;
-mod timed;
+pub(crate) mod timed;
 mod work;
 mod write;
 

@@ -19,6 +19,7 @@ use crate::{
     },
     gaps::Gaps,
     journal::Journal,
+    replicate::Replicate,
     ring::Ring,
 };
 
@@ -204,6 +205,7 @@ fn tables_of_processes_are_as_before() {
     check::<Gaps>(json!({}));
     check::<Delay>(json!({}));
     check::<Journal>(json!({ "folder": "/dev/shm", "disk": "/tmp" }));
+    check::<Replicate>(json!({ "folder": "/dev/shm", "processors": [2, 3, 0, 1] }));
 }
 
 #[test]
@@ -234,6 +236,7 @@ fn columns_show_declared_figures() {
     check::<Gaps>();
     check::<Delay>();
     check::<Journal>();
+    check::<Replicate>();
 }
 
 /// The part of a page that follows from the declarations is between these lines.

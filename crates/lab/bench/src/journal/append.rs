@@ -80,7 +80,7 @@ pub(super) fn timed(
 
 /// At a steady rate: spins until a message is due, stamps it, appends it. A late message is
 /// appended at once; the schedule of the following ones does not change.
-pub(super) fn paced(
+pub(crate) fn paced(
     appender: &mut Appender,
     length: impl Length,
     clock: Clock,

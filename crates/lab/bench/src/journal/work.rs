@@ -1,8 +1,8 @@
 //! The files that the processes of a row open, and the loop that each runs.
 
-use std::thread;
+use std::{path::Path, thread};
 
-use nanotape_journal::{Appender, Start, Tailer};
+use nanotape_journal::{Appender, AppenderOptions, Start, Tailer};
 
 use super::{
     Journal, append, limits, pruned,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Amount, Benchmark as _, Reading, Wait, Worker,
+        Amount, Benchmark, Reading, Wait, Worker,
         message::{LARGER_BYTES, Larger, Length, Usual},
         run_on,
     },
@@ -66,7 +66,8 @@ fn copy(
 }
 
 fn appender(worker: &mut Worker<Journal>, length: impl Length) -> Result<Reading, Error> {
-    let appender = &mut open_off(worker)?;
+    let (path, options) = (worker.job.data.join(JOURNAL), worker.job.options.appender(worker.row));
+    let appender = &mut open_off(worker, &path, &options)?;
     let readers = Journal::readers(worker.row);
     let progress = worker.join_readers(readers)?;
     if let What::Pruned { timed } = worker.row.work.what {
@@ -94,14 +95,17 @@ fn appender(worker: &mut Worker<Journal>, length: impl Length) -> Result<Reading
     }
 }
 
-/// Opens the journal on a thread that avoids the appender's processor, so that its pretoucher
-/// avoids it too.
-fn open_off(worker: &Worker<Journal>) -> Result<Appender, Error> {
-    let options = worker.job.options.appender(worker.row);
-    let (cpus, path) = (worker.other_cpus(), worker.job.data.join(JOURNAL));
+/// Opens a journal on a thread that avoids the appender's processor, so that its pretoucher avoids
+/// it too.
+pub(crate) fn open_off<B: Benchmark>(
+    worker: &Worker<B>,
+    path: &Path,
+    options: &AppenderOptions,
+) -> Result<Appender, Error> {
+    let cpus = worker.other_cpus();
     let open = || {
         run_on(cpus);
-        Appender::open(&path, &options)
+        Appender::open(path, options)
     };
     let opened = thread::scope(|scope| scope.spawn(open).join());
     let died = |_| Error::System {

@@ -20,7 +20,7 @@ use crate::{
 
 /// Publishes at a steady rate: spins until a message is due, stamps it, publishes it. A late
 /// message is published at once; the schedule of the following ones does not change.
-pub(super) fn send<W: Publish>(
+pub(crate) fn send<W: Publish>(
     writer: &mut W,
     length: impl Length,
     clock: Clock,
@@ -52,7 +52,7 @@ pub(super) fn send<W: Publish>(
 
 /// Receives the messages of [`send`]. A message has arrived when its payload is copied and its
 /// sequence number is right; the rest is checked after the stamp.
-pub(super) fn receive<R: Subscribe>(
+pub(crate) fn receive<R: Subscribe>(
     reader: &mut R,
     length: impl Length,
     clock: Clock,

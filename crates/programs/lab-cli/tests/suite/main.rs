@@ -8,6 +8,7 @@ mod bench_feed;
 mod bench_journal;
 mod bench_plant;
 mod bench_replay;
+mod bench_replicate;
 mod bench_ring;
 mod bench_trace;
 mod delay;
