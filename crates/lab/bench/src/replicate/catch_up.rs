@@ -64,9 +64,9 @@ pub(super) fn follow(worker: &mut Worker<Replicate>, has_tls: bool) -> Result<Re
         }
     }
     let nanos = until.nanos();
-    while !link.has_reported() {
-        link.turn()?;
-        timeout.idle(0)?;
+    // The leader ends the connection when it knows that everything is there.
+    while link.turn().is_ok() {
+        timeout.idle(link.next_sequence())?;
     }
     let mut tailer = Tailer::open(&copy, Start::Oldest)?;
     let message = &mut vec![0; worker.job.options.bytes()][..];

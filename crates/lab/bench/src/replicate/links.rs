@@ -196,7 +196,7 @@ impl Following {
     }
 
     /// Whether its reports are sent.
-    pub(super) fn has_reported(&mut self) -> bool {
+    fn has_reported(&mut self) -> bool {
         !self.connection.has_waiting(self.link.peer())
     }
 }
@@ -239,8 +239,13 @@ impl Embedded {
         Ok(self.following.turn()? || has_sent)
     }
 
-    /// Whether the other process has all excerpts before this one, and this one's reports.
-    pub(super) fn has_delivered(&mut self, next_sequence: u64) -> bool {
-        self.leading.acknowledged() >= next_sequence && self.following.has_reported()
+    /// Whether the other process has all excerpts before this one.
+    pub(super) fn has_delivered(&self, next_sequence: u64) -> bool {
+        self.leading.acknowledged() >= next_sequence
+    }
+
+    /// Whether the reports of this process are sent.
+    pub(super) fn has_reported(&mut self) -> bool {
+        self.following.has_reported()
     }
 }

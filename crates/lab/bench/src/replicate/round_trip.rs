@@ -9,7 +9,7 @@ use super::{
     Replicate,
     links::{self, Embedded},
     programs::Programs,
-    rows::Driver,
+    rows::{Driver, What},
 };
 use crate::{
     engine::{
@@ -40,7 +40,7 @@ impl Drive for Embedded {
     }
 
     fn end(&mut self, timeout: &mut Timeout) -> Result<(), Error> {
-        while !self.has_delivered(0) {
+        while !self.has_reported() {
             Embedded::turn(self)?;
             timeout.idle(0)?;
         }
@@ -48,9 +48,9 @@ impl Drive for Embedded {
     }
 
     fn end_after(&mut self, next_sequence: u64, timeout: &mut Timeout) -> Result<(), Error> {
-        while !self.has_delivered(next_sequence) {
-            Embedded::turn(self)?;
-            timeout.idle(0)?;
+        // The other process ends its links when it has the last answer.
+        while !self.has_delivered(next_sequence) && Embedded::turn(self).is_ok() {
+            timeout.idle(next_sequence)?;
         }
         Ok(())
     }
@@ -69,15 +69,19 @@ pub(super) fn run(
     let mut appender = open_off(worker, &journal, &worker.job.options.appender())?;
     // A journal without an excerpt has nothing to open.
     append(&mut appender, BEGIN, &mut vec![0; worker.job.options.bytes()])?;
-    let is_short = !worker.job.options.has_processors_for(worker.row.work);
+    // Threads that sleep need a processor, too, when something arrives.
+    let has_threads = by != Driver::Embedded;
+    let is_short = has_threads && !worker.job.options.has_processors_for(What::PROGRAMS);
     let wait = if is_short { Wait::Yield } else { Wait::Busy };
     let timeout = &mut worker.timeout(wait);
     match by {
         Driver::Embedded => {
             let mut links = Embedded::connect(worker, identity.as_ref(), &journal, &copy)?;
+            // Yields: in the real-time class threads that open files need a turn, too.
+            let waiting = &mut Timeout::new(worker.clock, Wait::Yield);
             while !links.is_settled() || links.copied() < 2 {
                 Embedded::turn(&mut links)?;
-                timeout.idle(0)?;
+                waiting.idle(0)?;
             }
             side_of(worker, &mut links, &mut appender, &copy, timeout)
         }
@@ -189,7 +193,7 @@ fn read(
         links.turn()?;
         match tailer.next()? {
             Tail::Excerpt(excerpt) => return take(&excerpt, message),
-            Tail::Nothing => timeout.idle(0)?,
+            Tail::Nothing => timeout.idle(tailer.next_sequence())?,
             Tail::Gap(gap) => return Err(Error::Lost { count: gap.count() }),
             // Only a leader that takes numbers back causes this.
             Tail::Reused(reused) => return Err(Error::Lost { count: reused.to - reused.from + 1 }),
