@@ -18,7 +18,7 @@ use nanotape_journal::{
 };
 use nanotape_link::{CertificateOptions, Identity, make_certificates};
 use nanotape_replication::{
-    ReplicateEvent, Replication, ServeError, Terms, followers_need, promote,
+    LinkPace, ReplicateEvent, Replication, ServeError, Terms, followers_need, promote,
 };
 
 use crate::running::{
@@ -67,6 +67,26 @@ fn a_copy_follows_with_tls_and_continues_after_each_break() {
     let _followed = Followed::start(&copy, following);
     append(&mut appender, 500);
     wait_until_equal(&leader, &copy);
+}
+
+#[test]
+fn a_copy_follows_however_its_threads_wait() {
+    for pace in [LinkPace::Spin, LinkPace::Yield, LinkPace::Sleep(Duration::from_millis(5))] {
+        let (scratch, mut appender) = journal(100);
+        let [leader, copy] = ["leader", "copy"].map(|it| scratch.path().join(it));
+        let mut serving = serve_options();
+        serving.pace = pace;
+        let served = Served::start(&leader, serving);
+        let mut following = replicate_options(served.address);
+        following.pace = pace;
+        let followed = Followed::start(&copy, following);
+        for _ in 0..20 {
+            append(&mut appender, 10);
+            wait_until_equal(&leader, &copy);
+        }
+        followed.end().unwrap();
+        served.end().unwrap();
+    }
 }
 
 #[test]
