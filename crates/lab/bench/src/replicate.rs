@@ -55,12 +55,13 @@ Examples:
   nanotape lab bench replicate --rounds 1 --size 8MiB              everything once
   nanotape lab bench replicate --list                              the names
 
-A round trip is an append to journal A, its copy on the other side of a TCP connection, a read there,
-an append to journal B, its copy, and a read of that. In `round-trip/plain` and `tls` one thread of
-each process appends, reads and drives both links. In `round-trip/programs` each process has the
-threads of `nanotape journal serve` and `replicate`: six threads spin in all. With fewer processors
-they yield instead, and the times are those of shared processors: `spin` has the number of threads,
-and a note names the row. In `round-trip/sleeping` the links wait as the commands do by default.
+A round trip is an append to journal A, its copy on the other side of a TCP connection, a read
+there, an append to journal B, its copy, and a read of that. In `round-trip/plain` and `tls` one
+thread of each process appends, reads and drives both links. In `round-trip/programs` each process
+has the threads of `nanotape journal serve` and `replicate`: six threads spin in all. With fewer
+processors they yield instead, and the times are those of shared processors: `spin` has the number
+of threads, and a note names the row. In `round-trip/sleeping` the links wait as the commands do by
+default.
 
 Numbers are medians over rounds, the longest time is that of all rounds. Ratios are taken within a
 round, and are the medians of those. The verdict on appends with followers is that of
