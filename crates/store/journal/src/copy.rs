@@ -7,6 +7,7 @@
 //! syncs and the compression are each machine's own.
 //! Failure: an excerpt keeps the checksum that its appender computed, and is checked by both sides.
 
+mod ahead;
 mod copier;
 mod digest;
 mod head;

@@ -36,6 +36,11 @@ pub(crate) fn spares() -> impl Iterator<Item = String> {
     (0..MOST_SPARES).map(|spare| part(u64::MAX - spare))
 }
 
+/// The name of the next segment of a copy, which has no header yet.
+pub(crate) fn ahead() -> String {
+    part(u64::MAX - MOST_SPARES)
+}
+
 /// The name of a segment that is being compressed, unpacked or repaired.
 pub(crate) fn packed_part(number: u64) -> String {
     format!("{number:010}{PACKED_PART}")

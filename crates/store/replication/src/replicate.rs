@@ -266,10 +266,11 @@ impl Replication {
             }
             Err(error) => return Ok(Break::Link(format!("{address}: {error}"))),
         };
-        let replica = match self.replica.take() {
+        let mut replica = match self.replica.take() {
             Some(replica) => replica,
             None => Replica::open_on(self.disk.clone())?,
         };
+        replica.prepare_ahead();
         let mut clocks = LinkClocks::new(&self.clock);
         let now = clocks.now();
         let term = self.terms.current();

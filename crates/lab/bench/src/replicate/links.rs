@@ -160,7 +160,8 @@ impl Following {
         identity: Option<&Identity>,
         copy: &Path,
     ) -> Result<Self, Error> {
-        let replica = Replica::open(copy, MODE)?;
+        let mut replica = Replica::open(copy, MODE)?;
+        replica.prepare_ahead();
         let address = address_of(worker, leader)?;
         let tls = identity.map(|identity| (identity, SIDES[leader]));
         let connection = Connection::connect(address, tls, PATIENCE);

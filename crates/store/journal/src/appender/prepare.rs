@@ -42,18 +42,19 @@ pub(crate) fn prepare<D: Disk>(
 ) -> Result<Prepared<D::Writable>, JournalError> {
     let Plan { journal, layout, cycle_ns, .. } = *plan;
     let header = Header { journal, number, layout, cycle_ns, created_ns: now_ns() };
-    prepare_as(disk, plan, header)
+    prepare_as(disk, plan, header, None)
 }
 
-/// Creates a segment with this header.
+/// Creates a segment with this header, from a file of zeros that exists already if there is one.
 pub(crate) fn prepare_as<D: Disk>(
     disk: &D,
     plan: &Plan,
     header: Header,
+    blank: Option<D::Writable>,
 ) -> Result<Prepared<D::Writable>, JournalError> {
     let number = header.number;
     let (part, name) = (names::part(number), names::segment(number));
-    let prepared = make(disk, plan, header, &part).map_err(|error| {
+    let prepared = make(disk, plan, header, &part, blank).map_err(|error| {
         let _ = disk.remove(&part);
         refused(disk, &name, plan.layout.segment_bytes(), &error)
     })?;
@@ -72,9 +73,13 @@ fn make<D: Disk>(
     plan: &Plan,
     header: Header,
     part: &str,
+    blank: Option<D::Writable>,
 ) -> io::Result<Prepared<D::Writable>> {
     let bytes = plan.layout.segment_bytes();
-    let file = match names::spares().find_map(|spare| disk.reuse(&spare, part, bytes)) {
+    // Another process may have removed it as a file that was never finished.
+    let blank = blank.filter(|_| disk.rename(&names::ahead(), part).is_ok());
+    let reused = || names::spares().find_map(|spare| disk.reuse(&spare, part, bytes));
+    let file = match blank.or_else(reused) {
         Some(file) => file,
         None => create(disk, plan, part)?,
     };

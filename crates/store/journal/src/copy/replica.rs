@@ -10,7 +10,7 @@ use std::path::Path;
 
 use nanotape_shm::{WORD_BYTES, Word, as_read_only, copy_into};
 
-use super::{ContentDigest, CopyState, SegmentHead};
+use super::{ContentDigest, CopyState, SegmentHead, ahead::Ahead};
 use crate::{
     Corruption, ErrorKind, JournalError, Position, Quarantined, Recovery,
     appender::{
@@ -48,6 +48,9 @@ pub struct Replica<D: Disk = Folder> {
     arrived: Vec<Word>,
     recovery: Recovery,
     boot: u64,
+    /// Whether a thread creates the file of the next segment.
+    prepares: bool,
+    ahead: Option<Ahead<D>>,
     lock: Option<D::Lock>,
 }
 
@@ -78,6 +81,8 @@ impl<D: Disk> Replica<D> {
         let state = CopyState::of(&disk)?;
         Ok(Self {
             boot: disk.boot(),
+            prepares: false,
+            ahead: None,
             state,
             writer: found.writer,
             segment_lock: found.segment_lock,
@@ -88,6 +93,12 @@ impl<D: Disk> Replica<D> {
             disk,
             lock: Some(lock),
         })
+    }
+
+    /// Lets a thread create the file of each next segment, so that a roll of the source does not
+    /// wait for it here.
+    pub fn prepare_ahead(&mut self) {
+        self.prepares = true;
     }
 
     /// Marks the journal as a copy, so that an appender refuses it: before anything is changed.
@@ -146,7 +157,12 @@ impl<D: Disk> Replica<D> {
             cycle_ns: head.header.cycle_ns,
             space: Preallocation::Reserved,
         };
-        let Prepared { file, header, lock } = prepare_as(&self.disk, &plan, head.header)?;
+        let bytes = plan.layout.segment_bytes();
+        let blank = self.ahead.take().and_then(|ahead| ahead.take(bytes));
+        let touched = blank.as_ref().map_or(0, |blank| blank.touched);
+        let blank = blank.map(|blank| blank.file);
+        let Prepared { file, header, lock } = prepare_as(&self.disk, &plan, head.header, blank)?;
+        self.ahead = self.prepares.then(|| Ahead::start(&self.disk, bytes));
         hints::store_boot(file.words(), self.boot);
         head.store(file.words());
         let place = Place {
@@ -156,7 +172,7 @@ impl<D: Disk> Replica<D> {
         };
         self.writer = Some(SegmentWriter::resume(file, header, &head.activation, place));
         self.segment_lock = lock;
-        self.touched = 0;
+        self.touched = touched;
         self.state.journal = journal;
         self.state.heads.push(head.digest());
         self.state.incarnation = head.incarnation();
@@ -252,7 +268,9 @@ impl<D: Disk> Replica<D> {
         self.segment_lock = FileLock::default();
         let mut taken = rewind::set_aside_after(&self.disk, position)?;
         let Some(lock) = self.lock.take() else { return Ok(taken) };
-        *self = Self::resume(self.disk.clone(), lock)?;
+        // A recovery removes files that are being created.
+        self.ahead = None;
+        *self = Self { prepares: self.prepares, ..Self::resume(self.disk.clone(), lock)? };
         taken.extend_from_slice(&self.recovery.quarantined);
         Ok(taken)
     }
@@ -262,6 +280,7 @@ impl<D: Disk> Replica<D> {
     /// to be from before.
     pub fn promote(mut self) -> Result<(), JournalError> {
         self.sync()?;
+        self.ahead = None;
         let Position { segment, .. } = self.state.end;
         let name = names::segment(segment);
         if self.writer.take().is_some() {

@@ -8,6 +8,7 @@
 mod appender;
 mod compress;
 mod conformance;
+mod copied;
 mod damage;
 mod damaged_positions;
 mod format_document;
