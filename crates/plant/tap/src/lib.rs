@@ -20,4 +20,7 @@ pub use recorder::{
     NotShown, OriginMismatch, Recorder, RecorderError, RecorderEvent, RecorderOptions,
     RecorderSummary, open_when_free,
 };
-pub use subscribe::{Delivery, Event, Handover, Opening, SubscribeError, Subscriber, Subscription};
+pub use subscribe::{
+    Delivery, Event, Handover, Opening, ReceivedEnd, ReceivedRing, SubscribeError, Subscriber,
+    Subscription,
+};

@@ -39,6 +39,7 @@ mod filter;
 mod join;
 mod oldest;
 mod polling;
+mod received;
 mod window;
 
 use std::{
@@ -61,6 +62,7 @@ use nanotape_ring::{Rejoin, Start};
 use nanotape_tape::{Follow, ShutdownFlag, Step, Tape as _, WriterState};
 use nanotape_types::{StockLocate, Symbol};
 use polling::Polling;
+pub use received::{ReceivedEnd, ReceivedRing};
 use window::Window;
 
 use crate::spans::ReaderTrace;

@@ -1,6 +1,10 @@
 //! Why a plant or its journal cannot be read.
 
-use std::path::{Path, PathBuf};
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use nanotape_board::FollowerError;
 use nanotape_history::{DbnError, SnapshotError};
@@ -64,6 +68,14 @@ pub enum SubscribeError {
         /// The cause.
         error: Box<DbnError>,
     },
+    /// A stream that is received cannot be received any more.
+    #[error("{}: {error}", path.display())]
+    Received {
+        /// The address of the stream.
+        path: PathBuf,
+        /// The cause.
+        error: Arc<dyn Error + Send + Sync>,
+    },
     /// The plant of a day file cannot run.
     #[error(transparent)]
     Plant(Box<RunError>),
@@ -87,7 +99,7 @@ impl SubscribeError {
             Self::Snapshot(error) => error.is_bad_data(),
             Self::Dbn { error, .. } => error.is_bad_data(),
             Self::Plant(error) => error.is_bad_data(),
-            Self::Read { .. } | Self::Record { .. } => true,
+            Self::Read { .. } | Self::Record { .. } | Self::Received { .. } => true,
             Self::Shutdown | Self::NoPlant { .. } | Self::Follower(_) | Self::Origin(_) => false,
         }
     }
@@ -100,6 +112,7 @@ pub(super) enum Failed {
     Journal(JournalError),
     Snapshot(SnapshotError),
     Dbn(DbnError),
+    Received(Arc<dyn Error + Send + Sync>),
     Bad(BadRecord),
 }
 
@@ -119,6 +132,7 @@ impl Failed {
             Self::Journal(error) => SubscribeError::Journal(error),
             Self::Snapshot(error) => SubscribeError::Snapshot(error),
             Self::Dbn(error) => SubscribeError::Dbn { path, error: Box::new(error) },
+            Self::Received(error) => SubscribeError::Received { path, error },
             Self::Bad(error) => SubscribeError::Record { path, error },
         }
     }

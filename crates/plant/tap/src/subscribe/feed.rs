@@ -1,5 +1,5 @@
 //! Where the records of a subscriber come from: a ring, a journal, a ring that is completed from a
-//! journal, a day file, or a DBN file.
+//! journal, a day file, or a DBN file. A stream that is received is a ring too.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use nanotape_records::RecordKind;
 use nanotape_ring::{RingSource, stream};
 use nanotape_tape::{Message, Progress, Source as _, Tape, Writer};
 
-use super::{Failed, completed::Completed, day::DayFeed, dbn::DbnFeed};
+use super::{Failed, completed::Completed, day::DayFeed, dbn::DbnFeed, received::ReceivedEnd};
 
 /// The records of a subscriber.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(super) struct Feed {
     /// The orders of a snapshot, which come first.
     opening: Option<SnapshotRecords>,
     source: Source,
+    /// The end of the stream, if the ring is filled by a thread that receives it.
+    received: Option<ReceivedEnd>,
 }
 
 #[derive(Debug)]
@@ -39,22 +41,22 @@ pub(super) enum Amount {
 impl Feed {
     /// A ring alone.
     pub(super) fn ring(ring: RingSource<stream::Reader>) -> Self {
-        Self { opening: None, source: Source::Ring(ring) }
+        Self { opening: None, received: None, source: Source::Ring(ring) }
     }
 
     /// A journal alone.
     pub(super) fn journal(tailer: TailerSource) -> Self {
-        Self { opening: None, source: Source::Journal(Box::new(tailer)) }
+        Self { opening: None, received: None, source: Source::Journal(Box::new(tailer)) }
     }
 
     /// A day file.
     pub(super) fn day(day: DayFeed) -> Self {
-        Self { opening: None, source: Source::Day(Box::new(day)) }
+        Self { opening: None, received: None, source: Source::Day(Box::new(day)) }
     }
 
     /// A DBN file.
     pub(super) fn dbn(dbn: DbnFeed) -> Self {
-        Self { opening: None, source: Source::Dbn(Box::new(dbn)) }
+        Self { opening: None, received: None, source: Source::Dbn(Box::new(dbn)) }
     }
 
     /// The result of the plant of a day file, which ends if it still runs. `None` for other feeds,
@@ -68,7 +70,13 @@ impl Feed {
 
     /// A ring that is completed from a journal.
     pub(super) fn completed(completed: Completed) -> Self {
-        Self { opening: None, source: Source::Completed(Box::new(completed)) }
+        Self { opening: None, received: None, source: Source::Completed(Box::new(completed)) }
+    }
+
+    /// The ring of a thread that receives a stream ends as the stream does.
+    pub(super) fn ending_as(mut self, received: ReceivedEnd) -> Self {
+        self.received = Some(received);
+        self
     }
 
     /// The orders of a snapshot come before everything else.
@@ -173,16 +181,21 @@ impl Tape for Feed {
     }
 
     fn writer(&self) -> Writer {
-        match &self.source {
+        let writer = match &self.source {
             Source::Ring(ring) => ring.writer(),
             Source::Journal(tailer) => tailer.writer(),
             Source::Completed(completed) => completed.ring.writer(),
             Source::Day(day) => day.ring.writer(),
             Source::Dbn(dbn) => dbn.writer(),
-        }
+        };
+        let state = self.received.as_ref().and_then(ReceivedEnd::writer);
+        Writer { state: state.unwrap_or(writer.state), ..writer }
     }
 
     fn check(&mut self) -> Result<(), Failed> {
+        if let Some(error) = self.received.as_ref().and_then(ReceivedEnd::failure) {
+            return Err(Failed::Received(error));
+        }
         match &mut self.source {
             Source::Ring(ring) => Ok(ring.check()?),
             Source::Journal(tailer) => tailer.check().map_err(Failed::Journal),

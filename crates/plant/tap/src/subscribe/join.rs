@@ -225,7 +225,7 @@ impl Subscription {
         }
     }
 
-    fn subscriber(
+    pub(super) fn subscriber(
         self,
         mut feed: Feed,
         path: PathBuf,
@@ -282,7 +282,7 @@ impl Subscription {
 
     /// The snapshot to begin with, and the number of the first record after it. `newest` is the
     /// next number of the source.
-    fn begin(
+    pub(super) fn begin(
         &self,
         journal: &Path,
         ring: Option<(&stream::Reader, &BoardReader)>,
