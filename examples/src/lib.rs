@@ -21,7 +21,7 @@ macro_rules! readmes {
 readmes! {
     base: types host shm clock tape interface console;
     market: wire market feed book records;
-    store: ring journal link replication logging trace;
+    store: ring journal link aeron replication logging trace;
     plant: engine board live plant tap check;
     play: synth testkit;
     lab: report lab queue machine bench;

@@ -82,6 +82,12 @@ const TABLE: &[Row] = &[
         ],
         outside: &["thiserror"],
     },
+    // docs/decisions/0073-fan-out-over-aeron.md; ring for its tests.
+    Row {
+        package: "nanotape-aeron",
+        inside: &["nanotape-clock", "nanotape-tape", "nanotape-ring"],
+        outside: &["rusteron-client", "rusteron-media-driver", "thiserror"],
+    },
     // docs/decisions/0070-copies-word-for-word.md.
     Row {
         package: "nanotape-link",
@@ -531,6 +537,7 @@ const TABLE: &[Row] = &[
             "nanotape-book",
             "nanotape-ring",
             "nanotape-journal",
+            "nanotape-aeron",
             "nanotape-link",
             "nanotape-replication",
             "nanotape-logging",

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// Crate roots that must forbid unsafe code.
-const FORBIDDEN_IN: [&str; 30] = [
+const FORBIDDEN_IN: [&str; 31] = [
     "crates/base/types/src/lib.rs",
     "crates/market/schema/src/lib.rs",
     "crates/base/host/src/lib.rs",
@@ -17,6 +17,7 @@ const FORBIDDEN_IN: [&str; 30] = [
     "crates/store/ring/src/lib.rs",
     "crates/store/journal/src/lib.rs",
     "crates/store/link/src/lib.rs",
+    "crates/store/aeron/src/lib.rs",
     "crates/store/logging/src/lib.rs",
     "crates/store/trace/src/lib.rs",
     "crates/lab/report/src/lib.rs",
