@@ -29,7 +29,7 @@ const fn row(name: &'static str, command: &'static str, minutes: u64) -> Row {
     Row { name, command, minutes }
 }
 
-pub(crate) const ROWS: [Row; 15] = [
+pub(crate) const ROWS: [Row; 16] = [
     row("miri", "cargo xtask miri", 90),
     row("aarch64", "cargo xtask aarch64 run", 60),
     row(
@@ -50,6 +50,7 @@ pub(crate) const ROWS: [Row; 15] = [
         "cargo build --release --locked -p nanotape-cli && scripts/live-judge/judge --seeds 1..200 --keep-going",
         60,
     ),
+    row("aeron", "scripts/aeron", 60),
     row("environments", "scripts/hostile-environments", 240),
     row(
         "agreement",

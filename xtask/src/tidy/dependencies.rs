@@ -447,6 +447,7 @@ const TABLE: &[Row] = &[
             "nanotape-book",
             "nanotape-ring",
             "nanotape-journal",
+            "nanotape-aeron",
             "nanotape-link",
             "nanotape-replication",
             "nanotape-logging",

@@ -1,6 +1,7 @@
 //! The `nanotape` command: parses the arguments, runs one sub-command, returns its exit status.
 #![forbid(unsafe_code)]
 
+mod aeron;
 mod arguments;
 mod book_rows;
 mod commands;

@@ -4,6 +4,7 @@ mod dump;
 mod list;
 mod mirror;
 mod publish;
+mod publish_aeron;
 mod remove;
 mod stat;
 mod verify;
@@ -20,6 +21,7 @@ Examples:
   nanotape ring dump quotes --from newest --follow
   nanotape ring stat quotes
   nanotape ring mirror quotes quotes-1 --node 1
+  nanotape ring publish-aeron quotes --channel aeron:ipc --stream 7
   nanotape ring prove --seconds 10 --kill-writer-every 1
 
 NAME is a name (quotes is /dev/shm/nanotape-quotes), or a path if it contains a slash. Readers and
@@ -45,6 +47,8 @@ enum RingCommand {
     Publish(publish::PublishCommand),
     /// Write the messages of a ring or a journal to another ring, for its readers there
     Mirror(mirror::MirrorCommand),
+    /// Publish a ring on an Aeron stream, for readers on many hosts
+    PublishAeron(publish_aeron::PublishAeronCommand),
     /// Run processes against each other, kill or stop some, and account for every message
     Prove,
 }
@@ -60,6 +64,7 @@ pub(crate) fn run(arguments: &RingArguments) -> anyhow::Result<Status> {
         RingCommand::Remove(command) => remove::run(command),
         RingCommand::Publish(command) => publish::run(command),
         RingCommand::Mirror(command) => mirror::run(command),
+        RingCommand::PublishAeron(command) => publish_aeron::run(command),
         RingCommand::Prove => lab::run(&lab::words()),
     }
 }

@@ -1,5 +1,6 @@
 //! `nanotape tap`: the records of a plant in another process, and their losses.
 
+mod aeron;
 pub(crate) mod convert;
 mod dbn_files;
 mod event_times;
@@ -21,22 +22,26 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use follow::Tap;
-use nanotape_answers::{Given, Input, InputOptions, RunChoice};
+use nanotape_aeron::AeronAddress;
+use nanotape_answers::{Given, Input, InputKind, InputOptions, RunChoice};
 use nanotape_arguments::{GroupArguments, SymbolArguments, errors::of_input};
 use nanotape_plant::{
     Moment, TradeDate,
     records::{RecordKind, RecordKinds},
 };
 use nanotape_ring::Rejoin;
+use nanotape_tap::Subscriber;
 use nanotape_tape::ShutdownFlag;
+use nanotape_types::{StockLocate, Symbol};
 use printer::Printer;
 use rolling::Roll;
 pub(super) use rows::line_of;
 use source::TapStart;
 
 use crate::{
+    aeron::DriverArguments,
     interrupt,
-    output::{FileFormat, OutputArguments},
+    output::{FileFormat, Output, OutputArguments},
     status::{Status, note},
     values::seconds,
 };
@@ -56,6 +61,7 @@ Examples:
   nanotape tap equities --heal days/equities --whole          begin with the books of the day
   nanotape tap days/equities --symbols AAPL --format csv      the last run of a journal
   nanotape tap days/equities --from 09:45 --until 10:00       a quarter of an hour of it
+  nanotape tap 'aeron:udp?endpoint=239.1.1.1:4000|stream=7' --embedded-driver   another host's ring
   nanotape tap 12302019.NASDAQ_ITCH50.gz -o day.dbn.zst       what a plant publishes of a day file
   zstd -dc day.dbn.zst | nanotape tap - --records trades      a DBN file on standard input
   nanotape tap equities --symbols AAPL --records bbo --format csv |
@@ -66,6 +72,11 @@ INPUT is the name of a ring (equities is /dev/shm/nanotape-equities), its path, 
 journal that recorded one, a day file, or a DBN file of tap or of Databento. From a ring, the
 default is to start with the next record; from a journal or a DBN file, with its last run. A name
 without a slash is first that of a ring.
+
+An Aeron stream, which nanotape ring publish-aeron sends, is read like its ring: the default is to
+start with the first record that arrives. What the network or the publisher lost is a row (lost), or
+comes from a journal with --heal, and so does what was sent before. The symbols of stocks come from
+their definitions, which a plant publishes once a run; a tap that joins later has those of the journal.
 
 From a day file, a plant in this process publishes all kinds of records, without a ring in
 /dev/shm; it waits for the output, so nothing is lost. The numbers are those of a plant that
@@ -133,11 +144,11 @@ that in the plant's stop record. It needs all of them: --from the start of the r
 
 Exit status: 0 success; 1 the digests differ or could not be compared, the plant died, the ring is damaged, or was truncated, removed or
 replaced while it was read, or no message named a requested stock, or a journal has a run that its file runs lacks, or records or the end of a run
-were lost and --fail-on-loss was given, or --strict refused the records; 2 there is no plant, or the
-output cannot be written.")]
+were lost and --fail-on-loss was given, or --strict refused the records, or an Aeron
+stream cannot be received any more; 2 there is no plant or publisher, or the output cannot be written.")]
 pub(crate) struct TapArguments {
-    /// Name or path of a plant's ring, folder of its journal, day file, DBN file, or - for a day or
-    /// DBN file on standard input
+    /// Name or path of a plant's ring, folder of its journal, Aeron stream, day or DBN file, or -
+    /// for a day or DBN file on standard input
     #[arg(value_name = "INPUT")]
     input: Given,
 
@@ -238,6 +249,9 @@ pub(crate) struct TapArguments {
 
     #[command(flatten)]
     groups: GroupArguments,
+
+    #[command(flatten)]
+    driver: DriverArguments,
 }
 
 /// `--ts-recv`.
@@ -304,6 +318,14 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let format = command.format()?;
     let interrupt = interrupt::install()?;
+    if AeronAddress::is_meant(&command.input) {
+        return aeron::run(command, format, &interrupt);
+    }
+    if command.driver.is_given() {
+        let option =
+            if command.driver.embedded_driver { "--embedded-driver" } else { "--aeron-dir" };
+        bail!("{}: is no Aeron stream, to which alone {option} applies", command.input);
+    }
     let input = command.open(true)?;
     source::check(command, input.kind())?;
     input.require_date().map_err(of_input)?;
@@ -326,23 +348,45 @@ impl TapArguments {
         format: TapFormat,
         interrupt: &ShutdownFlag,
     ) -> anyhow::Result<Status> {
-        if self.notices && (format != TapFormat::Dbn || self.records.iter().count() != 1) {
-            bail!("--notices applies to a DBN file of one kind of record (--records mbo)");
-        }
         let kind = input.kind();
         let is_of_one_kind = format == TapFormat::Dbn && self.only_kind().is_some();
         let names = if is_of_one_kind { input.stocks().map_err(of_input)? } else { Vec::new() };
-        if self.roll.is_some() && numbered::NumberedFiles::of(&self.output).is_none() {
-            bail!("--roll needs a file: -o names a device, a pipe or standard output");
-        }
         // An output that cannot be opened is reported before the wait for the plant.
-        let output = self.output.open()?;
+        let output = self.open_output(format)?;
         let Some(subscriber) = join::join(self, input, interrupt)? else {
             note(format_args!("{}: interrupted before a plant started", self.input));
             return Ok(Status::Good);
         };
         join::warn_of_unpublished(&subscriber, self.records);
         join::warn_of_no_gate(self, &subscriber);
+        self.print_records(subscriber, kind, format, output, names)
+    }
+
+    /// The time after which a file is over although no record comes.
+    fn quiet_time(&self) -> Option<Duration> {
+        if let Some(Roll::Every(time)) = self.roll { Some(time) } else { None }
+    }
+
+    /// Opens the output, unless the options contradict each other.
+    fn open_output(&self, format: TapFormat) -> anyhow::Result<Output> {
+        if self.notices && (format != TapFormat::Dbn || self.records.iter().count() != 1) {
+            bail!("--notices applies to a DBN file of one kind of record (--records mbo)");
+        }
+        if self.roll.is_some() && numbered::NumberedFiles::of(&self.output).is_none() {
+            bail!("--roll needs a file: -o names a device, a pipe or standard output");
+        }
+        self.output.open()
+    }
+
+    /// Writes the records of a subscriber.
+    fn print_records(
+        &self,
+        subscriber: Subscriber,
+        kind: InputKind,
+        format: TapFormat,
+        output: Output,
+        names: Vec<(StockLocate, Symbol)>,
+    ) -> anyhow::Result<Status> {
         let printer = Printer::new(output, format, self, names);
         Tap::new(self, kind, format, subscriber, printer).run()
     }

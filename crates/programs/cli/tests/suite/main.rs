@@ -3,6 +3,7 @@
 
 use nanotape_runner as support;
 
+mod aeron;
 mod bytes_of_paths;
 mod capture_contents;
 mod capture_groups;

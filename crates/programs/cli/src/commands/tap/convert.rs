@@ -13,7 +13,7 @@ use nanotape_plant::{TradeDate, records::RecordKinds};
 use nanotape_tape::ShutdownFlag;
 
 use super::{TapArguments, TapFormat, TapStart, TsRecv, source};
-use crate::{output::OutputArguments, status::Status};
+use crate::{aeron::DriverArguments, output::OutputArguments, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -128,6 +128,7 @@ impl ConvertArguments {
             ts_recv: TsRecv::default(),
             notices: false,
             roll: None,
+            driver: DriverArguments::default(),
             output: OutputArguments {
                 output: self.output.output.clone(),
                 force: self.output.force,

@@ -8,7 +8,7 @@ use nanotape_plant::records::RecordKinds;
 use nanotape_tap::{Subscriber, Subscription};
 use nanotape_tape::ShutdownFlag;
 
-use super::{TapArguments, TapStart, rolling::Roll};
+use super::{TapArguments, TapStart};
 use crate::status::warn;
 
 /// The time without a record after which a tap checks what the plant waits for.
@@ -20,6 +20,22 @@ pub(super) fn join(
     input: Input,
     interrupt: &ShutdownFlag,
 ) -> anyhow::Result<Option<Subscriber>> {
+    let mut subscription = subscription(command, interrupt);
+    if input.kind() == InputKind::Ring {
+        // Then it reports what the plant waits for.
+        subscription = subscription.quiet_after(command.quiet_time().unwrap_or(QUIET)).traced();
+    }
+    let span = RecordSpan {
+        start: command.from.and_then(TapStart::start),
+        from: command.from.and_then(TapStart::moment),
+        until: command.until,
+        is_named: command.name.is_some(),
+    };
+    records::join(input, subscription, span, command.wait)
+}
+
+/// The subscription that the options describe, without its start.
+pub(super) fn subscription(command: &TapArguments, interrupt: &ShutdownFlag) -> Subscription {
     let mut subscription = Subscription::to(&command.input)
         .symbols(command.symbols.list())
         .records(command.records.iter())
@@ -29,12 +45,7 @@ pub(super) fn join(
     if let Some(name) = &command.name {
         subscription = subscription.named(name);
     }
-    if input.kind() == InputKind::Ring {
-        // Then it reports what the plant waits for.
-        subscription = subscription.quiet_after(QUIET).traced();
-    }
-    if let Some(Roll::Every(time)) = command.roll {
-        // A file is over by time although no record comes.
+    if let Some(time) = command.quiet_time() {
         subscription = subscription.quiet_after(time);
     }
     if command.through_restarts {
@@ -49,13 +60,7 @@ pub(super) fn join(
     if command.whole {
         subscription = subscription.whole();
     }
-    let span = RecordSpan {
-        start: command.from.and_then(TapStart::start),
-        from: command.from.and_then(TapStart::moment),
-        until: command.until,
-        is_named: command.name.is_some(),
-    };
-    records::join(input, subscription, span, command.wait)
+    subscription
 }
 
 /// Reports requested kinds that the plant does not publish. `all` means all that it publishes.
