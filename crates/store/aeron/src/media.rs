@@ -105,6 +105,11 @@ impl MediaClient {
         if let Some(dir) = dir {
             context.set_dir(&text_of(dir)?).map_err(failed("use the folder"))?;
         }
+        if driver.is_some() {
+            // Both are stopped together.
+            let most_ms = driver::LONGEST_STOP.as_millis() as u64;
+            context.set_driver_timeout_ms(most_ms).map_err(failed("set a timeout"))?;
+        }
         let dir = PathBuf::from(context.get_dir());
         if !dir.join("cnc.dat").exists() {
             return Err(AeronError::NoDriver { dir });

@@ -12,6 +12,7 @@ use std::{
         mpsc::{self, Sender},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use nanotape_tape::{Deadline, ShutdownFlag};
@@ -23,6 +24,10 @@ use super::{AeronError, PATIENCE, text_of};
 
 /// Bytes of a term of a stream, of which each stream has three.
 const TERM_BYTES: usize = 16 << 20;
+
+/// The longest time that the process can be stopped, such as by a debugger, and then goes on. By
+/// default a client ends after ten seconds. Buffers of a dead client of this driver stay as long.
+pub(super) const LONGEST_STOP: Duration = Duration::from_secs(60);
 
 /// A media driver that ends with the value.
 #[derive(Debug)]
@@ -125,6 +130,10 @@ impl Task {
             context.set_threading_mode(aeron_threading_mode_t::AERON_THREADING_MODE_SHARED)?;
             context.set_term_buffer_length(TERM_BYTES)?;
             context.set_ipc_term_buffer_length(TERM_BYTES)?;
+            let longest_ns = LONGEST_STOP.as_nanos() as u64;
+            context.set_client_liveness_timeout_ns(longest_ns)?;
+            // Aeron requires that this is longer.
+            context.set_publication_unblock_timeout_ns(longest_ns * 3 / 2)?;
             let driver = AeronDriver::new(&context)?;
             driver.start(true)?;
             // Not before: a context that is refused because another driver runs in the folder would
