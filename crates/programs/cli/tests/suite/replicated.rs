@@ -4,13 +4,14 @@
 use std::net::TcpListener;
 
 use nanotape_harness::eventually;
+use serde_json::Value;
 
 use crate::support::{
     Folder, Ran,
     exposition::{Dialect, Exposition},
     nanotape, nanotape_fed,
     plants::Ring,
-    running::{Running, json, objects},
+    running::{Running, objects},
 };
 
 fn good(arguments: &[&str]) -> Ran {
@@ -41,6 +42,12 @@ impl Pair {
         assert!(line.contains("from the oldest excerpt on"), "{line}");
         Self { _leader: leader, follower }
     }
+}
+
+/// What a leader knows of its follower.
+fn follower(journal: &str) -> Value {
+    let rows = good(&["journal", "stat", journal, "--format", "json"]).stdout;
+    objects(&rows).into_iter().find(|row| !row["follower"].is_null()).unwrap()
 }
 
 /// The messages of a ring.
@@ -83,11 +90,7 @@ fn a_collector_receives_the_figures_of_followers_that_the_page_lists() {
     let ran = nanotape_fed(["journal", "append", &journal], b"one\ntwo\n");
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let _pair = Pair::start(&journal, &copy);
-    let follower = || {
-        let rows = good(&["journal", "stat", &journal, "--format", "json"]).stdout;
-        objects(&rows).into_iter().find(|row| !row["follower"].is_null()).unwrap()
-    };
-    eventually("the follower has all", || follower()["behind"] == 0);
+    eventually("the follower has all", || follower(&journal)["behind"] == 0);
     let page = include_str!("../../../../../docs/formats/metrics.md");
     for (format, dialect) in
         [("prometheus", Dialect::Prometheus), ("openmetrics", Dialect::OpenMetrics)]
@@ -108,7 +111,7 @@ fn a_collector_receives_the_figures_of_followers_that_the_page_lists() {
     let file = folder.path("journal.prom");
     good(&["journal", "stat", &journal, "-o", &file]);
     Exposition::parse(&std::fs::read_to_string(file).unwrap(), Dialect::Prometheus);
-    assert_eq!(json(&follower().to_string())["state"], "live");
+    assert_eq!(follower(&journal)["state"], "live");
 }
 
 #[test]
@@ -122,7 +125,7 @@ fn a_prune_states_how_long_it_keeps_for_a_follower_and_which_one_must_begin_agai
     };
     append(10);
     let mut pair = Pair::start(&journal, &copy);
-    eventually("the copy is there", || nanotape(["journal", "stat", &copy]).status == 0);
+    eventually("the follower has all", || follower(&journal)["behind"] == 0);
     pair.follower.signal(rustix::process::Signal::TERM);
     pair.follower.end();
     append(5_000);
