@@ -36,7 +36,8 @@ impl Fills for Hub<'_> {
     fn filled(&mut self, stock: StockLocate, shares: i32, price: Price4) -> Self::Output {
         let (fills, held, cash) = self.book.stocks.get(&stock).copied().unwrap_or_default();
         let (fills, held) = (fills + 1, held + i64::from(shares));
-        let cash = cash - i64::from(shares) * i64::from(price.get());
+        // Of two factors below 2^32 a product fits; a sum of many may not, and then wraps.
+        let cash = cash.wrapping_sub(i64::from(shares).wrapping_mul(i64::from(price.get())));
         self.results.changed(self.cause, stock, fills, held, cash)?;
         self.book.changed(self.cause, stock, fills, held, cash);
         Ok(())

@@ -17,6 +17,9 @@ struct Derived {
     content: String,
 }
 
+/// A generated file names this program within so many lines.
+const MARK_LINES: usize = 8;
+
 /// Writes every derived file that is not fresh.
 pub(crate) fn write() -> Result<ExitCode> {
     let root = root();
@@ -33,6 +36,9 @@ pub(crate) fn write_of(schema: &str) -> Result<ExitCode> {
 }
 
 fn write_all(root: &Path, stale: &[Derived]) -> Result<ExitCode> {
+    for Derived { path, .. } in stale {
+        check_generated(root, path)?;
+    }
     for Derived { path, content } in stale {
         let target = root.join(path);
         if let Some(folder) = target.parent() {
@@ -45,6 +51,24 @@ fn write_all(root: &Path, stale: &[Derived]) -> Result<ExitCode> {
         println!("all generated files are up to date");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses to replace a file that this program has not written.
+fn check_generated(root: &Path, path: &str) -> Result<()> {
+    // The table in the README has marks of its own.
+    if path == "README.md" && figures::fresh_readme(root).is_ok_and(|fresh| fresh.is_some()) {
+        return Ok(());
+    }
+    match fs::read_to_string(root.join(path)) {
+        Ok(text) if text.is_empty() || text.lines().take(MARK_LINES).any(is_mark) => Ok(()),
+        Ok(_) => bail!("{path}: exists, and is not generated; give another output in the schema"),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => bail!("{path}: cannot be replaced by a generated file: {error}"),
+    }
+}
+
+fn is_mark(line: &str) -> bool {
+    line.contains("cargo xtask")
 }
 
 /// Lists every derived file that is not fresh.
@@ -162,6 +186,16 @@ fn read_schema(root: &Path, path: &str) -> Result<Schema> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_generated_files_are_replaced() {
+        let is_replaced = |path| check_generated(&root(), path).is_ok();
+        assert!(is_replaced("schema/published/example-fills.txt"));
+        assert!(is_replaced("schema/published/none.txt"));
+        for path in ["Cargo.toml", "schema/example-fills.toml", "schema"] {
+            assert!(!is_replaced(path), "{path}");
+        }
+    }
 
     #[test]
     fn every_derived_file_is_fresh() {

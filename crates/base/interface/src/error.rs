@@ -24,7 +24,7 @@ pub enum Misfit {
         /// Bytes of fields.
         found: u32,
     },
-    /// The tail begins after the end of the message.
+    /// The tail begins after the end of the message, or not at a multiple of 8.
     TailOffset {
         /// Its offset.
         found: u16,
@@ -56,7 +56,7 @@ impl fmt::Display for DispatchError {
                 write!(f, "{length_bytes} or more")
             }
             Misfit::TailOffset { found, length } => {
-                write!(f, "the tail begins at byte {found} of {length}")
+                write!(f, "the tail begins at byte {found} of {length}, expected a multiple of 8")
             }
             Misfit::TailLength { found, most } => {
                 write!(f, "a tail of {found} bytes, at most {most}")
@@ -107,7 +107,7 @@ mod tests {
         );
         assert_eq!(
             of(Misfit::TailOffset { found: 90, length: 30 }),
-            "message 7: type 0x0101 (Lights.changed), the tail begins at byte 90 of 30"
+            "message 7: type 0x0101 (Lights.changed), the tail begins at byte 90 of 30, expected a multiple of 8"
         );
         assert_eq!(
             of(Misfit::TailLength { found: 90, most: 30 }),

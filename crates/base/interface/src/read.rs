@@ -25,11 +25,15 @@ pub fn split<'m>(
     };
     let found = u16::from_le_bytes([low, high]);
     let refuse = |problem| DispatchError { sequence: message.sequence, shape, problem };
+    let offset = Misfit::TailOffset { found, length: clamp(payload.len()) };
     let Some((fields, rest)) = payload.split_at_checked(found.into()) else {
-        return Err(refuse(Misfit::TailOffset { found, length: clamp(payload.len()) }));
+        return Err(refuse(offset));
     };
     if !shape.is_length(fields.len()) {
         return Err(wrong_length(message.sequence, shape, fields.len()));
+    }
+    if !found.is_multiple_of(8) {
+        return Err(refuse(offset));
     }
     if clamp(rest.len()) > tail.most_bytes {
         let (found, most) = (clamp(rest.len()), tail.most_bytes);

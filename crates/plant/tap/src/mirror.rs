@@ -202,8 +202,19 @@ impl Mirror {
     }
 
     /// Mirrors until the writer of the source exits, or a shutdown is requested. Events go to
-    /// `report`. After an error the ring is closed.
+    /// `report`. After an error the ring has a dead writer: its readers must not take it for whole.
     pub fn run(&mut self, mut report: impl FnMut(MirrorEvent<'_>)) -> Result<(), MirrorError> {
+        let outcome = self.run_until(&mut report);
+        if outcome.is_err() {
+            self.copier.release(WriterState::Dead);
+        }
+        outcome
+    }
+
+    fn run_until(
+        &mut self,
+        mut report: &mut impl FnMut(MirrorEvent<'_>),
+    ) -> Result<(), MirrorError> {
         loop {
             match self.step(&mut report)? {
                 Ok(Step::Gone(state)) => {
@@ -222,10 +233,10 @@ impl Mirror {
                     let is_gone = error.is_lost_ring();
                     let last = self.copier.next_sequence.saturating_sub(1);
                     let error = error.at(&self.source_path, last);
-                    self.copier.release(WriterState::Closed);
                     if !is_gone || !self.options.through_restarts {
                         return Err(error);
                     }
+                    self.copier.release(WriterState::Closed);
                     report(MirrorEvent::SourceGone(&error));
                     if !self.follow_next_ring()? {
                         return Ok(());

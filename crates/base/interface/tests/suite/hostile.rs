@@ -60,8 +60,9 @@ fn an_error_names_the_message_the_method_and_the_lengths() {
         (15, "15 bytes of fields, expected 16, 24 or more"),
         (17, "17 bytes of fields, expected 16, 24 or more"),
         (24, "a tail of 56 bytes, at most 40"),
-        (81, "the tail begins at byte 81 of 80"),
-        (0xFF, "the tail begins at byte 255 of 80"),
+        (31, "the tail begins at byte 31 of 80, expected a multiple of 8"),
+        (81, "the tail begins at byte 81 of 80, expected a multiple of 8"),
+        (0xFF, "the tail begins at byte 255 of 80, expected a multiple of 8"),
     ] {
         said[6] = offset;
         assert_eq!(

@@ -87,9 +87,11 @@ pub(super) struct Existing {
     pub(super) next_sequence: u64,
     created_ns: u64,
     last: Last,
+    /// Some messages before it, with their numbers.
+    earlier: Vec<(u64, Last)>,
 }
 
-/// The last message of a ring.
+/// A message of a ring, such as its last one.
 #[derive(Debug)]
 enum Last {
     /// The ring had no message yet.
@@ -122,8 +124,12 @@ impl Existing {
         }
         let (capacity, next_sequence) = (stat.capacity, stat.next_sequence);
         let last = Last::of(path, next_sequence).map_err(of_ring)?;
+        let mut earlier = Vec::new();
+        for sequence in earlier_than(next_sequence).filter(|at| *at >= stat.oldest_sequence) {
+            earlier.push((sequence, Last::of(path, sequence + 1).map_err(of_ring)?));
+        }
         let created_ns = monitor.region().created_ns();
-        Ok(Some(Self { capacity, next_sequence, created_ns, last }))
+        Ok(Some(Self { capacity, next_sequence, created_ns, last, earlier }))
     }
 
     /// Whether it has had a message, or has begun after the first numbers.
@@ -159,11 +165,38 @@ impl Existing {
                 Last::Message { type_id: mine, payload: own },
             ) => {
                 let is_same = type_id == *mine && payload == *own;
-                (!is_same).then_some(MirrorMismatch::Different { sequence })
+                if is_same {
+                    return self.mismatch_before(origin);
+                }
+                Some(MirrorMismatch::Different { sequence })
             }
             _ => unknown,
         })
     }
+
+    /// The same for some messages before the last one. A source that has given numbers again has
+    /// other messages from some number on, and the last of them can be equal.
+    fn mismatch_before(&self, origin: &mut Origin) -> Result<Option<MirrorMismatch>, MirrorError> {
+        for (sequence, message) in &self.earlier {
+            if let (
+                Found::Message { type_id, payload },
+                Last::Message { type_id: mine, payload: own },
+            ) = (origin.find(*sequence)?, message)
+                && (type_id, &payload) != (*mine, own)
+            {
+                return Ok(Some(MirrorMismatch::Different { sequence: *sequence }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Numbers before the last one: each of the nearest, and then at doubled distances.
+fn earlier_than(next_sequence: u64) -> impl Iterator<Item = u64> {
+    let last = next_sequence.saturating_sub(1);
+    (1..16)
+        .chain((4..63).map(|power| 1 << power))
+        .map_while(move |distance| last.checked_sub(distance).filter(|&sequence| sequence > 0))
 }
 
 impl Last {

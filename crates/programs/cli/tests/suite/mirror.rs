@@ -370,3 +370,41 @@ fn a_mirror_refuses_what_it_cannot_continue() {
         "{complained}"
     );
 }
+
+/// The last message can be equal although those before it are not, such as a line that repeats.
+#[test]
+fn a_restarted_mirror_compares_more_than_the_last_message() {
+    let folder = Folder::new("mirror-again");
+    let (journal, target) = (folder.path("journal"), folder.path("ring"));
+    let append = |word: &str, count: u64, last: &[u8]| {
+        let lines: String = (1..=count).map(|line| format!("{word} {line}\n")).collect();
+        let ran = nanotape_fed(["journal", "append", &journal], &[lines.as_bytes(), last].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    };
+    for (before, again) in [(99, 99), (99, 120)] {
+        append("first", before, b"the same\n");
+        let (status, _, complained) = mirrored(&journal, &target, &["--replace"]);
+        assert_eq!(status, Some(0), "{complained}");
+        fs::remove_dir_all(&journal).unwrap();
+        append("again", 99, b"the same\n");
+        append("later", again - 99, b"");
+        let (status, _, complained) = mirrored(&journal, &target, &[]);
+        assert_eq!(status, Some(2), "{complained}");
+        assert!(complained.contains("does not continue"), "{complained}");
+        fs::remove_dir_all(&journal).unwrap();
+    }
+}
+
+#[test]
+fn the_ring_of_a_mirror_that_ends_with_an_error_is_not_taken_for_whole() {
+    let (source, target) = (Ring::new("mirror-long"), Ring::new("mirror-short"));
+    let mut publisher = Running::start_fed(&["ring", "publish", source.path()]);
+    publisher.say("short");
+    publisher.say(&"long ".repeat(2_000));
+    eventually("both messages are there", || next_sequence(source.path()) == 3);
+    let capacity = ["--capacity", "4KiB"];
+    let (status, _, complained) = mirrored(source.path(), target.path(), &capacity);
+    assert_eq!(status, Some(1), "{complained}");
+    let stat = RingMonitor::open(target.path().as_ref()).unwrap().sample().unwrap();
+    assert_eq!((stat.next_sequence, stat.owner.state), (2, OwnerState::Dead));
+}
