@@ -47,9 +47,10 @@ mirror was too slow for a ring, the lost numbers are skipped: readers of TARGET 
 and --heal reads them from the journal. A mirror of a journal loses nothing that is not pruned.
 
 The mirror ends when the writer of SOURCE ends, or with Ctrl-C or SIGTERM. The writer of TARGET is
-then closed, or dead as that of SOURCE, and dead after an error. With --through-restarts the mirror waits for the next writer,
-and for the next ring if SOURCE is removed or replaced: then TARGET is replaced by an empty ring.
-TARGET is also replaced if a journal gives numbers again that TARGET has already.
+then closed, or dead as that of SOURCE, and dead after an error. With --through-restarts the mirror
+waits for the next writer, and for the next ring if SOURCE is removed or replaced: then TARGET is
+replaced by an empty ring. TARGET is also replaced if a journal gives numbers again that TARGET has
+already.
 
 --node keeps TARGET in the memory of a NUMA node, and runs the mirror on the processors of that node
 unless --cpu is given. The first line has the bytes that the kernel counts there. A node that does
