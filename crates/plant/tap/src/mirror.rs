@@ -211,12 +211,9 @@ impl Mirror {
         outcome
     }
 
-    fn run_until(
-        &mut self,
-        mut report: &mut impl FnMut(MirrorEvent<'_>),
-    ) -> Result<(), MirrorError> {
+    fn run_until(&mut self, report: &mut impl FnMut(MirrorEvent<'_>)) -> Result<(), MirrorError> {
         loop {
-            match self.step(&mut report)? {
+            match self.step(report)? {
                 Ok(Step::Gone(state)) => {
                     self.copier.release(state);
                     report(MirrorEvent::WriterGone(state));
