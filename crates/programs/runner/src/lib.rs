@@ -1,6 +1,7 @@
 //! For tests: runs the real programs on real files, and locates the real data.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod capture;
 pub mod exposition;
 pub mod live;

@@ -4,18 +4,10 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, nanotape};
+use crate::support::{Folder, Ran, bench::list, nanotape};
 
 fn bench_book(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "book"], arguments].concat())
-}
-
-fn list(ran: &Ran) -> Vec<Value> {
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    match serde_json::from_str(&ran.stdout).unwrap() {
-        Value::Array(list) => list,
-        other => panic!("{other} is no list"),
-    }
 }
 
 fn names(list: &[Value]) -> Vec<&str> {

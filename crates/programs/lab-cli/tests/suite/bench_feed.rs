@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, has_memory_for_benchmarks, nanotape};
+use crate::support::{Folder, Ran, bench::list, has_memory_for_benchmarks, nanotape};
 
 fn bench_feed(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "feed"], arguments].concat())
@@ -12,14 +12,6 @@ fn bench_feed(arguments: &[&str]) -> Ran {
 
 /// A slow sender, so that a busy machine loses no packet.
 const SLOWLY: [&str; 4] = ["--rate", "500", "--seconds", "2"];
-
-fn list(ran: &Ran) -> Vec<Value> {
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    match serde_json::from_str(&ran.stdout).unwrap() {
-        Value::Array(list) => list,
-        other => panic!("{other} is no list"),
-    }
-}
 
 fn names(list: &[Value]) -> Vec<&str> {
     list.iter().map(|record| record["name"].as_str().unwrap()).collect()

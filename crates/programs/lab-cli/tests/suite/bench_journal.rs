@@ -4,7 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, has_memory_for_benchmarks, nanotape};
+use crate::support::{
+    Folder, Ran,
+    bench::{list, positive},
+    has_memory_for_benchmarks, nanotape,
+};
 
 fn bench_journal(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "journal"], arguments].concat())
@@ -23,18 +27,6 @@ const TINY: [&str; 10] = [
     "--format",
     "json",
 ];
-
-fn list(ran: &Ran) -> Vec<Value> {
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    match serde_json::from_str(&ran.stdout).unwrap() {
-        Value::Array(list) => list,
-        other => panic!("{other} is no list"),
-    }
-}
-
-fn positive(record: &Value, place: &str) -> bool {
-    record.pointer(place).and_then(Value::as_f64).is_some_and(|number| number > 0.0)
-}
 
 #[test]
 fn every_row_is_in_one_list_and_every_excerpt_is_read() {

@@ -5,26 +5,18 @@ use std::fs;
 use nanotape_harness::skipped;
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, has_memory_for_benchmarks, nanotape};
+use crate::support::{
+    Folder, Ran,
+    bench::{list, positive},
+    has_memory_for_benchmarks, nanotape,
+};
 
 fn bench_plant(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "plant"], arguments].concat())
 }
 
-fn list(ran: &Ran) -> Vec<Value> {
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    match serde_json::from_str(&ran.stdout).unwrap() {
-        Value::Array(list) => list,
-        other => panic!("{other} is no list"),
-    }
-}
-
 fn names(list: &[Value]) -> Vec<&str> {
     list.iter().map(|record| record["name"].as_str().unwrap()).collect()
-}
-
-fn positive(record: &Value, place: &str) -> bool {
-    record.pointer(place).and_then(Value::as_f64).is_some_and(|number| number > 0.0)
 }
 
 #[test]

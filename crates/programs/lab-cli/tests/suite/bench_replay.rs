@@ -4,22 +4,14 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, has_memory_for_benchmarks, nanotape};
+use crate::support::{
+    Folder, Ran,
+    bench::{list, positive},
+    has_memory_for_benchmarks, nanotape,
+};
 
 fn bench_replay(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "replay"], arguments].concat())
-}
-
-fn list(ran: &Ran) -> Vec<Value> {
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    match serde_json::from_str(&ran.stdout).unwrap() {
-        Value::Array(list) => list,
-        other => panic!("{other} is no list"),
-    }
-}
-
-fn positive(record: &Value, place: &str) -> bool {
-    record.pointer(place).and_then(Value::as_f64).is_some_and(|number| number > 0.0)
 }
 
 /// A folder for journals in the test's own folder: what is left in it belongs to the test.

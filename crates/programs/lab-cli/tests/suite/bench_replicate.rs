@@ -4,7 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, has_memory_for_benchmarks, nanotape};
+use crate::support::{
+    Folder, Ran,
+    bench::{list, positive},
+    has_memory_for_benchmarks, nanotape,
+};
 
 fn bench_replicate(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "replicate"], arguments].concat())
@@ -12,18 +16,6 @@ fn bench_replicate(arguments: &[&str]) -> Ran {
 
 /// Readings of a second, and a follower that lacks ten thousand excerpts.
 const TINY: [&str; 8] = ["--rounds", "1", "--rate", "1000", "--size", "1MiB", "--format", "json"];
-
-fn list(ran: &Ran) -> Vec<Value> {
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    match serde_json::from_str(&ran.stdout).unwrap() {
-        Value::Array(list) => list,
-        other => panic!("{other} is no list"),
-    }
-}
-
-fn positive(record: &Value, place: &str) -> bool {
-    record.pointer(place).and_then(Value::as_f64).is_some_and(|number| number > 0.0)
-}
 
 #[test]
 fn every_row_is_in_one_list_with_its_limit_and_the_threads_that_spin() {

@@ -4,7 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, nanotape};
+use crate::support::{
+    Folder, Ran,
+    bench::{list, positive},
+    nanotape,
+};
 
 fn bench_ring(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "ring"], arguments].concat())
@@ -14,20 +18,8 @@ fn bench_ring(arguments: &[&str]) -> Ran {
 const TINY: [&str; 8] =
     ["--rounds", "1", "--messages", "3000", "--capacity", "64KiB", "--format", "json"];
 
-fn list(ran: &Ran) -> Vec<Value> {
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    match serde_json::from_str(&ran.stdout).unwrap() {
-        Value::Array(list) => list,
-        other => panic!("{other} is no list"),
-    }
-}
-
 fn names(list: &[Value]) -> Vec<&str> {
     list.iter().map(|record| record["name"].as_str().unwrap()).collect()
-}
-
-fn positive(record: &Value, place: &str) -> bool {
-    record.pointer(place).and_then(Value::as_f64).is_some_and(|number| number > 0.0)
 }
 
 #[test]

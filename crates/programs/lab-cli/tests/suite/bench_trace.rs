@@ -4,18 +4,10 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, has_memory_for_benchmarks, nanotape};
+use crate::support::{Folder, Ran, bench::list, has_memory_for_benchmarks, nanotape};
 
 fn bench_trace(arguments: &[&str]) -> Ran {
     nanotape([&["lab", "bench", "trace"], arguments].concat())
-}
-
-fn list(ran: &Ran) -> Vec<Value> {
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    match serde_json::from_str(&ran.stdout).unwrap() {
-        Value::Array(list) => list,
-        other => panic!("{other} is no list"),
-    }
 }
 
 #[test]
