@@ -409,6 +409,12 @@ impl Subscriber {
         self.follow.tape_mut().finish_day()
     }
 
+    /// What came from the journal since the last [`Event::Healed`], if the subscriber ends without
+    /// a return to the ring. Not to be read on after it.
+    pub fn finish_healing(&mut self) -> Option<Handover> {
+        self.follow.tape_mut().finish_healing()
+    }
+
     /// The snapshot that the subscriber began with, if any.
     pub fn opening(&self) -> Option<&Opening> {
         self.opening.as_ref()

@@ -184,9 +184,19 @@ pub fn state_sentence(state: WriterState) -> &'static str {
     }
 }
 
-/// Reports that a writer is gone: a warning if it crashed or was killed.
+/// The same of the appender of a journal.
+pub fn recorder_sentence(state: WriterState) -> &'static str {
+    match state {
+        WriterState::Alive => "recorder is alive",
+        WriterState::Closed => "recorder closed the journal",
+        WriterState::Dead => "recorder exited without closing the journal (crashed or killed)",
+    }
+}
+
+/// Reports that a writer is gone: a warning if it crashed or was killed. A folder is a journal.
 pub fn report_state(path: &Path, state: WriterState) {
-    let line = format!("{}: {}", path.display(), state_sentence(state));
+    let sentence = if path.is_dir() { recorder_sentence(state) } else { state_sentence(state) };
+    let line = format!("{}: {sentence}", path.display());
     if state == WriterState::Dead { warn(line) } else { note(line) }
 }
 

@@ -94,6 +94,13 @@ impl Completed {
         self.reading.as_ref().is_some_and(|reading| reading.waits_since.is_some())
     }
 
+    /// What came from the journal and was not reported yet: the reader may end there.
+    pub(super) fn finish(&mut self) -> Option<Handover> {
+        let reading = self.done.take().or(self.reading.take())?;
+        let handover = reading.ended(&self.clock);
+        (handover.records > 0).then_some(handover)
+    }
+
     /// A pause of a reader that waits for the recorder.
     pub(super) fn pause() {
         thread::sleep(RETRY);

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use nanotape_history::{Entry, snapshot::SnapshotRecords};
+use nanotape_history::{Entry, Handover, snapshot::SnapshotRecords};
 use nanotape_journal::TailerSource;
 use nanotape_plant::{Ended, RunError};
 use nanotape_records::RecordKind;
@@ -64,6 +64,14 @@ impl Feed {
     pub(super) fn finish_day(&mut self) -> Option<Result<Ended, RunError>> {
         match &mut self.source {
             Source::Day(day) => day.finish(),
+            _ => None,
+        }
+    }
+
+    /// What came from a journal and was not reported yet, at the end of the reading.
+    pub(super) fn finish_healing(&mut self) -> Option<Handover> {
+        match &mut self.source {
+            Source::Completed(completed) => completed.finish(),
             _ => None,
         }
     }

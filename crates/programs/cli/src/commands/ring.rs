@@ -1,6 +1,7 @@
 //! `nanotape ring`: inspects and tests broadcast rings in shared memory.
 
 mod dump;
+mod following;
 mod list;
 mod mirror;
 mod publish;

@@ -89,8 +89,8 @@ span. A record without a time, such as a gap in the input, has that of the recor
 
 With --heal, records that were overwritten before they could be read come from the journal, and the
 ring continues at the exact number: nothing twice, nothing missing. A row (healed) reports each
-return to the ring, with the first and the last number that came from the journal. --from may then
-be before the oldest record of the ring. --from oldest begins with the run of the oldest record that
+return to the ring, with the first and the last number that came from the journal; if the tap ends
+before a return, the row comes last. --from may then be before the oldest record of the ring. --from oldest begins with the run of the oldest record that
 the ring or the journal has; what both lack of that run is a row (lost), as it is for a journal
 alone. If the recorder is behind, dead or out of room, the tap
 waits up to --heal-wait seconds, and then reports the loss. --whole starts with the last snapshot

@@ -149,6 +149,13 @@ fn what_the_ring_has_lost_comes_from_the_journal_and_the_ring_takes_over() {
         assert_eq!(handover.records, handover.to + 1 - from);
         assert!(handover.to >= oldest - 1 && handover.behind_ns > 0);
     }
+    // A reader that ends before it is in the ring again. It has read the record that ends it.
+    let subscription = past.subscription(Duration::ZERO).from(Start::Sequence(1));
+    let mut subscriber = subscription.until(100).open().unwrap();
+    while subscriber.next().unwrap().is_some() {}
+    let handover = subscriber.finish_healing().unwrap();
+    assert_eq!((handover.from, handover.to, handover.records), (1, 100, 100));
+    assert!(subscriber.finish_healing().is_none());
     // A start that the ring has needs no journal.
     let subscriber = past.subscription(Duration::ZERO).from(Start::Sequence(oldest + 200));
     let seen = Seen::by(subscriber.open().unwrap(), oldest + 200);

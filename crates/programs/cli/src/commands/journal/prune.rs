@@ -127,19 +127,19 @@ pub(super) fn remove(
     };
     let options = PruneOptions { others, ..options.clone() };
     let pruned = nanotape_journal::prune(journal, &options).map_err(of_journal)?;
-    let oldest = match pruned.segments.last() {
-        Some(last) => last.next_sequence,
-        // A prune that was killed may have left some.
-        None => Tailer::open(journal, Start::Oldest).map_err(of_journal)?.next_sequence(),
-    };
-    let removed_before = pruned.segments.last().map_or(0, |last| last.next_sequence);
-    for (name, next) in needed.iter().filter(|(_, next)| *next < removed_before) {
+    let removed_before = pruned.segments.last().map(|last| last.next_sequence);
+    for (name, next) in needed.iter().filter(|(_, next)| Some(*next) < removed_before) {
         let what = if options.is_dry_run { "would be removed" } else { "is removed" };
         warn(format_args!(
             "{}: follower {name} needs excerpt {next}, which {what}: it must replicate to a new folder",
             journal.display()
         ));
     }
+    let oldest = match removed_before {
+        Some(sequence) => sequence,
+        // A prune that was killed may have left some snapshots.
+        None => Tailer::open(journal, Start::Oldest).map_err(of_journal)?.next_sequence(),
+    };
     let snapshots = Snapshots::list(journal)?.prune(oldest, options.is_dry_run)?;
     Ok((pruned, snapshots))
 }

@@ -16,15 +16,16 @@ use nanotape_host::CpuList;
 use nanotape_ring::{Capacity, Start};
 use nanotape_shm::{RegionNode, RegionOptions};
 use nanotape_tap::{Mirror, MirrorError, MirrorEvent, MirrorOptions, MirrorSummary};
-use nanotape_tape::{ShutdownFlag, WaitStrategy, WriterState};
+use nanotape_tape::{ShutdownFlag, WriterState};
 
+use super::following::FollowArguments;
 use crate::{
     gaps::Gaps,
     interrupt,
     output::{Format, Output, OutputArguments},
     record::Record,
     status::{BadData, Status, note, warn},
-    values::{bytes, duration, mode, seconds},
+    values::{bytes, mode, seconds},
 };
 
 #[derive(Args, Debug)]
@@ -80,17 +81,8 @@ pub(super) struct MirrorCommand {
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
 
-    /// Poll without a pause: lowest latency, uses a whole processor
-    #[arg(long)]
-    spin: bool,
-
-    /// Sleep for DURATION between two polls of an idle SOURCE [default: 1ms, after some spinning]
-    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "spin")]
-    sleep: Option<Duration>,
-
-    /// When the writer of SOURCE ends, continue with the next one
-    #[arg(long)]
-    through_restarts: bool,
+    #[command(flatten)]
+    follow: FollowArguments,
 
     /// Wait up to SECONDS for SOURCE, or for the next writer of it
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
@@ -188,18 +180,14 @@ impl MirrorCommand {
             }
             (None, None) => None,
         };
-        let strategy = match (self.spin, self.sleep) {
-            (true, _) => Some(WaitStrategy::Spin),
-            (false, sleep) => sleep.map(WaitStrategy::Sleep),
-        };
         MirrorOptions {
             start: self.from,
             capacity,
             region,
             replaces: self.replace,
             wait: self.wait,
-            through_restarts: self.through_restarts,
-            strategy,
+            through_restarts: self.follow.through_restarts,
+            strategy: self.follow.strategy(),
             shutdown: shutdown.clone(),
         }
     }

@@ -13,8 +13,9 @@ use nanotape_answers::Given;
 use nanotape_arguments::regions::{of_ring, place, report_state, within};
 use nanotape_ring::{RingError, RingSource, Start};
 use nanotape_shm::Refusal;
-use nanotape_tape::{Deadline, ShutdownFlag, Tape as _, WaitStrategy, WriterState};
+use nanotape_tape::{Deadline, ShutdownFlag, Tape as _, WriterState};
 
+use super::following::FollowArguments;
 use crate::{
     aeron::{self, DriverArguments},
     gaps::Gaps,
@@ -22,7 +23,7 @@ use crate::{
     output::{Format, Output, OutputArguments},
     record::Record,
     status::{BadData, Status, note, warn},
-    values::{duration, seconds},
+    values::seconds,
 };
 
 #[derive(Args, Debug)]
@@ -74,17 +75,8 @@ pub(super) struct PublishAeronCommand {
     #[arg(long, value_name = "START", default_value = "oldest")]
     from: Start,
 
-    /// Poll without a pause: lowest latency, uses a whole processor
-    #[arg(long)]
-    spin: bool,
-
-    /// Sleep for DURATION between two polls of an idle RING [default: 1ms, after some spinning]
-    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "spin")]
-    sleep: Option<Duration>,
-
-    /// When the writer of RING ends, continue with the next one
-    #[arg(long)]
-    through_restarts: bool,
+    #[command(flatten)]
+    follow: FollowArguments,
 
     /// Wait up to SECONDS for RING
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
@@ -128,7 +120,9 @@ pub(super) fn run(command: &PublishAeronCommand) -> anyhow::Result<Status> {
         let ended = fan_out.run(|event| reports.take(event));
         add(&mut total, &fan_out.summary());
         match ended {
-            Err(FanOutError::Source(error)) if command.through_restarts && is_lost(&error) => {
+            Err(FanOutError::Source(error))
+                if command.follow.through_restarts && is_lost(&error) =>
+            {
                 warn(format_args!("{error}; waiting for the next ring"));
                 // It is a ring of its own, with numbers from 1 on.
                 (outlet, wait) = (fan_out.into_outlet(), Duration::MAX);
@@ -153,15 +147,11 @@ pub(super) fn run(command: &PublishAeronCommand) -> anyhow::Result<Status> {
 
 impl PublishAeronCommand {
     fn options(&self, source: &RingSource, shutdown: &ShutdownFlag) -> FanOutOptions {
-        let strategy = match (self.spin, self.sleep) {
-            (true, _) => Some(WaitStrategy::Spin),
-            (false, sleep) => sleep.map(WaitStrategy::Sleep),
-        };
         FanOutOptions {
             created_ns: nanotape_ring::Subscribe::region(source.reader()).created_ns(),
-            through_restarts: self.through_restarts,
+            through_restarts: self.follow.through_restarts,
             linger: self.linger,
-            strategy,
+            strategy: self.follow.strategy(),
             shutdown: shutdown.clone(),
         }
     }

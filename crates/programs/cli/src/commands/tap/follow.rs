@@ -6,7 +6,7 @@ use nanotape_answers::{InputKind, unlisted_run};
 use nanotape_arguments::{
     errors::of_subscription,
     records::{conclude_day, require_read_symbols},
-    regions::{of_region, state_sentence},
+    regions::{of_region, recorder_sentence, state_sentence},
 };
 use nanotape_board::Waiting;
 use nanotape_clock::Clock;
@@ -160,6 +160,14 @@ impl Tap {
     /// Reads to the end and completes the output, also after damage.
     pub(super) fn run(mut self) -> anyhow::Result<Status> {
         let mut end = self.follow();
+        if end.is_ok()
+            && let Some(handover) = self.subscriber.finish_healing()
+        {
+            _ = self.reading.take(&Event::Healed(handover));
+            if let Some((error, _)) = self.reading.error.take() {
+                end = Err(error.into());
+            }
+        }
         let unlisted = end.as_ref().ok().and_then(|end| self.unlisted(*end));
         let missing = match unlisted {
             Some(start) => Some(unlisted_run(self.subscriber.ring(), start)),
@@ -485,9 +493,7 @@ fn writer_sentence(kind: InputKind, state: WriterState) -> &'static str {
         WriterState::Alive if kind == InputKind::Ring => {
             "another plant took the ring over; use --through-restarts to go on with it"
         }
-        _ if kind != InputKind::Journal => state_sentence(state),
-        WriterState::Alive => "recorder is alive",
-        WriterState::Closed => "recorder closed the journal",
-        WriterState::Dead => "recorder exited without closing the journal (crashed or killed)",
+        _ if kind == InputKind::Journal => recorder_sentence(state),
+        _ => state_sentence(state),
     }
 }
