@@ -103,6 +103,6 @@ fn any_messages(bytes: &[u8]) {
         let Some((&[kind, length], after)) = rest.split_first_chunk() else { return };
         let (payload, after) = after.split_at(usize::from(length).min(after.len()));
         rest = after;
-        let _ = other.send(u16::from(kind % 8), &[payload], now);
+        let _ = other.send(u16::from(kind % 8), &[payload]);
     }
 }

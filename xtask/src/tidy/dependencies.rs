@@ -472,6 +472,7 @@ const TABLE: &[Row] = &[
             "clap_mangen",
             "itoa",
             "jiff",
+            "serde",
             "serde_json",
             "zstd",
         ],

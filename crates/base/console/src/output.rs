@@ -16,7 +16,7 @@ use flate2::write::GzEncoder;
 use crate::{behind::Behind, destination::Destination, interrupt::Unfinished, leftover, progress};
 
 /// `-o`, `--force` and `--format`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct OutputArguments<F: FileFormat = Format> {
     /// Write to FILE instead of standard output; the suffix chooses format and compression
     #[arg(short, long, value_name = "FILE")]

@@ -211,24 +211,30 @@ pub enum ConfigError {
 impl PlantConfig {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let read = |source| ConfigError::Read { path: path.to_owned(), source };
-        let text = fs::read_to_string(path).map_err(read)?;
-        Self::parse(&text).map_err(|(line, what)| ConfigError::Text {
-            path: path.to_owned(),
-            line,
-            what,
-        })
+        read(path)
     }
 
     /// Parses text; on error returns the line and the description of the problem.
     pub fn parse(text: &str) -> Result<Self, (usize, String)> {
-        toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start).min(text.len());
-            let line = 1 + text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
-            let what = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-            (line, with_suggestion(what))
-        })
+        parse(text)
     }
+}
+
+/// Reads a configuration of any kind from a file.
+pub fn read<T: de::DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
+    let path = || path.to_owned();
+    let text =
+        fs::read_to_string(path()).map_err(|source| ConfigError::Read { path: path(), source })?;
+    parse(&text).map_err(|(line, what)| ConfigError::Text { path: path(), line, what })
+}
+
+fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, (usize, String)> {
+    toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start).min(text.len());
+        let line = 1 + text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
+        let what = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+        (line, with_suggestion(what))
+    })
 }
 
 /// Names the key that an unknown one is nearest to: the list of all of them is long.

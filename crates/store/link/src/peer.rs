@@ -135,9 +135,9 @@ pub struct Peer {
     next_in: u64,
     next_out: u64,
     begun_ns: u64,
-    /// When bytes came last, and when a frame was made last.
+    /// When bytes came last, and when a heartbeat was made last.
     received_ns: u64,
-    sent_ns: u64,
+    beat_ns: u64,
     /// The last heartbeat of the other side: when it left there, and when it arrived here.
     echo: Option<(u64, u64)>,
     offsets: Offsets,
@@ -169,14 +169,14 @@ impl Peer {
             next_out: 0,
             begun_ns: now.monotonic_ns,
             received_ns: now.monotonic_ns,
-            sent_ns: now.monotonic_ns,
+            beat_ns: now.monotonic_ns,
             echo: None,
             offsets: Offsets::default(),
             returned: 0,
         };
         let mut bytes = [0; HELLO_MAX_BYTES];
         let length = peer.own.encode(&mut bytes);
-        let _ = peer.put(HELLO, &[&bytes[..length]], now);
+        let _ = peer.put(HELLO, &[&bytes[..length]]);
         peer
     }
 
@@ -257,12 +257,16 @@ impl Peer {
                 let mut times = times.as_chunks::<8>().0.iter().map(|it| u64::from_le_bytes(*it));
                 let mut time = || times.next().unwrap_or_default();
                 let (left_there_ns, left_ns, arrived_there_ns) = (time(), time(), time());
-                self.echo = Some((left_there_ns, now.utc_ns));
+                let is_first = self.echo.replace((left_there_ns, now.utc_ns)).is_none();
                 // Zero: it had no heartbeat of this side yet.
                 if left_ns > 0 {
                     let arrived_ns = now.utc_ns;
                     let trip = RoundTrip { left_ns, arrived_there_ns, left_there_ns, arrived_ns };
                     self.offsets.add(&trip, now.monotonic_ns);
+                }
+                if is_first {
+                    // The other side knows the offset at once then.
+                    self.beat(now);
                 }
                 Ok(false)
             }
@@ -294,17 +298,17 @@ impl Peer {
     /// Adds a frame to what is to be sent: a payload of these parts. The kind is one below
     /// [`FIRST_RESERVED_KIND`].
     #[inline]
-    pub fn send(&mut self, kind: u16, parts: &[&[u8]], now: Now) -> Result<(), Full> {
+    pub fn send(&mut self, kind: u16, parts: &[&[u8]]) -> Result<(), Full> {
         debug_assert!(kind < FIRST_RESERVED_KIND, "{kind:#06x} is a kind of the link");
         let (length, room) = (parts.iter().map(|part| part.len()).sum(), self.room());
         if length > room {
             return Err(Full { length, room });
         }
-        self.put(kind, parts, now)
+        self.put(kind, parts)
     }
 
     #[inline]
-    fn put(&mut self, kind: u16, parts: &[&[u8]], now: Now) -> Result<(), Full> {
+    fn put(&mut self, kind: u16, parts: &[&[u8]]) -> Result<(), Full> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let whole = FRAME_HEADER_BYTES + length;
         let room = self.outgoing.room();
@@ -320,7 +324,6 @@ impl Peer {
         frame::seal(frame, self.seed, self.next_out, kind);
         self.outgoing.filled(whole);
         self.next_out += 1;
-        self.sent_ns = now.monotonic_ns;
         Ok(())
     }
 
@@ -353,7 +356,7 @@ impl Peer {
         if silent_ns >= other.heartbeat_ns.saturating_mul(SILENT_HEARTBEATS) {
             return Err(LinkError::Silent { waited: Duration::from_nanos(silent_ns) });
         }
-        if now.monotonic_ns.saturating_sub(self.sent_ns) >= self.own.heartbeat_ns {
+        if now.monotonic_ns.saturating_sub(self.beat_ns) >= self.own.heartbeat_ns {
             self.beat(now);
         }
         Ok(())
@@ -367,9 +370,8 @@ impl Peer {
         }
         let (left_there, arrived) = self.echo.unwrap_or_default();
         let times = [now.utc_ns, left_there, arrived].map(u64::to_le_bytes);
-        if self.put(HEARTBEAT, &[times.as_flattened()], now).is_err() {
-            self.sent_ns = now.monotonic_ns;
-        }
+        let _ = self.put(HEARTBEAT, &[times.as_flattened()]);
+        self.beat_ns = now.monotonic_ns;
     }
 
     /// The monotonic time of the next [`tick`](Self::tick).
@@ -380,16 +382,16 @@ impl Peer {
         };
         let silent_ns = other.heartbeat_ns.saturating_mul(SILENT_HEARTBEATS);
         let silent = self.received_ns.saturating_add(silent_ns);
-        self.sent_ns.saturating_add(self.own.heartbeat_ns).min(silent)
+        self.beat_ns.saturating_add(self.own.heartbeat_ns).min(silent)
     }
 
     /// Ends the connection: the other side gets the reason with the last bytes to send.
-    pub fn close(&mut self, reason: &str, now: Now) {
+    pub fn close(&mut self, reason: &str) {
         let mut end = reason.len().min(BYE_MAX_BYTES);
         while !reason.is_char_boundary(end) {
             end -= 1;
         }
-        let _ = self.put(BYE, &[&reason.as_bytes()[..end]], now);
+        let _ = self.put(BYE, &[&reason.as_bytes()[..end]]);
     }
 
     /// The epoch that this side has stated.

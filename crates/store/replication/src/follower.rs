@@ -57,6 +57,30 @@ pub struct LeaderStatus {
     pub arrived_ns: u64,
 }
 
+/// Excerpts that arrived together, and how long they took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArrivedGroup {
+    /// The number of the first one.
+    pub first_sequence: u64,
+    /// The number of the last one.
+    pub last_sequence: u64,
+    /// When they were sent, by the clock of the leader, in ns since the UNIX epoch.
+    pub sent_ns: u64,
+    /// When they arrived, by the own clock, in ns since the UNIX epoch.
+    pub arrived_ns: u64,
+    /// How far the clock of the leader was ahead; `None` if that is unknown yet.
+    pub offset: Option<ClockOffset>,
+}
+
+impl ArrivedGroup {
+    /// The least and the most time from sent to arrived, in ns.
+    pub fn took_ns(&self) -> Option<(i64, i64)> {
+        let by_two_clocks = self.arrived_ns.wrapping_sub(self.sent_ns).cast_signed();
+        let ClockOffset { least_ns, most_ns } = self.offset?;
+        Some((by_two_clocks.saturating_add(least_ns), by_two_clocks.saturating_add(most_ns)))
+    }
+}
+
 /// How a follower follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FollowOptions {
@@ -68,6 +92,8 @@ pub struct FollowOptions {
     pub compares_all: bool,
     /// Whether each group of excerpts is synced to disk before it is reported.
     pub syncs: bool,
+    /// Whether [`take_arrived`](FollowerLink::take_arrived) has what arrived.
+    pub keeps_times: bool,
 }
 
 /// The follower's side of the link to its leader.
@@ -88,6 +114,8 @@ pub struct FollowerLink<D: Disk = Folder> {
     parts: Vec<u8>,
     /// What was set aside since the last call of [`take_set_aside`](Self::take_set_aside).
     set_aside: Vec<Quarantined>,
+    /// What arrived since the last call of [`take_arrived`](Self::take_arrived), if it is wanted.
+    arrived: Vec<ArrivedGroup>,
     message: Vec<u8>,
 }
 
@@ -126,6 +154,7 @@ impl<D: Disk> FollowerLink<D> {
             checked_ns: 0,
             parts: Vec::new(),
             set_aside: Vec::new(),
+            arrived: Vec::new(),
             message: Vec::new(),
         }
     }
@@ -168,6 +197,11 @@ impl<D: Disk> FollowerLink<D> {
         std::mem::take(&mut self.set_aside)
     }
 
+    /// What arrived since the last call, if the options keep it.
+    pub fn take_arrived(&mut self) -> std::vec::Drain<'_, ArrivedGroup> {
+        self.arrived.drain(..)
+    }
+
     /// Whether the copy has begun to follow since the last call.
     pub fn take_joined(&mut self) -> bool {
         std::mem::take(&mut self.has_joined)
@@ -183,11 +217,11 @@ impl<D: Disk> FollowerLink<D> {
     }
 
     /// States what the copy has.
-    fn state(&mut self, now: Now) -> Result<(), FollowError> {
+    fn state(&mut self) -> Result<(), FollowError> {
         self.phase = Phase::Stated;
         self.parts.clear();
         let compares_all = self.options.compares_all;
-        self.send(&Report::State(self.replica.state().clone(), compares_all), now)
+        self.send(&Report::State(self.replica.state().clone(), compares_all))
     }
 
     /// Handles what arrived, and makes what is to be sent. After an error the connection is over;
@@ -196,7 +230,7 @@ impl<D: Disk> FollowerLink<D> {
     pub fn turn(&mut self, now: Now) -> Result<Followed, FollowError> {
         let turned = self.try_turn(now);
         if let Err(error) = &turned {
-            self.peer.close(&error.to_string(), now);
+            self.peer.close(&error.to_string());
         }
         turned
     }
@@ -206,7 +240,7 @@ impl<D: Disk> FollowerLink<D> {
         if let Phase::Troubled(retry_ns) = self.phase
             && now.monotonic_ns >= retry_ns
         {
-            self.state(now)?;
+            self.state()?;
         }
         let mut has_arrived = false;
         while self.phase != Phase::Joining {
@@ -217,7 +251,7 @@ impl<D: Disk> FollowerLink<D> {
                     self.check(term)?;
                     self.leader_term = term;
                     self.peer.beat(now);
-                    self.state(now)?;
+                    self.state()?;
                     continue;
                 }
                 Arrival::Frame { kind, payload } => (kind, Supply::decode(kind, payload)?),
@@ -226,6 +260,7 @@ impl<D: Disk> FollowerLink<D> {
             let is_following = self.phase == Phase::Following;
             match supply {
                 Supply::Words { position, digest, sent_ns, bytes } if is_following => {
+                    let first_sequence = self.replica.state().next_sequence;
                     if self.parts.is_empty() {
                         self.replica.append(position, bytes)?;
                     } else {
@@ -237,7 +272,19 @@ impl<D: Disk> FollowerLink<D> {
                     if state.digest != digest {
                         return Err(FollowError::Differs { position: state.end });
                     }
-                    self.progress.next_sequence = state.next_sequence;
+                    let next_sequence = state.next_sequence;
+                    if self.options.keeps_times && next_sequence > first_sequence {
+                        let (last_sequence, arrived_ns) = (next_sequence - 1, now.utc_ns);
+                        let offset = self.peer.offset(now);
+                        self.arrived.push(ArrivedGroup {
+                            first_sequence,
+                            last_sequence,
+                            sent_ns,
+                            arrived_ns,
+                            offset,
+                        });
+                    }
+                    self.progress.next_sequence = next_sequence;
                     (self.progress.arrived_ns, self.progress.sent_ns) = (now.utc_ns, sent_ns);
                     self.leader.next_sequence =
                         self.leader.next_sequence.max(self.progress.next_sequence);
@@ -260,19 +307,19 @@ impl<D: Disk> FollowerLink<D> {
                 Supply::Resume { position, next_sequence, has_lost }
                     if self.phase == Phase::Stated =>
                 {
-                    self.resume(position, next_sequence, has_lost, now)?;
+                    self.resume(position, next_sequence, has_lost)?;
                     if self.phase == Phase::Joining {
                         return Ok(Followed::Joins(self.leader_term));
                     }
                 }
-                Supply::Again => self.state(now)?,
+                Supply::Again => self.state()?,
                 Supply::Tip { next_sequence, acknowledged } => {
                     let arrived_ns = now.utc_ns;
                     self.leader = LeaderStatus { next_sequence, acknowledged, arrived_ns };
                 }
                 Supply::DigestRequest { segment, before } => {
                     let digest = self.replica.digest_before(segment, before)?;
-                    self.send(&Report::Digest { segment, before, digest }, now)?;
+                    self.send(&Report::Digest { segment, before, digest })?;
                 }
                 Supply::Refusal(refusal) => return Err(FollowError::Refused(refusal)),
                 // Sent before the leader knew that the copy cannot follow.
@@ -310,7 +357,6 @@ impl<D: Disk> FollowerLink<D> {
         position: Position,
         leader_next: u64,
         has_lost: bool,
-        now: Now,
     ) -> Result<(), FollowError> {
         // The leader has accepted the copy.
         self.replica.mark()?;
@@ -338,7 +384,7 @@ impl<D: Disk> FollowerLink<D> {
             self.progress.on_disk = self.progress.on_disk.min(self.progress.next_sequence);
             self.progress.incarnation = self.replica.state().incarnation;
             // Up to there both may differ.
-            return self.state(now);
+            return self.state();
         }
         if self.leader_term != self.options.term {
             self.phase = Phase::Joining;
@@ -378,7 +424,7 @@ impl<D: Disk> FollowerLink<D> {
             self.progress.on_disk = self.progress.next_sequence;
         }
         let report = Report::Progress(std::mem::take(&mut self.progress));
-        let sent = self.send(&report, now);
+        let sent = self.send(&report);
         if let Report::Progress(progress) = report {
             self.progress = progress;
         }
@@ -386,13 +432,33 @@ impl<D: Disk> FollowerLink<D> {
     }
 
     #[inline]
-    fn send(&mut self, report: &Report, now: Now) -> Result<(), FollowError> {
+    fn send(&mut self, report: &Report) -> Result<(), FollowError> {
         let kind = report.encode(&mut self.message);
-        self.peer.send(kind, &[&self.message], now).map_err(|_| FollowError::Full)
+        self.peer.send(kind, &[&self.message]).map_err(|_| FollowError::Full)
     }
 }
 
 /// Whether a segment cannot begin for a reason that an operator removes.
 fn is_of_space(kind: &ErrorKind) -> bool {
     matches!(kind, ErrorKind::NoSpace { .. } | ErrorKind::Quota { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ArrivedGroup, ClockOffset};
+
+    #[test]
+    fn the_time_on_the_way_is_that_by_one_clock() {
+        // The clock of the leader is ahead by 10 to 20 ns: it sent at 80 to 90 by this clock.
+        let offset = Some(ClockOffset { least_ns: 10, most_ns: 20 });
+        let group = ArrivedGroup {
+            first_sequence: 1,
+            last_sequence: 1,
+            sent_ns: 100,
+            arrived_ns: 300,
+            offset,
+        };
+        assert_eq!(group.took_ns(), Some((210, 220)));
+        assert_eq!(ArrivedGroup { offset: None, ..group }.took_ns(), None);
+    }
 }

@@ -192,17 +192,17 @@ impl<D: Disk> LeaderLink<D> {
     pub fn turn(&mut self, now: Now) -> Result<Turned, LeaderError> {
         let turned = self.try_turn(now);
         if let Err(error) = &turned {
-            self.end(error, now);
+            self.end(error);
         }
         turned
     }
 
     #[cold]
-    fn end(&mut self, error: &LeaderError, now: Now) {
+    fn end(&mut self, error: &LeaderError) {
         if let LeaderError::Refused(refusal) = error {
-            let _ = self.send(&Supply::Refusal(*refusal), now);
+            let _ = self.send(&Supply::Refusal(*refusal));
         }
-        self.peer.close(&error.to_string(), now);
+        self.peer.close(&error.to_string());
     }
 
     #[inline]
@@ -258,10 +258,10 @@ impl<D: Disk> LeaderLink<D> {
                                 return Err(LeaderError::Order { kind });
                             }
                             let then = comparison.then.take();
-                            self.compared((segment, end, own), digest, then.is_none(), now)?;
+                            self.compared((segment, end, own), digest, then.is_none())?;
                             if let (Some(resume), Phase::Comparing(_)) = (then, &self.phase) {
                                 self.phase = Phase::Waiting;
-                                self.send(&resume, now)?;
+                                self.send(&resume)?;
                             }
                             continue;
                         }
@@ -276,7 +276,7 @@ impl<D: Disk> LeaderLink<D> {
                         true => Search { equal: before, ..search },
                         false => Search { different: before, ..search },
                     };
-                    self.search(search, now)?;
+                    self.search(search)?;
                 }
             }
         }
@@ -299,14 +299,14 @@ impl<D: Disk> LeaderLink<D> {
     /// Compares one segment of a copy, the newest first, or continues where the copy ends. Those
     /// before the newest one that both have must be equal: both went on after them.
     #[cold]
-    fn compare(&mut self, now: Now) -> Result<bool, LeaderError> {
+    fn compare(&mut self) -> Result<bool, LeaderError> {
         let Phase::Comparing(comparison) = &mut self.phase else { return Ok(false) };
         if comparison.requested.is_some() {
             return Ok(false);
         }
         let Some(left) = comparison.left.checked_sub(1) else {
             let state = std::mem::take(&mut comparison.state);
-            return self.resume(&state, now).map(|()| true);
+            return self.resume(&state).map(|()| true);
         };
         comparison.left = left;
         let heads = &comparison.state.heads;
@@ -324,7 +324,7 @@ impl<D: Disk> LeaderLink<D> {
                 let own = ContentDigest::before(&self.disk, segment, u64::MAX)?;
                 if let Some((digest, end)) = own {
                     comparison.requested = Some((segment, end, digest));
-                    self.send(&Supply::DigestRequest { segment, before: end }, now)?;
+                    self.send(&Supply::DigestRequest { segment, before: end })?;
                 }
             }
         }
@@ -339,7 +339,6 @@ impl<D: Disk> LeaderLink<D> {
         (segment, end, own): (u64, u64, ContentDigest),
         copied: Option<(ContentDigest, u64)>,
         must_be_whole: bool,
-        now: Now,
     ) -> Result<(), LeaderError> {
         match copied {
             None => Err(Refusal::Lacks { segment }.into()),
@@ -352,16 +351,16 @@ impl<D: Disk> LeaderLink<D> {
                         Err(Refusal::Differs { segment, sequence: copy_end }.into())
                     }
                     true => Ok(()),
-                    false => self.find_difference(segment, copy_end, now),
+                    false => self.find_difference(segment, copy_end),
                 }
             }
-            Some(_) => self.find_difference(segment, end, now),
+            Some(_) => self.find_difference(segment, end),
         }
     }
 
     /// Continues where a follower ends, or refuses it.
     #[cold]
-    fn resume(&mut self, state: &CopyState, now: Now) -> Result<(), LeaderError> {
+    fn resume(&mut self, state: &CopyState) -> Result<(), LeaderError> {
         self.phase = Phase::Waiting;
         let mut pairs = state.heads.windows(2);
         if let Some(pair) = pairs.find(|pair| pair[1].number != pair[0].number + 1) {
@@ -371,7 +370,7 @@ impl<D: Disk> LeaderLink<D> {
         let position = match resume {
             Resume::At(position) => position,
             Resume::Differs { segment } => {
-                return self.find_difference(segment, state.next_sequence, now);
+                return self.find_difference(segment, state.next_sequence);
             }
             Resume::OtherJournal { journal: leader } => {
                 return Err(Refusal::OtherJournal { leader, copy: state.journal }.into());
@@ -395,9 +394,9 @@ impl<D: Disk> LeaderLink<D> {
             let (left, has_common, then) = (0, true, Some(resume));
             let comparison = Comparison { state, left, has_common, requested, then };
             self.phase = Phase::Comparing(Box::new(comparison));
-            return self.send(&Supply::DigestRequest { segment, before: next_sequence }, now);
+            return self.send(&Supply::DigestRequest { segment, before: next_sequence });
         }
-        self.send(&resume, now)?;
+        self.send(&resume)?;
         if position >= state.end {
             self.status.sent_next = next_sequence;
             self.phase = Phase::Sending(Box::new(copier));
@@ -407,25 +406,20 @@ impl<D: Disk> LeaderLink<D> {
 
     /// Begins to search the first excerpt of a segment that differs.
     #[cold]
-    fn find_difference(
-        &mut self,
-        segment: u64,
-        different: u64,
-        now: Now,
-    ) -> Result<(), LeaderError> {
+    fn find_difference(&mut self, segment: u64, different: u64) -> Result<(), LeaderError> {
         let head = SegmentHead::of(&self.disk, segment)?;
         let first = head.map_or(0, |head| head.first_sequence());
-        self.search(Search { segment, equal: first, different }, now)
+        self.search(Search { segment, equal: first, different })
     }
 
     #[cold]
-    fn search(&mut self, search: Search, now: Now) -> Result<(), LeaderError> {
+    fn search(&mut self, search: Search) -> Result<(), LeaderError> {
         let Search { segment, equal: sequence, .. } = search;
         if search.is_over() {
             return Err(Refusal::Differs { segment, sequence }.into());
         }
         self.phase = Phase::Searching(search);
-        self.send(&Supply::DigestRequest { segment, before: search.middle() }, now)
+        self.send(&Supply::DigestRequest { segment, before: search.middle() })
     }
 
     /// Makes frames while there is something to send and room for it.
@@ -453,7 +447,7 @@ impl<D: Disk> LeaderLink<D> {
         if self.rest.is_some() {
             return self.send_rest(now).map(|()| true);
         }
-        let Phase::Sending(copier) = &mut self.phase else { return self.compare(now) };
+        let Phase::Sending(copier) = &mut self.phase else { return self.compare() };
         let most_bytes = FRAME_BYTES - WORDS_HEADER_BYTES;
         match copier.next(most_bytes)? {
             Copied::Words { position, words, next_sequence, digest } => {
@@ -468,11 +462,11 @@ impl<D: Disk> LeaderLink<D> {
             }
             Copied::Segment(head) => {
                 self.status.sent_next = self.status.sent_next.max(head.first_sequence());
-                self.send(&Supply::Segment(head), now).map(|()| true)
+                self.send(&Supply::Segment(head)).map(|()| true)
             }
-            Copied::Corrected(head) => self.send(&Supply::Corrected(head), now).map(|()| true),
+            Copied::Corrected(head) => self.send(&Supply::Corrected(head)).map(|()| true),
             Copied::Nothing => Ok(false),
-            Copied::Changed => self.changed(now).map(|()| true),
+            Copied::Changed => self.changed().map(|()| true),
         }
     }
 
@@ -485,9 +479,9 @@ impl<D: Disk> LeaderLink<D> {
         let left = &bytes[from..];
         let sent = if left.len() > most {
             self.rest = Some(Rest { from: from + most, position, digest });
-            self.send(&Supply::Part(&left[..most]), now)
+            self.send(&Supply::Part(&left[..most]))
         } else {
-            self.send(&Supply::Words { position, digest, sent_ns: now.utc_ns, bytes: left }, now)
+            self.send(&Supply::Words { position, digest, sent_ns: now.utc_ns, bytes: left })
         };
         self.bytes = bytes;
         sent
@@ -495,9 +489,9 @@ impl<D: Disk> LeaderLink<D> {
 
     /// The journal no longer has what was sent: the follower states again what it has.
     #[cold]
-    fn changed(&mut self, now: Now) -> Result<(), LeaderError> {
+    fn changed(&mut self) -> Result<(), LeaderError> {
         self.phase = Phase::Waiting;
-        self.send(&Supply::Again, now)
+        self.send(&Supply::Again)
     }
 
     /// Nothing is to be sent.
@@ -507,7 +501,7 @@ impl<D: Disk> LeaderLink<D> {
             if let Phase::Sending(copier) = &mut self.phase
                 && !copier.check()?
             {
-                self.changed(now)?;
+                self.changed()?;
                 return Ok(true);
             }
         }
@@ -518,14 +512,14 @@ impl<D: Disk> LeaderLink<D> {
             return Ok(false);
         }
         (self.tip, self.tip_ns) = (tip, now.monotonic_ns);
-        self.send(&Supply::Tip { next_sequence: tip.0, acknowledged: tip.1 }, now)?;
+        self.send(&Supply::Tip { next_sequence: tip.0, acknowledged: tip.1 })?;
         Ok(true)
     }
 
     #[inline]
-    fn send(&mut self, supply: &Supply<'_>, now: Now) -> Result<(), LeaderError> {
+    fn send(&mut self, supply: &Supply<'_>) -> Result<(), LeaderError> {
         let (kind, first, rest) = supply.encode();
-        let sent = self.peer.send(kind, &[first.bytes(), rest], now);
+        let sent = self.peer.send(kind, &[first.bytes(), rest]);
         sent.map_err(|_| LeaderError::Full)
     }
 }

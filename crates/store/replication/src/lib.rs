@@ -45,7 +45,7 @@ pub use {
     },
     commit::{CommitError, CommitPolicy, Committer, NAP, Quorum},
     error::{FollowError, LeaderError},
-    follower::{FollowOptions, Followed, FollowerLink, LeaderStatus, RETRY_NS, Term},
+    follower::{ArrivedGroup, FollowOptions, Followed, FollowerLink, LeaderStatus, RETRY_NS, Term},
     leader::{FollowerStatus, LeaderLink, LeaderOptions, Turned},
     message::{CopyProgress, FRAME_BYTES, MessageError, Refusal, SERVICE},
     pace::{LinkClocks, LinkPace},

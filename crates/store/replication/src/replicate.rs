@@ -19,8 +19,8 @@ use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, SharedRe
 use nanotape_tape::ShutdownFlag;
 
 use crate::{
-    FRAME_BYTES, FollowError, FollowOptions, Followed, FollowerLink, LeaderStatus, ReplicasReader,
-    SERVICE, Term, TermEntry, Terms, TermsError,
+    ArrivedGroup, FRAME_BYTES, FollowError, FollowOptions, Followed, FollowerLink, LeaderStatus,
+    ReplicasReader, SERVICE, Term, TermEntry, Terms, TermsError,
     pace::{LinkClocks, LinkPace},
     terms::random,
 };
@@ -60,6 +60,8 @@ pub struct ReplicateOptions {
     pub sets_aside: bool,
     /// Whether the contents of all segments are compared with those of the leader at first.
     pub compares_all: bool,
+    /// Whether each group of excerpts is a [`ReplicateEvent::Arrived`].
+    pub keeps_times: bool,
     /// How the thread waits.
     pub pace: LinkPace,
     /// How often each side sends at least something.
@@ -103,6 +105,8 @@ pub enum ReplicateEvent {
         /// The files with it.
         files: Vec<Quarantined>,
     },
+    /// Excerpts arrived.
+    Arrived(ArrivedGroup),
     /// The copy is here now. Comes up to fifty times a second.
     Progress {
         /// Its next number.
@@ -291,13 +295,14 @@ impl Replication {
             sets_aside: options.sets_aside,
             compares_all: self.compares_all,
             syncs: options.syncs,
+            keeps_times: options.keeps_times,
         };
         let link = FollowerLink::new(replica, peer, follow);
         let mut following = Following { link, connection, address, is_known: false, updated_ns: 0 };
         let outcome = self.exchange(&mut following, &mut clocks, shutdown, report);
         let Following { mut link, mut connection, .. } = following;
         if matches!(outcome, Ok(Break::Stopped)) {
-            link.peer().close("the follower ends", clocks.now());
+            link.peer().close("the follower ends");
         }
         connection.finish(link.peer(), clocks.now());
         self.replica = Some(link.into_replica());
@@ -348,6 +353,7 @@ impl Replication {
                 self.terms.add(&self.disk, TermEntry { term, from_sequence, ts, name })?;
                 link.join();
             }
+            link.take_arrived().for_each(|group| report(ReplicateEvent::Arrived(group)));
             let files = link.take_set_aside();
             if !files.is_empty() {
                 report(ReplicateEvent::SetAside { files });

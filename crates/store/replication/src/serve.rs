@@ -317,7 +317,7 @@ impl Server {
                     Ok(Arrival::Open(hello)) => Ok(Some(hello.name.clone())),
                     Ok(_) => Ok(None),
                     Err(error) => {
-                        peer.close(&error.to_string(), now);
+                        peer.close(&error.to_string());
                         let _ = connection.exchange(peer, now);
                         Err(error.to_string())
                     }
@@ -336,7 +336,7 @@ impl Server {
                     let mut pending = self.pending.remove(index);
                     let waited = self.options.patience.as_millis();
                     let reason = format!("no hello within {waited} ms");
-                    pending.peer.close(&reason, now);
+                    pending.peer.close(&reason);
                     let _ = pending.connection.exchange(&mut pending.peer, now);
                     self.refuse(pending.address, reason, report);
                 }
@@ -357,7 +357,7 @@ impl Server {
         let Pending { mut connection, mut peer, address, .. } = pending;
         if !connection.is_of(&name) {
             let reason = format!("its certificate is not for the name `{name}`");
-            peer.close(&reason, now);
+            peer.close(&reason);
             let _ = connection.exchange(&mut peer, now);
             return self.refuse(address, reason, report);
         }
@@ -367,7 +367,7 @@ impl Server {
         }
         let Some(slot) = self.shared.board.slot(&name, now.utc_ns) else {
             let reason = format!("{} followers are known already", crate::MOST_FOLLOWERS);
-            peer.close(&reason, now);
+            peer.close(&reason);
             let _ = connection.exchange(&mut peer, now);
             return self.refuse(address, reason, report);
         };

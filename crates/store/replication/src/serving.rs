@@ -50,7 +50,7 @@ impl Serving {
         let error = self.serve(&mut clocks);
         let now = clocks.now();
         if matches!(error, LeaderError::Ended) {
-            self.link.peer().close(&error.to_string(), now);
+            self.link.peer().close(&error.to_string());
         }
         self.connection.finish(self.link.peer(), now);
         self.shared.board.gone(self.slot, &error.to_string(), now.utc_ns);

@@ -64,6 +64,7 @@ pub(super) fn replicate_options(
         leader: leader.to_owned(),
         identity,
         syncs: false,
+        keeps_times: false,
         sets_aside: false,
         compares_all: false,
         pace,

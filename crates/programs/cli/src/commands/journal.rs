@@ -4,6 +4,7 @@ mod append;
 mod bisect;
 mod compress;
 mod dump;
+mod join;
 mod links;
 mod promote;
 mod prune;
@@ -59,6 +60,8 @@ enum JournalCommand {
     Compress(compress::CompressCommand),
     /// Print all excerpts with their payload bytes
     Dump(dump::DumpCommand),
+    /// Serve a journal or keep a copy, as a configuration of all machines says
+    Join(join::JoinCommand),
     /// Make a leader of a copy whose leader is lost
     Promote(promote::PromoteCommand),
     /// Run processes against each other, kill some of them, and account for every excerpt
@@ -103,6 +106,7 @@ pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
         JournalCommand::Bisect(command) => bisect::run(command),
         JournalCommand::Compress(command) => compress::run(command),
         JournalCommand::Dump(command) => dump::run(command),
+        JournalCommand::Join(command) => join::run(command),
         JournalCommand::Promote(command) => promote::run(command),
         JournalCommand::Replicate(command) => replicate::run(command),
         JournalCommand::Serve(command) => serve::run(command),

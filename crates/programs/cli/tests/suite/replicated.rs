@@ -28,6 +28,11 @@ struct Pair {
 
 impl Pair {
     fn start(journal: &str, copy: &str) -> Self {
+        Self::start_with(journal, copy, &[])
+    }
+
+    /// The same with more options of the follower.
+    fn start_with(journal: &str, copy: &str, more: &[&str]) -> Self {
         // The port of a socket that is closed again.
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let serve = ["journal", "serve", journal, "--listen", &free.to_string(), "--plain"];
@@ -36,10 +41,10 @@ impl Pair {
         assert!(line.contains("epoch 1"), "{line}");
         let address = free.to_string();
         let options = ["--name", "berlin", "--plain"];
-        let replicate = [&["journal", "replicate", &address, copy], &options[..]].concat();
+        let replicate = [&["journal", "replicate", &address, copy], &options[..], more].concat();
         let mut follower = Running::start(&replicate);
         let line = follower.read_line();
-        assert!(line.contains("from the oldest excerpt on"), "{line}");
+        assert!(line.contains("follow"), "{line}");
         Self { _leader: leader, follower }
     }
 }
@@ -141,4 +146,46 @@ fn a_prune_states_how_long_it_keeps_for_a_follower_and_which_one_must_begin_agai
     assert!(planned.contains("needs excerpt 11, which would be removed"), "{planned}");
     let removed = prune(&["--for-followers", "1KiB"]);
     assert!(removed.contains("needs excerpt 11, which is removed: it must"), "{removed}");
+}
+
+#[test]
+fn the_way_of_each_excerpt_is_in_the_rows_of_the_follower() {
+    let folder = Folder::new("replicated-times");
+    let (journal, copy) = (folder.path("journal"), folder.path("copy"));
+    let append = |lines: &str| {
+        let ran = nanotape_fed(["journal", "append", &journal], lines.as_bytes());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    };
+    append("one\ntwo\n");
+    let times = ["--times", "--format", "json"];
+    let mut pair = Pair::start_with(&journal, &copy, &times);
+    let mut appended = 2;
+    for round in 0..50 {
+        append(&"line\n".repeat(1 + round % 3));
+        appended += 1 + round % 3;
+        eventually("it is on the copy", || follower(&journal)["next_sequence"] == appended + 1);
+    }
+    pair.follower.signal(rustix::process::Signal::TERM);
+    let (status, rows, complained) = pair.follower.end();
+    assert_eq!(status, Some(0), "{complained}");
+    let rows = objects(&rows);
+    let end = rows.last().unwrap()["next_sequence"].as_u64().unwrap();
+    let groups: Vec<_> = rows.iter().filter(|row| row["event"] == "arrived").collect();
+    let mut next = 1;
+    for row in &groups {
+        let number = |name: &str| row[name].as_u64().unwrap();
+        assert_eq!(number("first_sequence"), next, "{row}");
+        next = number("last_sequence") + 1;
+        // JSON has large numbers as text.
+        let moment = |name: &str| row[name].as_str().unwrap().parse::<i64>().unwrap();
+        let by_clocks = moment("arrived_ns") - moment("sent_ns");
+        if let Some(least) = row["took_least_ns"].as_i64() {
+            let most = row["took_most_ns"].as_i64().unwrap();
+            assert!(least <= most && most > 0, "{row}");
+            // Two clocks of one machine, each calibrated by its process.
+            assert!((by_clocks - least.midpoint(most)).abs() < 10_000_000, "{row}");
+        }
+    }
+    assert_eq!(next, end);
+    assert!(groups.iter().any(|row| row["took_least_ns"].is_i64()), "{groups:?}");
 }

@@ -94,7 +94,7 @@ fn no_more_than_a_hello_is_taken_before_it_is_one() {
 #[test]
 fn frames_that_are_sent_again_or_come_from_another_connection_are_refused() {
     let (mut one, mut other) = opened([1, 2]);
-    one.send(5, &[b"payload"], at(2)).unwrap();
+    one.send(5, &[b"payload"]).unwrap();
     let frame = one.outgoing().to_vec();
     assert_eq!(give(&mut other, &frame, at(2)), Ok(1));
     let again = FrameError::Number { found: 1, expected: 2 };
@@ -118,14 +118,14 @@ fn a_side_with_another_service_learns_why_it_is_refused() {
     stranger.sent(hello.len());
     let refused = give(&mut own, &hello, at(1)).unwrap_err();
     assert!(matches!(refused, LinkError::Hello(HelloError::Service { .. })), "{refused}");
-    own.close(&refused.to_string(), at(1));
+    own.close(&refused.to_string());
     // The hello of the own side is refused by the stranger, too, who sees only that.
     let answer = own.outgoing().to_vec();
     let seen = give(&mut stranger, &answer, at(1)).unwrap_err();
     assert!(matches!(seen, LinkError::Hello(HelloError::Service { .. })), "{seen}");
     // A side that is refused for its name alone gets the reason.
     let (mut one, mut other) = opened([1, 2]);
-    other.close("unknown follower \u{7}\u{1F600} `one`", at(2));
+    other.close("unknown follower \u{7}\u{1F600} `one`");
     let closed = give(&mut one, other.outgoing(), at(2)).unwrap_err();
     let reason = "unknown follower \u{1F600} `one`".to_owned();
     assert_eq!(closed, LinkError::Closed { reason });
@@ -136,7 +136,7 @@ fn frames_of_the_link_at_the_wrong_time_are_refused() {
     for kind in [0xff00_u16, 0xff01, 0xff03, 0xffff] {
         let (mut one, mut other) = opened([1, 2]);
         // The seed is that of the connection, so the frame is made by a side that may send it.
-        one.send(0x00ff, &[&[0; 30]], at(2)).unwrap();
+        one.send(0x00ff, &[&[0; 30]]).unwrap();
         let mut frame = one.outgoing().to_vec();
         frame[4..6].copy_from_slice(&kind.to_le_bytes());
         let seed = nanotape_shm::checksum_bytes(0, [1_u64, 2].map(u64::to_le_bytes).as_flattened());
@@ -153,16 +153,16 @@ fn frames_of_the_link_at_the_wrong_time_are_refused() {
 fn a_slow_side_costs_no_more_than_its_buffer() {
     let (mut one, _) = opened([1, 2]);
     let mut sent = 0;
-    while one.send(1, &[&[7; 1_000]], at(2)).is_ok() {
+    while one.send(1, &[&[7; 1_000]]).is_ok() {
         sent += 1;
     }
     assert!((5..8).contains(&sent), "{sent}");
-    let full = one.send(1, &[&[7; 1_000]], at(2)).unwrap_err();
+    let full = one.send(1, &[&[7; 1_000]]).unwrap_err();
     assert!(full.room < 1_000 && one.outgoing().len() <= 8_000);
     // A heartbeat still has room, and so has the reason of a close.
     let before = one.outgoing().len();
     one.tick(at(12)).unwrap();
-    one.close("enough", at(12));
+    one.close("enough");
     assert_eq!(one.outgoing().len(), before + 2 * FRAME_HEADER_BYTES + 24 + 6);
 }
 
@@ -179,7 +179,7 @@ proptest! {
         if !is_open {
             other = peer(Role::Accepting, 2);
         }
-        one.send(3, &[&[1; 200]], at(2)).unwrap();
+        one.send(3, &[&[1; 200]]).unwrap();
         let mut frame = one.outgoing().to_vec();
         for (at, value) in changes {
             let length = frame.len();

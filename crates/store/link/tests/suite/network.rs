@@ -67,17 +67,17 @@ impl Side {
         space[..bytes.len()].copy_from_slice(&bytes);
         self.peer.arrived(bytes.len(), now);
         if let Err(error) = self.read(index, now) {
-            return self.close(error, now);
+            return self.close(error);
         }
         if self.is_open && dice.below(2) == 0 {
             let (kind, payload) = content(index, self.sent);
             let (begin, end) = payload.split_at(payload.len() / 3);
-            if self.peer.send(kind, &[begin, end], now).is_ok() {
+            if self.peer.send(kind, &[begin, end]).is_ok() {
                 self.sent += 1;
             }
         }
         if let Err(error) = self.peer.tick(now) {
-            return self.close(error, now);
+            return self.close(error);
         }
         let most = 1 + dice.below(2_000) as usize;
         let outgoing = self.peer.outgoing();
@@ -105,8 +105,8 @@ impl Side {
         }
     }
 
-    fn close(&mut self, error: LinkError, now: Now) {
-        self.peer.close(&error.to_string(), now);
+    fn close(&mut self, error: LinkError) {
+        self.peer.close(&error.to_string());
         self.end = Some(error);
     }
 }

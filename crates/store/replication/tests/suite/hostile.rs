@@ -90,7 +90,7 @@ fn messages_of_any_kind_do_a_leader_no_harm() {
                 break;
             }
             let kind = if random.below(4) == 0 { random.below(0xff00) } else { random.below(5) };
-            let _ = other.send(kind as u16, &[&payload(&mut random)], now);
+            let _ = other.send(kind as u16, &[&payload(&mut random)]);
         }
     }
     assert!(ended > 200 && turns > 500, "{ended} ended, {turns} turns");
@@ -111,7 +111,7 @@ fn what_was_not_sent_cannot_be_acknowledged() {
         drain(&mut other, now);
         link.turn(now).unwrap();
         let progress = [0, next_sequence, on_disk, 0, 0].map(u64::to_le_bytes);
-        other.send(2, &[progress.as_flattened()], now).unwrap();
+        other.send(2, &[progress.as_flattened()]).unwrap();
         exchange(link.peer(), &mut other, now);
         let error = link.turn(now).unwrap_err();
         assert!(matches!(error, LeaderError::Unsent { .. }), "{error}");
@@ -134,8 +134,8 @@ fn an_excerpt_longer_than_its_segment_is_refused_before_it_fills_memory() {
     drain(&mut other, now);
     link.turn(now).unwrap();
     // A resume and a segment, and then only parts of an excerpt.
-    other.send(16, &[&[0; 32]], now).unwrap();
-    other.send(17, &[&head.to_bytes()], now).unwrap();
+    other.send(16, &[&[0; 32]]).unwrap();
+    other.send(17, &[&head.to_bytes()]).unwrap();
     let mut sent_bytes = 0;
     let error = loop {
         exchange(link.peer(), &mut other, now);
@@ -145,7 +145,7 @@ fn an_excerpt_longer_than_its_segment_is_refused_before_it_fills_memory() {
             Ok(_) => {}
             Err(error) => break error,
         }
-        other.send(20, &[&[1; 4096]], now).unwrap();
+        other.send(20, &[&[1; 4096]]).unwrap();
         sent_bytes += 4096;
     };
     assert!(matches!(error, FollowError::Parts { .. }), "{error}");
@@ -187,7 +187,7 @@ fn messages_of_any_kind_change_nothing_good_in_a_copy() {
                 payload.resize(32, 0);
                 payload[24..].fill(0);
             }
-            let _ = other.send(kind as u16, &[&payload], now);
+            let _ = other.send(kind as u16, &[&payload]);
         }
     }
     assert!(ended > 150, "{ended}");

@@ -71,6 +71,7 @@ pub(crate) fn replicate_options(address: SocketAddr) -> ReplicateOptions {
         leader: "leader".to_owned(),
         identity: None,
         syncs: false,
+        keeps_times: false,
         sets_aside: false,
         compares_all: false,
         pace: LinkPace::Sleep(Duration::from_millis(1)),

@@ -68,7 +68,7 @@ pub(super) struct ServeCommand {
     link: LinkArguments,
 
     #[command(flatten)]
-    output: OutputArguments,
+    pub(super) output: OutputArguments,
 }
 
 pub(super) fn run(command: &ServeCommand) -> anyhow::Result<Status> {

@@ -209,6 +209,7 @@ impl Cluster {
             sets_aside: false,
             compares_all: self.dice.one_in(4),
             syncs: self.syncs,
+            keeps_times: false,
         };
         let peer = side(Role::Connecting, "follower", own.term, self.dice.number());
         let link = FollowerLink::new(replica, peer, options);

@@ -1,0 +1,186 @@
+//! `nanotape journal join`: the part of one machine in a configuration that all machines share.
+//!
+//! Where: each key is the option of the same name of `journal serve` or `journal replicate`, which
+//! check the values and do the work.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::{Args, FromArgMatches};
+use nanotape_plant::config;
+use serde::Deserialize;
+
+use super::{links::side_name, replicate, serve};
+use crate::{
+    output::OutputArguments,
+    status::{Status, note},
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape journal join replication.toml --as london
+  nanotape journal join replication.toml             the machine of this host's name
+
+The same file is on each machine. The one that it names as leader serves its journal, as `nanotape
+journal serve`; each other one keeps a copy, as `nanotape journal replicate`. Each key is the option of
+the same name of these commands; a machine may have its own. After `nanotape journal promote` on one of
+the machines, write its name as leader, and start all of them again.
+
+  leader = \"london\"
+  certificates = \"/etc/nanotape/certificates\"    # or: plain = true
+  commits = true                                 # the appender commits to followers
+  wait = \"spin\"                                  # also: heartbeat, patience, mode, poll
+
+  [machines.london]
+  address = \"10.0.0.1:7000\"        # where others reach it when it leads
+  listen = \"0.0.0.0:7000\"          # if that differs from address
+  journal = \"/days/nasdaq\"
+
+  [machines.berlin]
+  address = \"10.0.0.2:7000\"
+  journal = \"/days/nasdaq\"
+  sync = true                      # before each acknowledgement
+  expected = true                  # the option --follower of the leader names it
+
+Exit status: that of the command; 2 also if the configuration is wrong.")]
+pub(super) struct JoinCommand {
+    /// Configuration of all machines
+    #[arg(value_name = "CONFIG")]
+    config: PathBuf,
+
+    /// Name of this machine in CONFIG [default: the name of the host]
+    #[arg(long = "as", value_name = "NAME", value_parser = side_name)]
+    name: Option<String>,
+
+    /// Set aside what the leader does not have, as the option of journal replicate
+    #[arg(long)]
+    set_aside: bool,
+
+    /// Compare all segments with those of the leader first, as the option of journal replicate
+    #[arg(long)]
+    compare: bool,
+
+    /// Write a row for each group of excerpts that arrives, as the option of journal replicate
+    #[arg(long)]
+    times: bool,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// All machines.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Machines {
+    leader: String,
+    #[serde(default)]
+    commits: bool,
+    poll: Option<String>,
+    certificates: Option<String>,
+    plain: Option<bool>,
+    wait: Option<String>,
+    heartbeat: Option<String>,
+    patience: Option<f64>,
+    mode: Option<String>,
+    machines: BTreeMap<String, Machine>,
+}
+
+/// One machine.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Machine {
+    address: String,
+    listen: Option<String>,
+    journal: String,
+    #[serde(default)]
+    sync: bool,
+    #[serde(default)]
+    expected: bool,
+    certificates: Option<String>,
+    wait: Option<String>,
+    mode: Option<String>,
+}
+
+pub(super) fn run(command: &JoinCommand) -> anyhow::Result<Status> {
+    let file = command.config.display();
+    let machines: Machines = config::read(&command.config)?;
+    let names = || machines.machines.keys().cloned().collect::<Vec<_>>().join(", ");
+    let name = match &command.name {
+        Some(name) => name.clone(),
+        None => host_name()?,
+    };
+    let Some(machine) = machines.machines.get(&name) else {
+        bail!("{file}: no machine '{name}'; it has {}: choose one with --as", names());
+    };
+    let Some(leader) = machines.machines.get(&machines.leader) else {
+        bail!("{file}: leader '{}' is no machine of it; it has {}", machines.leader, names());
+    };
+    if let Some(wrong) = machines.machines.keys().find(|name| side_name(name).is_err()) {
+        bail!("{file}: machine '{wrong}': {}", side_name(wrong).unwrap_err());
+    }
+    let is_plain = machines.plain == Some(true);
+    if !is_plain && machine.certificates.as_ref().or(machines.certificates.as_ref()).is_none() {
+        bail!("{file}: machine '{name}' has no certificates; without TLS: plain = true");
+    }
+    let wrong = |error: clap::Error| {
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        anyhow!("{file}: machine '{name}': {line}")
+    };
+    if name == machines.leader {
+        let mut given = vec![machine.journal.clone()];
+        let listen = machine.listen.as_ref().unwrap_or(&machine.address);
+        given.extend([format!("--listen={listen}"), format!("--name={name}")]);
+        let others = machines.machines.iter().filter(|(other, _)| **other != name);
+        let expected = others.filter(|(_, machine)| machine.expected);
+        given.extend(expected.map(|(other, _)| format!("--follower={other}")));
+        given.extend(machines.commits.then(|| "--commits".to_owned()));
+        given.extend(machines.poll.iter().map(|poll| format!("--poll={poll}")));
+        given.extend(machines.link_options(machine));
+        let mut parsed = parse::<serve::ServeCommand>(&given).map_err(wrong)?;
+        parsed.output = command.output.clone();
+        note(format_args!("{file}: {name} leads"));
+        return serve::run(&parsed);
+    }
+    let mut given = vec![leader.address.clone(), machine.journal.clone()];
+    given.extend([format!("--name={name}"), format!("--leader={}", machines.leader)]);
+    given.extend(machine.sync.then(|| "--sync".to_owned()));
+    given.extend(machines.link_options(machine));
+    let mut parsed = parse::<replicate::ReplicateCommand>(&given).map_err(wrong)?;
+    parsed.output = command.output.clone();
+    (parsed.set_aside, parsed.compare) = (command.set_aside, command.compare);
+    parsed.times = command.times;
+    note(format_args!("{file}: {name} follows {}", machines.leader));
+    replicate::run(&parsed)
+}
+
+impl Machines {
+    /// The options of the link; those of the machine come first.
+    fn link_options(&self, machine: &Machine) -> Vec<String> {
+        let patience = self.patience.map(|seconds| seconds.to_string());
+        let valued = [
+            ("certificates", machine.certificates.as_ref().or(self.certificates.as_ref())),
+            ("wait", machine.wait.as_ref().or(self.wait.as_ref())),
+            ("heartbeat", self.heartbeat.as_ref()),
+            ("patience", patience.as_ref()),
+            ("mode", machine.mode.as_ref().or(self.mode.as_ref())),
+        ];
+        let valued = valued.into_iter().filter_map(|(key, value)| Some((key, value?)));
+        let valued = valued.map(|(key, value)| format!("--{key}={value}"));
+        valued.chain((self.plain == Some(true)).then(|| "--plain".to_owned())).collect()
+    }
+}
+
+/// The name of this host, without its domain.
+fn host_name() -> anyhow::Result<String> {
+    let path = "/proc/sys/kernel/hostname";
+    let name = fs::read_to_string(path).with_context(|| format!("{path}; use --as"))?;
+    Ok(name.trim().split('.').next().unwrap_or_default().to_owned())
+}
+
+/// What a command makes of these arguments.
+fn parse<T: Args + FromArgMatches>(given: &[String]) -> Result<T, clap::Error> {
+    let command = T::augment_args(clap::Command::new("join").no_binary_name(true));
+    T::from_arg_matches(&command.try_get_matches_from(given)?)
+}
