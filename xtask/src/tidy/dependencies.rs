@@ -388,6 +388,7 @@ const TABLE: &[Row] = &[
             "nanotape-tape",
             "nanotape-ring",
             "nanotape-journal",
+            "nanotape-aeron",
             "nanotape-link",
             "nanotape-replication",
             "nanotape-history",

@@ -9,6 +9,8 @@
 //! A missing excerpt, or one with a wrong payload, is a finding and ends the run.
 //! To add a row, add a line to [`ROWS`].
 
+#[cfg(feature = "aeron")]
+mod aeron;
 mod append;
 mod catch_up;
 mod limits;
@@ -133,6 +135,8 @@ impl Replicate {
             // No round trip is faster than 5 us.
             What::RoundTrip { .. } => (4, 200_000 * u64::from(self.timed.seconds)),
             What::PingPong | What::Loopback | What::Mirror | What::Ring => return 0,
+            #[cfg(feature = "aeron")]
+            What::Aeron { .. } => return 0,
         };
         let bytes = excerpts * excerpt;
         journals * (bytes + bytes / 16 + 4 * SEGMENT_BYTES)
@@ -253,6 +257,8 @@ impl Benchmark for Replicate {
             What::CatchUp { .. } => Some(Base::whole(LOOPBACK)),
             What::Append { .. } if row.name != rows::ALONE => Some(Base::whole(rows::ALONE)),
             What::Mirror => Some(Base::whole(rows::RING)),
+            #[cfg(feature = "aeron")]
+            What::Aeron { has_rings: true } => Some(Base::whole(rows::AERON_PING)),
             _ => None,
         }
     }

@@ -16,6 +16,10 @@ pub(crate) struct DriverArguments {
     #[arg(help_heading = "Aeron", long)]
     pub(crate) embedded_driver: bool,
 
+    /// Let that thread poll without a pause: lowest latency, uses a whole processor
+    #[arg(help_heading = "Aeron", long, requires = "embedded_driver")]
+    pub(crate) spin_driver: bool,
+
     /// Folder of the media driver [default: that of Aeron; with --embedded-driver, one of its own]
     #[arg(help_heading = "Aeron", long, value_name = "DIR")]
     pub(crate) aeron_dir: Option<PathBuf>,
@@ -32,14 +36,20 @@ impl DriverArguments {
 mod engine {
     use std::path::PathBuf;
 
-    use nanotape_aeron::{DriverChoice, MediaClient, Publication, Subscription};
+    use nanotape_aeron::{DriverChoice, DriverPace, MediaClient, Publication, Subscription};
 
     use super::{AeronAddress, DriverArguments};
+
+    impl DriverArguments {
+        fn pace(&self) -> DriverPace {
+            if self.spin_driver { DriverPace::Spin } else { DriverPace::Sleep }
+        }
+    }
 
     fn connect(driver: &DriverArguments) -> anyhow::Result<MediaClient> {
         let dir = driver.aeron_dir.clone();
         let choice = match driver.embedded_driver {
-            true => DriverChoice::Embedded(dir),
+            true => DriverChoice::Embedded { dir, pace: driver.pace() },
             false => DriverChoice::Running(dir),
         };
         Ok(MediaClient::connect(&choice)?)

@@ -32,7 +32,9 @@ pub use batch::{
 };
 pub use fan_out::{FanOut, FanOutError, FanOutEvent, FanOutOptions, FanOutSummary};
 #[cfg(feature = "aeron")]
-pub use media::{AeronError, DriverChoice, MediaClient, MediaDriver, Publication, Subscription};
+pub use media::{
+    AeronError, DriverChoice, DriverPace, MediaClient, MediaDriver, Publication, Subscription,
+};
 pub use packer::{BatchPacker, Packed};
 pub use reception::{Reception, ReceptionError, ReceptionEvent};
 pub use sink::{AeronSink, AeronSinkError, Offered, Outlet};

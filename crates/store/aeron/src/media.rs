@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-pub use driver::MediaDriver;
+pub use driver::{DriverPace, MediaDriver};
 pub use publication::Publication;
 use rusteron_client::{Aeron, AeronContext};
 pub use subscription::Subscription;
@@ -31,8 +31,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub enum DriverChoice {
     /// One that runs, in this folder; `None`: the default of Aeron.
     Running(Option<PathBuf>),
-    /// A thread of this process, in this folder; `None`: one of its own.
-    Embedded(Option<PathBuf>),
+    /// A thread of this process.
+    Embedded {
+        /// Its folder; `None`: one of its own.
+        dir: Option<PathBuf>,
+        /// What the thread does while it has no work.
+        pace: DriverPace,
+    },
 }
 
 /// Why Aeron cannot be used, or no longer.
@@ -92,7 +97,9 @@ impl MediaClient {
     /// Connects to the driver, after it was started if it is to be embedded.
     pub fn connect(choice: &DriverChoice) -> Result<Self, AeronError> {
         let driver = match choice {
-            DriverChoice::Embedded(dir) => Some(MediaDriver::start(dir.as_deref())?),
+            DriverChoice::Embedded { dir, pace } => {
+                Some(MediaDriver::start(dir.as_deref(), *pace)?)
+            }
             DriverChoice::Running(_) => None,
         };
         let failed = |operation| move |error| AeronError::of_call(operation, &error);
@@ -100,7 +107,7 @@ impl MediaClient {
         let dir = match (choice, &driver) {
             (_, Some(driver)) => Some(driver.dir()),
             (DriverChoice::Running(dir), None) => dir.as_deref(),
-            (DriverChoice::Embedded(_), None) => None,
+            (DriverChoice::Embedded { .. }, None) => None,
         };
         if let Some(dir) = dir {
             context.set_dir(&text_of(dir)?).map_err(failed("use the folder"))?;

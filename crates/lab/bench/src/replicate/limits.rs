@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The number of the message that ends the answering side.
-const STOP: u64 = u64::MAX;
+pub(super) const STOP: u64 = u64::MAX;
 
 fn bare(stream: TcpStream) -> Result<TcpStream, Error> {
     let set = stream.set_nodelay(true).and_then(|()| stream.set_nonblocking(true));

@@ -25,6 +25,8 @@ pub(super) const AGAIN: &str = "append/alone-again";
 pub(super) const FOLLOWED: &str = "append/two-followers";
 pub(super) const MIRROR: &str = "mirror/one-way";
 pub(super) const RING: &str = "limit/ring";
+#[cfg(feature = "aeron")]
+pub(super) const AERON_PING: &str = "limit/aeron-ping";
 
 /// Every row.
 pub(super) const ROWS: &[Row<Replicate>] = &[
@@ -43,6 +45,10 @@ pub(super) const ROWS: &[Row<Replicate>] = &[
     Row::new(FOLLOWED, &CALLS, What::Append { followers: 2 }),
     Row::new(MIRROR, &ONE_WAY, What::Mirror),
     Row::new(RING, &ONE_WAY, What::Ring),
+    #[cfg(feature = "aeron")]
+    Row::new("aeron/rings", &OVER_AERON, What::Aeron { has_rings: true }),
+    #[cfg(feature = "aeron")]
+    Row::new(AERON_PING, &OVER_AERON, What::Aeron { has_rings: false }),
 ];
 
 /// The work of the processes of a row.
@@ -64,6 +70,9 @@ pub(crate) enum What {
     Mirror,
     /// A ring and a reader.
     Ring,
+    /// Round trips over Aeron, of messages of two rings or of bare ones.
+    #[cfg(feature = "aeron")]
+    Aeron { has_rings: bool },
 }
 
 /// Who drives the links of a round trip.
@@ -92,6 +101,9 @@ impl What {
             // Each process has one that appends and reads, one that serves, and one that follows.
             Self::RoundTrip { by: Driver::Programs { sleeps: false }, .. } => 6,
             Self::Mirror => 3,
+            // The media driver is a thread.
+            #[cfg(feature = "aeron")]
+            Self::Aeron { .. } => 3,
             Self::NewPages | Self::Append { .. } => 1,
             _ => 2,
         }
@@ -117,6 +129,13 @@ sections! {
             "One way: ns from the stamp before publishing to the end of the copy, at {} a second",
             run.options.rate
         );
+}
+
+#[cfg(feature = "aeron")]
+sections! {
+    Replicate:
+    OVER_AERON = "over Aeron" times [QUANTILES, LONGEST, &["spinning_threads", "p99_ratio"], END] |_|
+        "Over Aeron, UDP on loopback: ns from a message on a ring to the arrival of its answer";
 }
 
 /// Format: docs/formats/lab-bench-replicate.md.

@@ -20,5 +20,7 @@ pub(super) fn work(worker: &mut Worker<Replicate>) -> Result<Reading, Error> {
         (What::Append { followers }, Some(reader)) => append::follow(worker, reader, followers),
         (What::Mirror, _) => mirror::work(worker, true),
         (What::Ring, _) => mirror::work(worker, false),
+        #[cfg(feature = "aeron")]
+        (What::Aeron { has_rings }, _) => super::aeron::run(worker, has_rings),
     }
 }

@@ -1,6 +1,7 @@
 //! A media driver in a thread of this process.
 //!
-//! Bounds: all of its work is in one thread, which sleeps while there is none. Its buffers are
+//! Bounds: all of its work is in one thread, which sleeps while there is none, unless a
+//! [`DriverPace`] is chosen. Its buffers are
 //! files in its folder, in shared memory by default, of 16 MiB a term.
 //! Failure: a folder in which another driver runs is refused. A driver that was killed counts as
 //! running for ten seconds; the start waits for that.
@@ -29,6 +30,18 @@ const TERM_BYTES: usize = 16 << 20;
 /// default a client ends after ten seconds. Buffers of a dead client of this driver stay as long.
 pub(super) const LONGEST_STOP: Duration = Duration::from_secs(60);
 
+/// What its thread does while there is nothing to send or to receive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DriverPace {
+    /// It sleeps, up to a millisecond.
+    #[default]
+    Sleep,
+    /// It gives its processor to other threads.
+    Yield,
+    /// It polls without a pause, on a processor of its own.
+    Spin,
+}
+
 /// A media driver that ends with the value.
 #[derive(Debug)]
 pub struct MediaDriver {
@@ -40,7 +53,7 @@ pub struct MediaDriver {
 
 impl MediaDriver {
     /// Starts a driver in this folder; `None`: one of its own, in shared memory.
-    pub fn start(dir: Option<&Path>) -> Result<Self, AeronError> {
+    pub fn start(dir: Option<&Path>, pace: DriverPace) -> Result<Self, AeronError> {
         let own = || PathBuf::from(format!("/dev/shm/aeron-nanotape-{}", std::process::id()));
         let dir = dir.map_or_else(own, Path::to_owned);
         let (stop, failure) = (ShutdownFlag::new(), Arc::new(OnceLock::new()));
@@ -48,7 +61,9 @@ impl MediaDriver {
         let deadline = Deadline::after(PATIENCE + PATIENCE / 4);
         loop {
             let (started, start) = mpsc::channel();
-            let task = Task { dir: dir.clone(), stop: stop.clone(), failure: Arc::clone(&failure) };
+            let failure_of_task = Arc::clone(&failure);
+            let task =
+                Task { dir: dir.clone(), pace, stop: stop.clone(), failure: failure_of_task };
             let thread = thread::Builder::new().name("aeron".to_owned());
             let thread = thread.spawn(move || task.run(&started));
             let thread = thread.map_err(|error| AeronError::Thread { error: Arc::new(error) })?;
@@ -97,6 +112,7 @@ impl Drop for MediaDriver {
 /// What the thread has.
 struct Task {
     dir: PathBuf,
+    pace: DriverPace,
     stop: ShutdownFlag,
     failure: Arc<OnceLock<String>>,
 }
@@ -128,6 +144,11 @@ impl Task {
             context.set_dir(&dir)?;
             context.set_dir_warn_if_exists(false)?;
             context.set_threading_mode(aeron_threading_mode_t::AERON_THREADING_MODE_SHARED)?;
+            context.set_shared_idle_strategy(match self.pace {
+                DriverPace::Sleep => c"backoff",
+                DriverPace::Yield => c"yield",
+                DriverPace::Spin => c"noop",
+            })?;
             context.set_term_buffer_length(TERM_BYTES)?;
             context.set_ipc_term_buffer_length(TERM_BYTES)?;
             let longest_ns = LONGEST_STOP.as_nanos() as u64;

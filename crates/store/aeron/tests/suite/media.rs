@@ -3,8 +3,8 @@
 use std::{thread, time::Duration};
 
 use nanotape_aeron::{
-    AeronAddress, AeronSource, DriverChoice, FanOut, FanOutEvent, FanOutOptions, MediaClient,
-    MediaDriver, Publication, Subscription,
+    AeronAddress, AeronSource, DriverChoice, DriverPace, FanOut, FanOutEvent, FanOutOptions,
+    MediaClient, MediaDriver, Publication, Subscription,
 };
 use nanotape_harness::{Patience, Scratch, bytes_of};
 use nanotape_ring::{Publish as _, RingSource, Start, stream};
@@ -20,7 +20,7 @@ fn payload(number: u64) -> Vec<u8> {
 #[test]
 fn messages_of_every_length_arrive_whole() {
     let folder = Scratch::in_memory("media").unwrap_or_else(|| Scratch::new("media"));
-    let driver = MediaDriver::start(Some(folder.path())).unwrap();
+    let driver = MediaDriver::start(Some(folder.path()), DriverPace::Sleep).unwrap();
     let choice = DriverChoice::Running(Some(driver.dir().to_owned()));
     let address: AeronAddress = "aeron:ipc?term-length=4m|stream=7".parse().unwrap();
     let count = 20 * LENGTHS.len() as u64;

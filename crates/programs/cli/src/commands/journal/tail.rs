@@ -60,7 +60,7 @@ pub(super) struct TailCommand {
     #[arg(short, long)]
     follow: bool,
 
-    /// Stop after N excerpts
+    /// Stop after N excerpts, counted from where it begins
     #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(..))]
     count: Option<u64>,
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use nanotape_aeron::MediaDriver;
+use nanotape_aeron::{DriverPace, MediaDriver};
 use nanotape_harness::{Peer, Task, eventually, listen, say};
 use nanotape_tape::ShutdownFlag;
 use rustix::process::Signal;
@@ -53,7 +53,7 @@ impl Drop for Driver {
 #[test]
 fn driver() {
     let Some(task) = Task::of_this_process() else { return };
-    let _driver = MediaDriver::start(Some(&task.path)).unwrap();
+    let _driver = MediaDriver::start(Some(&task.path), DriverPace::Sleep).unwrap();
     say("ready");
     listen();
 }
