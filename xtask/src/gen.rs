@@ -2,19 +2,36 @@
 //!
 //! An interface of another repository is generated there: its paths are below the current folder.
 
-use std::{fs, io::ErrorKind, path::Path, process::ExitCode};
-
-use anyhow::{Context, Result, anyhow, bail};
-use nanotape_schema::{
-    Interface, Schema, code, document, fuzz_target, interface_code, interface_document, read_any,
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::ErrorKind,
+    path::{Component, Path, PathBuf},
+    process::ExitCode,
 };
 
-use crate::{figures, root};
+use anyhow::{Context, Result, anyhow};
+use nanotape_schema::{
+    Interface, Problem, Problems, Protocol, Schema, code, document, fuzz_target, interface_code,
+    interface_document, read_any, read_interface,
+};
+
+use crate::{Usage, figures, root};
 
 /// One derived file: its path from the repository root, and its content.
 struct Derived {
     path: String,
     content: String,
+    /// The file and the line that it is derived from.
+    source: (String, usize),
+}
+
+impl Derived {
+    /// A problem with this file, at the line that it is derived from.
+    fn problem(&self, text: impl AsRef<str>) -> Problems {
+        let (path, line) = &self.source;
+        Problem::new(path, *line, format!("{}: {}", self.path, text.as_ref())).into()
+    }
 }
 
 /// A generated file names this program within so many lines.
@@ -28,24 +45,40 @@ pub(crate) fn write() -> Result<ExitCode> {
 
 /// Writes what is derived from the schema of an interface outside of this repository.
 pub(crate) fn write_of(schema: &str) -> Result<ExitCode> {
+    let path = below(schema).ok_or_else(|| {
+        Usage(format!(
+            "schema '{schema}': expected the path of a file *.toml below the current folder: go to \
+             a folder above the schema"
+        ))
+    })?;
     let root = std::env::current_dir().context("current folder")?;
-    let Schema::Interface(interface) = read_schema(&root, schema)? else {
-        bail!("{schema}: expected a schema with a table [interface]");
-    };
+    let interface = read_interface(&path, &text_of(&root, &path)?)?;
     write_all(&root, &not_fresh(&root, of_interface(&root, &interface)?))
 }
 
-fn write_all(root: &Path, stale: &[Derived]) -> Result<ExitCode> {
-    for Derived { path, .. } in stale {
-        check_generated(root, path)?;
+/// The path of a schema as its outputs name it, which must be the same on every machine.
+fn below(schema: &str) -> Option<String> {
+    let parts = Path::new(schema).components().filter(|part| *part != Component::CurDir);
+    let mut path = PathBuf::new();
+    for part in parts {
+        let Component::Normal(part) = part else { return None };
+        path.push(part);
     }
-    for Derived { path, content } in stale {
-        let target = root.join(path);
-        if let Some(folder) = target.parent() {
-            fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        }
-        fs::write(&target, content).with_context(|| path.clone())?;
-        println!("wrote {path}");
+    path.extension().filter(|extension| *extension == "toml")?;
+    path.into_os_string().into_string().ok()
+}
+
+fn write_all(root: &Path, stale: &[Derived]) -> Result<ExitCode> {
+    for file in stale {
+        check_generated(root, file)?;
+    }
+    for file in stale {
+        let target = root.join(&file.path);
+        let folder = target.parent().unwrap_or(root);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&target, &file.content))
+            .map_err(|error| file.problem(format!("cannot be written: {error}")))?;
+        println!("wrote {}", file.path);
     }
     if stale.is_empty() {
         println!("all generated files are up to date");
@@ -53,22 +86,40 @@ fn write_all(root: &Path, stale: &[Derived]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses to replace a file that this program has not written.
-fn check_generated(root: &Path, path: &str) -> Result<()> {
+/// Refuses to replace a file that this program has not written, or has written from another schema.
+fn check_generated(root: &Path, file: &Derived) -> Result<()> {
     // The table in the README has marks of its own.
-    if path == "README.md" && figures::fresh_readme(root).is_ok_and(|fresh| fresh.is_some()) {
+    if file.path == "README.md" && figures::fresh_readme(root).is_ok_and(|fresh| fresh.is_some()) {
         return Ok(());
     }
-    match fs::read_to_string(root.join(path)) {
-        Ok(text) if text.is_empty() || text.lines().take(MARK_LINES).any(is_mark) => Ok(()),
-        Ok(_) => bail!("{path}: exists, and is not generated; give another output in the schema"),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => bail!("{path}: cannot be replaced by a generated file: {error}"),
+    let text = match fs::read_to_string(root.join(&file.path)) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            let text = format!("cannot be replaced by a generated file: {error}");
+            return Err(file.problem(text).into());
+        }
+    };
+    let head: Vec<&str> = text.lines().take(MARK_LINES).collect();
+    if !text.is_empty() && !head.iter().any(|line| line.contains("cargo xtask")) {
+        let text = "exists and is not generated: give another path in the schema";
+        return Err(file.problem(text).into());
+    }
+    match source_in(&head).filter(|source| *source != file.source.0 && root.join(source).exists()) {
+        None => Ok(()),
+        Some(other) => {
+            let text = format!("is generated from {other}: give another path in the schema");
+            Err(file.problem(text).into())
+        }
     }
 }
 
-fn is_mark(line: &str) -> bool {
-    line.contains("cargo xtask")
+/// The schema that the first lines of a generated file name. A long path is on a line of its own.
+fn source_in(head: &[&str]) -> Option<String> {
+    let words = head.iter().flat_map(|line| line.split_whitespace()).filter(|word| *word != "//!");
+    let text = words.collect::<Vec<_>>().join(" ");
+    let (_, rest) = text.split_once("Written by `cargo xtask gen` from `")?;
+    rest.split_once('`').map(|(path, _)| path.to_owned())
 }
 
 /// Lists every derived file that is not fresh.
@@ -98,48 +149,56 @@ fn not_fresh(root: &Path, mut all: Vec<Derived>) -> Vec<Derived> {
 fn derived(root: &Path) -> Result<Vec<Derived>> {
     let mut out = Vec::new();
     if let Some((path, content)) = figures::fresh_readme(root)? {
-        out.push(Derived { path: path.to_owned(), content });
+        let source = (path.to_owned(), 1);
+        out.push(Derived { path: path.to_owned(), content, source });
     }
     for schema in schemas(root, "schema")? {
-        let protocol = match schema {
-            Schema::Interface(interface) => {
-                out.extend(of_interface(root, &interface)?);
-                continue;
+        out.extend(match schema {
+            Schema::Interface(interface) => of_interface(root, &interface)?,
+            Schema::Protocol(protocol) => {
+                let module = &protocol.module;
+                let code = code(&protocol, "crate");
+                let page = format!("docs/protocols/{}.md", protocol.name);
+                let fuzz =
+                    (format!("fuzz/fuzz_targets/{module}_messages.rs"), fuzz_target(&protocol));
+                let module = format!("crates/market/wire/src/generated/{module}.rs");
+                of_protocol(&protocol, [(module, code), fuzz, (page, document(&protocol))])
             }
-            Schema::Protocol(protocol) => protocol,
-        };
-        let module = &protocol.module;
-        out.extend(
-            [
-                (format!("crates/market/wire/src/generated/{module}.rs"), code(&protocol, "crate")),
-                (format!("fuzz/fuzz_targets/{module}_messages.rs"), fuzz_target(&protocol)),
-                (format!("docs/protocols/{}.md", protocol.name), document(&protocol)),
-            ]
-            .map(|(path, content)| Derived { path, content }),
-        );
+        });
     }
     // Schemas for tests are not linked into the programs.
     for schema in schemas(root, "schema/testing")? {
-        let protocol = match schema {
-            Schema::Interface(interface) => {
-                out.extend(of_interface(root, &interface)?);
-                continue;
+        out.extend(match schema {
+            Schema::Interface(interface) => of_interface(root, &interface)?,
+            Schema::Protocol(protocol) => {
+                let module = format!("crates/play/testkit/src/generated/{}.rs", protocol.module);
+                let page = format!("schema/testing/{}.md", protocol.name);
+                let code = code(&protocol, "nanotape_wire");
+                of_protocol(&protocol, [(module, code), (page, document(&protocol))])
             }
-            Schema::Protocol(protocol) => protocol,
-        };
-        let module = &protocol.module;
-        out.extend(
-            [
-                (
-                    format!("crates/play/testkit/src/generated/{module}.rs"),
-                    code(&protocol, "nanotape_wire"),
-                ),
-                (format!("schema/testing/{}.md", protocol.name), document(&protocol)),
-            ]
-            .map(|(path, content)| Derived { path, content }),
-        );
+        });
     }
+    written_once(&out)?;
     Ok(out)
+}
+
+fn of_protocol<const N: usize>(protocol: &Protocol, files: [(String, String); N]) -> Vec<Derived> {
+    let source = (protocol.path.clone(), 1);
+    let files = files.into_iter();
+    files.map(|(path, content)| Derived { path, content, source: source.clone() }).collect()
+}
+
+/// Refuses two schemas that are written to one file.
+fn written_once(files: &[Derived]) -> Result<()> {
+    let mut seen: BTreeMap<&str, &Derived> = BTreeMap::new();
+    for file in files {
+        if let Some(first) = seen.insert(&file.path, file) {
+            let (path, line) = &first.source;
+            let text = format!("is also written from {path}:{line}, expected another path");
+            return Err(file.problem(text).into());
+        }
+    }
+    Ok(())
 }
 
 /// The module, the page, and the list of what is published, which only grows.
@@ -147,21 +206,21 @@ fn of_interface(root: &Path, interface: &Interface) -> Result<Vec<Derived>> {
     let schema = Path::new(&interface.path);
     let (folder, stem) = (schema.parent(), schema.file_stem().context("a schema has a name")?);
     let list = folder.unwrap_or(Path::new("")).join("published").join(stem).with_extension("txt");
-    match fs::read_to_string(root.join(&list)) {
-        Ok(published) => interface.check_published(&published).map_err(|problems| {
-            let list = list.display();
-            anyhow!("{problems}\n(compared with {list}: messages of that version exist)")
-        })?,
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(error).with_context(|| list.display().to_string()),
+    let list = list.to_str().context("the path of a schema is text")?.to_owned();
+    if root.join(&list).exists() {
+        interface.check_published(&list, &text_of(root, &list)?)?;
     }
-    let path = list.to_str().context("the path of a schema is text")?.to_owned();
+    let derived = |path: String, line: usize, content: String| {
+        let source = (interface.path.clone(), line);
+        Derived { path, content, source }
+    };
+    let output = &interface.output;
     let mut out = vec![
-        Derived { path, content: interface.published() },
-        Derived { path: interface.output.clone(), content: interface_code(interface) },
+        derived(list, interface.line, interface.published()),
+        derived(output.path.clone(), output.line, interface_code(interface)),
     ];
-    if let Some(path) = interface.document.clone() {
-        out.push(Derived { path, content: interface_document(interface) });
+    if let Some(page) = &interface.document {
+        out.push(derived(page.path.clone(), page.line, interface_document(interface)));
     }
     Ok(out)
 }
@@ -179,8 +238,18 @@ fn schemas(root: &Path, folder: &str) -> Result<Vec<Schema>> {
 }
 
 fn read_schema(root: &Path, path: &str) -> Result<Schema> {
-    let text = fs::read_to_string(root.join(path)).with_context(|| path.to_owned())?;
-    read_any(path, &text).map_err(|problems| anyhow!("{problems}"))
+    Ok(read_any(path, &text_of(root, path)?)?)
+}
+
+/// The text of a file. Bytes that are no text are an error with their line.
+fn text_of(root: &Path, path: &str) -> Result<String> {
+    let bytes =
+        fs::read(root.join(path)).map_err(|error| anyhow!("{path}: cannot read: {error}"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        Problems::from(Problem::new(path, line, "not UTF-8, expected text")).into()
+    })
 }
 
 #[cfg(test)]
@@ -188,13 +257,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_generated_files_are_replaced() {
-        let is_replaced = |path| check_generated(&root(), path).is_ok();
-        assert!(is_replaced("schema/published/example-fills.txt"));
-        assert!(is_replaced("schema/published/none.txt"));
+    fn only_generated_files_of_the_same_schema_are_replaced() {
+        let of = |path: &str, source: &str| {
+            let source = (source.to_owned(), 3);
+            let file = Derived { path: path.into(), content: String::new(), source };
+            check_generated(&root(), &file).map_err(|error| error.to_string())
+        };
+        let fills = "schema/example-fills.toml";
+        assert_eq!(of("schema/published/example-fills.txt", fills), Ok(()));
+        assert_eq!(of("schema/published/none.txt", fills), Ok(()));
+        assert_eq!(of("examples/hub/generated/fills.rs", fills), Ok(()));
         for path in ["Cargo.toml", "schema/example-fills.toml", "schema"] {
-            assert!(!is_replaced(path), "{path}");
+            let error = of(path, fills).unwrap_err();
+            assert!(error.starts_with(&format!("{fills}:3: {path}: ")), "{error}");
         }
+        assert_eq!(
+            of("examples/hub/generated/fills.rs", "schema/other.toml").unwrap_err(),
+            "schema/other.toml:3: examples/hub/generated/fills.rs: is generated from \
+             schema/example-fills.toml: give another path in the schema"
+        );
+    }
+
+    #[test]
+    fn two_schemas_with_one_output_are_refused() {
+        let of = |path: &str, schema: &str| {
+            let source = (schema.to_owned(), 6);
+            Derived { path: path.into(), content: String::new(), source }
+        };
+        assert!(written_once(&[of("x.rs", "a.toml"), of("y.rs", "b.toml")]).is_ok());
+        let error = written_once(&[of("x.rs", "a.toml"), of("x.rs", "b.toml")]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "b.toml:6: x.rs: is also written from a.toml:6, expected another path"
+        );
+    }
+
+    #[test]
+    fn the_schema_in_a_long_path_is_found() {
+        let head =
+            ["//! Title.", "//!", "//! Written by `cargo xtask gen` from", "//! `a/b.toml`: x"];
+        assert_eq!(source_in(&head).as_deref(), Some("a/b.toml"));
     }
 
     #[test]

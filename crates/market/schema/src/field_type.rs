@@ -112,6 +112,16 @@ impl FieldType {
         }
     }
 
+    /// The types of an interface; `N` of `Alpha` is 1 to 64.
+    pub fn names_in_interfaces() -> Vec<String> {
+        let plain = INTEGERS.iter().chain(&SIGNED).chain(&COUNTS).chain(&UNITS);
+        let plain = plain.map(|scalar| scalar.rust.to_owned());
+        let with_sentinel = COUNTS.iter().chain(&UNITS).filter(|scalar| scalar.has_sentinel);
+        let optional = with_sentinel.map(|scalar| format!("Maybe<{}>", scalar.rust));
+        let others = ["Symbol", "Mpid", "Alpha<N>", "TailOffset", "Text", "Bytes"];
+        plain.chain(optional).chain(others.map(str::to_owned)).collect()
+    }
+
     fn has_sentinel(&self) -> bool {
         match self {
             Self::Count(scalar) | Self::Unit(scalar) => scalar.has_sentinel,

@@ -8,6 +8,10 @@ pub(crate) use read::read;
 
 use crate::{Field, FieldType, Literal};
 
+/// The first number that only nanotape's own formats use: logs from 0xff00, spans from 0xff10,
+/// notices from 0xfff0. They can be in one stream with the messages of any interface.
+pub const FIRST_RESERVED_NUMBER: usize = 0xff00;
+
 /// One schema file of the kind interface.
 #[derive(Clone, Debug)]
 pub struct Interface {
@@ -25,12 +29,23 @@ pub struct Interface {
     pub version: usize,
     /// The Rust path to `nanotape_interface` in the generated module.
     pub runtime: String,
-    /// Path of the generated module.
-    pub output: String,
-    /// Path of the generated page, if there is one.
-    pub document: Option<String>,
+    /// The generated module.
+    pub output: Target,
+    /// The generated page, if there is one.
+    pub document: Option<Target>,
+    /// Whether it is a format of nanotape, whose numbers are reserved.
+    pub has_reserved_numbers: bool,
     /// Its methods, in the order of the file.
     pub methods: Vec<Method>,
+}
+
+/// A file that is generated from an interface.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Line of its path in the schema.
+    pub line: usize,
+    /// Its path, below the folder of the command.
+    pub path: String,
 }
 
 /// A method: a message with a number.

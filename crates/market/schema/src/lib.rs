@@ -44,6 +44,7 @@ mod field_type;
 mod interface;
 mod kind;
 mod literal;
+mod names;
 mod output;
 mod problem;
 mod protocol;
@@ -52,8 +53,8 @@ mod reader;
 mod text;
 
 pub use field_type::FieldType;
-pub use interface::{Interface, Method, MethodField};
-pub use kind::{Schema, read_any};
+pub use interface::{FIRST_RESERVED_NUMBER, Interface, Method, MethodField, Target};
+pub use kind::{Schema, read_any, read_interface};
 pub use literal::Literal;
 pub use output::{code, document, fuzz_target, interface_code, interface_document};
 pub use problem::{Problem, Problems};

@@ -4,6 +4,7 @@ use toml::de::DeTable;
 
 use crate::{
     Code, CodeList, Enumeration, Field, FieldType, Layout, Problems, Protocol, check,
+    names::{identifier, is_camel, is_snake},
     reader::{Source, Table},
 };
 
@@ -33,7 +34,8 @@ pub(crate) fn parse<T>(
     let (root, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let line = source.line(error.span().unwrap_or(0..0));
-        source.problem(line, format!("not TOML: {}", error.message()));
+        let message: Vec<&str> = error.message().lines().collect();
+        source.problem(line, format!("not TOML: {}", message.join(", ")));
     }
     let root = root.into_inner();
     let read = match source.has_problems() {
@@ -47,6 +49,10 @@ pub(crate) fn parse<T>(
 fn read_protocol(source: &mut Source<'_>, path: &str, mut root: Table<'_, '_>) -> Option<Protocol> {
     let mut table = root.table(source, "protocol")?;
     let name = table.text(source, "name");
+    // The page has this name.
+    if name.contains('/') {
+        table.refuse_value(source, "name", format!("name '{name}' must have no '/'"));
+    }
     let module = table.text(source, "module");
     identifier(source, &table, "module", &module, is_snake);
     let title = table.text(source, "title");
@@ -232,27 +238,4 @@ fn read_field(
     let line = table.line();
     table.finish(source);
     Some(Field { line, name, offset: offset?, kind: kind?, doc, codes, most })
-}
-
-pub(crate) fn identifier(
-    source: &mut Source<'_>,
-    table: &Table<'_, '_>,
-    key: &str,
-    name: &str,
-    fits: fn(&str) -> bool,
-) {
-    if !name.is_empty() && !fits(name) {
-        let wanted = if fits("Aa") { "CamelCase" } else { "snake_case" };
-        table.refuse(source, format!("{key} '{name}' must be {wanted}"));
-    }
-}
-
-pub(crate) fn is_snake(name: &str) -> bool {
-    let head = name.starts_with(|c: char| c.is_ascii_lowercase());
-    head && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-}
-
-pub(crate) fn is_camel(name: &str) -> bool {
-    let head = name.starts_with(|c: char| c.is_ascii_uppercase());
-    head && name.bytes().all(|b| b.is_ascii_alphanumeric())
 }

@@ -9,7 +9,7 @@ use toml::{
     de::{DeArray, DeTable, DeValue},
 };
 
-use crate::{Literal, Problem, Problems};
+use crate::{Literal, Problem, Problems, problem::is_control};
 
 /// The file and the mistakes found in it so far.
 pub(crate) struct Source<'s> {
@@ -30,7 +30,7 @@ impl<'s> Source<'s> {
     }
 
     pub(crate) fn problem(&mut self, line: usize, text: impl Into<String>) {
-        let problem = Problem { path: self.path.into(), line, text: text.into() };
+        let problem = Problem::new(self.path, line, text.into());
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
@@ -81,6 +81,18 @@ impl<'t, 'i> Table<'t, 'i> {
         source.problem(self.line, self.with_subject(text.as_ref()));
     }
 
+    /// Reports `text` about the value of a key.
+    pub(crate) fn refuse_value(&self, source: &mut Source<'_>, key: &str, text: impl AsRef<str>) {
+        let line = self.line_of(source, key);
+        source.problem(line, self.with_subject(text.as_ref()));
+    }
+
+    /// The line of a value, or of the table if it lacks the key.
+    pub(crate) fn line_of(&self, source: &Source<'_>, key: &str) -> usize {
+        let value = self.entries.iter().find(|(name, _)| name.get_ref() == key);
+        value.map_or(self.line, |(_, value)| source.line(value.span()))
+    }
+
     fn with_subject(&self, text: &str) -> String {
         if self.subject.is_empty() { text.into() } else { format!("{}: {text}", self.subject) }
     }
@@ -102,18 +114,27 @@ impl<'t, 'i> Table<'t, 'i> {
         source.problem(line, self.with_subject(&format!("'{key}' must be {wanted}, not {found}")));
     }
 
-    /// An optional text.
+    /// An optional text, which becomes a name, a path or a comment: one line, and not empty.
     pub(crate) fn optional_text(
         &mut self,
         source: &mut Source<'_>,
         key: &'static str,
     ) -> Option<String> {
         let value = self.get(key)?;
-        let text = value.get_ref().as_str().map(str::to_owned);
-        if text.is_none() {
+        let Some(text) = value.get_ref().as_str() else {
             self.expected(source, key, "text", value);
+            return None;
+        };
+        if text.is_empty() {
+            self.refuse_value(source, key, format!("'{key}' must not be empty"));
+            return None;
         }
-        text
+        if text.contains(is_control) {
+            let text = format!("'{key}' must be one line without control characters");
+            self.refuse_value(source, key, text);
+            return None;
+        }
+        Some(text.to_owned())
     }
 
     /// A required text.
@@ -155,6 +176,16 @@ impl<'t, 'i> Table<'t, 'i> {
         self.optional_count(source, key)
     }
 
+    /// An optional answer, false if it is missing.
+    pub(crate) fn flag(&mut self, source: &mut Source<'_>, key: &'static str) -> bool {
+        let Some(value) = self.get(key) else { return false };
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            self.expected(source, key, "true or false", value);
+        }
+        flag.unwrap_or_default()
+    }
+
     /// An optional number or text.
     pub(crate) fn optional_value(
         &mut self,
@@ -164,8 +195,10 @@ impl<'t, 'i> Table<'t, 'i> {
         let value = self.get(key)?;
         let found = match value.get_ref() {
             DeValue::String(text) => Some(Literal::Text(text.to_string())),
+            // A number of more digits is in no range either.
             DeValue::Integer(number) => {
-                i128::from_str_radix(number.as_str(), number.radix()).ok().map(Literal::Number)
+                let number = i128::from_str_radix(number.as_str(), number.radix());
+                Some(Literal::Number(number.unwrap_or(i128::MAX)))
             }
             _ => None,
         };

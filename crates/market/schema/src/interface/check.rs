@@ -3,26 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Interface, Method, MethodField};
-use crate::{FieldType, Literal, check::whole, reader::Source};
+use crate::{FieldType, Literal, check::whole, names::is_camel, reader::Source};
 
-/// Names of methods that generated code has already.
-const TAKEN_BY_METHODS: [&str; 4] = ["unknown", "new", "at", "dispatch"];
+/// Names of methods that generated code has already, or that calls of every value have.
+const TAKEN_BY_METHODS: [&str; 6] = ["unknown", "new", "at", "dispatch", "into", "try_into"];
 
-/// Words that are no names in Rust.
-const KEYWORDS: [&str; 49] = [
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
-    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
-    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
-    "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
-    "unsafe", "unsized", "use", "where", "while",
-];
+/// Names of interfaces that generated code has already: a type of the prelude, and the parameters
+/// of its functions. Types of fields are imported.
+const TAKEN_BY_TRAITS: [&str; 5] = ["H", "Maybe", "Alpha", "Result", "S"];
 
 pub(super) fn interface(source: &mut Source<'_>, interface: &Interface) {
     if interface.version == 0 {
         source.problem(interface.line, "interface: the first version is 1, not 0");
+        return;
     }
+    trait_name(source, interface);
     let mut numbers: BTreeMap<usize, &Method> = BTreeMap::new();
-    let mut names: BTreeMap<&str, &Method> = BTreeMap::new();
+    let mut names: BTreeMap<String, &Method> = BTreeMap::new();
     for method in &interface.methods {
         let subject = format!("method '{}'", method.name);
         if let Some(first) = numbers.get(&method.number) {
@@ -30,17 +27,31 @@ pub(super) fn interface(source: &mut Source<'_>, interface: &Interface) {
             let text = format!("{subject}: number {number} is taken by '{name}' on line {line}");
             source.problem(method.line, text);
         }
-        if let Some(first) = names.get(method.name.as_str()) {
-            let text = format!("{subject}: the name is on line {} too", first.line);
-            source.problem(method.line, text);
+        // Other languages write names without underscores.
+        let joined = method.name.replace('_', "");
+        match names.get(&joined) {
+            Some(first) if first.name == method.name => {
+                let text = format!("{subject}: the name is on line {} too", first.line);
+                source.problem(method.line, text);
+            }
+            Some(first) => {
+                let (name, line) = (&first.name, first.line);
+                let text = format!(
+                    "{subject}: differs from '{name}' on line {line} in underscores only, \
+                     expected another name"
+                );
+                source.problem(method.line, text);
+            }
+            None => {}
         }
         if TAKEN_BY_METHODS.contains(&method.name.as_str()) {
-            let text = format!("{subject}: generated code has a function of this name");
+            let text = format!(
+                "{subject}: generated code has a function of this name, expected another name"
+            );
             source.problem(method.line, text);
         }
-        keyword(source, method.line, &subject, &method.name);
         numbers.entry(method.number).or_insert(method);
-        names.entry(&method.name).or_insert(method);
+        names.entry(joined).or_insert(method);
         bytes(source, &subject, method);
         tail(source, &subject, method);
         order(source, interface, &subject, method);
@@ -51,9 +62,16 @@ pub(super) fn interface(source: &mut Source<'_>, interface: &Interface) {
     versions(source, interface);
 }
 
-fn keyword(source: &mut Source<'_>, line: usize, subject: &str, name: &str) {
-    if KEYWORDS.contains(&name) {
-        source.problem(line, format!("{subject}: '{name}' is a word of Rust"));
+fn trait_name(source: &mut Source<'_>, interface: &Interface) {
+    let Interface { line, name, .. } = interface;
+    let is_type = is_camel(name) && FieldType::named_in_interface(name).is_some();
+    if is_type || TAKEN_BY_TRAITS.contains(&name.as_str()) {
+        let text = format!("interface: generated code has a type '{name}', expected another name");
+        source.problem(*line, text);
+    }
+    if name.ends_with("Writer") {
+        let text = format!("interface: name '{name}' is that of a writer, expected one without it");
+        source.problem(*line, text);
     }
 }
 
@@ -62,7 +80,6 @@ fn bytes(source: &mut Source<'_>, subject: &str, method: &Method) {
     whole(source, subject, method.line, None, &fields, method.length);
     for (index, field) in fields.iter().enumerate() {
         let name = &field.name;
-        keyword(source, field.line, &format!("{subject} field '{name}'"), name);
         if let Some(first) = fields[..index].iter().find(|other| other.name == *name) {
             let text = format!("{subject} field '{name}': the name is on line {} too", first.line);
             source.problem(field.line, text);
@@ -104,6 +121,17 @@ fn tail(source: &mut Source<'_>, subject: &str, method: &Method) {
         }
         _ => {}
     }
+    let is_whole = |length: &usize| length.is_multiple_of(8);
+    if let Some(tail) = method.tail()
+        && let Some(length) = method.earlier().into_iter().find(|length| !is_whole(length))
+    {
+        let text = format!(
+            "{subject} field '{}': began at byte {length} in an earlier version, expected a \
+             multiple of 8",
+            tail.name
+        );
+        source.problem(tail.line, text);
+    }
     // The words of the fields and those of the tail are stored separately.
     if let Some(tail) = method.tail().filter(|tail| tail.offset % 8 != 0) {
         let (name, missing) = (&tail.name, 8 - tail.offset % 8);
@@ -127,7 +155,9 @@ fn order(source: &mut Source<'_>, interface: &Interface, subject: &str, method: 
     let fixed = method.fields.iter().filter(|field| field.field.kind.width().is_some());
     for field in fixed {
         let (name, line, since) = (&field.field.name, field.field.line, field.since);
-        if since > interface.version || since < method.since {
+        // A field without 'since' has that of its method.
+        let is_reported = since == method.since;
+        if !is_reported && (since > interface.version || since < method.since) {
             let (first, last) = (method.since, interface.version);
             let text = format!(
                 "{subject} field '{name}': since {since}, but versions are {first} to {last}"
@@ -219,7 +249,12 @@ fn versions(source: &mut Source<'_>, interface: &Interface) {
         used.insert(method.since);
         used.extend(method.fields.iter().map(|field| field.since));
     }
-    for version in (1..=interface.version).filter(|version| !used.contains(version)) {
+    // A version that does not exist was reported before.
+    if !used.iter().all(|since| (1..=interface.version).contains(since)) {
+        return;
+    }
+    let unused = (1..=interface.version).find(|version| !used.contains(version));
+    if let Some(version) = unused {
         let text = format!("interface: version {version} adds nothing");
         source.problem(interface.line, text);
     }

@@ -19,30 +19,40 @@ impl Interface {
         self.lines().iter().fold(ABOUT.to_owned(), |list, (_, line)| list + line + "\n")
     }
 
-    /// Compares the schema with the list that an earlier version of it has left.
-    pub fn check_published(&self, list: &str) -> Result<(), Problems> {
+    /// Compares the schema with the list that an earlier version of it has left in the file `path`.
+    pub fn check_published(&self, path: &str, list: &str) -> Result<(), Problems> {
         let lines = self.lines();
         let mut problems = Vec::new();
-        let mut problem = |line, text: String| {
-            problems.push(Problem { path: self.path.clone(), line, text });
-        };
-        let published: Vec<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
-        for old in &published {
+        let mut published = Vec::new();
+        for (index, old) in list.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+            let at = index + 1;
+            if !is_entry(old) {
+                let text = format!(
+                    "'{old}' is no line of `cargo xtask gen`, expected one such as '0x0001 \
+                     method, filled, since 1': restore this file"
+                );
+                problems.push(Problem::new(path, at, text));
+                continue;
+            }
+            published.push(old);
             if lines.iter().any(|(_, line)| line == old) {
                 continue;
             }
-            let now = lines.iter().find(|(_, line)| subject(line) == subject(old));
-            match now {
-                Some((at, now)) => problem(*at, format!("was published as: {old}; is now: {now}")),
-                None => {
-                    let text = format!("was published, and is missing: {old}");
-                    problem(self.line_of(subject(old)), text);
-                }
-            }
+            let (line, now) = match lines.iter().find(|(_, line)| subject(line) == subject(old)) {
+                Some((line, now)) => (*line, format!("is now: {now}")),
+                None => (self.line_of(subject(old)), "is missing".into()),
+            };
+            let text = format!("{path}:{at} has published: {old}; {now}; expected no change");
+            problems.push(Problem::new(&self.path, line, text));
+        }
+        if published.is_empty() && problems.is_empty() {
+            let text = "has no methods, expected those of an earlier `cargo xtask gen`: restore \
+                        this file, or remove it if there are no messages of an earlier version";
+            problems.push(Problem::new(path, 1, text));
         }
         for method in &self.methods {
             for (line, text) in unmarked(method, &published) {
-                problem(line, text);
+                problems.push(Problem::new(&self.path, line, text));
             }
         }
         problems.sort_by_key(|problem| problem.line);
@@ -93,6 +103,15 @@ fn unmarked(method: &Method, published: &[&str]) -> Vec<(usize, String)> {
 /// What a line is about: a method, or the bytes of a field.
 fn subject(line: &str) -> &str {
     line.split(", ").next().unwrap_or(line)
+}
+
+/// Whether a line of the list begins with a number.
+fn is_entry(line: &str) -> bool {
+    let number = line.strip_prefix("0x").and_then(|rest| rest.split_once(' '));
+    number.is_some_and(|(number, rest)| {
+        let is_hex = number.bytes().all(|digit| digit.is_ascii_hexdigit());
+        number.len() == 4 && is_hex && rest.contains(", ")
+    })
 }
 
 fn method_line(method: &Method) -> String {

@@ -1,9 +1,9 @@
-//! Reads an interface from TOML: names, types, values. `check` does the rest.
+//! Reads an interface from TOML: names, paths, types, values. `check` does the rest.
 
-use super::{Interface, Method, MethodField, check};
+use super::{FIRST_RESERVED_NUMBER, Interface, Method, MethodField, Target, check};
 use crate::{
     Field, FieldType,
-    read::{identifier, is_camel, is_snake},
+    names::{identifier, is_camel, is_path, is_snake},
     reader::{Source, Table},
 };
 
@@ -19,14 +19,17 @@ pub(crate) fn read(
     let doc = table.text(source, "doc");
     let version = table.optional_count(source, "version").unwrap_or(1);
     let runtime = table.optional_text(source, "runtime");
-    let output = table.text(source, "output");
-    for part in output.split('/') {
-        if ["", ".", ".."].contains(&part) && !output.is_empty() {
-            table.refuse(source, format!("output '{output}' must be a path below this folder"));
-            break;
-        }
+    let runtime = runtime.unwrap_or_else(|| "nanotape_interface".into());
+    if !is_path(&runtime) {
+        let text =
+            format!("runtime '{runtime}' must be a path of Rust, such as nanotape::interface");
+        table.refuse_value(source, "runtime", text);
     }
+    let output = table.text(source, "output");
+    let output = target(source, &table, "output", ".rs", output);
     let document = table.optional_text(source, "document");
+    let document = document.map(|path| target(source, &table, "document", ".md", path));
+    let has_reserved_numbers = table.flag(source, "reserved_numbers");
     let line = table.line();
     table.finish(source);
     let mut interface = Interface {
@@ -36,15 +39,16 @@ pub(crate) fn read(
         title,
         doc,
         version,
-        runtime: runtime.unwrap_or_else(|| "nanotape_interface".into()),
+        runtime,
         output,
         document,
+        has_reserved_numbers,
         methods: Vec::new(),
     };
     let (mut count, mut all_read) = (0, true);
     for table in root.tables(source, "method") {
         count += 1;
-        match method(source, table) {
+        match method(source, has_reserved_numbers, table) {
             Some(method) => interface.methods.push(method),
             None => all_read = false,
         }
@@ -60,12 +64,41 @@ pub(crate) fn read(
     Some(interface)
 }
 
-fn method(source: &mut Source<'_>, mut table: Table<'_, '_>) -> Option<Method> {
+/// A file to generate. Its extension keeps it apart from the schema, from the list of what is
+/// published, and from the other file.
+fn target(
+    source: &mut Source<'_>,
+    table: &Table<'_, '_>,
+    key: &'static str,
+    extension: &str,
+    path: String,
+) -> Target {
+    let is_outside = path.split('/').any(|part| ["", ".", ".."].contains(&part));
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if !path.is_empty()
+        && (is_outside || name.len() <= extension.len() || !name.ends_with(extension))
+    {
+        let text = format!(
+            "{key} '{path}' must be the path of a file *{extension} below the current folder, \
+             without '.' and '..'"
+        );
+        table.refuse_value(source, key, text);
+    }
+    Target { line: table.line_of(source, key), path }
+}
+
+fn method(
+    source: &mut Source<'_>,
+    has_reserved_numbers: bool,
+    mut table: Table<'_, '_>,
+) -> Option<Method> {
+    table.call("method".into());
     let name = table.text(source, "name");
     let subject = format!("method '{name}'");
     table.call(subject.clone());
     identifier(source, &table, "name", &name, is_snake);
     let number = table.count(source, "number");
+    number_range(source, &table, has_reserved_numbers, number);
     let doc = table.text(source, "doc");
     let since = table.optional_count(source, "since").unwrap_or(1);
     let length = table.count(source, "length");
@@ -84,6 +117,25 @@ fn method(source: &mut Source<'_>, mut table: Table<'_, '_>) -> Option<Method> {
     all_read.then_some(Method { line, number, name, doc, since, length, fields })
 }
 
+fn number_range(
+    source: &mut Source<'_>,
+    table: &Table<'_, '_>,
+    has_reserved_numbers: bool,
+    number: Option<usize>,
+) {
+    let Some(number) = number else { return };
+    let (first, text) = (FIRST_RESERVED_NUMBER, format!("number {number:#06x}"));
+    let text = match (number >= first, has_reserved_numbers) {
+        (true, false) => {
+            let last = first - 1;
+            format!("{text} is reserved for formats of nanotape, expected 0x0000 to {last:#06x}")
+        }
+        (false, true) => format!("{text} is not reserved, expected {first:#06x} to 0xffff"),
+        _ => return,
+    };
+    table.refuse_value(source, "number", text);
+}
+
 fn field(
     source: &mut Source<'_>,
     owner: &str,
@@ -97,7 +149,9 @@ fn field(
     let type_name = table.text(source, "type");
     let kind = FieldType::named_in_interface(&type_name);
     if kind.is_none() && !type_name.is_empty() {
-        table.refuse(source, format!("unknown type '{type_name}'"));
+        let types = FieldType::names_in_interfaces().join(", ");
+        let text = format!("unknown type '{type_name}', expected one of {types}");
+        table.refuse_value(source, "type", text);
     }
     let doc = table.text(source, "doc");
     let unit = table.optional_text(source, "unit");

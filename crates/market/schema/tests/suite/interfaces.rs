@@ -1,6 +1,6 @@
 //! Interfaces: every mistake with its line, what a published one may change, and the outputs.
 
-use nanotape_schema::{Interface, Schema, interface_code, interface_document, read_any};
+use nanotape_schema::{FieldType, Interface, Schema, interface_code, interface_document, read_any};
 
 /// Six lines, so that the first method begins on line 7.
 const HEAD: &str = r#"[interface]
@@ -10,6 +10,9 @@ doc = "What happens to orders."
 version = 2
 output = "src/generated/orders.rs"
 "#;
+
+/// The list of what an earlier version has published.
+const LIST: &str = "schema/published/orders.txt";
 
 /// Two methods: `accepted` on line 7, its fields on lines 13 to 16, and `noted` on line 18, its
 /// fields on lines 24 to 27.
@@ -77,16 +80,25 @@ fn numbers_and_names_are_used_once() {
 
 #[test]
 fn names_are_those_that_rust_can_have() {
-    check(r#""noted""#, r#""move""#, &["18: method 'move': 'move' is a word of Rust"]);
+    check(
+        r#""noted""#,
+        r#""move""#,
+        &["20: method 'move': name 'move' is a keyword of Rust, expected another \
+           snake_case name"],
+    );
     check(
         r#""noted""#,
         r#""unknown""#,
-        &["18: method 'unknown': generated code has a function of this name"],
+        &["18: method 'unknown': generated code has a function of this name, expected another \
+             name"],
     );
     check(
         r#""price""#,
         r#""type""#,
-        &["14: method 'accepted' field 'type': 'type' is a word of Rust"],
+        &[
+            "14: method 'accepted' field 'type': name 'type' is a keyword of Rust, expected another \
+           snake_case name",
+        ],
     );
     check(
         r#""price""#,
@@ -96,7 +108,7 @@ fn names_are_those_that_rust_can_have() {
     check(
         r#"name = "Orders""#,
         r#"name = "orders""#,
-        &["1: interface: name 'orders' must be CamelCase"],
+        &["2: interface: name 'orders' must be CamelCase"],
     );
 }
 
@@ -115,12 +127,13 @@ fn fields_have_no_hole_and_no_overlap() {
         "length = 26",
         &["7: method 'accepted': length is 26, but its last field ends at byte 24"],
     );
-    check("Price4", "Prise4", &["14: method 'accepted' field 'price': unknown type 'Prise4'"]);
-    check(
-        "Price4",
-        "LengthAfter",
-        &["14: method 'accepted' field 'price': unknown type 'LengthAfter'"],
-    );
+    let types = FieldType::names_in_interfaces().join(", ");
+    for name in ["Prise4", "LengthAfter"] {
+        let problem = format!(
+            "14: method 'accepted' field 'price': unknown type '{name}', expected one of {types}"
+        );
+        check("Price4", name, &[&problem]);
+    }
 }
 
 #[test]
@@ -149,10 +162,7 @@ fn new_fields_are_at_the_end_with_a_default() {
     check(
         "since = 2",
         "since = 3",
-        &[
-            "1: interface: version 2 adds nothing",
-            "16: method 'accepted' field 'owner': since 3, but versions are 1 to 2",
-        ],
+        &["16: method 'accepted' field 'owner': since 3, but versions are 1 to 2"],
     );
     check("version = 2", "version = 3", &["1: interface: version 3 adds nothing"]);
     check(
@@ -244,7 +254,8 @@ fn an_interface_has_methods_and_an_output_below_the_folder() {
     check(
         "src/generated/orders.rs",
         "../orders.rs",
-        &["1: interface: output '../orders.rs' must be a path below this folder"],
+        &["6: interface: output '../orders.rs' must be the path of a file *.rs below the current \
+           folder, without '.' and '..'"],
     );
     check(
         "title = \"Orders\"",
@@ -265,9 +276,10 @@ fn compare(from: &str, to: &str, expected: &[&str]) {
     let whole = format!("{HEAD}{METHODS}");
     assert!(whole.contains(from), "the test must change something");
     let later = read(&whole.replacen(from, to, 1)).expect("the schema alone has no mistake");
-    let found = later.check_published(&published).err().map(|problems| problems.to_string());
+    let found = later.check_published(LIST, &published).err().map(|problems| problems.to_string());
+    let expected = expected.iter().map(|problem| problem.replace("LIST", LIST));
     let expected: Vec<String> =
-        expected.iter().map(|problem| format!("schema/orders.toml:{problem}")).collect();
+        expected.map(|problem| format!("schema/orders.toml:{problem}")).collect();
     assert_eq!(found.unwrap_or_default(), expected.join("\n"));
 }
 
@@ -276,32 +288,52 @@ fn what_is_published_stays() {
     compare(
         "type = \"Price4\"",
         "type = \"Shares\"",
-        &["14: was published as: 0x0001 byte 8, price, Price4, since 1; is now: 0x0001 byte 8, \
-           price, Shares, since 1"],
+        &["14: LIST:6 has published: 0x0001 byte 8, price, Price4, since 1; is now: 0x0001 byte \
+             8, \
+           price, Shares, since 1; expected no change"],
     );
     compare(
         "number = 0x10",
         "number = 0x11",
         &[
-            "1: was published, and is missing: 0x0010 method, noted, since 1",
-            "1: was published, and is missing: 0x0010 byte 0, change, i32, since 1",
-            "1: was published, and is missing: 0x0010 byte 4, text_at, TailOffset, since 1",
-            "1: was published, and is missing: 0x0010 byte 6, zero, u16, since 1, constant 0",
-            "1: was published, and is missing: 0x0010 tail, most 80, text, Text, since 1",
+            "1: LIST:9 has published: 0x0010 method, noted, since 1; is missing; expected no \
+             change",
+            "1: LIST:10 has published: 0x0010 byte 0, change, i32, since 1; is missing; expected \
+             no change",
+            "1: LIST:11 has published: 0x0010 byte 4, text_at, TailOffset, since 1; is missing; \
+             expected no change",
+            "1: LIST:12 has published: 0x0010 byte 6, zero, u16, since 1, constant 0; is missing; \
+             expected no change",
+            "1: LIST:13 has published: 0x0010 tail, most 80, text, Text, since 1; is missing; \
+             expected no change",
         ],
     );
     compare(
         "type = \"Alpha<8>\", since = 2, default = \"\"",
         "type = \"u64\", since = 2, default = 0",
-        &["16: was published as: 0x0001 byte 16, owner, Alpha<8>, since 2, default \"\"; is now: \
-           0x0001 byte 16, owner, u64, since 2, default 0"],
+        &["16: LIST:8 has published: 0x0001 byte 16, owner, Alpha<8>, since 2, default \"\"; is \
+           now: 0x0001 byte 16, owner, u64, since 2, default 0; expected no change"],
     );
     compare(
         "most = 80",
         "most = 90",
-        &["27: was published as: 0x0010 tail, most 80, text, Text, since 1; is now: 0x0010 tail, \
-           most 90, text, Text, since 1"],
+        &["27: LIST:13 has published: 0x0010 tail, most 80, text, Text, since 1; is now: 0x0010 \
+           tail, most 90, text, Text, since 1; expected no change"],
     );
+}
+
+#[test]
+fn a_list_that_was_damaged_is_an_error_at_its_line() {
+    let published = good().published();
+    for (list, expected) in [
+        (String::new(), ":1: has no methods, expected those of an earlier `cargo xtask gen`"),
+        (published.clone() + "=======\n", ":14: '=======' is no line of `cargo xtask gen`"),
+        (published.replace("0x0001 method", "1 method"), ":4: '1 method, accepted, since 1' is no"),
+    ] {
+        let found = good().check_published(LIST, &list).unwrap_err().to_string();
+        assert!(found.starts_with(&format!("{LIST}{expected}")), "{found}");
+        assert_eq!(found.lines().count(), 1);
+    }
 }
 
 #[test]
@@ -325,7 +357,7 @@ fn a_new_field_of_a_published_version_is_refused() {
     let of = |version: &str| {
         let head = HEAD.replace("version = 2", &format!("version = {version}"));
         let later = read(&format!("{head}{}", later.replace("SINCE", version))).unwrap();
-        later.check_published(&good().published()).map_err(|problems| problems.to_string())
+        later.check_published(LIST, &good().published()).map_err(|problems| problems.to_string())
     };
     assert_eq!(
         of("2"),
@@ -345,7 +377,7 @@ fn a_tail_may_move() {
              time.\" },\n    { name = \"text\", offset = 16,",
     );
     let later = read(&format!("{HEAD}{later}")).unwrap();
-    assert_eq!(later.check_published(&good().published()), Ok(()));
+    assert_eq!(later.check_published(LIST, &good().published()), Ok(()));
     assert_eq!(later.methods[1].earlier(), [8]);
 }
 
