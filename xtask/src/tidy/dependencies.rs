@@ -70,10 +70,11 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-shm", "nanotape-clock", "nanotape-tape"],
         outside: &["rustix", "thiserror", "zstd"],
     },
-    // docs/decisions/0072-calls-as-messages.md; ring and journal for its tests.
+    // docs/decisions/0072-calls-as-messages.md; ring, journal and schema for its tests.
     Row {
         package: "nanotape-interface",
         inside: &[
+            "nanotape-schema",
             "nanotape-types",
             "nanotape-clock",
             "nanotape-tape",
