@@ -9,7 +9,12 @@
 #[path = "hub/book.rs"]
 mod book;
 
-use std::{error::Error, path::Path, process::Command, time::Duration};
+use std::{
+    error::Error,
+    path::Path,
+    process::{Command, ExitCode},
+    time::Duration,
+};
 
 use book::{Book, fills, positions};
 use fills::{Fills, FillsWriter};
@@ -63,28 +68,29 @@ fn run(fills: &Path, positions: &Path) -> Result<(), Box<dyn Error>> {
     let results = TailerSource::new(Tailer::open(positions, Start::Oldest)?);
     let mut results = Follow::new(results).until(appender.next_sequence());
     while let Some(Item::Message(result)) = results.next()? {
-        positions::dispatch(&result, &mut book)?;
+        positions::dispatch(&result, &mut book)
+            .map_err(|error| format!("{}: {error}", positions.display()))?;
     }
     println!("continues after fill {}, with {} stocks", book.cause, book.stocks.len());
-    let fills = TailerSource::new(Tailer::open(fills, Start::Sequence(book.cause + 1))?);
-    let mut fills = Follow::new(fills);
+    let source = TailerSource::new(Tailer::open(fills, Start::Sequence(book.cause + 1))?);
+    let mut source = Follow::new(source);
     while !book.is_closed {
-        let Some(Item::Message(fill)) = fills.next()? else {
-            return Err(format!("fills after {} are missing", book.cause).into());
+        let Some(Item::Message(fill)) = source.next()? else {
+            let (path, cause) = (fills.display(), book.cause);
+            return Err(format!("{path}: fills after {cause} are missing").into());
         };
         // The time of a result is that of its fill, so that it is the same after a restart.
         let results = PositionsWriter::new(&mut appender, fill.ts.unwrap_or(UtcNanos::new(0)));
         let mut hub = Hub { book: &mut book, results, cause: fill.sequence };
-        fills::dispatch(&fill, &mut hub)??;
+        fills::dispatch(&fill, &mut hub)
+            .map_err(|error| format!("{}: {error}", fills.display()))??;
     }
     println!("all {} fills have a result", book.cause);
     Ok(appender.close()?)
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    if let [fills, positions] = std::env::args_os().skip(1).collect::<Vec<_>>().as_slice() {
-        return run(fills.as_ref(), positions.as_ref());
-    }
+/// Records fills, and kills their hub until it has reached the end of the day.
+fn demonstrate() -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("nanotape-hub-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let (fills, positions) = (folder.join("fills"), folder.join("positions"));
@@ -100,9 +106,28 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut hub = Command::new(std::env::current_exe()?).args([&fills, &positions]).spawn()?;
         std::thread::sleep(Duration::from_millis(20 * life));
         hub.kill()?; // SIGKILL: no code of the process runs after this
-        if hub.wait()?.success() {
-            break;
+        let status = hub.wait()?;
+        match status.code() {
+            Some(0) => break,
+            Some(_) => return Err(format!("the hub failed: {status}").into()),
+            None => {}
         }
     }
     Ok(std::fs::remove_dir_all(&folder)?)
+}
+
+fn main() -> ExitCode {
+    let result = match std::env::args_os().skip(1).collect::<Vec<_>>().as_slice() {
+        [] => demonstrate(),
+        [fills, positions] => run(fills.as_ref(), positions.as_ref()),
+        _ => {
+            eprintln!("14_a_hub: expected no arguments, or FILLS and POSITIONS");
+            return ExitCode::from(2);
+        }
+    };
+    if let Err(error) = result {
+        eprintln!("14_a_hub: {error}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }

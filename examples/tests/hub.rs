@@ -124,6 +124,32 @@ fn the_example_kills_its_own_hub_until_all_fills_have_a_result() {
     assert!(text.ends_with("all 20000 fills have a result\n"), "{text}");
 }
 
+/// The error of a hub, which is one line.
+fn error(arguments: &[&Path], status: i32) -> String {
+    let output = Command::new(program()).args(arguments).bounded_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{error}");
+    let text = error.strip_prefix("14_a_hub: ").and_then(|rest| rest.strip_suffix('\n'));
+    let text = text.filter(|text| !text.contains('\n')).expect(&error);
+    text.to_owned()
+}
+
+#[test]
+fn an_error_of_the_hub_is_one_line_with_the_file() {
+    let place = Scratch::on_disk("hub-errors");
+    std::fs::create_dir_all(place.path()).unwrap();
+    let (fills, positions) = (place.path().join("fills"), place.path().join("positions"));
+    assert_eq!(error(&[&fills], 2), "expected no arguments, or FILLS and POSITIONS");
+    let missing = error(&[&fills, &positions], 1);
+    assert!(missing.contains(fills.to_str().unwrap()) && !missing.contains('{'), "{missing}");
+
+    let mut appender = Appender::open(&fills, &AppenderOptions::default()).unwrap();
+    appender.append(1, 0, b"no fill").unwrap();
+    appender.close().unwrap();
+    let expected = "message 1: type 0x0001 (Fills.filled), 7 bytes of fields, expected 10 or more";
+    assert_eq!(error(&[&fills, &positions], 1), format!("{}: {expected}", fills.display()));
+}
+
 /// Kills a hub after some more results, or at once, while it reads those that it has. False if the
 /// day ended before.
 fn kill_once(fills: &Path, positions: &Path, random: &mut Random) -> bool {
