@@ -6,7 +6,7 @@
 
 use std::{fmt, ops::ControlFlow};
 
-use nanotape_tape::{Follow, Gap, Item, ShutdownFlag, Sink, Step, WriterState};
+use nanotape_tape::{Follow, Gap, Item, ShutdownFlag, Sink, Source as _, Step, WriterState};
 
 use crate::{
     batch::BatchError,
@@ -59,6 +59,11 @@ pub enum ReceptionError<I, S> {
 pub struct Reception<I: Inlet> {
     follow: Follow<AeronSource<I>>,
     through_restarts: bool,
+    reported: Reported,
+}
+
+/// What was reported so far.
+struct Reported {
     refused: u64,
     other_rings: u64,
     is_connected: bool,
@@ -68,7 +73,8 @@ impl<I: Inlet> Reception<I> {
     /// Receives from the position of the source on.
     pub fn new(source: AeronSource<I>, through_restarts: bool, shutdown: &ShutdownFlag) -> Self {
         let follow = Follow::new(source).shutdown(shutdown);
-        Self { follow, through_restarts, refused: 0, other_rings: 0, is_connected: true }
+        let reported = Reported { refused: 0, other_rings: 0, is_connected: true };
+        Self { follow, through_restarts, reported }
     }
 
     /// Receives until the writer of the ring ends; `None` after a shutdown.
@@ -77,33 +83,38 @@ impl<I: Inlet> Reception<I> {
         sink: &mut S,
         mut report: impl FnMut(ReceptionEvent),
     ) -> Result<Option<WriterState>, ReceptionError<I::Error, S::Error>> {
+        let Self { follow, reported, .. } = self;
         loop {
             let mut outcome = Ok(());
-            let sent = self.follow.tape().sent();
-            let step = self.follow.step(|item| {
-                outcome = match item {
-                    Item::Message(message) => {
-                        let ts = message.ts.unwrap_or(sent);
-                        let (sequence, type_id) = (message.sequence, message.type_id);
-                        sink.append_at(sequence, type_id, ts, message.payload)
-                            .map_err(|error| ReceptionError::Sink { sequence, error })
+            let step = follow.step_by(|source| {
+                let sent = source.sent();
+                let polled = source.poll(|item| {
+                    outcome = match item {
+                        Item::Message(message) => {
+                            let ts = message.ts.unwrap_or(sent);
+                            let (sequence, type_id) = (message.sequence, message.type_id);
+                            sink.append_at(sequence, type_id, ts, message.payload)
+                                .map_err(|error| ReceptionError::Sink { sequence, error })
+                        }
+                        Item::Gap(gap) => {
+                            report(ReceptionEvent::Lost(gap));
+                            let sequence = gap.to + 1;
+                            sink.skip_to(sequence)
+                                .map_err(|error| ReceptionError::Sink { sequence, error })
+                        }
+                        // A ring gives no number twice.
+                        Item::Reused(_) => Ok(()),
+                    };
+                    match outcome {
+                        Ok(()) => ControlFlow::Continue(()),
+                        Err(_) => ControlFlow::Break(()),
                     }
-                    Item::Gap(gap) => {
-                        report(ReceptionEvent::Lost(gap));
-                        let sequence = gap.to + 1;
-                        sink.skip_to(sequence)
-                            .map_err(|error| ReceptionError::Sink { sequence, error })
-                    }
-                    // A ring gives no number twice.
-                    Item::Reused(_) => Ok(()),
-                };
-                match outcome {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(_) => ControlFlow::Break(()),
-                }
+                });
+                // Also while no message arrives: that a publisher is gone is such a time.
+                reported.add(source, &mut report);
+                polled
             });
             outcome?;
-            self.report_changes(&mut report);
             match step.map_err(ReceptionError::Source)? {
                 Step::Gone(state) if self.through_restarts => {
                     report(ReceptionEvent::WriterGone(state));
@@ -114,10 +125,11 @@ impl<I: Inlet> Reception<I> {
             }
         }
     }
+}
 
+impl Reported {
     /// Reports what was refused since the last call, and whether a publisher is connected.
-    fn report_changes(&mut self, report: &mut impl FnMut(ReceptionEvent)) {
-        let source = self.follow.tape();
+    fn add<I: Inlet>(&mut self, source: &AeronSource<I>, report: &mut impl FnMut(ReceptionEvent)) {
         let counts = source.counts();
         if let Some(error) = source.refusal().filter(|_| counts.refused != self.refused) {
             self.refused = counts.refused;

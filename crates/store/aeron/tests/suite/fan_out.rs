@@ -166,3 +166,30 @@ fn batches_that_come_twice_are_one_stream_and_the_end_shows_what_was_lost() {
     assert!(last < 400 && numbers == (1..=last).collect::<Vec<_>>(), "{numbers:?}");
     assert_eq!((gaps, state), (vec![Gap { from: last + 1, to: 400 }], Some(WriterState::Closed)));
 }
+
+#[test]
+fn what_changes_while_no_message_arrives_is_reported() {
+    let pipe = End::with_room(1);
+    let (writer, ring) = ring(2);
+    drop(writer);
+    publish_all(ring, &pipe);
+    let mut source = AeronSource::new(pipe.clone());
+    assert!(source.begin().unwrap());
+    let mut sink = stream::Writer::on_heap(1 << 16).unwrap();
+    let shutdown = ShutdownFlag::new();
+    let mut events = Vec::new();
+    pipe.0.has_subscriber.set(false);
+    // Each event causes the next one.
+    let end = Reception::new(source, true, &shutdown).run(&mut sink, |event| {
+        events.push(event);
+        match event {
+            ReceptionEvent::Refused { batches: 2, .. } => shutdown.request(),
+            ReceptionEvent::NoPublisher => pipe.push(b"no batch"),
+            ReceptionEvent::Refused { .. } => pipe.0.has_subscriber.set(true),
+            ReceptionEvent::Publisher => pipe.0.has_subscriber.set(false),
+            other => panic!("{other:?}"),
+        }
+    });
+    assert!(matches!(end, Ok(None)));
+    assert_eq!(events.len(), 5);
+}
