@@ -30,6 +30,9 @@ use crate::{
 /// The size of a ring.
 const RING_BYTES: usize = 1 << 20;
 
+/// Messages before those that are timed: they wait for the connection.
+const FIRST: u64 = 2;
+
 /// The streams of the two processes.
 const STREAMS: [i32; 2] = [1, 2];
 
@@ -127,8 +130,7 @@ fn ping(
     let clock = worker.clock;
     let message = &mut vec![0; way.bytes()][..];
     let answer = &mut message.to_vec()[..];
-    // The first ones wait for the connection.
-    for number in 0..2 {
+    for number in 0..FIRST {
         fill(message, number);
         way.send(message, timeout)?;
         way.receive(answer, timeout)?;
@@ -167,6 +169,7 @@ fn pong(
         way.receive(message, timeout)?;
         way.send(message, timeout)?;
         if sequence(message) == STOP {
+            taken.messages -= FIRST;
             return Ok(taken.into());
         }
         taken.messages += 1;
