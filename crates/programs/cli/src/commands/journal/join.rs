@@ -116,8 +116,8 @@ pub(super) fn run(command: &JoinCommand) -> anyhow::Result<Status> {
     let Some(leader) = machines.machines.get(&machines.leader) else {
         bail!("{file}: leader '{}' is no machine of it; it has {}", machines.leader, names());
     };
-    if let Some(wrong) = machines.machines.keys().find(|name| side_name(name).is_err()) {
-        bail!("{file}: machine '{wrong}': {}", side_name(wrong).unwrap_err());
+    for name in machines.machines.keys() {
+        side_name(name).map_err(|what| anyhow!("{file}: machine '{name}': {what}"))?;
     }
     let is_plain = machines.plain == Some(true);
     if !is_plain && machine.certificates.as_ref().or(machines.certificates.as_ref()).is_none() {
@@ -129,24 +129,24 @@ pub(super) fn run(command: &JoinCommand) -> anyhow::Result<Status> {
         anyhow!("{file}: machine '{name}': {line}")
     };
     if name == machines.leader {
-        let mut given = vec![machine.journal.clone()];
         let listen = machine.listen.as_ref().unwrap_or(&machine.address);
-        given.extend([format!("--listen={listen}"), format!("--name={name}")]);
+        let mut given = vec![format!("--listen={listen}"), format!("--name={name}")];
         let others = machines.machines.iter().filter(|(other, _)| **other != name);
         let expected = others.filter(|(_, machine)| machine.expected);
         given.extend(expected.map(|(other, _)| format!("--follower={other}")));
         given.extend(machines.commits.then(|| "--commits".to_owned()));
         given.extend(machines.poll.iter().map(|poll| format!("--poll={poll}")));
         given.extend(machines.link_options(machine));
+        given.extend(["--".to_owned(), machine.journal.clone()]);
         let mut parsed = parse::<serve::ServeCommand>(&given).map_err(wrong)?;
         parsed.output = command.output.clone();
         note(format_args!("{file}: {name} leads"));
         return serve::run(&parsed);
     }
-    let mut given = vec![leader.address.clone(), machine.journal.clone()];
-    given.extend([format!("--name={name}"), format!("--leader={}", machines.leader)]);
+    let mut given = vec![format!("--name={name}"), format!("--leader={}", machines.leader)];
     given.extend(machine.sync.then(|| "--sync".to_owned()));
     given.extend(machines.link_options(machine));
+    given.extend(["--".to_owned(), leader.address.clone(), machine.journal.clone()]);
     let mut parsed = parse::<replicate::ReplicateCommand>(&given).map_err(wrong)?;
     parsed.output = command.output.clone();
     (parsed.set_aside, parsed.compare) = (command.set_aside, command.compare);
