@@ -43,7 +43,8 @@ pub enum Tail<'tailer> {
     Excerpt(Excerpt<'tailer>),
     /// Missing excerpts.
     Gap(Gap),
-    /// Sequence numbers that were used again: reading continues at the first of them.
+    /// Sequence numbers that were used again, after a loss of power, or because the folder was
+    /// restored from an older copy: reading continues at the first of them.
     Reused(Reused),
     /// Nothing more, for now.
     Nothing,

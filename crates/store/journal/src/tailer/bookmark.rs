@@ -108,13 +108,17 @@ impl<D: Disk> Tailer<D> {
     /// Searches the next position again, as after opening.
     pub(super) fn find_again(&mut self) -> Result<Step, JournalError> {
         let next = self.place.sequence;
-        let from = match self.first_reused(self.known, next)? {
-            Some(from) => Some(self.seek_up_to(from)?.unwrap_or(from)),
-            None => self.seek_up_to(next)?,
-        };
-        Ok(match from {
-            Some(from) if from < next => Step::Reused(Reused { from, to: next - 1 }),
-            _ => Step::Again,
+        self.return_to(self.first_reused(self.known, next)?.unwrap_or(next))
+    }
+
+    /// Continues at this number, or at the end if that is before it. Numbers from there on up to
+    /// the position come again.
+    pub(super) fn return_to(&mut self, from: u64) -> Result<Step, JournalError> {
+        let next = self.place.sequence;
+        let from = self.seek_up_to(from)?.unwrap_or(from);
+        Ok(match from < next {
+            true => Step::Reused(Reused { from, to: next - 1 }),
+            false => Step::Again,
         })
     }
 

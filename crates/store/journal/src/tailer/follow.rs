@@ -277,11 +277,44 @@ impl<D: Disk> Tailer<D> {
         let Some(entered) = self.open_segment(number)? else { return self.skip_removed(number) };
         let is_same = self.current.as_ref().is_some_and(|current| current.header == entered.header);
         if is_same {
+            if let Some(from) = self.first_changed(&entered) {
+                return self.return_to(from);
+            }
             // Excerpts that were appended since the last poll are there too, and on disk.
             self.current = Some(entered);
             return Ok(Step::Again);
         }
-        self.find_again()
+        self.find_in_restored()
+    }
+
+    /// The number of the first excerpt before the position that another file of this segment does
+    /// not have: the folder was restored from an older copy while it was read.
+    fn first_changed(&self, entered: &super::Current<D::Readable>) -> Option<u64> {
+        let current = self.current.as_ref()?;
+        let (old, new) = (current.stored.words(), entered.stored.words());
+        let view = current.view(false);
+        let begin = view.beginning();
+        let is_equal = |at: usize| {
+            let pair = (old.get(at), new.get(at));
+            matches!(pair, (Some(old), Some(new)) if old.load() == new.load())
+        };
+        let changed = (begin.at..self.place.at).find(|&at| !is_equal(at))?;
+        let (place, _) = view.walk(begin, |place, front| place.behind(front).at <= changed);
+        Some(place.sequence)
+    }
+
+    /// Searches the next position after the segment that was read has become another one. If no
+    /// incarnation explains that, an older copy was restored and appended to, in which nothing is
+    /// known: all of it comes again.
+    fn find_in_restored(&mut self) -> Result<Step, JournalError> {
+        let next = self.place.sequence;
+        if let Some(from) = self.first_reused(self.known, next)? {
+            return self.return_to(from);
+        }
+        self.seek(Start::Oldest)?;
+        let oldest = self.place.sequence;
+        self.place.sequence = next;
+        self.return_to(oldest)
     }
 
     /// Continues in the first existing segment after one that is missing.

@@ -19,6 +19,7 @@ mod named;
 mod processes;
 mod prune;
 mod repair;
+mod restored;
 mod simulated;
 mod to_the_end;
 mod upkeep_faults;

@@ -47,9 +47,12 @@ impl Validated {
             percent(part.idle_share),
         );
         interruptions(text, part);
-        if let Some(quiet) = &part.quiet {
-            table(text, "quiet messages", quiet);
-            verdict(text, quiet);
+        match &part.quiet {
+            Some(quiet) => {
+                table(text, "quiet messages", quiet);
+                verdict(text, quiet);
+            }
+            None => text.push_str("quiet messages: none, so that no prediction can be judged\n"),
         }
         table(text, "all messages", &part.all);
         explanation(text, part);
