@@ -6,7 +6,7 @@ use nanotape_harness::Scratch;
 use nanotape_journal::{
     APPENDER_KIND, Appender, AppenderOptions, CompanionFile, ENTRY_FIELDS, EXCERPT_FIELDS, FIELDS,
     LAYOUT, MAGIC, MAX_SEGMENT_BYTES, MIN_SEGMENT_BYTES, RollCycle, TAILER_FIELDS, TAILER_KIND,
-    TAILER_LAYOUT, TAILERS, checksum_bytes,
+    TAILER_LAYOUT, TAILERS, checksum_bytes, segment_sums,
 };
 
 const DOCUMENT: &str = include_str!("../../../../../docs/formats/journal.md");
@@ -133,4 +133,80 @@ fn a_reader_that_knows_only_the_document_reads_what_was_written() {
     assert_eq!(file.word(at) >> 28 & 0xf, 2, "an end mark");
     assert_eq!((file.word(at) & 0xfff_ffff, file.word(at + 8)), (0, 5));
     assert_eq!(file.0.len(), at + 24, "the unused end is given back");
+}
+
+/// As [`File`], for the digest of a segment in `docs/formats/replication.md`.
+#[cfg(target_endian = "little")]
+fn digest_of(file: &File, before: u64) -> [u64; 4] {
+    const BEGIN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mixed = |digest: u64, words: &[u64]| {
+        words.iter().fold(digest, |digest, word| {
+            (digest ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29)
+        })
+    };
+    let words = |range: std::ops::RangeInclusive<usize>| range.map(|word| file.word(8 * word));
+    let identity: Vec<u64> = words(0..=10).chain(words(32..=35)).collect();
+    let incarnation: Vec<u64> = words(68..=70).collect();
+    let entries = file.word(48).div_ceil(file.word(56)) as usize;
+    let mut at = (4096 + entries * 32).next_multiple_of(4096);
+    let (mut contents, mut next, mut is_ended) = (0, file.word(256), false);
+    while at + 24 <= file.0.len() && file.word(at) != 0 {
+        let (commit, second) = (file.word(at), file.word(at + 8));
+        let number = second & ((1 << 48) - 1);
+        if commit >> 28 & 0xf == 2 {
+            is_ended = number <= before;
+            next = if is_ended { number } else { next };
+            break;
+        }
+        if number >= before {
+            break;
+        }
+        contents = mixed(contents ^ BEGIN, &[commit, second]);
+        next = number + 1;
+        at += 24 + ((commit & 0xfff_ffff) as usize).next_multiple_of(8);
+    }
+    let (identity, incarnation) = (mixed(BEGIN, &identity), mixed(BEGIN, &incarnation));
+    let digest = mixed(BEGIN, &[identity, incarnation, contents, next, is_ended.into()]);
+    [file.word(40), next, is_ended.into(), digest]
+}
+
+#[cfg(target_endian = "little")]
+#[test]
+fn digests_of_segments_are_those_that_the_document_defines() {
+    let place = Scratch::new("digests");
+    let options = AppenderOptions {
+        segment_bytes: 1 << 16,
+        roll_cycle: RollCycle::Size,
+        ..AppenderOptions::default()
+    };
+    let mut appender = Appender::open(place.path(), &options).unwrap();
+    for number in 1..=3_000_u64 {
+        appender.append(7, number, &vec![number as u8; (number % 200) as usize]).unwrap();
+    }
+    drop(appender);
+    let mut starts = Vec::new();
+    for before in [u64::MAX, 3_001, 3_000, 2, 1] {
+        let mut sums = Vec::new();
+        segment_sums(place.path(), before, |sum| {
+            starts.push(sum.first_sequence);
+            sums.push([sum.number, sum.next_sequence, sum.is_ended.into(), sum.digest]);
+        })
+        .unwrap();
+        let read = |number: usize| {
+            File(fs::read(place.path().join(format!("{number:010}.segment"))).unwrap())
+        };
+        let mine: Vec<_> =
+            (1..=sums.len()).map(|number| digest_of(&read(number), before)).collect();
+        assert_eq!(mine, sums, "before {before}");
+    }
+    assert!(starts.len() > 10);
+    // At, before and after the first number of each segment.
+    let first = starts[1];
+    for before in [first - 1, first, first + 1] {
+        let mut sums = Vec::new();
+        segment_sums(place.path(), before, |sum| sums.push(sum.digest)).unwrap();
+        assert_eq!(sums.len(), 1 + usize::from(before > first), "before {before}");
+        let file = File(fs::read(place.path().join("0000000001.segment")).unwrap());
+        assert_eq!(digest_of(&file, before)[3], sums[0], "before {before}");
+    }
 }

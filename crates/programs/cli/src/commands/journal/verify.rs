@@ -33,6 +33,7 @@ of totals.
 With --digest, a line for each segment states its excerpts and a digest, instead of findings that are
 no fault. A journal and its copies have the same lines, whatever is compressed or synced on each
 machine. While excerpts are appended, --before leaves out those that only one side may have.
+docs/formats/replication.md defines the digest.
 
 A segment without a file between others is a fault, unless a repair moved it to the folder cut.
 
