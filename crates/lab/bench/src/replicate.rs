@@ -19,6 +19,7 @@ mod mirror;
 mod programs;
 mod round_trip;
 mod rows;
+mod slow;
 mod work;
 
 use std::{fs::File, path::Path, path::PathBuf, time::Duration};
@@ -292,8 +293,25 @@ impl Benchmark for Replicate {
             let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
             format!("\np99 of an append with two followers: {verdict}{reason}\n")
         });
-        judged + &goals_text(run)
+        let slow: String = run.measured.iter().filter_map(slow_text).collect();
+        slow + &judged + &goals_text(run)
     }
+}
+
+/// `round-trip/plain: 57 trips took more than 3 times the p99; ...`
+fn slow_text(row: &Measured<Replicate>) -> Option<String> {
+    let slow = rows::slow(row)?;
+    let name = row.row.name;
+    let Some([first, second]) = slow.shares() else {
+        return Some(format!("\n{name}: no trip took more than 3 times the p99\n"));
+    };
+    let [first, second, neither] = [first, second, 1.0 - first - second].map(|it| 100.0 * it);
+    Some(format!(
+        "\n{name}: {} trips took more than 3 times the p99, {} of them because a process did not \
+         poll; of the time beyond the median, {first:.0}% in the first process, {second:.0}% in the \
+         second, {neither:.0}% in neither\n",
+        slow.trips, slow.explained,
+    ))
 }
 
 #[cfg(test)]

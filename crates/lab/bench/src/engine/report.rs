@@ -98,8 +98,10 @@ impl Reading {
         if report.day != DayReading::default() {
             self.day = report.day;
         }
-        if !report.detail.is_null() {
-            self.detail = report.detail;
+        match (&mut self.detail, report.detail) {
+            (_, Value::Null) => {}
+            (Value::Object(own), Value::Object(others)) => own.extend(others),
+            (own, other) => *own = other,
         }
         self.taken.extend(report.taken);
         self.times = report.times.or(self.times);

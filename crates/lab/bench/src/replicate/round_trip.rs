@@ -3,13 +3,16 @@
 //! Protocol: the first process ends with a message of the type END, and the answer to that is the
 //! last one. So each side knows that the other one has everything before it ends its links.
 
+use nanotape_clock::Stamp;
 use nanotape_journal::{Appender, Excerpt, Start, Tail, Tailer};
+use serde_json::Value;
 
 use super::{
     Replicate,
     links::{self, Embedded},
     programs::Programs,
     rows::{Driver, What},
+    slow::Watch,
 };
 use crate::{
     engine::{
@@ -29,19 +32,43 @@ pub(super) trait Drive {
     /// Ends the links of the first process, which has all answers.
     fn end(&mut self, timeout: &mut Timeout) -> Result<(), Error>;
 
+    /// A round trip has ended.
+    fn trip(&mut self, _from: Stamp, _to: Stamp) {}
+
+    /// What this process reports beside its times.
+    fn detail(&self, _side: usize) -> Value {
+        Value::Null
+    }
+
     /// Ends those of the other one, when the first has its last answer, the one before this number.
     fn end_after(&mut self, next_sequence: u64, timeout: &mut Timeout) -> Result<(), Error>;
 }
 
-impl Drive for Embedded {
+/// The links of a process, and a watch over its turns.
+struct Watched {
+    links: Embedded,
+    watch: Watch,
+}
+
+impl Drive for Watched {
     #[inline(always)]
     fn turn(&mut self) -> Result<(), Error> {
-        Embedded::turn(self).map(|_| ())
+        self.watch.turn();
+        self.links.turn().map(|_| ())
+    }
+
+    #[inline(always)]
+    fn trip(&mut self, from: Stamp, to: Stamp) {
+        self.watch.trip(from, to);
+    }
+
+    fn detail(&self, side: usize) -> Value {
+        self.watch.detail(side)
     }
 
     fn end(&mut self, timeout: &mut Timeout) -> Result<(), Error> {
-        while !self.has_reported() {
-            Embedded::turn(self)?;
+        while !self.links.has_reported() {
+            self.links.turn()?;
             timeout.idle(0)?;
         }
         Ok(())
@@ -49,7 +76,7 @@ impl Drive for Embedded {
 
     fn end_after(&mut self, next_sequence: u64, timeout: &mut Timeout) -> Result<(), Error> {
         // The other process ends its links when it has the last answer.
-        while !self.has_delivered(next_sequence) && Embedded::turn(self).is_ok() {
+        while !self.links.has_delivered(next_sequence) && self.links.turn().is_ok() {
             timeout.idle(next_sequence)?;
         }
         Ok(())
@@ -83,6 +110,7 @@ pub(super) fn run(
                 Embedded::turn(&mut links)?;
                 waiting.idle(0)?;
             }
+            let mut links = Watched { links, watch: Watch::new(worker.clock) };
             side_of(worker, &mut links, &mut appender, &copy, timeout)
         }
         Driver::Programs { sleeps } => {
@@ -132,6 +160,7 @@ fn ping(
         appender.append(MESSAGE, sequence, message)?;
         let (_, answered) = read(tailer, links, answer, timeout)?;
         let back = clock.stamp();
+        links.trip(sent, back);
         // Both journals began with one excerpt, so the numbers agree.
         match answered == sequence && is_sound(answer, sequence) {
             true => Ok((sent, back)),
@@ -144,7 +173,7 @@ fn ping(
         return Err(Error::Wrong { sequence, length: answer.len() });
     }
     links.end(timeout)?;
-    Ok(Reading { times: Some(times), ..written.into() })
+    Ok(Reading { times: Some(times), detail: links.detail(0), ..written.into() })
 }
 
 /// Appends every message to the own journal, including the last one.
@@ -165,7 +194,7 @@ fn pong(
         appender.append(type_id, sequence, message)?;
         if type_id == END {
             links.end_after(appender.next_sequence(), timeout)?;
-            return Ok(taken.into());
+            return Ok(Reading { detail: links.detail(1), ..taken.into() });
         }
         if !is_sound(message, sequence) {
             return Err(Error::Wrong { sequence, length: message.len() });

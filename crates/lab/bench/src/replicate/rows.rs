@@ -6,7 +6,7 @@ use nanotape_lab::{
     statistics::order::median,
 };
 
-use super::Replicate;
+use super::{Replicate, slow::SlowTrips};
 use crate::engine::{
     Benchmark as _, Figure, Figures, Measured, Reading, Row, Run, Spread, figures, sections,
     shared::{END, LONGEST, QUANTILES},
@@ -167,6 +167,17 @@ pub(super) const FIGURES: Figures<Replicate> = &[
         "p99_ratio": "number or null" ["p99 x" 6 nanos] = |row, run| p99_ratio(row, run);
         /// The p99.9 divided by the p99 of the row; the median over rounds
         "p99.9_of_p99": "number or null" ["tail" 6 nanos] = |row, _| tail(row);
+        /// For `round-trip/plain` and `tls`: trips of more than 3 times the p99 of their round, in all
+        /// rounds. At most 65,536 trips of a round above 30 us count
+        "slow_trips": "number or null" = |row, _| slow(row).map(|slow| slow.trips);
+        /// Those of which at least 80% of the time beyond the median are interruptions: a process
+        /// did not poll for more than 10 us
+        "slow_explained": "number or null" = |row, _| slow(row).map(|slow| slow.explained);
+        /// The part of the time of `slow_trips` beyond the median in which the first process did
+        /// not poll; null without any
+        "slow_in_first_share": "number or null" = |row, _| slow_share(row, 0);
+        /// The part in which only the second process did not poll
+        "slow_in_second_share": "number or null" = |row, _| slow_share(row, 1);
         /// For `append/two-followers`: the verdict of `nanotape lab compare` on the p99 of each
         /// round, against `append/alone` with `append/alone-again` as the control. The smallest
         /// effect of interest is 5%
@@ -216,6 +227,15 @@ fn p99_ratio(row: &Measured<Replicate>, run: &Run<Replicate>) -> Option<f64> {
     let pairs = row.readings.iter().zip(&base.readings);
     let ratios: Vec<f64> = pairs.filter_map(|(one, other)| Some(p99(one)? / p99(other)?)).collect();
     median(&ratios)
+}
+
+/// Why the slow trips of a row were slow.
+pub(super) fn slow(row: &Measured<Replicate>) -> Option<SlowTrips> {
+    SlowTrips::of(&row.readings)
+}
+
+fn slow_share(row: &Measured<Replicate>, process: usize) -> Option<f64> {
+    slow(row)?.shares().map(|shares| shares[process])
 }
 
 fn tail(row: &Measured<Replicate>) -> Option<f64> {
