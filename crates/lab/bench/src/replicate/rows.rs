@@ -167,8 +167,8 @@ pub(super) const FIGURES: Figures<Replicate> = &[
         "p99_ratio": "number or null" ["p99 x" 6 nanos] = |row, run| p99_ratio(row, run);
         /// The p99.9 divided by the p99 of the row; the median over rounds
         "p99.9_of_p99": "number or null" ["tail" 6 nanos] = |row, _| tail(row);
-        /// For `round-trip/plain` and `tls`: trips of more than 3 times the p99 of their round, in all
-        /// rounds. At most 65,536 trips of a round above 30 us count
+        /// For `round-trip/plain` and `tls`: trips of more than 3 times the p99 of their round, in
+        /// all rounds. At most 65,536 trips of a round above 30 us count
         "slow_trips": "number or null" = |row, _| slow(row).map(|slow| slow.trips);
         /// Those of which at least 80% of the time beyond the median are interruptions: a process
         /// did not poll for more than 10 us
