@@ -73,11 +73,13 @@ pub struct ArrivedGroup {
 }
 
 impl ArrivedGroup {
-    /// The least and the most time from sent to arrived, in ns.
-    pub fn took_ns(&self) -> Option<(i64, i64)> {
+    /// The least and the most time from sent to arrived, in ns. `None` also if both are below zero,
+    /// which shows that a clock was set after the last heartbeat.
+    pub fn took_ns(&self) -> Option<(u64, u64)> {
         let by_two_clocks = self.arrived_ns.wrapping_sub(self.sent_ns).cast_signed();
         let ClockOffset { least_ns, most_ns } = self.offset?;
-        Some((by_two_clocks.saturating_add(least_ns), by_two_clocks.saturating_add(most_ns)))
+        let most_ns = u64::try_from(by_two_clocks.saturating_add(most_ns)).ok()?;
+        Some((by_two_clocks.saturating_add(least_ns).max(0).cast_unsigned(), most_ns))
     }
 }
 
@@ -460,5 +462,8 @@ mod tests {
         };
         assert_eq!(group.took_ns(), Some((210, 220)));
         assert_eq!(ArrivedGroup { offset: None, ..group }.took_ns(), None);
+        // No time is below zero.
+        assert_eq!(ArrivedGroup { arrived_ns: 85, ..group }.took_ns(), Some((0, 5)));
+        assert_eq!(ArrivedGroup { arrived_ns: 79, ..group }.took_ns(), None);
     }
 }

@@ -275,7 +275,7 @@ impl Replication {
             None => Replica::open_on(self.disk.clone())?,
         };
         replica.prepare_ahead();
-        let mut clocks = LinkClocks::new(&self.clock);
+        let clocks = LinkClocks::new(&self.clock);
         let now = clocks.now();
         let term = self.terms.current();
         let hello = Hello {
@@ -299,8 +299,10 @@ impl Replication {
         };
         let link = FollowerLink::new(replica, peer, follow);
         let mut following = Following { link, connection, address, is_known: false, updated_ns: 0 };
-        let outcome = self.exchange(&mut following, &mut clocks, shutdown, report);
+        let outcome = self.exchange(&mut following, &clocks, shutdown, report);
         let Following { mut link, mut connection, .. } = following;
+        // Those of the last turn.
+        link.take_arrived().for_each(|group| report(ReplicateEvent::Arrived(group)));
         if matches!(outcome, Ok(Break::Stopped)) {
             link.peer().close("the follower ends");
         }
@@ -312,7 +314,7 @@ impl Replication {
     fn exchange(
         &mut self,
         following: &mut Following,
-        clocks: &mut LinkClocks,
+        clocks: &LinkClocks,
         shutdown: &ShutdownFlag,
         report: &mut impl FnMut(ReplicateEvent),
     ) -> Result<Break, ReplicateError> {
@@ -353,7 +355,6 @@ impl Replication {
                 self.terms.add(&self.disk, TermEntry { term, from_sequence, ts, name })?;
                 link.join();
             }
-            link.take_arrived().for_each(|group| report(ReplicateEvent::Arrived(group)));
             let files = link.take_set_aside();
             if !files.is_empty() {
                 report(ReplicateEvent::SetAside { files });
@@ -388,6 +389,7 @@ impl Replication {
                     next_sequence: link.has_segments().then_some(link.progress().next_sequence),
                 });
             }
+            link.take_arrived().for_each(|group| report(ReplicateEvent::Arrived(group)));
             let is_idle = followed == Followed::Idle && exchanged == Exchanged::default();
             if is_idle && let Err(error) = self.options.pace.pause(connection, link.peer()) {
                 return Ok(Break::Link(format!("{address}: {error}")));

@@ -28,8 +28,8 @@ use nanotape_shm::RegionError;
 use nanotape_tape::ShutdownFlag;
 
 use crate::{
-    FRAME_BYTES, LeaderError, LeaderLink, LeaderOptions, ReplicasBoard, SERVICE, Term, TermEntry,
-    Terms, TermsError,
+    FRAME_BYTES, LeaderError, LeaderLink, LeaderOptions, MOST_FOLLOWERS, ReplicasBoard, SERVICE,
+    Term, TermEntry, Terms, TermsError,
     pace::{LinkClocks, LinkPace, Rate},
     serving::{Serving, Shared},
     terms::random,
@@ -85,6 +85,12 @@ pub enum ServeError {
     IsACopy {
         /// The journal.
         path: PathBuf,
+    },
+    /// More followers are named than a journal can have.
+    #[error("--follower: at most {most} followers can be known")]
+    TooMany {
+        /// The limit.
+        most: usize,
     },
     /// Its leaders.
     #[error(transparent)]
@@ -195,7 +201,7 @@ impl Server {
         let board = ReplicasBoard::create(journal, terms.current(), options.mode)?;
         let now_ns = UtcNanos::now().unix_ns();
         for name in &options.followers {
-            board.slot(name, now_ns);
+            board.slot(name, now_ns).ok_or(ServeError::TooMany { most: MOST_FOLLOWERS })?;
         }
         let address = options.listen;
         let failed = |source| ServeError::Listen { address, source };
@@ -237,7 +243,7 @@ impl Server {
         shutdown: &ShutdownFlag,
         mut report: impl FnMut(ServeEvent),
     ) -> Result<(), ServeError> {
-        let mut clocks = LinkClocks::new(&self.clock);
+        let clocks = LinkClocks::new(&self.clock);
         let (mut beat_ns, mut growth) = (0, Growth::default());
         let served = loop {
             if shutdown.is_requested() {

@@ -44,10 +44,10 @@ pub(crate) struct Serving {
 impl Serving {
     /// Serves until the connection ends; returns why it did.
     pub(crate) fn run(mut self, clock: &Clock) -> LeaderError {
-        let mut clocks = LinkClocks::new(clock);
+        let clocks = LinkClocks::new(clock);
         let now = clocks.now();
         self.shared.board.connected(self.slot, now.utc_ns);
-        let error = self.serve(&mut clocks);
+        let error = self.serve(&clocks);
         let now = clocks.now();
         if matches!(error, LeaderError::Ended) {
             self.link.peer().close(&error.to_string());
@@ -57,7 +57,7 @@ impl Serving {
         error
     }
 
-    fn serve(&mut self, clocks: &mut LinkClocks) -> LeaderError {
+    fn serve(&mut self, clocks: &LinkClocks) -> LeaderError {
         let (mut updated_ns, mut received_ns, mut rate) = (0, 0, Rate::default());
         let (mut progressed_ns, mut progress) = (clocks.now().utc_ns, (0, 0));
         let mut incarnation = NO_INCARNATION;

@@ -81,7 +81,7 @@ pub(super) fn address_of(worker: &Worker<Replicate>, process: usize) -> Result<S
     text.parse().map_err(|error| Error::system("parse the address")(invalid(error)))
 }
 
-fn peer(role: Role, side: usize, clocks: &mut LinkClocks) -> Peer {
+fn peer(role: Role, side: usize, clocks: &LinkClocks) -> Peer {
     // A follower that has no leader yet states no term.
     let term = u64::from(role == Role::Accepting);
     let hello = Hello {
@@ -116,8 +116,8 @@ impl Leading {
         let accepted = listener.accept().map_err(Error::system("accept a connection"))?;
         let connection = Connection::accepted(accepted.0, identity);
         let connection = connection.map_err(Error::system("accept a connection"))?;
-        let mut clocks = LinkClocks::new(&worker.clock);
-        let peer = peer(Role::Accepting, worker.job.process, &mut clocks);
+        let clocks = LinkClocks::new(&worker.clock);
+        let peer = peer(Role::Accepting, worker.job.process, &clocks);
         let disk = Folder::new(journal, MODE);
         let link = LeaderLink::new(disk, peer, LeaderOptions::default());
         Ok(Self { link, connection, clocks })
@@ -166,8 +166,8 @@ impl Following {
         let tls = identity.map(|identity| (identity, SIDES[leader]));
         let connection = Connection::connect(address, tls, PATIENCE);
         let connection = connection.map_err(Error::system("connect to a leader"))?;
-        let mut clocks = LinkClocks::new(&worker.clock);
-        let peer = peer(Role::Connecting, worker.job.process, &mut clocks);
+        let clocks = LinkClocks::new(&worker.clock);
+        let peer = peer(Role::Connecting, worker.job.process, &clocks);
         let link = FollowerLink::new(replica, peer, FollowOptions::default());
         Ok(Self { link, connection, clocks, has_joined: false })
     }

@@ -18,7 +18,8 @@ use nanotape_journal::{
 };
 use nanotape_link::{CertificateOptions, Identity, make_certificates};
 use nanotape_replication::{
-    LinkPace, ReplicateEvent, Replication, ServeError, Terms, followers_need, promote,
+    LinkPace, MOST_FOLLOWERS, ReplicateEvent, Replication, ServeError, ServeOptions, Server, Terms,
+    followers_need, promote,
 };
 
 use crate::running::{
@@ -155,6 +156,19 @@ fn a_leader_ends_when_the_region_of_its_followers_is_removed() {
     fs::remove_file(leader.join("followers")).unwrap();
     let error = served.ended().unwrap_err().to_string();
     assert!(error.contains("removed while in use"), "{error}");
+}
+
+#[test]
+fn more_followers_than_a_journal_can_have_are_refused_at_the_start() {
+    let (scratch, _appender) = journal(1);
+    let leader = scratch.path().join("leader");
+    let named = |count: usize| ServeOptions {
+        followers: (0..count).map(|number| format!("follower-{number}")).collect(),
+        ..serve_options()
+    };
+    drop(Server::open(&leader, named(MOST_FOLLOWERS)).unwrap());
+    let refused = Server::open(&leader, named(MOST_FOLLOWERS + 1)).unwrap_err();
+    assert!(matches!(refused, ServeError::TooMany { most: MOST_FOLLOWERS }), "{refused}");
 }
 
 #[test]
