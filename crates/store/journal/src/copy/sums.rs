@@ -53,8 +53,9 @@ pub fn segment_sums(
         };
         let ((place, found), contents) = ContentDigest::of(&view, |_, number| number < before);
         let (next_sequence, is_ended) = match found {
-            // Skipped numbers can be between the last excerpt and the end mark.
-            Ok(Contents::End(front)) if front.sequence <= before => (front.sequence, true),
+            // Skipped numbers can be between the last excerpt and the end mark. Where both have all
+            // excerpts, only one of them may have it.
+            Ok(Contents::End(front)) if front.sequence < before => (front.sequence, true),
             Ok(_) => (place.sequence, false),
             Err(damage) => return Err(damaged(place.at, damage)),
         };

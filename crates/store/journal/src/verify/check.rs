@@ -10,7 +10,7 @@ use crate::{
     scan::{Event, Scan, WrongEntry, end_of_rest, wrong_entries},
     segment::{
         excerpt::{Front, Kind},
-        header::{Activation, Header},
+        header::{Activation, Header, Incarnation},
         layout::{at, position_bytes},
         view::{Contents, Place, View},
     },
@@ -90,6 +90,9 @@ impl Checker {
         if max_ts_before < self.max_ts {
             let found = Found::Time { found: max_ts_before, least: self.max_ts };
             pass.find(at::MAX_TS_BEFORE, found);
+        }
+        if Incarnation::load(words).is_none() {
+            pass.find(at::INCARNATION, Found::Incarnation);
         }
         let least = self.next.map(|next| next.max(first_sequence));
         self.excerpts(&mut pass, Scan::new(view, least), progress);

@@ -100,6 +100,12 @@ pub enum Found {
         /// The largest time of the excerpts before it.
         least: u64,
     },
+    /// An incarnation whose checksum is wrong.
+    #[error(
+        "the incarnation of this segment is unknown, so that readers cannot see reused sequence numbers: \
+         written by an earlier version, changed, or lost with the power until the next appender opens it"
+    )]
+    Incarnation,
     /// Missing entries of the index.
     #[error("the index lacks {0} entries, starting here")]
     MissingEntries(u64),

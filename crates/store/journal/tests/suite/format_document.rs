@@ -154,7 +154,7 @@ fn digest_of(file: &File, before: u64) -> [u64; 4] {
         let (commit, second) = (file.word(at), file.word(at + 8));
         let number = second & ((1 << 48) - 1);
         if commit >> 28 & 0xf == 2 {
-            is_ended = number <= before;
+            is_ended = number < before;
             next = if is_ended { number } else { next };
             break;
         }
@@ -209,4 +209,23 @@ fn digests_of_segments_are_those_that_the_document_defines() {
         let file = File(fs::read(place.path().join("0000000001.segment")).unwrap());
         assert_eq!(digest_of(&file, before)[3], sums[0], "before {before}");
     }
+    // A copy that has as many excerpts, and no end mark yet.
+    let path = place.path().join("0000000001.segment");
+    let sum_of_first = |before: u64| {
+        let mut sums = Vec::new();
+        segment_sums(place.path(), before, |sum| sums.push((sum.is_ended, sum.digest))).unwrap();
+        sums[0]
+    };
+    let (ended, not_yet) = (sum_of_first(u64::MAX), sum_of_first(first));
+    let mut bytes = fs::read(&path).unwrap();
+    let end = bytes.len() - 24;
+    bytes[end..].fill(0);
+    bytes.resize(1 << 16, 0);
+    fs::write(&path, bytes).unwrap();
+    for number in 2..=starts.len() {
+        let _ = fs::remove_file(place.path().join(format!("{number:010}.segment")));
+    }
+    assert_eq!(sum_of_first(first), not_yet);
+    assert_eq!(sum_of_first(u64::MAX), not_yet);
+    assert_eq!((ended.0, not_yet.0), (true, false));
 }

@@ -85,7 +85,9 @@ fn what_is_only_worth_knowing_is_a_note() {
     appender.append(1, damage::time(400), b"behind a gap").unwrap();
     appender.close().unwrap();
     let last = damage::read(place.path()).pop().unwrap();
-    // An index entry that was never stored, an uncommitted excerpt, and foreign files.
+    // An unknown incarnation, an index entry that was never stored, an uncommitted excerpt, and
+    // foreign files.
+    overwrite(place.path(), 1, 560, &[0; 8]);
     overwrite(place.path(), 1, 4096 + 3 * 32, &[0; 32]);
     overwrite(place.path(), last.segment, last.range().end + 16, b"payload");
     fs::write(place.path().join("notes.txt"), "mine").unwrap();
@@ -96,11 +98,12 @@ fn what_is_only_worth_knowing_is_a_note() {
     let found = assert_clean(place.path());
     assert!(has(&found, |it| matches!(it, Found::Gap(gap) if (gap.from, gap.to) == (301, 399))));
     assert!(has(&found, |it| matches!(it, Found::MissingEntries(1))));
+    assert!(has(&found, |it| matches!(it, Found::Incarnation)));
     assert!(has(&found, |it| matches!(it, Found::Rest { .. })));
     assert!(has(&found, |it| matches!(it, Found::Foreign)));
     assert!(has(&found, |it| matches!(it, Found::Quarantined { bytes: 4 })));
     assert_eq!(found.findings.iter().filter(|it| it.found == Found::Part).count(), 2);
-    assert_eq!(found.notes, 7);
+    assert_eq!(found.notes, 8);
 }
 
 #[test]
