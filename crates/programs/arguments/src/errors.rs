@@ -104,8 +104,7 @@ fn no_journal(folder: &Path) -> anyhow::Error {
     inside.sort();
     inside.truncate(MOST);
     let advice = match inside.is_empty() {
-        true => "give the folder that nanotape run --journal or nanotape journal record wrote, \
-                 or a file"
+        true => "give the folder that nanotape run --journal or nanotape journal record wrote"
             .to_owned(),
         false => format!("did you mean {}?", inside.join(" or ")),
     };

@@ -91,7 +91,7 @@ fn one_configuration_says_who_leads_and_who_follows() {
 fn a_configuration_is_refused_with_what_is_wrong_in_it() {
     let folder = Folder::new("joined-wrong");
     let config = folder.path("replication.toml");
-    let machine = "[machines.a]\naddress = \"127.0.0.1:0\"\njournal = \"a\"\n";
+    let machine = "[machines.a]\naddress = \"127.0.0.1:7000\"\njournal = \"a\"\n";
     for (text, expected) in [
         ("leader = \"b\"\nplain = true\n", "leader 'b' is no machine of it; it has a"),
         ("leader = \"a\"\n", "machine 'a' has no certificates"),
@@ -101,6 +101,28 @@ fn a_configuration_is_refused_with_what_is_wrong_in_it() {
         ),
         ("leader = \"a\"\nplain = true\nwait = \"spim\"\n", "invalid value 'spim' for '--wait"),
         ("leader = \"a\"\nplain = true\nheartbeat = \"soon\"\n", "'--heartbeat <TIME>'"),
+        ("leader = \"a\"\nplain = true\npatience = \"soon\"\n", "'--patience <TIME>'"),
+        ("leader = \"a\"\n[machines.b]\naddress = \"b\"\njournal = \"b\"\n", "expected HOST:PORT"),
+        (
+            "leader = \"a\"\n[machines.b]\naddress = \"10.0.0.1:0\"\njournal = \"b\"\n",
+            "machine 'b': address = \"10.0.0.1:0\": expected HOST:PORT",
+        ),
+        (
+            "leader = \"a\"\n[machines.b]\naddress = \"b:7000\"\njournal = \"b\"\n",
+            "machine 'b': address = \"b:7000\" has a host name: add listen = \"IP:PORT\"",
+        ),
+        (
+            "leader = \"a\"\n[machines.b]\naddress = \"b:7000\"\nlisten = \"b:7\"\njournal = \"b\"\n",
+            "machine 'b': listen = \"b:7\": expected IP:PORT",
+        ),
+        (
+            "leader = \"a\"\n[machines.b]\naddress = \"127.0.0.1:7000\"\njournal = \"b\"\n",
+            "address = \"127.0.0.1:7000\" is that of 'a' too",
+        ),
+        (
+            "leader = \"a\"\n[machines.\"a b\"]\naddress = \"b:7\"\njournal = \"b\"\n",
+            "machine 'a b': ",
+        ),
     ] {
         fs::write(&config, format!("{text}{machine}")).unwrap();
         let (status, complained) = refused(&config, "a");
@@ -112,4 +134,8 @@ fn a_configuration_is_refused_with_what_is_wrong_in_it() {
     let (status, complained) = refused(&config, "c");
     assert_eq!(status, 2);
     assert!(complained.contains("no machine 'c'; it has a: choose one with --as"), "{complained}");
+    fs::write(&config, "leader = \"a\"\nplain = true\n[machines]\n").unwrap();
+    let (status, complained) = refused(&config, "a");
+    assert_eq!(status, 2);
+    assert!(complained.contains("no machine: expected a table [machines.NAME]"), "{complained}");
 }

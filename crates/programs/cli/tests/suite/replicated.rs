@@ -177,15 +177,14 @@ fn the_way_of_each_excerpt_is_in_the_rows_of_the_follower() {
         assert_eq!(number("first_sequence"), next, "{row}");
         next = number("last_sequence") + 1;
         // JSON has large numbers as text.
-        let moment = |name: &str| row[name].as_str().unwrap().parse::<i64>().unwrap();
-        let by_clocks = moment("arrived_ns") - moment("sent_ns");
-        if let Some(least) = row["took_least_ns"].as_i64() {
-            let most = row["took_most_ns"].as_i64().unwrap();
-            assert!(least <= most && most > 0, "{row}");
-            // Two clocks of one machine, each calibrated by its process.
-            assert!((by_clocks - least.midpoint(most)).abs() < 10_000_000, "{row}");
+        let moment = |name: &str| row[name].as_str().unwrap().parse::<u64>().unwrap();
+        if let Some(least) = row["took_least_ns"].as_u64() {
+            // Both sides have one clock, so that the true time is known.
+            let took = moment("arrived_ns") - moment("sent_ns");
+            let most = row["took_most_ns"].as_u64().unwrap();
+            assert!((least..=most).contains(&took), "{row}");
         }
     }
     assert_eq!(next, end);
-    assert!(groups.iter().any(|row| row["took_least_ns"].is_i64()), "{groups:?}");
+    assert!(groups.iter().any(|row| row["took_least_ns"].is_u64()), "{groups:?}");
 }

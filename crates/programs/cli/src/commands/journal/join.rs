@@ -3,7 +3,7 @@
 //! Where: each key is the option of the same name of `journal serve` or `journal replicate`, which
 //! check the values and do the work.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, net::SocketAddr, path::PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, FromArgMatches};
@@ -11,10 +11,7 @@ use nanotape_plant::config;
 use serde::Deserialize;
 
 use super::{links::side_name, replicate, serve};
-use crate::{
-    output::OutputArguments,
-    status::{Status, note},
-};
+use crate::{output::OutputArguments, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -24,8 +21,9 @@ Examples:
 
 The same file is on each machine. The one that it names as leader serves its journal, as `nanotape
 journal serve`; each other one keeps a copy, as `nanotape journal replicate`. Each key is the option of
-the same name of these commands; a machine may have its own. After `nanotape journal promote` on one of
-the machines, write its name as leader, and start all of them again.
+the same name of these commands. A machine may have its own certificates, wait and mode. Paths that do
+not begin with / are those from the current folder. After `nanotape journal promote` on one of the
+machines, write its name as leader, and start all of them again.
 
   leader = \"london\"
   certificates = \"/etc/nanotape/certificates\"    # or: plain = true
@@ -34,7 +32,7 @@ the machines, write its name as leader, and start all of them again.
 
   [machines.london]
   address = \"10.0.0.1:7000\"        # where others reach it when it leads
-  listen = \"0.0.0.0:7000\"          # if that differs from address
+  listen = \"0.0.0.0:7000\"          # if that differs from address, or address has a host name
   journal = \"/days/nasdaq\"
 
   [machines.berlin]
@@ -53,7 +51,8 @@ pub(super) struct JoinCommand {
     #[arg(long = "as", value_name = "NAME", value_parser = side_name)]
     name: Option<String>,
 
-    /// Set aside what the leader does not have, as the option of journal replicate
+    /// Set aside what the leader does not have, as the option of journal replicate. This option and
+    /// the next two change nothing on the leader
     #[arg(long)]
     set_aside: bool,
 
@@ -81,7 +80,7 @@ struct Machines {
     plain: Option<bool>,
     wait: Option<String>,
     heartbeat: Option<String>,
-    patience: Option<f64>,
+    patience: Option<String>,
     mode: Option<String>,
     machines: BTreeMap<String, Machine>,
 }
@@ -105,6 +104,7 @@ struct Machine {
 pub(super) fn run(command: &JoinCommand) -> anyhow::Result<Status> {
     let file = command.config.display();
     let machines: Machines = config::read(&command.config)?;
+    machines.check().map_err(|what| anyhow!("{file}: {what}"))?;
     let names = || machines.machines.keys().cloned().collect::<Vec<_>>().join(", ");
     let name = match &command.name {
         Some(name) => name.clone(),
@@ -116,9 +116,6 @@ pub(super) fn run(command: &JoinCommand) -> anyhow::Result<Status> {
     let Some(leader) = machines.machines.get(&machines.leader) else {
         bail!("{file}: leader '{}' is no machine of it; it has {}", machines.leader, names());
     };
-    for name in machines.machines.keys() {
-        side_name(name).map_err(|what| anyhow!("{file}: machine '{name}': {what}"))?;
-    }
     let is_plain = machines.plain == Some(true);
     if !is_plain && machine.certificates.as_ref().or(machines.certificates.as_ref()).is_none() {
         bail!("{file}: machine '{name}' has no certificates; without TLS: plain = true");
@@ -140,7 +137,6 @@ pub(super) fn run(command: &JoinCommand) -> anyhow::Result<Status> {
         given.extend(["--".to_owned(), machine.journal.clone()]);
         let mut parsed = parse::<serve::ServeCommand>(&given).map_err(wrong)?;
         parsed.output = command.output.clone();
-        note(format_args!("{file}: {name} leads"));
         return serve::run(&parsed);
     }
     let mut given = vec![format!("--name={name}"), format!("--leader={}", machines.leader)];
@@ -151,19 +147,50 @@ pub(super) fn run(command: &JoinCommand) -> anyhow::Result<Status> {
     parsed.output = command.output.clone();
     (parsed.set_aside, parsed.compare) = (command.set_aside, command.compare);
     parsed.times = command.times;
-    note(format_args!("{file}: {name} follows {}", machines.leader));
     replicate::run(&parsed)
 }
 
 impl Machines {
+    /// What every machine can check of all of them: a later leader finds no mistake of its own.
+    fn check(&self) -> Result<(), String> {
+        if self.machines.is_empty() {
+            return Err("no machine: expected a table [machines.NAME] for each".to_owned());
+        }
+        let mut addresses = BTreeMap::new();
+        for (name, machine) in &self.machines {
+            let wrong = |what: String| format!("machine '{name}': {what}");
+            side_name(name).map_err(wrong)?;
+            let Machine { address, listen, .. } = machine;
+            let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+            if port.and_then(|(_, port)| port.parse().ok()).unwrap_or(0_u16) == 0 {
+                return Err(wrong(format!("address = \"{address}\": expected HOST:PORT")));
+            }
+            let own = listen.as_ref().unwrap_or(address).parse::<SocketAddr>();
+            match (listen, own) {
+                (_, Ok(own)) if own.port() != 0 => {}
+                (Some(listen), _) => {
+                    return Err(wrong(format!("listen = \"{listen}\": expected IP:PORT")));
+                }
+                (None, _) => {
+                    return Err(wrong(format!(
+                        "address = \"{address}\" has a host name: add listen = \"IP:PORT\""
+                    )));
+                }
+            }
+            if let Some(other) = addresses.insert(address, name) {
+                return Err(wrong(format!("address = \"{address}\" is that of '{other}' too")));
+            }
+        }
+        Ok(())
+    }
+
     /// The options of the link; those of the machine come first.
     fn link_options(&self, machine: &Machine) -> Vec<String> {
-        let patience = self.patience.map(|seconds| seconds.to_string());
         let valued = [
             ("certificates", machine.certificates.as_ref().or(self.certificates.as_ref())),
             ("wait", machine.wait.as_ref().or(self.wait.as_ref())),
             ("heartbeat", self.heartbeat.as_ref()),
-            ("patience", patience.as_ref()),
+            ("patience", self.patience.as_ref()),
             ("mode", machine.mode.as_ref().or(self.mode.as_ref())),
         ];
         let valued = valued.into_iter().filter_map(|(key, value)| Some((key, value?)));

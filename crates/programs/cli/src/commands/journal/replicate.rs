@@ -43,7 +43,8 @@ the leader does not have to the folder cut of the copy, unless both differ befor
 --times writes a row for each group of excerpts that arrived together: its first and last number, when
 the leader sent it, by the leader's clock, and when it arrived, by this one. Heartbeats bound the
 distance of the clocks, and so the time on the way: from took_least_ns to took_most_ns. When an excerpt
-was appended is its own time, if its appender gives it that.
+was appended is its own time, if its appender gives it that. docs/replication.md lists the columns. A
+file of -o has its name, and all rows, when the command ends.
 
 Exit status: 0 ended by a signal; 1 the leader refused the copy, or its data or the copy is bad; 2 wrong
 usage, or the copy cannot be opened.")]

@@ -30,8 +30,8 @@ appended to meanwhile: the command checks what was there when it started. A faul
 hint does not; a note is information. In JSON and CSV each finding is a line; JSON ends with a line
 of totals.
 
-With --digest, a line for each segment states its excerpts and a digest, instead of findings that are
-no fault. A journal and its copies have the same lines, whatever is compressed or synced on each
+With --digest, a line for each segment states its excerpts and a digest, instead of hints and notes. If
+there are faults, the findings are printed instead of the digests, and the status is 1. A journal and its copies have the same lines, whatever is compressed or synced on each
 machine. While excerpts are appended, --before leaves out those that only one side may have.
 docs/formats/replication.md defines the digest.
 

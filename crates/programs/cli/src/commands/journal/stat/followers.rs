@@ -98,7 +98,8 @@ impl Followers {
                 .gauge("A follower has all excerpts before this number on its disk."),
             whole("sent_next", row.sent_next)
                 .gauge("All excerpts before this number were sent to a follower."),
-            flag("is_live", row.is_live).gauge("1 if a follower was sent everything."),
+            flag("is_live", self.state(row) == STATES[0])
+                .gauge("1 if a follower was sent everything."),
             whole("catch_ups", row.catch_ups)
                 .counter("Times that a follower fell behind after it had everything."),
             whole("connections", row.connections).counter("Connections of a follower."),
@@ -162,10 +163,13 @@ impl Followers {
 
     /// Whether its position is known now.
     fn is_known(&self, row: &ReplicaRow) -> bool {
-        let silent_ns = self.now_ns.saturating_sub(row.received_ns);
         let is_here = self.is_served && row.presence == Presence::Connected;
         let is_counted = self.incarnation == Some(row.incarnation);
-        is_here && is_counted && silent_ns < SILENT_NS && row.next_sequence > 0
+        is_here && is_counted && !self.is_silent(row) && row.next_sequence > 0
+    }
+
+    fn is_silent(&self, row: &ReplicaRow) -> bool {
+        self.now_ns.saturating_sub(row.received_ns) >= SILENT_NS
     }
 
     fn state(&self, row: &ReplicaRow) -> &'static str {
@@ -174,6 +178,8 @@ impl Followers {
             (false, _) => unknown,
             (true, Presence::Expected) => expected,
             (true, Presence::Gone) => gone,
+            // It was stopped, or the process that serves the journal was.
+            (true, Presence::Connected) if self.is_silent(row) => unknown,
             (true, Presence::Connected) if row.is_live => live,
             (true, Presence::Connected) => catches_up,
         }
@@ -197,7 +203,7 @@ impl Followers {
         if !row.reason.is_empty() {
             return format!("it cannot go on: {}", row.reason);
         }
-        if self.now_ns.saturating_sub(row.received_ns) >= SILENT_NS {
+        if self.is_silent(row) {
             return format!("nothing came from it for {}", ago(row.received_ns));
         }
         let Some(behind) = self.behind(row) else {
