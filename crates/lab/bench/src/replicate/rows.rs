@@ -168,10 +168,11 @@ pub(super) const FIGURES: Figures<Replicate> = &[
         /// The p99.9 divided by the p99 of the row; the median over rounds
         "p99.9_of_p99": "number or null" ["tail" 6 nanos] = |row, _| tail(row);
         /// For `round-trip/plain` and `tls`: trips of more than 3 times the p99 of their round, in
-        /// all rounds. At most 65,536 trips of a round above 30 us count
+        /// all rounds. Trips of up to 30 us do not count, nor those after 65,536 longer ones or
+        /// interruptions
         "slow_trips": "number or null" = |row, _| slow(row).map(|slow| slow.trips);
         /// Those of which at least 80% of the time beyond the median are interruptions: a process
-        /// did not poll for more than 10 us
+        /// did not poll for more than 25 us
         "slow_explained": "number or null" = |row, _| slow(row).map(|slow| slow.explained);
         /// The part of the time of `slow_trips` beyond the median in which the first process did
         /// not poll; null without any
