@@ -9,6 +9,8 @@
 //! Failure: a copy that differs is refused with the first excerpt that does. It is found by digests
 //! of the beginning of its last segment, in as many steps as the number of excerpts has bits.
 
+use std::time::Duration;
+
 use nanotape_journal::{
     ContentDigest, Copied, Copier, CopyState, Disk, Folder, Position, Resume, SegmentHead,
 };
@@ -61,6 +63,9 @@ pub struct LeaderOptions {
     /// Whether commits wait for followers. Then a follower has promised what it has, and never sets
     /// it aside because the leader lost it.
     pub commits: bool,
+    /// The time between two reads of the end of the journal. An appender waits for its cache line
+    /// after each of them.
+    pub poll: Duration,
 }
 
 /// The leader's side of the link to one follower.
@@ -76,6 +81,8 @@ pub struct LeaderLink<D: Disk = Folder> {
     /// The number below which some follower has all excerpts.
     acknowledged: u64,
     checked_ns: u64,
+    /// When the end of the journal was reached; `None` if it is not known to be there.
+    end_ns: Option<u64>,
     tip_ns: u64,
     tip: (u64, u64),
     /// What is sent next, as bytes; the part of a long excerpt that was not sent yet.
@@ -151,6 +158,7 @@ impl<D: Disk> LeaderLink<D> {
             status: FollowerStatus::default(),
             acknowledged: 0,
             checked_ns: 0,
+            end_ns: None,
             tip_ns: 0,
             tip: (0, 0),
             bytes: Vec::with_capacity(FRAME_BYTES),
@@ -425,9 +433,15 @@ impl<D: Disk> LeaderLink<D> {
     /// Makes frames while there is something to send and room for it.
     #[inline]
     fn supply(&mut self, now: Now) -> Result<bool, LeaderError> {
+        if self.due_in(now).is_some_and(|due| !due.is_zero()) {
+            return self.idle(now);
+        }
+        self.end_ns = None;
         let mut has_sent = false;
         while self.peer.room() >= FRAME_BYTES && self.peer.outgoing().len() < ENOUGH_BYTES {
             if !self.supply_one(now)? {
+                let is_at_end = matches!(self.phase, Phase::Sending(_));
+                self.end_ns = is_at_end.then_some(now.monotonic_ns);
                 if has_sent {
                     return Ok(true);
                 }
@@ -439,6 +453,14 @@ impl<D: Disk> LeaderLink<D> {
             (self.status.is_live, self.status.catch_ups) = (false, self.status.catch_ups + 1);
         }
         Ok(has_sent)
+    }
+
+    /// The time until the journal is read again; `None` while that waits for the follower.
+    #[inline]
+    pub fn due_in(&self, now: Now) -> Option<Duration> {
+        let end_ns = self.end_ns.filter(|_| matches!(self.phase, Phase::Sending(_)))?;
+        let passed = Duration::from_nanos(now.monotonic_ns.saturating_sub(end_ns));
+        Some(self.options.poll.saturating_sub(passed))
     }
 
     /// Makes one frame; returns whether there was something.

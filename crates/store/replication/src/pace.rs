@@ -17,16 +17,23 @@ pub enum LinkPace {
 }
 
 impl LinkPace {
-    /// Waits after a turn in which nothing was to be done.
+    /// Waits after a turn in which nothing was to be done, for `most` if this thread sleeps.
     #[inline]
-    pub(crate) fn pause(self, connection: &Connection, peer: &Peer) -> io::Result<()> {
+    pub(crate) fn pause(
+        self,
+        connection: &Connection,
+        peer: &Peer,
+        most: Duration,
+    ) -> io::Result<()> {
         match self {
             Self::Spin => Ok(()),
             Self::Yield => {
                 thread::yield_now();
                 Ok(())
             }
-            Self::Sleep(most) => connection.wait(connection.has_waiting(peer), most),
+            Self::Sleep(longest) => {
+                connection.wait(connection.has_waiting(peer), most.min(longest))
+            }
         }
     }
 }

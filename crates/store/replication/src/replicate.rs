@@ -390,8 +390,9 @@ impl Replication {
                 });
             }
             link.take_arrived().for_each(|group| report(ReplicateEvent::Arrived(group)));
+            let pace = self.options.pace;
             let is_idle = followed == Followed::Idle && exchanged == Exchanged::default();
-            if is_idle && let Err(error) = self.options.pace.pause(connection, link.peer()) {
+            if is_idle && let Err(error) = pace.pause(connection, link.peer(), Duration::MAX) {
                 return Ok(Break::Link(format!("{address}: {error}")));
             }
         }

@@ -378,7 +378,11 @@ impl Server {
             return self.refuse(address, reason, report);
         };
         let disk = Folder::new(&self.shared.journal, self.options.mode);
-        let options = LeaderOptions { commits: self.options.commits };
+        let poll = match self.options.pace {
+            LinkPace::Sleep(most) => most,
+            LinkPace::Spin | LinkPace::Yield => Duration::ZERO,
+        };
+        let options = LeaderOptions { commits: self.options.commits, poll };
         let serving = Serving {
             link: LeaderLink::new(disk, peer, options),
             connection,

@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use nanotape_clock::Clock;
@@ -93,8 +94,12 @@ impl Serving {
                 self.link.set_acknowledged(self.shared.acknowledged.load(Ordering::Acquire));
             }
             let is_idle = turned == Turned::Idle && exchanged.received == 0 && exchanged.sent == 0;
-            if is_idle && let Err(source) = self.pace.pause(&self.connection, self.link.peer()) {
-                return LeaderError::Socket { source };
+            if is_idle {
+                let most = self.link.due_in(now).unwrap_or(Duration::MAX);
+                let paused = self.pace.pause(&self.connection, self.link.peer(), most);
+                if let Err(source) = paused {
+                    return LeaderError::Socket { source };
+                }
             }
         }
     }

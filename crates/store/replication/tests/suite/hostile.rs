@@ -12,7 +12,7 @@ use nanotape_replication::{
 
 use crate::running::{MODE, append, contents, options};
 
-fn peer(role: Role, epoch: u64) -> Peer {
+pub(crate) fn peer(role: Role, epoch: u64) -> Peer {
     let hello = Hello {
         service: SERVICE,
         session: 7,
@@ -27,7 +27,7 @@ fn peer(role: Role, epoch: u64) -> Peer {
 }
 
 /// Moves all bytes between two peers.
-fn exchange(one: &mut Peer, other: &mut Peer, now: Now) {
+pub(crate) fn exchange(one: &mut Peer, other: &mut Peer, now: Now) {
     for _ in 0..8 {
         pass(one, other, now);
         pass(other, one, now);

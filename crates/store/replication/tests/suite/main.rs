@@ -7,6 +7,7 @@
 mod commits;
 mod hostile;
 mod killed;
+mod polled;
 mod running;
 mod sockets;
 mod terms;

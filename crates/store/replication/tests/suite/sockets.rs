@@ -205,7 +205,7 @@ fn half_open_and_slow_connections_harm_no_follower() {
     let (scratch, mut appender) = journal(10);
     let [leader, copy] = ["leader", "copy"].map(|it| scratch.path().join(it));
     let mut serving = serve_options();
-    serving.patience = Duration::from_millis(1_000);
+    serving.patience = Duration::from_secs(3);
     let served = Served::start(&leader, serving);
     let _followed = Followed::start(&copy, replicate_options(served.address));
     wait_until_equal(&leader, &copy);

@@ -215,7 +215,11 @@ impl Cluster {
         let link = FollowerLink::new(replica, peer, options);
         let peer = side(Role::Accepting, "leader", leader_term, self.dice.number());
         let disk = self.nodes[self.leader].disk.clone();
-        let leader = LeaderLink::new(disk, peer, LeaderOptions { commits: self.commits });
+        let leader = LeaderLink::new(
+            disk,
+            peer,
+            LeaderOptions { commits: self.commits, ..LeaderOptions::default() },
+        );
         let fault = match self.dice.below(8) {
             0 if !self.is_finishing => NetworkFault::ALL[self.dice.index(6)],
             _ => NetworkFault::None,
