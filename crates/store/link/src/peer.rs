@@ -206,6 +206,7 @@ impl Peer {
     }
 
     /// The next event. After an error the connection is over; what is to be sent can still be sent.
+    /// `now` is a time after the bytes have arrived: the bounds of the clocks follow from it.
     #[inline]
     pub fn next(&mut self, now: Now) -> Result<Arrival<'_>, LinkError> {
         loop {

@@ -3,7 +3,7 @@
 use std::{io, thread, time::Duration};
 
 use nanotape_clock::{Clock, Stamp, UtcNanos};
-use nanotape_link::{Connection, Now, Peer};
+use nanotape_link::{Connection, Exchanged, Now, Peer};
 
 /// How the thread of a connection waits for something to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +49,12 @@ impl LinkClocks {
     /// Clocks that begin now.
     pub fn new(clock: &Clock) -> Self {
         Self { clock: *clock, start: clock.stamp_unfenced() }
+    }
+
+    /// The time after an exchange: bytes that came have arrived by then, and maybe not before.
+    #[inline]
+    pub fn after(&self, exchanged: &Exchanged, before: Now) -> Now {
+        if exchanged.received > 0 { self.now() } else { before }
     }
 
     /// Both clocks, read one after the other.

@@ -331,6 +331,7 @@ impl Replication {
                     return Ok(Break::Link(format!("{address}: {reason}")));
                 }
             };
+            let now = clocks.after(&exchanged, now);
             if !*is_known && let Some(hello) = link.peer().other() {
                 *is_known = true;
                 if !connection.is_of(&hello.name) {

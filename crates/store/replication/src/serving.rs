@@ -68,6 +68,7 @@ impl Serving {
                 Ok(exchanged) => exchanged,
                 Err(source) => return LeaderError::Socket { source },
             };
+            let now = clocks.after(&exchanged, now);
             let turned = match self.link.turn(now) {
                 Ok(turned) => turned,
                 Err(error) => return error,

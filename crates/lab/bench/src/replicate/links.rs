@@ -178,7 +178,7 @@ impl Following {
         let now = self.clocks.now();
         let exchanged = self.connection.exchange(self.link.peer(), now);
         let exchanged = exchanged.map_err(Error::system("exchange bytes with a leader"))?;
-        let followed = self.link.turn(now)?;
+        let followed = self.link.turn(self.clocks.after(&exchanged, now))?;
         if let Followed::Joins(_) = followed {
             self.link.join();
             self.has_joined = true;
