@@ -4,7 +4,7 @@
 //! workspace, so that each of them can test with it.
 //!
 //! - [`Scratch`]: a unique path, removed with the value.
-//! - [`Random`] and [`mixed`]: numbers from a seed, equal on every machine.
+//! - [`Random`] and [`mixed`]: numbers from a seed, equal on every machine; [`campaign`]: how many.
 //! - [`Mount`]: a small file system that a test fills.
 //! - [`Task`] and [`Peer`]: this test program again, as a process with a role.
 //! - [`CountingAllocator`] and [`check_without_system_calls`]: checks that code allocates nothing
@@ -33,7 +33,7 @@ pub use quiet::{
     CountingAllocator, allocations, check_the_counter, check_without_system_calls,
     without_system_calls,
 };
-pub use random::{Random, bytes_of, mixed};
+pub use random::{Random, bytes_of, campaign, mixed};
 pub use rustix::process::Signal;
 pub use scratch::{Scratch, memory_folder};
 pub use wait::{Bounded, BoundedChild, Patience, SetAtEnd, eventually, line_of, rest_of};

@@ -58,6 +58,16 @@ pub fn bytes_of(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
+/// How often a test repeats something: as often as usual, times the variable `NANOTAPE_CAMPAIGN`.
+///
+/// # Panics
+///
+/// If that is no number.
+pub fn campaign(usual: u64) -> u64 {
+    let factor = std::env::var("NANOTAPE_CAMPAIGN");
+    usual * factor.map_or(1, |factor| factor.parse().expect("NANOTAPE_CAMPAIGN is a number"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

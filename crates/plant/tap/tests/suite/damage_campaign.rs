@@ -18,16 +18,11 @@ use std::{fs, path::Path};
 use compressed::Packing;
 use day::Day;
 use kinds::Kind;
-use nanotape_harness::{Random, Scratch, skipped};
+use nanotape_harness::{Random, Scratch, campaign, skipped};
 use nanotape_plant::records::GapKind;
 
 /// Damages of each kind, times `NANOTAPE_CAMPAIGN`.
 const EACH: u64 = 4;
-
-fn campaign() -> u64 {
-    let factor = std::env::var("NANOTAPE_CAMPAIGN").ok();
-    factor.map_or(1, |factor| factor.parse().expect("NANOTAPE_CAMPAIGN is a number"))
-}
 
 /// A folder that is removed after its test.
 fn folder(name: &str) -> Scratch {
@@ -167,14 +162,14 @@ fn run(days: &[Day], each: u64, name: &str) {
 #[test]
 fn intact_messages_of_damaged_days_are_delivered_or_reported_lost() {
     let days = [Day::synthetic(20_000, 20), Day::synthetic(20_000, 500)];
-    run(&days, EACH * campaign(), "synthetic");
+    run(&days, campaign(EACH), "synthetic");
 }
 
 #[test]
 fn the_same_of_a_real_day() {
     let name = "aapl_20190130_open10k.itch50";
     match Day::real(name) {
-        Some(day) => run(&[day], 2 * campaign(), "real"),
+        Some(day) => run(&[day], campaign(2), "real"),
         None => skipped(format_args!("no {name} in ../shared/data (real market data)")),
     }
 }

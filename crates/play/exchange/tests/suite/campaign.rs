@@ -18,7 +18,7 @@ use nanotape_feed::{
     },
     soupbintcp::MessageStore as _,
 };
-use nanotape_harness::Random;
+use nanotape_harness::{Random, campaign};
 use nanotape_testkit::naive::NaiveBooks;
 use nanotape_types::{Alpha, Side, StockLocate};
 use nanotape_wire::{
@@ -35,7 +35,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// How many seeds; a longer campaign is requested with `NANOTAPE_CAMPAIGN=10`.
 fn seeds() -> u64 {
-    1_000 * std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse::<u64>().unwrap())
+    campaign(1_000)
 }
 
 /// What a line sends: the time and the bytes of each packet.

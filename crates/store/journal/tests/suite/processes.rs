@@ -10,8 +10,3 @@ mod killed_at_random;
 mod killed_while_reusing;
 mod records;
 mod recovery_time;
-
-/// The factor for the number of kills.
-fn campaign() -> Option<u64> {
-    std::env::var("NANOTAPE_CAMPAIGN").ok().map(|times| times.parse().unwrap())
-}

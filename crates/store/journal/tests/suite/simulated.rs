@@ -29,12 +29,8 @@ mod threads;
 mod upkeep;
 
 use faults::FAULTS;
+use nanotape_harness::campaign;
 use scenario::{Counts, End, Scenario};
-
-/// The factor for the number of runs.
-pub(crate) fn campaign() -> u64 {
-    std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse().unwrap())
-}
 
 /// Seeds that failed once, then the seeds of this campaign.
 fn seeds(name: &str, usual: u64) -> impl Iterator<Item = u64> {
@@ -44,7 +40,7 @@ fn seeds(name: &str, usual: u64) -> impl Iterator<Item = u64> {
     });
     let known: Vec<u64> = known.collect();
     let first = std::env::var("NANOTAPE_SEED").map_or(1, |seed| seed.parse().unwrap());
-    known.into_iter().chain(first..first + usual * campaign())
+    known.into_iter().chain(first..first + campaign(usual))
 }
 
 /// Prints the seed that failed.

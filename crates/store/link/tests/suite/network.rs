@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use nanotape_harness::{NetworkFault, Random, Way};
+use nanotape_harness::{NetworkFault, Random, Way, campaign};
 use nanotape_link::{Arrival, Hello, LinkError, Now, Peer, PeerConfig, Role};
 
 pub(crate) const SERVICE: [u8; 8] = *b"TEST   1";
@@ -174,9 +174,8 @@ fn history(seed: u64, fault: NetworkFault) -> u64 {
 
 #[test]
 fn what_arrives_is_what_was_sent_until_the_network_fails() {
-    let factor = std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse().unwrap());
     let mut arrived = [0; NetworkFault::ALL.len()];
-    for seed in 0..30 * factor {
+    for seed in 0..campaign(30) {
         for (fault, count) in NetworkFault::ALL.into_iter().zip(&mut arrived) {
             *count += history(seed, fault);
         }

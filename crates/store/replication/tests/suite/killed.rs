@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use nanotape_harness::{Peer, Random, Scratch, Task, say};
+use nanotape_harness::{Peer, Random, Scratch, Task, campaign, say};
 use nanotape_journal::{Appender, Replica};
 use nanotape_replication::{CommitPolicy, Committer, Quorum, promote};
 
@@ -39,10 +39,9 @@ fn leader() {
 
 #[test]
 fn what_was_committed_is_on_the_promoted_follower_whenever_the_leader_is_killed() {
-    let factor = std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse().unwrap());
     let mut random = Random::new(46);
     let (mut most, mut all) = (0, 0);
-    for _ in 0..10 * factor {
+    for _ in 0..campaign(10) {
         let scratch = Scratch::folder("killed");
         let at = |name: &str| scratch.path().join(name);
         let mut process = Peer::start(Task::new("leader", &at("leader")).command("killed::leader"));

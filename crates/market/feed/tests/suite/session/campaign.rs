@@ -4,7 +4,7 @@
 use nanotape_feed::session::{
     GapPolicy, Join, Line, Receiver, RequestSettings, SessionSettings, SnapshotSettings,
 };
-use nanotape_harness::Random;
+use nanotape_harness::{Random, campaign};
 use nanotape_wire::framing::moldudp64::MoldUdp64;
 
 use super::{
@@ -16,7 +16,7 @@ const MS: u64 = 1_000_000;
 
 /// How many seeds; a longer campaign is requested with `NANOTAPE_CAMPAIGN=10`.
 fn seeds() -> u64 {
-    1_000 * std::env::var("NANOTAPE_CAMPAIGN").map_or(1, |times| times.parse::<u64>().unwrap())
+    campaign(1_000)
 }
 
 fn settings() -> SessionSettings {

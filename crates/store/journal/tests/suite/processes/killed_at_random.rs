@@ -6,13 +6,12 @@
 
 use std::{path::Path, time::Duration};
 
-use nanotape_harness::{Patience, Peer, Scratch, mixed, say};
+use nanotape_harness::{Patience, Peer, Scratch, campaign, mixed, say};
 use nanotape_journal::{
     Appender, AppenderOptions, ErrorKind, RollCycle, Start, SyncPolicy, Tail, Tailer, excerpt_bytes,
 };
 
 use crate::processes::{
-    campaign,
     children::{command, make_word, read_word, word_to_write},
     records::{check, payload},
 };
@@ -118,7 +117,7 @@ fn appenders_and_tailers_killed_at_random_lose_nothing_and_read_nothing_twice() 
     let place = Scratch::on_disk("killed");
     let path = place.path();
     std::fs::create_dir(path).unwrap();
-    let kills = KILLS * campaign().unwrap_or(1);
+    let kills = campaign(KILLS);
     let seed = std::env::var("NANOTAPE_SEED").map_or(1, |seed| seed.parse().unwrap());
     println!("seed {seed}");
     make_word(&path.join(COMMITTED));

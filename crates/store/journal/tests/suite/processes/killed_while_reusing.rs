@@ -4,14 +4,13 @@
 
 use std::path::Path;
 
-use nanotape_harness::{Scratch, mixed, survives};
+use nanotape_harness::{Scratch, campaign, mixed, survives};
 use nanotape_journal::{Appender, PruneOptions, Start, Tail, Tailer, prune};
 use nanotape_shm::kill_points;
 
 use crate::{
     damage::assert_clean,
     processes::{
-        campaign,
         children::{command, make_word, read_word, word_to_write},
         killed_at_every_store::options,
         records::{check, payload},
@@ -70,7 +69,7 @@ fn an_appender_killed_while_it_clears_a_pruned_segment_leaves_nothing_of_it() {
     let Some(place) = Scratch::in_memory("reusing") else { return };
     let (path, journal) = (place.path(), place.path().join("journal"));
     let mut with_parts = 0;
-    for kill in 0..KILLS * campaign().unwrap_or(1) {
+    for kill in 0..campaign(KILLS) {
         let _ = std::fs::remove_dir_all(path);
         std::fs::create_dir(path).unwrap();
         make_word(&path.join("committed"));

@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+use nanotape_harness::campaign;
 use nanotape_journal::{
     Appender, CompressOptions, Disk, Listed, Preallocation, PruneOptions, ReadableFile, RollCycle,
     Start, SyncPolicy, Tailer, Verified, WritableFile, compress_on, prune_on, uncompress_on,
@@ -18,7 +19,6 @@ use nanotape_journal::{
 use nanotape_shm::{ReadWord, Word};
 
 use crate::simulated::{
-    campaign,
     dice::Dice,
     disk::{Lock, Mapped, SimulatedDisk},
     history::options,
@@ -253,7 +253,7 @@ fn disturb(disk: &SimulatedDisk, appender: &mut Appender<SimulatedDisk>, dice: &
 
 #[test]
 fn a_healthy_journal_is_found_healthy_whatever_others_do_meanwhile() {
-    for seed in 1..=60 * campaign() {
+    for seed in 1..=campaign(60) {
         let mut dice = Dice::new(seed);
         let (disk, mut appender) = journal_with_spare(1 + dice.below(120));
         let within = disk.clone();

@@ -5,13 +5,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use nanotape_harness::campaign;
 use nanotape_journal::{
     Appender, AppenderOptions, CompressOptions, RollCycle, Start, SyncPolicy, Tail, Tailer,
     compress_on,
 };
 
 use crate::simulated::{
-    campaign,
     dice::Dice,
     disk::{Crash, Progress, SimulatedDisk},
     faults::{Fault, Faults},
@@ -107,7 +107,7 @@ fn run(seed: u64, seen: &mut Seen) {
 #[test]
 fn what_the_thread_that_syncs_made_durable_outlives_a_loss_of_power() {
     let mut seen = Seen::default();
-    let histories = 200 * campaign();
+    let histories = campaign(200);
     (0..histories).for_each(|seed| run(seed, &mut seen));
     println!("threads: {histories} histories, {seen:?}");
     assert!(seen.promised > 100 && seen.lost > 100, "{seen:?}");
