@@ -60,9 +60,9 @@ pub use large_pages::{LargePages, is_in_memory};
 pub use lone_file::is_open_once;
 pub use processor::is_amd;
 pub use region::{
-    BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, OwnedRegion, Owner,
-    OwnerState, PageLock, Refusal, RegionError, RegionNode, RegionPages, RegionSpec, Residency,
-    SharedRegion, Shortage, Started, field,
+    BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, JoinedRegion, MAGIC,
+    OwnedRegion, Owner, OwnerState, PageLock, Refusal, RegionError, RegionNode, RegionPages,
+    RegionSpec, Residency, SharedRegion, Shortage, Started, WriterSlot, field,
 };
 #[cfg(not(nanotape_loom))]
 pub use region::{Origin, RegionInfo, RegionOptions, Removed, beside, inspect, named, remove};

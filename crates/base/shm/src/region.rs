@@ -13,6 +13,7 @@ mod create;
 #[cfg(not(nanotape_loom))]
 mod file;
 mod header;
+mod joined;
 mod live;
 #[cfg(not(nanotape_loom))]
 mod mapping;
@@ -39,6 +40,7 @@ pub(crate) use mapping::{Access, Mapping};
 #[cfg(not(nanotape_loom))]
 pub use create::{Origin, RegionOptions};
 pub use header::{BYTE_ORDER_MARK, FIELDS, FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, field};
+pub use joined::{JoinedRegion, WriterSlot};
 pub use owner::{Owner, OwnerState, Started};
 pub use refusal::{Refusal, RegionError, Shortage};
 pub use residency::{PageLock, RegionNode, RegionPages, Residency};
@@ -66,8 +68,19 @@ pub struct OwnedRegion {
     spec: RegionSpec,
     epoch: u64,
     residency: Residency,
-    /// Whether the end of this owner reads as that of a killed one.
-    is_abandoned: bool,
+    ending: Ending,
+}
+
+/// What happens when an owner is dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ending {
+    /// The region is marked as closed.
+    Closed,
+    /// The end of this owner reads as that of a killed one.
+    Abandoned,
+    /// The region goes on without an owner, and its lock belongs to those who write it.
+    #[cfg(not(nanotape_loom))]
+    Joined,
 }
 
 /// A region that this process reads.
@@ -91,8 +104,7 @@ impl OwnedRegion {
     /// Words in private memory, all zero: for threads of one process, and for tests.
     pub fn on_heap(spec: RegionSpec) -> Self {
         let memory = Memory::on_heap(spec.words);
-        let (epoch, residency, is_abandoned) = (1, Residency::default(), false);
-        Self { memory, spec, epoch, residency, is_abandoned }
+        Self { memory, spec, epoch: 1, residency: Residency::default(), ending: Ending::Closed }
     }
 
     /// The words after the header.
@@ -139,13 +151,28 @@ impl OwnedRegion {
     /// Releases the lock without marking the region as closed, as the death of this process does:
     /// for the copy of a region whose owner was killed.
     pub fn abandon(mut self) {
-        self.is_abandoned = true;
+        self.ending = Ending::Abandoned;
+    }
+
+    /// Shares its words with other processes that write them.
+    #[cfg(not(nanotape_loom))]
+    fn into_joined(mut self) -> Result<JoinedRegion, RegionError> {
+        if let Some(mapped) = self.memory.file() {
+            mapped.file.share_lock()?;
+        }
+        self.ending = Ending::Joined;
+        Ok(JoinedRegion::of(self.memory.clone(), self.spec, self.residency.clone()))
     }
 }
 
 impl Drop for OwnedRegion {
     fn drop(&mut self) {
-        self.memory.close(!self.is_abandoned);
+        match self.ending {
+            Ending::Closed => self.memory.close(true),
+            Ending::Abandoned => self.memory.close(false),
+            #[cfg(not(nanotape_loom))]
+            Ending::Joined => {}
+        }
     }
 }
 
@@ -178,6 +205,11 @@ impl SharedRegion {
     /// The latest owner, and whether it is alive: queries the kernel, once or twice.
     pub fn owner(&self) -> Owner {
         self.memory.owner()
+    }
+
+    /// Whether a living writer has this number, of a region that many write. A system call.
+    pub fn is_writer_alive(&self, number: u32) -> bool {
+        self.memory.is_writer_alive(number)
     }
 
     /// Checks that no other process truncated, removed or replaced the file. Two system calls.

@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use super::{
-    OwnedRegion, RegionSpec,
+    Ending, OwnedRegion, RegionSpec,
     file::{RegionFile, absolute},
     header::{Header, constant_words, identity},
     mapping::{Access, Mapping, huge_block_bytes, whole_blocks},
@@ -67,8 +67,10 @@ pub enum Origin {
 
 /// The action for an existing region without an owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Existing {
+pub(super) enum Existing {
     TakeOver,
+    /// Left as it is.
+    Keep,
     Replace,
     /// As `TakeOver`, but a file that begins with zeros is replaced.
     ReplaceZeros,
@@ -133,7 +135,7 @@ impl OwnedRegion {
     }
 }
 
-fn create(
+pub(super) fn create(
     path: &Path,
     spec: RegionSpec,
     options: &RegionOptions,
@@ -172,6 +174,9 @@ fn create(
                 Err(refusal @ Refusal::NotARegion { .. }) => return Err(file.refuse(refusal)),
                 _ if existing == Existing::Replace => file.unlink()?,
                 Err(refusal) => return Err(file.refuse(refusal)),
+                Ok(_) if existing == Existing::Keep => {
+                    return Err(file.refuse(Refusal::Contended));
+                }
                 Ok(header) => {
                     same_spec(&header.spec, &spec).map_err(|refusal| file.refuse(refusal))?;
                     if let Some(file) = there {
@@ -204,7 +209,7 @@ pub(super) fn same_meaning(found: &RegionSpec, kind: [u8; 8], layout: u64) -> Re
     Ok(())
 }
 
-fn same_spec(found: &RegionSpec, expected: &RegionSpec) -> Result<(), Refusal> {
+pub(super) fn same_spec(found: &RegionSpec, expected: &RegionSpec) -> Result<(), Refusal> {
     same_meaning(found, expected.kind, expected.layout)?;
     if found == expected {
         return Ok(());
@@ -241,9 +246,9 @@ fn make(
     let memory = Memory::of_file(MappedFile { mapping, file, region_bytes }, spec.words);
     initialise(memory.words());
     memory.create(options.created_ns.unwrap_or_else(now_ns));
-    let (epoch, is_abandoned) = (1, false);
+    let epoch = 1;
     memory.take(epoch);
-    let region = OwnedRegion { memory, spec, epoch, residency, is_abandoned };
+    let region = OwnedRegion { memory, spec, epoch, residency, ending: Ending::Closed };
     Ok((region, Origin::Created))
 }
 
@@ -366,6 +371,6 @@ fn take(
     // A damaged epoch must not stop the next owner; 0 is never used.
     let epoch = header.epoch.wrapping_add(1).max(1);
     memory.take(epoch);
-    let region = OwnedRegion { memory, spec, epoch, residency, is_abandoned: false };
+    let region = OwnedRegion { memory, spec, epoch, residency, ending: Ending::Closed };
     Ok((region, Origin::TakenOver { previous }))
 }

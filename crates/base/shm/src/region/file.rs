@@ -107,6 +107,12 @@ impl RegionFile {
         }))
     }
 
+    /// Shares the owner's lock with other writers.
+    pub(crate) fn share_lock(&self) -> Result<(), RegionError> {
+        let shared = self.lock.try_share().map_err(|e| self.refuse(Refusal::system("lock")(e)))?;
+        if shared { Ok(()) } else { Err(self.refuse(Refusal::BeingCreated)) }
+    }
+
     /// Whether the path still names this file. A file that another process removed before the lock
     /// was taken has a separate lock, which does not protect the path.
     pub(crate) fn is_at_its_path(&self) -> Result<bool, RegionError> {

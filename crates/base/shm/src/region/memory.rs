@@ -5,10 +5,14 @@ use std::{path::Path, ptr::NonNull, sync::Arc};
 #[cfg(not(nanotape_loom))]
 use super::{file::RegionFile, mapping::Mapping};
 use super::{
-    header, live,
+    header,
+    joined::{HeapWriters, is_alive},
+    live,
     owner::{Owner, Started},
     refusal::RegionError,
 };
+#[cfg(not(nanotape_loom))]
+use crate::owner_lock::WriterLock;
 use crate::word::{ReadWord, Word, as_read_only};
 
 /// Mapped or allocated words, kept while any clone exists.
@@ -30,6 +34,7 @@ enum Keep {
     Heap {
         /// Words of the heap; the pointers above point into them.
         _words: Arc<[Word]>,
+        writers: HeapWriters,
     },
     #[cfg(not(nanotape_loom))]
     File(Arc<MappedFile>),
@@ -63,7 +68,12 @@ impl Memory {
         let first = header::live::WORDS + skip.min(spare);
         let start = NonNull::from(&all[first..first + words]).cast();
         let live = NonNull::from(&all[..header::live::WORDS]).cast();
-        let memory = Self { start, words, live, keep: Keep::Heap { _words: all } };
+        let memory = Self {
+            start,
+            words,
+            live,
+            keep: Keep::Heap { _words: all, writers: HeapWriters::default() },
+        };
         live::enter(memory.live(), 1, std::process::id(), Started::at_unix_s(0));
         memory
     }
@@ -114,11 +124,30 @@ impl Memory {
     }
 
     #[cfg(not(nanotape_loom))]
-    fn file(&self) -> Option<&MappedFile> {
+    pub(super) fn file(&self) -> Option<&MappedFile> {
         match &self.keep {
             Keep::Heap { .. } => None,
             Keep::File(file) => Some(file),
         }
+    }
+
+    /// The living writers of a region on the heap.
+    pub(super) fn heap_writers(&self) -> Option<&HeapWriters> {
+        match &self.keep {
+            Keep::Heap { writers, .. } => Some(writers),
+            #[cfg(not(nanotape_loom))]
+            Keep::File(_) => None,
+        }
+    }
+
+    /// Whether a living writer has this number.
+    pub(crate) fn is_writer_alive(&self, number: u32) -> bool {
+        #[cfg(not(nanotape_loom))]
+        if let Some(mapped) = self.file() {
+            // If the query fails, the writer might still be alive.
+            return WriterLock::is_held(mapped.file.file(), number).unwrap_or(true);
+        }
+        self.heap_writers().is_some_and(|writers| is_alive(writers, number))
     }
 
     /// The words of the header from the epoch on. Those of a reader's mapping are only ever loaded.

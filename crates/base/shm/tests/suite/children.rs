@@ -6,7 +6,7 @@ use std::{
 };
 
 use nanotape_harness::{Peer, Task, listen, say};
-use nanotape_shm::{Origin, OwnedRegion, RegionOptions, SharedRegion, kill_points};
+use nanotape_shm::{Origin, OwnedRegion, RegionOptions, SharedRegion, WriterSlot, kill_points};
 
 use crate::{KIND, create, fill, spec};
 
@@ -61,6 +61,19 @@ fn child() {
             kill_points::arm(number);
             region.close();
             say(format!("survived {} stores", kill_points::disarm()));
+        }
+        "join" => {
+            let (region, is_new) = crate::join(path).unwrap();
+            let slot = region.take_slot(u32::try_from(number).unwrap()).unwrap();
+            let how = if is_new { "created" } else { "joined" };
+            say(format!("{how} {}", slot.as_ref().map_or(0, WriterSlot::number)));
+            listen();
+        }
+        "join and die" => {
+            kill_points::arm(number);
+            let outcome = crate::join(path);
+            say(format!("survived {} stores", kill_points::disarm()));
+            std::mem::forget(outcome);
         }
         "panic" => {
             let (_region, _) = create(path).unwrap();

@@ -9,7 +9,7 @@ use crate::{KIND, children::start, create, is_filled};
 
 /// Runs the role with the first store fatal, then the second, until it survives; returns the number
 /// of stores. `prepare` runs before each, `examine` after each kill.
-fn at_every_store(
+pub(crate) fn at_every_store(
     role: &str,
     path: &Path,
     mut prepare: impl FnMut(),

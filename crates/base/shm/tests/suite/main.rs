@@ -10,6 +10,7 @@ mod children;
 mod document;
 mod heap;
 mod hostile;
+mod joined;
 mod kill_points;
 mod owners;
 mod permissions;
@@ -19,7 +20,7 @@ mod space;
 use std::path::Path;
 
 use nanotape_harness::Scratch;
-use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, Word};
+use nanotape_shm::{JoinedRegion, OwnedRegion, RegionError, RegionOptions, RegionSpec, Word};
 
 const KIND: [u8; 8] = *b"TEST    ";
 
@@ -44,6 +45,10 @@ fn is_filled(words: &[nanotape_shm::ReadWord]) -> bool {
 
 fn create(path: &Path) -> Result<(OwnedRegion, nanotape_shm::Origin), RegionError> {
     OwnedRegion::create(path, spec(), &RegionOptions::default(), fill)
+}
+
+fn join(path: &Path) -> Result<(JoinedRegion, bool), RegionError> {
+    JoinedRegion::join(path, spec(), &RegionOptions::default(), fill)
 }
 
 /// The error without its path.
