@@ -2,7 +2,7 @@
 //!
 //! Where: base. It handles bytes, files and pages, independent of their contents. It provides the
 //! tables of BOOK, and the regions for RING and JOURNAL: files with a header, one owner at a time
-//! and any number of readers.
+//! and any number of readers. A [`JoinedRegion`] has many writers instead, each with a number.
 //!
 //! One process owns a region, and others read it:
 //!

@@ -16,17 +16,14 @@ use std::{
 #[cfg(not(nanotape_loom))]
 use std::{path::Path, time::Duration};
 
-use super::{
-    RegionSpec, Residency, SharedRegion,
-    memory::Memory,
-    refusal::{Refusal, RegionError},
-};
+use super::{RegionSpec, Residency, SharedRegion, memory::Memory, refusal::RegionError};
 #[cfg(not(nanotape_loom))]
 use super::{
     create::{Existing, RegionOptions, create, same_meaning, same_spec},
     file::RegionFile,
     mapping::{Access, Mapping},
     memory::MappedFile,
+    refusal::Refusal,
 };
 #[cfg(not(nanotape_loom))]
 use crate::owner_lock::WriterLock;
@@ -56,10 +53,7 @@ pub struct WriterSlot {
 }
 
 #[derive(Debug)]
-#[cfg_attr(
-    not(nanotape_loom),
-    expect(dead_code, reason = "they are dropped, which releases the lock")
-)]
+#[expect(dead_code, reason = "they are dropped, which releases the lock")]
 enum SlotLock {
     Heap(HeapSlot),
     #[cfg(not(nanotape_loom))]

@@ -24,7 +24,6 @@ pub(crate) struct Memory {
     words: usize,
     /// The first of the [`header::live::WORDS`] words of the header that change.
     live: NonNull<Word>,
-    #[cfg_attr(nanotape_loom, expect(dead_code, reason = "there is no file to check"))]
     keep: Keep,
 }
 

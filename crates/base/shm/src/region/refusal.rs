@@ -235,10 +235,10 @@ pub enum Refusal {
         /// The start time of the owner.
         started: Started,
     },
-    /// Its owner exited, but another process blocks the take-over.
+    /// Its owner exited, but another process blocks the take-over, or many processes write it.
     #[error(
-        "cannot be taken over: a process with read access, which is not a nanotape program, holds a lock \
-         on it; `lslocks` names the process, and mode 0600 keeps other users out"
+        "cannot be taken over: a process that writes it with others, or another one with read access, holds \
+         a lock on it; `lslocks` names the process, and mode 0600 keeps other users out"
     )]
     LockedByReader,
     /// The file's mode denies access to this process.
