@@ -15,13 +15,14 @@ use anyhow::{Context, Result};
 const CFG: &str = "--cfg nanotape_loom";
 
 /// The tests with models, and their profile, which optimises the code that runs, and little else.
-const TESTS: [&str; 14] = [
+const TESTS: [&str; 15] = [
     "test",
     "--profile=models",
     "--package=nanotape-shm",
     "--package=nanotape-ring",
     "--package=nanotape-journal",
     "--package=nanotape-replication",
+    "--package=nanotape-latest",
     "--lib",
     "--test=loom",
     "--no-fail-fast",

@@ -89,6 +89,12 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-clock", "nanotape-tape", "nanotape-ring"],
         outside: &["rusteron-client", "rusteron-media-driver", "thiserror"],
     },
+    // docs/decisions/0074-writers-that-the-kernel-knows.md.
+    Row {
+        package: "nanotape-latest",
+        inside: &["nanotape-clock", "nanotape-shm"],
+        outside: &["thiserror"],
+    },
     // docs/decisions/0070-copies-word-for-word.md.
     Row {
         package: "nanotape-link",

@@ -69,6 +69,28 @@ impl Word {
         self.0.store(value, order);
     }
 
+    /// Stores `new` if the word has `current`, for words that several processes write. Every later
+    /// load then sees the stores that were made before `current` was published at `edge`.
+    ///
+    /// # Errors
+    ///
+    /// What the word has instead, without ordering relative to other words.
+    #[inline(always)]
+    #[cfg_attr(any(nanotape_loom, feature = "kill-points"), track_caller)]
+    pub fn compare_exchange(&self, current: u64, new: u64, edge: Edge) -> Result<u64, u64> {
+        #[cfg(feature = "kill-points")]
+        if !crate::kill_points::about_to_store(self, new) {
+            return Ok(current);
+        }
+        // The code of a dead writer goes on without an effect, and must not wait.
+        #[cfg(nanotape_loom)]
+        if crate::models::death::has_come() {
+            return Ok(current);
+        }
+        let order = if edge.is_kept() { Ordering::Acquire } else { Ordering::Relaxed };
+        self.0.compare_exchange(current, new, order, Ordering::Relaxed)
+    }
+
     /// A read-only view of this word.
     #[inline(always)]
     pub fn as_read_only(&self) -> &ReadWord {

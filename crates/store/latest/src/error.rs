@@ -1,0 +1,61 @@
+//! Why a map cannot be opened or changed.
+
+use std::time::Duration;
+
+use nanotape_shm::RegionError;
+
+use crate::layout::{LatestSpec, MOST_WORDS, MOST_WRITERS};
+
+/// An error of a map.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LatestError {
+    /// The region.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// A map like this cannot exist.
+    #[error(
+        "{spec:?}: expected 1 to 2^40 entries, keys of 1 to {MOST_WORDS} words, values of up to \
+         {MOST_WORDS}, and 1 to {MOST_WRITERS} writers, in an address space"
+    )]
+    Spec {
+        /// What was requested.
+        spec: LatestSpec,
+    },
+    /// The header of the region describes no map.
+    #[error("the parameters of the region are not those of a map")]
+    NoMap,
+    /// As many writers have the map as it has numbers for.
+    #[error("all {most} writers of the map are alive: end one, or make a map for more")]
+    Writers {
+        /// The limit.
+        most: u32,
+    },
+    /// The map has as many entries as it was made for.
+    #[error("full: the map has {entries} entries, as many as it was made for")]
+    Full {
+        /// The capacity.
+        entries: u64,
+    },
+    /// A writer that is alive keeps an entry.
+    #[error(
+        "busy: writer {owner} is changing an entry of group {group} and has not finished for \
+         {waited:?}: it is stopped, or very slow"
+    )]
+    Busy {
+        /// The group of the entry.
+        group: u64,
+        /// The number of the writer; 0 if different ones took turns.
+        owner: u32,
+        /// How long this call has waited.
+        waited: Duration,
+    },
+    /// A word that no writer stores.
+    #[error("damaged: word {word} of the map has {found:#x}, which no writer stores")]
+    Damaged {
+        /// The number of the word, after the header of the region.
+        word: u64,
+        /// Its value.
+        found: u64,
+    },
+}

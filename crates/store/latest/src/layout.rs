@@ -1,0 +1,241 @@
+//! Where each word of a map is: the head, a slot for each writer, and the groups of entries.
+//!
+//! Layout: `docs/formats/latest.md`. All of it follows from the four parameters in the header of the
+//! region, so that a process which opens a map computes nothing from other words of it.
+
+use nanotape_shm::RegionSpec;
+
+use crate::error::LatestError;
+
+/// The kind of the region.
+pub const KIND: [u8; 8] = *b"LATEST  ";
+
+/// Changes whenever the meaning of a word changes.
+pub const LAYOUT: u64 = u64::from_be_bytes(*b"latest 1");
+
+/// The most writers of a map.
+pub const MOST_WRITERS: u32 = 1_023;
+
+/// The most words of a key, and of a value.
+pub const MOST_WORDS: usize = 1 << 12;
+
+/// Words of a cache line.
+const LINE_WORDS: usize = 8;
+
+/// Words of the unit that processors transfer between each other.
+const PAIR_WORDS: usize = 16;
+
+/// Words of a group before its entries: the lock, and how many keys passed it.
+pub(crate) const GROUP_HEAD: usize = 2;
+
+/// The most entries of a group: its lock word has a bit for each.
+const MOST_IN_GROUP: usize = 8;
+
+/// Of four entries' room, three are used if the map is full: so few keys are in a group after the
+/// one of their hash.
+const ROOM: (u64, u64) = (4, 3);
+
+/// What a map holds, and for how many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LatestSpec {
+    /// Keys that fit, whatever they are.
+    pub entries: u64,
+    /// Words of a key.
+    pub key_words: usize,
+    /// Words of a value.
+    pub value_words: usize,
+    /// Writers at the same time.
+    pub writers: u32,
+}
+
+/// The positions that follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Layout {
+    pub(crate) spec: LatestSpec,
+    /// Words of an entry: its stamp, its key, its value.
+    pub(crate) entry_words: usize,
+    pub(crate) in_group: usize,
+    pub(crate) group_words: usize,
+    pub(crate) groups: usize,
+    slot_words: usize,
+    first_group: usize,
+    /// All of them.
+    pub(crate) words: usize,
+}
+
+impl LatestSpec {
+    /// Bytes of the map in a file: a page, and 8 bytes for each of its words.
+    pub fn bytes(&self) -> Result<u64, LatestError> {
+        let words = Layout::new(*self)?.words as u64;
+        Ok(words * 8 + nanotape_shm::HEADER_BYTES as u64)
+    }
+
+    pub(crate) fn region(&self) -> Result<RegionSpec, LatestError> {
+        let layout = Layout::new(*self)?;
+        let lengths = self.key_words as u64 | (self.value_words as u64) << 32;
+        let parameters = [self.entries, lengths, u64::from(self.writers), 0];
+        Ok(RegionSpec { kind: KIND, layout: LAYOUT, parameters, words: layout.words })
+    }
+}
+
+impl Layout {
+    pub(crate) fn new(spec: LatestSpec) -> Result<Self, LatestError> {
+        let LatestSpec { entries, key_words, value_words, writers } = spec;
+        let is_good = (1..=1 << 40).contains(&entries)
+            && (1..=MOST_WORDS).contains(&key_words)
+            && value_words <= MOST_WORDS
+            && (1..=MOST_WRITERS).contains(&writers);
+        if !is_good {
+            return Err(LatestError::Spec { spec });
+        }
+        let entry_words = 1 + key_words + value_words;
+        let (in_group, group_words) = group(entry_words);
+        let room = (u128::from(entries) * u128::from(ROOM.0)).div_ceil(u128::from(ROOM.1));
+        let groups = room.div_ceil(in_group as u128);
+        let slot_words = (slot::REDO + entry_words).next_multiple_of(PAIR_WORDS);
+        let first_group = PAIR_WORDS + writers as usize * slot_words;
+        let words = groups * group_words as u128 + first_group as u128;
+        let words = usize::try_from(words).ok().filter(|words| *words < usize::MAX / 64);
+        let words = words.ok_or(LatestError::Spec { spec })?;
+        let groups = usize::try_from(groups).map_err(|_| LatestError::Spec { spec })?;
+        Ok(Self {
+            spec,
+            entry_words,
+            in_group,
+            group_words,
+            groups,
+            slot_words,
+            first_group,
+            words,
+        })
+    }
+
+    /// That of a region, whose header anybody may have written.
+    pub(crate) fn of(region: &RegionSpec) -> Option<Self> {
+        let [entries, lengths, writers, rest] = region.parameters;
+        let spec = LatestSpec {
+            entries,
+            key_words: usize::try_from(lengths & 0xffff_ffff).ok()?,
+            value_words: usize::try_from(lengths >> 32).ok()?,
+            writers: u32::try_from(writers).ok()?,
+        };
+        let layout = Self::new(spec).ok()?;
+        (rest == 0 && layout.words == region.words).then_some(layout)
+    }
+
+    /// The first word of a group.
+    #[inline(always)]
+    pub(crate) fn group(&self, number: usize) -> usize {
+        self.first_group + number * self.group_words
+    }
+
+    /// The first word of an entry of a group that begins there.
+    #[inline(always)]
+    pub(crate) fn entry(&self, group_at: usize, entry: usize) -> usize {
+        group_at + GROUP_HEAD + entry * self.entry_words
+    }
+
+    /// The first word of the slot of a writer, from 1 on.
+    #[inline(always)]
+    pub(crate) fn slot(&self, writer: u32) -> usize {
+        PAIR_WORDS + (writer as usize - 1) * self.slot_words
+    }
+
+    /// The group after another one.
+    #[inline(always)]
+    pub(crate) fn after(&self, group: usize) -> usize {
+        if group + 1 == self.groups { 0 } else { group + 1 }
+    }
+}
+
+/// How many entries a group has, and its words: one line with at least two entries, or else what
+/// wastes the least in up to four lines.
+fn group(entry_words: usize) -> (usize, usize) {
+    let fits = |lines: usize| ((lines * LINE_WORDS - GROUP_HEAD) / entry_words).min(MOST_IN_GROUP);
+    if fits(1) >= 2 {
+        return (fits(1), LINE_WORDS);
+    }
+    let best = (1..=4)
+        .filter(|&lines| fits(lines) > 0)
+        .min_by(|&one, &other| (one * fits(other)).cmp(&(other * fits(one))));
+    let lines = best.unwrap_or((GROUP_HEAD + entry_words).div_ceil(LINE_WORDS));
+    (fits(lines), lines * LINE_WORDS)
+}
+
+/// Words of the head.
+pub(crate) mod head {
+    /// Unique to the map, so that its hashes cannot be foreseen.
+    pub(crate) const SEED: usize = 0;
+}
+
+/// Words of a writer's slot: what the next one needs if this one dies.
+pub(crate) mod slot {
+    /// The groups that it locks, plus 1; 0: none.
+    pub(crate) const LOCKS: [usize; 2] = [0, 1];
+    /// The lock word under which the change below is complete; 0: it is not.
+    pub(crate) const VALID: usize = 2;
+    /// The first word of the change, and their number in the upper 16 bits.
+    pub(crate) const CHANGE_AT: usize = 3;
+    /// What `PASSED` is after the change.
+    pub(crate) const THEN_PASSED: usize = 4;
+    /// How many entries this slot's writers inserted and removed, and what is being done.
+    pub(crate) const ACCOUNT: usize = 5;
+    /// The group of the hash of the key that is inserted or removed.
+    pub(crate) const HOME: usize = 6;
+    /// How many groups from there on count this key as one that passed them.
+    pub(crate) const PASSED: usize = 7;
+    /// The entry that is inserted or removed: its group, and its number in the upper 16 bits; plus
+    /// 1; 0: none yet.
+    pub(crate) const TARGET: usize = 8;
+    /// Locks of dead writers that this slot's writers have opened.
+    pub(crate) const RECOVERED: usize = 9;
+    /// The values of the change.
+    pub(crate) const REDO: usize = 10;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_whole_lines_and_waste_little() {
+        // Words of an entry, entries of a group, words of a group.
+        for (entry_words, in_group, group_words) in
+            [(2, 3, 8), (3, 2, 8), (4, 7, 32), (5, 6, 32), (10, 3, 32), (30, 1, 32), (31, 1, 40)]
+        {
+            assert_eq!(group(entry_words), (in_group, group_words), "{entry_words}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_entries_has_room_and_a_region_states_its_own() {
+        for entries in [1, 2, 3, 1_000, 1_000_001] {
+            for (key_words, value_words) in [(1, 0), (1, 1), (2, 1), (1, 30), (8, 200)] {
+                let spec = LatestSpec { entries, key_words, value_words, writers: 3 };
+                let layout = Layout::new(spec).unwrap();
+                assert!((layout.groups * layout.in_group) as u64 >= entries, "{layout:?}");
+                assert_eq!(Layout::of(&spec.region().unwrap()), Some(layout));
+                assert_eq!(layout.group(layout.groups), layout.words);
+                let last = layout.entry(layout.group(0), layout.in_group);
+                assert!(last <= layout.group(1), "{layout:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_that_are_none_are_refused() {
+        let good = LatestSpec { entries: 10, key_words: 1, value_words: 1, writers: 4 };
+        for spec in [
+            LatestSpec { entries: 0, ..good },
+            LatestSpec { entries: 1 << 41, ..good },
+            LatestSpec { key_words: 0, ..good },
+            LatestSpec { value_words: MOST_WORDS + 1, ..good },
+            LatestSpec { writers: 0, ..good },
+            LatestSpec { writers: MOST_WRITERS + 1, ..good },
+        ] {
+            assert!(matches!(Layout::new(spec), Err(LatestError::Spec { .. })), "{spec:?}");
+        }
+        let region = good.region().unwrap();
+        assert_eq!(Layout::of(&RegionSpec { words: region.words + 1, ..region }), None);
+    }
+}

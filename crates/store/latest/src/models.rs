@@ -1,0 +1,121 @@
+//! Loom models: readers and writers of one group, and writers that die at every store.
+
+use std::path::Path;
+
+use loom::thread;
+use nanotape_shm::models::{Case, Survivor, check_every_site, death};
+
+use crate::{
+    LatestReader, LatestSpec, LatestWriter,
+    edges::{LOCK, REDO},
+};
+
+/// A map with one group.
+fn map() -> LatestWriter {
+    let spec = LatestSpec { entries: 1, key_words: 1, value_words: 2, writers: 2 };
+    let mut first = LatestWriter::on_heap(spec, 1).unwrap();
+    let _ = first.insert(&[7], &[1, 1]).unwrap();
+    first
+}
+
+/// The value of a key, with its version.
+fn read(reader: &LatestReader, key: u64) -> String {
+    let mut value = [0; 2];
+    match reader.get(&[key], &mut value) {
+        Ok(Some(version)) => format!("{} {} version {version}", value[0], value[1]),
+        Ok(None) => "none".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// An update by a thread beside a reader.
+fn beside_a_reader() -> Case {
+    const ALLOWED: &[&str] = &["1 1 version 1", "2 2 version 2"];
+    Case::new("latest: an update beside a reader", ALLOWED, || {
+        let mut writer = map();
+        let reader = writer.reader();
+        let writes = thread::spawn(move || drop(writer.update(&[7], |value| value.fill(2))));
+        let seen = read(&reader, 7);
+        writes.join().unwrap();
+        seen
+    })
+}
+
+/// The same with a writer that dies after some stores; the next one changes the value again.
+fn killed_beside_a_reader(stores: u32) -> Case {
+    const ALLOWED: &[&str] = &[
+        "1 1 version 1, then 3 3 version 2",
+        "1 1 version 1, then 3 3 version 3",
+        "2 2 version 2, then 3 3 version 3",
+    ];
+    let allowed = match stores {
+        // Before the change is complete in the slot, and from then on.
+        0..=9 => &ALLOWED[..1],
+        _ => &ALLOWED[1..],
+    };
+    Case::new(format!("latest: an update that ends after {stores} stores"), allowed, move || {
+        let mut writer = map();
+        let mut next = writer.another().unwrap();
+        let reader = writer.reader();
+        let writes = thread::spawn(move || {
+            death::after(Some(stores));
+            drop(writer.update(&[7], |value| value.fill(2)));
+        });
+        let seen = read(&reader, 7);
+        writes.join().unwrap();
+        death::after(None);
+        let _ = next.update(&[7], |value| value.fill(3)).unwrap();
+        format!("{seen}, then {}", read(&reader, 7))
+    })
+}
+
+/// Two writers that add to one value.
+fn two_writers() -> Case {
+    Case::new("latest: two updates", &["3 3 version 3"], || {
+        let mut first = map();
+        let mut second = first.another().unwrap();
+        let reader = first.reader();
+        let add = |value: &mut [u64]| value.iter_mut().for_each(|word| *word += 1);
+        let other = thread::spawn(move || drop(second.update(&[7], add).unwrap()));
+        let _ = first.update(&[7], add).unwrap();
+        other.join().unwrap();
+        read(&reader, 7)
+    })
+}
+
+/// A key that is removed, and another one in its room, beside a reader.
+fn room_that_is_used_again() -> Case {
+    const ALLOWED: &[&str] = &["1 1 version 1", "none"];
+    Case::new("latest: another key in the room of one", ALLOWED, || {
+        let mut writer = map();
+        let reader = writer.reader();
+        let writes = thread::spawn(move || {
+            assert!(writer.remove(&[7]).unwrap());
+            let _ = writer.insert(&[8], &[5, 5]).unwrap();
+        });
+        let seen = read(&reader, 7);
+        writes.join().unwrap();
+        seen
+    })
+}
+
+fn cases() -> Vec<Case> {
+    // Before and after the lock, the complete change, a part of it in the group, and the end.
+    let killed = [1, 2, 9, 10, 12, 15].map(killed_beside_a_reader);
+    let mut cases = vec![beside_a_reader(), two_writers(), room_that_is_used_again()];
+    cases.extend(killed);
+    cases
+}
+
+#[test]
+fn every_model_has_its_outcomes() {
+    cases().iter().for_each(Case::check);
+}
+
+const SURVIVORS: &[Survivor] = &[];
+
+#[test]
+fn every_ordering_is_needed_at_every_site() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    check_every_site(&source, &[LOCK, REDO], &cases(), SURVIVORS);
+}

@@ -1,0 +1,126 @@
+//! A process that reads a map, and can write nothing of it.
+
+#[cfg(not(nanotape_loom))]
+use std::path::Path;
+
+use nanotape_shm::SharedRegion;
+
+#[cfg(not(nanotape_loom))]
+use crate::layout::{KIND, LAYOUT};
+
+use crate::{
+    account::balance,
+    error::LatestError,
+    group::View,
+    layout::{LatestSpec, Layout, slot},
+};
+
+/// A reader of a map. It keeps nothing from writers, whenever it stops or ends.
+#[derive(Clone, Debug)]
+pub struct LatestReader {
+    region: SharedRegion,
+    layout: Layout,
+}
+
+/// An entry, as an iteration has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry<'a> {
+    /// The words of the key.
+    pub key: &'a [u64],
+    /// The words of the value.
+    pub value: &'a [u64],
+    /// How often it was changed, from 1 on; after 2^32 changes 0 follows.
+    pub version: u32,
+}
+
+impl LatestReader {
+    /// Opens the map at a path.
+    #[cfg(not(nanotape_loom))]
+    pub fn open(path: &Path) -> Result<Self, LatestError> {
+        let region = SharedRegion::open(path, KIND)?;
+        if region.spec().layout != LAYOUT {
+            return Err(LatestError::NoMap);
+        }
+        let layout = Layout::of(region.spec()).ok_or(LatestError::NoMap)?;
+        Ok(Self::of(region, layout))
+    }
+
+    pub(crate) fn of(region: SharedRegion, layout: Layout) -> Self {
+        Self { region, layout }
+    }
+
+    /// What the map was made for.
+    pub fn spec(&self) -> LatestSpec {
+        self.layout.spec
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        View { words: self.region.words(), layout: &self.layout }
+    }
+
+    /// Copies the value of a key; returns its version, or `None` if the key is not there.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths are not those of the map.
+    #[inline]
+    pub fn get(&self, key: &[u64], value: &mut [u64]) -> Result<Option<u32>, LatestError> {
+        let LatestSpec { key_words, value_words, .. } = self.layout.spec;
+        assert!(key.len() == key_words && value.len() == value_words, "lengths of another map");
+        let found = self.view().find_and(key, |seen, entry| seen.value(entry, value))?;
+        Ok(found.map(|(_, stamp)| stamp as u32))
+    }
+
+    /// The number of entries, while no writer inserts or removes any.
+    pub fn len(&self) -> u64 {
+        balance(accounts(self.view()))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Locks of dead writers that others have opened.
+    pub fn recovered(&self) -> u64 {
+        let View { words, layout } = self.view();
+        let counts = (1..=layout.spec.writers)
+            .map(|writer| words[layout.slot(writer) + slot::RECOVERED].load());
+        counts.fold(0, u64::wrapping_add)
+    }
+
+    /// Calls `each` with every entry. One that is there all the time comes once; one that is
+    /// inserted or removed meanwhile comes once or not. Entries of a group are of one moment.
+    pub fn for_each(&self, mut each: impl FnMut(Entry<'_>)) -> Result<(), LatestError> {
+        let LatestSpec { key_words, value_words, .. } = self.layout.spec;
+        let words = self.layout.entry_words;
+        let mut copy = vec![0_u64; self.layout.in_group * words];
+        for group in 0..self.layout.groups {
+            let taken = self.view().read(group, |seen| {
+                for (number, entry) in copy.chunks_exact_mut(words).enumerate() {
+                    if seen.taken >> number & 1 == 1 {
+                        let (stamp, rest) = entry.split_at_mut(1);
+                        let (key, value) = rest.split_at_mut(key_words);
+                        seen.key(number, key);
+                        stamp[0] = seen.value(number, value);
+                    }
+                }
+                seen.taken
+            })?;
+            for (number, entry) in copy.chunks_exact(words).enumerate() {
+                if taken >> number & 1 == 1 {
+                    let key = &entry[1..1 + key_words];
+                    let value = &entry[1 + key_words..][..value_words];
+                    each(Entry { key, value, version: entry[0] as u32 });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The accounts of all writers.
+pub(crate) fn accounts(view: View<'_>) -> impl Iterator<Item = u64> {
+    let View { words, layout } = view;
+    (1..=layout.spec.writers).map(move |writer| words[layout.slot(writer) + slot::ACCOUNT].load())
+}

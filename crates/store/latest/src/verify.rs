@@ -1,0 +1,77 @@
+//! Checks the whole contents of a map that no process writes meanwhile.
+
+use crate::{
+    account::balance,
+    error::LatestError,
+    group::{Place, View, owner},
+    hand::stamped,
+    layout::LatestSpec,
+    reader::{LatestReader, accounts},
+};
+
+/// What a verification has found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Verified {
+    /// Entries that are there.
+    pub entries: u64,
+    /// What the writers count.
+    pub counted: u64,
+    /// Groups that a writer has locked, alive or not.
+    pub locked: u64,
+    /// Entries whose key or value does not have its sum.
+    pub wrong_sums: u64,
+    /// Entries that no search finds: a key that is there twice, or in a group it does not reach.
+    pub unreachable: u64,
+    /// Groups whose count of keys that passed them is wrong.
+    pub wrong_counts: u64,
+}
+
+impl Verified {
+    /// Whether the map is as its writers leave it, when none of them died.
+    pub fn is_clean(&self) -> bool {
+        let Self { entries, counted, locked, wrong_sums, unreachable, wrong_counts } = *self;
+        entries == counted && [locked, wrong_sums, unreachable, wrong_counts] == [0; 4]
+    }
+}
+
+impl LatestReader {
+    /// Checks every entry and every count.
+    pub fn verify(&self) -> Result<Verified, LatestError> {
+        let view = self.view();
+        let View { words, layout } = view;
+        let LatestSpec { key_words, .. } = layout.spec;
+        let mut verified = Verified { counted: balance(accounts(view)), ..Verified::default() };
+        let mut passed = vec![0_u64; layout.groups];
+        let mut entry = vec![0; layout.entry_words];
+        for group in 0..layout.groups {
+            let taken = view.read(group, |seen| seen.taken)?;
+            verified.locked += u64::from(owner(words[layout.group(group)].load()) != 0);
+            for number in (0..layout.in_group).filter(|number| taken >> number & 1 == 1) {
+                view.read(group, |seen| {
+                    let (stamp, rest) = entry.split_at_mut(1);
+                    let (key, value) = rest.split_at_mut(key_words);
+                    seen.key(number, key);
+                    stamp[0] = seen.value(number, value);
+                })?;
+                verified.entries += 1;
+                let before = (entry[0] as u32).wrapping_sub(1);
+                verified.wrong_sums += u64::from(stamped(before, &entry[1..]) != entry[0]);
+                let key = &entry[1..=key_words];
+                let found = view.find(key)?;
+                let is_here = |place: Place| (place.group, place.entry) == (group, number);
+                verified.unreachable += u64::from(!found.is_some_and(is_here));
+                let mut before = view.home(key);
+                while before != group {
+                    passed[before] += 1;
+                    before = layout.after(before);
+                }
+            }
+        }
+        for (group, expected) in passed.into_iter().enumerate() {
+            let found = view.read(group, |seen| seen.passed())?;
+            verified.wrong_counts += u64::from(found != expected);
+        }
+        Ok(verified)
+    }
+}

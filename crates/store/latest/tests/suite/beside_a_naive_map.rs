@@ -1,0 +1,117 @@
+//! Every operation of a map beside the same one of a standard map.
+
+use std::collections::BTreeMap;
+
+use nanotape_harness::{Random, campaign};
+use nanotape_latest::{LatestError, LatestReader, LatestSpec, LatestWriter, Outcome};
+
+/// All entries of a map.
+fn contents(reader: &LatestReader) -> BTreeMap<Vec<u64>, (Vec<u64>, u32)> {
+    let mut all = BTreeMap::new();
+    reader
+        .for_each(|entry| {
+            let found = (entry.value.to_vec(), entry.version);
+            assert_eq!(all.insert(entry.key.to_vec(), found), None, "{entry:?} twice");
+        })
+        .unwrap();
+    all
+}
+
+fn words(random: &mut Random, count: usize) -> Vec<u64> {
+    (0..count).map(|_| random.number()).collect()
+}
+
+/// A key of a few, so that they come again.
+fn key(random: &mut Random, count: usize, kinds: u64) -> Vec<u64> {
+    let kind = random.below(kinds);
+    (0..count as u64).map(|word| kind * 1_000 + word).collect()
+}
+
+#[test]
+fn a_map_is_as_a_naive_one_after_any_operations() {
+    for seed in 0..campaign(300) {
+        let mut random = Random::new(seed);
+        let spec = LatestSpec {
+            entries: 1 + random.below(60),
+            key_words: 1 + random.index(3),
+            value_words: random.index(5),
+            writers: 1 + random.below(3) as u32,
+        };
+        let mut writer = LatestWriter::on_heap(spec, random.number()).unwrap();
+        let reader = writer.reader();
+        let mut naive: BTreeMap<Vec<u64>, (Vec<u64>, u32)> = BTreeMap::new();
+        let kinds = 1 + random.below(2 * spec.entries);
+        for _ in 0..400 {
+            let key = key(&mut random, spec.key_words, kinds);
+            let value = words(&mut random, spec.value_words);
+            let there = naive.get(&key).cloned();
+            match random.below(5) {
+                0 | 1 => match (writer.insert(&key, &value), &there) {
+                    (Ok(Outcome::Replaced), Some((_, version))) => {
+                        naive.insert(key, (value, version + 1));
+                    }
+                    (Ok(Outcome::Inserted), None) => {
+                        naive.insert(key, (value, 1));
+                    }
+                    (Err(LatestError::Full { entries }), None) => {
+                        assert_eq!((entries, naive.len() as u64), (spec.entries, spec.entries));
+                    }
+                    (other, there) => panic!("seed {seed}: {other:?}, {there:?}"),
+                },
+                2 => {
+                    let updated = writer.update(&key, |now| now.copy_from_slice(&value)).unwrap();
+                    assert_eq!(updated, there.as_ref().map(|(_, version)| version + 1));
+                    if let Some(version) = updated {
+                        naive.insert(key, (value, version));
+                    }
+                }
+                3 => {
+                    let version = 1 + random.below(3) as u32;
+                    let updated = writer.compare_and_update(&key, version, &value).unwrap();
+                    match (updated, there) {
+                        (None, None) => {}
+                        (Some(Ok(next)), Some((_, now))) if now == version => {
+                            assert_eq!(next, version + 1);
+                            naive.insert(key, (value, next));
+                        }
+                        (Some(Err(found)), Some((_, now))) if now != version => {
+                            assert_eq!(found, now);
+                        }
+                        (other, there) => panic!("seed {seed}: {other:?}, {there:?}"),
+                    }
+                }
+                _ => assert_eq!(writer.remove(&key).unwrap(), naive.remove(&key).is_some()),
+            }
+            let key = self::key(&mut random, spec.key_words, kinds);
+            let mut value = vec![0; spec.value_words];
+            let found = reader.get(&key, &mut value).unwrap().map(|version| (value, version));
+            assert_eq!(found.as_ref(), naive.get(&key), "seed {seed}");
+        }
+        assert_eq!(contents(&reader), naive, "seed {seed}");
+        assert_eq!(reader.len(), naive.len() as u64);
+        let verified = reader.verify().unwrap();
+        assert!(verified.is_clean(), "seed {seed}: {verified:?}");
+    }
+}
+
+#[test]
+fn any_keys_fit_as_many_as_were_promised() {
+    for entries in [1, 2, 3, 10, 1_000] {
+        let mut writer = LatestWriter::on_heap(crate::spec(entries), 7).unwrap();
+        for round in 0..3 {
+            for key in 0..entries {
+                let inserted = writer.insert(&[key << 40 | round], &[key]).unwrap();
+                assert_eq!(inserted, Outcome::Inserted);
+            }
+            let full = writer.insert(&[u64::MAX], &[0]).unwrap_err();
+            assert_eq!(full, LatestError::Full { entries });
+            assert_eq!(full.to_string().lines().count(), 1);
+            assert!(writer.reader().verify().unwrap().is_clean());
+            for key in 0..entries {
+                assert!(writer.remove(&[key << 40 | round]).unwrap());
+            }
+            assert!(writer.reader().is_empty());
+            assert!(writer.reader().verify().unwrap().is_clean());
+        }
+    }
+}

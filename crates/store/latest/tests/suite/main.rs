@@ -1,0 +1,17 @@
+//! A map beside a naive one, with threads, and with processes that are killed before every store.
+
+#![cfg(not(nanotape_loom))]
+#![allow(missing_docs, reason = "tests")]
+
+mod beside_a_naive_map;
+mod hostile;
+mod killed;
+mod processes;
+mod threads;
+
+use nanotape_latest::LatestSpec;
+
+/// A map of so many entries of one word each.
+pub(crate) fn spec(entries: u64) -> LatestSpec {
+    LatestSpec { entries, key_words: 1, value_words: 1, writers: 4 }
+}
