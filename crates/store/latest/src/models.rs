@@ -34,10 +34,9 @@ fn beside_a_reader() -> Case {
     Case::new("latest: an update beside a reader", ALLOWED, || {
         let mut writer = map();
         let reader = writer.reader();
-        let writes = thread::spawn(move || drop(writer.update(&[7], |value| value.fill(2))));
-        let seen = read(&reader, 7);
-        writes.join().unwrap();
-        seen
+        let reads = thread::spawn(move || read(&reader, 7));
+        let _ = writer.update(&[7], |value| value.fill(2)).unwrap();
+        reads.join().unwrap()
     })
 }
 
@@ -57,12 +56,14 @@ fn killed_beside_a_reader(stores: u32) -> Case {
         let mut writer = map();
         let mut next = writer.another().unwrap();
         let reader = writer.reader();
-        let writes = thread::spawn(move || {
-            death::after(Some(stores));
-            drop(writer.update(&[7], |value| value.fill(2)));
+        let reads = thread::spawn({
+            let reader = reader.clone();
+            move || read(&reader, 7)
         });
-        let seen = read(&reader, 7);
-        writes.join().unwrap();
+        death::after(Some(stores));
+        let _ = writer.update(&[7], |value| value.fill(2));
+        drop(writer);
+        let seen = reads.join().unwrap();
         death::after(None);
         let _ = next.update(&[7], |value| value.fill(3)).unwrap();
         format!("{seen}, then {}", read(&reader, 7))
@@ -83,26 +84,44 @@ fn two_writers() -> Case {
     })
 }
 
+/// A reader that reads twice, while the value changes twice.
+fn two_reads() -> Case {
+    const ALLOWED: &[&str] = &[
+        "1 1 version 1, 1 1 version 1",
+        "1 1 version 1, 2 2 version 2",
+        "1 1 version 1, 3 3 version 3",
+        "2 2 version 2, 2 2 version 2",
+        "2 2 version 2, 3 3 version 3",
+        "3 3 version 3, 3 3 version 3",
+    ];
+    Case::new("latest: two reads beside two updates", ALLOWED, || {
+        let mut writer = map();
+        let reader = writer.reader();
+        let reads = thread::spawn(move || format!("{}, {}", read(&reader, 7), read(&reader, 7)));
+        for number in [2, 3] {
+            let _ = writer.update(&[7], |value| value.fill(number)).unwrap();
+        }
+        reads.join().unwrap()
+    })
+}
+
 /// A key that is removed, and another one in its room, beside a reader.
 fn room_that_is_used_again() -> Case {
     const ALLOWED: &[&str] = &["1 1 version 1", "none"];
     Case::new("latest: another key in the room of one", ALLOWED, || {
         let mut writer = map();
         let reader = writer.reader();
-        let writes = thread::spawn(move || {
-            assert!(writer.remove(&[7]).unwrap());
-            let _ = writer.insert(&[8], &[5, 5]).unwrap();
-        });
-        let seen = read(&reader, 7);
-        writes.join().unwrap();
-        seen
+        let reads = thread::spawn(move || read(&reader, 7));
+        assert!(writer.remove(&[7]).unwrap());
+        let _ = writer.insert(&[8], &[5, 5]).unwrap();
+        reads.join().unwrap()
     })
 }
 
 fn cases() -> Vec<Case> {
     // Before and after the lock, the complete change, a part of it in the group, and the end.
     let killed = [1, 2, 9, 10, 12, 15].map(killed_beside_a_reader);
-    let mut cases = vec![beside_a_reader(), two_writers(), room_that_is_used_again()];
+    let mut cases = vec![beside_a_reader(), two_reads(), two_writers(), room_that_is_used_again()];
     cases.extend(killed);
     cases
 }
