@@ -93,7 +93,7 @@ const TABLE: &[Row] = &[
     Row {
         package: "nanotape-latest",
         inside: &["nanotape-clock", "nanotape-shm"],
-        outside: &["thiserror"],
+        outside: &["loom", "thiserror"],
     },
     // docs/decisions/0070-copies-word-for-word.md.
     Row {

@@ -6,7 +6,7 @@ use nanotape_shm::Edge;
 /// of a group sees that its lock was taken.
 pub(crate) const LOCK: Edge = Edge::new("latest.lock");
 
-/// Who sees that the change in a slot is complete sees all of it; who sees a changed word in a group
-/// sees that the change was complete, and who sees a word of the next change sees that the one
-/// before is no longer valid.
+/// Who sees that the change in a slot is complete sees all of it; who sees a changed word in a
+/// group sees that the change was complete, and who sees a word of the next change sees that the
+/// one before is no longer valid.
 pub(crate) const REDO: Edge = Edge::new("latest.redo");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nanotape_shm::RegionError;
 
-use crate::layout::{LatestSpec, MOST_WORDS, MOST_WRITERS};
+use crate::spec::{LatestSpec, MOST_WORDS, MOST_WRITERS};
 
 /// An error of a map.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -167,7 +167,9 @@ impl<'a> View<'a> {
             // SYNC(latest.lock): keeps the loads above before the second load of the lock; pairs
             // with the fence of the writer that has it.
             LOCK.acquire_fence();
-            let is_same = valid.is_none_or(|(at, found)| words[at].load() == found);
+            // SYNC(latest.redo): pairs with both stores of the word. It can have the same value
+            // again in a later change, and then the lock is another one.
+            let is_same = valid.is_none_or(|(at, found)| words[at].observe(REDO) == found);
             if is_same && words[at].load() == lock {
                 return Ok(result);
             }

@@ -1,14 +1,14 @@
 //! The steps of a writer, each of which another process can continue after a kill.
 //!
-//! Protocol: a writer states in its slot which groups it is about to lock, then locks them. A change
-//! of a group is complete in the slot before the first word of the group is stored; the words are
-//! absolute values, so that storing them again does no harm. An entry is inserted or removed by the
-//! one store that opens its group. What an insertion needs in other groups, their counts of keys
-//! that passed them, is counted in the slot with the same changes: a number that says which groups
-//! were done. A process that finds a lock of a dead writer takes over its number, which the kernel
-//! gives to one process at a time, and continues with [`Hand::finish`], as the next writer with this
-//! number does. The kernel also orders all stores of the dead writer before the loads of that
-//! process, so that recovery needs no edge.
+//! Protocol: a writer states in its slot which groups it is about to lock, then locks them. A
+//! change of a group is complete in the slot before the first word of the group is stored; the
+//! words are absolute values, so that storing them again does no harm. An entry is inserted or
+//! removed by the one store that opens its group. What an insertion needs in other groups, their
+//! counts of keys that passed them, is counted in the slot with the same changes: a number that
+//! says which groups were done. A process that finds a lock of a dead writer takes over its
+//! number, which the kernel gives to one process at a time, and continues with [`Hand::finish`],
+//! as the next writer with this number does. The kernel also orders all stores of the dead writer
+//! before the loads of that process, so that recovery needs no edge.
 //! Bounds: a hand holds at most two locks, the one of the smaller group first.
 
 use std::time::Duration;
@@ -158,7 +158,8 @@ impl<'a> Hand<'a> {
     fn change(&self, held: &Held<'_>, from: usize, values: &[u64], passed: u64) {
         let lock = held.free | u64::from(self.me);
         let words = self.words();
-        self.own(slot::VALID).store(0);
+        // SYNC(latest.redo): pairs with a reader's second load of the word.
+        self.own(slot::VALID).publish(0, REDO);
         // SYNC(latest.redo): pairs with the loads of one who reads the change of before.
         REDO.release_fence();
         self.own(slot::CHANGE_AT).store(packed(from, values.len()));
@@ -312,8 +313,8 @@ impl<'a> Hand<'a> {
         Ok((first, second))
     }
 
-    /// Removes a key; returns whether it was there. After an error [`finish`](Self::finish) does the
-    /// rest.
+    /// Removes a key; returns whether it was there. After an error [`finish`](Self::finish) does
+    /// the rest.
     pub(crate) fn remove(&self, key: &[u64]) -> Result<bool, LatestError> {
         loop {
             let Some(place) = self.view().find(key)? else { return Ok(false) };

@@ -1,23 +1,14 @@
 //! Where each word of a map is: the head, a slot for each writer, and the groups of entries.
 //!
-//! Layout: `docs/formats/latest.md`. All of it follows from the four parameters in the header of the
-//! region, so that a process which opens a map computes nothing from other words of it.
+//! Layout: `docs/formats/latest.md`. All of it follows from the four parameters in the header of
+//! the region, so that a process which opens a map computes nothing from other words of it.
 
 use nanotape_shm::RegionSpec;
 
-use crate::error::LatestError;
-
-/// The kind of the region.
-pub const KIND: [u8; 8] = *b"LATEST  ";
-
-/// Changes whenever the meaning of a word changes.
-pub const LAYOUT: u64 = u64::from_be_bytes(*b"latest 1");
-
-/// The most writers of a map.
-pub const MOST_WRITERS: u32 = 1_023;
-
-/// The most words of a key, and of a value.
-pub const MOST_WORDS: usize = 1 << 12;
+use crate::{
+    error::LatestError,
+    spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS},
+};
 
 /// Words of a cache line.
 const LINE_WORDS: usize = 8;
@@ -34,19 +25,6 @@ const MOST_IN_GROUP: usize = 8;
 /// Of four entries' room, three are used if the map is full: so few keys are in a group after the
 /// one of their hash.
 const ROOM: (u64, u64) = (4, 3);
-
-/// What a map holds, and for how many.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LatestSpec {
-    /// Keys that fit, whatever they are.
-    pub entries: u64,
-    /// Words of a key.
-    pub key_words: usize,
-    /// Words of a value.
-    pub value_words: usize,
-    /// Writers at the same time.
-    pub writers: u32,
-}
 
 /// The positions that follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

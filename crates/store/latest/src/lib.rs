@@ -4,11 +4,11 @@
 //! Where: store, beside RING and JOURNAL. A journal answers what happened; this answers what is so
 //! now.
 //! Layout: `docs/formats/latest.md`.
-//! Protocol: a lock for each group of entries, which is a cache line where two entries fit into one.
-//! The kernel knows which writers are alive (`nanotape_shm::JoinedRegion`), and a writer that died
-//! within an entry is finished, or undone, by the next one that needs it (`hand.rs`).
-//! Bounds: any keys fit, as many as the map was made for. The memory follows from the specification
-//! alone ([`LatestSpec::bytes`]).
+//! Protocol: a lock for each group of entries, which is a cache line where two entries fit into
+//! one. The kernel knows which writers are alive (`nanotape_shm::JoinedRegion`), and a writer that
+//! died within an entry is finished, or undone, by the next one that needs it (`hand.rs`).
+//! Bounds: any keys fit, as many as the map was made for. The memory follows from the
+//! specification alone ([`LatestSpec::bytes`]).
 //! Failure: a reader waits for nobody. A writer waits for another one that changes the same entry,
 //! for a bounded time.
 //! Cost: an update makes no system call and allocates nothing.
@@ -24,11 +24,12 @@ mod layout;
 #[cfg(all(test, nanotape_loom))]
 mod models;
 mod reader;
+mod spec;
 mod verify;
 mod writer;
 
 pub use error::LatestError;
-pub use layout::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS};
-pub use reader::{Entry, LatestReader};
-pub use verify::Verified;
-pub use writer::{LatestWriter, Outcome};
+pub use reader::LatestReader;
+pub use spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS};
+pub use verify::Integrity;
+pub use writer::{Insertion, LatestWriter};

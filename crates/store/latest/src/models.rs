@@ -77,30 +77,64 @@ fn two_writers() -> Case {
         let mut second = first.another().unwrap();
         let reader = first.reader();
         let add = |value: &mut [u64]| value.iter_mut().for_each(|word| *word += 1);
-        let other = thread::spawn(move || drop(second.update(&[7], add).unwrap()));
+        let other = thread::spawn(move || second.update(&[7], add).unwrap());
         let _ = first.update(&[7], add).unwrap();
-        other.join().unwrap();
+        let _ = other.join().unwrap();
         read(&reader, 7)
     })
 }
 
-/// A reader that reads twice, while the value changes twice.
-fn two_reads() -> Case {
-    const ALLOWED: &[&str] = &[
-        "1 1 version 1, 1 1 version 1",
-        "1 1 version 1, 2 2 version 2",
-        "1 1 version 1, 3 3 version 3",
-        "2 2 version 2, 2 2 version 2",
-        "2 2 version 2, 3 3 version 3",
-        "3 3 version 3, 3 3 version 3",
-    ];
-    Case::new("latest: two reads beside two updates", ALLOWED, || {
+/// A group as a reader has it at one moment, without a search.
+fn seen(reader: &LatestReader) -> String {
+    let group = reader.view().read(0, |seen| {
+        let mut value = [0; 2];
+        let stamp = seen.value(0, &mut value);
+        format!("{} {} version {}", value[0], value[1], stamp as u32)
+    });
+    group.unwrap_or_else(|error| error.to_string())
+}
+
+/// A reader, while the value changes twice: the second change uses the slot of the first one.
+fn two_updates() -> Case {
+    const ALLOWED: &[&str] = &["1 1 version 1", "2 2 version 2", "3 3 version 3"];
+    Case::new("latest: two updates beside a reader", ALLOWED, || {
         let mut writer = map();
         let reader = writer.reader();
-        let reads = thread::spawn(move || format!("{}, {}", read(&reader, 7), read(&reader, 7)));
+        let reads = thread::spawn(move || seen(&reader));
         for number in [2, 3] {
             let _ = writer.update(&[7], |value| value.fill(number)).unwrap();
         }
+        reads.join().unwrap()
+    })
+}
+
+/// A group that is changed, then locked and opened as it was.
+fn opened_as_it_was() -> Case {
+    const ALLOWED: &[&str] = &["1 1 version 1", "2 2 version 2"];
+    Case::new("latest: opened without a change", ALLOWED, || {
+        let mut writer = map();
+        let mut second = writer.another().unwrap();
+        let reader = writer.reader();
+        let reads = thread::spawn(move || seen(&reader));
+        let _ = writer.update(&[7], |value| value.fill(2)).unwrap();
+        let _ = second.compare_and_update(&[7], 9, &[8, 8]).unwrap();
+        reads.join().unwrap()
+    })
+}
+
+/// A reader beside the process that finishes a complete change of a dead writer.
+fn beside_a_recovery() -> Case {
+    const ALLOWED: &[&str] = &["2 2 version 2", "3 3 version 3"];
+    Case::new("latest: a reader beside a recovery", ALLOWED, || {
+        let mut writer = map();
+        let mut next = writer.another().unwrap();
+        let reader = writer.reader();
+        death::after(Some(10));
+        let _ = writer.update(&[7], |value| value.fill(2));
+        drop(writer);
+        death::after(None);
+        let reads = thread::spawn(move || seen(&reader));
+        let _ = next.update(&[7], |value| value.fill(3)).unwrap();
         reads.join().unwrap()
     })
 }
@@ -121,7 +155,14 @@ fn room_that_is_used_again() -> Case {
 fn cases() -> Vec<Case> {
     // Before and after the lock, the complete change, a part of it in the group, and the end.
     let killed = [1, 2, 9, 10, 12, 15].map(killed_beside_a_reader);
-    let mut cases = vec![beside_a_reader(), two_reads(), two_writers(), room_that_is_used_again()];
+    let mut cases = vec![
+        beside_a_reader(),
+        two_updates(),
+        two_writers(),
+        opened_as_it_was(),
+        beside_a_recovery(),
+        room_that_is_used_again(),
+    ];
     cases.extend(killed);
     cases
 }

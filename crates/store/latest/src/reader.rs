@@ -6,13 +6,14 @@ use std::path::Path;
 use nanotape_shm::SharedRegion;
 
 #[cfg(not(nanotape_loom))]
-use crate::layout::{KIND, LAYOUT};
+use crate::spec::{KIND, LAYOUT};
 
 use crate::{
     account::balance,
     error::LatestError,
     group::View,
-    layout::{LatestSpec, Layout, slot},
+    layout::{Layout, slot},
+    spec::LatestSpec,
 };
 
 /// A reader of a map. It keeps nothing from writers, whenever it stops or ends.
@@ -20,17 +21,6 @@ use crate::{
 pub struct LatestReader {
     region: SharedRegion,
     layout: Layout,
-}
-
-/// An entry, as an iteration has it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry<'a> {
-    /// The words of the key.
-    pub key: &'a [u64],
-    /// The words of the value.
-    pub value: &'a [u64],
-    /// How often it was changed, from 1 on; after 2^32 changes 0 follows.
-    pub version: u32,
 }
 
 impl LatestReader {
@@ -89,9 +79,10 @@ impl LatestReader {
         counts.fold(0, u64::wrapping_add)
     }
 
-    /// Calls `each` with every entry. One that is there all the time comes once; one that is
-    /// inserted or removed meanwhile comes once or not. Entries of a group are of one moment.
-    pub fn for_each(&self, mut each: impl FnMut(Entry<'_>)) -> Result<(), LatestError> {
+    /// Calls `each` with the key, the value and the version of every entry. An entry that is there
+    /// all the time comes once; one that is inserted or removed meanwhile comes once or not.
+    /// Entries of a group are of one moment.
+    pub fn for_each(&self, mut each: impl FnMut(&[u64], &[u64], u32)) -> Result<(), LatestError> {
         let LatestSpec { key_words, value_words, .. } = self.layout.spec;
         let words = self.layout.entry_words;
         let mut copy = vec![0_u64; self.layout.in_group * words];
@@ -111,7 +102,7 @@ impl LatestReader {
                 if taken >> number & 1 == 1 {
                     let key = &entry[1..1 + key_words];
                     let value = &entry[1 + key_words..][..value_words];
-                    each(Entry { key, value, version: entry[0] as u32 });
+                    each(key, value, entry[0] as u32);
                 }
             }
         }

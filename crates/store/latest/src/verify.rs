@@ -5,14 +5,14 @@ use crate::{
     error::LatestError,
     group::{Place, View, owner},
     hand::stamped,
-    layout::LatestSpec,
     reader::{LatestReader, accounts},
+    spec::LatestSpec,
 };
 
 /// What a verification has found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Verified {
+pub struct Integrity {
     /// Entries that are there.
     pub entries: u64,
     /// What the writers count.
@@ -27,7 +27,7 @@ pub struct Verified {
     pub wrong_counts: u64,
 }
 
-impl Verified {
+impl Integrity {
     /// Whether the map is as its writers leave it, when none of them died.
     pub fn is_clean(&self) -> bool {
         let Self { entries, counted, locked, wrong_sums, unreachable, wrong_counts } = *self;
@@ -37,16 +37,16 @@ impl Verified {
 
 impl LatestReader {
     /// Checks every entry and every count.
-    pub fn verify(&self) -> Result<Verified, LatestError> {
+    pub fn verify(&self) -> Result<Integrity, LatestError> {
         let view = self.view();
         let View { words, layout } = view;
         let LatestSpec { key_words, .. } = layout.spec;
-        let mut verified = Verified { counted: balance(accounts(view)), ..Verified::default() };
+        let mut integrity = Integrity { counted: balance(accounts(view)), ..Integrity::default() };
         let mut passed = vec![0_u64; layout.groups];
         let mut entry = vec![0; layout.entry_words];
         for group in 0..layout.groups {
             let taken = view.read(group, |seen| seen.taken)?;
-            verified.locked += u64::from(owner(words[layout.group(group)].load()) != 0);
+            integrity.locked += u64::from(owner(words[layout.group(group)].load()) != 0);
             for number in (0..layout.in_group).filter(|number| taken >> number & 1 == 1) {
                 view.read(group, |seen| {
                     let (stamp, rest) = entry.split_at_mut(1);
@@ -54,13 +54,13 @@ impl LatestReader {
                     seen.key(number, key);
                     stamp[0] = seen.value(number, value);
                 })?;
-                verified.entries += 1;
+                integrity.entries += 1;
                 let before = (entry[0] as u32).wrapping_sub(1);
-                verified.wrong_sums += u64::from(stamped(before, &entry[1..]) != entry[0]);
+                integrity.wrong_sums += u64::from(stamped(before, &entry[1..]) != entry[0]);
                 let key = &entry[1..=key_words];
                 let found = view.find(key)?;
                 let is_here = |place: Place| (place.group, place.entry) == (group, number);
-                verified.unreachable += u64::from(!found.is_some_and(is_here));
+                integrity.unreachable += u64::from(!found.is_some_and(is_here));
                 let mut before = view.home(key);
                 while before != group {
                     passed[before] += 1;
@@ -70,8 +70,8 @@ impl LatestReader {
         }
         for (group, expected) in passed.into_iter().enumerate() {
             let found = view.read(group, |seen| seen.passed())?;
-            verified.wrong_counts += u64::from(found != expected);
+            integrity.wrong_counts += u64::from(found != expected);
         }
-        Ok(verified)
+        Ok(integrity)
     }
 }

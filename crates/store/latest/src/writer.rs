@@ -9,15 +9,16 @@ use nanotape_shm::RegionOptions;
 use nanotape_shm::{JoinedRegion, WriterSlot, as_read_only};
 
 #[cfg(not(nanotape_loom))]
-use crate::layout::{KIND, LAYOUT};
+use crate::spec::{KIND, LAYOUT};
 
 use crate::{
     account::{balance, is_unfinished},
     error::LatestError,
     group::View,
     hand::{Hand, Inserted},
-    layout::{LatestSpec, Layout, head},
+    layout::{Layout, head},
     reader::{LatestReader, accounts},
+    spec::LatestSpec,
 };
 
 /// How long a writer waits for another one that has the same entry, if it is not set.
@@ -25,9 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What [`LatestWriter::insert`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum Insertion {
     /// The key is new.
-    Inserted,
+    New,
     /// The key had another value.
     Replaced,
 }
@@ -142,11 +143,11 @@ impl LatestWriter {
     /// # Panics
     ///
     /// If the lengths are not those of the map.
-    pub fn insert(&mut self, key: &[u64], value: &[u64]) -> Result<Outcome, LatestError> {
+    pub fn insert(&mut self, key: &[u64], value: &[u64]) -> Result<Insertion, LatestError> {
         self.check(key, value.len());
         loop {
             if self.update(key, |now| now.copy_from_slice(value))?.is_some() {
-                return Ok(Outcome::Replaced);
+                return Ok(Insertion::Replaced);
             }
             self.check_room()?;
             let mut entry = std::mem::take(&mut self.entry);
@@ -161,7 +162,7 @@ impl LatestWriter {
             match inserted? {
                 Inserted::Done => {
                     self.room = self.room.saturating_sub(1);
-                    return Ok(Outcome::Inserted);
+                    return Ok(Insertion::New);
                 }
                 Inserted::Present => {}
             }
@@ -230,9 +231,9 @@ impl LatestWriter {
     }
 
     /// The map is full at its number of entries, and not where its groups end. The balances of all
-    /// writers are added again when as many were inserted as might fit, if all writers insert. While
-    /// they change, or one has begun something, the sum is of no moment: then the key may fit, and
-    /// if the groups have no room for it, that is an error too.
+    /// writers are added again when as many were inserted as might fit, if all writers insert.
+    /// While they change, or one has begun something, the sum is of no moment: then the key may
+    /// fit, and if the groups have no room for it, that is an error too.
     fn check_room(&mut self) -> Result<(), LatestError> {
         if self.room > 0 {
             return Ok(());
@@ -290,7 +291,7 @@ mod tests {
         let mut writer = LatestWriter::on_heap(spec, 9).unwrap();
         let keys = chosen(&writer, 201);
         for key in &keys[..200] {
-            assert_eq!(writer.insert(&[*key], &[key + 1]).unwrap(), Outcome::Inserted);
+            assert_eq!(writer.insert(&[*key], &[key + 1]).unwrap(), Insertion::New);
         }
         let full = writer.insert(&[keys[200]], &[0]).unwrap_err();
         assert_eq!(full, LatestError::Full { entries: 200 });

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use nanotape_harness::{Random, campaign};
-use nanotape_latest::{LatestError, LatestReader, LatestSpec, LatestWriter, Outcome};
+use nanotape_latest::{Insertion, LatestError, LatestReader, LatestSpec, LatestWriter};
 
 /// All entries of a map.
 fn contents(reader: &LatestReader) -> BTreeMap<Vec<u64>, (Vec<u64>, u32)> {
     let mut all = BTreeMap::new();
     reader
-        .for_each(|entry| {
-            let found = (entry.value.to_vec(), entry.version);
-            assert_eq!(all.insert(entry.key.to_vec(), found), None, "{entry:?} twice");
+        .for_each(|key, value, version| {
+            let found = (value.to_vec(), version);
+            assert_eq!(all.insert(key.to_vec(), found), None, "{key:?} twice");
         })
         .unwrap();
     all
@@ -47,10 +47,10 @@ fn a_map_is_as_a_naive_one_after_any_operations() {
             let there = naive.get(&key).cloned();
             match random.below(5) {
                 0 | 1 => match (writer.insert(&key, &value), &there) {
-                    (Ok(Outcome::Replaced), Some((_, version))) => {
+                    (Ok(Insertion::Replaced), Some((_, version))) => {
                         naive.insert(key, (value, version + 1));
                     }
-                    (Ok(Outcome::Inserted), None) => {
+                    (Ok(Insertion::New), None) => {
                         naive.insert(key, (value, 1));
                     }
                     (Err(LatestError::Full { entries }), None) => {
@@ -101,7 +101,7 @@ fn any_keys_fit_as_many_as_were_promised() {
         for round in 0..3 {
             for key in 0..entries {
                 let inserted = writer.insert(&[key << 40 | round], &[key]).unwrap();
-                assert_eq!(inserted, Outcome::Inserted);
+                assert_eq!(inserted, Insertion::New);
             }
             let full = writer.insert(&[u64::MAX], &[0]).unwrap_err();
             assert_eq!(full, LatestError::Full { entries });

@@ -1,4 +1,4 @@
-//! A map whose words are changed by a program that is none of its writers.
+//! A map whose words are changed by a program that is not a writer of it.
 
 use std::{fs::File, os::unix::fs::FileExt as _, time::Duration};
 
@@ -40,7 +40,7 @@ fn words_of_any_content_do_no_harm() {
                 writer.update(&key, |value| value.fill(2)).map(|_| ()),
                 writer.remove(&key).map(|_| ()),
                 reader.get(&key, &mut value).map(|_| ()),
-                reader.for_each(|_| ()),
+                reader.for_each(|_, _, _| ()),
                 reader.verify().map(|_| ()),
                 writer.another().map(|_| ()),
             ];

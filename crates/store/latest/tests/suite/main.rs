@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod beside_a_naive_map;
+mod format_document;
 mod hostile;
 mod killed;
 mod processes;

@@ -69,7 +69,7 @@ fn child() {
 /// What a process has added.
 fn sum(reader: &LatestReader, process: u64) -> u64 {
     let mut sum = 0;
-    reader.for_each(|entry| sum += entry.value[process as usize]).unwrap();
+    reader.for_each(|_, value, _| sum += value[process as usize]).unwrap();
     sum
 }
 

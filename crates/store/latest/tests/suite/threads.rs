@@ -10,7 +10,7 @@ use std::{
 };
 
 use nanotape_harness::{Random, SetAtEnd};
-use nanotape_latest::{LatestError, LatestSpec, LatestWriter, Outcome};
+use nanotape_latest::{Insertion, LatestError, LatestSpec, LatestWriter};
 
 #[test]
 fn nothing_is_lost_of_what_several_writers_add() {
@@ -33,7 +33,7 @@ fn nothing_is_lost_of_what_several_writers_add() {
         }
     });
     let mut sum = 0;
-    reader.for_each(|entry| sum += entry.value[0]).unwrap();
+    reader.for_each(|_, value, _| sum += value[0]).unwrap();
     // An insertion that replaced another one's may have set it back.
     assert!(sum <= 3 * EACH && sum > 3 * EACH - 1_000, "{sum}");
     assert!(reader.verify().unwrap().is_clean());
@@ -137,5 +137,5 @@ fn a_map_has_as_many_writers_as_it_was_made_for() {
     drop(others);
     let mut second = first.another().unwrap();
     assert_eq!(second.number(), 2);
-    assert_eq!(second.insert(&[1], &[2]).unwrap(), Outcome::Inserted);
+    assert_eq!(second.insert(&[1], &[2]).unwrap(), Insertion::New);
 }
