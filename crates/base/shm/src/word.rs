@@ -70,7 +70,8 @@ impl Word {
     }
 
     /// Stores `new` if the word has `current`, for words that several processes write. Every later
-    /// load then sees the stores that were made before `current` was published at `edge`.
+    /// load then sees the stores that were made before `current` was published at `edge`, and a
+    /// reader that observes `new` at `edge` also sees all earlier stores.
     ///
     /// # Errors
     ///
@@ -87,7 +88,7 @@ impl Word {
         if crate::models::death::has_come() {
             return Ok(current);
         }
-        let order = if edge.is_kept() { Ordering::Acquire } else { Ordering::Relaxed };
+        let order = if edge.is_kept() { Ordering::AcqRel } else { Ordering::Relaxed };
         self.0.compare_exchange(current, new, order, Ordering::Relaxed)
     }
 

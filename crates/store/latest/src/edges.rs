@@ -2,6 +2,10 @@
 
 use nanotape_shm::Edge;
 
+/// Who has the lock of the rooms sees what was granted before; who sees that an insertion has ended
+/// sees its entry.
+pub(crate) const ROOM: Edge = Edge::new("latest.room");
+
 /// Who sees a group open, or takes its lock, sees all changes before; a reader that sees a change
 /// of a group sees that its lock was taken.
 pub(crate) const LOCK: Edge = Edge::new("latest.lock");

@@ -38,12 +38,14 @@ pub enum LatestError {
         entries: u64,
     },
     /// A writer that is alive keeps an entry.
-    #[error(
-        "busy: writer {owner} is changing an entry of group {group} and has not finished for \
-         {waited:?}: it is stopped, or very slow"
-    )]
+    #[error("busy: {}, for {waited:?} already", match owner {
+        0 => format!(
+            "other writers change entries of group {group} at each attempt, or its counts are damaged"
+        ),
+        _ => format!("writer {owner} has not finished a change of group {group}: it is stopped or slow"),
+    })]
     Busy {
-        /// The group of the entry.
+        /// The group of the entry, or the first one that is concerned.
         group: u64,
         /// The number of the writer; 0 if different ones took turns.
         owner: u32,
@@ -58,4 +60,15 @@ pub enum LatestError {
         /// Its value.
         found: u64,
     },
+}
+
+impl LatestError {
+    /// Whether the map is damaged; all others are obstacles.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Region(error) => error.is_bad_data(),
+            Self::NoMap | Self::Damaged { .. } => true,
+            _ => false,
+        }
+    }
 }

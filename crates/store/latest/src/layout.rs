@@ -144,6 +144,8 @@ fn group(entry_words: usize) -> (usize, usize) {
 pub(crate) mod head {
     /// Unique to the map, so that its hashes cannot be foreseen.
     pub(crate) const SEED: usize = 0;
+    /// The lock of the rooms: a lock word as that of a group, without entries.
+    pub(crate) const ROOMS: usize = 1;
 }
 
 /// Words of a writer's slot: what the next one needs if this one dies.

@@ -9,8 +9,10 @@
 //! died within an entry is finished, or undone, by the next one that needs it (`hand.rs`).
 //! Bounds: any keys fit, as many as the map was made for. The memory follows from the
 //! specification alone ([`LatestSpec::bytes`]).
-//! Failure: a reader waits for nobody. A writer waits for another one that changes the same entry,
-//! for a bounded time.
+//! Failure: a reader does not wait. A writer waits for another one that changes the same entry,
+//! for a bounded time. A removed or truncated file is found by [`LatestReader::region`] and its
+//! `check`, of a writer too ([`LatestWriter::reader`]), not by each operation: call it in the loop
+//! of a long-running process.
 //! Cost: an update makes no system call and allocates nothing.
 #![forbid(unsafe_code)]
 
@@ -20,11 +22,17 @@ mod error;
 mod group;
 mod hand;
 mod hash;
+mod insert;
 mod layout;
 #[cfg(all(test, nanotape_loom))]
 mod models;
+mod patience;
 mod reader;
+mod recover;
+mod rooms;
 mod spec;
+#[cfg(all(test, not(nanotape_loom)))]
+mod tests;
 mod verify;
 mod writer;
 

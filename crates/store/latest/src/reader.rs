@@ -1,5 +1,6 @@
 //! A process that reads a map, and can write nothing of it.
 
+use std::ops::ControlFlow;
 #[cfg(not(nanotape_loom))]
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use nanotape_shm::SharedRegion;
 use crate::spec::{KIND, LAYOUT};
 
 use crate::{
-    account::balance,
+    account::{balance, is_unfinished},
     error::LatestError,
     group::View,
     layout::{Layout, slot},
@@ -27,16 +28,25 @@ impl LatestReader {
     /// Opens the map at a path.
     #[cfg(not(nanotape_loom))]
     pub fn open(path: &Path) -> Result<Self, LatestError> {
-        let region = SharedRegion::open(path, KIND)?;
-        if region.spec().layout != LAYOUT {
-            return Err(LatestError::NoMap);
-        }
+        let region = SharedRegion::open_meaning(path, KIND, LAYOUT)?;
         let layout = Layout::of(region.spec()).ok_or(LatestError::NoMap)?;
         Ok(Self::of(region, layout))
     }
 
     pub(crate) fn of(region: SharedRegion, layout: Layout) -> Self {
         Self { region, layout }
+    }
+
+    /// The region. [`SharedRegion::check`] finds out whether its file was removed, replaced or
+    /// truncated: operations do not.
+    pub fn region(&self) -> &SharedRegion {
+        &self.region
+    }
+
+    /// The numbers of the writers that are alive: a system call for each number.
+    pub fn writers(&self) -> Vec<u32> {
+        let all = 1..=self.layout.spec.writers;
+        all.filter(|number| self.region.is_writer_alive(*number)).collect()
     }
 
     /// What the map was made for.
@@ -79,10 +89,26 @@ impl LatestReader {
         counts.fold(0, u64::wrapping_add)
     }
 
+    /// Writers that have begun to insert or remove a key and have not ended, alive or dead.
+    pub fn unfinished(&self) -> u64 {
+        accounts(self.view()).filter(|account| is_unfinished(*account)).count() as u64
+    }
+
     /// Calls `each` with the key, the value and the version of every entry. An entry that is there
     /// all the time comes once; one that is inserted or removed meanwhile comes once or not.
     /// Entries of a group are of one moment.
     pub fn for_each(&self, mut each: impl FnMut(&[u64], &[u64], u32)) -> Result<(), LatestError> {
+        self.for_each_while(|key, value, version| {
+            each(key, value, version);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same until `each` breaks off.
+    pub fn for_each_while(
+        &self,
+        mut each: impl FnMut(&[u64], &[u64], u32) -> ControlFlow<()>,
+    ) -> Result<(), LatestError> {
         let LatestSpec { key_words, value_words, .. } = self.layout.spec;
         let words = self.layout.entry_words;
         let mut copy = vec![0_u64; self.layout.in_group * words];
@@ -102,7 +128,9 @@ impl LatestReader {
                 if taken >> number & 1 == 1 {
                     let key = &entry[1..1 + key_words];
                     let value = &entry[1 + key_words..][..value_words];
-                    each(key, value, entry[0] as u32);
+                    if each(key, value, entry[0] as u32).is_break() {
+                        return Ok(());
+                    }
                 }
             }
         }

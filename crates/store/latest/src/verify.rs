@@ -4,7 +4,7 @@ use crate::{
     account::balance,
     error::LatestError,
     group::{Place, View, owner},
-    hand::stamped,
+    hand::stamp_of,
     reader::{LatestReader, accounts},
     spec::LatestSpec,
 };
@@ -42,7 +42,8 @@ impl LatestReader {
         let View { words, layout } = view;
         let LatestSpec { key_words, .. } = layout.spec;
         let mut integrity = Integrity { counted: balance(accounts(view)), ..Integrity::default() };
-        let mut passed = vec![0_u64; layout.groups];
+        // For each group, how many more keys pass it than the one before.
+        let mut more = vec![0_i64; layout.groups + 1];
         let mut entry = vec![0; layout.entry_words];
         for group in 0..layout.groups {
             let taken = view.read(group, |seen| seen.taken)?;
@@ -55,22 +56,26 @@ impl LatestReader {
                     stamp[0] = seen.value(number, value);
                 })?;
                 integrity.entries += 1;
-                let before = (entry[0] as u32).wrapping_sub(1);
-                integrity.wrong_sums += u64::from(stamped(before, &entry[1..]) != entry[0]);
+                let is_right = stamp_of(entry[0] as u32, &entry[1..]) == entry[0];
+                integrity.wrong_sums += u64::from(!is_right);
                 let key = &entry[1..=key_words];
                 let found = view.find(key)?;
                 let is_here = |place: Place| (place.group, place.entry) == (group, number);
                 integrity.unreachable += u64::from(!found.is_some_and(is_here));
-                let mut before = view.home(key);
-                while before != group {
-                    passed[before] += 1;
-                    before = layout.after(before);
+                let home = view.home(key);
+                more[home] += 1;
+                more[group] -= 1;
+                if home > group {
+                    more[0] += 1;
+                    more[layout.groups] -= 1;
                 }
             }
         }
-        for (group, expected) in passed.into_iter().enumerate() {
+        let mut expected = 0;
+        for (group, more) in more[..layout.groups].iter().enumerate() {
+            expected += more;
             let found = view.read(group, |seen| seen.passed())?;
-            integrity.wrong_counts += u64::from(found != expected);
+            integrity.wrong_counts += u64::from(found != expected.cast_unsigned());
         }
         Ok(integrity)
     }

@@ -6,23 +6,28 @@ use std::time::Duration;
 
 #[cfg(not(nanotape_loom))]
 use nanotape_shm::RegionOptions;
-use nanotape_shm::{JoinedRegion, WriterSlot, as_read_only};
+use nanotape_shm::{JoinedRegion, Residency, WriterSlot, as_read_only};
 
 #[cfg(not(nanotape_loom))]
 use crate::spec::{KIND, LAYOUT};
 
 use crate::{
-    account::{balance, is_unfinished},
     error::LatestError,
     group::View,
-    hand::{Hand, Inserted},
+    hand::{Hand, Obstacle},
+    insert::Inserted,
     layout::{Layout, head},
-    reader::{LatestReader, accounts},
+    patience::Patience,
+    reader::LatestReader,
+    rooms::Rooms,
     spec::LatestSpec,
 };
 
 /// How long a writer waits for another one that has the same entry, if it is not set.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The same for each number that a process takes when it joins: there are others.
+const PATIENCE_AT_START: Duration = Duration::from_millis(20);
 
 /// What [`LatestWriter::insert`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,8 +47,6 @@ pub struct LatestWriter {
     patience: Duration,
     /// A stamp, a key and a value.
     entry: Vec<u64>,
-    /// Entries that fit at least before the balances of all writers are added again.
-    room: u64,
 }
 
 impl LatestWriter {
@@ -80,14 +83,28 @@ impl LatestWriter {
 
     fn of(region: JoinedRegion) -> Result<Self, LatestError> {
         let layout = Layout::of(region.spec()).ok_or(LatestError::NoMap)?;
-        let most = layout.spec.writers;
-        let slot = region.take_slot(most)?.ok_or(LatestError::Writers { most })?;
         let entry = vec![0; layout.entry_words];
-        let mut writer = Self { region, layout, slot, patience: PATIENCE, entry, room: 0 };
-        // What was left of a writer before with this number.
-        writer.hand().finish()?;
-        writer.room = 0;
-        Ok(writer)
+        let slot = Self::take_slot(&region, &layout)?;
+        Ok(Self { region, layout, slot, patience: PATIENCE, entry })
+    }
+
+    /// The first free number whose writer before left nothing that cannot be finished now.
+    fn take_slot(region: &JoinedRegion, layout: &Layout) -> Result<WriterSlot, LatestError> {
+        let most = layout.spec.writers;
+        let (mut unfinished, mut obstacle) = (Vec::new(), None);
+        let mut from = 1;
+        while let Some(slot) = region.take_slot(from..=most)? {
+            let (me, patience) = (slot.number(), Patience::new(PATIENCE_AT_START));
+            let hand = Hand { region, layout, me, patience: &patience, recovers: false };
+            match hand.finish_left() {
+                Ok(()) => return Ok(slot),
+                Err(error) => obstacle = obstacle.or(Some(error)),
+            }
+            from = me + 1;
+            // Kept until another one is found.
+            unfinished.push(slot);
+        }
+        Err(obstacle.unwrap_or(LatestError::Writers { most }))
     }
 
     /// How long an operation waits for a writer that has the same entry and is alive.
@@ -105,25 +122,30 @@ impl LatestWriter {
         self.slot.number()
     }
 
+    /// Whether the map is in huge pages and locked in memory, and the cause if not.
+    pub fn residency(&self) -> Residency {
+        self.region.residency()
+    }
+
     /// What the map was made for.
     pub fn spec(&self) -> LatestSpec {
         self.layout.spec
-    }
-
-    fn hand(&self) -> Hand<'_> {
-        let Self { region, layout, slot, patience, .. } = self;
-        Hand { region, layout, me: slot.number(), patience: *patience }
     }
 
     fn view(&self) -> View<'_> {
         View { words: as_read_only(self.region.words()), layout: &self.layout }
     }
 
-    /// Ends an operation of before that did not end because another writer was busy.
+    /// The hand of this writer, and space for an entry.
     #[inline]
-    fn ready(&self) -> Result<(), LatestError> {
-        let hand = self.hand();
-        if hand.is_unfinished() { hand.finish() } else { Ok(()) }
+    pub(crate) fn hand<'a>(&'a mut self, patience: &'a Patience) -> (Hand<'a>, &'a mut [u64]) {
+        let Self { region, layout, slot, entry, .. } = self;
+        (Hand { region, layout, me: slot.number(), patience, recovers: false }, entry)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn words(&self) -> &[nanotape_shm::Word] {
+        self.region.words()
     }
 
     /// Copies the value of a key; returns its version, or `None` if the key is not there.
@@ -145,27 +167,33 @@ impl LatestWriter {
     /// If the lengths are not those of the map.
     pub fn insert(&mut self, key: &[u64], value: &[u64]) -> Result<Insertion, LatestError> {
         self.check(key, value.len());
+        let patience = Patience::new(self.patience);
+        let (hand, entry) = self.hand(&patience);
+        let replace = |now: &mut [u64], _| {
+            now.copy_from_slice(value);
+            true
+        };
         loop {
-            if self.update(key, |now| now.copy_from_slice(value))?.is_some() {
+            if hand.update(key, entry, true, replace).map_err(Obstacle::into_error)?.is_some() {
                 return Ok(Insertion::Replaced);
             }
-            self.check_room()?;
-            let mut entry = std::mem::take(&mut self.entry);
-            entry[1..=key.len()].copy_from_slice(key);
-            entry[1 + key.len()..].copy_from_slice(value);
-            let hand = self.hand();
-            let inserted = hand.insert(key, &mut entry);
-            if !matches!(inserted, Ok(Inserted::Done)) {
-                hand.finish()?;
-            }
-            self.entry = entry;
-            match inserted? {
-                Inserted::Done => {
-                    self.room = self.room.saturating_sub(1);
-                    return Ok(Insertion::New);
+            hand.finish_own()?;
+            let rooms = if hand.has_room() { Ok(Rooms::Some) } else { hand.take_rooms(key) };
+            if rooms.map_err(Obstacle::into_error)? == Rooms::Some {
+                entry[1..=key.len()].copy_from_slice(key);
+                entry[1 + key.len()..].copy_from_slice(value);
+                match hand.insert(key, entry) {
+                    Ok(Inserted::Done) => return Ok(Insertion::New),
+                    Ok(Inserted::Present | Inserted::NoRoom | Inserted::Crowded) => {}
+                    Err(obstacle) => {
+                        // What cannot be undone now is undone before the next insertion or removal.
+                        let _ = hand.finish_own();
+                        return Err(obstacle.into_error());
+                    }
                 }
-                Inserted::Present => {}
+                hand.finish_own()?;
             }
+            patience.wait(hand.view().home(key) as u64, 0)?;
         }
     }
 
@@ -182,14 +210,14 @@ impl LatestWriter {
         change: impl FnOnce(&mut [u64]),
     ) -> Result<Option<u32>, LatestError> {
         self.check(key, self.layout.spec.value_words);
-        self.ready()?;
-        let Self { region, layout, slot, patience, entry, .. } = self;
-        let hand = Hand { region, layout, me: slot.number(), patience: *patience };
+        let patience = Patience::new(self.patience);
+        let (hand, entry) = self.hand(&patience);
         let changed = |value: &mut [u64], _| {
             change(value);
             true
         };
-        Ok(hand.update(key, entry, changed)?.map(|stamp| stamp as u32))
+        let stamp = hand.update(key, entry, false, changed).map_err(Obstacle::into_error)?;
+        Ok(stamp.map(|stamp| stamp as u32))
     }
 
     /// Changes the value of a key if it has this version; returns the new version, or the one that
@@ -205,105 +233,42 @@ impl LatestWriter {
         value: &[u64],
     ) -> Result<Option<Result<u32, u32>>, LatestError> {
         self.check(key, value.len());
-        self.ready()?;
-        let Self { region, layout, slot, patience, entry, .. } = self;
-        let hand = Hand { region, layout, me: slot.number(), patience: *patience };
+        let patience = Patience::new(self.patience);
+        let (hand, entry) = self.hand(&patience);
         let mut is_same = false;
-        let stamp = hand.update(key, entry, |now, stamp| {
+        let stamp = hand.update(key, entry, true, |now, stamp| {
             is_same = stamp as u32 == version;
             if is_same {
                 now.copy_from_slice(value);
             }
             is_same
-        })?;
+        });
+        let stamp = stamp.map_err(Obstacle::into_error)?;
         Ok(stamp.map(|stamp| if is_same { Ok(stamp as u32) } else { Err(stamp as u32) }))
     }
 
-    /// Removes a key; returns whether it was there.
+    /// Removes a key; returns whether it was there. An insertion or removal of before that did not
+    /// end, because another writer was busy, is ended first.
     ///
     /// # Panics
     ///
     /// If the length of the key is not that of the map.
     pub fn remove(&mut self, key: &[u64]) -> Result<bool, LatestError> {
         self.check(key, self.layout.spec.value_words);
-        self.ready()?;
-        self.hand().remove(key)
-    }
-
-    /// The map is full at its number of entries, and not where its groups end. The balances of all
-    /// writers are added again when as many were inserted as might fit, if all writers insert.
-    /// While they change, or one has begun something, the sum is of no moment: then the key may
-    /// fit, and if the groups have no room for it, that is an error too.
-    fn check_room(&mut self) -> Result<(), LatestError> {
-        if self.room > 0 {
-            return Ok(());
+        let patience = Patience::new(self.patience);
+        let (hand, _) = self.hand(&patience);
+        hand.finish_own()?;
+        let was_there = hand.remove(key).map_err(Obstacle::into_error)?;
+        if was_there {
+            // The key is gone. What cannot be counted now is counted before the next one.
+            let _ = hand.finish_own();
         }
-        let entries = self.layout.spec.entries;
-        let mut there = balance(accounts(self.view()));
-        if there >= entries {
-            self.finish_dead()?;
-            let [first, second] = [(); 2].map(|()| accounts(self.view()).collect::<Vec<u64>>());
-            there = balance(first.iter().copied());
-            if there >= entries && first == second && !first.iter().copied().any(is_unfinished) {
-                return Err(LatestError::Full { entries });
-            }
-        }
-        let left = entries.saturating_sub(there);
-        self.room = (left / (2 * u64::from(self.layout.spec.writers))).max(1);
-        Ok(())
-    }
-
-    /// Ends what dead writers have begun, which their balances do not have yet.
-    #[cold]
-    fn finish_dead(&self) -> Result<(), LatestError> {
-        for (writer, account) in (1..).zip(accounts(self.view())) {
-            if is_unfinished(account)
-                && !self.region.is_writer_alive(writer)
-                && writer != self.slot.number()
-                && let Some(number) = self.region.take_number(writer)?
-            {
-                Hand { me: writer, ..self.hand() }.finish()?;
-                drop(number);
-            }
-        }
-        Ok(())
+        Ok(was_there)
     }
 
     #[inline]
     fn check(&self, key: &[u64], value_words: usize) {
         let LatestSpec { key_words, value_words: expected, .. } = self.layout.spec;
         assert!(key.len() == key_words && value_words == expected, "lengths of another map");
-    }
-}
-
-#[cfg(all(test, not(nanotape_loom)))]
-mod tests {
-    use super::*;
-
-    /// Keys of one group.
-    fn chosen(writer: &LatestWriter, count: usize) -> Vec<u64> {
-        (0..).filter(|key| writer.view().home(&[*key]) == 0).take(count).collect()
-    }
-
-    #[test]
-    fn keys_that_were_chosen_for_one_group_fit_too() {
-        let spec = LatestSpec { entries: 200, key_words: 1, value_words: 1, writers: 2 };
-        let mut writer = LatestWriter::on_heap(spec, 9).unwrap();
-        let keys = chosen(&writer, 201);
-        for key in &keys[..200] {
-            assert_eq!(writer.insert(&[*key], &[key + 1]).unwrap(), Insertion::New);
-        }
-        let full = writer.insert(&[keys[200]], &[0]).unwrap_err();
-        assert_eq!(full, LatestError::Full { entries: 200 });
-        let mut value = [0];
-        for key in &keys[..200] {
-            assert_eq!(writer.get(&[*key], &mut value).unwrap(), Some(1));
-            assert_eq!(value, [key + 1]);
-        }
-        assert!(writer.reader().verify().unwrap().is_clean());
-        for key in &keys[..200] {
-            assert!(writer.remove(&[*key]).unwrap());
-        }
-        assert!(writer.reader().verify().unwrap().is_clean());
     }
 }

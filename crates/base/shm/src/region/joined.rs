@@ -181,13 +181,9 @@ impl JoinedRegion {
         Self { memory, spec, residency }
     }
 
-    /// Takes the first number from 1 to `most` that no living writer has; `None` if all have one.
-    /// What the writer before left unfinished under this number is to be finished first.
-    pub fn take_slot(&self, most: u32) -> Result<Option<WriterSlot>, RegionError> {
-        self.take(1..=most)
-    }
-
-    fn take(&self, range: RangeInclusive<u32>) -> Result<Option<WriterSlot>, RegionError> {
+    /// Takes the first of these numbers, from 1 on, that no living writer has; `None` if all have
+    /// one. What the writer before left unfinished under this number is to be finished first.
+    pub fn take_slot(&self, range: RangeInclusive<u32>) -> Result<Option<WriterSlot>, RegionError> {
         #[cfg(not(nanotape_loom))]
         if let Some(mapped) = self.memory.file() {
             let lock = WriterLock::first_free(mapped.file.file(), range);
@@ -207,7 +203,7 @@ impl JoinedRegion {
     /// Takes this number, of a writer that is dead, to finish what it began; `None` if a living
     /// writer has it.
     pub fn take_number(&self, number: u32) -> Result<Option<WriterSlot>, RegionError> {
-        self.take(number..=number)
+        self.take_slot(number..=number)
     }
 
     /// Whether a living writer has this number. A system call.

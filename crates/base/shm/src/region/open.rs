@@ -38,16 +38,22 @@ impl SharedRegion {
         Err(RegionError::new(path, Refusal::HalfCreated))
     }
 
-    /// Opens a region for reading, if it also has this layout and this number of words: a reader
-    /// can then access each word by its number.
+    /// Opens a region for reading, if it also has this layout.
+    pub fn open_meaning(path: &Path, kind: [u8; 8], layout: u64) -> Result<Self, RegionError> {
+        let region = Self::open(path, kind)?;
+        same_meaning(&region.spec, kind, layout).map_err(|r| RegionError::new(path, r))?;
+        Ok(region)
+    }
+
+    /// The same, if it also has this number of words: a reader can then access each word by its
+    /// number.
     pub fn open_as(
         path: &Path,
         kind: [u8; 8],
         layout: u64,
         words: usize,
     ) -> Result<Self, RegionError> {
-        let region = Self::open(path, kind)?;
-        same_meaning(&region.spec, kind, layout).map_err(|r| RegionError::new(path, r))?;
+        let region = Self::open_meaning(path, kind, layout)?;
         if region.spec.words != words {
             let (found, expected) = (region.spec.words as u64, words as u64);
             return Err(RegionError::new(path, Refusal::Words { found, expected }));

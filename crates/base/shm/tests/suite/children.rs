@@ -64,7 +64,7 @@ fn child() {
         }
         "join" => {
             let (region, is_new) = crate::join(path).unwrap();
-            let slot = region.take_slot(u32::try_from(number).unwrap()).unwrap();
+            let slot = region.take_slot(1..=u32::try_from(number).unwrap()).unwrap();
             let how = if is_new { "created" } else { "joined" };
             say(format!("{how} {}", slot.as_ref().map_or(0, WriterSlot::number)));
             listen();

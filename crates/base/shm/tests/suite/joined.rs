@@ -53,13 +53,13 @@ fn the_number_of_a_killed_writer_is_free_again() {
     let place = Scratch::new("join-cycles");
     let (region, is_new) = join(place.path()).unwrap();
     assert!(is_new);
-    let own = region.take_slot(2).unwrap().unwrap();
+    let own = region.take_slot(1..=2).unwrap().unwrap();
     assert_eq!(own.number(), 1);
     let cycles = campaign(200);
     for cycle in 0..cycles {
         let mut peer = start("join", place.path(), 2);
         assert_eq!(peer.receive(), "joined 2", "cycle {cycle}");
-        assert!(region.is_writer_alive(2) && region.take_slot(2).unwrap().is_none());
+        assert!(region.is_writer_alive(2) && region.take_slot(1..=2).unwrap().is_none());
         peer.kill();
         assert!(!region.is_writer_alive(2), "cycle {cycle}");
     }
@@ -109,12 +109,12 @@ fn a_region_of_one_owner_is_not_joined() {
 #[test]
 fn numbers_of_writers_on_the_heap_are_given_back_too() {
     let region = JoinedRegion::on_heap(spec());
-    let slots = [(), ()].map(|()| region.take_slot(2).unwrap().unwrap());
+    let slots = [(), ()].map(|()| region.take_slot(1..=2).unwrap().unwrap());
     assert_eq!(slots.each_ref().map(|slot| slot.number()), [1, 2]);
-    assert!(region.take_slot(2).unwrap().is_none());
+    assert!(region.take_slot(1..=2).unwrap().is_none());
     let [first, second] = slots;
     drop(first);
     assert!(!region.is_writer_alive(1) && region.share().is_writer_alive(2));
-    assert_eq!(region.take_slot(2).unwrap().unwrap().number(), 1);
+    assert_eq!(region.take_slot(1..=2).unwrap().unwrap().number(), 1);
     drop(second);
 }

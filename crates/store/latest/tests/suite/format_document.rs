@@ -138,3 +138,15 @@ fn the_document_states_the_kind_and_the_layout() {
     let layout = String::from_utf8(nanotape_latest::LAYOUT.to_be_bytes().to_vec()).unwrap();
     assert!(DOCUMENT.contains(&format!("`{kind}`")) && DOCUMENT.contains(&format!("`{layout}`")));
 }
+
+#[test]
+fn the_document_has_a_stamp() {
+    let place = Scratch::new("latest-stamp");
+    let spec = LatestSpec { writers: 1, ..crate::spec(1) };
+    let mut writer = LatestWriter::join(place.path(), spec, &RegionOptions::default()).unwrap();
+    let _ = writer.insert(&[7], &[9]).unwrap();
+    let bytes = std::fs::read(place.path()).unwrap();
+    let naive = Naive::read(&bytes, spec);
+    let stamp = naive.words[naive.first_group + 2];
+    assert!(DOCUMENT.contains(&format!("`{stamp:#018x}`")), "{stamp:#018x}");
+}

@@ -5,6 +5,7 @@
 
 mod beside_a_naive_map;
 mod format_document;
+mod full;
 mod hostile;
 mod killed;
 mod processes;
