@@ -8,6 +8,7 @@ use nanotape_feed::{SourceError, udp::UdpError};
 use nanotape_history::{JournalRunError, RunsError, SnapshotError, SnapshotterError};
 use nanotape_journal::{ErrorKind, JournalError};
 use nanotape_lab::text::in_full;
+use nanotape_latest::LatestError;
 use nanotape_link::{CertificatesError, IdentityError};
 use nanotape_plant::{RecordingError, RunError};
 use nanotape_replication::{FollowError, LeaderError, ReplicateError, ServeError};
@@ -29,6 +30,8 @@ pub(crate) enum Error {
     Read(#[from] ReadError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    Latest(#[from] LatestError),
     #[error(transparent)]
     Region(#[from] RegionError),
     #[error(transparent)]
@@ -108,6 +111,7 @@ impl Error {
                 RingError::Region(error) => is_damaged(error),
                 _ => false,
             },
+            Self::Latest(error) => error.is_bad_data(),
             Self::Journal(error)
             | Self::Runs(RunsError::Journal(error))
             | Self::Snapshotter(SnapshotterError::Journal(error)) => match error.kind() {

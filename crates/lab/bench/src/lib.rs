@@ -44,7 +44,7 @@ use crate::{
 };
 pub use crate::{
     command::{BenchCommand, run, worker},
-    prove::{JournalProveCommand, RingProveCommand},
+    prove::{JournalProveCommand, LatestProveCommand, RingProveCommand},
     study::{Answered, Study, StudyError, StudyOptions},
 };
 

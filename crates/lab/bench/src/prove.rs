@@ -1,5 +1,5 @@
-//! `nanotape ring prove` and `nanotape journal prove`: writers and readers in processes, some of
-//! which are killed or frozen; every message is accounted for.
+//! `nanotape ring prove`, `journal prove` and `latest prove`: writers and readers in processes,
+//! some of which are killed or frozen; every message, and every change of a map, is accounted for.
 //!
 //! Protocol: workers are started as for a benchmark, and report that they are ready. The first one
 //! writes until it receives [`STOP`]. Then all of them end, and answer with their counts.
@@ -7,6 +7,8 @@
 mod contents;
 mod journal;
 mod journal_worker;
+mod latest;
+mod latest_worker;
 mod ring;
 mod ring_worker;
 mod watch;
@@ -34,8 +36,8 @@ use rustix::process::Signal;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use self::{journal::JournalProveCommand, ring::RingProveCommand};
-pub(crate) use self::{journal_worker::JournalJob, ring_worker::RingJob};
+pub use self::{journal::JournalProveCommand, latest::LatestProveCommand, ring::RingProveCommand};
+pub(crate) use self::{journal_worker::JournalJob, latest_worker::LatestJob, ring_worker::RingJob};
 use crate::engine::{End, Launch, Program, Workers, end_with_parent, table::extend};
 
 /// The line that ends the first worker.
@@ -94,8 +96,16 @@ impl Crew {
 
     /// Kills a worker at any point of its work, and starts the next one.
     fn replace(&mut self, member: usize) -> anyhow::Result<()> {
-        // The locks of a worker exist until it is gone; the next one must start after that.
-        self.workers.kill(self.members[member].number)?;
+        self.kill(member)?;
+        self.start_again(member)
+    }
+
+    /// Kills a worker. Its locks exist until it is gone; the next one must start after that.
+    fn kill(&mut self, member: usize) -> anyhow::Result<()> {
+        Ok(self.workers.kill(self.members[member].number)?)
+    }
+
+    fn start_again(&mut self, member: usize) -> anyhow::Result<()> {
         let job = self.members[member].job.clone();
         self.members[member].number = self.launch(&job)?;
         self.members[member].kills += 1;
@@ -108,7 +118,12 @@ impl Crew {
 
     /// Requests the end of the first worker.
     fn stop(&mut self) {
-        self.workers.send(self.members[0].number, STOP);
+        self.stop_member(0);
+    }
+
+    /// Requests the end of a worker.
+    fn stop_member(&mut self, member: usize) {
+        self.workers.send(self.members[member].number, STOP);
     }
 
     /// How a worker ended; None while it runs.

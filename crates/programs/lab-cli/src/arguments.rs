@@ -32,6 +32,9 @@ pub(crate) enum Command {
     /// Journals on disk: write, read, check and maintain them
     #[command(subcommand)]
     Journal(JournalCommand),
+    /// Maps of the latest values, in shared memory: inspect, change and test them
+    #[command(subcommand)]
+    Latest(LatestCommand),
     /// Measure, compare, and check whether a measurement can be trusted
     Lab(Box<LabArguments>),
 }
@@ -48,17 +51,25 @@ pub(crate) enum JournalCommand {
     Prove(nanotape_bench::JournalProveCommand),
 }
 
+#[derive(Subcommand, Debug)]
+pub(crate) enum LatestCommand {
+    /// Run processes against each other, kill or stop some, and account for every change
+    Prove(nanotape_bench::LatestProveCommand),
+}
+
 /// The names of commands that are not below `nanotape lab`. `delay` is a trial of estimators there.
-const NAMES: [(&str, &[&str]); 4] = [
+const NAMES: [(&str, &[&str]); 5] = [
     ("feed-delay", &["delay"]),
     ("explain", &["explain"]),
     ("ring-prove", &["ring", "prove"]),
     ("journal-prove", &["journal", "prove"]),
+    ("latest-prove", &["latest", "prove"]),
 ];
 
 const BESIDE: &str = "\
 `nanotape lab X` runs `nanotape-lab X`. This program also has nanotape delay (as feed-delay), nanotape
-explain (explain), nanotape ring prove (ring-prove) and nanotape journal prove (journal-prove).";
+explain (explain), nanotape ring prove (ring-prove), nanotape journal prove (journal-prove) and
+nanotape latest prove (latest-prove).";
 
 /// The words of `nanotape` for those of this program: `jitter` is `lab jitter`.
 pub(crate) fn as_of_nanotape(mut words: Vec<OsString>) -> Vec<OsString> {

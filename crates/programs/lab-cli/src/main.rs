@@ -1,5 +1,5 @@
 //! The `nanotape-lab` command: what measures, and what needs a laboratory. `nanotape` runs it for
-//! `lab`, `delay`, `explain`, `ring prove` and `journal prove`.
+//! `lab`, `delay`, `explain`, `ring prove`, `journal prove` and `latest prove`.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -21,7 +21,7 @@ use nanotape_console::{
 };
 use nanotape_feed::SourceError;
 
-use crate::arguments::{Arguments, Command, JournalCommand, RingCommand};
+use crate::arguments::{Arguments, Command, JournalCommand, LatestCommand, RingCommand};
 
 const VERSION: &str = env!("NANOTAPE_VERSION");
 
@@ -92,7 +92,7 @@ fn describe(command: &clap::Command) -> anyhow::Result<Status> {
 }
 
 fn run(command: Command) -> anyhow::Result<Status> {
-    if matches!(command, Command::Ring(_) | Command::Journal(_)) {
+    if matches!(command, Command::Ring(_) | Command::Journal(_) | Command::Latest(_)) {
         // The handler turns access to a truncated region or segment into an error.
         nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     }
@@ -102,5 +102,6 @@ fn run(command: Command) -> anyhow::Result<Status> {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Ring(RingCommand::Prove(command)) => command.run(),
         Command::Journal(JournalCommand::Prove(command)) => command.run(),
+        Command::Latest(LatestCommand::Prove(command)) => command.run(),
     }
 }

@@ -18,6 +18,7 @@ mod forwarding;
 mod install;
 mod journal_prove;
 mod lab;
+mod latest_prove;
 mod machine;
 mod measured_inputs;
 mod queue;
