@@ -92,19 +92,23 @@ fn reason(path: &Path, refusal: &Refusal) -> Option<String> {
 
 /// What to do about the name of a ring that does not exist; None for a path.
 pub fn hint_for(path: &Path) -> Option<String> {
+    let kinds = [nanotape_ring::stream::KIND, nanotape_ring::slots::KIND];
+    hint_among(path, &kinds, "nanotape ring list prints the rings that exist")
+}
+
+/// The same for other kinds of regions: a name that is near, or else what `otherwise` advises.
+pub fn hint_among(path: &Path, kinds: &[[u8; 8]], otherwise: &str) -> Option<String> {
     let file = path.strip_prefix(FOLDER).ok()?.to_str()?;
     let name = file.strip_prefix(PREFIX)?;
-    let is_ring = |path: &Path| {
-        let kind = nanotape_shm::inspect(path).ok().and_then(|info| info.header);
-        kind.is_some_and(|header| {
-            [nanotape_ring::stream::KIND, nanotape_ring::slots::KIND].contains(&header.spec.kind)
-        })
+    let is_one = |path: &Path| {
+        let header = nanotape_shm::inspect(path).ok().and_then(|info| info.header);
+        header.is_some_and(|header| kinds.contains(&header.spec.kind))
     };
     let there = in_folder().unwrap_or_default();
-    let there = there.iter().filter(|(_, path)| is_ring(path)).map(|(name, _)| name.as_str());
+    let there = there.iter().filter(|(_, path)| is_one(path)).map(|(name, _)| name.as_str());
     Some(match nearest(name, there) {
         Some(near) => format!("; did you mean {near}?"),
-        None => "; nanotape ring list prints the rings that exist".to_owned(),
+        None => format!("; {otherwise}"),
     })
 }
 

@@ -17,6 +17,7 @@ use crate::commands::{
     inside::InsideArguments,
     inspect::InspectArguments,
     journal::JournalArguments,
+    latest::LatestArguments,
     man::ManArguments,
     replay::ReplayArguments,
     ring::RingArguments,
@@ -107,6 +108,8 @@ pub(crate) enum Command {
     Ring(RingArguments),
     /// Journals on disk: write, read, check and maintain them
     Journal(JournalArguments),
+    /// Maps of the latest values, in shared memory: inspect, change and test them
+    Latest(LatestArguments),
     /// Measure, compare, and check whether a measurement can be trusted
     Lab,
     /// Print the script with which a shell completes commands, options and values

@@ -13,6 +13,7 @@ pub(crate) mod exchange;
 pub(crate) mod inside;
 pub(crate) mod inspect;
 pub(crate) mod journal;
+pub(crate) mod latest;
 pub(crate) mod man;
 mod messages;
 pub(crate) mod replay;

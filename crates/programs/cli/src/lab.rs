@@ -20,8 +20,14 @@ use crate::status::Status;
 const PROGRAM: &str = "nanotape-lab";
 
 /// The commands that it has, in their places here.
-const COMMANDS: [&[&str]; 5] =
-    [&["lab"], &["delay"], &["explain"], &["ring", "prove"], &["journal", "prove"]];
+const COMMANDS: [&[&str]; 6] = [
+    &["lab"],
+    &["delay"],
+    &["explain"],
+    &["ring", "prove"],
+    &["journal", "prove"],
+    &["latest", "prove"],
+];
 
 /// The arguments of this process.
 pub(crate) fn words() -> Vec<OsString> {
@@ -110,6 +116,8 @@ mod tests {
             ("ring --no-progress prove --seconds 1", true),
             ("ring help prove", true),
             ("help journal prove", true),
+            ("latest prove", true),
+            ("latest get prove", false),
             ("", false),
             ("--help lab", false),
             ("--version lab", false),

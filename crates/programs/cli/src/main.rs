@@ -86,6 +86,7 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Trace(arguments)) => commands::trace::run(&arguments),
         Some(Command::Ring(arguments)) => commands::ring::run(&arguments),
         Some(Command::Journal(arguments)) => commands::journal::run(&arguments),
+        Some(Command::Latest(arguments)) => commands::latest::run(&arguments),
         Some(Command::Explain | Command::Delay | Command::Lab) => lab::run(&lab::words()),
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
         Some(Command::Man(arguments)) => commands::man::run(&arguments),

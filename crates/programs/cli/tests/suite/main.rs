@@ -25,6 +25,7 @@ mod journal_readers;
 mod journal_record;
 mod journal_upkeep;
 mod json_numbers;
+mod latest;
 mod live;
 mod live_bulk;
 mod live_days;

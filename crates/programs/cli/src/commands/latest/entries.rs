@@ -1,0 +1,103 @@
+//! Keys and values as text: words as numbers, and keys of symbols as letters.
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use nanotape_latest::LatestSpec;
+
+use crate::rows::{Column, Kind, Rows};
+
+/// How keys are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum KeyForm {
+    /// A number for each word, with commas between them
+    Words,
+    /// Letters, as many as the key has bytes, and zero bytes after them
+    Text,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct KeyArguments {
+    /// How keys are written: 7 or 0x7, and 7,8 for two words; or as letters
+    #[arg(long, value_name = "FORM", value_enum, default_value = "words")]
+    keys: KeyForm,
+}
+
+/// A word, in decimal or hexadecimal digits.
+pub(super) fn word(text: &str) -> anyhow::Result<u64> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    match parsed {
+        Ok(word) => Ok(word),
+        Err(_) => {
+            bail!("{text:?} is not a word: a number from 0 to 2^64 - 1, or 0x and its digits")
+        }
+    }
+}
+
+impl KeyArguments {
+    /// The words of a key.
+    pub(super) fn parse(&self, text: &str, key_words: usize) -> anyhow::Result<Vec<u64>> {
+        if self.keys == KeyForm::Text {
+            let mut bytes = text.as_bytes().to_vec();
+            let most = 8 * key_words;
+            if bytes.len() > most {
+                bail!("key {text:?} has {} bytes, and keys of this map have {most}", bytes.len());
+            }
+            bytes.resize(most, 0);
+            let words = bytes.as_chunks().0.iter();
+            return Ok(words.map(|word| u64::from_le_bytes(*word)).collect());
+        }
+        let words: Vec<u64> = text.split(',').map(word).collect::<Result<_, _>>()?;
+        if words.len() != key_words {
+            bail!("key {text:?} has {} words, and keys of this map have {key_words}", words.len());
+        }
+        Ok(words)
+    }
+
+    /// The columns of a table of entries.
+    pub(super) fn columns(&self, spec: LatestSpec) -> Vec<Column> {
+        let mut columns = match self.keys {
+            KeyForm::Text => vec![Column::new("key", Kind::Text, 16, "The key.")],
+            KeyForm::Words => words("key", spec.key_words, "of the key"),
+        };
+        let version =
+            "How often the value was set: 1 for a new key. Absent if the key is not there.";
+        columns.push(Column::new("version", Kind::U64, 10, version));
+        columns.extend(words("value", spec.value_words, "of the value"));
+        columns
+    }
+
+    /// A row of it; without a version, the key is not there.
+    pub(super) fn row(
+        &self,
+        rows: &mut Rows,
+        key: &[u64],
+        version: Option<u32>,
+        value: &[u64],
+    ) -> std::io::Result<()> {
+        match self.keys {
+            KeyForm::Words => key.iter().for_each(|word| rows.integer(*word)),
+            KeyForm::Text => {
+                let bytes: Vec<u8> = key.iter().flat_map(|word| word.to_le_bytes()).collect();
+                let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+                rows.text(bytes[..end].escape_ascii());
+            }
+        }
+        rows.integer_or_absent(version.map(u64::from));
+        for word in value {
+            rows.integer_or_absent(version.map(|_| *word));
+        }
+        rows.end_row()
+    }
+}
+
+/// A column for each word; with a number if there are several.
+fn words(name: &str, count: usize, of: &str) -> Vec<Column> {
+    let column = |word: usize| {
+        let name = if count == 1 { name.to_owned() } else { format!("{name}_{word}") };
+        Column::new(name, Kind::U64, 12, format!("Word {word} {of}."))
+    };
+    (0..count).map(column).collect()
+}
