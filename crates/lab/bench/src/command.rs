@@ -29,6 +29,7 @@ use crate::{
     gpu::{self, Gpu},
     hot,
     journal::Journal,
+    latest::Latest,
     prove::{JournalJob, LatestJob, RingJob},
     replicate::Replicate,
     ring::Ring,
@@ -58,6 +59,7 @@ Examples:
   nanotape lab bench delay                    correlations of two feeds, and their parts
   nanotape lab bench gpu                      correlations on a GPU, if there is one
   nanotape lab bench journal                  the journal, and the speed of the disk
+  nanotape lab bench latest                   the map that many processes update
   nanotape lab bench replicate                replicated journals, beside bare connections
   nanotape lab bench --record                 keep the results for `nanotape lab trend`
 
@@ -99,6 +101,8 @@ enum Table {
     Gpu(Gpu),
     /// Measure the journal, and the limits of this machine and its disk
     Journal(TableArguments<Journal>),
+    /// Measure the map that many processes update, and the limits of this machine
+    Latest(TableArguments<Latest>),
     /// Measure journals that are replicated, a mirrored ring, and bare connections
     Replicate(TableArguments<Replicate>),
 }
@@ -131,6 +135,7 @@ impl Hook {
             Gaps::NAME => work::<Gaps>(self.job),
             Delay::NAME => work::<Delay>(self.job),
             Journal::NAME => work::<Journal>(self.job),
+            Latest::NAME => work::<Latest>(self.job),
             Replicate::NAME => work::<Replicate>(self.job),
             COUNT => count(self.job),
             RingJob::WORK => serde_json::from_value::<RingJob>(self.job)?.run(),
@@ -175,6 +180,7 @@ pub fn run(command: &BenchCommand) -> anyhow::Result<Status> {
         Some(Table::Delay(arguments)) => return table(arguments),
         Some(Table::Gpu(arguments)) => return gpu::run(arguments),
         Some(Table::Journal(arguments)) => return table(arguments),
+        Some(Table::Latest(arguments)) => return table(arguments),
         Some(Table::Replicate(arguments)) => return table(arguments),
         None => {}
     }

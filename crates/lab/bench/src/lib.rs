@@ -2,8 +2,8 @@
 //!
 //! Where: lab, above PLANT, below the command line. [`hot`] has fixtures only; `nanotape-lab`
 //! measures their time. [`run`] is `nanotape lab bench`: whole days from files, the rings between
-//! processes and the journal, each reading in processes of its own. [`Study`] is `nanotape lab
-//! study`: questions about the machine.
+//! processes, the journal and the map, each reading in processes of its own. [`Study`] is
+//! `nanotape lab study`: questions about the machine.
 #![forbid(unsafe_code)]
 
 mod book;
@@ -18,6 +18,7 @@ mod error;
 mod gaps;
 mod gpu;
 mod journal;
+mod latest;
 pub mod paced;
 mod prove;
 mod publish;
@@ -38,6 +39,7 @@ use crate::{
     engine::figure::{page, page_of},
     gaps::Gaps,
     journal::Journal,
+    latest::Latest,
     publish::PublishDay,
     replicate::Replicate,
     ring::Ring,
@@ -71,6 +73,7 @@ pub fn format_pages() -> Vec<(&'static str, String)> {
         page_of::<Gaps>(),
         page_of::<Delay>(),
         page_of::<Journal>(),
+        page_of::<Latest>(),
         page_of::<Replicate>(),
         ("gpu", page(gpu::FIGURES, &[])),
     ]

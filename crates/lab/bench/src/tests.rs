@@ -19,6 +19,7 @@ use crate::{
     },
     gaps::Gaps,
     journal::Journal,
+    latest::Latest,
     replicate::Replicate,
     ring::Ring,
 };
@@ -205,6 +206,7 @@ fn tables_of_processes_are_as_before() {
     check::<Gaps>(json!({}));
     check::<Delay>(json!({}));
     check::<Journal>(json!({ "folder": "/dev/shm", "disk": "/tmp" }));
+    check::<Latest>(json!({ "entries": 1_000_000 }));
     check::<Replicate>(json!({ "folder": "/dev/shm", "processors": [2, 3, 0, 1] }));
 }
 
@@ -236,6 +238,7 @@ fn columns_show_declared_figures() {
     check::<Gaps>();
     check::<Delay>();
     check::<Journal>();
+    check::<Latest>();
     check::<Replicate>();
 }
 

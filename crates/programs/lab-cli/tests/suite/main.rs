@@ -6,6 +6,7 @@ use nanotape_runner as support;
 mod bench_book;
 mod bench_feed;
 mod bench_journal;
+mod bench_latest;
 mod bench_plant;
 mod bench_replay;
 mod bench_replicate;
