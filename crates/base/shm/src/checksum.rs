@@ -29,6 +29,12 @@ pub fn checksum_filled(before: u32, front: [u64; 3], bytes: &[u8]) -> u32 {
     !run(!before, front, whole, |chunk| u64::from_ne_bytes(*chunk), last)
 }
 
+/// The sum of words of this process, continuing the sum `before`.
+#[inline]
+pub fn checksum_words(before: u32, words: &[u64]) -> u32 {
+    !run(!before, [], words, |word| *word, None)
+}
+
 /// The sum of plain bytes, continuing the sum `before`.
 pub fn checksum_bytes(before: u32, bytes: &[u8]) -> u32 {
     let (whole, rest) = bytes.as_chunks::<WORD_BYTES>();

@@ -47,7 +47,7 @@ mod word;
 
 #[cfg(not(nanotape_loom))]
 pub use bus_guard::{MOST_MAPPINGS, guard_against_truncation};
-pub use checksum::{checksum, checksum_bytes, checksum_filled};
+pub use checksum::{checksum, checksum_bytes, checksum_filled, checksum_words};
 pub use compare::{COMPARED, first_greater};
 #[cfg(not(nanotape_loom))]
 pub use file_words::{

@@ -105,11 +105,6 @@ impl Error {
     pub(crate) fn is_finding(&self) -> bool {
         match self {
             Self::Wrong { .. } | Self::Lost { .. } | Self::Found { .. } | Self::Read(_) => true,
-            Self::Latest(error) => match error {
-                LatestError::Damaged { .. } => true,
-                LatestError::Region(error) => is_damaged(error),
-                _ => false,
-            },
             Self::Ring(error) => match error {
                 RingError::Read(_) | RingError::Words { .. } => true,
                 RingError::Start(error) => matches!(error, StartError::Damaged(_)),

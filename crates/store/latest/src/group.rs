@@ -7,13 +7,15 @@
 //! they are what the slot has, so that a reader never waits for a writer that is stopped or dead.
 //! Bounds: [`TRIES`] attempts, while writers change the group between each two loads.
 
-use nanotape_shm::ReadWord;
+use std::time::Duration;
+
+use nanotape_shm::{ReadWord, prefetch};
 
 use crate::{
     edges::{LOCK, REDO},
     error::LatestError,
     hash::{group_of, hash, is_key},
-    layout::{Layout, head, slot},
+    layout::{LINE_WORDS, Layout, head, slot},
 };
 
 /// Attempts of a reader.
@@ -48,17 +50,17 @@ pub(crate) const fn unpacked(word: u64) -> (usize, usize) {
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) words: &'a [ReadWord],
-    pub(crate) layout: &'a Layout,
+    /// By value, so that its lengths are constants where they are known.
+    pub(crate) layout: Layout,
 }
 
 /// A group while it is read.
 pub(crate) struct Group<'a> {
+    /// Its own words.
     words: &'a [ReadWord],
-    layout: &'a Layout,
-    /// Its number, and its first word.
-    at: usize,
+    layout: Layout,
     pub(crate) taken: u32,
-    /// The range of words that a change replaces, and what by.
+    /// The words that a change replaces, from this one on, and what by.
     change: Option<(usize, &'a [ReadWord])>,
 }
 
@@ -72,60 +74,60 @@ pub(crate) struct Place {
 }
 
 impl Group<'_> {
-    /// A word of the map, which is of this group.
+    /// A word of the group.
     #[inline(always)]
-    pub(crate) fn word(&self, at: usize) -> u64 {
-        if let Some((from, words)) = self.change
-            && let Some(word) = at.checked_sub(from).and_then(|at| words.get(at))
-        {
-            return word.load();
+    fn word(&self, at: usize) -> u64 {
+        match self.change {
+            Some((from, words)) => changed(self.words, from, words, at),
+            None => self.words[at].load(),
         }
-        self.words[at].load()
     }
 
     /// How many keys passed it.
     #[inline(always)]
     pub(crate) fn passed(&self) -> u64 {
-        self.word(self.at + 1)
+        self.word(1)
     }
 
     /// The number of the entry with this key.
     #[inline(always)]
     pub(crate) fn find(&self, key: &[u64]) -> Option<usize> {
-        let mut left = self.taken;
-        while left != 0 {
-            let entry = left.trailing_zeros() as usize;
-            if entry >= self.layout.in_group {
-                return None;
-            }
-            // No change alters a key.
-            let at = self.layout.entry(self.at, entry) + 1;
-            if is_key(&self.words[at..at + key.len()], key) {
-                return Some(entry);
-            }
-            left &= left - 1;
+        // Which entry it is cannot be predicted: without a branch for each, the processor goes on
+        // to the next operation while it waits for this line. No change alters a key.
+        let mut found = 0;
+        for entry in 0..self.layout.in_group {
+            let at = self.layout.entry(0, entry) + 1;
+            found |= u32::from(is_key(&self.words[at..at + key.len()], key)) << entry;
         }
-        None
+        found &= self.taken;
+        (found != 0).then(|| found.trailing_zeros() as usize)
     }
 
     /// Copies the value of an entry; returns its stamp.
     #[inline(always)]
     pub(crate) fn value(&self, entry: usize, value: &mut [u64]) -> u64 {
-        let at = self.layout.entry(self.at, entry);
+        let at = self.layout.entry(0, entry);
         let first = at + 1 + self.layout.spec.key_words;
-        for (value, at) in value.iter_mut().zip(first..) {
-            *value = self.word(at);
+        for (word, value) in value.iter_mut().enumerate() {
+            *value = self.word(first + word);
         }
         self.word(at)
     }
 
     /// Copies the key of an entry.
     pub(crate) fn key(&self, entry: usize, key: &mut [u64]) {
-        let at = self.layout.entry(self.at, entry) + 1;
+        let at = self.layout.entry(0, entry) + 1;
         for (key, at) in key.iter_mut().zip(at..) {
             *key = self.word(at);
         }
     }
+}
+
+/// A word of a group that changes.
+#[cold]
+fn changed(group: &[ReadWord], from: usize, words: &[ReadWord], at: usize) -> u64 {
+    let changed = at.checked_sub(from).and_then(|at| words.get(at));
+    changed.unwrap_or(&group[at]).load()
 }
 
 impl<'a> View<'a> {
@@ -142,41 +144,50 @@ impl<'a> View<'a> {
         group: usize,
         mut read: impl FnMut(&Group<'a>) -> R,
     ) -> Result<R, LatestError> {
-        let Self { words, layout } = *self;
+        let Self { words: all, layout } = *self;
         let at = layout.group(group);
-        let mut last = 0;
-        for _ in 0..TRIES {
+        let words = &all[at..at + layout.group_words];
+        let mut tries = 0;
+        loop {
             // SYNC(latest.lock): pairs with the store that opens the group.
-            let lock = words[at].observe(LOCK);
-            let mut seen = Group { words, layout, at, taken: taken(lock), change: None };
-            let mut valid = None;
-            last = owner(lock);
-            if last != 0 {
-                if last > layout.spec.writers {
-                    return Err(LatestError::Damaged { word: at as u64, found: lock });
-                }
-                let slot_at = layout.slot(last);
-                // SYNC(latest.redo): pairs with the store that makes the change complete.
-                let found = words[slot_at + slot::VALID].observe(REDO);
-                valid = Some((slot_at + slot::VALID, found));
-                if found == lock {
-                    seen.change = self.change(slot_at, at);
-                }
-            }
+            let lock = words[0].observe(LOCK);
+            let (valid, change) = match owner(lock) {
+                0 => (None, None),
+                owner => self.owned(at, owner, lock)?,
+            };
+            let seen = Group { words, layout, taken: taken(lock), change };
             let result = read(&seen);
             // SYNC(latest.lock): keeps the loads above before the second load of the lock; pairs
             // with the fence of the writer that has it.
             LOCK.acquire_fence();
             // SYNC(latest.redo): pairs with both stores of the word. It can have the same value
             // again in a later change, and then the lock is another one.
-            let is_same = valid.is_none_or(|(at, found)| words[at].observe(REDO) == found);
-            if is_same && words[at].load() == lock {
+            let is_same =
+                valid.is_none_or(|(word, found): (&ReadWord, u64)| word.observe(REDO) == found);
+            if is_same && words[0].load() == lock {
                 return Ok(result);
+            }
+            tries += 1;
+            if tries == TRIES {
+                return Err(busy(group, owner(lock)));
             }
             pause();
         }
-        let waited = std::time::Duration::ZERO;
-        Err(LatestError::Busy { group: group as u64, owner: last, waited })
+    }
+
+    /// What the slot of a writer has, which has locked the group that begins there: the word that
+    /// says whether its change is complete, and the change, if it is.
+    #[cold]
+    fn owned(self, group_at: usize, owner: u32, lock: u64) -> Result<Owned<'a>, LatestError> {
+        if owner > self.layout.spec.writers {
+            return Err(LatestError::Damaged { word: group_at as u64, found: lock });
+        }
+        let slot_at = self.layout.slot(owner);
+        let word = &self.words[slot_at + slot::VALID];
+        // SYNC(latest.redo): pairs with the store that makes the change complete.
+        let found = word.observe(REDO);
+        let change = if found == lock { self.change(slot_at, group_at) } else { None };
+        Ok((Some((word, found)), change))
     }
 
     /// The change in the slot of a writer, if it is one of the group that begins there.
@@ -186,7 +197,42 @@ impl<'a> View<'a> {
         let is_own = from > group_at && end <= group_at + self.layout.group_words;
         let first = slot_at + slot::REDO;
         (is_own && count <= self.layout.entry_words)
-            .then(|| (from, &self.words[first..first + count]))
+            .then(|| (from - group_at, &self.words[first..first + count]))
+    }
+
+    /// Begins to load the group of a key's hash, without waiting.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, key: &[u64]) {
+        let at = self.layout.group(self.home(key));
+        for line in (0..self.layout.group_words).step_by(LINE_WORDS) {
+            prefetch(self.words, at + line);
+        }
+    }
+
+    /// Copies the value of a key; returns its version. The usual lengths have code of their own.
+    #[inline]
+    pub(crate) fn get(self, key: &[u64], value: &mut [u64]) -> Result<Option<u32>, LatestError> {
+        match (key.len(), value.len()) {
+            (1, 1) => self.get_fixed::<1, 1>(key, value),
+            (2, 1) => self.get_fixed::<2, 1>(key, value),
+            _ => self.get_any(key, value),
+        }
+    }
+
+    #[inline(always)]
+    fn get_fixed<const KEY: usize, const VALUE: usize>(
+        self,
+        key: &[u64],
+        value: &mut [u64],
+    ) -> Result<Option<u32>, LatestError> {
+        let (key, value) = (&key[..KEY], &mut value[..VALUE]);
+        Self { layout: self.layout.fixed::<KEY, VALUE>(), ..self }.get_any(key, value)
+    }
+
+    #[inline(always)]
+    fn get_any(self, key: &[u64], value: &mut [u64]) -> Result<Option<u32>, LatestError> {
+        let found = self.find_and(key, |seen, entry| seen.value(entry, value))?;
+        Ok(found.map(|(_, stamp)| stamp as u32))
     }
 
     /// Where a key is; `None` if it is not there.
@@ -218,6 +264,14 @@ impl<'a> View<'a> {
         }
         Ok(None)
     }
+}
+
+/// A word with its value, and the words of a group that a change replaces.
+type Owned<'a> = (Option<(&'a ReadWord, u64)>, Option<(usize, &'a [ReadWord])>);
+
+#[cold]
+fn busy(group: usize, owner: u32) -> LatestError {
+    LatestError::Busy { group: group as u64, owner, waited: Duration::ZERO }
 }
 
 /// Waits for a moment.

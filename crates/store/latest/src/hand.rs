@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use nanotape_shm::{JoinedRegion, ReadWord, Word, as_read_only, checksum};
+use nanotape_shm::{JoinedRegion, ReadWord, Word, as_read_only, checksum_words};
 
 use crate::{
     edges::{LOCK, REDO},
@@ -28,7 +28,8 @@ const TURNS: u32 = if cfg!(nanotape_loom) { 1 } else { 200 };
 #[derive(Clone, Copy)]
 pub(crate) struct Hand<'a> {
     pub(crate) region: &'a JoinedRegion,
-    pub(crate) layout: &'a Layout,
+    /// By value, so that its lengths are constants where they are known.
+    pub(crate) layout: Layout,
     /// Its number.
     pub(crate) me: u32,
     pub(crate) patience: &'a Patience,
@@ -109,7 +110,7 @@ impl<'a> Hand<'a> {
     }
 
     /// Locks a group, once its writer has finished or is dead. No other lock is held.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lock(&self, group: usize) -> Result<Held<'a>, Obstacle> {
         // No complete change of another group can have the lock word that is taken.
         // SYNC(latest.redo): pairs with a reader's second load of the word.
@@ -145,7 +146,7 @@ impl<'a> Hand<'a> {
     }
 
     /// Locks a group, which this writer states first; the lock word if another one keeps it.
-    #[inline]
+    #[inline(always)]
     fn try_lock(&self, group: usize, which: usize) -> Result<Held<'a>, u64> {
         let at = self.layout.group(group);
         let word = &self.words()[at];
@@ -171,7 +172,7 @@ impl<'a> Hand<'a> {
 
     /// Waits for the owner of a group, or finishes its work if it is dead.
     #[cold]
-    fn wait(&self, group: usize, lock: u64) -> Result<(), Obstacle> {
+    fn wait(self, group: usize, lock: u64) -> Result<(), Obstacle> {
         let at = self.layout.group(group);
         self.wait_for(owner(lock), group as u64, at, lock)
     }
@@ -205,7 +206,7 @@ impl<'a> Hand<'a> {
     }
 
     /// Changes words of a locked group, and what the own slot counts.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn change(&self, held: &Held<'_>, from: usize, values: &[u64], passed: u64) {
         let lock = held.free | u64::from(self.me);
         let words = self.words();
@@ -230,9 +231,38 @@ impl<'a> Hand<'a> {
     /// Changes the value of a key to what `change` makes of it; returns its stamp, or `None` if
     /// the key is not there. A value that does not have its sum is damage, unless all of it is
     /// replaced.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn update(
-        &self,
+        self,
+        key: &[u64],
+        entry: &mut [u64],
+        replaces: bool,
+        change: impl FnOnce(&mut [u64], u64) -> bool,
+    ) -> Result<Option<u64>, Obstacle> {
+        // The usual lengths have code of their own.
+        match (key.len(), entry.len()) {
+            (1, 3) => self.update_fixed::<1, 1>(key, entry, replaces, change),
+            (2, 4) => self.update_fixed::<2, 1>(key, entry, replaces, change),
+            _ => self.update_any(key, entry, replaces, change),
+        }
+    }
+
+    #[inline]
+    fn update_fixed<const KEY: usize, const VALUE: usize>(
+        self,
+        key: &[u64],
+        entry: &mut [u64],
+        replaces: bool,
+        change: impl FnOnce(&mut [u64], u64) -> bool,
+    ) -> Result<Option<u64>, Obstacle> {
+        let layout = self.layout.fixed::<KEY, VALUE>();
+        let (key, entry) = (&key[..KEY], &mut entry[..1 + KEY + VALUE]);
+        Self { layout, ..self }.update_any(key, entry, replaces, change)
+    }
+
+    #[inline(always)]
+    fn update_any(
+        self,
         key: &[u64],
         entry: &mut [u64],
         replaces: bool,
@@ -266,6 +296,7 @@ impl<'a> Hand<'a> {
     }
 
     /// Whether the entry of a locked group has this key.
+    #[inline(always)]
     pub(crate) fn is_at(&self, held: &Held<'_>, place: Place, key: &[u64]) -> bool {
         let at = self.layout.entry(held.at, place.entry) + 1;
         held.taken() >> place.entry & 1 == 1 && is_key(&self.read()[at..at + key.len()], key)
@@ -273,8 +304,8 @@ impl<'a> Hand<'a> {
 }
 
 /// A stamp: a version, and the sum of it, the key and the value.
-#[inline]
+#[inline(always)]
 pub(crate) fn stamp_of(version: u32, words: &[u64]) -> u64 {
-    let sum = words.iter().fold(version, |sum, word| checksum(sum, [*word, 0, 0], &[]));
+    let sum = checksum_words(version, words);
     u64::from(sum) << 32 | u64::from(version)
 }

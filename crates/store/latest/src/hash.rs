@@ -26,6 +26,9 @@ pub(crate) fn hash(seed: u64, key: &[u64]) -> u64 {
 /// Whether these words are the key.
 #[inline(always)]
 pub(crate) fn is_key(words: &[ReadWord], key: &[u64]) -> bool {
+    if let ([word], [expected]) = (words, key) {
+        return word.load() == *expected;
+    }
     words.iter().zip(key).all(|(word, expected)| word.load() == *expected)
 }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Words of a cache line.
-const LINE_WORDS: usize = 8;
+pub(crate) const LINE_WORDS: usize = 8;
 
 /// Words of the unit that processors transfer between each other.
 const PAIR_WORDS: usize = 16;
@@ -101,6 +101,15 @@ impl Layout {
         (rest == 0 && layout.words == region.words).then_some(layout)
     }
 
+    /// The same layout, of a map whose lengths are these: what follows from them is constant.
+    #[inline(always)]
+    pub(crate) fn fixed<const KEY: usize, const VALUE: usize>(self) -> Self {
+        let (in_group, group_words) = const { group(1 + KEY + VALUE) };
+        let spec = LatestSpec { key_words: KEY, value_words: VALUE, ..self.spec };
+        let slot_words = (slot::REDO + 1 + KEY + VALUE).next_multiple_of(PAIR_WORDS);
+        Self { spec, entry_words: 1 + KEY + VALUE, in_group, group_words, slot_words, ..self }
+    }
+
     /// The first word of a group.
     #[inline(always)]
     pub(crate) fn group(&self, number: usize) -> usize {
@@ -128,16 +137,29 @@ impl Layout {
 
 /// How many entries a group has, and its words: one line with at least two entries, or else what
 /// wastes the least in up to four lines.
-fn group(entry_words: usize) -> (usize, usize) {
-    let fits = |lines: usize| ((lines * LINE_WORDS - GROUP_HEAD) / entry_words).min(MOST_IN_GROUP);
-    if fits(1) >= 2 {
-        return (fits(1), LINE_WORDS);
+const fn group(entry_words: usize) -> (usize, usize) {
+    if entries_in(1, entry_words) >= 2 {
+        return (entries_in(1, entry_words), LINE_WORDS);
     }
-    let best = (1..=4)
-        .filter(|&lines| fits(lines) > 0)
-        .min_by(|&one, &other| (one * fits(other)).cmp(&(other * fits(one))));
-    let lines = best.unwrap_or((GROUP_HEAD + entry_words).div_ceil(LINE_WORDS));
-    (fits(lines), lines * LINE_WORDS)
+    let (mut best, mut lines) = (0, 1);
+    while lines <= 4 {
+        let is_better = best == 0
+            || lines * entries_in(best, entry_words) < best * entries_in(lines, entry_words);
+        if entries_in(lines, entry_words) > 0 && is_better {
+            best = lines;
+        }
+        lines += 1;
+    }
+    if best == 0 {
+        best = (GROUP_HEAD + entry_words).div_ceil(LINE_WORDS);
+    }
+    (entries_in(best, entry_words), best * LINE_WORDS)
+}
+
+/// Entries of a group with this number of lines.
+const fn entries_in(lines: usize, entry_words: usize) -> usize {
+    let fit = (lines * LINE_WORDS - GROUP_HEAD) / entry_words;
+    if fit < MOST_IN_GROUP { fit } else { MOST_IN_GROUP }
 }
 
 /// Words of the head.

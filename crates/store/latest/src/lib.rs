@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod byte_strings;
 mod edges;
 mod error;
 mod group;
@@ -36,6 +37,7 @@ mod tests;
 mod verify;
 mod writer;
 
+pub use byte_strings::{pack_bytes, unpack_bytes, words_for_bytes};
 pub use error::LatestError;
 pub use reader::LatestReader;
 pub use spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS};

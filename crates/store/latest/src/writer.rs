@@ -18,7 +18,7 @@ use crate::{
     insert::Inserted,
     layout::{Layout, head},
     patience::Patience,
-    reader::LatestReader,
+    reader::{LatestReader, ahead},
     rooms::Rooms,
     spec::LatestSpec,
 };
@@ -95,7 +95,7 @@ impl LatestWriter {
         let mut from = 1;
         while let Some(slot) = region.take_slot(from..=most)? {
             let (me, patience) = (slot.number(), Patience::new(PATIENCE_AT_START));
-            let hand = Hand { region, layout, me, patience: &patience, recovers: false };
+            let hand = Hand { region, layout: *layout, me, patience: &patience, recovers: false };
             match hand.finish_left() {
                 Ok(()) => return Ok(slot),
                 Err(error) => obstacle = obstacle.or(Some(error)),
@@ -133,14 +133,14 @@ impl LatestWriter {
     }
 
     fn view(&self) -> View<'_> {
-        View { words: as_read_only(self.region.words()), layout: &self.layout }
+        View { words: as_read_only(self.region.words()), layout: self.layout }
     }
 
     /// The hand of this writer, and space for an entry.
     #[inline]
     pub(crate) fn hand<'a>(&'a mut self, patience: &'a Patience) -> (Hand<'a>, &'a mut [u64]) {
         let Self { region, layout, slot, entry, .. } = self;
-        (Hand { region, layout, me: slot.number(), patience, recovers: false }, entry)
+        (Hand { region, layout: *layout, me: slot.number(), patience, recovers: false }, entry)
     }
 
     #[cfg(test)]
@@ -156,8 +156,7 @@ impl LatestWriter {
     #[inline]
     pub fn get(&self, key: &[u64], value: &mut [u64]) -> Result<Option<u32>, LatestError> {
         self.check(key, value.len());
-        let found = self.view().find_and(key, |seen, entry| seen.value(entry, value))?;
-        Ok(found.map(|(_, stamp)| stamp as u32))
+        self.view().get(key, value)
     }
 
     /// Gives a key a value, whether it is there or not.
@@ -218,6 +217,30 @@ impl LatestWriter {
         };
         let stamp = hand.update(key, entry, false, changed).map_err(Obstacle::into_error)?;
         Ok(stamp.map(|stamp| stamp as u32))
+    }
+
+    /// Changes the value of each of these keys that is there, one after the other, with its number
+    /// among them; returns how many are. The memory of several keys is loaded at the same time, so
+    /// that many keys of a large map are changed faster than one by one. An error leaves the keys
+    /// before changed.
+    ///
+    /// # Panics
+    ///
+    /// If the length of `keys` is not that of any number of keys of the map.
+    pub fn update_each(
+        &mut self,
+        keys: &[u64],
+        mut change: impl FnMut(usize, &mut [u64]),
+    ) -> Result<usize, LatestError> {
+        let mut found = 0;
+        let words = self.layout.spec.key_words;
+        let region = self.region.share();
+        let view = View { words: region.words(), layout: self.layout };
+        for (number, key) in ahead(keys, words, |key| view.prefetch(key)) {
+            let version = self.update(key, |value| change(number, value))?;
+            found += usize::from(version.is_some());
+        }
+        Ok(found)
     }
 
     /// Changes the value of a key if it has this version; returns the new version, or the one that

@@ -59,6 +59,11 @@ fn keys_of_symbols_and_of_several_words_are_written_as_they_are_read() {
     assert_eq!((long.status, long.stdout.as_str()), (2, ""));
     assert!(long.stderr.contains("has 10 bytes, and keys of this map have 8"), "{}", long.stderr);
     map.clear();
+    let strings = ["--entries", "9", "--key-words", "3", "--keys", "bytes"];
+    let _ = good(&latest("set", &map, &[&["LONGSYMBOL", "6"], &strings[..]].concat()));
+    let got = latest("dump", &map, &["--keys", "bytes", "--format", "csv"]);
+    assert_eq!(good(&got), "key,version,value\nLONGSYMBOL,1,6\n");
+    map.clear();
     let _ = good(&latest("set", &map, &["7,0x8", "5", "--entries", "9", "--key-words", "2"]));
     assert_eq!(
         good(&latest("dump", &map, &["--format", "csv"])),

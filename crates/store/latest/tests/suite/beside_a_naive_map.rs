@@ -115,3 +115,35 @@ fn any_keys_fit_as_many_as_were_promised() {
         }
     }
 }
+
+#[test]
+fn many_keys_together_are_read_and_changed_as_one_by_one() {
+    for key_words in [1, 2, 3] {
+        let spec = LatestSpec { entries: 500, key_words, value_words: 1, writers: 1 };
+        let mut writer = LatestWriter::on_heap(spec, 5).unwrap();
+        for number in 0..500 {
+            let _ = writer.insert(&vec![number; key_words], &[number]).unwrap();
+        }
+        for count in [0, 1, 5, 12, 13, 400] {
+            let keys: Vec<u64> =
+                (0..count).flat_map(|number| vec![number * 3; key_words]).collect();
+            let mut changed = Vec::new();
+            let found = writer.update_each(&keys, |number, value| {
+                value[0] += 1_000;
+                changed.push(number as u64);
+            });
+            let expected: Vec<u64> = (0..count).filter(|number| number * 3 < 500).collect();
+            assert_eq!((found.unwrap(), &changed), (expected.len(), &expected));
+            let mut read = Vec::new();
+            let reader = writer.reader();
+            let each = |number: usize, version: Option<u32>, value: &[u64]| {
+                read.push((number as u64, version.map(|_| value[0] % 1_000)));
+            };
+            reader.get_each(&keys, &mut [0], each).unwrap();
+            let value = |number: u64| (number * 3 < 500).then_some(number * 3);
+            let expected: Vec<_> = (0..count).map(|number| (number, value(number))).collect();
+            assert_eq!(read, expected);
+        }
+        assert!(writer.reader().verify().unwrap().is_clean());
+    }
+}

@@ -85,9 +85,8 @@ impl Naive {
             for entry in (0..self.in_group).filter(|entry| lock >> (16 + entry) & 1 == 1) {
                 let at = at + 2 + entry * self.entry_words;
                 let (stamp, rest) = (self.words[at], &self.words[at + 1..at + self.entry_words]);
-                let sum = rest.iter().fold(stamp as u32, |sum, word| {
-                    continued(continued(sum, &word.to_ne_bytes()), &[0; 16])
-                });
+                let sum =
+                    rest.iter().fold(stamp as u32, |sum, word| continued(sum, &word.to_ne_bytes()));
                 assert_eq!(stamp >> 32, u64::from(sum), "sum of {rest:?}");
                 let (key, value) = rest.split_at(self.key_words);
                 let mut before = self.home(key);

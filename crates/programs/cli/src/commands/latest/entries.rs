@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use nanotape_latest::LatestSpec;
+use nanotape_latest::{LatestSpec, pack_bytes, unpack_bytes};
 
 use crate::rows::{Column, Kind, Rows};
 
@@ -13,11 +13,13 @@ enum KeyForm {
     Words,
     /// Letters, as many as the key has bytes, and zero bytes after them
     Text,
+    /// A byte string: a word with its length, and its letters
+    Bytes,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct KeyArguments {
-    /// How keys are written: 7 or 0x7, and 7,8 for two words; or as letters
+    /// How keys are written: 7 or 0x7, and 7,8 for two words; or letters, with or without a length
     #[arg(long, value_name = "FORM", value_enum, default_value = "words")]
     keys: KeyForm,
 }
@@ -49,6 +51,14 @@ impl KeyArguments {
             let words = bytes.as_chunks().0.iter();
             return Ok(words.map(|word| u64::from_le_bytes(*word)).collect());
         }
+        if self.keys == KeyForm::Bytes {
+            let mut words = vec![0; key_words];
+            if !pack_bytes(text.as_bytes(), &mut words) {
+                let most = 8 * (key_words - 1);
+                bail!("key {text:?} has {} bytes, and byte strings of this map {most}", text.len());
+            }
+            return Ok(words);
+        }
         let words: Vec<u64> = text.split(',').map(word).collect::<Result<_, _>>()?;
         if words.len() != key_words {
             bail!("key {text:?} has {} words, and keys of this map have {key_words}", words.len());
@@ -59,7 +69,7 @@ impl KeyArguments {
     /// The columns of a table of entries.
     pub(super) fn columns(&self, spec: LatestSpec) -> Vec<Column> {
         let mut columns = match self.keys {
-            KeyForm::Text => vec![Column::new("key", Kind::Text, 16, "The key.")],
+            KeyForm::Text | KeyForm::Bytes => vec![Column::new("key", Kind::Text, 16, "The key.")],
             KeyForm::Words => words("key", spec.key_words, "of the key"),
         };
         let version =
@@ -83,6 +93,13 @@ impl KeyArguments {
                 let bytes: Vec<u8> = key.iter().flat_map(|word| word.to_le_bytes()).collect();
                 let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
                 rows.text(bytes[..end].escape_ascii());
+            }
+            KeyForm::Bytes => {
+                let mut buffer = vec![0; 8 * key.len()];
+                match unpack_bytes(key, &mut buffer) {
+                    Some(bytes) => rows.text(bytes.escape_ascii()),
+                    None => rows.text(format_args!("{key:x?} is no byte string")),
+                }
             }
         }
         rows.integer_or_absent(version.map(u64::from));
