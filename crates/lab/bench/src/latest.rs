@@ -222,6 +222,7 @@ impl Benchmark for Latest {
             (What::Insert, Table::Map) => {
                 of_sides(rows::STD_INSERT, rows::insert_of_one(row.work.key_words))
             }
+            (What::GetEach | What::UpdateEach, _) => rows::one_by_one(row.work),
             (What::TenKeys, _) => rows::UPDATE_OF_TWO,
             (What::Latency, _) => rows::LOAD,
             (What::Insert, _) => return None,

@@ -209,6 +209,22 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Calls `each` with the number, the version and the value of each of these keys.
+    pub(crate) fn get_each(
+        self,
+        keys: &[u64],
+        value: &mut [u64],
+        mut each: impl FnMut(usize, Option<u32>, &[u64]),
+    ) -> Result<(), LatestError> {
+        let key_words = self.layout.spec.key_words;
+        assert!(value.len() == self.layout.spec.value_words, "lengths of another map");
+        for (number, key) in ahead(keys, key_words, |key| self.prefetch(key)) {
+            let version = self.get(key, value)?;
+            each(number, version, value);
+        }
+        Ok(())
+    }
+
     /// Copies the value of a key; returns its version. The usual lengths have code of their own.
     #[inline]
     pub(crate) fn get(self, key: &[u64], value: &mut [u64]) -> Result<Option<u32>, LatestError> {
@@ -272,6 +288,25 @@ type Owned<'a> = (Option<(&'a ReadWord, u64)>, Option<(usize, &'a [ReadWord])>);
 #[cold]
 fn busy(group: usize, owner: u32) -> LatestError {
     LatestError::Busy { group: group as u64, owner, waited: Duration::ZERO }
+}
+
+/// Keys whose memory is loaded at the same time.
+const AHEAD: usize = 12;
+
+/// The keys with their numbers, each after `prefetch` had the [`AHEAD`] keys that follow.
+pub(crate) fn ahead(
+    keys: &[u64],
+    key_words: usize,
+    mut prefetch: impl FnMut(&[u64]),
+) -> impl Iterator<Item = (usize, &[u64])> {
+    assert!(keys.len().is_multiple_of(key_words), "lengths of another map");
+    let mut coming = keys.chunks_exact(key_words);
+    coming.by_ref().take(AHEAD).for_each(&mut prefetch);
+    keys.chunks_exact(key_words).enumerate().inspect(move |_| {
+        if let Some(key) = coming.next() {
+            prefetch(key);
+        }
+    })
 }
 
 /// Waits for a moment.

@@ -82,14 +82,9 @@ impl LatestReader {
         &self,
         keys: &[u64],
         value: &mut [u64],
-        mut each: impl FnMut(usize, Option<u32>, &[u64]),
+        each: impl FnMut(usize, Option<u32>, &[u64]),
     ) -> Result<(), LatestError> {
-        let view = self.view();
-        for (number, key) in ahead(keys, self.layout.spec.key_words, |key| view.prefetch(key)) {
-            let version = self.get(key, value)?;
-            each(number, version, value);
-        }
-        Ok(())
+        self.view().get_each(keys, value, each)
     }
 
     /// The number of entries, while no writer inserts or removes any.
@@ -157,25 +152,6 @@ impl LatestReader {
         }
         Ok(())
     }
-}
-
-/// Keys whose memory is loaded at the same time.
-const AHEAD: usize = 12;
-
-/// The keys with their numbers, each after `prefetch` had the [`AHEAD`] keys that follow.
-pub(crate) fn ahead(
-    keys: &[u64],
-    key_words: usize,
-    mut prefetch: impl FnMut(&[u64]),
-) -> impl Iterator<Item = (usize, &[u64])> {
-    assert!(keys.len().is_multiple_of(key_words), "lengths of another map");
-    let mut coming = keys.chunks_exact(key_words);
-    coming.by_ref().take(AHEAD).for_each(&mut prefetch);
-    keys.chunks_exact(key_words).enumerate().inspect(move |_| {
-        if let Some(key) = coming.next() {
-            prefetch(key);
-        }
-    })
 }
 
 /// The accounts of all writers.

@@ -13,12 +13,12 @@ use crate::spec::{KIND, LAYOUT};
 
 use crate::{
     error::LatestError,
-    group::View,
+    group::{View, ahead},
     hand::{Hand, Obstacle},
     insert::Inserted,
     layout::{Layout, head},
     patience::Patience,
-    reader::{LatestReader, ahead},
+    reader::LatestReader,
     rooms::Rooms,
     spec::LatestSpec,
 };
@@ -157,6 +157,21 @@ impl LatestWriter {
     pub fn get(&self, key: &[u64], value: &mut [u64]) -> Result<Option<u32>, LatestError> {
         self.check(key, value.len());
         self.view().get(key, value)
+    }
+
+    /// Calls `each` with the number, the version and the value of each of these keys, as
+    /// [`LatestReader::get_each`] does.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths are not those of the map.
+    pub fn get_each(
+        &self,
+        keys: &[u64],
+        value: &mut [u64],
+        each: impl FnMut(usize, Option<u32>, &[u64]),
+    ) -> Result<(), LatestError> {
+        self.view().get_each(keys, value, each)
     }
 
     /// Gives a key a value, whether it is there or not.

@@ -14,6 +14,9 @@ use crate::{
     error::Error,
 };
 
+/// Keys of one call, where a call has many.
+pub(super) const TOGETHER: u64 = 256;
+
 /// What has a value for each entry.
 pub(super) trait Values {
     /// Whether the entry has its first value.
@@ -24,6 +27,20 @@ pub(super) trait Values {
 
     /// Adds an entry with its first value.
     fn insert(&mut self, entry: u64) -> Result<(), Error>;
+
+    /// How many of these entries have their first value.
+    fn are_first(&mut self, entries: &[u64]) -> Result<u64, Error> {
+        let mut first = 0;
+        for entry in entries {
+            first += u64::from(self.is_first(*entry)?);
+        }
+        Ok(first)
+    }
+
+    /// Adds 1 to the value of each of these entries.
+    fn add_each(&mut self, entries: &[u64]) -> Result<(), Error> {
+        entries.iter().try_for_each(|entry| self.add(*entry))
+    }
 
     /// The sum of all values.
     fn sum(&mut self) -> Result<u64, Error>;
@@ -53,6 +70,8 @@ pub(super) fn flat_out(
 ) -> Result<Written, Error> {
     match what {
         What::Get => gets(values, picks, until),
+        What::GetEach => gets_of_many(values, picks, until),
+        What::UpdateEach => adds_of_many(values, picks, until),
         _ => adds(values, picks, until),
     }
 }
@@ -80,6 +99,52 @@ fn adds(values: &mut impl Values, picks: &mut Picks, until: &Until) -> Result<Wr
     while let block @ 1.. = until.next_block(done) {
         for _ in 0..block {
             values.add(picks.next())?;
+        }
+        done += block;
+    }
+    Ok(Written { messages: done, nanos: until.nanos() })
+}
+
+/// The next entries, as many as a call gets.
+fn many(picks: &mut Picks, left: u64) -> Vec<u64> {
+    (0..left.min(TOGETHER)).map(|_| picks.next()).collect()
+}
+
+#[inline(never)]
+fn gets_of_many(
+    values: &mut impl Values,
+    picks: &mut Picks,
+    until: &Until,
+) -> Result<Written, Error> {
+    let mut done = 0;
+    while let block @ 1.. = until.next_block(done) {
+        let mut left = block;
+        while left > 0 {
+            let entries = many(picks, left);
+            let right = values.are_first(&entries)?;
+            left -= entries.len() as u64;
+            if right != entries.len() as u64 {
+                return Err(wrong_values(entries.len() as u64 - right));
+            }
+        }
+        done += block;
+    }
+    Ok(Written { messages: done, nanos: until.nanos() })
+}
+
+#[inline(never)]
+fn adds_of_many(
+    values: &mut impl Values,
+    picks: &mut Picks,
+    until: &Until,
+) -> Result<Written, Error> {
+    let mut done = 0;
+    while let block @ 1.. = until.next_block(done) {
+        let mut left = block;
+        while left > 0 {
+            let entries = many(picks, left);
+            values.add_each(&entries)?;
+            left -= entries.len() as u64;
         }
         done += block;
     }

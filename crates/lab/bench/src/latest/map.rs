@@ -69,6 +69,23 @@ impl<const WORDS: usize> Values for Map<WORDS> {
         Ok(())
     }
 
+    fn are_first(&mut self, entries: &[u64]) -> Result<u64, Error> {
+        let keys: Vec<[u64; WORDS]> = entries.iter().map(|entry| key(*entry)).collect();
+        let mut first = 0;
+        let each = |number: usize, version: Option<u32>, value: &[u64]| {
+            let is_first = version.is_some() && value[0] == first_value(entries[number]);
+            first += u64::from(is_first);
+        };
+        self.writer.get_each(keys.as_flattened(), &mut [0], each)?;
+        Ok(first)
+    }
+
+    fn add_each(&mut self, entries: &[u64]) -> Result<(), Error> {
+        let keys: Vec<[u64; WORDS]> = entries.iter().map(|entry| key(*entry)).collect();
+        let found = self.writer.update_each(keys.as_flattened(), |_, value| value[0] += 1)?;
+        if found == entries.len() { Ok(()) } else { Err(missing(entries[0])) }
+    }
+
     fn sum(&mut self) -> Result<u64, Error> {
         let (count, sum) = self.count()?;
         if count != self.entries {
@@ -104,7 +121,10 @@ mod tests {
         assert!(map.is_first(7).unwrap());
         map.add(7).unwrap();
         assert!(!map.is_first(7).unwrap());
-        assert_eq!(map.sum().unwrap(), first_sum(100) + 1);
+        map.add_each(&[8, 9, 8]).unwrap();
+        assert_eq!(map.are_first(&[6, 7, 8, 9, 10]).unwrap(), 2);
+        assert!(map.add_each(&[8, 102]).unwrap_err().is_finding());
+        assert_eq!(map.sum().unwrap(), first_sum(100) + 5);
         assert!(map.add(102).unwrap_err().is_finding());
     }
 }

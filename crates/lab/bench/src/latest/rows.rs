@@ -11,6 +11,9 @@ use crate::engine::{
 };
 
 pub(super) const UPDATE: &str = "update/key-8/threads-1";
+const GET: &str = "get/key-8/threads-1";
+const GET_OF_TWO: &str = "get/key-8/processes-2";
+const UPDATE_OF_TWO_THREADS: &str = "update/key-8/threads-2";
 pub(super) const UPDATE_OF_TWO: &str = "update/key-8/processes-2";
 pub(super) const LATENCY_OF_UPDATES: &str = "latency/update";
 pub(super) const LOAD: &str = "limit/load";
@@ -31,18 +34,23 @@ pub(super) const HOT_KEYS: u64 = 10;
 /// Every row.
 pub(super) const ROWS: &[Row<Latest>] = &[
     map(UPDATE, &UPDATES, What::Update, 1, Sides::One),
-    map("update/key-8/threads-2", &UPDATES, What::Update, 1, Sides::Threads),
+    map(UPDATE_OF_TWO_THREADS, &UPDATES, What::Update, 1, Sides::Threads),
     map(UPDATE_OF_TWO, &UPDATES, What::Update, 1, Sides::Processes),
     map("update/key-16/threads-1", &UPDATES, What::Update, 2, Sides::One),
     map("update/key-16/threads-2", &UPDATES, What::Update, 2, Sides::Threads),
     map("update/key-16/processes-2", &UPDATES, What::Update, 2, Sides::Processes),
+    map("update/key-8/many/threads-1", &UPDATES, What::UpdateEach, 1, Sides::One),
+    map("update/key-8/many/threads-2", &UPDATES, What::UpdateEach, 1, Sides::Threads),
+    map("update/key-8/many/processes-2", &UPDATES, What::UpdateEach, 1, Sides::Processes),
     map("update/ten-keys/processes-2", &UPDATES, What::TenKeys, 1, Sides::Processes),
-    map("get/key-8/threads-1", &GETS, What::Get, 1, Sides::One),
+    map(GET, &GETS, What::Get, 1, Sides::One),
     map("get/key-8/threads-2", &GETS, What::Get, 1, Sides::Threads),
-    map("get/key-8/processes-2", &GETS, What::Get, 1, Sides::Processes),
+    map(GET_OF_TWO, &GETS, What::Get, 1, Sides::Processes),
     map("get/key-16/threads-1", &GETS, What::Get, 2, Sides::One),
     map("get/key-16/threads-2", &GETS, What::Get, 2, Sides::Threads),
     map("get/key-16/processes-2", &GETS, What::Get, 2, Sides::Processes),
+    map("get/key-8/many/threads-1", &GETS, What::GetEach, 1, Sides::One),
+    map("get/key-8/many/processes-2", &GETS, What::GetEach, 1, Sides::Processes),
     map(INSERT, &INSERTS, What::Insert, 1, Sides::One),
     map("insert/key-8/threads-2", &INSERTS, What::Insert, 1, Sides::Threads),
     map("insert/key-8/processes-2", &INSERTS, What::Insert, 1, Sides::Processes),
@@ -88,6 +96,10 @@ pub(crate) enum What {
     Get,
     Update,
     Insert,
+    /// Gets of [`TOGETHER`](super::loops::TOGETHER) keys in a call.
+    GetEach,
+    /// Updates of as many.
+    UpdateEach,
     /// Updates, half of them on [`HOT_KEYS`] keys.
     TenKeys,
     /// Updates at a steady rate, timed one by one; loads in a table without keys.
@@ -196,8 +208,8 @@ pub(super) const FIGURES: Figures<Latest> = &[
 /// The number of a row divided by that of the standard library's map.
 pub(super) fn of_std(row: &Measured<Latest>, run: &Run<Latest>) -> Option<f64> {
     let name = match (row.row.work.table, row.row.work.what) {
-        (Table::Map, What::Get) => STD_GET,
-        (Table::Map, What::Update | What::TenKeys) => STD_UPDATE,
+        (Table::Map, What::Get | What::GetEach) => STD_GET,
+        (Table::Map, What::Update | What::UpdateEach | What::TenKeys) => STD_UPDATE,
         (Table::Map, What::Insert) => STD_INSERT,
         (Table::Map, What::Latency) => STD_LATENCY,
         _ => return None,
@@ -208,6 +220,17 @@ pub(super) fn of_std(row: &Measured<Latest>, run: &Run<Latest>) -> Option<f64> {
         Some(Latest::number(row.row, one)? / Latest::number(std.row, other)?)
     });
     median(&quotients.collect::<Vec<_>>())
+}
+
+/// The row with one key in a call.
+pub(super) fn one_by_one(work: Work) -> &'static str {
+    match (work.what, work.sides) {
+        (What::GetEach, Sides::One) => GET,
+        (What::GetEach, _) => GET_OF_TWO,
+        (_, Sides::One) => UPDATE,
+        (_, Sides::Threads) => UPDATE_OF_TWO_THREADS,
+        (_, Sides::Processes) => UPDATE_OF_TWO,
+    }
 }
 
 /// The insertions of one thread into a map with keys of this length.

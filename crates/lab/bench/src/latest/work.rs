@@ -84,7 +84,11 @@ impl Side {
 
     /// What a number of operations adds to the sum of all values.
     fn added(&self, operations: u64) -> u64 {
-        if matches!(self.what, What::Update | What::TenKeys) { operations } else { 0 }
+        if matches!(self.what, What::Update | What::UpdateEach | What::TenKeys) {
+            operations
+        } else {
+            0
+        }
     }
 }
 
