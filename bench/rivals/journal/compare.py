@@ -6,6 +6,7 @@ from pathlib import Path
 
 from harness import build, nanotape
 from harness.by_lot import Comparison
+from harness.chronicle import JAVA_FLAGS
 from harness.table import NONE, durations, medians, range_of, spread
 
 EPILOG = """\
@@ -47,29 +48,6 @@ SQLITE = [
     ("off", 1, 40), ("off", 1000, 10), ("normal", 1, 40), ("normal", 1000, 10), ("full", 1, 2000),
     ("full", 1000, 10),
 ]
-
-# Without these exports and opens Chronicle Queue does not start on a JDK from 17.
-JAVA_FLAGS = [
-    *(
-        word
-        for name in [
-            "java.base/jdk.internal.ref", "java.base/sun.nio.ch", "jdk.unsupported/sun.misc",
-            "jdk.compiler/com.sun.tools.javac.file",
-        ]
-        for word in ("--add-exports", f"{name}=ALL-UNNAMED")
-    ),
-    *(
-        word
-        for name in [
-            "jdk.compiler/com.sun.tools.javac", "java.base/java.lang", "java.base/java.lang.reflect",
-            "java.base/java.io", "java.base/java.util", "java.base/sun.nio.ch", "java.base/java.nio",
-            "java.base/jdk.internal.misc",
-        ]
-        for word in ("--add-opens", f"{name}=ALL-UNNAMED")
-    ),
-    "-Dchronicle.analytics.disable=true",
-]
-
 
 @dataclass(frozen=True)
 class Program:

@@ -42,7 +42,8 @@ const FORBIDDEN_IN: [&str; 31] = [
 ];
 
 /// Every file with unsafe code, and how often it contains the word.
-const INVENTORY: [(&str, usize); 15] = [
+const INVENTORY: [(&str, usize); 16] = [
+    ("bench/rivals/map/src/rivals/lmdb.rs", 1),
     ("crates/base/clock/src/tsc.rs", 2),
     ("crates/lab/delay/src/gpu/launch.rs", 18),
     ("crates/market/feed/src/udp/calls.rs", 1),

@@ -1,0 +1,1 @@
+"""Maps that threads or processes update."""
