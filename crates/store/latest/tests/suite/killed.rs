@@ -2,14 +2,17 @@
 //!
 //! A child is this program again, with the test `child` selected and a role in its environment.
 
-use std::{os::unix::process::ExitStatusExt as _, path::Path, process::Stdio};
+use std::{fs, os::unix::process::ExitStatusExt as _, path::Path, process::Stdio};
 
 use nanotape_harness::{Peer, Scratch, Task, say};
 use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
 use nanotape_shm::{RegionOptions, kill_points};
 
-/// Few entries, so that many keys are not in the group of their hash.
-const SPEC: LatestSpec = LatestSpec { entries: 12, key_words: 1, value_words: 2, writers: 3 };
+/// Few entries, two in a group, so that many keys are not in the group of their hash.
+const SPEC: LatestSpec =
+    LatestSpec { entries: 12, key_words: 1, value_words: VALUE_WORDS, writers: 3 };
+
+const VALUE_WORDS: usize = 5;
 
 /// Keys that are there before.
 const KEYS: u64 = 9;
@@ -24,7 +27,7 @@ fn open(path: &Path) -> LatestWriter {
 fn fill(path: &Path) {
     let mut writer = open(path);
     for key in 0..KEYS {
-        let _ = writer.insert(&[key], &[key, key]).unwrap();
+        let _ = writer.insert(&[key], &[key; VALUE_WORDS]).unwrap();
     }
 }
 
@@ -37,7 +40,7 @@ fn child() {
     let mut writer = open(&path);
     kill_points::arm(number);
     match role {
-        "insert" => drop(writer.insert(&key, &[100, 100]).unwrap()),
+        "insert" => drop(writer.insert(&key, &[100; VALUE_WORDS]).unwrap()),
         "update" => drop(writer.update(&key, |value| value.fill(200)).unwrap()),
         "remove" => drop(writer.remove(&key).unwrap()),
         other => panic!("no role {other}"),
@@ -48,9 +51,9 @@ fn child() {
 
 /// The value of a key; 0 if it is not there.
 fn value(reader: &LatestReader, key: u64) -> u64 {
-    let mut value = [0; 2];
+    let mut value = [0; VALUE_WORDS];
     let found = reader.get(&[key], &mut value).unwrap();
-    assert_eq!(value[0], value[1], "half of a value");
+    assert_eq!(value, [value[0]; VALUE_WORDS], "half of a value");
     found.map_or(0, |_| value[0])
 }
 
@@ -65,13 +68,14 @@ fn a_writer_that_is_there_goes_on_whenever_another_one_is_killed() {
 }
 
 fn at_every_store_of_all(name: &str, is_beside: bool) {
-    let place = Scratch::new(name);
+    let (place, filled) = (Scratch::new(name), Scratch::new(&format!("{name}-filled")));
     let mut all = 0;
+    fill(filled.path());
     for role in ROLES {
         // Keys in the group of their hash, and others; new ones for insertions.
         let keys = if role == "insert" { 20..24 } else { 1..5_u64 };
         for key in keys {
-            all += at_every_store(&place, role, key, is_beside);
+            all += at_every_store(&place, &filled, role, key, is_beside);
         }
     }
     println!("killed at each of {all} stores");
@@ -80,15 +84,16 @@ fn at_every_store_of_all(name: &str, is_beside: bool) {
 
 /// Kills the role at every store; returns how many it has. Another writer `is_beside` it, or the
 /// next one comes afterwards.
-fn at_every_store(place: &Scratch, role: &str, key: u64, is_beside: bool) -> u64 {
+fn at_every_store(place: &Scratch, filled: &Scratch, role: &str, key: u64, is_beside: bool) -> u64 {
     let after = match role {
         "insert" => 100,
         "update" => 200,
         _ => 0,
     };
     for number in 1.. {
+        // The same hashes each time, and so the same stores.
         place.clear();
-        fill(place.path());
+        fs::copy(filled.path(), place.path()).unwrap();
         let beside = is_beside.then(|| open(place.path()));
         let task = Task::new(&format!("{role} {key}"), place.path()).number(number);
         let mut command = task.command("killed::child");
@@ -110,7 +115,7 @@ fn at_every_store(place: &Scratch, role: &str, key: u64, is_beside: bool) -> u64
                 let updated = writer.update(&[other], |_| ()).unwrap();
                 assert_eq!(updated.is_some(), value(&reader, other) != 0 || other == 0);
             }
-            let _ = writer.insert(&[30], &[30, 30]).unwrap();
+            let _ = writer.insert(&[30], &[30; VALUE_WORDS]).unwrap();
             assert!(writer.remove(&[30]).unwrap());
             assert_eq!(open(place.path()).number(), 2);
         }
@@ -124,7 +129,7 @@ fn at_every_store(place: &Scratch, role: &str, key: u64, is_beside: bool) -> u64
             assert_eq!(value(&reader, other), other, "{role} {key}, store {number}");
         }
         // Everything goes on.
-        let _ = writer.insert(&[key], &[7, 7]).unwrap();
+        let _ = writer.insert(&[key], &[7; VALUE_WORDS]).unwrap();
         assert_eq!(value(&reader, key), 7);
         assert!(writer.remove(&[key]).unwrap());
         assert!(reader.verify().unwrap().is_clean());
