@@ -207,14 +207,17 @@ fn both_programs_describe_a_command_with_the_same_line() {
     };
     for command in commands(&description) {
         match command["name"].as_str().unwrap() {
-            name @ ("ring" | "journal") => {
+            name @ ("ring" | "journal" | "latest") => {
                 compare(&[name], &commands(&command)[0]);
             }
             _ => compare(&[], &command),
         }
     }
     compared.sort();
-    assert_eq!(compared, ["delay", "explain", "journal prove", "lab", "ring prove"]);
+    assert_eq!(
+        compared,
+        ["delay", "explain", "journal prove", "lab", "latest prove", "ring prove"]
+    );
 }
 
 #[test]
