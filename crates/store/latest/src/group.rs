@@ -114,11 +114,13 @@ impl Group<'_> {
         self.word(at)
     }
 
-    /// Copies the key of an entry.
-    pub(crate) fn key(&self, entry: usize, key: &mut [u64]) {
-        let at = self.layout.entry(0, entry) + 1;
-        for (key, at) in key.iter_mut().zip(at..) {
-            *key = self.word(at);
+    /// Copies all entries; those that are not there are left as they were.
+    pub(crate) fn copy(&self, entries: &mut [u64]) {
+        for (number, entry) in entries.chunks_exact_mut(self.layout.entry_words).enumerate() {
+            if self.taken >> number & 1 == 1 {
+                let at = self.layout.entry(0, number);
+                entry.iter_mut().zip(at..).for_each(|(word, at)| *word = self.word(at));
+            }
         }
     }
 }
@@ -225,6 +227,12 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    /// Space for the entries of one group.
+    pub(crate) fn copy(self) -> Copied<'a> {
+        let entries = vec![0; self.layout.in_group * self.layout.entry_words];
+        Copied { view: self, taken: 0, entries }
+    }
+
     /// Copies the value of a key; returns its version. The usual lengths have code of their own.
     #[inline]
     pub(crate) fn get(self, key: &[u64], value: &mut [u64]) -> Result<Option<u32>, LatestError> {
@@ -279,6 +287,32 @@ impl<'a> View<'a> {
             group = self.layout.after(group);
         }
         Ok(None)
+    }
+}
+
+/// All entries of one group after the other, each group as it was at one moment.
+pub(crate) struct Copied<'a> {
+    view: View<'a>,
+    taken: u32,
+    entries: Vec<u64>,
+}
+
+impl Copied<'_> {
+    /// Copies a group; returns how many keys passed it.
+    pub(crate) fn read(&mut self, group: usize) -> Result<u64, LatestError> {
+        let Self { view, taken, entries } = self;
+        let passed;
+        (*taken, passed) = view.read(group, |seen| {
+            seen.copy(entries);
+            (seen.taken, seen.passed())
+        })?;
+        Ok(passed)
+    }
+
+    /// The entries that are there, with their numbers: the stamp, the key, the value.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, &[u64])> {
+        let all = self.entries.chunks_exact(self.view.layout.entry_words).enumerate();
+        all.filter(|(number, _)| self.taken >> number & 1 == 1)
     }
 }
 

@@ -125,28 +125,14 @@ impl LatestReader {
         &self,
         mut each: impl FnMut(&[u64], &[u64], u32) -> ControlFlow<()>,
     ) -> Result<(), LatestError> {
-        let LatestSpec { key_words, value_words, .. } = self.layout.spec;
-        let words = self.layout.entry_words;
-        let mut copy = vec![0_u64; self.layout.in_group * words];
+        let key_words = self.layout.spec.key_words;
+        let mut copy = self.view().copy();
         for group in 0..self.layout.groups {
-            let taken = self.view().read(group, |seen| {
-                for (number, entry) in copy.chunks_exact_mut(words).enumerate() {
-                    if seen.taken >> number & 1 == 1 {
-                        let (stamp, rest) = entry.split_at_mut(1);
-                        let (key, value) = rest.split_at_mut(key_words);
-                        seen.key(number, key);
-                        stamp[0] = seen.value(number, value);
-                    }
-                }
-                seen.taken
-            })?;
-            for (number, entry) in copy.chunks_exact(words).enumerate() {
-                if taken >> number & 1 == 1 {
-                    let key = &entry[1..1 + key_words];
-                    let value = &entry[1 + key_words..][..value_words];
-                    if each(key, value, entry[0] as u32).is_break() {
-                        return Ok(());
-                    }
+            let _ = copy.read(group)?;
+            for (_, entry) in copy.entries() {
+                let (key, value) = entry[1..].split_at(key_words);
+                if each(key, value, entry[0] as u32).is_break() {
+                    return Ok(());
                 }
             }
         }

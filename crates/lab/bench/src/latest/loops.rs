@@ -70,8 +70,8 @@ pub(super) fn flat_out(
 ) -> Result<Written, Error> {
     match what {
         What::Get => gets(values, picks, until),
-        What::GetEach => gets_of_many(values, picks, until),
-        What::UpdateEach => adds_of_many(values, picks, until),
+        What::GetEach => of_many(values, picks, until, are_all_first),
+        What::UpdateEach => of_many(values, picks, until, Values::add_each),
         _ => adds(values, picks, until),
     }
 }
@@ -105,50 +105,35 @@ fn adds(values: &mut impl Values, picks: &mut Picks, until: &Until) -> Result<Wr
     Ok(Written { messages: done, nanos: until.nanos() })
 }
 
-/// The next entries, as many as a call gets.
-fn many(picks: &mut Picks, left: u64) -> Vec<u64> {
-    (0..left.min(TOGETHER)).map(|_| picks.next()).collect()
-}
-
+/// Operations on many entries in a call.
 #[inline(never)]
-fn gets_of_many(
-    values: &mut impl Values,
+fn of_many<V: Values>(
+    values: &mut V,
     picks: &mut Picks,
     until: &Until,
+    each: impl Fn(&mut V, &[u64]) -> Result<(), Error>,
 ) -> Result<Written, Error> {
     let mut done = 0;
+    let mut entries = Vec::with_capacity(TOGETHER as usize);
     while let block @ 1.. = until.next_block(done) {
         let mut left = block;
         while left > 0 {
-            let entries = many(picks, left);
-            let right = values.are_first(&entries)?;
+            entries.clear();
+            entries.extend((0..left.min(TOGETHER)).map(|_| picks.next()));
+            each(values, &entries)?;
             left -= entries.len() as u64;
-            if right != entries.len() as u64 {
-                return Err(wrong_values(entries.len() as u64 - right));
-            }
         }
         done += block;
     }
     Ok(Written { messages: done, nanos: until.nanos() })
 }
 
-#[inline(never)]
-fn adds_of_many(
-    values: &mut impl Values,
-    picks: &mut Picks,
-    until: &Until,
-) -> Result<Written, Error> {
-    let mut done = 0;
-    while let block @ 1.. = until.next_block(done) {
-        let mut left = block;
-        while left > 0 {
-            let entries = many(picks, left);
-            values.add_each(&entries)?;
-            left -= entries.len() as u64;
-        }
-        done += block;
+fn are_all_first<V: Values>(values: &mut V, entries: &[u64]) -> Result<(), Error> {
+    let expected = entries.len() as u64;
+    match values.are_first(entries)? {
+        right if right == expected => Ok(()),
+        right => Err(wrong_values(expected - right)),
     }
-    Ok(Written { messages: done, nanos: until.nanos() })
 }
 
 #[cold]
