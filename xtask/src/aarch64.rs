@@ -23,7 +23,7 @@ const LINKER: &str = "aarch64-linux-gnu-gcc";
 const EMULATORS: [&str; 2] = ["qemu-aarch64", "qemu-aarch64-static"];
 
 /// Crates that need no C compiler.
-const CRATES: [&str; 3] = ["nanotape-shm", "nanotape-clock", "nanotape-ring"];
+const CRATES: [&str; 4] = ["nanotape-shm", "nanotape-clock", "nanotape-ring", "nanotape-latest"];
 
 /// The crate that needs one.
 const WITH_C: &str = "nanotape-journal";

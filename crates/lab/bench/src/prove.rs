@@ -15,6 +15,7 @@ mod watch;
 
 use std::{
     io::{self, BufRead as _, Write as _},
+    ops::Range,
     path::PathBuf,
     sync::{
         Arc,
@@ -45,6 +46,9 @@ const STOP: &str = "stop";
 
 /// Time between two checks of due events and ended workers.
 const TICK: Duration = Duration::from_millis(5);
+
+/// Limit of the time that workers take to end, after they were requested to.
+const LONGEST_END: Duration = Duration::from_secs(60);
 
 /// The workers of a proof. A killed worker is replaced by another one with the same job.
 struct Crew {
@@ -134,6 +138,17 @@ impl Crew {
 
     fn has_ended(&mut self, member: usize) -> anyhow::Result<bool> {
         Ok(self.end(member)?.is_some())
+    }
+
+    /// Waits until these workers have ended, for [`LONGEST_END`] at most.
+    fn wait(&mut self, members: Range<usize>, times: &Timetable) -> anyhow::Result<()> {
+        let latest = times.elapsed() + LONGEST_END;
+        for member in members {
+            while !self.has_ended(member)? && times.elapsed() < latest {
+                thread::sleep(TICK);
+            }
+        }
+        Ok(())
     }
 
     /// Returns an error if a worker has failed, or has ended although `may_end` is false.

@@ -143,7 +143,7 @@ impl LatestWriter {
         (Hand { region, layout: *layout, me: slot.number(), patience, recovers: false }, entry)
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(nanotape_loom)))]
     pub(crate) fn words(&self) -> &[nanotape_shm::Word] {
         self.region.words()
     }

@@ -72,9 +72,6 @@ pub struct LatestProveCommand {
     output: OutputArguments,
 }
 
-/// Limit of the time that workers take to end.
-const LONGEST_END: Duration = Duration::from_secs(60);
-
 impl LatestProveCommand {
     /// Runs the proof and prints its result.
     pub fn run(&self) -> anyhow::Result<Status> {
@@ -184,12 +181,7 @@ impl<'a> Run<'a> {
 
     fn conclude(mut self, seconds: f64) -> anyhow::Result<Proof> {
         (0..self.crew.members.len()).for_each(|member| self.crew.stop_member(member));
-        let latest = self.times.elapsed() + LONGEST_END;
-        for member in 0..self.crew.members.len() {
-            while !self.crew.has_ended(member)? && self.times.elapsed() < latest {
-                thread::sleep(TICK);
-            }
-        }
+        self.crew.wait(0..self.crew.members.len(), &self.times)?;
         // The next writers finish what those with their numbers have left.
         let spec = self.job.spec();
         let again = || LatestWriter::join(&self.job.map(), spec, &RegionOptions::default());

@@ -83,9 +83,6 @@ enum Kind {
     Slots,
 }
 
-/// Limit of the time that readers take for the rest of the ring after the writer is done.
-const LONGEST_END: Duration = Duration::from_secs(60);
-
 impl RingProveCommand {
     /// Runs the proof and prints its result.
     pub fn run(&self) -> anyhow::Result<Status> {
@@ -163,19 +160,8 @@ impl<'a> Run<'a> {
         self.conclude(seconds)
     }
 
-    /// Waits until these workers have ended, with a time limit.
-    fn wait(&mut self, members: std::ops::Range<usize>) -> anyhow::Result<()> {
-        let latest = self.times.elapsed() + LONGEST_END;
-        for member in members {
-            while !self.crew.has_ended(member)? && self.times.elapsed() < latest {
-                thread::sleep(TICK);
-            }
-        }
-        Ok(())
-    }
-
     fn conclude(mut self, seconds: f64) -> anyhow::Result<Proof> {
-        self.wait(WRITER..WRITER + 1)?;
+        self.crew.wait(WRITER..WRITER + 1, &self.times)?;
         let published = self.crew.first_counted()?["published"].as_u64().unwrap_or(0);
         let seen = RingMonitor::open(self.path).and_then(|monitor| monitor.sample());
         let seen = seen.map_err(|error| Error::from(error).judged())?;
@@ -186,7 +172,7 @@ impl<'a> Run<'a> {
             );
         }
         // The last message is not overwritten: every reader reaches it or is stuck.
-        self.wait(self.readers())?;
+        self.crew.wait(self.readers(), &self.times)?;
         let mut readers = Vec::new();
         for (number, member) in self.readers().enumerate() {
             let mut row = json!({ "reader": number, "way": WAYS[number % WAYS.len()] });
