@@ -56,10 +56,7 @@ impl Rival {
     /// The version in the committed lock file.
     pub(crate) fn version(&self) -> String {
         let Some(package) = self.package else { return "this checkout".to_owned() };
-        let lock = include_str!("../../Cargo.lock");
-        let named = format!("name = \"{package}\"\nversion = \"");
-        let locked = lock.split_once(&named).and_then(|(_, rest)| rest.split_once('"'));
-        locked.map_or("?", |(version, _)| version).to_owned()
+        rivals_measure::locked_version(package).unwrap_or("?").to_owned()
     }
 }
 

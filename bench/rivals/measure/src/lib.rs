@@ -25,6 +25,14 @@ impl fmt::Display for Wrong {
 
 impl Error for Wrong {}
 
+/// The version of a package in the committed lock file. The last one of several is the newest: a
+/// rival of another comparison might use an older one.
+pub fn locked_version(package: &str) -> Option<&'static str> {
+    let named = format!("name = \"{package}\"\nversion = \"");
+    let (_, rest) = include_str!("../../Cargo.lock").rsplit_once(&named)?;
+    rest.split_once('"').map(|(version, _)| version)
+}
+
 /// Prints the line of a run, or its failure after `name`. The status is 0 if the run is good, 1 if
 /// it failed with [`Wrong`], and 2 for wrong usage or environment.
 pub fn finish(name: &str, line: Result<Option<String>, Failure>) -> ExitCode {

@@ -84,12 +84,8 @@ impl Rival {
 
     /// The version in the committed lock file, or that of the kernel if the rival is part of it.
     pub(crate) fn version(&self) -> String {
-        let lock = include_str!("../../Cargo.lock");
-        let named = format!("name = \"{}\"\nversion = \"", self.package);
-        // The last one is the newest: a rival of another comparison might use an older one.
-        let locked = lock.rsplit_once(&named).and_then(|(_, rest)| rest.split_once('"'));
         let kernel = || std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        let version = locked.map(|(version, _)| version.to_owned());
+        let version = rivals_measure::locked_version(self.package).map(str::to_owned);
         version.unwrap_or_else(|| format!("Linux {}", kernel().trim()))
     }
 }

@@ -6,7 +6,7 @@
 //! sign; bits 50 to 63: a number that grows with each end, so that two equal accounts are of one
 //! moment.
 
-/// What an account says about unfinished work.
+/// The unfinished operation of an account.
 pub(crate) mod work {
     pub(crate) const NONE: u64 = 0;
     pub(crate) const INSERT: u64 = 1;

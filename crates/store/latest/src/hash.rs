@@ -1,8 +1,8 @@
 //! The group of a key: a hash with a seed of the map.
 //!
-//! Each word is multiplied into the state to 128 bits, whose halves are folded. Who does not know
-//! the seed cannot choose keys of one group; whoever can read the map can, and then reaches groups
-//! that are far away, but no entry less.
+//! Each word is multiplied into the state to 128 bits, whose halves are folded. Without the
+//! seed, keys of one group cannot be chosen. A process that reads the map has the seed: keys that
+//! it chooses are in groups that are far away, but all of them fit.
 
 use nanotape_shm::ReadWord;
 

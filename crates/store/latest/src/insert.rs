@@ -2,7 +2,7 @@
 //!
 //! Protocol: an entry is inserted or removed by the one store that opens its group. What an
 //! insertion needs in other groups, their counts of keys that passed them, is counted in the slot
-//! with the same changes: a number that says which groups were done.
+//! with the same changes: the number of groups that were done.
 
 use crate::{
     account::{beginning, ended, work},

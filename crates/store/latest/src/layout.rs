@@ -88,7 +88,7 @@ impl Layout {
         })
     }
 
-    /// That of a region, whose header anybody may have written.
+    /// The layout of a region. Its header is not trusted: any process can have written it.
     pub(crate) fn of(region: &RegionSpec) -> Option<Self> {
         let [entries, lengths, writers, rest] = region.parameters;
         let spec = LatestSpec {

@@ -43,7 +43,7 @@ impl Hand<'_> {
         if is_unfinished(self.own(slot::ACCOUNT).load()) { self.finish_left() } else { Ok(()) }
     }
 
-    /// Ends whatever is left under this number.
+    /// Ends every operation that was left under this number.
     #[cold]
     pub(crate) fn finish_left(&self) -> Result<(), LatestError> {
         self.finish().map_err(Obstacle::into_error)

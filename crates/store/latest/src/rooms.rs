@@ -18,7 +18,7 @@ use crate::{
     layout::{head, slot},
 };
 
-/// What a writer has that asks for rooms.
+/// The result of a request for rooms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rooms {
     Some,

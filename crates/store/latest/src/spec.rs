@@ -15,7 +15,7 @@ pub const MOST_WORDS: usize = 1 << 12;
 /// What a map holds, and for how many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LatestSpec {
-    /// Keys that fit, whatever they are.
+    /// Keys that fit: any keys.
     pub entries: u64,
     /// Words of a key.
     pub key_words: usize,

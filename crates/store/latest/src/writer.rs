@@ -63,7 +63,7 @@ impl LatestWriter {
         Self::of(region)
     }
 
-    /// Joins the map at a path, whatever it was made for.
+    /// Joins the map at a path, with the sizes that it has.
     #[cfg(not(nanotape_loom))]
     pub fn open(path: &Path, options: &RegionOptions) -> Result<Self, LatestError> {
         Self::of(JoinedRegion::open(path, KIND, LAYOUT, options)?)

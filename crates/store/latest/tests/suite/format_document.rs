@@ -1,4 +1,4 @@
-//! The format document is enough to read a map: this reader knows nothing else.
+//! The format document is enough to read a map: this reader follows from it alone.
 
 use std::collections::BTreeMap;
 
