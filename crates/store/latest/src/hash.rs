@@ -10,6 +10,9 @@ const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;
 const SECOND: u64 = 0xbf58_476d_1ce4_e5b9;
 const THIRD: u64 = 0x94d0_49bb_1331_11eb;
 
+/// Words of keys that are compared without a branch for each.
+const SHORT: usize = 4;
+
 #[inline(always)]
 fn folded(one: u64, other: u64) -> u64 {
     let product = u128::from(one) * u128::from(other);
@@ -26,10 +29,11 @@ pub(crate) fn hash(seed: u64, key: &[u64]) -> u64 {
 /// Whether these words are the key.
 #[inline(always)]
 pub(crate) fn is_key(words: &[ReadWord], key: &[u64]) -> bool {
-    if let ([word], [expected]) = (words, key) {
-        return word.load() == *expected;
+    let differs = |(word, expected): (&ReadWord, &u64)| word.load() ^ expected;
+    if key.len() <= SHORT {
+        return words.iter().zip(key).map(differs).fold(0, |all, one| all | one) == 0;
     }
-    words.iter().zip(key).all(|(word, expected)| word.load() == *expected)
+    words.iter().zip(key).map(differs).all(|one| one == 0)
 }
 
 /// The group of a hash: all are equally likely.

@@ -19,6 +19,9 @@ const PAIR_WORDS: usize = 16;
 /// Words of a group before its entries: the lock, and how many keys passed it.
 pub(crate) const GROUP_HEAD: usize = 2;
 
+/// The most lines of a group with several entries.
+const MOST_LINES: usize = 4;
+
 /// The most entries of a group: its lock word has a bit for each.
 const MOST_IN_GROUP: usize = 8;
 
@@ -135,25 +138,42 @@ impl Layout {
     }
 }
 
-/// How many entries a group has, and its words: one line with at least two entries, or else what
-/// wastes the least in up to four lines.
+/// How many entries a group has, and its words: one line with at least two entries, or else the
+/// fewest of up to four lines that have at most a quarter more words for each entry than the best.
 const fn group(entry_words: usize) -> (usize, usize) {
     if entries_in(1, entry_words) >= 2 {
         return (entries_in(1, entry_words), LINE_WORDS);
     }
     let (mut best, mut lines) = (0, 1);
-    while lines <= 4 {
-        let is_better = best == 0
-            || lines * entries_in(best, entry_words) < best * entries_in(lines, entry_words);
-        if entries_in(lines, entry_words) > 0 && is_better {
+    while lines <= MOST_LINES {
+        if entries_in(lines, entry_words) > 0
+            && (best == 0 || is_at_most(4, lines, 4, best, entry_words))
+        {
             best = lines;
         }
         lines += 1;
     }
-    if best == 0 {
-        best = (GROUP_HEAD + entry_words).div_ceil(LINE_WORDS);
+    lines = 1;
+    while lines < best && !is_at_most(4, lines, 5, best, entry_words) {
+        lines += 1;
     }
-    (entries_in(best, entry_words), best * LINE_WORDS)
+    if best == 0 {
+        lines = (GROUP_HEAD + entry_words).div_ceil(LINE_WORDS);
+    }
+    (entries_in(lines, entry_words), lines * LINE_WORDS)
+}
+
+/// Whether some lines times a factor have at most as many words for each entry as others times
+/// another factor.
+const fn is_at_most(
+    factor: usize,
+    lines: usize,
+    other_factor: usize,
+    other: usize,
+    entry_words: usize,
+) -> bool {
+    let (entries, others) = (entries_in(lines, entry_words), entries_in(other, entry_words));
+    entries > 0 && factor * lines * others <= other_factor * other * entries
 }
 
 /// Entries of a group with this number of lines.
@@ -202,9 +222,16 @@ mod tests {
     #[test]
     fn groups_have_whole_lines_and_waste_little() {
         // Words of an entry, entries of a group, words of a group.
-        for (entry_words, in_group, group_words) in
-            [(2, 3, 8), (3, 2, 8), (4, 7, 32), (5, 6, 32), (10, 3, 32), (30, 1, 32), (31, 1, 40)]
-        {
+        for (entry_words, in_group, group_words) in [
+            (2, 3, 8),
+            (3, 2, 8),
+            (4, 3, 16),
+            (5, 4, 24),
+            (7, 2, 16),
+            (10, 2, 24),
+            (30, 1, 32),
+            (31, 1, 40),
+        ] {
             assert_eq!(group(entry_words), (in_group, group_words), "{entry_words}");
         }
     }

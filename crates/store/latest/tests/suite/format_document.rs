@@ -46,9 +46,11 @@ impl Naive {
         let fits = |lines: usize| ((lines * 8 - 2) / entry_words).min(8);
         let mut lines = 1;
         if fits(1) < 2 {
-            let few = (1..=4).filter(|lines| fits(*lines) > 0);
-            let waste = |lines: &usize| lines * 1_000_000 / fits(*lines);
-            lines = few.min_by_key(waste).unwrap_or((2 + entry_words).div_ceil(8));
+            let few: Vec<usize> = (1..=4).filter(|lines| fits(*lines) > 0).collect();
+            let waste = |lines: &usize| *lines as f64 / fits(*lines) as f64;
+            let least = few.iter().map(waste).reduce(f64::min).unwrap_or(0.0);
+            let good = few.iter().find(|lines| waste(lines) <= 1.25 * least + 1e-9);
+            lines = good.copied().unwrap_or((2 + entry_words).div_ceil(8));
         }
         let in_group = fits(lines);
         let slot_words = (10 + entry_words).div_ceil(16) * 16;
