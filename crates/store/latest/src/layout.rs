@@ -51,7 +51,8 @@ impl LatestSpec {
         Ok(words * 8 + nanotape_shm::HEADER_BYTES as u64)
     }
 
-    pub(crate) fn region(&self) -> Result<RegionSpec, LatestError> {
+    /// The specification of the region of such a map.
+    pub fn region(&self) -> Result<RegionSpec, LatestError> {
         let layout = Layout::new(*self)?;
         let lengths = self.key_words as u64 | (self.value_words as u64) << 32;
         let parameters = [self.entries, lengths, u64::from(self.writers), 0];

@@ -60,28 +60,29 @@ impl LatestWriter {
         let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
         let initialise = |words: &[nanotape_shm::Word]| words[head::SEED].store(seed);
         let (region, _) = JoinedRegion::join(path, spec.region()?, options, initialise)?;
-        Self::of(region)
+        Self::on(region)
     }
 
     /// Joins the map at a path, with the sizes that it has.
     #[cfg(not(nanotape_loom))]
     pub fn open(path: &Path, options: &RegionOptions) -> Result<Self, LatestError> {
-        Self::of(JoinedRegion::open(path, KIND, LAYOUT, options)?)
+        Self::on(JoinedRegion::open(path, KIND, LAYOUT, options)?)
     }
 
     /// A map in memory of this process, for threads and tests.
     pub fn on_heap(spec: LatestSpec, seed: u64) -> Result<Self, LatestError> {
         let region = JoinedRegion::on_heap(spec.region()?);
         region.words()[head::SEED].store(seed);
-        Self::of(region)
+        Self::on(region)
     }
 
     /// Another writer of the same memory, for another thread.
     pub fn another(&self) -> Result<Self, LatestError> {
-        Self::of(self.region.clone())
+        Self::on(self.region.clone())
     }
 
-    fn of(region: JoinedRegion) -> Result<Self, LatestError> {
+    /// Becomes a writer of a region that was joined before.
+    pub fn on(region: JoinedRegion) -> Result<Self, LatestError> {
         let layout = Layout::of(region.spec()).ok_or(LatestError::NoMap)?;
         let entry = vec![0; layout.entry_words];
         let slot = Self::take_slot(&region, &layout)?;
