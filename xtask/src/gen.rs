@@ -1,6 +1,7 @@
 //! `cargo xtask gen`: the files derived from each schema, and whether they are fresh.
 //!
-//! An interface of another repository is generated there: its paths are below the current folder.
+//! An interface or a value of another repository is generated there: its paths are below the
+//! current folder.
 
 use std::{
     collections::BTreeMap,
@@ -12,8 +13,8 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use nanotape_schema::{
-    Interface, Problem, Problems, Protocol, Schema, code, document, fuzz_target, interface_code,
-    interface_document, read_any, read_interface,
+    Interface, Problem, Problems, Protocol, Schema, Target, ValueSchema, code, document,
+    fuzz_target, interface_code, interface_document, read_any, value_code, value_document,
 };
 
 use crate::{Usage, figures, root};
@@ -43,7 +44,7 @@ pub(crate) fn write() -> Result<ExitCode> {
     write_all(&root, &stale(&root)?)
 }
 
-/// Writes what is derived from the schema of an interface outside of this repository.
+/// Writes what is derived from the schema of an interface or a value outside of this repository.
 pub(crate) fn write_of(schema: &str) -> Result<ExitCode> {
     let path = below(schema).ok_or_else(|| {
         Usage(format!(
@@ -52,8 +53,15 @@ pub(crate) fn write_of(schema: &str) -> Result<ExitCode> {
         ))
     })?;
     let root = std::env::current_dir().context("current folder")?;
-    let interface = read_interface(&path, &text_of(&root, &path)?)?;
-    write_all(&root, &not_fresh(&root, of_interface(&root, &interface)?))
+    let derived = match read_schema(&root, &path)? {
+        Schema::Interface(interface) => of_interface(&root, &interface)?,
+        Schema::Value(value) => of_value(&root, &value)?,
+        Schema::Protocol(_) => {
+            let text = "table [interface] or [value] is missing";
+            return Err(Problems::from(Problem::new(&path, 1, text)).into());
+        }
+    };
+    write_all(&root, &not_fresh(&root, derived))
 }
 
 /// The path of a schema as its outputs name it, which must be the same on every machine.
@@ -155,6 +163,7 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
     for schema in schemas(root, "schema")? {
         out.extend(match schema {
             Schema::Interface(interface) => of_interface(root, &interface)?,
+            Schema::Value(value) => of_value(root, &value)?,
             Schema::Protocol(protocol) => {
                 let module = &protocol.module;
                 let code = code(&protocol, "crate");
@@ -170,6 +179,7 @@ fn derived(root: &Path) -> Result<Vec<Derived>> {
     for schema in schemas(root, "schema/testing")? {
         out.extend(match schema {
             Schema::Interface(interface) => of_interface(root, &interface)?,
+            Schema::Value(value) => of_value(root, &value)?,
             Schema::Protocol(protocol) => {
                 let module = format!("crates/play/testkit/src/generated/{}.rs", protocol.module);
                 let page = format!("schema/testing/{}.md", protocol.name);
@@ -201,26 +211,64 @@ fn written_once(files: &[Derived]) -> Result<()> {
     Ok(())
 }
 
-/// The module, the page, and the list of what is published, which only grows.
 fn of_interface(root: &Path, interface: &Interface) -> Result<Vec<Derived>> {
-    let schema = Path::new(&interface.path);
+    of_versions(
+        root,
+        &Versions {
+            schema: &interface.path,
+            line: interface.line,
+            check: &|path, list| interface.check_published(path, list),
+            published: interface.published(),
+            module: (&interface.output, interface_code(interface)),
+            page: interface.document.as_ref().map(|page| (page, interface_document(interface))),
+        },
+    )
+}
+
+fn of_value(root: &Path, value: &ValueSchema) -> Result<Vec<Derived>> {
+    of_versions(
+        root,
+        &Versions {
+            schema: &value.path,
+            line: value.line,
+            check: &|path, list| value.check_published(path, list),
+            published: value.published(),
+            module: (&value.output, value_code(value)),
+            page: value.document.as_ref().map(|page| (page, value_document(value))),
+        },
+    )
+}
+
+/// A schema whose versions are ours: what it publishes stays.
+struct Versions<'s> {
+    schema: &'s str,
+    line: usize,
+    check: &'s dyn Fn(&str, &str) -> Result<(), Problems>,
+    published: String,
+    module: (&'s Target, String),
+    page: Option<(&'s Target, String)>,
+}
+
+/// The module, the page, and the list of what is published, which only grows.
+fn of_versions(root: &Path, versions: &Versions<'_>) -> Result<Vec<Derived>> {
+    let schema = Path::new(versions.schema);
     let (folder, stem) = (schema.parent(), schema.file_stem().context("a schema has a name")?);
     let list = folder.unwrap_or(Path::new("")).join("published").join(stem).with_extension("txt");
     let list = list.to_str().context("the path of a schema is text")?.to_owned();
     if root.join(&list).exists() {
-        interface.check_published(&list, &text_of(root, &list)?)?;
+        (versions.check)(&list, &text_of(root, &list)?)?;
     }
-    let derived = |path: String, line: usize, content: String| {
-        let source = (interface.path.clone(), line);
-        Derived { path, content, source }
+    let derived = |path: &str, line: usize, content: &str| {
+        let source = (versions.schema.to_owned(), line);
+        Derived { path: path.to_owned(), content: content.to_owned(), source }
     };
-    let output = &interface.output;
+    let (module, code) = &versions.module;
     let mut out = vec![
-        derived(list, interface.line, interface.published()),
-        derived(output.path.clone(), output.line, interface_code(interface)),
+        derived(&list, versions.line, &versions.published),
+        derived(&module.path, module.line, code),
     ];
-    if let Some(page) = &interface.document {
-        out.push(derived(page.path.clone(), page.line, interface_document(interface)));
+    if let Some((page, document)) = &versions.page {
+        out.push(derived(&page.path, page.line, document));
     }
     Ok(out)
 }

@@ -23,8 +23,9 @@ const CHORES: [Chore; 9] = [
         "gen",
         "  gen            write everything that is derived from schema/
   gen --check    only list what would change; exit status 1 if a file would
-  gen SCHEMA     write what is derived from the schema of an interface in another repository, below
-                 the current folder (docs/interfaces.md); exit status 1 if the schema has a mistake
+  gen SCHEMA     write what is derived from the schema of an interface or a value in another
+                 repository, below the current folder (docs/interfaces.md); exit status 1 if the
+                 schema has a mistake
 ",
         &[
             ("cargo xtask gen", "after a change of a file in schema/"),

@@ -124,32 +124,63 @@ fn bytes(source: &mut Source<'_>, layout: &Layout) {
 }
 
 /// Checks that each field, in the order of offsets, begins where the one before it ends.
-pub(crate) fn whole(
+pub(crate) fn whole<'s>(
     source: &mut Source<'_>,
     subject: &str,
     line: usize,
     tag_offset: Option<usize>,
-    fields: &[&Field],
+    fields: &[&'s Field],
     length: usize,
 ) {
-    let mut spans: Vec<(usize, usize, Option<&Field>)> = Vec::new();
-    spans.extend(tag_offset.map(|offset| (offset, offset + 1, None)));
-    for &field in fields {
-        spans.push((field.offset, field.end().unwrap_or(field.offset), Some(field)));
+    let tag = tag_offset.map(|start| Span { start, end: start + 1, name: "tag", line });
+    let of = |field: &&'s Field| Span {
+        start: field.offset,
+        end: field.end().unwrap_or(field.offset),
+        name: &field.name,
+        line: field.line,
+    };
+    let spans = tag.into_iter().chain(fields.iter().map(of)).collect();
+    let end = one_after_the_other(source, subject, spans, Holes::Refused);
+    if let Some(end) = end.filter(|end| *end != length) {
+        let text = format!("{subject}: length is {length}, but its last field ends at byte {end}");
+        source.problem(line, text);
     }
-    spans.sort_by_key(|&(start, ..)| start);
+}
 
+/// The bytes of a field, or of a tag.
+pub(crate) struct Span<'s> {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) name: &'s str,
+    pub(crate) line: usize,
+}
+
+/// Whether there may be bytes between two fields.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holes {
+    Refused,
+    Allowed,
+}
+
+/// Checks that no field begins before the one before it ends; returns where the last one ends, if
+/// there is no mistake.
+pub(crate) fn one_after_the_other(
+    source: &mut Source<'_>,
+    subject: &str,
+    mut spans: Vec<Span<'_>>,
+    holes: Holes,
+) -> Option<usize> {
+    spans.sort_by_key(|span| span.start);
     let (mut end, mut previous, mut sound) = (0, "", true);
-    for &(start, stop, field) in &spans {
-        let (line, name) = field.map_or((line, "tag"), |field| (field.line, &field.name));
+    for &Span { start, end: stop, name, line } in &spans {
         if start < end {
-            let from = spans.iter().find(|(_, _, f)| f.map_or("tag", |f| &f.name) == previous);
-            let from = from.map_or(0, |span| span.0);
+            let from = spans.iter().find(|span| span.name == previous);
+            let from = from.map_or(0, |span| span.start);
             let text =
                 format!("{subject} field '{name}': overlaps '{previous}' (bytes {from}..{end})");
             source.problem(line, text);
             sound = false;
-        } else if start > end {
+        } else if start > end && holes == Holes::Refused {
             let text = format!("{subject} field '{name}': leaves a hole at bytes {end}..{start}");
             source.problem(line, text);
             sound = false;
@@ -158,9 +189,15 @@ pub(crate) fn whole(
             (end, previous) = (stop, name);
         }
     }
-    if sound && end != length {
-        let text = format!("{subject}: length is {length}, but its last field ends at byte {end}");
-        source.problem(line, text);
+    sound.then_some(end)
+}
+
+/// Refuses a name that a field before has.
+pub(crate) fn own_name(source: &mut Source<'_>, subject: &str, before: &[&Field], field: &Field) {
+    let Field { line, name, .. } = field;
+    if let Some(first) = before.iter().find(|other| other.name == *name) {
+        let text = format!("{subject} field '{name}': the name is on line {} too", first.line);
+        source.problem(*line, text);
     }
 }
 
@@ -186,12 +223,10 @@ fn head(source: &mut Source<'_>, protocol: &Protocol, layout: &Layout) {
 }
 
 fn each_field(source: &mut Source<'_>, subject: &str, layout: &Layout) {
+    let fields: Vec<&Field> = layout.fields.iter().collect();
     for (index, field) in layout.fields.iter().enumerate() {
         let name = &field.name;
-        if let Some(first) = layout.fields[..index].iter().find(|other| other.name == *name) {
-            let text = format!("{subject} field '{name}': the name is on line {} too", first.line);
-            source.problem(field.line, text);
-        }
+        own_name(source, subject, &fields[..index], field);
         let is_tail = field.kind.width().is_none();
         if is_tail && index + 1 != layout.fields.len() {
             let kind = field.kind.schema_name();

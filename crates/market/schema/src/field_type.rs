@@ -122,6 +122,20 @@ impl FieldType {
         plain.chain(optional).chain(others.map(str::to_owned)).collect()
     }
 
+    /// The type of that name in a value: one that a word of 8 bytes has room for, and whose bytes
+    /// can be aligned.
+    pub fn named_in_value(name: &str) -> Option<Self> {
+        let kind = Self::named_in_interface(name).filter(|kind| *kind != Self::TailOffset)?;
+        kind.width().is_some_and(|width| width.is_power_of_two() && width <= 8).then_some(kind)
+    }
+
+    /// The types of a value; `N` of `Alpha` is 1, 2, 4 or 8.
+    pub fn names_in_values() -> Vec<String> {
+        let mut names = Self::names_in_interfaces();
+        names.retain(|name| name == "Alpha<N>" || Self::named_in_value(name).is_some());
+        names
+    }
+
     fn has_sentinel(&self) -> bool {
         match self {
             Self::Count(scalar) | Self::Unit(scalar) => scalar.has_sentinel,

@@ -1,12 +1,11 @@
 //! An interface after reading: calls that are messages. Line numbers are those of the schema file.
 
 mod check;
-mod published;
 mod read;
 
 pub(crate) use read::read;
 
-use crate::{Field, FieldType, Literal};
+use crate::{Field, FieldType, Literal, MethodField, Target};
 
 /// The first number that only nanotape's own formats use: logs from 0xff00, spans from 0xff10,
 /// notices from 0xfff0. They can be in one stream with the messages of any interface.
@@ -39,15 +38,6 @@ pub struct Interface {
     pub methods: Vec<Method>,
 }
 
-/// A file that is generated from an interface.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// Line of its path in the schema.
-    pub line: usize,
-    /// Its path, below the folder of the command.
-    pub path: String,
-}
-
 /// A method: a message with a number.
 #[derive(Clone, Debug)]
 pub struct Method {
@@ -65,21 +55,6 @@ pub struct Method {
     pub length: usize,
     /// All fields, in the order of their offsets.
     pub fields: Vec<MethodField>,
-}
-
-/// A field of a method.
-#[derive(Clone, Debug)]
-pub struct MethodField {
-    /// Its bytes, name, type and meaning.
-    pub field: Field,
-    /// The unit of its value.
-    pub unit: Option<String>,
-    /// The first version of the interface with this field.
-    pub since: usize,
-    /// The value in a message of an earlier version.
-    pub default: Option<Literal>,
-    /// The value that every writer writes. Readers ignore the field.
-    pub constant: Option<Literal>,
 }
 
 impl Interface {

@@ -1,29 +1,41 @@
-//! A schema of either kind. The name of its first table is the kind.
+//! A schema of any kind. The name of its first table is the kind.
 
-use crate::{Interface, Problems, Protocol, interface, read};
+use crate::{Interface, Problems, Protocol, ValueSchema, interface, read, value};
 
-/// One schema file, of either kind.
+/// One schema file, of any kind.
 #[derive(Clone, Debug)]
 pub enum Schema {
     /// Messages that others have defined: `[protocol]`.
     Protocol(Protocol),
     /// Calls that are messages: `[interface]`.
     Interface(Interface),
+    /// What the words of a map's values mean: `[value]`.
+    Value(ValueSchema),
 }
 
-/// Reads the schema `text`, of either kind; `path` is its name in problems.
+/// Reads the schema `text`, of any kind; `path` is its name in problems.
 pub fn read_any(path: &str, text: &str) -> Result<Schema, Problems> {
-    read::parse(path, text, |source, root| match root.has("interface") {
-        true => interface::read(source, path, root).map(Schema::Interface),
-        false if root.has("protocol") => read::protocol(source, path, root).map(Schema::Protocol),
-        false => {
-            source.problem(1, "table [interface] or [protocol] is missing");
-            None
+    read::parse(path, text, |source, root| {
+        if root.has("interface") {
+            return interface::read(source, path, root).map(Schema::Interface);
         }
+        if root.has("value") {
+            return value::read(source, path, root).map(Schema::Value);
+        }
+        if root.has("protocol") {
+            return read::protocol(source, path, root).map(Schema::Protocol);
+        }
+        source.problem(1, "table [interface], [value] or [protocol] is missing");
+        None
     })
 }
 
 /// Reads the schema `text` of an interface; `path` is its name in problems.
 pub fn read_interface(path: &str, text: &str) -> Result<Interface, Problems> {
     read::parse(path, text, |source, root| interface::read(source, path, root))
+}
+
+/// Reads the schema `text` of a value; `path` is its name in problems.
+pub fn read_value(path: &str, text: &str) -> Result<ValueSchema, Problems> {
+    read::parse(path, text, |source, root| value::read(source, path, root))
 }

@@ -1,8 +1,9 @@
 //! Reads protocol schemas and writes the code, documents and test material derived from them.
 //!
-//! Where: a tool, run by `cargo xtask gen`; nothing in the plant depends on it. Reading a schema
-//! (`schema/*.toml`) returns a [`Protocol`] or an [`Interface`], or every [`Problem`] in it with
-//! its line. Pure functions, one per target, then turn it into text:
+//! Where: a tool, run by `cargo xtask gen`; of the products only the command line links it, for
+//! the values of maps. Reading a schema (`schema/*.toml`) returns a [`Protocol`], an [`Interface`]
+//! or a [`ValueSchema`], or every [`Problem`] in it with its line. Pure functions, one per target,
+//! then turn it into text:
 //!
 //! ```text
 //! TOML --> read --> check --+--> Protocol --+--> code           tables for nanotape-wire
@@ -10,8 +11,12 @@
 //!                     v     |               +--> fuzz_target
 //!                  problems |
 //!                           +--> Interface -+--> interface_code      a table for
-//!                                           |                        nanotape-interface
-//!                                           +--> interface_document  offset tables
+//!                           |               |                        nanotape-interface
+//!                           |               +--> interface_document  offset tables
+//!                           |               +--> published           what must stay
+//!                           +--> ValueSchema -> value_code           a table for
+//!                                           |                        nanotape-latest
+//!                                           +--> value_document      offset tables
 //!                                           +--> published           what must stay
 //! ```
 //!
@@ -40,7 +45,9 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod evolution;
 mod field_type;
+mod head;
 mod interface;
 mod kind;
 mod literal;
@@ -48,15 +55,21 @@ mod names;
 mod output;
 mod problem;
 mod protocol;
+mod published;
 mod read;
 mod reader;
 mod text;
+mod value;
 
 pub use field_type::FieldType;
-pub use interface::{FIRST_RESERVED_NUMBER, Interface, Method, MethodField, Target};
-pub use kind::{Schema, read_any, read_interface};
+pub use head::{MethodField, Target};
+pub use interface::{FIRST_RESERVED_NUMBER, Interface, Method};
+pub use kind::{Schema, read_any, read_interface, read_value};
 pub use literal::Literal;
-pub use output::{code, document, fuzz_target, interface_code, interface_document};
+pub use output::{
+    code, document, fuzz_target, interface_code, interface_document, value_code, value_document,
+};
 pub use problem::{Problem, Problems};
 pub use protocol::{Code, CodeList, Enumeration, Field, Layout, Protocol};
 pub use read::read;
+pub use value::{Form, ValueField, ValueSchema};

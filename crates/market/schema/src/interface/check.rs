@@ -2,8 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Interface, Method, MethodField};
-use crate::{FieldType, Literal, check::whole, names::is_camel, reader::Source};
+use super::{Interface, Method};
+use crate::{
+    FieldType, MethodField,
+    check::{own_name, whole},
+    evolution::{Defaults, ordered, valid, versions},
+    names::is_camel,
+    reader::Source,
+};
 
 /// Names of methods that generated code has already, or that calls of every value have.
 const TAKEN_BY_METHODS: [&str; 6] = ["unknown", "new", "at", "dispatch", "into", "try_into"];
@@ -56,10 +62,13 @@ pub(super) fn interface(source: &mut Source<'_>, interface: &Interface) {
         tail(source, &subject, method);
         order(source, interface, &subject, method);
         for field in &method.fields {
-            values(source, &subject, method, field);
+            valid(source, &subject, method.since, field, Defaults::Needed);
         }
     }
-    versions(source, interface);
+    let fields = interface.methods.iter().flat_map(|method| &method.fields);
+    let mut used: BTreeSet<usize> = fields.map(|field| field.since).collect();
+    used.extend(interface.methods.iter().map(|method| method.since));
+    versions(source, "interface", interface.line, interface.version, &used);
 }
 
 fn trait_name(source: &mut Source<'_>, interface: &Interface) {
@@ -80,10 +89,7 @@ fn bytes(source: &mut Source<'_>, subject: &str, method: &Method) {
     whole(source, subject, method.line, None, &fields, method.length);
     for (index, field) in fields.iter().enumerate() {
         let name = &field.name;
-        if let Some(first) = fields[..index].iter().find(|other| other.name == *name) {
-            let text = format!("{subject} field '{name}': the name is on line {} too", first.line);
-            source.problem(field.line, text);
-        }
+        own_name(source, subject, &fields[..index], field);
         let is_tail = field.kind.width().is_none();
         if is_tail && index + 1 != fields.len() {
             let kind = field.kind.schema_name();
@@ -144,118 +150,20 @@ fn tail(source: &mut Source<'_>, subject: &str, method: &Method) {
     }
 }
 
-/// Fields of a later version come after those of earlier ones.
+/// Fields of a later version come after those of earlier ones; a tail stays the last one.
 fn order(source: &mut Source<'_>, interface: &Interface, subject: &str, method: &Method) {
     if method.since == 0 || method.since > interface.version {
         let (since, last) = (method.since, interface.version);
         let text = format!("{subject}: since {since}, but versions are 1 to {last}");
         source.problem(method.line, text);
     }
-    let mut latest: Option<&MethodField> = None;
     let fixed = method.fields.iter().filter(|field| field.field.kind.width().is_some());
-    for field in fixed {
-        let (name, line, since) = (&field.field.name, field.field.line, field.since);
-        // A field without 'since' has that of its method.
-        let is_reported = since == method.since;
-        if !is_reported && (since > interface.version || since < method.since) {
-            let (first, last) = (method.since, interface.version);
-            let text = format!(
-                "{subject} field '{name}': since {since}, but versions are {first} to {last}"
-            );
-            source.problem(line, text);
-        }
-        match latest {
-            Some(latest) if latest.since > since => {
-                let (other, at) = (&latest.field.name, latest.since);
-                let text = format!(
-                    "{subject} field '{name}': since {since}, but is after '{other}', since {at}: \
-                     new fields are at the end"
-                );
-                source.problem(line, text);
-            }
-            _ => latest = Some(field),
-        }
-    }
+    ordered(source, subject, method.since, interface.version, fixed);
     if let Some(last) = method.fields.last()
         && last.field.kind.width().is_none()
         && last.since != method.since
     {
         let text = format!("{subject} field '{}': a tail begins with its method", last.field.name);
         source.problem(last.field.line, text);
-    }
-}
-
-fn values(source: &mut Source<'_>, subject: &str, method: &Method, field: &MethodField) {
-    let MethodField { field, since, default, constant, .. } = field;
-    let subject = format!("{subject} field '{}'", field.name);
-    let is_plain = field.kind.width().is_some() && field.kind != FieldType::TailOffset;
-    for (key, value) in [("default", default), ("constant", constant)] {
-        let Some(value) = value else { continue };
-        if !is_plain {
-            let kind = field.kind.schema_name();
-            source.problem(field.line, format!("{subject}: '{key}' is not for {kind}"));
-        } else if let Some(range) = misfit(&field.kind, value) {
-            source.problem(field.line, format!("{subject}: '{key}' must be {range}"));
-        }
-    }
-    let is_added = *since > method.since;
-    match (is_added, default, constant) {
-        (_, Some(_), Some(_)) => {
-            source.problem(field.line, format!("{subject}: has both 'default' and 'constant'"));
-        }
-        (true, None, None) if is_plain => {
-            let text = format!(
-                "{subject}: since {since}, so it needs a 'default' for messages of earlier versions"
-            );
-            source.problem(field.line, text);
-        }
-        (false, Some(_), None) => {
-            let text =
-                format!("{subject}: 'default' is for fields of a later version: add 'since'");
-            source.problem(field.line, text);
-        }
-        _ => {}
-    }
-}
-
-/// What the value of a field of this type must be, if this one is not.
-fn misfit(kind: &FieldType, value: &Literal) -> Option<String> {
-    let width = kind.width()?;
-    let inner = match kind {
-        FieldType::Maybe(inner) => inner,
-        kind => kind,
-    };
-    match (inner.is_text(), value) {
-        (true, Literal::Text(text)) if text.is_ascii() && text.len() <= width => None,
-        (true, _) => Some(format!("text of at most {width} ASCII characters")),
-        (false, value) => {
-            let bits = 8 * width as u32;
-            let (least, most) = match inner {
-                FieldType::Signed(_) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-                _ => (0, (1_i128 << bits) - 1),
-            };
-            match value {
-                Literal::Number(number) if (least..=most).contains(number) => None,
-                _ => Some(format!("a whole number from {least} to {most}")),
-            }
-        }
-    }
-}
-
-/// Each version adds something.
-fn versions(source: &mut Source<'_>, interface: &Interface) {
-    let mut used: BTreeSet<usize> = BTreeSet::new();
-    for method in &interface.methods {
-        used.insert(method.since);
-        used.extend(method.fields.iter().map(|field| field.since));
-    }
-    // A version that does not exist was reported before.
-    if !used.iter().all(|since| (1..=interface.version).contains(since)) {
-        return;
-    }
-    let unused = (1..=interface.version).find(|version| !used.contains(version));
-    if let Some(version) = unused {
-        let text = format!("interface: version {version} adds nothing");
-        source.problem(interface.line, text);
     }
 }

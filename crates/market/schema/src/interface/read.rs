@@ -1,11 +1,15 @@
 //! Reads an interface from TOML: names, paths, types, values. `check` does the rest.
 
-use super::{FIRST_RESERVED_NUMBER, Interface, Method, MethodField, Target, check};
+use super::{FIRST_RESERVED_NUMBER, Interface, Method, check};
 use crate::{
-    Field, FieldType,
-    names::{identifier, is_camel, is_path, is_snake},
+    Field, FieldType, MethodField,
+    head::{FieldTypes, Head, added_field, head},
+    names::{identifier, is_snake},
     reader::{Source, Table},
 };
+
+const TYPES: FieldTypes =
+    FieldTypes { named: FieldType::named_in_interface, all: FieldType::names_in_interfaces };
 
 pub(crate) fn read(
     source: &mut Source<'_>,
@@ -13,24 +17,9 @@ pub(crate) fn read(
     mut root: Table<'_, '_>,
 ) -> Option<Interface> {
     let mut table = root.table(source, "interface")?;
-    let name = table.text(source, "name");
-    identifier(source, &table, "name", &name, is_camel);
-    let title = table.text(source, "title");
-    let doc = table.text(source, "doc");
-    let version = table.optional_count(source, "version").unwrap_or(1);
-    let runtime = table.optional_text(source, "runtime");
-    let runtime = runtime.unwrap_or_else(|| "nanotape_interface".into());
-    if !is_path(&runtime) {
-        let text =
-            format!("runtime '{runtime}' must be a path of Rust, such as nanotape::interface");
-        table.refuse_value(source, "runtime", text);
-    }
-    let output = table.text(source, "output");
-    let output = target(source, &table, "output", ".rs", output);
-    let document = table.optional_text(source, "document");
-    let document = document.map(|path| target(source, &table, "document", ".md", path));
+    let Head { line, name, title, doc, version, runtime, output, document } =
+        head(source, &mut table, "nanotape_interface", "nanotape::interface");
     let has_reserved_numbers = table.flag(source, "reserved_numbers");
-    let line = table.line();
     table.finish(source);
     let mut interface = Interface {
         path: path.into(),
@@ -62,29 +51,6 @@ pub(crate) fn read(
         check::interface(source, &interface);
     }
     Some(interface)
-}
-
-/// A file to generate. Its extension keeps it apart from the schema, from the list of what is
-/// published, and from the other file.
-fn target(
-    source: &mut Source<'_>,
-    table: &Table<'_, '_>,
-    key: &'static str,
-    extension: &str,
-    path: String,
-) -> Target {
-    let is_outside = path.split('/').any(|part| ["", ".", ".."].contains(&part));
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if !path.is_empty()
-        && (is_outside || name.len() <= extension.len() || !name.ends_with(extension))
-    {
-        let text = format!(
-            "{key} '{path}' must be the path of a file *{extension} below the current folder, \
-             without '.' and '..'"
-        );
-        table.refuse_value(source, key, text);
-    }
-    Target { line: table.line_of(source, key), path }
 }
 
 fn method(
@@ -142,25 +108,9 @@ fn field(
     since: usize,
     mut table: Table<'_, '_>,
 ) -> Option<MethodField> {
-    let name = table.text(source, "name");
-    table.call(format!("{owner} field '{name}'"));
-    identifier(source, &table, "name", &name, is_snake);
-    let offset = table.count(source, "offset");
-    let type_name = table.text(source, "type");
-    let kind = FieldType::named_in_interface(&type_name);
-    if kind.is_none() && !type_name.is_empty() {
-        let types = FieldType::names_in_interfaces().join(", ");
-        let text = format!("unknown type '{type_name}', expected one of {types}");
-        table.refuse_value(source, "type", text);
-    }
-    let doc = table.text(source, "doc");
-    let unit = table.optional_text(source, "unit");
-    let since = table.optional_count(source, "since").unwrap_or(since);
-    let default = table.optional_value(source, "default");
+    let field = added_field(source, owner, since, &mut table, &TYPES);
     let constant = table.optional_value(source, "constant");
     let most = table.optional_count(source, "most");
-    let line = table.line();
     table.finish(source);
-    let field = Field { line, name, offset: offset?, kind: kind?, doc, codes: None, most };
-    Some(MethodField { field, unit, since, default, constant })
+    field.map(|of| MethodField { field: Field { most, ..of.field }, constant, ..of })
 }

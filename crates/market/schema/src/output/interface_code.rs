@@ -1,12 +1,10 @@
 //! The Rust module of an interface: its table for the macro `interface!` of `nanotape-interface`,
 //! whose module describes the syntax.
 
-use std::collections::BTreeSet;
-
-use super::written_from;
+use super::{imported, written_from};
 use crate::{
     Interface, Literal, Method, MethodField,
-    text::{comment, filled, row},
+    text::{comment, row},
 };
 
 /// The Rust module.
@@ -16,7 +14,8 @@ pub fn interface_code(interface: &Interface) -> String {
     out.push_str("//!\n");
     out.push_str(&comment("//!", &written_from(&interface.path)));
     out.push_str(&comment("//!", &format!("Version {version}.")));
-    out.push_str(&imports(interface));
+    let fields = methods.iter().flat_map(|method| &method.fields);
+    out.push_str(&imported(runtime, fields.map(|field| &field.field)));
     out.push_str(&format!("\n{runtime}::interface! {{\n"));
     out.push_str(&comment("    ///", &format!("{title}. {doc}")));
     out.push_str(&format!("    {name} / {};\n", interface.writer()));
@@ -24,18 +23,6 @@ pub fn interface_code(interface: &Interface) -> String {
         out.push_str(&table(method));
     }
     out + "}\n"
-}
-
-fn imports(interface: &Interface) -> String {
-    let fields = interface.methods.iter().flat_map(|method| &method.fields);
-    let types: BTreeSet<&str> = fields.flat_map(|field| field.field.kind.imports()).collect();
-    let types: Vec<String> = types.into_iter().map(str::to_owned).collect();
-    let path = format!("{}::types", interface.runtime);
-    match types.as_slice() {
-        [] => String::new(),
-        [only] => format!("\nuse {path}::{only};\n"),
-        _ => format!("\n{}", filled(0, &format!("use {path}::{{"), &types, "};")),
-    }
 }
 
 fn table(method: &Method) -> String {

@@ -43,7 +43,7 @@ fields = [
 fn read(text: &str) -> Result<Interface, String> {
     match read_any("schema/orders.toml", text) {
         Ok(Schema::Interface(interface)) => Ok(interface),
-        Ok(Schema::Protocol(_)) => panic!("it is an interface"),
+        Ok(_) => panic!("it is an interface"),
         Err(problems) => Err(problems.to_string()),
     }
 }

@@ -3,3 +3,4 @@
 mod interfaces;
 mod mistakes;
 mod newcomer;
+mod values;
