@@ -16,7 +16,7 @@ const SPECS: [(u64, usize, usize); 4] = [(1, 1, 0), (6, 1, 1), (20, 2, 5), (9, 1
 fuzz_target!(|input: &[u8]| {
     let [which, input @ ..] = input else { return };
     let (entries, key_words, value_words) = SPECS[usize::from(which % 4)];
-    let spec = LatestSpec { entries, key_words, value_words, writers: 3 };
+    let spec = LatestSpec { entries, key_words, value_words, writers: 3, value_layout: 0 };
     let region = JoinedRegion::on_heap(spec.region().expect("a map of this size can exist"));
     let mut writer = LatestWriter::on(region.clone()).expect("the map is empty");
     let key = |number: u64| vec![number % 32; key_words];

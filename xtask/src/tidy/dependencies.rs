@@ -89,10 +89,11 @@ const TABLE: &[Row] = &[
         inside: &["nanotape-clock", "nanotape-tape", "nanotape-ring"],
         outside: &["rusteron-client", "rusteron-media-driver", "thiserror"],
     },
-    // docs/decisions/0074-writers-that-the-kernel-knows.md.
+    // docs/decisions/0074-writers-that-the-kernel-knows.md; types since
+    // docs/decisions/0075-values-with-a-schema.md.
     Row {
         package: "nanotape-latest",
-        inside: &["nanotape-clock", "nanotape-shm"],
+        inside: &["nanotape-types", "nanotape-clock", "nanotape-shm"],
         outside: &["loom", "thiserror"],
     },
     // docs/decisions/0070-copies-word-for-word.md.

@@ -112,6 +112,7 @@ impl Latest {
             key_words: work.key_words,
             value_words: 1,
             writers: WRITERS,
+            value_layout: 0,
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nanotape_shm::RegionError;
 
-use crate::spec::{LatestSpec, MOST_WORDS, MOST_WRITERS};
+use crate::spec::{LatestSpec, MOST_WORDS, MOST_WRITERS, ValueLayout};
 
 /// An error of a map.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -16,7 +16,8 @@ pub enum LatestError {
     /// A map like this cannot exist.
     #[error(
         "{spec:?}: expected 1 to 2^40 entries, keys of 1 to {MOST_WORDS} words, values of up to \
-         {MOST_WORDS}, and 1 to {MOST_WRITERS} writers, in an address space"
+         {MOST_WORDS}, 1 to {MOST_WRITERS} writers, in an address space, and a layout of values that \
+         is 0 or has a version"
     )]
     Spec {
         /// What was requested.
@@ -25,6 +26,24 @@ pub enum LatestError {
     /// The header of the region describes no map.
     #[error("the parameters of the region are not those of a map")]
     NoMap,
+    /// The values are not those that this program reads and writes.
+    #[error(
+        "its values are {found}, expected {expected}{}",
+        if *is_earlier {
+            "; nanotape latest upgrade NAME --schema FILE makes a map of this version from one of an \
+             earlier version"
+        } else {
+            ""
+        }
+    )]
+    Values {
+        /// The layout of the map.
+        found: ValueLayout,
+        /// The requested layout.
+        expected: ValueLayout,
+        /// Whether the map can be of an earlier version of the requested value.
+        is_earlier: bool,
+    },
     /// As many writers have the map as it has numbers for.
     #[error("all {most} writers of the map are alive: end one, or make a map for more")]
     Writers {

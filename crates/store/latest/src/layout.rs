@@ -7,7 +7,7 @@ use nanotape_shm::RegionSpec;
 
 use crate::{
     error::LatestError,
-    spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS},
+    spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS, ValueLayout},
 };
 
 /// Words of a cache line.
@@ -55,18 +55,19 @@ impl LatestSpec {
     pub fn region(&self) -> Result<RegionSpec, LatestError> {
         let layout = Layout::new(*self)?;
         let lengths = self.key_words as u64 | (self.value_words as u64) << 32;
-        let parameters = [self.entries, lengths, u64::from(self.writers), 0];
+        let parameters = [self.entries, lengths, u64::from(self.writers), self.value_layout];
         Ok(RegionSpec { kind: KIND, layout: LAYOUT, parameters, words: layout.words })
     }
 }
 
 impl Layout {
     pub(crate) fn new(spec: LatestSpec) -> Result<Self, LatestError> {
-        let LatestSpec { entries, key_words, value_words, writers } = spec;
+        let LatestSpec { entries, key_words, value_words, writers, value_layout } = spec;
         let is_good = (1..=1 << 40).contains(&entries)
             && (1..=MOST_WORDS).contains(&key_words)
             && value_words <= MOST_WORDS
-            && (1..=MOST_WRITERS).contains(&writers);
+            && (1..=MOST_WRITERS).contains(&writers)
+            && ValueLayout(value_layout).is_valid();
         if !is_good {
             return Err(LatestError::Spec { spec });
         }
@@ -94,15 +95,16 @@ impl Layout {
 
     /// The layout of a region. Its header is not trusted: any process can have written it.
     pub(crate) fn of(region: &RegionSpec) -> Option<Self> {
-        let [entries, lengths, writers, rest] = region.parameters;
+        let [entries, lengths, writers, value_layout] = region.parameters;
         let spec = LatestSpec {
             entries,
             key_words: usize::try_from(lengths & 0xffff_ffff).ok()?,
             value_words: usize::try_from(lengths >> 32).ok()?,
             writers: u32::try_from(writers).ok()?,
+            value_layout,
         };
         let layout = Self::new(spec).ok()?;
-        (rest == 0 && layout.words == region.words).then_some(layout)
+        (layout.words == region.words).then_some(layout)
     }
 
     /// The same layout, of a map whose lengths are these: what follows from them is constant.
@@ -241,7 +243,8 @@ mod tests {
     fn any_number_of_entries_has_room_and_a_region_states_its_own() {
         for entries in [1, 2, 3, 1_000, 1_000_001] {
             for (key_words, value_words) in [(1, 0), (1, 1), (2, 1), (1, 30), (8, 200)] {
-                let spec = LatestSpec { entries, key_words, value_words, writers: 3 };
+                let value_layout = entries << 48;
+                let spec = LatestSpec { entries, key_words, value_words, writers: 3, value_layout };
                 let layout = Layout::new(spec).unwrap();
                 assert!((layout.groups * layout.in_group) as u64 >= entries, "{layout:?}");
                 assert_eq!(Layout::of(&spec.region().unwrap()), Some(layout));
@@ -254,7 +257,8 @@ mod tests {
 
     #[test]
     fn parameters_that_are_none_are_refused() {
-        let good = LatestSpec { entries: 10, key_words: 1, value_words: 1, writers: 4 };
+        let good =
+            LatestSpec { entries: 10, key_words: 1, value_words: 1, writers: 4, value_layout: 0 };
         for spec in [
             LatestSpec { entries: 0, ..good },
             LatestSpec { entries: 1 << 41, ..good },
@@ -262,6 +266,7 @@ mod tests {
             LatestSpec { value_words: MOST_WORDS + 1, ..good },
             LatestSpec { writers: 0, ..good },
             LatestSpec { writers: MOST_WRITERS + 1, ..good },
+            LatestSpec { value_layout: 7, ..good },
         ] {
             assert!(matches!(Layout::new(spec), Err(LatestError::Spec { .. })), "{spec:?}");
         }

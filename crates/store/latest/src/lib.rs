@@ -34,12 +34,17 @@ mod rooms;
 mod spec;
 #[cfg(all(test, not(nanotape_loom)))]
 mod tests;
+mod value;
 mod verify;
 mod writer;
 
 pub use byte_strings::{pack_bytes, unpack_bytes, words_for_bytes};
 pub use error::LatestError;
+pub use nanotape_types as types;
 pub use reader::LatestReader;
-pub use spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS};
+pub use spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS, ValueLayout};
+pub use value::MapValue;
+#[doc(hidden)]
+pub use value::{load, store};
 pub use verify::Integrity;
 pub use writer::{Insertion, LatestWriter};

@@ -15,7 +15,7 @@ use crate::{
 
 /// A map with one group.
 fn map() -> LatestWriter {
-    let spec = LatestSpec { entries: 1, key_words: 1, value_words: 2, writers: 2 };
+    let spec = LatestSpec { entries: 1, key_words: 1, value_words: 2, writers: 2, value_layout: 0 };
     let mut first = LatestWriter::on_heap(spec, 1).unwrap();
     let _ = first.insert(&[7], &[1, 1]).unwrap();
     first
@@ -116,7 +116,8 @@ fn two_updates() -> Case {
 fn two_groups() -> Case {
     const ALLOWED: &[&str] = &["1 1 version 1", "2 2 version 2"];
     Case::new("latest: two groups in turn beside a reader", ALLOWED, || {
-        let spec = LatestSpec { entries: 10, key_words: 1, value_words: 2, writers: 1 };
+        let spec =
+            LatestSpec { entries: 10, key_words: 1, value_words: 2, writers: 1, value_layout: 0 };
         let mut writer = LatestWriter::on_heap(spec, 1).unwrap();
         let in_group = |group| (0..).find(|key| writer.reader().view().home(&[*key]) == group);
         let keys = [0, 1].map(|group| in_group(group).unwrap());
@@ -179,7 +180,8 @@ fn room_that_is_used_again() -> Case {
 /// Two writers that need the one room of a map.
 fn one_room_for_two() -> Case {
     Case::new("latest: one room for two writers", &["1 claimed"], || {
-        let spec = LatestSpec { entries: 1, key_words: 1, value_words: 0, writers: 2 };
+        let spec =
+            LatestSpec { entries: 1, key_words: 1, value_words: 0, writers: 2, value_layout: 0 };
         let mut first = LatestWriter::on_heap(spec, 1).unwrap();
         let mut second = first.another().unwrap();
         let reader = first.reader();
@@ -203,7 +205,8 @@ fn one_room_for_two() -> Case {
 fn full_beside_an_insertion() -> Case {
     const ALLOWED: &[&str] = &["None", "Some(Present)"];
     Case::new("latest: full beside an insertion of the same key", ALLOWED, || {
-        let spec = LatestSpec { entries: 1, key_words: 1, value_words: 0, writers: 2 };
+        let spec =
+            LatestSpec { entries: 1, key_words: 1, value_words: 0, writers: 2, value_layout: 0 };
         let mut first = LatestWriter::on_heap(spec, 1).unwrap();
         let mut second = first.another().unwrap();
         let patience = Patience::new(Duration::MAX);

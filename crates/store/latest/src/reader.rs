@@ -15,6 +15,7 @@ use crate::{
     group::View,
     layout::{Layout, slot},
     spec::LatestSpec,
+    value::MapValue,
 };
 
 /// A reader of a map. It keeps nothing from writers, whenever it stops or ends.
@@ -52,6 +53,11 @@ impl LatestReader {
     /// What the map was made for.
     pub fn spec(&self) -> LatestSpec {
         self.layout.spec
+    }
+
+    /// Checks that the values are those of a schema, of the same version.
+    pub fn expect<V: MapValue>(&self) -> Result<(), LatestError> {
+        self.spec().expect::<V>()
     }
 
     pub(crate) fn view(&self) -> View<'_> {

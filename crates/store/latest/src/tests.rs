@@ -28,7 +28,8 @@ fn chosen(writer: &LatestWriter, group: usize) -> impl Iterator<Item = u64> + us
 
 /// A map of eight groups, and keys for group 2; the first three are there, in groups 2, 3 and 4.
 fn map() -> (LatestWriter, Vec<u64>) {
-    let spec = LatestSpec { entries: 6, key_words: 1, value_words: WORDS, writers: 4 };
+    let spec =
+        LatestSpec { entries: 6, key_words: 1, value_words: WORDS, writers: 4, value_layout: 0 };
     let mut first = LatestWriter::on_heap(spec, 1).unwrap();
     first.set_patience(Duration::from_millis(20));
     let keys: Vec<u64> = chosen(&first, 2).take(5).collect();
@@ -145,7 +146,8 @@ fn a_value_without_its_sum_is_replaced_and_not_updated() {
 
 #[test]
 fn keys_that_were_chosen_for_one_group_fit_too() {
-    let spec = LatestSpec { entries: 200, key_words: 1, value_words: 1, writers: 2 };
+    let spec =
+        LatestSpec { entries: 200, key_words: 1, value_words: 1, writers: 2, value_layout: 0 };
     let mut writer = LatestWriter::on_heap(spec, 9).unwrap();
     let keys: Vec<u64> = chosen(&writer, 0).take(201).collect();
     for key in &keys[..200] {

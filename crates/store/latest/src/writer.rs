@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-#[cfg(not(nanotape_loom))]
-use nanotape_shm::RegionOptions;
 use nanotape_shm::{JoinedRegion, Residency, WriterSlot, as_read_only};
+#[cfg(not(nanotape_loom))]
+use nanotape_shm::{Refusal, RegionError, RegionOptions};
 
 #[cfg(not(nanotape_loom))]
-use crate::spec::{KIND, LAYOUT};
+use crate::spec::{KIND, LAYOUT, ValueLayout};
 
 use crate::{
     error::LatestError,
@@ -21,6 +21,7 @@ use crate::{
     reader::LatestReader,
     rooms::Rooms,
     spec::LatestSpec,
+    value::MapValue,
 };
 
 /// How long a writer waits for another one that has the same entry, if it is not set.
@@ -50,7 +51,8 @@ pub struct LatestWriter {
 }
 
 impl LatestWriter {
-    /// Joins the map at a path, or creates it if there is none.
+    /// Joins the map at a path, or creates it if there is none. A map of other values is
+    /// [`LatestError::Values`].
     #[cfg(not(nanotape_loom))]
     pub fn join(
         path: &Path,
@@ -59,7 +61,8 @@ impl LatestWriter {
     ) -> Result<Self, LatestError> {
         let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
         let initialise = |words: &[nanotape_shm::Word]| words[head::SEED].store(seed);
-        let (region, _) = JoinedRegion::join(path, spec.region()?, options, initialise)?;
+        let joined = JoinedRegion::join(path, spec.region()?, options, initialise);
+        let (region, _) = joined.map_err(|error| of_join(error, spec))?;
         Self::on(region)
     }
 
@@ -131,6 +134,11 @@ impl LatestWriter {
     /// What the map was made for.
     pub fn spec(&self) -> LatestSpec {
         self.layout.spec
+    }
+
+    /// Checks that the values are those of a schema, of the same version.
+    pub fn expect<V: MapValue>(&self) -> Result<(), LatestError> {
+        self.spec().expect::<V>()
     }
 
     fn view(&self) -> View<'_> {
@@ -310,4 +318,19 @@ impl LatestWriter {
         let LatestSpec { key_words, value_words: expected, .. } = self.layout.spec;
         assert!(key.len() == key_words && value_words == expected, "lengths of another map");
     }
+}
+
+/// Other values are an error of their own: with them, sizes differ too. A layout does not have the
+/// name of the value, so that an earlier version may be of another value.
+#[cfg(not(nanotape_loom))]
+fn of_join(error: RegionError, spec: LatestSpec) -> LatestError {
+    let Refusal::Parameters { found: [.., found], .. } = error.refusal() else {
+        return error.into();
+    };
+    let (found, expected) = (ValueLayout(*found), ValueLayout(spec.value_layout));
+    if found == expected {
+        return error.into();
+    }
+    let is_earlier = found.0 != 0 && found.version() < expected.version();
+    LatestError::Values { found, expected, is_earlier }
 }

@@ -16,7 +16,7 @@ pub(super) fn run(options: &Options) -> Result<Option<Value>, Failure> {
 }
 
 fn join(path: &Path, entries: u64) -> Result<Side, Failure> {
-    let spec = LatestSpec { entries, key_words: 1, value_words: 1, writers: 8 };
+    let spec = LatestSpec { entries, key_words: 1, value_words: 1, writers: 8, value_layout: 0 };
     Ok(Side(LatestWriter::join(path, spec, &RegionOptions::default())?))
 }
 

@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn results_are_no_entries_and_lost_updates_are_noticed() {
-        let spec = LatestSpec { entries: 102, key_words: 2, value_words: 1, writers: 2 };
+        let spec =
+            LatestSpec { entries: 102, key_words: 2, value_words: 1, writers: 2, value_layout: 0 };
         let writer = LatestWriter::on_heap(spec, 7).unwrap();
         let mut map = Map::<2> { writer, entries: 100 };
         assert!(map.sum().is_err_and(|error| error.is_finding()));

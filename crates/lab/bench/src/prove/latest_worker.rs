@@ -103,6 +103,7 @@ impl LatestJob {
             key_words: 1,
             value_words: self.writers as usize,
             writers: 2 * self.writers + 1,
+            value_layout: 0,
         }
     }
 

@@ -36,6 +36,7 @@ fn a_map_is_as_a_naive_one_after_any_operations() {
             key_words: 1 + random.index(3),
             value_words: random.index(5),
             writers: 1 + random.below(3) as u32,
+            value_layout: 0,
         };
         let mut writer = LatestWriter::on_heap(spec, random.number()).unwrap();
         let reader = writer.reader();
@@ -119,7 +120,8 @@ fn any_keys_fit_as_many_as_were_promised() {
 #[test]
 fn many_keys_together_are_read_and_changed_as_one_by_one() {
     for key_words in [1, 2, 3] {
-        let spec = LatestSpec { entries: 500, key_words, value_words: 1, writers: 1 };
+        let spec =
+            LatestSpec { entries: 500, key_words, value_words: 1, writers: 1, value_layout: 0 };
         let mut writer = LatestWriter::on_heap(spec, 5).unwrap();
         for number in 0..500 {
             let _ = writer.insert(&vec![number; key_words], &[number]).unwrap();

@@ -113,7 +113,7 @@ fn a_reader_written_from_the_document_reads_every_map() {
     let mut random = Random::new(1);
     for (key_words, value_words) in [(1, 1), (2, 1), (1, 0), (1, 2), (3, 10), (4, 40)] {
         place.clear();
-        let spec = LatestSpec { entries: 300, key_words, value_words, writers: 3 };
+        let spec = LatestSpec { entries: 300, key_words, value_words, writers: 3, value_layout: 0 };
         let mut writer = LatestWriter::join(place.path(), spec, &RegionOptions::default()).unwrap();
         let mut expected = BTreeMap::new();
         for _ in 0..1_000 {
@@ -150,4 +150,25 @@ fn the_document_has_a_stamp() {
     let naive = Naive::read(&bytes, spec);
     let stamp = naive.words[naive.first_group + 2];
     assert!(DOCUMENT.contains(&format!("`{stamp:#018x}`")), "{stamp:#018x}");
+}
+
+/// The layout of a value, from the lines of its fields.
+fn layout(version: u64, lines: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in lines.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    version << 48 | (hash >> 48 ^ hash & 0xffff_ffff_ffff)
+}
+
+#[test]
+fn the_document_defines_the_layout_of_values() {
+    let (_, rest) = DOCUMENT.split_once("```text\n").unwrap();
+    let (example, _) = rest.split_once("\n```").unwrap();
+    let found = layout(1, example);
+    assert_eq!(crate::generated::quote_1::Quote::LAYOUTS, [found]);
+    assert!(DOCUMENT.contains(&format!("`{found:#018x}`")), "{found:#018x}");
+    // It is the fourth parameter of the region.
+    let spec = LatestSpec { value_layout: found, ..crate::spec(1) };
+    assert_eq!(spec.region().unwrap().parameters[3], found);
 }

@@ -18,6 +18,7 @@ fn words_of_any_content_do_no_harm() {
             key_words: 1 + random.index(2),
             value_words: random.index(4),
             writers: 3,
+            value_layout: 0,
         };
         let mut writer = LatestWriter::join(place.path(), spec, &RegionOptions::default()).unwrap();
         writer.set_patience(Duration::from_micros(10));

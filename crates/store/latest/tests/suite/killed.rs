@@ -10,7 +10,7 @@ use nanotape_shm::{RegionOptions, kill_points};
 
 /// Few entries, two in a group, so that many keys are not in the group of their hash.
 const SPEC: LatestSpec =
-    LatestSpec { entries: 12, key_words: 1, value_words: VALUE_WORDS, writers: 3 };
+    LatestSpec { entries: 12, key_words: 1, value_words: VALUE_WORDS, writers: 3, value_layout: 0 };
 
 const VALUE_WORDS: usize = 5;
 

@@ -6,14 +6,16 @@
 mod beside_a_naive_map;
 mod format_document;
 mod full;
+mod generated;
 mod hostile;
 mod killed;
 mod processes;
 mod threads;
+mod values;
 
 use nanotape_latest::LatestSpec;
 
 /// A map of so many entries of one word each.
 pub(crate) fn spec(entries: u64) -> LatestSpec {
-    LatestSpec { entries, key_words: 1, value_words: 1, writers: 4 }
+    LatestSpec { entries, key_words: 1, value_words: 1, writers: 4, value_layout: 0 }
 }

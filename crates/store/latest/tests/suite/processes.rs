@@ -18,8 +18,13 @@ use nanotape_shm::RegionOptions;
 
 const PROCESSES: u64 = 4;
 
-const SPEC: LatestSpec =
-    LatestSpec { entries: 40, key_words: 1, value_words: PROCESSES as usize, writers: 6 };
+const SPEC: LatestSpec = LatestSpec {
+    entries: 40,
+    key_words: 1,
+    value_words: PROCESSES as usize,
+    writers: 6,
+    value_layout: 0,
+};
 
 /// Keys of the map: a few more come and go.
 const KEYS: u64 = 30;
