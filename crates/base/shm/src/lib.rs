@@ -65,7 +65,9 @@ pub use region::{
     RegionSpec, Residency, SharedRegion, Shortage, Started, WriterSlot, field,
 };
 #[cfg(not(nanotape_loom))]
-pub use region::{Origin, RegionInfo, RegionOptions, Removed, beside, inspect, named, remove};
+pub use region::{
+    Origin, RegionInfo, RegionOptions, Removed, beside, inspect, named, put_in_place, remove,
+};
 pub use table::{HugePages, Table, prefetch};
 pub use word::{
     Edge, ReadWord, WORD_BYTES, Word, as_read_only, copy_into, copy_out, copy_out_many, last_word,

@@ -45,7 +45,7 @@ pub use owner::{Owner, OwnerState, Started};
 pub use refusal::{Refusal, RegionError, Shortage};
 pub use residency::{PageLock, RegionNode, RegionPages, Residency};
 #[cfg(not(nanotape_loom))]
-pub use tools::{RegionInfo, Removed, beside, inspect, named, remove};
+pub use tools::{RegionInfo, Removed, beside, inspect, named, put_in_place, remove};
 
 /// The structure of a region, as in its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -50,6 +50,27 @@ pub enum LatestError {
         /// The limit.
         most: u32,
     },
+    /// Writers have a map that another one is to replace.
+    #[error(
+        "{writers} {} alive: end {} first (nanotape latest stat has the numbers)",
+        if *writers == 1 { "writer is" } else { "writers are" },
+        if *writers == 1 { "it" } else { "them" }
+    )]
+    Alive {
+        /// How many.
+        writers: usize,
+    },
+    /// A copy does not have as many entries as the map counts.
+    #[error(
+        "damaged: {copied} entries were copied, but {counted} are counted; nanotape latest verify \
+         reports the damage"
+    )]
+    Count {
+        /// Entries that were found.
+        copied: u64,
+        /// Entries by the accounts of writers.
+        counted: u64,
+    },
     /// The map has as many entries as it was made for.
     #[error("full: the map has {entries} entries, as many as it was made for")]
     Full {
@@ -86,7 +107,7 @@ impl LatestError {
     pub fn is_bad_data(&self) -> bool {
         match self {
             Self::Region(error) => error.is_bad_data(),
-            Self::NoMap | Self::Damaged { .. } => true,
+            Self::NoMap | Self::Damaged { .. } | Self::Count { .. } => true,
             _ => false,
         }
     }

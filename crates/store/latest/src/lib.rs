@@ -30,6 +30,8 @@ mod models;
 mod patience;
 mod reader;
 mod recover;
+#[cfg(not(nanotape_loom))]
+mod replacement;
 mod rooms;
 mod spec;
 #[cfg(all(test, not(nanotape_loom)))]
@@ -42,6 +44,8 @@ pub use byte_strings::{pack_bytes, unpack_bytes, words_for_bytes};
 pub use error::LatestError;
 pub use nanotape_types as types;
 pub use reader::LatestReader;
+#[cfg(not(nanotape_loom))]
+pub use replacement::Replacement;
 pub use spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS, ValueLayout};
 pub use value::MapValue;
 #[doc(hidden)]

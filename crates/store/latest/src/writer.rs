@@ -28,7 +28,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The same for each number that a process takes when it joins: there are others.
-const PATIENCE_AT_START: Duration = Duration::from_millis(20);
+pub(crate) const PATIENCE_AT_START: Duration = Duration::from_millis(20);
 
 /// What [`LatestWriter::insert`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

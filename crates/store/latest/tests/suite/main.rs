@@ -10,6 +10,7 @@ mod generated;
 mod hostile;
 mod killed;
 mod processes;
+mod replacement;
 mod threads;
 mod values;
 

@@ -1,0 +1,147 @@
+//! A map that takes the place of another one, with other values or for more keys.
+//!
+//! Where: a tool calls it while no writer has the map (`nanotape latest upgrade`).
+//! Protocol: what dead writers left is finished first. The owner's lock of the old file then keeps
+//! writers out: one that joins waits, and opens the new file. All entries are inserted into a file
+//! beside the old one, which is renamed over it when their number is right.
+//! Failure: whenever the process is killed, the old map is as it was, and the file beside it is
+//! removed by the next one. Readers of the old file get `Refusal::Replaced` from its check.
+
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use nanotape_shm::{JoinedRegion, OwnedRegion, Refusal, RegionOptions};
+
+use crate::{
+    error::LatestError,
+    hand::Hand,
+    layout::Layout,
+    patience::Patience,
+    reader::LatestReader,
+    spec::{KIND, LAYOUT, LatestSpec},
+    writer::{LatestWriter, PATIENCE_AT_START},
+};
+
+/// What the name of the new file has after that of the old one.
+const SUFFIX: &str = ".upgrade";
+
+/// A map without writers, which another one is to replace. Readers go on.
+#[derive(Debug)]
+pub struct Replacement {
+    path: PathBuf,
+    reader: LatestReader,
+    options: RegionOptions,
+    /// Its lock keeps writers out.
+    _old: OwnedRegion,
+}
+
+impl Replacement {
+    /// Keeps writers out of the map at a path, until this is dropped. While one is alive, it is
+    /// [`LatestError::Alive`].
+    pub fn of(path: &Path) -> Result<Self, LatestError> {
+        let reader = LatestReader::open(path)?;
+        let writers = reader.writers().len();
+        if writers > 0 {
+            return Err(LatestError::Alive { writers });
+        }
+        let mode = nanotape_shm::inspect(path)?.mode & 0o777;
+        let options = RegionOptions { mode, ..RegionOptions::default() };
+        finish_left(path, &options)?;
+        let (old, _) = OwnedRegion::take_over(path, KIND, LAYOUT, &options)?;
+        let layout = Layout::of(old.spec()).ok_or(LatestError::NoMap)?;
+        let reader = LatestReader::of(old.share(), layout);
+        Ok(Self { path: path.to_owned(), reader, options, _old: old })
+    }
+
+    /// A reader of the map.
+    pub fn reader(&self) -> &LatestReader {
+        &self.reader
+    }
+
+    /// Replaces the map by one of these sizes, with the same keys and the same mode. `change` makes
+    /// a new value of an old one. `each` gets the number of entries so far, and can stop it: then
+    /// the map stays, and the result is `None`. Otherwise it is the number of entries; their
+    /// versions are 1.
+    ///
+    /// # Panics
+    ///
+    /// If keys have another length.
+    pub fn write(
+        self,
+        spec: LatestSpec,
+        change: impl FnMut(&[u64], &mut [u64]),
+        each: impl FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<Option<u64>, LatestError> {
+        assert!(spec.key_words == self.reader.spec().key_words, "keys of another length");
+        let beside = nanotape_shm::beside(&self.path, SUFFIX);
+        remove(&beside)?;
+        let written = self.fill(&beside, spec, change, each);
+        if !matches!(written, Ok(Some(_))) {
+            // The first error counts.
+            let _ = remove(&beside);
+        }
+        written
+    }
+
+    fn fill(
+        &self,
+        beside: &Path,
+        spec: LatestSpec,
+        mut change: impl FnMut(&[u64], &mut [u64]),
+        mut each: impl FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<Option<u64>, LatestError> {
+        let mut writer = LatestWriter::join(beside, spec, &self.options)?;
+        let mut new = vec![0; spec.value_words];
+        let (mut copied, mut failed, mut is_stopped) = (0, None, false);
+        self.reader.for_each_while(|key, value, _| {
+            change(value, &mut new);
+            if let Err(error) = writer.insert(key, &new) {
+                failed = Some(error);
+                return ControlFlow::Break(());
+            }
+            copied += 1;
+            let flow = each(copied);
+            is_stopped = flow.is_break();
+            flow
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if is_stopped {
+            return Ok(None);
+        }
+        for counted in [self.reader.len(), writer.reader().len()] {
+            if counted != copied {
+                return Err(LatestError::Count { copied, counted });
+            }
+        }
+        self.reader.region().check()?;
+        nanotape_shm::put_in_place(beside, &self.path)?;
+        Ok(Some(copied))
+    }
+}
+
+/// Removes what a killed process left.
+fn remove(beside: &Path) -> Result<(), LatestError> {
+    match nanotape_shm::remove(beside) {
+        Ok(_) => Ok(()),
+        Err(error) if *error.refusal() == Refusal::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Finishes what each dead writer began, so that all entries are whole and counted.
+fn finish_left(path: &Path, options: &RegionOptions) -> Result<(), LatestError> {
+    let region = JoinedRegion::open(path, KIND, LAYOUT, options)?;
+    let layout = Layout::of(region.spec()).ok_or(LatestError::NoMap)?;
+    for me in 1..=layout.spec.writers {
+        // One that has a writer by now is found when the lock is taken.
+        let Some(_slot) = region.take_number(me)? else { continue };
+        let patience = Patience::new(PATIENCE_AT_START);
+        let hand = Hand { region: &region, layout, me, patience: &patience, recovers: false };
+        hand.finish_left()?;
+    }
+    Ok(())
+}
