@@ -447,6 +447,7 @@ const TABLE: &[Row] = &[
         package: "nanotape-cli",
         inside: &[
             "nanotape-types",
+            "nanotape-schema",
             "nanotape-host",
             "nanotape-shm",
             "nanotape-clock",

@@ -11,6 +11,8 @@ mod journals;
 mod lab;
 mod lines;
 mod sending;
+mod value_rows;
+mod value_schemas;
 mod values;
 
 use std::process::ExitCode;

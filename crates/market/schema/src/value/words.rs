@@ -1,6 +1,6 @@
 //! The fields of a value in its words, for programs that have a schema at run time only.
 
-use crate::{FieldType, Literal, ValueField, ValueSchema};
+use crate::{FieldType, Literal, ValueField, ValueSchema, evolution::misfit};
 
 impl ValueSchema {
     /// The words of a value in which nothing was stored: each field has its default, or else the
@@ -85,6 +85,14 @@ impl ValueField {
                 }
                 u64::from_le_bytes(bytes) & self.mask()
             }
+        }
+    }
+
+    /// The bits of a value, or what it must be to fit the field.
+    pub fn checked(&self, value: &Literal) -> Result<u64, String> {
+        match misfit(&self.of.field.kind, value) {
+            Some(expected) => Err(expected),
+            None => Ok(self.bits_of(value)),
         }
     }
 

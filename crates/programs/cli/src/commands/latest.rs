@@ -7,6 +7,7 @@ mod list;
 mod remove;
 mod set;
 mod stat;
+mod upgrade;
 mod verify;
 
 use std::path::Path;
@@ -33,7 +34,8 @@ Examples:
   nanotape latest prove --seconds 10 --kill-writer-every 1
 
 NAME is a name (levels is /dev/shm/nanotape-levels), or a path if it contains a slash. A map has a fixed
-number of words of 8 bytes for each key and each value. Readers and tools that only read never write to
+number of words of 8 bytes for each key and each value; a schema gives the words of a value names
+(docs/interfaces.md, Values). Readers and tools that only read never write to
 a map, and writers never wait for them.")]
 pub(crate) struct LatestArguments {
     #[command(subcommand)]
@@ -56,6 +58,8 @@ enum LatestCommand {
     Set(set::SetCommand),
     /// Remove keys, or a whole map that has no writer
     Remove(remove::RemoveCommand),
+    /// Replace a map by one of a later version of its values, or for more keys
+    Upgrade(upgrade::UpgradeCommand),
     /// Check every entry and every count of a map
     Verify(verify::VerifyCommand),
     /// Run processes against each other, kill or stop some, and account for every change
@@ -73,6 +77,7 @@ pub(crate) fn run(arguments: &LatestArguments) -> anyhow::Result<Status> {
         LatestCommand::Dump(command) => dump::run(command),
         LatestCommand::Set(command) => set::run(command),
         LatestCommand::Remove(command) => remove::run(command),
+        LatestCommand::Upgrade(command) => upgrade::run(command),
         LatestCommand::Verify(command) => verify::run(command),
         LatestCommand::Prove => lab::run(&lab::words()),
     }

@@ -154,3 +154,156 @@ fn a_map_with_a_writer_is_listed_and_not_removed() {
     let _ = good(&nanotape(["latest", "remove", &name]));
     assert!(listed().is_none());
 }
+
+/// A schema for tests.
+fn schema(name: &str) -> String {
+    format!("{}/../../../schema/testing/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Asserts the only line of an error.
+#[track_caller]
+fn refused(ran: &Ran, status: i32, expected: &str) {
+    assert_eq!(ran.status, status, "{}", ran.stderr);
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn values_with_a_schema_have_a_column_for_each_field() {
+    let map = Scratch::new("latest-fields");
+    let (path, second) = (map.path().to_str().unwrap(), schema("quote-2"));
+    let typed = ["--schema", &second];
+    let fields = ["7", "bid=189.95", "state=T", "mpid=AB", "sizes_3=9", "change=-2"];
+    let later = ["price=1.5", "updated=1577716200000000001", "levels_0=0x10"];
+    let made = [&fields[..], &later, &typed, &["--entries", "9"]].concat();
+    let _ = good(&latest("set", &map, &made));
+    // All words, and a line with fields that are not given.
+    let fed = b"8 1 2 3 4 5 6 0xffffffff\n9 orders=3 state=\n";
+    let fed = nanotape_fed(["latest", "set", path, "--schema", &second], fed);
+    assert_eq!(good(&fed), format!("{path}: 2 new keys, 0 replaced; 3 there\n"));
+
+    let csv = latest("get", &map, &[&["7", "8", "9", "--format", "csv"], &typed[..]].concat());
+    assert_eq!(
+        good(&csv),
+        "key,version,bid,orders,state,mpid,sizes_0,sizes_1,sizes_2,sizes_3,lot,change,updated,\
+         price,levels_0,levels_1,levels_2\n\
+         7,1,189.9500,0,T,AB,0,0,0,9,0,-2,1577716200000000001,1.5000,16,0,0\n\
+         8,1,0.000000001,2,,\\x03,4,0,0,0,5,0,6,429496.7295,0,0,0\n\
+         9,1,,3,,,0,0,0,0,0,-7,,,0,0,0\n"
+    );
+    let text = latest("get", &map, &[&["9"], &typed[..]].concat());
+    let (header, row) = good(&text).split_once('\n').unwrap();
+    let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(cells(header)[..5], ["key", "version", "bid", "orders", "state"]);
+    assert_eq!(cells(row), ["9", "1", "3", "0", "0", "0", "0", "0", "-7", "0", "0", "0"]);
+    let dumped = latest("dump", &map, &[&["--format", "json"], &typed[..]].concat());
+    let rows: Vec<_> = good(&dumped).lines().map(json).collect();
+    let of = |key: u64| rows.iter().find(|row| row["key"] == key).unwrap();
+    assert_eq!(of(7)["bid"], 189.95);
+    assert_eq!(of(7)["updated"], "1577716200000000001");
+    assert!(of(9)["bid"].is_null() && of(9)["updated"].is_null() && of(9)["price"].is_null());
+    assert_eq!((&of(9)["change"], &of(9)["mpid"]), (&(-7).into(), &"".into()));
+
+    // Words are there without the schema.
+    let words = latest("get", &map, &["8", "--format", "csv"]);
+    assert_eq!(good(&words).lines().last(), Some("8,1,1,2,3,4,5,6,4294967295"));
+    let stat = json(good(&latest("stat", &map, &["--format", "json"])));
+    assert_eq!((&stat["value_version"], &stat["value_words"]), (&2.into(), &7.into()));
+    let page = include_str!("../../../../../schema/testing/quote-2.md");
+    let hash = stat["value_hash"].as_str().unwrap();
+    assert!(page.contains(&format!("`0x0002_{hash}`")), "{hash}");
+    let stat = latest("stat", &map, &[]);
+    let line = format!("values          of schema version 2 with hash {hash}\n");
+    assert!(good(&stat).contains(&line), "{}", stat.stdout);
+}
+
+#[test]
+fn a_schema_or_a_field_that_does_not_fit_is_one_line() {
+    let map = Scratch::new("latest-misfits");
+    let (first, second) = (schema("quote-1"), schema("quote-2"));
+    let set = |words: &[&str]| {
+        latest("set", &map, &[words, &["--schema", &first, "--entries", "9"]].concat())
+    };
+    let _ = good(&set(&["7", "bid="]));
+    refused(&set(&["7", "bit=1"]), 2, "Quote has no field \"bit\"; did you mean bid?");
+    refused(&set(&["7", "bid=1", "bid=2"]), 2, "field bid is given twice");
+    refused(&set(&["7", "lot=70000"]), 2, "lot must be a whole number from 0 to 65535");
+    refused(&set(&["7", "lot="]), 2, "lot must be a number: no value of it means absent");
+    refused(&set(&["7", "bid=x"]), 2, "bid must be a price such as 189.95");
+    refused(&set(&["7", "mpid=ABCDE"]), 2, "mpid must be text of at most 4 ASCII characters");
+    refused(&set(&["7", "bid=1", "5"]), 2, "\"5\" is not a field and its value");
+    refused(&latest("set", &map, &["7", "bid=1"]), 2, "which needs the schema: --schema FILE");
+    let other = latest("get", &map, &["7", "--schema", &second]);
+    refused(&other, 2, "; to upgrade the map: nanotape latest upgrade ");
+    let joined = latest("set", &map, &["7", "bid=1", "--schema", &second, "--entries", "9"]);
+    refused(&joined, 2, "; nanotape latest upgrade NAME --schema FILE makes a map of this version");
+    refused(&latest("get", &map, &["7", "--schema", "none.toml"]), 2, "cannot read none.toml");
+    let wrong = Scratch::new("latest-wrong-schema");
+    fs::write(wrong.path(), "[value]\n").unwrap();
+    let path = wrong.path().to_str().unwrap();
+    refused(&latest("get", &map, &["7", "--schema", path]), 2, ":1: value: 'name' is missing (and");
+    // A map without a schema.
+    map.clear();
+    let _ = good(&latest("set", &map, &["7", "5", "--entries", "9"]));
+    refused(&latest("get", &map, &["7", "--schema", &first]), 2, "its values are words without a");
+    let stat = latest("stat", &map, &[]);
+    assert!(good(&stat).contains("values          words without a schema\n"), "{}", stat.stdout);
+    let stat = json(good(&latest("stat", &map, &["--format", "json"])));
+    assert!(stat["value_version"].is_null() && stat["value_hash"].is_null());
+}
+
+#[test]
+fn a_map_of_an_earlier_version_is_upgraded_and_grows() {
+    let map = Scratch::new("latest-upgrade");
+    let (first, second) = (schema("quote-1"), schema("quote-2"));
+    let path = map.path().to_str().unwrap();
+    let made = ["--schema", &first, "--entries", "3", "--mode", "0640"];
+    let _ = good(&latest("set", &map, &[&["1", "bid=1.5", "lot=100"], &made[..]].concat()));
+    let _ = good(&latest("set", &map, &["2", "orders=4", "--schema", &first]));
+    let upgrade = |options: &[&str]| latest("upgrade", &map, options);
+    let usage = upgrade(&[]);
+    assert!(usage.status == 2 && usage.stderr.contains("--schema <FILE>"), "{}", usage.stderr);
+    let same = upgrade(&["--schema", &first]);
+    refused(&same, 2, "already; --entries makes it larger");
+    refused(&upgrade(&["--schema", &second, "--entries", "1"]), 2, "is too small: the map has 2");
+
+    // Not while a process writes it.
+    let set = ["latest", "set", path];
+    let mut writer = Running::start_fed(&set);
+    let stat = || json(good(&latest("stat", &map, &["--format", "json"])));
+    eventually("a writer", || stat()["writers"].as_array().is_some_and(|all| !all.is_empty()));
+    refused(&upgrade(&["--schema", &second]), 2, "1 writer is alive: end it first");
+    writer.signal(Signal::INT);
+    assert_eq!(writer.end().0, Some(0));
+
+    let watch = ["latest", "watch", path, "1", "--interval", "5ms", "--format", "json"];
+    let mut reader = Running::start_fed(&watch);
+    assert!(!reader.read_json()["version"].is_null());
+    let upgraded = upgrade(&["--schema", &second]);
+    assert_eq!(good(&upgraded), format!("{path}: 2 keys of 3, version 1 to 2\n"));
+    let (status, _, complained) = reader.end();
+    assert_eq!(status, Some(2));
+    assert!(complained.contains("replaced by another region while in use"), "{complained}");
+
+    let csv = latest("get", &map, &["1", "2", "--schema", &second, "--format", "csv"]);
+    let rows: Vec<_> = good(&csv).lines().skip(1).collect();
+    let expected = ["1,1,1.5000,0,,,0,0,0,0,100,-7,,,0,0,0", "2,1,,4,,,0,0,0,0,0,-7,,,0,0,0"];
+    assert_eq!(rows, expected);
+    assert_eq!((&stat()["mode"], &stat()["capacity"]), (&"0640".into(), &3.into()));
+    let _ = good(&latest("verify", &map, &[]));
+
+    let grown = upgrade(&["--schema", &second, "--entries", "100", "--format", "json"]);
+    let grown = json(good(&grown));
+    assert_eq!((&grown["entries"], &grown["capacity"]), (&2.into(), &100.into()));
+    assert_eq!(stat()["value_version"], 2);
+    // A later version is no earlier one.
+    refused(&upgrade(&["--schema", &first]), 2, "expected an earlier version of ");
+    // Words without a schema grow, too.
+    map.clear();
+    let _ = good(&latest("set", &map, &["7", "5", "--entries", "1"]));
+    refused(&upgrade(&["--schema", &first]), 2, "expected an earlier version of ");
+    let grown = upgrade(&["--entries", "9"]);
+    assert_eq!(good(&grown), format!("{path}: 1 key of 9\n"));
+    let got = latest("get", &map, &["7", "--format", "csv"]);
+    assert_eq!(good(&got), "key,version,value\n7,1,5\n");
+}

@@ -6,7 +6,7 @@ use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::place;
 
-use super::{check, entries::KeyArguments, of_latest, open};
+use super::{check, entries::EntryArguments, of_latest, open};
 use crate::{
     output::{Format, OutputArguments},
     rows::Rows,
@@ -18,18 +18,20 @@ use crate::{
 Examples:
   nanotape latest dump levels
   nanotape latest dump quotes --keys text -o quotes.csv
+  nanotape latest dump quotes --schema quote.toml        a column for each field
 
 An entry that is there all the time is printed once, as it was at one moment; one that is inserted or
 removed meanwhile is printed or not. The order is that of the memory.
 
-Exit status: 0 success; 1 the map is damaged; 2 it cannot be opened.")]
+Exit status: 0 success; 1 the map is damaged; 2 it cannot be opened, or
+has other values than the schema.")]
 pub(super) struct DumpCommand {
     /// Name or path of the map
     #[arg(value_name = "NAME")]
     name: Given,
 
     #[command(flatten)]
-    keys: KeyArguments,
+    entries: EntryArguments,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -39,10 +41,11 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
     let reader = open(&path)?;
-    let mut rows = Rows::new(command.output.open()?, format, command.keys.columns(reader.spec()));
+    let entries = command.entries.of(&path, reader.spec())?;
+    let mut rows = Rows::new(command.output.open()?, format, entries.columns(reader.spec()));
     let mut failed = None;
     let read = reader.for_each_while(|key, value, version| {
-        match command.keys.row(&mut rows, key, Some(version), value) {
+        match entries.row(&mut rows, key, Some(version), value) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failed = Some(error);

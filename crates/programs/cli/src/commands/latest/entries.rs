@@ -1,10 +1,17 @@
-//! Keys and values as text: words as numbers, and keys of symbols as letters.
+//! Keys and values as text: words as numbers, keys of symbols as letters, and values of a schema
+//! by field.
+
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use nanotape_latest::{LatestSpec, pack_bytes, unpack_bytes};
+use nanotape_schema::ValueSchema;
 
-use crate::rows::{Column, Kind, Rows};
+use crate::{
+    rows::{Column, Kind, Rows},
+    value_rows, value_schemas,
+};
 
 /// How keys are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -24,8 +31,43 @@ pub(super) struct KeyArguments {
     keys: KeyForm,
 }
 
+#[derive(Args, Debug)]
+pub(super) struct EntryArguments {
+    #[command(flatten)]
+    pub(super) keys: KeyArguments,
+
+    /// Schema of the values, of the version that the map has: fields have their names
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+}
+
+impl EntryArguments {
+    /// The schema in the file, if one is given.
+    pub(super) fn given(&self) -> anyhow::Result<Option<ValueSchema>> {
+        self.schema.as_deref().map(value_schemas::of_file).transpose()
+    }
+
+    /// How the entries of a map are written: with the schema that is given, or one in this program.
+    pub(super) fn of(&self, map: &Path, spec: LatestSpec) -> anyhow::Result<Entries<'_>> {
+        let schema = match self.given()? {
+            Some(schema) => Some(schema),
+            None => value_schemas::of_layout(spec.value_layout)?,
+        };
+        if let Some(schema) = &schema {
+            value_schemas::require(schema, map, spec)?;
+        }
+        Ok(Entries { keys: &self.keys, schema })
+    }
+}
+
+/// How the entries of a map are written.
+pub(super) struct Entries<'a> {
+    keys: &'a KeyArguments,
+    schema: Option<ValueSchema>,
+}
+
 /// A word, in decimal or hexadecimal digits.
-pub(super) fn word(text: &str) -> anyhow::Result<u64> {
+fn word(text: &str) -> anyhow::Result<u64> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
@@ -65,17 +107,22 @@ impl KeyArguments {
         }
         Ok(words)
     }
+}
 
+impl Entries<'_> {
     /// The columns of a table of entries.
     pub(super) fn columns(&self, spec: LatestSpec) -> Vec<Column> {
-        let mut columns = match self.keys {
+        let mut columns = match self.keys.keys {
             KeyForm::Text | KeyForm::Bytes => vec![Column::new("key", Kind::Text, 16, "The key.")],
             KeyForm::Words => words("key", spec.key_words, "of the key"),
         };
         let version =
             "How often the value was set: 1 for a new key. Absent if the key is not there.";
         columns.push(Column::new("version", Kind::U64, 10, version));
-        columns.extend(words("value", spec.value_words, "of the value"));
+        match &self.schema {
+            Some(schema) => columns.extend(value_rows::columns(schema)),
+            None => columns.extend(words("value", spec.value_words, "of the value")),
+        }
         columns
     }
 
@@ -87,7 +134,7 @@ impl KeyArguments {
         version: Option<u32>,
         value: &[u64],
     ) -> std::io::Result<()> {
-        match self.keys {
+        match self.keys.keys {
             KeyForm::Words => key.iter().for_each(|word| rows.integer(*word)),
             KeyForm::Text => {
                 let bytes: Vec<u8> = key.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -103,10 +150,29 @@ impl KeyArguments {
             }
         }
         rows.integer_or_absent(version.map(u64::from));
-        for word in value {
-            rows.integer_or_absent(version.map(|_| *word));
+        match &self.schema {
+            Some(schema) => value_rows::put(schema, rows, version.map(|_| value)),
+            None => {
+                value.iter().for_each(|word| rows.integer_or_absent(version.map(|_| *word)));
+            }
         }
         rows.end_row()
+    }
+
+    /// The words of a value: all of them as numbers, or the fields of a schema by name.
+    pub(super) fn value(&self, texts: &[&str], value_words: usize) -> anyhow::Result<Vec<u64>> {
+        match (texts.iter().find(|text| text.contains('=')), &self.schema) {
+            (Some(_), Some(schema)) => return value_rows::parse(schema, texts),
+            (Some(text), None) => {
+                bail!("{text:?} is a field by name, which needs the schema: --schema FILE")
+            }
+            (None, _) => {}
+        }
+        let value: Vec<u64> = texts.iter().map(|text| word(text)).collect::<Result<_, _>>()?;
+        if value.len() != value_words {
+            bail!("a value of {} words, and values of this map have {value_words}", value.len());
+        }
+        Ok(value)
     }
 }
 

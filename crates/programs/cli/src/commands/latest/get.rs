@@ -7,7 +7,11 @@ use nanotape_answers::Given;
 use nanotape_arguments::regions::place;
 use nanotape_latest::LatestReader;
 
-use super::{check, entries::KeyArguments, of_latest, open};
+use super::{
+    check,
+    entries::{EntryArguments, KeyArguments},
+    of_latest, open,
+};
 use crate::{
     interrupt,
     output::{Format, OutputArguments},
@@ -22,10 +26,12 @@ Examples:
   nanotape latest get levels 7 8
   nanotape latest get pairs 7,8                 a key of two words
   nanotape latest get quotes AAPL --keys text --format json
+  nanotape latest get quotes 7 --schema quote.toml       a column for each field
 
 A value is copied as it was at one moment, also while others write it.
 
-Exit status: 0 every key is there; 1 a key is not there, or the map is damaged; 2 it cannot be opened.")]
+Exit status: 0 every key is there; 1 a key is not there, or the map is damaged; 2 it cannot be opened, or
+has other values than the schema.")]
 pub(super) struct GetCommand {
     /// Name or path of the map
     #[arg(value_name = "NAME")]
@@ -36,7 +42,7 @@ pub(super) struct GetCommand {
     key: Vec<String>,
 
     #[command(flatten)]
-    keys: KeyArguments,
+    entries: EntryArguments,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -53,7 +59,8 @@ Prints each value at the beginning, and again when it has changed: by one read o
 interval, so that several changes within it are one row. A key that is not there has a row without a
 value. Ends at Ctrl-C.
 
-Exit status: 0 success; 1 the map is damaged; 2 it cannot be opened, or was removed meanwhile.")]
+Exit status: 0 success; 1 the map is damaged; 2 it cannot be opened, has other values than the schema, or
+was removed meanwhile.")]
 pub(super) struct WatchCommand {
     /// Name or path of the map
     #[arg(value_name = "NAME")]
@@ -72,7 +79,7 @@ pub(super) struct WatchCommand {
     count: Option<u64>,
 
     #[command(flatten)]
-    keys: KeyArguments,
+    entries: EntryArguments,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -92,14 +99,15 @@ pub(super) fn run(command: &GetCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
     let reader = open(&path)?;
-    let keys = parsed(&command.keys, &command.key, &reader)?;
-    let mut rows = Rows::new(command.output.open()?, format, command.keys.columns(reader.spec()));
+    let keys = parsed(&command.entries.keys, &command.key, &reader)?;
+    let entries = command.entries.of(&path, reader.spec())?;
+    let mut rows = Rows::new(command.output.open()?, format, entries.columns(reader.spec()));
     let mut value = vec![0; reader.spec().value_words];
     let mut missing = None;
     for (key, text) in keys.iter().zip(&command.key) {
         match reader.get(key, &mut value).map_err(|error| of_latest(&path, error))? {
             None => missing = missing.or(Some(text)),
-            version => command.keys.row(&mut rows, key, version, &value)?,
+            version => entries.row(&mut rows, key, version, &value)?,
         }
     }
     rows.finish()?;
@@ -115,8 +123,9 @@ pub(super) fn watch(command: &WatchCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let interrupt = interrupt::install()?;
     let reader = open(&path)?;
-    let keys = parsed(&command.keys, &command.key, &reader)?;
-    let mut rows = Rows::new(command.output.open()?, format, command.keys.columns(reader.spec()));
+    let keys = parsed(&command.entries.keys, &command.key, &reader)?;
+    let entries = command.entries.of(&path, reader.spec())?;
+    let mut rows = Rows::new(command.output.open()?, format, entries.columns(reader.spec()));
     let mut value = vec![0; reader.spec().value_words];
     // Removed and inserted again, a key can have the version that it had: values are compared too.
     let mut before: Vec<Option<(Option<u32>, Vec<u64>)>> = vec![None; keys.len()];
@@ -131,7 +140,7 @@ pub(super) fn watch(command: &WatchCommand) -> anyhow::Result<Status> {
                 continue;
             }
             changes += u64::from(before.is_some());
-            command.keys.row(&mut rows, key, version, &value)?;
+            entries.row(&mut rows, key, version, &value)?;
             *before = Some((version, value.clone()));
             if command.count == Some(changes) {
                 break;

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::{complain, place};
@@ -13,7 +13,7 @@ use nanotape_latest::{Insertion, LatestSpec, LatestWriter};
 use nanotape_shm::RegionOptions;
 
 use super::{
-    entries::{KeyArguments, word},
+    entries::{Entries, EntryArguments},
     of_latest,
 };
 use crate::{
@@ -33,9 +33,13 @@ Examples:
   nanotape latest set quotes AAPL 100 200 --keys text --entries 10000 --value-words 2
   seq 1000 | sed 's/$/ 0/' | nanotape latest set levels --entries 1000
   nanotape latest set levels --file levels.txt          a line for each: KEY VALUE...
+  nanotape latest set quotes 7 bid=189.95 orders=2 --schema quote.toml --entries 1000
 
 With --entries, the map is created if there is none; an existing one must have the same size. Without it,
 the map must exist. The map stays when this command ends.
+
+With --schema, a value is all words, or NAME=VALUE for fields, as get prints them: prices as decimals, and
+nothing after = for absent. The whole value is replaced: other fields have their default, or are absent, or 0.
 
 Exit status: 0 success; 1 a line has no key and value of this map, or the map is full; 2 the map cannot
 be opened, or the file cannot be read.")]
@@ -44,7 +48,7 @@ pub(super) struct SetCommand {
     #[arg(value_name = "NAME")]
     name: Given,
 
-    /// A key and the words of its value; without them, lines are read
+    /// A key, and the words of its value or its fields; without them, lines are read
     #[arg(value_name = "KEY VALUE", conflicts_with = "file")]
     words: Vec<String>,
 
@@ -60,8 +64,8 @@ pub(super) struct SetCommand {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "entries", value_parser = count::<u16>(1..=4096))]
     key_words: u16,
 
-    /// Words of a value of a new map
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "entries", value_parser = count::<u16>(0..=4096))]
+    /// Words of a value of a new map; a schema states them
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "entries", conflicts_with = "schema", value_parser = count::<u16>(0..=4096))]
     value_words: u16,
 
     /// Most writers at the same time of a new map
@@ -85,7 +89,7 @@ pub(super) struct SetCommand {
     huge_pages: bool,
 
     #[command(flatten)]
-    keys: KeyArguments,
+    entries_as: EntryArguments,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -101,7 +105,8 @@ pub(super) fn run(command: &SetCommand) -> anyhow::Result<Status> {
     let mut writer = open(command, &path)?;
     writer.set_patience(command.patience);
     let mut output = command.output.open()?;
-    let mut setting = Setting { command, path: &path, new: 0, replaced: 0 };
+    let entries = command.entries_as.of(&path, writer.spec())?;
+    let mut setting = Setting { command, path: &path, entries, new: 0, replaced: 0 };
     let outcome = match &command.words[..] {
         [] => Lines::read(&command.file, Framing::Lines).and_then(|mut lines| {
             while !interrupt.is_requested() {
@@ -140,11 +145,14 @@ fn open(command: &SetCommand, path: &Path) -> anyhow::Result<LatestWriter> {
     let joined = match command.entries {
         None => LatestWriter::open(path, &options),
         Some(entries) => {
-            let (key_words, value_words) =
-                (usize::from(command.key_words), usize::from(command.value_words));
+            let key_words = usize::from(command.key_words);
+            let (value_words, value_layout) = match command.entries_as.given()? {
+                Some(schema) => (schema.words(), schema.layout()),
+                None => (usize::from(command.value_words), 0),
+            };
             LatestWriter::join(
                 path,
-                LatestSpec { entries, key_words, value_words, writers },
+                LatestSpec { entries, key_words, value_words, writers, value_layout },
                 &options,
             )
         }
@@ -162,6 +170,7 @@ fn of_line(lines: &Lines, error: anyhow::Error) -> anyhow::Error {
 struct Setting<'a> {
     command: &'a SetCommand,
     path: &'a Path,
+    entries: Entries<'a>,
     new: u64,
     replaced: u64,
 }
@@ -182,11 +191,8 @@ impl Setting<'_> {
     ) -> anyhow::Result<()> {
         let LatestSpec { key_words, value_words, .. } = writer.spec();
         let key = words.next().unwrap_or_default();
-        let key = self.command.keys.parse(key, key_words)?;
-        let value: Vec<u64> = words.map(word).collect::<Result<_, _>>()?;
-        if value.len() != value_words {
-            bail!("a value of {} words, and values of this map have {value_words}", value.len());
-        }
+        let key = self.command.entries_as.keys.parse(key, key_words)?;
+        let value = self.entries.value(&words.collect::<Vec<_>>(), value_words)?;
         match writer.insert(&key, &value).map_err(|error| of_latest(self.path, error))? {
             Insertion::New => self.new += 1,
             Insertion::Replaced => self.replaced += 1,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::{of_region, place};
+use nanotape_latest::ValueLayout;
 
 use super::{check, open};
 use crate::{
@@ -41,6 +42,7 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
     let (spec, writers) = (reader.spec(), reader.writers());
     let (entries, recovered) = (reader.len(), reader.recovered());
     check(&reader)?;
+    let layout = ValueLayout(spec.value_layout);
     let each = info.file_bytes as f64 / spec.entries as f64;
     let record = Record::default()
         .with("path", path.display().to_string())
@@ -48,6 +50,8 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
         .with("capacity", spec.entries)
         .with("key_words", spec.key_words)
         .with("value_words", spec.value_words)
+        .with("value_version", (spec.value_layout != 0).then(|| layout.version()))
+        .with("value_hash", (spec.value_layout != 0).then(|| format!("{:012x}", layout.hash())))
         .with("file_bytes", info.file_bytes)
         .with("bytes_for_each", (each * 10.0).round() / 10.0)
         .with("mode", format!("{:04o}", info.mode))
@@ -65,6 +69,7 @@ pub(super) fn run(command: &StatCommand) -> anyhow::Result<Status> {
             "words           {} of a key, {} of a value",
             spec.key_words, spec.value_words
         );
+        let _ = writeln!(text, "values          {layout}");
         let _ = writeln!(
             text,
             "file            {}, {each:.1} bytes for each key that fits; mode {:04o}, user {}",
