@@ -66,7 +66,7 @@ pub use region::{
 };
 #[cfg(not(nanotape_loom))]
 pub use region::{
-    Origin, RegionInfo, RegionOptions, Removed, beside, inspect, named, put_in_place, remove,
+    Origin, RegionInfo, RegionOptions, Removed, StillRegion, beside, inspect, named, remove,
 };
 pub use table::{HugePages, Table, prefetch};
 pub use word::{

@@ -26,6 +26,8 @@ mod owner;
 mod refusal;
 mod residency;
 #[cfg(not(nanotape_loom))]
+mod still;
+#[cfg(not(nanotape_loom))]
 mod tools;
 
 use std::path::Path;
@@ -45,7 +47,9 @@ pub use owner::{Owner, OwnerState, Started};
 pub use refusal::{Refusal, RegionError, Shortage};
 pub use residency::{PageLock, RegionNode, RegionPages, Residency};
 #[cfg(not(nanotape_loom))]
-pub use tools::{RegionInfo, Removed, beside, inspect, named, put_in_place, remove};
+pub use still::StillRegion;
+#[cfg(not(nanotape_loom))]
+pub use tools::{RegionInfo, Removed, beside, inspect, named, remove};
 
 /// The structure of a region, as in its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

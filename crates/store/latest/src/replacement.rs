@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nanotape_shm::{JoinedRegion, OwnedRegion, Refusal, RegionOptions};
+use nanotape_shm::{JoinedRegion, Refusal, RegionOptions, StillRegion};
 
 use crate::{
     error::LatestError,
@@ -33,8 +33,8 @@ pub struct Replacement {
     path: PathBuf,
     reader: LatestReader,
     options: RegionOptions,
-    /// Its lock keeps writers out.
-    _old: OwnedRegion,
+    /// Keeps writers out.
+    old: StillRegion,
 }
 
 impl Replacement {
@@ -49,10 +49,9 @@ impl Replacement {
         let mode = nanotape_shm::inspect(path)?.mode & 0o777;
         let options = RegionOptions { mode, ..RegionOptions::default() };
         finish_left(path, &options)?;
-        let (old, _) = OwnedRegion::take_over(path, KIND, LAYOUT, &options)?;
-        let layout = Layout::of(old.spec()).ok_or(LatestError::NoMap)?;
-        let reader = LatestReader::of(old.share(), layout);
-        Ok(Self { path: path.to_owned(), reader, options, _old: old })
+        let old = StillRegion::hold(path)?;
+        let reader = LatestReader::open(path)?;
+        Ok(Self { path: path.to_owned(), reader, options, old })
     }
 
     /// A reader of the map.
@@ -77,7 +76,12 @@ impl Replacement {
         assert!(spec.key_words == self.reader.spec().key_words, "keys of another length");
         let beside = nanotape_shm::beside(&self.path, SUFFIX);
         remove(&beside)?;
-        let written = self.fill(&beside, spec, change, each);
+        let filled = self.fill(&beside, spec, change, each);
+        let Self { old, .. } = self;
+        let written = match filled {
+            Ok(Some(copied)) => old.replace_with(&beside).map(|()| Some(copied)).map_err(Into::into),
+            stopped => stopped,
+        };
         if !matches!(written, Ok(Some(_))) {
             // The first error counts.
             let _ = remove(&beside);
@@ -118,7 +122,6 @@ impl Replacement {
             }
         }
         self.reader.region().check()?;
-        nanotape_shm::put_in_place(beside, &self.path)?;
         Ok(Some(copied))
     }
 }

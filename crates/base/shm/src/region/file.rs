@@ -138,7 +138,7 @@ impl RegionFile {
     }
 
     /// Refuses the file of another user.
-    fn refuse_foreign(&self, own: &Metadata) -> Result<(), RegionError> {
+    pub(crate) fn refuse_foreign(&self, own: &Metadata) -> Result<(), RegionError> {
         let (user, owner) = (rustix::process::geteuid().as_raw(), own.uid());
         if owner == user {
             return Ok(());

@@ -116,16 +116,6 @@ pub fn inspect(path: &Path) -> Result<RegionInfo, RegionError> {
     })
 }
 
-/// Gives the region at `from` the path of another one, which it replaces. The caller keeps writers
-/// out of both. Readers of the other one keep their words, and
-/// [`check`](crate::SharedRegion::check) returns [`Refusal::Replaced`].
-pub fn put_in_place(from: &Path, path: &Path) -> Result<(), RegionError> {
-    let file = RegionFile::open(from, Access::Read)?;
-    // After a loss of power, the path has one of them whole.
-    rustix::fs::fsync(file.file()).map_err(|e| file.refuse(Refusal::system("write")(e)))?;
-    rustix::fs::rename(from, path).map_err(|e| file.refuse(Refusal::system("rename")(e)))
-}
-
 /// Removes the region at a path, damaged or not, unless its owner is alive. Never removes a file
 /// that is not a region. Its readers keep their words, and [`check`](crate::SharedRegion::check)
 /// returns an error.

@@ -3,7 +3,9 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use nanotape_harness::{Peer, Random, Scratch, campaign};
-use nanotape_shm::{JoinedRegion, OwnedRegion, Refusal, RegionOptions, SharedRegion, remove};
+use nanotape_shm::{
+    JoinedRegion, OwnedRegion, Refusal, RegionOptions, SharedRegion, StillRegion, remove,
+};
 
 use crate::{
     KIND, children::start, create, fill, is_filled, join, kill_points::at_every_store, spec,
@@ -89,6 +91,30 @@ fn a_region_is_not_removed_or_replaced_while_a_process_can_write_it() {
     }
     drop(second);
     remove(place.path()).unwrap();
+}
+
+#[test]
+fn a_region_that_is_held_still_has_no_writer_and_gives_way_to_its_copy() {
+    let (place, copy) = (Scratch::new("join-still"), Scratch::new("join-still-copy"));
+    let (writer, _) = join(place.path()).unwrap();
+    let refused = StillRegion::hold(place.path()).unwrap_err();
+    assert_eq!(*refused.refusal(), Refusal::LockedByReader);
+    drop(writer);
+    let reader = SharedRegion::open(place.path(), KIND).unwrap();
+    let still = StillRegion::hold(place.path()).unwrap();
+    assert_eq!((still.path(), still.mode().unwrap()), (place.path(), 0o600));
+    let join_now = || {
+        let options = RegionOptions::default();
+        JoinedRegion::open(place.path(), KIND, spec().layout, &options)
+    };
+    assert_eq!(*join_now().unwrap_err().refusal(), Refusal::BeingCreated);
+    assert!(StillRegion::hold(place.path()).is_err() && is_filled(reader.words()));
+    let (other, _) = join(copy.path()).unwrap();
+    other.words()[5].store(17);
+    still.replace_with(copy.path()).unwrap();
+    assert_eq!(*reader.check().unwrap_err().refusal(), Refusal::Replaced);
+    assert_eq!(join_now().unwrap().words()[5].load(), 17);
+    assert!(!copy.path().exists());
 }
 
 #[test]
