@@ -59,6 +59,7 @@ fn everything(writer: &mut LatestWriter, reader: &LatestReader, key: &[u64], val
     let _ = reader.get(key, &mut value);
     let _ = reader.for_each(|_, _, _| ());
     let _ = reader.verify();
+    reader.salvage(|_| ());
     let (_, _, _) = (reader.len(), reader.recovered(), reader.unfinished());
     let _ = writer.insert(key, &value);
     let _ = writer.update(key, |value| value.fill(7));

@@ -23,6 +23,9 @@ pub enum LatestError {
         /// What was requested.
         spec: LatestSpec,
     },
+    /// Something is at the path of a new map.
+    #[error("exists already: choose another path, or remove it")]
+    Exists,
     /// The header of the region describes no map.
     #[error("the parameters of the region are not those of a map")]
     NoMap,

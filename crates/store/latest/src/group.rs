@@ -193,7 +193,11 @@ impl<'a> View<'a> {
     }
 
     /// The change in the slot of a writer, if it is one of the group that begins there.
-    fn change(&self, slot_at: usize, group_at: usize) -> Option<(usize, &'a [ReadWord])> {
+    pub(crate) fn change(
+        &self,
+        slot_at: usize,
+        group_at: usize,
+    ) -> Option<(usize, &'a [ReadWord])> {
         let (from, count) = unpacked(self.words[slot_at + slot::CHANGE_AT].load());
         let end = from.checked_add(count)?;
         let is_own = from > group_at && end <= group_at + self.layout.group_words;

@@ -31,8 +31,12 @@ mod patience;
 mod reader;
 mod recover;
 #[cfg(not(nanotape_loom))]
+mod repair;
+#[cfg(not(nanotape_loom))]
 mod replacement;
 mod rooms;
+#[cfg(not(nanotape_loom))]
+mod salvage;
 mod spec;
 #[cfg(all(test, not(nanotape_loom)))]
 mod tests;
@@ -45,7 +49,11 @@ pub use error::LatestError;
 pub use nanotape_types as types;
 pub use reader::LatestReader;
 #[cfg(not(nanotape_loom))]
+pub use repair::{DropReason, Dropped, LatestRepair, Repaired};
+#[cfg(not(nanotape_loom))]
 pub use replacement::Replacement;
+#[cfg(not(nanotape_loom))]
+pub use salvage::Salvaged;
 pub use spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS, ValueLayout};
 pub use value::MapValue;
 #[doc(hidden)]

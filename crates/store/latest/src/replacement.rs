@@ -79,7 +79,9 @@ impl Replacement {
         let filled = self.fill(&beside, spec, change, each);
         let Self { old, .. } = self;
         let written = match filled {
-            Ok(Some(copied)) => old.replace_with(&beside).map(|()| Some(copied)).map_err(Into::into),
+            Ok(Some(copied)) => {
+                old.replace_with(&beside).map(|()| Some(copied)).map_err(Into::into)
+            }
             stopped => stopped,
         };
         if !matches!(written, Ok(Some(_))) {

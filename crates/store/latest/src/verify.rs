@@ -42,8 +42,7 @@ impl LatestReader {
         let View { words, layout } = view;
         let LatestSpec { key_words, .. } = layout.spec;
         let mut integrity = Integrity { counted: balance(accounts(view)), ..Integrity::default() };
-        // For each group, how many more keys pass it than the one before.
-        let mut more = vec![0_i64; layout.groups + 1];
+        let mut passing = Passing::new(layout.groups);
         let mut passed = vec![0; layout.groups];
         let mut copy = view.copy();
         for group in 0..layout.groups {
@@ -57,20 +56,44 @@ impl LatestReader {
                 let found = view.find(key)?;
                 let is_here = |place: Place| (place.group, place.entry) == (group, number);
                 integrity.unreachable += u64::from(!found.is_some_and(is_here));
-                let home = view.home(key);
-                more[home] += 1;
-                more[group] -= 1;
-                if home > group {
-                    more[0] += 1;
-                    more[layout.groups] -= 1;
-                }
+                passing.count(view.home(key), group);
             }
         }
-        let mut expected = 0;
-        for (found, more) in passed.into_iter().zip(more) {
-            expected += more;
-            integrity.wrong_counts += u64::from(found != expected.cast_unsigned());
-        }
+        integrity.wrong_counts = passing.wrong(passed.into_iter());
         Ok(integrity)
+    }
+}
+
+/// How many keys pass each group, by the groups of their hashes and of their entries.
+pub(crate) struct Passing {
+    /// For each group, how many more than pass the one before.
+    more: Vec<i64>,
+}
+
+impl Passing {
+    pub(crate) fn new(groups: usize) -> Self {
+        Self { more: vec![0; groups + 1] }
+    }
+
+    /// A key whose hash is of the group `home`, and whose entry is in another one.
+    pub(crate) fn count(&mut self, home: usize, group: usize) {
+        self.more[home] += 1;
+        self.more[group] -= 1;
+        if home > group {
+            self.more[0] += 1;
+            if let Some(last) = self.more.last_mut() {
+                *last -= 1;
+            }
+        }
+    }
+
+    /// Groups that count another number of keys.
+    pub(crate) fn wrong(self, passed: impl Iterator<Item = u64>) -> u64 {
+        let mut expected = 0;
+        let is_wrong = |(found, more): (u64, i64)| {
+            expected += more;
+            u64::from(found != expected.cast_unsigned())
+        };
+        passed.zip(self.more).map(is_wrong).sum()
     }
 }

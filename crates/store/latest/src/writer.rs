@@ -50,6 +50,13 @@ pub struct LatestWriter {
     entry: Vec<u64>,
 }
 
+/// Gives a new map its seed.
+#[cfg(not(nanotape_loom))]
+pub(crate) fn initialise() -> impl FnOnce(&[nanotape_shm::Word]) {
+    let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
+    move |words| words[head::SEED].store(seed)
+}
+
 impl LatestWriter {
     /// Joins the map at a path, or creates it if there is none. A map of other values is
     /// [`LatestError::Values`].
@@ -59,9 +66,7 @@ impl LatestWriter {
         spec: LatestSpec,
         options: &RegionOptions,
     ) -> Result<Self, LatestError> {
-        let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0);
-        let initialise = |words: &[nanotape_shm::Word]| words[head::SEED].store(seed);
-        let joined = JoinedRegion::join(path, spec.region()?, options, initialise);
+        let joined = JoinedRegion::join(path, spec.region()?, options, initialise());
         let (region, _) = joined.map_err(|error| of_join(error, spec))?;
         Self::on(region)
     }
@@ -141,7 +146,7 @@ impl LatestWriter {
         self.spec().expect::<V>()
     }
 
-    fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         View { words: as_read_only(self.region.words()), layout: self.layout }
     }
 
@@ -152,7 +157,7 @@ impl LatestWriter {
         (Hand { region, layout: *layout, me: slot.number(), patience, recovers: false }, entry)
     }
 
-    #[cfg(all(test, not(nanotape_loom)))]
+    #[cfg(not(nanotape_loom))]
     pub(crate) fn words(&self) -> &[nanotape_shm::Word] {
         self.region.words()
     }

@@ -20,13 +20,18 @@ fn continued(sum: u32, bytes: &[u8]) -> u32 {
     !state
 }
 
+/// The sum of a version and words.
+fn sum_of(version: u32, words: &[u64]) -> u32 {
+    words.iter().fold(version, |sum, word| continued(sum, &word.to_ne_bytes()))
+}
+
 fn folded(one: u64, other: u64) -> u64 {
     let product = u128::from(one) * u128::from(other);
     product as u64 ^ (product >> 64) as u64
 }
 
 /// A map without writers, as the document describes it.
-struct Naive {
+pub(crate) struct Naive {
     words: Vec<u64>,
     key_words: usize,
     entry_words: usize,
@@ -37,7 +42,7 @@ struct Naive {
 }
 
 impl Naive {
-    fn read(bytes: &[u8], spec: LatestSpec) -> Self {
+    pub(crate) fn read(bytes: &[u8], spec: LatestSpec) -> Self {
         let words = |bytes: &[u8]| -> Vec<u64> {
             bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap())).collect()
         };
@@ -75,6 +80,24 @@ impl Naive {
         ((u128::from(hash) * self.groups as u128) >> 64) as usize
     }
 
+    /// Key, value and version of all entries in the order of the memory, and whether each has its
+    /// sum.
+    pub(crate) fn all(&self) -> Vec<(Vec<u64>, Vec<u64>, u32, bool)> {
+        let mut all = Vec::new();
+        for group in 0..self.groups {
+            let at = self.first_group + group * self.group_words;
+            for entry in (0..self.in_group).filter(|entry| self.words[at] >> (16 + entry) & 1 == 1)
+            {
+                let at = at + 2 + entry * self.entry_words;
+                let (stamp, rest) = (self.words[at], &self.words[at + 1..at + self.entry_words]);
+                let (key, value) = rest.split_at(self.key_words);
+                let has_its_sum = stamp >> 32 == u64::from(sum_of(stamp as u32, rest));
+                all.push((key.to_vec(), value.to_vec(), stamp as u32, has_its_sum));
+            }
+        }
+        all
+    }
+
     /// All entries, each with its version; checks the sums, and counts the keys that passed a
     /// group.
     fn entries(&self) -> BTreeMap<Vec<u64>, (Vec<u64>, u32)> {
@@ -87,8 +110,7 @@ impl Naive {
             for entry in (0..self.in_group).filter(|entry| lock >> (16 + entry) & 1 == 1) {
                 let at = at + 2 + entry * self.entry_words;
                 let (stamp, rest) = (self.words[at], &self.words[at + 1..at + self.entry_words]);
-                let sum =
-                    rest.iter().fold(stamp as u32, |sum, word| continued(sum, &word.to_ne_bytes()));
+                let sum = sum_of(stamp as u32, rest);
                 assert_eq!(stamp >> 32, u64::from(sum), "sum of {rest:?}");
                 let (key, value) = rest.split_at(self.key_words);
                 let mut before = self.home(key);

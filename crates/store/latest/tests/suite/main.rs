@@ -10,6 +10,7 @@ mod generated;
 mod hostile;
 mod killed;
 mod processes;
+mod repair;
 mod replacement;
 mod threads;
 mod values;
