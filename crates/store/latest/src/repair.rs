@@ -20,7 +20,6 @@ use crate::{
     layout::head,
     reader::{LatestReader, accounts},
     salvage::{Found, scan},
-    spec::LatestSpec,
     verify::Passing,
     writer::{LatestWriter, initialise},
 };
@@ -107,9 +106,9 @@ impl LatestRepair {
         Ok(Self { still, reader })
     }
 
-    /// What the map was made for.
-    pub fn spec(&self) -> LatestSpec {
-        self.reader.spec()
+    /// A reader of the map.
+    pub fn reader(&self) -> &LatestReader {
+        &self.reader
     }
 
     /// Permission bits of its file.
@@ -147,7 +146,7 @@ impl LatestRepair {
         options: &RegionOptions,
         mut dropped: impl FnMut(Dropped<'_>),
     ) -> Result<Repaired, LatestError> {
-        let spec = self.spec();
+        let spec = self.reader.spec();
         let joined = JoinedRegion::join(path, spec.region()?, options, initialise());
         let (region, is_new) = joined?;
         if !is_new {

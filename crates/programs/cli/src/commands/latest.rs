@@ -5,6 +5,7 @@ mod entries;
 mod get;
 mod list;
 mod remove;
+mod repair;
 mod set;
 mod stat;
 mod upgrade;
@@ -62,6 +63,8 @@ enum LatestCommand {
     Upgrade(upgrade::UpgradeCommand),
     /// Check every entry and every count of a map
     Verify(verify::VerifyCommand),
+    /// Make a new map of the entries that a loss of power left whole, and name the others
+    Repair(repair::RepairCommand),
     /// Run processes against each other, kill or stop some, and account for every change
     Prove,
 }
@@ -79,6 +82,7 @@ pub(crate) fn run(arguments: &LatestArguments) -> anyhow::Result<Status> {
         LatestCommand::Remove(command) => remove::run(command),
         LatestCommand::Upgrade(command) => upgrade::run(command),
         LatestCommand::Verify(command) => verify::run(command),
+        LatestCommand::Repair(command) => repair::run(command),
         LatestCommand::Prove => lab::run(&lab::words()),
     }
 }

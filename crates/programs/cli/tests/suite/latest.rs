@@ -307,3 +307,111 @@ fn a_map_of_an_earlier_version_is_upgraded_and_grows() {
     let got = latest("get", &map, &["7", "--format", "csv"]);
     assert_eq!(good(&got), "key,version,value\n7,1,5\n");
 }
+
+/// A map of five keys; the value of key 7 has lost a bit.
+fn damaged(map: &Scratch) {
+    let path = map.path().to_str().unwrap();
+    let lines = b"7 77\n8 88\n9 99\n10 1010\n11 1111\n";
+    let set = ["latest", "set", path, "--entries", "9", "--mode", "0640"];
+    let _ = good(&nanotape_fed(set, lines));
+    flip(map, 77);
+}
+
+/// Changes the first word of a map with this content.
+fn flip(map: &Scratch, word: u64) {
+    let mut bytes = fs::read(map.path()).unwrap();
+    let at = bytes.chunks_exact(8).position(|found| found == word.to_ne_bytes()).unwrap();
+    bytes[8 * at] ^= 1;
+    fs::write(map.path(), bytes).unwrap();
+}
+
+#[test]
+fn a_repair_names_each_key_that_it_drops_and_keeps_the_others() {
+    let map = Scratch::new("latest-repair");
+    damaged(&map);
+    let path = map.path().to_str().unwrap();
+    // A repair that was killed left a part of its new map.
+    let left = nanotape_shm::beside(map.path(), ".repair");
+    fs::write(&left, b"").unwrap();
+    let repaired = latest("repair", &map, &[]);
+    assert_eq!((repaired.status, repaired.stderr.as_str()), (1, ""));
+    let lines: Vec<&str> = repaired.stdout.lines().collect();
+    assert!(lines[1].starts_with("wrong sum at word "), "{lines:?}");
+    assert!(lines[1].contains("the key might be wrong too") && lines[1].contains(" 76"));
+    assert_eq!(lines[2], format!("{path}: 1 entry was dropped; repaired"));
+    assert_eq!(lines[3..5], ["kept            4", "wrong sums      1"]);
+    let _ = good(&latest("verify", &map, &[]));
+    let got = latest("get", &map, &["8", "9", "10", "11", "--format", "csv"]);
+    assert_eq!(good(&got), "key,version,value\n8,1,88\n9,1,99\n10,1,1010\n11,1,1111\n");
+    assert_eq!(nanotape_shm::inspect(map.path()).unwrap().mode, 0o640);
+    assert!(!left.exists());
+
+    let before = fs::read(map.path()).unwrap();
+    let again = latest("repair", &map, &[]);
+    let expected =
+        format!("{path}: nothing was dropped; not damaged, left as it is\nkept            4\n");
+    assert!(good(&again).starts_with(&expected), "{}", again.stdout);
+    assert_eq!(fs::read(map.path()).unwrap(), before);
+}
+
+#[test]
+fn a_repair_into_another_map_leaves_the_old_one() {
+    let (map, into) = (Scratch::new("latest-repair-from"), Scratch::new("latest-repair-into"));
+    damaged(&map);
+    let before = fs::read(map.path()).unwrap();
+    let new = into.path().to_str().unwrap();
+    let repaired = latest("repair", &map, &["--into", new, "--format", "json"]);
+    assert_eq!((repaired.status, repaired.stderr.as_str()), (1, ""));
+    let rows: Vec<_> = repaired.stdout.lines().map(json).collect();
+    assert_eq!((&rows[0]["key"], &rows[0]["value"]), (&7.into(), &76.into()));
+    let last = &rows[1];
+    assert_eq!(
+        (&last["kept"], &last["dropped"], &last["counted"]),
+        (&4.into(), &1.into(), &5.into())
+    );
+    assert_eq!(fs::read(map.path()).unwrap(), before);
+    let _ = good(&nanotape(["latest", "verify", new]));
+    let exists = latest("repair", &map, &["--into", new]);
+    assert_eq!(exists.status, 2);
+    assert!(exists.stderr.contains("exists already"), "{}", exists.stderr);
+    let _ = good(&nanotape(["latest", "verify", new]));
+
+    // The seed is damaged too: no search finds a key, and the entries are all there.
+    flip(&map, 76);
+    let mut bytes = before;
+    bytes[nanotape_shm::HEADER_BYTES] ^= 1;
+    let at = bytes.chunks_exact(8).position(|word| word == 76_u64.to_ne_bytes()).unwrap();
+    bytes[8 * at] ^= 1;
+    fs::write(map.path(), bytes).unwrap();
+    assert_eq!(latest("verify", &map, &[]).status, 1);
+    let repaired = latest("repair", &map, &["--format", "csv"]);
+    assert_eq!((repaired.status, repaired.stdout.as_str()), (0, "reason,key,version,value\n"));
+    assert!(repaired.stderr.contains("nothing was dropped; repaired"), "{}", repaired.stderr);
+    let _ = good(&latest("verify", &map, &[]));
+}
+
+#[test]
+fn a_map_with_a_writer_or_without_a_header_is_not_repaired() {
+    let map = Scratch::new("latest-repair-refused");
+    damaged(&map);
+    let path = map.path().to_str().unwrap();
+    let mut writer = Running::start_fed(&["latest", "set", path]);
+    let stat = || json(good(&latest("stat", &map, &["--format", "json"])));
+    eventually("a writer", || stat()["writers"].as_array().is_some_and(|all| all.len() == 1));
+    let refused = || latest("repair", &map, &[]);
+    let alive = refused();
+    assert_eq!(alive.status, 2);
+    assert!(alive.stderr.contains("not repaired: it has a writer"), "{}", alive.stderr);
+    writer.signal(Signal::INT);
+    assert_eq!(writer.end().0, Some(0));
+    let mut bytes = fs::read(map.path()).unwrap();
+    bytes[60] ^= 1;
+    fs::write(map.path(), &bytes).unwrap();
+    let damaged = refused();
+    assert_eq!((damaged.status, damaged.stdout.as_str()), (2, ""));
+    assert_eq!(damaged.stderr.lines().count(), 1, "{}", damaged.stderr);
+    map.clear();
+    let missing = refused();
+    assert_eq!(missing.status, 2);
+    assert!(missing.stderr.contains("does not exist"), "{}", missing.stderr);
+}
