@@ -20,6 +20,7 @@ mod account;
 mod byte_strings;
 mod edges;
 mod error;
+mod get_with;
 mod group;
 mod hand;
 mod hash;

@@ -65,6 +65,8 @@ fn a_reader_never_has_half_of_a_value() {
         for round in 0..200_000 {
             let found = reader.get(&[round % 4], &mut value).unwrap();
             assert!(found.is_some() && value.iter().all(|word| *word == value[0]), "{value:?}");
+            let is_whole = |value: &[u64], _| value.iter().all(|word| *word == value[0]);
+            assert_eq!(reader.get_with(&[round % 4], is_whole).unwrap(), Some(true));
         }
     });
     assert!(first.reader().verify().unwrap().is_clean());
