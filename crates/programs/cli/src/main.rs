@@ -10,6 +10,7 @@ mod gaps;
 mod journals;
 mod lab;
 mod lines;
+mod memory;
 mod sending;
 mod value_rows;
 mod value_schemas;

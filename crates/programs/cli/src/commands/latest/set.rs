@@ -10,7 +10,6 @@ use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::{complain, place};
 use nanotape_latest::{Insertion, LatestSpec, LatestWriter};
-use nanotape_shm::RegionOptions;
 
 use super::{
     entries::{Entries, EntryArguments},
@@ -20,10 +19,11 @@ use crate::{
     framing::Framing,
     interrupt,
     lines::{Line, Lines},
+    memory::MemoryArguments,
     output::{Format, OutputArguments},
     record::Record,
     status::{BadData, Status},
-    values::{count, mode, some_duration},
+    values::{count, some_duration},
 };
 
 #[derive(Args, Debug)]
@@ -76,17 +76,8 @@ pub(super) struct SetCommand {
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = some_duration)]
     patience: Duration,
 
-    /// Permissions of the file: 0600 is this user only, 0644 lets all users read
-    #[arg(long, value_name = "OCTAL", default_value = "0600", value_parser = mode)]
-    mode: u32,
-
-    /// Lock the map in memory
-    #[arg(long)]
-    lock: bool,
-
-    /// Use huge pages if available
-    #[arg(long)]
-    huge_pages: bool,
+    #[command(flatten)]
+    memory: MemoryArguments,
 
     #[command(flatten)]
     entries_as: EntryArguments,
@@ -140,8 +131,7 @@ pub(super) fn run(command: &SetCommand) -> anyhow::Result<Status> {
 }
 
 fn open(command: &SetCommand, path: &Path) -> anyhow::Result<LatestWriter> {
-    let SetCommand { mode, lock, huge_pages, writers, .. } = *command;
-    let options = RegionOptions { mode, lock, huge_pages, ..RegionOptions::default() };
+    let (writers, options) = (command.writers, command.memory.options());
     let joined = match command.entries {
         None => LatestWriter::open(path, &options),
         Some(entries) => {

@@ -22,10 +22,11 @@ use super::following::FollowArguments;
 use crate::{
     gaps::Gaps,
     interrupt,
+    memory::MemoryArguments,
     output::{Format, Output, OutputArguments},
     record::Record,
     status::{BadData, Status, note, warn},
-    values::{bytes, mode, seconds},
+    values::{bytes, seconds},
 };
 
 #[derive(Args, Debug)]
@@ -109,21 +110,12 @@ pub(super) struct MirrorCommand {
         long, value_name = "BYTES", default_value = "112", requires = "slots", value_parser = bytes)]
     max_length: usize,
 
-    /// Permissions of the file: 0600 is this user only, 0644 lets all users read
-    #[arg(help_heading = "The ring",
-        long, value_name = "OCTAL", default_value = "0600", value_parser = mode)]
-    mode: u32,
-
-    /// Lock the ring in memory
-    #[arg(help_heading = "The ring", long)]
-    lock: bool,
-
-    /// Use huge pages if available
-    #[arg(help_heading = "The ring", long)]
-    huge_pages: bool,
-
     #[command(flatten)]
     output: OutputArguments,
+
+    // The last one: the heading is for all that follow.
+    #[command(flatten, next_help_heading = "The ring")]
+    memory: MemoryArguments,
 }
 
 pub(super) fn run(command: &MirrorCommand) -> anyhow::Result<Status> {
@@ -166,13 +158,7 @@ fn source_of(given: &Given) -> anyhow::Result<PathBuf> {
 
 impl MirrorCommand {
     fn options(&self, shutdown: &ShutdownFlag) -> MirrorOptions {
-        let region = RegionOptions {
-            mode: self.mode,
-            lock: self.lock,
-            huge_pages: self.huge_pages,
-            node: self.node,
-            ..RegionOptions::default()
-        };
+        let region = RegionOptions { node: self.node, ..self.memory.options() };
         let capacity = match (self.capacity, self.slots) {
             (Some(bytes), _) => Some(Capacity::Stream { capacity_bytes: bytes as u64 }),
             (None, Some(slots)) => {

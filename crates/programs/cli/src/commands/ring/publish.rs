@@ -12,17 +12,18 @@ use nanotape_answers::Given;
 use nanotape_arguments::regions::{came, complain, of_ring, place, state_name};
 use nanotape_clock::Clock;
 use nanotape_ring::{Publish, PublishError, slots, stream};
-use nanotape_shm::{Origin, RegionOptions};
+use nanotape_shm::Origin;
 use nanotape_tape::ShutdownFlag;
 
 use crate::{
     framing::Framing,
     interrupt,
     lines::{Line, Lines},
+    memory::MemoryArguments,
     output::{Format, OutputArguments},
     record::Record,
     status::{BadData, Status},
-    values::{bytes, duration, mode},
+    values::{bytes, duration},
 };
 
 #[derive(Args, Debug)]
@@ -60,17 +61,8 @@ pub(super) struct PublishCommand {
     #[arg(long, value_name = "BYTES", default_value = "112", requires = "slots", value_parser = bytes)]
     max_length: usize,
 
-    /// Permissions of the file: 0600 is this user only, 0644 lets all users read
-    #[arg(long, value_name = "OCTAL", default_value = "0600", value_parser = mode)]
-    mode: u32,
-
-    /// Lock the ring in memory
-    #[arg(long)]
-    lock: bool,
-
-    /// Use huge pages if available
-    #[arg(long)]
-    huge_pages: bool,
+    #[command(flatten)]
+    memory: MemoryArguments,
 
     /// Replace an existing ring with an empty one, unless its writer is alive
     #[arg(long)]
@@ -100,12 +92,7 @@ pub(super) fn run(command: &PublishCommand) -> anyhow::Result<Status> {
     let format = command.output.format_or(Format::Text)?;
     let interrupt = interrupt::install()?;
     let lines = Lines::read(&command.file, Framing::Lines)?;
-    let options = RegionOptions {
-        mode: command.mode,
-        lock: command.lock,
-        huge_pages: command.huge_pages,
-        ..RegionOptions::default()
-    };
+    let options = command.memory.options();
     let publishing = Publishing { command, path: &path, format, interrupt };
     let failed = |error| of_ring(&path, &error);
     match command.slots {
