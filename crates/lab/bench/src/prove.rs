@@ -11,6 +11,7 @@ mod latest;
 mod latest_worker;
 mod ring;
 mod ring_worker;
+mod turns;
 mod watch;
 
 use std::{

@@ -1,25 +1,25 @@
 //! `nanotape latest prove`: writers and readers of one map; every change is accounted for.
 
-use std::{path::Path, thread, time::Duration};
+use std::{path::Path, time::Duration};
 
 use clap::Args;
 use nanotape_console::{
     interrupt,
     output::{Format, OutputArguments},
-    progress::Progress,
     status::Status,
     values::{period, seconds},
 };
 use nanotape_latest::{LatestReader, LatestWriter};
 use nanotape_shm::RegionOptions;
 use nanotape_tape::ShutdownFlag;
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{
-    Crew, LatestJob, Proof, Site, TICK, Timetable,
+    Crew, LatestJob, Proof, Site, Timetable,
     latest_worker::{Counted, Part, sum},
-    number, word,
+    number,
+    turns::Turns,
+    word,
 };
 use crate::error::failed;
 
@@ -91,13 +91,28 @@ impl LatestProveCommand {
 /// The running workers: the one that creates the map, then the writers, then the readers.
 struct Run<'a> {
     command: &'a LatestProveCommand,
-    job: LatestJob,
     crew: Crew,
     times: Timetable,
-    reader: LatestReader,
+    sums: Sums,
     freezes: u64,
-    /// Writers whose additions were not what they counted when they were killed.
+}
+
+/// What is in the map, beside what each writer counted.
+struct Sums {
+    job: LatestJob,
+    reader: LatestReader,
+    /// Additions of each writer that were not what it counted when it was killed.
     unaccounted: Vec<u64>,
+}
+
+impl Sums {
+    /// Compares what a writer that is gone has counted with the sum of its words.
+    fn account(&mut self, number: usize) -> anyhow::Result<u64> {
+        let Counted { begun, done } = Counted::read(&self.job.folder, number)?;
+        let found = sum(&self.reader, number).map_err(failed)?;
+        self.unaccounted[number] += done.saturating_sub(found) + found.saturating_sub(begun);
+        Ok(found)
+    }
 }
 
 impl<'a> Run<'a> {
@@ -119,7 +134,8 @@ impl<'a> Run<'a> {
         let reader = LatestReader::open(&job.map()).map_err(failed)?;
         let unaccounted = vec![0; usize::from(command.writers)];
         let times = Timetable::new(command.seed);
-        Ok(Self { command, job, crew, times, reader, freezes: 0, unaccounted })
+        let sums = Sums { job, reader, unaccounted };
+        Ok(Self { command, crew, times, sums, freezes: 0 })
     }
 
     fn writers(&self) -> std::ops::Range<usize> {
@@ -127,67 +143,32 @@ impl<'a> Run<'a> {
     }
 
     fn go(mut self, interrupt: &ShutdownFlag) -> anyhow::Result<Proof> {
-        let progress = Progress::with_steps("seconds", self.command.seconds.as_secs());
-        let (kill, freeze) = (self.command.kill_writer_every, self.command.freeze_writer_every);
-        let (mut kill_due, mut freeze_due) = (self.times.due(kill), self.times.due(freeze));
-        let mut frozen: Option<(usize, Duration)> = None;
-        while self.times.elapsed() < self.command.seconds && !interrupt.is_requested() {
-            thread::sleep(TICK);
-            progress.set(self.times.elapsed().as_secs());
-            for member in 0..self.crew.members.len() {
-                self.crew.must_run(member, false)?;
-            }
-            let now = self.times.elapsed();
-            if let Some((writer, _)) = frozen.filter(|(_, until)| now >= *until) {
-                self.crew.signal(writer, Signal::CONT)?;
-                (frozen, freeze_due) = (None, self.times.due(freeze));
-            }
-            if now >= kill_due {
-                let writer = 1 + self.times.rng.below(self.writers().len());
-                self.kill(writer)?;
-                frozen = frozen.filter(|(frozen, _)| *frozen != writer);
-                kill_due = self.times.due(kill);
-            }
-            if frozen.is_none() && now >= freeze_due {
-                let writer = 1 + self.times.rng.below(self.writers().len());
-                self.crew.signal(writer, Signal::STOP)?;
-                self.freezes += 1;
-                frozen = Some((writer, now + freeze.unwrap_or_default() / 2));
-                freeze_due = self.times.due(freeze);
-            }
-        }
-        if let Some((writer, _)) = frozen {
-            self.crew.signal(writer, Signal::CONT)?;
-        }
-        let seconds = self.times.elapsed().as_secs_f64();
-        drop(progress);
-        self.conclude(seconds)
-    }
-
-    /// Kills a writer, compares what it counted with the map, and starts the next one.
-    fn kill(&mut self, writer: usize) -> anyhow::Result<()> {
-        self.crew.kill(writer)?;
-        self.account(writer - 1)?;
-        self.crew.start_again(writer)
-    }
-
-    /// Compares what a writer that is gone has counted with the sum of its words.
-    fn account(&mut self, number: usize) -> anyhow::Result<u64> {
-        let Counted { begun, done } = Counted::read(&self.job.folder, number)?;
-        let found = sum(&self.reader, number).map_err(failed)?;
-        self.unaccounted[number] += done.saturating_sub(found) + found.saturating_sub(begun);
-        Ok(found)
+        let turns = Turns {
+            seconds: self.command.seconds,
+            kill_every: self.command.kill_writer_every,
+            freeze_every: self.command.freeze_writer_every,
+            killed: self.writers(),
+            frozen: self.writers(),
+        };
+        let Self { crew, times, sums, .. } = &mut self;
+        let taken = turns.take(crew, times, interrupt, |crew, writer| {
+            crew.kill(writer)?;
+            let _ = sums.account(writer - 1)?;
+            crew.start_again(writer)
+        })?;
+        self.freezes = taken.freezes;
+        self.conclude(taken.seconds)
     }
 
     fn conclude(mut self, seconds: f64) -> anyhow::Result<Proof> {
         (0..self.crew.members.len()).for_each(|member| self.crew.stop_member(member));
         self.crew.wait(0..self.crew.members.len(), &self.times)?;
         // The next writers finish what those with their numbers have left.
-        let spec = self.job.spec();
-        let again = || LatestWriter::join(&self.job.map(), spec, &RegionOptions::default());
+        let spec = self.sums.job.spec();
+        let again = || LatestWriter::join(&self.sums.job.map(), spec, &RegionOptions::default());
         let others: Result<Vec<_>, _> = (0..spec.writers).map(|_| again()).collect();
         drop(others.map_err(failed)?);
-        let found = self.reader.verify().map_err(failed)?;
+        let found = self.sums.reader.verify().map_err(failed)?;
         let mut rows = Vec::new();
         let mut added = 0;
         for member in 1..self.crew.members.len() {
@@ -198,10 +179,10 @@ impl<'a> Run<'a> {
             row["kills"] = self.crew.members[member].kills.into();
             let mut row = self.crew.row(member, row)?;
             if self.writers().contains(&member) {
-                let sum = self.account(member - 1)?;
+                let sum = self.sums.account(member - 1)?;
                 added += sum;
                 row["added"] = sum.into();
-                row["unaccounted"] = self.unaccounted[member - 1].into();
+                row["unaccounted"] = self.sums.unaccounted[member - 1].into();
             }
             rows.push(row);
         }
@@ -218,7 +199,7 @@ impl<'a> Run<'a> {
     ) -> Proof {
         let (command, freezes) = (self.command, self.freezes);
         let kills: u64 = self.writers().map(|writer| self.crew.members[writer].kills).sum();
-        let recovered = self.reader.recovered();
+        let recovered = self.sums.reader.recovered();
         let is_good = is_clean
             && rows.iter().all(|row| {
                 let wrong = ["torn", "older", "lost", "unaccounted"];

@@ -1,26 +1,25 @@
 //! `nanotape ring prove`: one writer and many readers; every message is accounted for.
 
-use std::{iter::once, path::Path, thread, time::Duration};
+use std::{iter::once, path::Path, time::Duration};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use nanotape_console::{
     interrupt,
     output::{Format, OutputArguments},
-    progress::Progress,
     status::Status,
     values::{bytes, period, seconds},
 };
 use nanotape_ring::{RingError, RingMonitor, slots, stream};
 use nanotape_tape::ShutdownFlag;
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{
-    Crew, Proof, RingJob, Site, TICK, Timetable,
+    Crew, Proof, RingJob, Site, Timetable,
     contents::MAX_LENGTH,
     number,
     ring_worker::{Part, WAYS},
+    turns::Turns,
     word,
 };
 use crate::error::Error;
@@ -125,39 +124,17 @@ impl<'a> Run<'a> {
     }
 
     fn go(mut self, interrupt: &ShutdownFlag) -> anyhow::Result<Proof> {
-        let progress = Progress::with_steps("seconds", self.command.seconds.as_secs());
-        let (kill, freeze) = (self.command.kill_writer_every, self.command.freeze_reader_every);
-        let (mut kill_due, mut freeze_due) = (self.times.due(kill), self.times.due(freeze));
-        let mut frozen: Option<(usize, Duration)> = None;
-        while self.times.elapsed() < self.command.seconds && !interrupt.is_requested() {
-            thread::sleep(TICK);
-            progress.set(self.times.elapsed().as_secs());
-            for member in 0..self.crew.members.len() {
-                self.crew.must_run(member, false)?;
-            }
-            let now = self.times.elapsed();
-            if now >= kill_due {
-                self.crew.replace(WRITER)?;
-                kill_due = self.times.due(kill);
-            }
-            if let Some((reader, _)) = frozen.filter(|(_, until)| now >= *until) {
-                self.crew.signal(reader, Signal::CONT)?;
-                (frozen, freeze_due) = (None, self.times.due(freeze));
-            }
-            if frozen.is_none() && now >= freeze_due {
-                let reader = 1 + self.times.rng.below(self.readers().len());
-                self.crew.signal(reader, Signal::STOP)?;
-                self.freezes += 1;
-                frozen = Some((reader, now + freeze.unwrap_or_default() / 2));
-            }
-        }
-        if let Some((reader, _)) = frozen {
-            self.crew.signal(reader, Signal::CONT)?;
-        }
-        let seconds = self.times.elapsed().as_secs_f64();
+        let turns = Turns {
+            seconds: self.command.seconds,
+            kill_every: self.command.kill_writer_every,
+            freeze_every: self.command.freeze_reader_every,
+            killed: WRITER..WRITER + 1,
+            frozen: self.readers(),
+        };
+        let taken = turns.take(&mut self.crew, &mut self.times, interrupt, Crew::replace)?;
+        self.freezes = taken.freezes;
         self.crew.stop();
-        drop(progress);
-        self.conclude(seconds)
+        self.conclude(taken.seconds)
     }
 
     fn conclude(mut self, seconds: f64) -> anyhow::Result<Proof> {
