@@ -14,7 +14,8 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use nanotape_schema::{
     Interface, Problem, Problems, Protocol, Schema, Target, ValueSchema, code, document,
-    fuzz_target, interface_code, interface_document, read_any, value_code, value_document,
+    fuzz_target, interface_code, interface_document, read_any, read_ours, value_code,
+    value_document,
 };
 
 use crate::{Usage, figures, root};
@@ -53,13 +54,10 @@ pub(crate) fn write_of(schema: &str) -> Result<ExitCode> {
         ))
     })?;
     let root = std::env::current_dir().context("current folder")?;
-    let derived = match read_schema(&root, &path)? {
+    let derived = match read_ours(&path, &text_of(&root, &path)?)? {
         Schema::Interface(interface) => of_interface(&root, &interface)?,
         Schema::Value(value) => of_value(&root, &value)?,
-        Schema::Protocol(_) => {
-            let text = "table [interface] or [value] is missing";
-            return Err(Problems::from(Problem::new(&path, 1, text)).into());
-        }
+        Schema::Protocol(_) => Vec::new(),
     };
     write_all(&root, &not_fresh(&root, derived))
 }

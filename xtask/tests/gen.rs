@@ -217,7 +217,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "length = 12.5",
         "12: method 'quoted': 'length' must be a whole number, not float",
     ),
-    ("[interface]", "[protocol]", "1: table [interface] is missing"),
+    ("[interface]", "[protocol]", "1: table [interface] or [value] is missing"),
     // TOML.
     ("[[method]]", "[[method]", "9: not TOML: unclosed array table, expected `]`"),
     ("length = 12", "length = 12\nlength = 12", "13: not TOML: duplicate key"),
@@ -310,4 +310,30 @@ fn a_schema_without_mistakes_is_written_once() {
     );
     let second = generate(folder.path(), "schema.toml");
     assert_eq!(String::from_utf8(second.stdout).unwrap(), "all generated files are up to date\n");
+}
+
+#[test]
+fn a_value_is_written_and_what_it_has_published_stays() {
+    let schema = r#"[value]
+name = "Level"
+title = "Level"
+doc = "A price level."
+output = "level.rs"
+
+[[field]]
+name = "price"
+offset = 0
+type = "i64"
+doc = "The price."
+"#;
+    let folder = folder(schema);
+    let first = generate(folder.path(), "schema.toml");
+    let wrote = "wrote published/schema.txt\nwrote level.rs\n";
+    assert_eq!(String::from_utf8(first.stdout).unwrap(), wrote);
+    let code = fs::read_to_string(folder.join("level.rs")).unwrap();
+    assert!(code.contains("nanotape_latest::value! {"), "{code}");
+    fs::write(folder.join("schema.toml"), schema.replace("i64", "u64")).unwrap();
+    let error = refused(folder.path());
+    let start = "schema.toml:7: published/schema.txt:5 has published: byte 0, price, i64, since 1";
+    assert!(error.starts_with(start), "{error}");
 }

@@ -1,6 +1,10 @@
 //! A schema of any kind. The name of its first table is the kind.
 
-use crate::{Interface, Problems, Protocol, ValueSchema, interface, read, value};
+use crate::{
+    Interface, Problems, Protocol, ValueSchema, interface, read,
+    reader::{Source, Table},
+    value,
+};
 
 /// One schema file, of any kind.
 #[derive(Clone, Debug)]
@@ -16,18 +20,34 @@ pub enum Schema {
 /// Reads the schema `text`, of any kind; `path` is its name in problems.
 pub fn read_any(path: &str, text: &str) -> Result<Schema, Problems> {
     read::parse(path, text, |source, root| {
-        if root.has("interface") {
-            return interface::read(source, path, root).map(Schema::Interface);
-        }
-        if root.has("value") {
-            return value::read(source, path, root).map(Schema::Value);
-        }
-        if root.has("protocol") {
+        if root.has("protocol") && !is_ours(&root) {
             return read::protocol(source, path, root).map(Schema::Protocol);
         }
-        source.problem(1, "table [interface], [value] or [protocol] is missing");
-        None
+        ours(source, path, root, "table [interface], [value] or [protocol] is missing")
     })
+}
+
+/// Reads the schema `text` of an interface or a value, whose versions are ours; `path` is its name
+/// in problems.
+pub fn read_ours(path: &str, text: &str) -> Result<Schema, Problems> {
+    read::parse(path, text, |source, root| {
+        ours(source, path, root, "table [interface] or [value] is missing")
+    })
+}
+
+fn is_ours(root: &Table<'_, '_>) -> bool {
+    root.has("interface") || root.has("value")
+}
+
+fn ours(source: &mut Source<'_>, path: &str, root: Table<'_, '_>, missing: &str) -> Option<Schema> {
+    if root.has("interface") {
+        return interface::read(source, path, root).map(Schema::Interface);
+    }
+    if root.has("value") {
+        return value::read(source, path, root).map(Schema::Value);
+    }
+    source.problem(1, missing);
+    None
 }
 
 /// Reads the schema `text` of an interface; `path` is its name in problems.

@@ -64,7 +64,7 @@ mod value;
 pub use field_type::FieldType;
 pub use head::{MethodField, Target};
 pub use interface::{FIRST_RESERVED_NUMBER, Interface, Method};
-pub use kind::{Schema, read_any, read_interface, read_value};
+pub use kind::{Schema, read_any, read_interface, read_ours, read_value};
 pub use literal::Literal;
 pub use output::{
     code, document, fuzz_target, interface_code, interface_document, value_code, value_document,

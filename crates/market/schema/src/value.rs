@@ -48,6 +48,8 @@ pub struct ValueField {
     pub absent: Option<Literal>,
     /// How its numbers are printed.
     pub form: Form,
+    /// Names of its bits, from the lowest one on; empty if it is not a set of them.
+    pub flags: Vec<String>,
 }
 
 /// How the numbers of a field are printed.
@@ -134,6 +136,22 @@ impl ValueField {
             None => name.clone(),
             Some(_) => format!("{name}_{number}"),
         }
+    }
+
+    /// The names of the bits that are set, with plus signs between them. A bit without a name has
+    /// its number.
+    pub fn flags_text(&self, bits: u64) -> String {
+        let there = (0..u64::BITS as usize).filter(|bit| bits >> bit & 1 == 1);
+        let names = there.map(|bit| self.flags.get(bit).cloned().unwrap_or(bit.to_string()));
+        names.collect::<Vec<_>>().join("+")
+    }
+
+    /// The bits of such a text; the name that there is none for is an error.
+    pub fn flags_of<'t>(&self, text: &'t str) -> Result<u64, &'t str> {
+        text.split('+').filter(|name| !name.is_empty()).try_fold(0, |bits, name| {
+            let bit = self.flags.iter().position(|flag| flag == name).ok_or(name)?;
+            Ok(bits | 1 << bit)
+        })
     }
 
     /// How many elements it has: 1 if it is no array.

@@ -74,6 +74,7 @@ fn doc(field: &ValueField) -> String {
 fn kind(field: &ValueField) -> (Kind, usize) {
     let digits = [3, 5, 10, 12][field.width().ilog2() as usize];
     match (field.form, field.kind()) {
+        _ if !field.flags.is_empty() => (Kind::Text, 12),
         (Form::Price, _) => (Kind::Price9, 12),
         (Form::Time, _) => (Kind::UnixTime, 19),
         (Form::Number, FieldType::Signed(_)) => (Kind::I64, digits),
@@ -87,6 +88,7 @@ fn kind(field: &ValueField) -> (Kind, usize) {
 fn put_one(field: &ValueField, rows: &mut Rows, bits: u64) {
     let signed = || i64::try_from(field.number(bits)).unwrap_or(i64::MAX);
     match (field.form, field.kind()) {
+        _ if !field.flags.is_empty() => rows.text(field.flags_text(bits)),
         (Form::Price, _) => rows.put(Cell::Price9(signed())),
         (Form::Time, _) => rows.put(Cell::UnixTime(bits)),
         (Form::Number, FieldType::Signed(_)) => rows.signed(signed()),
@@ -108,6 +110,10 @@ fn put_one(field: &ValueField, rows: &mut Rows, bits: u64) {
 /// The bits of a field from its text, or what it must be.
 fn bits(field: &ValueField, text: &str) -> Result<u64, String> {
     let is_text = field.kind().is_text();
+    if !field.flags.is_empty() && whole(text).is_none() {
+        let names = || format!("some of {}, with plus signs between them", field.flags.join(", "));
+        return field.flags_of(text).map_err(|_| names());
+    }
     if text.is_empty() && !is_text {
         return field.absent_bits().ok_or_else(|| "a number: no value of it means absent".into());
     }

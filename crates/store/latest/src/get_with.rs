@@ -56,7 +56,8 @@ mod tests {
     #[test]
     fn a_closure_gets_the_whole_value_of_any_length() {
         for value_words in [0, 1, FEW, FEW + 1, MANY, MANY + 1, 200] {
-            let spec = LatestSpec { entries: 3, key_words: 1, value_words, writers: 1 };
+            let spec =
+                LatestSpec { entries: 3, key_words: 1, value_words, writers: 1, value_layout: 0 };
             let mut writer = LatestWriter::on_heap(spec, 3).unwrap();
             let value: Vec<u64> = (5..).take(value_words).collect();
             let _ = writer.insert(&[7], &value).unwrap();

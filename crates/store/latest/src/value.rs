@@ -145,7 +145,7 @@ macro_rules! value {
         }
 
         #[allow(dead_code, reason = "a program need not use all of it")]
-        impl<W: AsRef<[u64]>> $Name<W> {
+        impl<W: ::core::convert::AsRef<[u64]>> $Name<W> {
             /// The value in these words.
             ///
             /// # Panics
@@ -186,7 +186,7 @@ macro_rules! value {
         }
 
         #[allow(dead_code, reason = "a program need not use all of it")]
-        impl<W: AsMut<[u64]>> $Name<W> {
+        impl<W: ::core::convert::AsMut<[u64]>> $Name<W> {
             $(
                 #[doc = concat!("Stores `", stringify!($field), "`.")]
                 #[inline]

@@ -64,6 +64,11 @@ pub(super) fn meaning(field: &ValueField) -> String {
         Form::Price => text.push_str(" In units of 1e-9."),
         Form::Time => text.push_str(" In nanoseconds since the UNIX epoch."),
     }
+    if !field.flags.is_empty() {
+        let flags = field.flags.iter().enumerate();
+        let flags: Vec<_> = flags.map(|(bit, flag)| format!("{} {flag}", 1u64 << bit)).collect();
+        text.push_str(&format!(" Flags: {}.", flags.join(", ")));
+    }
     if let Some(absent) = &field.absent {
         text.push_str(&format!(" Absent: {absent}."));
     }

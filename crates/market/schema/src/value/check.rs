@@ -7,6 +7,7 @@ use crate::{
     FieldType,
     check::{Holes, Span, one_after_the_other, own_name},
     evolution::{Defaults, misfit, ordered, valid, versions},
+    names::is_snake,
     reader::Source,
 };
 
@@ -33,6 +34,7 @@ pub(super) fn value(source: &mut Source<'_>, value: &ValueSchema) {
         valid(source, "value", 1, &field.of, Defaults::Optional);
         absent(source, field);
         form(source, field);
+        flags(source, field);
     }
     let used = fields.iter().map(|field| field.of.since).collect();
     versions(source, "value", *line, *version, &used);
@@ -120,6 +122,23 @@ fn absent(source: &mut Source<'_>, field: &ValueField) {
         refuse(source, field, "'absent' is for numbers only");
     } else if let Some(range) = misfit(kind, absent) {
         refuse(source, field, format!("'absent' must be {range}"));
+    }
+}
+
+fn flags(source: &mut Source<'_>, field: &ValueField) {
+    let Some(last) = field.flags.last() else { return };
+    let bits = 8 * field.width();
+    if !matches!(field.of.field.kind, FieldType::Integer(_)) || field.form != Form::Number {
+        refuse(source, field, "'flags' needs a type such as u16, and no 'form'");
+    } else if field.flags.len() > bits {
+        refuse(source, field, format!("flag '{last}' is one of more than {bits} bits"));
+    }
+    for (place, flag) in field.flags.iter().enumerate() {
+        if !is_snake(flag) {
+            refuse(source, field, format!("flag '{flag}' is not in snake_case"));
+        } else if field.flags[..place].contains(flag) {
+            refuse(source, field, format!("flag '{flag}' is there twice"));
+        }
     }
 }
 

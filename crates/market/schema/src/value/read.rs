@@ -56,6 +56,7 @@ fn field(source: &mut Source<'_>, mut table: Table<'_, '_>) -> Option<ValueField
         let text = format!("unknown form '{name}', expected one of number, price, time");
         table.refuse_value(source, "form", text);
     }
+    let flags = table.texts(source, "flags").into_iter().map(|(_, flag)| flag).collect();
     table.finish(source);
-    Some(ValueField { of: of?, count, absent, form: form? })
+    Some(ValueField { of: of?, count, absent, form: form?, flags })
 }

@@ -198,6 +198,40 @@ fn what_is_stated_of_a_field_fits_its_type() {
 }
 
 #[test]
+fn flags_are_names_of_bits() {
+    let with = |line: &str| format!("type = \"u32\"\n{line}");
+    let flags = with("flags = [\"late\", \"lost\"]");
+    let value = read(&format!("{HEAD}{FIELDS}").replace("type = \"u32\"", &flags)).unwrap();
+    let field = &value.fields[1];
+    assert_eq!(
+        [0, 1, 3, 6].map(|bits| field.flags_text(bits)),
+        ["", "late", "late+lost", "lost+2"]
+    );
+    assert_eq!((field.flags_of("lost+late"), field.flags_of("")), (Ok(3), Ok(0)));
+    assert_eq!(field.flags_of("late+lots"), Err("lots"));
+    let meaning = "\"Orders of it. Unit: orders. Flags: 1 late, 2 lost.\"";
+    assert!(value_code(&value).contains(meaning), "{}", value_code(&value));
+    for (line, problem) in [
+        ("flags = [\"late\", \"Lost\"]", "flag 'Lost' is not in snake_case"),
+        ("flags = [\"late\", \"late\"]", "flag 'late' is there twice"),
+    ] {
+        let problem = format!("15: value field 'orders': {problem}");
+        check("type = \"u32\"", &with(line), &[&problem]);
+    }
+    let names: Vec<String> = (0..33).map(|bit| format!("\"f{bit}\"")).collect();
+    check(
+        "type = \"u32\"",
+        &with(&format!("flags = [{}]", names.join(", "))),
+        &["15: value field 'orders': flag 'f32' is one of more than 32 bits"],
+    );
+    check(
+        "type = \"Alpha<2>\"",
+        "type = \"Alpha<2>\"\nflags = [\"a\"]",
+        &["27: value field 'mood': 'flags' needs a type such as u16, and no 'form'"],
+    );
+}
+
+#[test]
 fn keys_are_those_of_a_value() {
     assert_eq!(read(HEAD).unwrap_err(), "schema/quote.toml:1: value: it has no [[field]]");
     check("title", "titel", &["1: value: 'title' is missing", "3: value: unknown key 'titel'"]);
