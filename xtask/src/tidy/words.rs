@@ -9,8 +9,9 @@ use super::{Problem, code::code_of, prose::snake, repository::Repository};
 const REFUSED: [&str; 11] =
     ["mend", "mended", "hear", "heard", "tell", "tells", "told", "ask", "asks", "asked", "look"];
 
-/// Names that stay: words of two parts, an option, and names of the crates dbn and hftbacktest.
-const ACCEPTED: [&str; 13] = [
+/// Names that stay: words of two parts, an option, names of the crates dbn and hftbacktest, and
+/// fields of a state.
+const ACCEPTED: [&str; 19] = [
     "LookAhead",
     "LookUp",
     "look_ahead",
@@ -20,6 +21,12 @@ const ACCEPTED: [&str; 13] = [
     "Ask",
     "BidAskPair",
     "ask_ct",
+    "ask_orders",
+    "ask_price",
+    "ask_size",
+    "set_ask_orders",
+    "set_ask_price",
+    "set_ask_size",
     "ask_px",
     "ask_sz",
     "ask_qty_at_tick",

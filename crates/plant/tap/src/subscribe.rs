@@ -29,6 +29,7 @@
 //! Cost: no allocation and no system call for records about orders, insides and trades. A record
 //! that is not wanted costs its copy out of the ring and two comparisons.
 
+mod behind;
 mod completed;
 mod day;
 mod dbn;
@@ -65,7 +66,7 @@ use polling::Polling;
 pub use received::{ReceivedEnd, ReceivedRing};
 use window::Window;
 
-use crate::spans::ReaderTrace;
+use crate::{spans::ReaderTrace, states::CopiedStocks};
 
 /// Options of a subscriber.
 #[derive(Clone, Debug)]
@@ -90,6 +91,8 @@ pub struct Subscription {
     through_restarts: bool,
     quiet_after: Option<Duration>,
     is_traced: bool,
+    /// The map of the newest states that the subscriber begins with.
+    latest: Option<PathBuf>,
 }
 
 /// A reader of a plant's ring, or of its journal.
@@ -101,6 +104,7 @@ pub struct Subscriber {
     run_first: u64,
     path: PathBuf,
     opening: Option<Opening>,
+    latest: Option<CopiedStocks>,
     /// The last record that [`next`](Self::next) returned.
     record: Vec<u8>,
     /// The last report that [`next`](Self::next) returned.
@@ -129,6 +133,7 @@ impl Subscription {
             through_restarts: false,
             quiet_after: None,
             is_traced: false,
+            latest: None,
         }
     }
 
@@ -260,6 +265,18 @@ impl Subscription {
     #[must_use]
     pub fn heal_from(mut self, journal: impl Into<PathBuf>, patience: Duration) -> Self {
         self.heal = Some((journal.into(), patience));
+        self
+    }
+
+    /// Begins with the newest state of every stock, from the map of this name that a
+    /// [keeper](crate::LatestKeeper) of the plant writes, or the map at this path if it
+    /// contains a slash: [`latest`](Subscriber::latest) has the states. Goes on with the records
+    /// after them, each exactly once: with the next number of the ring, or of the journal where the
+    /// ring has overwritten it, and without those that the state of their stock includes. Replaces
+    /// [`from`](Self::from).
+    #[must_use]
+    pub fn with_latest(mut self, map: &(impl AsRef<OsStr> + ?Sized)) -> Self {
+        self.latest = Some(PathBuf::from(map.as_ref()));
         self
     }
 
@@ -418,6 +435,11 @@ impl Subscriber {
     /// The snapshot that the subscriber began with, if any.
     pub fn opening(&self) -> Option<&Opening> {
         self.opening.as_ref()
+    }
+
+    /// The states that a subscriber [`with_latest`](Subscription::with_latest) began with.
+    pub fn latest(&self) -> Option<&CopiedStocks> {
+        self.latest.as_ref()
     }
 
     /// The first record of the run that a named follower joined; otherwise 0. Before it, the ring

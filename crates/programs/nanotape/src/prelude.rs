@@ -8,7 +8,10 @@ pub use nanotape_engine::{BookEngine, Observer};
 pub use nanotape_feed::DaySource;
 pub use nanotape_market::{MarketEvent, Position, What};
 pub use nanotape_plant::{LocalBooks, PlantConfig, PlantRun};
-pub use nanotape_tap::{Delivery, Event, Subscriber, Subscription};
+pub use nanotape_tap::{
+    Delivery, Event, Subscriber, Subscription,
+    states::{CopiedStocks, StockState, StockWords},
+};
 pub use nanotape_types::{
     NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side, StockLocate, Symbol,
 };

@@ -276,6 +276,7 @@ pub(super) const TABLE: &[Row] = &[
             "nanotape-feed",
             "nanotape-ring",
             "nanotape-journal",
+            "nanotape-latest",
             "nanotape-records",
             "nanotape-history",
             "nanotape-board",

@@ -14,7 +14,7 @@ use nanotape_records::BadRecord;
 use nanotape_ring::{ReadError, RingError};
 use nanotape_shm::RegionError;
 
-use crate::RecorderError;
+use crate::{RecorderError, states::CopyError};
 
 /// Why a plant cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +57,27 @@ pub enum SubscribeError {
     /// The snapshot that the subscriber begins with cannot be read.
     #[error(transparent)]
     Snapshot(SnapshotError),
+    /// The map of the newest states cannot be read.
+    #[error("{}: {error}", map.display())]
+    Latest {
+        /// The map.
+        map: PathBuf,
+        /// The cause.
+        error: Box<CopyError>,
+    },
+    /// The map has the states of another run of the plant.
+    #[error(
+        "{}: has the states of another run than {}; start its keeper (nanotape latest keep), or wait \
+         for it with a longer wait",
+        map.display(),
+        path.display()
+    )]
+    OtherRun {
+        /// The map.
+        map: PathBuf,
+        /// The ring or the journal.
+        path: PathBuf,
+    },
     /// The journal was recorded from another ring, or the file that names its ring cannot be read.
     #[error(transparent)]
     Origin(Box<RecorderError>),
@@ -99,8 +120,13 @@ impl SubscribeError {
             Self::Snapshot(error) => error.is_bad_data(),
             Self::Dbn { error, .. } => error.is_bad_data(),
             Self::Plant(error) => error.is_bad_data(),
+            Self::Latest { error, .. } => error.is_bad_data(),
             Self::Read { .. } | Self::Record { .. } | Self::Received { .. } => true,
-            Self::Shutdown | Self::NoPlant { .. } | Self::Follower(_) | Self::Origin(_) => false,
+            Self::Shutdown
+            | Self::NoPlant { .. }
+            | Self::Follower(_)
+            | Self::Origin(_)
+            | Self::OtherRun { .. } => false,
         }
     }
 }

@@ -11,7 +11,7 @@ use nanotape_records::{
 use nanotape_tape::{Gap, Message, Step};
 use nanotape_types::{StockLocate, Symbol};
 
-use super::{Delivery, Event, window::Window};
+use super::{Delivery, Event, behind::Included, window::Window};
 use crate::symbols::SymbolTable;
 
 /// The selection, and the state that it depends on.
@@ -26,6 +26,8 @@ pub(super) struct SubscriptionFilter {
     pub(super) window: Option<Window>,
     /// The exchange's midnight of the current run, if it is known.
     pub(super) midnight_ns: Option<u64>,
+    /// What the states that the subscriber began with include.
+    pub(super) included: Option<Included>,
 }
 
 /// The digests of all messages since the start of the run, if they are checked.
@@ -92,6 +94,9 @@ impl SubscriptionFilter {
             _ => {}
         }
         let is_inside = self.window.as_ref().is_none_or(Window::is_inside);
+        if self.included.is_some() && Included::includes(&mut self.included, locate, sequence) {
+            return UNWANTED;
+        }
         if is_inside && kind.is_none_or(|kind| self.kinds.has(kind)) {
             let symbol = locate.and_then(|locate| self.symbols.symbol(locate, sequence));
             let books = self.books.as_ref();

@@ -61,7 +61,15 @@ impl Subscriber {
 
 impl Subscription {
     /// Joins the ring, or opens a journal if the name is that of a folder and not of a ring.
-    pub fn open(self) -> Result<Subscriber, SubscribeError> {
+    pub fn open(mut self) -> Result<Subscriber, SubscribeError> {
+        match self.latest.take() {
+            Some(map) => self.open_behind(&map),
+            None => self.open_alone(),
+        }
+    }
+
+    /// The same without a map of the newest states.
+    pub(super) fn open_alone(self) -> Result<Subscriber, SubscribeError> {
         let path = nanotape_shm::named(&self.ring)?;
         let is_ring = path.is_file();
         if !is_ring && self.ring.is_dir() {
@@ -262,8 +270,16 @@ impl Subscription {
         let buffer = RecordBuffer::default();
         let midnight_ns = symbols.midnight_ns(feed.next_sequence());
         let Self { kinds, window, shutdown, quiet_after, .. } = self;
-        let filter =
-            SubscriptionFilter { kinds, symbols, books, buffer, digests, window, midnight_ns };
+        let filter = SubscriptionFilter {
+            kinds,
+            symbols,
+            books,
+            buffer,
+            digests,
+            window,
+            midnight_ns,
+            included: None,
+        };
         let mut follow = Follow::new(feed).shutdown(&shutdown).deadline(deadline);
         if let Some(time) = quiet_after {
             follow = follow.quiet_after(time);
@@ -273,6 +289,7 @@ impl Subscription {
             polling: Polling { filter, rejoin, named: None, spans: None },
             run_first: 0,
             opening,
+            latest: None,
             path,
             record: Vec::new(),
             reported: String::new(),

@@ -10,6 +10,7 @@ mod following;
 mod gaps;
 mod healing;
 mod hostile;
+mod latest;
 mod mapping;
 mod messages;
 mod pair;

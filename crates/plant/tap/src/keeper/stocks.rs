@@ -1,0 +1,320 @@
+//! The states of all stocks of a run, as the keeper has them, and which of them the map lacks.
+
+use nanotape_latest::{LatestError, LatestWriter};
+use nanotape_records::{
+    GapKind, Header, Notice, PUBLISHER_ID, PlantStart, Record, RestoredCause, RestoredNotice,
+    SuspectReason,
+};
+use nanotape_tape::Gap;
+use nanotape_types::{LocateTable, StockLocate, Symbol};
+
+use super::apply::unknown;
+use crate::{
+    Delivery,
+    states::{CopiedStocks, StockState, StockWords, WHOLE_MARKET, doubt, stock_key},
+};
+
+/// A stock without a state.
+const NO_PLACE: u32 = u32::MAX;
+
+/// The states of all stocks.
+#[derive(Debug)]
+pub(super) struct Stocks {
+    pub(super) market: StockState<StockWords>,
+    stocks: Vec<Stock>,
+    /// Keys of the map that are of no stock any more.
+    stale: Vec<Symbol>,
+    /// Where the state of each locate is among them.
+    places: LocateTable<u32>,
+    /// The places of stocks that the map lacks.
+    changed: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Stock {
+    state: StockState<StockWords>,
+    /// The symbol, or a name from its number as long as no message has named it.
+    key: Symbol,
+    is_changed: bool,
+}
+
+/// Why the states cannot be written.
+pub(super) enum WriteError {
+    Latest(LatestError),
+    /// Another keeper has the market's entry.
+    Taken,
+}
+
+impl From<LatestError> for WriteError {
+    fn from(error: LatestError) -> Self {
+        Self::Latest(error)
+    }
+}
+
+impl Stocks {
+    /// No stock of the run that started then.
+    pub(super) fn of_run(started_ns: u64, before: u64) -> Self {
+        let mut market = unknown(0, started_ns);
+        market.set_sequence(before);
+        Self {
+            market,
+            stocks: Vec::new(),
+            stale: Vec::new(),
+            places: LocateTable::filled(NO_PLACE),
+            changed: Vec::new(),
+        }
+    }
+
+    /// Those of a map, to go on with.
+    pub(super) fn of_map(copied: CopiedStocks) -> Self {
+        let mut all = Self::of_run(0, 0);
+        all.market = copied.market;
+        for (symbol, state) in copied.stocks {
+            let Ok(locate) = u16::try_from(state.instrument_id()) else { continue };
+            let stock = Stock { state, key: symbol, is_changed: false };
+            match all.places[StockLocate::new(locate)] {
+                NO_PLACE => {
+                    all.places[StockLocate::new(locate)] = all.stocks.len() as u32;
+                    all.stocks.push(stock);
+                }
+                // The keeper was killed between the two names of a stock.
+                place => {
+                    let there = &mut all.stocks[place as usize];
+                    let is_newer = there.key == nameless(StockLocate::new(locate));
+                    let old = if is_newer { std::mem::replace(there, stock) } else { stock };
+                    all.stale.push(old.key);
+                }
+            }
+        }
+        all
+    }
+
+    /// No stock of the next run, for the same keeper.
+    pub(super) fn next_run(&self, started_ns: u64, before: u64) -> Self {
+        let mut next = Self::of_run(started_ns, before);
+        next.market.set_keeper(self.market.keeper());
+        next
+    }
+
+    /// Number of stocks.
+    pub(super) fn len(&self) -> u64 {
+        self.stocks.len() as u64
+    }
+
+    /// Includes a record. Returns whether it starts a run, whose stocks are all new.
+    pub(super) fn apply(&mut self, delivery: &Delivery<'_>) -> Option<PlantStart> {
+        let Delivery { sequence, symbol, record, bytes, .. } = *delivery;
+        let header = Header::of(bytes)?;
+        let ts_recv = record.ts_recv();
+        if let Record::Notice(notice) = record {
+            return self.notice(sequence, &header, &notice);
+        }
+        self.market.include(sequence, &header, ts_recv);
+        // The entry of the market lacks all records that come, and a stock not always.
+        if let Record::Trade(trade) = record {
+            self.market.count(sequence, trade);
+        }
+        let Ok(locate @ 1..) = u16::try_from(header.instrument_id) else {
+            if let Record::Status(status) = record {
+                self.market.status(status);
+            }
+            return None;
+        };
+        let stock = self.stock_before(StockLocate::new(locate), symbol, sequence)?;
+        stock.include(sequence, &header, ts_recv);
+        match record {
+            Record::Bbo(quote) => stock.quote(sequence, quote),
+            Record::Trade(trade) => stock.trade(sequence, trade),
+            Record::Status(status) => stock.status(status),
+            _ => {}
+        }
+        None
+    }
+
+    /// Records were lost.
+    pub(super) fn lose(&mut self, gap: &Gap) {
+        self.doubt_all(doubt::MISSED | doubt::RECORDS_LOST, gap.to);
+    }
+
+    fn notice(&mut self, sequence: u64, header: &Header, notice: &Notice) -> Option<PlantStart> {
+        self.market.include(sequence, header, None);
+        match notice {
+            Notice::Start(start) => return Some(*start),
+            Notice::Stop(_) => self.market.set_is_over(1),
+            Notice::Taint(taint) => {
+                if let Some(stock) = self.numbered(taint.instrument_id, sequence) {
+                    stock.include(sequence, header, Some(taint.ts_recv));
+                    stock.doubt(doubt::TAINTED, sequence);
+                    stock.set_anomaly(taint.anomaly.map_or(u8::MAX - 1, |anomaly| anomaly as u8));
+                }
+            }
+            Notice::Suspect(suspect) => {
+                let late = match suspect.reason {
+                    SuspectReason::LateJoin => doubt::LATE,
+                    _ => 0,
+                };
+                self.doubt_all(doubt::SUSPECT | late, sequence);
+            }
+            Notice::Restored(restored) => self.restored(sequence, header, restored),
+            Notice::Gap(gap) => match gap.kind {
+                // Nothing was lost, or another line or a later notice says what was.
+                GapKind::Length | GapKind::Packet => {}
+                GapKind::Cut => self.doubt_all(doubt::INPUT_LOST, sequence),
+                _ => self.doubt_all(doubt::SUSPECT | doubt::INPUT_LOST, sequence),
+            },
+            // It says what becomes of messages, and the notices above what that means.
+            Notice::SessionGap(_) => {}
+        }
+        None
+    }
+
+    fn restored(&mut self, sequence: u64, header: &Header, restored: &RestoredNotice) {
+        match restored.cause {
+            RestoredCause::Complete => self.trust_all(doubt::SUSPECT | doubt::LATE, sequence),
+            RestoredCause::Snapshot => {
+                self.change_all(sequence, |state| {
+                    // What came before a late join will not come any more.
+                    if state.doubts() & doubt::LATE != 0 {
+                        state.doubt(doubt::INPUT_LOST, sequence);
+                    }
+                    state.trust(doubt::SUSPECT | doubt::TAINTED | doubt::LATE);
+                });
+            }
+            _ => {
+                if let Some(stock) = self.numbered(restored.instrument_id, sequence) {
+                    stock.include(sequence, header, Some(restored.ts_recv));
+                    stock.trust(doubt::TAINTED);
+                }
+            }
+        }
+    }
+
+    /// The state of the stock of a notice, unless it includes the notice already.
+    fn numbered(
+        &mut self,
+        instrument_id: u32,
+        sequence: u64,
+    ) -> Option<&mut StockState<StockWords>> {
+        let locate = u16::try_from(instrument_id).ok().filter(|locate| *locate != 0)?;
+        self.stock_before(StockLocate::new(locate), None, sequence)
+    }
+
+    /// The state of a stock, to be changed by this record; `None` if it includes it already,
+    /// because the keeper was started again.
+    fn stock_before(
+        &mut self,
+        locate: StockLocate,
+        symbol: Option<Symbol>,
+        sequence: u64,
+    ) -> Option<&mut StockState<StockWords>> {
+        if self.places[locate] == NO_PLACE {
+            self.places[locate] = self.stocks.len() as u32;
+            let mut state = unknown(locate.get().into(), self.market.started_ns());
+            let doubts = self.market.doubts() & doubt::OF_MARKET;
+            if doubts != 0 {
+                state.doubt(doubts, self.market.doubt_sequence());
+            }
+            self.stocks.push(Stock { state, key: nameless(locate), is_changed: false });
+        }
+        let place = self.places[locate];
+        let stock = &mut self.stocks[place as usize];
+        if let Some(symbol) = symbol.filter(|symbol| *symbol != stock.key) {
+            self.stale.push(std::mem::replace(&mut stock.key, symbol));
+        }
+        if sequence <= stock.state.sequence() {
+            return None;
+        }
+        if !stock.is_changed {
+            stock.is_changed = true;
+            self.changed.push(place);
+        }
+        Some(&mut stock.state)
+    }
+
+    fn change_all(&mut self, sequence: u64, mut change: impl FnMut(&mut StockState<StockWords>)) {
+        change(&mut self.market);
+        self.changed = (0..self.stocks.len() as u32).collect();
+        for stock in &mut self.stocks {
+            if sequence > stock.state.sequence() {
+                stock.is_changed = true;
+                stock.state.set_sequence(sequence);
+                change(&mut stock.state);
+            }
+        }
+    }
+
+    fn doubt_all(&mut self, doubts: u16, sequence: u64) {
+        self.change_all(sequence, |state| state.doubt(doubts, sequence));
+    }
+
+    fn trust_all(&mut self, doubts: u16, sequence: u64) {
+        self.change_all(sequence, |state| state.trust(doubts));
+    }
+
+    /// Writes what the map lacks, and then up to which number it is complete.
+    pub(super) fn write(
+        &mut self,
+        writer: &mut LatestWriter,
+        position: u64,
+    ) -> Result<(), WriteError> {
+        while let Some(place) = self.changed.pop() {
+            let stock = &mut self.stocks[place as usize];
+            if std::mem::take(&mut stock.is_changed) {
+                put(writer, &stock_key(PUBLISHER_ID, stock.key), stock.state.words())?;
+            }
+        }
+        for old in self.stale.drain(..) {
+            writer.remove(&stock_key(PUBLISHER_ID, old))?;
+        }
+        self.market.set_sequence(position);
+        self.write_market(writer)
+    }
+
+    /// Writes every state.
+    #[cfg(test)]
+    pub(super) fn write_all(&mut self, writer: &mut LatestWriter, position: u64) {
+        self.changed = (0..self.stocks.len() as u32).collect();
+        self.stocks.iter_mut().for_each(|stock| stock.is_changed = true);
+        assert!(self.write(writer, position).is_ok());
+    }
+
+    /// Writes the entry of the market, as long as it is that of this keeper.
+    pub(super) fn write_market(&self, writer: &mut LatestWriter) -> Result<(), WriteError> {
+        put_market(writer, self.market)
+    }
+
+    /// Leaves the entry to the next keeper.
+    pub(super) fn release(&self, writer: &mut LatestWriter) -> Result<(), WriteError> {
+        let mut market = self.market;
+        market.set_keeper(0);
+        put_market(writer, market)
+    }
+}
+
+/// Changes the entry of the market, if it has the number of this writer.
+fn put_market(writer: &mut LatestWriter, market: StockState<StockWords>) -> Result<(), WriteError> {
+    let me = writer.number() as u16;
+    let mut is_mine = false;
+    writer.update(&stock_key(PUBLISHER_ID, WHOLE_MARKET), |value| {
+        is_mine = StockState::of(&*value).keeper() == me;
+        if is_mine {
+            value.copy_from_slice(market.words());
+        }
+    })?;
+    if is_mine { Ok(()) } else { Err(WriteError::Taken) }
+}
+
+/// The name of a stock that no message has named.
+fn nameless(locate: StockLocate) -> Symbol {
+    let mut name = *b"#       ";
+    let digits = locate.get().to_string();
+    name[1..=digits.len()].copy_from_slice(digits.as_bytes());
+    Symbol::new(name)
+}
+
+fn put(writer: &mut LatestWriter, key: &[u64], words: &[u64]) -> Result<(), LatestError> {
+    if writer.update(key, |value| value.copy_from_slice(words))?.is_none() {
+        writer.insert(key, words)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! Why a state might be wrong: the bits of [`StockState::doubts`](super::StockState::doubts).
+
+/// A message did not fit the book, or a snapshot differed from it.
+pub const TAINTED: u16 = 1;
+/// Messages of the input are missing, and any book may lack them.
+pub const SUSPECT: u16 = 2;
+/// Records were lost before the keeper got them, and the inside has not changed since.
+pub const MISSED: u16 = 4;
+/// The records have the flag of a bad book, for a reason that the keeper has not seen.
+pub const FLAGGED: u16 = 8;
+/// The session was joined late: trades of before are missing.
+pub const LATE: u16 = 16;
+/// Messages of the input were lost or could not be read: trades may be missing.
+pub const INPUT_LOST: u16 = 32;
+/// Records were lost before the keeper got them: trades may be missing.
+pub const RECORDS_LOST: u16 = 64;
+/// A trade had more shares than a record can tell.
+pub const OVERSIZED: u16 = 128;
+
+/// All of them, with the words for each.
+pub const ALL: [(u16, &str); 8] = [
+    (TAINTED, "tainted"),
+    (SUSPECT, "suspect"),
+    (MISSED, "missed"),
+    (FLAGGED, "flagged"),
+    (LATE, "late"),
+    (INPUT_LOST, "input_lost"),
+    (RECORDS_LOST, "records_lost"),
+    (OVERSIZED, "oversized"),
+];
+
+/// Doubts that a stock has because all stocks have them.
+pub(crate) const OF_MARKET: u16 = SUSPECT | MISSED | LATE | INPUT_LOST | RECORDS_LOST;
+
+/// The words for doubts, with plus signs between them.
+pub fn text(doubts: u16) -> String {
+    let there = ALL.iter().filter(|(bit, _)| doubts & bit != 0);
+    there.map(|(_, name)| *name).collect::<Vec<_>>().join("+")
+}
