@@ -3,6 +3,7 @@
 //! Failure: an unknown key is an error with its line; nothing is ignored.
 
 mod journal;
+mod latest;
 mod roll;
 mod schedule;
 
@@ -22,6 +23,7 @@ use nanotape_types::{Symbol, nearest, units};
 use serde::{Deserialize, Deserializer, de};
 
 pub use journal::{Compression, JournalConfig, parse_sync_policy, sync_policy_text};
+pub use latest::LatestConfig;
 pub use roll::Roll;
 pub use schedule::ScheduleConfig;
 
@@ -48,6 +50,8 @@ pub struct PlantConfig {
     pub publish: PublishConfig,
     /// The journal; `None`: the plant is not recorded.
     pub journal: Option<JournalConfig>,
+    /// The map of the newest states; `None`: the plant has none.
+    pub latest: Option<LatestConfig>,
     /// Processor and memory.
     pub machine: MachineConfig,
     /// The spans of the plant.
@@ -308,6 +312,9 @@ mod tests {
             ..default
         };
         assert_eq!(all.journal, Some(JournalConfig { dir, ..optional }));
+        assert_eq!(example.latest, None);
+        let (name, default) = ("quotes".into(), LatestConfig::default());
+        assert_eq!(all.latest, Some(LatestConfig { name, cpu: Some(4), ..default }));
     }
 
     /// A user who removes the marks gets what the plant does without the file.

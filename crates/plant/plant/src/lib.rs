@@ -52,7 +52,9 @@ pub use nanotape_records::dbn;
 pub use nanotape_records::{self as records, Pace, ParseDateError, ParsePaceError, TradeDate};
 pub use nanotape_tape::{ShutdownFlag, Step};
 pub use publisher::{CHECK_EVERY, Publisher};
-pub use recording::{Companion, RecorderProcess, RecordingError, RecordingSummary};
+pub use recording::{
+    Companion, CompanionProcess, RecorderProcess, RecordingError, RecordingSummary,
+};
 pub use run::{
     Ended, Finished, PlantRun, PlantSource, ReadySession, RunError, Sessions, orders_of,
     trade_date_of,

@@ -63,7 +63,7 @@ use nanotape_journal::{ErrorKind, JournalError, Tailer};
 use nanotape_shm::{OwnerState, Refusal, RegionError};
 use nanotape_tape::{Deadline, ShutdownFlag, Start};
 
-use companion::CompanionProcess;
+pub use companion::CompanionProcess;
 pub(crate) use process::Supervised;
 
 use crate::{config::MIN_CAPACITY_BYTES, followers::Report};
@@ -91,14 +91,16 @@ pub struct RecorderProcess {
     pub report: Report,
 }
 
-/// A process beside a recorder, of the same program: it is started again if it fails, and ends by
-/// itself when the recorder has closed the journal.
+/// A process beside a plant, of the same program: it is started again if it fails, and ends by
+/// itself when the recorder has closed the journal, or the plant its ring.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Companion {
     /// Its name in reports.
     pub name: &'static str,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// Whether the plant reports at its end if a part of its work is missing.
+    pub matters: bool,
 }
 
 /// What was recorded of a plant's run.

@@ -7,7 +7,8 @@ use nanotape_schema::{Problems, ValueSchema, read_value};
 
 /// Schemas of values that this program knows: the name of the file in the repository, and its text.
 /// A map whose header has one of their layouts needs no `--schema`.
-const BUILT_IN: &[(&str, &str)] = &[];
+const BUILT_IN: &[(&str, &str)] =
+    &[("schema/stock-state.toml", include_str!("../../../../schema/stock-state.toml"))];
 
 /// The schema in a file.
 pub(crate) fn of_file(path: &Path) -> anyhow::Result<ValueSchema> {
@@ -77,5 +78,11 @@ mod tests {
     #[test]
     fn every_schema_in_this_program_has_no_mistake() {
         assert!(of_layout(0).unwrap().is_none());
+        for (name, text) in BUILT_IN {
+            let layout = read_value(name, text).unwrap().layout();
+            assert!(of_layout(layout).unwrap().is_some(), "{name}");
+        }
+        let layout = <nanotape_tap::states::StockState<()> as nanotape_latest::MapValue>::layout();
+        assert_eq!(of_layout(layout).unwrap().unwrap().name, "StockState");
     }
 }

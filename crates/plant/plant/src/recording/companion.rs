@@ -1,15 +1,16 @@
-//! A process that works on a plant's journal while it is recorded: it writes snapshots, or
-//! compresses and prunes.
+//! A process that works beside a plant: it writes snapshots of the journal, compresses and prunes
+//! it, or keeps the newest state of every stock.
 //!
-//! Protocol: a thread starts the process when the recorder is ready, and reads its standard error.
-//! If the process fails or is killed, the thread starts it again; it continues where the last one
-//! stopped. It ends by itself when the recorder has closed the journal and all work is done.
+//! Protocol: a thread starts the process, when the recorder is ready if it works on the journal,
+//! and reads its standard error. If the process fails or is killed, the thread starts it again; it
+//! continues where the last one stopped. It ends by itself when the recorder has closed the
+//! journal, or the plant its ring, and all work is done.
 //! Failure: a line for each failure, up to [`FAILURES`] in a row. The plant never waits for the
-//! process, and records the same without it. After the end of the recorder, the process gets as
-//! many attempts; if all fail, the plant reports at its end that snapshots are missing.
+//! process, and publishes the same without it. After the end, the process gets as many attempts;
+//! if all fail, the plant reports that its work is missing.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -23,12 +24,9 @@ use super::{
 };
 use crate::followers::Report;
 
-/// The name of the process that writes snapshots.
-const SNAPSHOTS: &str = "snapshots";
-
 /// The process, and the thread that runs it.
 #[derive(Debug)]
-pub(super) struct CompanionProcess {
+pub struct CompanionProcess {
     shared: Arc<Shared>,
     thread: JoinHandle<bool>,
 }
@@ -46,14 +44,22 @@ struct Shared {
 impl CompanionProcess {
     /// Starts the companions of a recorder.
     pub(super) fn start_all(process: &RecorderProcess) -> Result<Vec<Self>, RecordingError> {
-        process.companions.iter().map(|companion| Self::start(process, companion)).collect()
+        let RecorderProcess { program, companions, report, .. } = process;
+        let start = |companion| Self::start(program, companion, report.clone());
+        companions.iter().map(start).collect()
     }
 
-    fn start(process: &RecorderProcess, companion: &Companion) -> Result<Self, RecordingError> {
+    /// Starts a process of this program. `report` receives the lines that it prints on standard
+    /// error, and those about its restarts.
+    pub fn start(
+        program: &Path,
+        companion: &Companion,
+        report: Report,
+    ) -> Result<Self, RecordingError> {
         let shared = Arc::new(Shared {
-            program: process.program.clone(),
+            program: program.to_owned(),
             companion: companion.clone(),
-            report: process.report.clone(),
+            report,
             child: ChildProcess::default(),
             is_ending: AtomicBool::new(false),
         });
@@ -64,10 +70,10 @@ impl CompanionProcess {
         Ok(Self { shared, thread: thread.map_err(RecordingError::Thread)? })
     }
 
-    /// Waits for its end, after that of the recorder. If the recorder has not closed the journal,
-    /// the process would wait for the next one, and is ended. Returns whether snapshots are
-    /// missing.
-    pub(super) fn finish(self, is_closed: bool) -> bool {
+    /// Waits for its end, after that of the recorder or of the plant. If what it reads has not been
+    /// closed, the process would wait for the next writer, and is ended. Returns whether work is
+    /// missing that the plant must report.
+    pub fn finish(self, is_closed: bool) -> bool {
         self.shared.is_ending.store(true, Ordering::Relaxed);
         if !is_closed {
             self.shared.child.abandon();
@@ -78,12 +84,12 @@ impl CompanionProcess {
 }
 
 impl Shared {
-    /// Runs the process to its last end. Returns whether it left snapshots missing; false if it was
+    /// Runs the process to its last end. Returns whether it left work that matters; false if it was
     /// abandoned, because nothing is known to be missing then.
     fn supervise(&self) -> bool {
         let (mut failures, mut backoff, mut was_ending) = (0, Backoff::FIRST, false);
         loop {
-            let Companion { name, arguments } = &self.companion;
+            let Companion { name, arguments, matters } = &self.companion;
             let ended = self.child.run(&self.program, arguments, |line| self.report(line));
             if ended.is_success() || self.child.is_abandoned() {
                 return false;
@@ -95,7 +101,7 @@ impl Shared {
             failures += 1;
             if is_ending && failures >= FAILURES {
                 self.report(&format!("{name}: {}; the rest is missing", ended.how()));
-                return *name == SNAPSHOTS;
+                return *matters;
             }
             if failures <= FAILURES {
                 self.report(&format!("{name}: {}; started again", ended.how()));

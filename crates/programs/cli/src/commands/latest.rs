@@ -3,6 +3,7 @@
 mod dump;
 mod entries;
 mod get;
+mod keep;
 mod list;
 mod remove;
 mod repair;
@@ -61,6 +62,8 @@ enum LatestCommand {
     Remove(remove::RemoveCommand),
     /// Replace a map by one of a later version of its values, or for more keys
     Upgrade(upgrade::UpgradeCommand),
+    /// Keep the newest state of every stock of a plant
+    Keep(keep::KeepCommand),
     /// Check every entry and every count of a map
     Verify(verify::VerifyCommand),
     /// Make a new map of the entries that a loss of power left whole, and name the others
@@ -81,6 +84,7 @@ pub(crate) fn run(arguments: &LatestArguments) -> anyhow::Result<Status> {
         LatestCommand::Set(command) => set::run(command),
         LatestCommand::Remove(command) => remove::run(command),
         LatestCommand::Upgrade(command) => upgrade::run(command),
+        LatestCommand::Keep(command) => keep::run(command),
         LatestCommand::Verify(command) => verify::run(command),
         LatestCommand::Repair(command) => repair::run(command),
         LatestCommand::Prove => lab::run(&lab::words()),

@@ -2,6 +2,7 @@
 //! day ends or the run is stopped.
 
 mod journal;
+mod latest;
 mod live;
 mod outcome;
 mod plant;
@@ -38,6 +39,7 @@ Examples:
   nanotape run --example-config > plant.toml; nanotape run --config plant.toml --pace 10x
   nanotape run --input day.gz --date 2019-12-30 --ring equities --journal days/equities
   nanotape run --config plant.toml --journal days/equities --snapshots
+  nanotape run --config plant.toml --journal days/equities --latest quotes
   nanotape run --config nasdaq.toml --config bx.toml --config psx.toml
   nanotape run --input day.gz --date 2019-12-30 --ring equities --wait-for 1
   nanotape run --live --line-a 233.54.12.111:26477 --line-b 233.86.230.111:26477 \\
@@ -66,6 +68,12 @@ or goes on without it with --no-wait. --journal-compress, --journal-keep and --j
 start one that does `nanotape journal upkeep --follow`: a journal takes about four times the bytes of
 its day file, and about half of that compressed.
 
+--latest starts one more process, which keeps the newest state of every stock in a map in memory, as
+`nanotape latest keep` does: `nanotape latest get NAME AAPL` prints it, and a program reads it in a
+fraction of a microsecond. It is started again if it fails and continues with the next record. The
+plant never waits for it. What the ring has overwritten before it could be read comes from the
+journal; without a journal it is lost, a line reports it, and every state has a doubt until the next run.
+
 A plant that reads a file is usually faster than a tap that writes to a disk, and never waits for
 one. With --wait-for N it waits, so that the output of each follower is complete: before its first
 record until N named followers have joined, then whenever the slowest is half a ring behind, and
@@ -84,7 +92,7 @@ whether it works: contrib/systemd has one.
 
 Exit status: 0 the whole day was published, or Ctrl-C; 1 the day is damaged, truncated or lacks
 the symbols, the ring or board was removed, replaced or truncated, messages are missing in the
-journal or snapshots are, or a named follower did not read all; 2 wrong usage, an input, a ring or a journal that cannot be opened, or the recorder
+journal, or snapshots or newest states are, or a named follower did not read all; 2 wrong usage, an input, a ring or a journal that cannot be opened, or the recorder
 failed.")]
 pub(crate) struct RunArguments {
     /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
@@ -122,6 +130,9 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     journal: journal::JournalArguments,
+
+    #[command(flatten)]
+    latest: latest::LatestOptions,
 
     /// Wait for N named followers (nanotape tap --name NAME, nanotape journal record --name NAME)
     /// before the first record, and whenever one of them is half a ring behind
@@ -253,6 +264,7 @@ impl RunArguments {
             config.publish.symbols = symbols;
         }
         self.journal.override_journal(&mut config.journal);
+        self.latest.override_latest(&mut config.latest);
         config.trace.spans = self.trace_spans.unwrap_or(config.trace.spans);
         config.trace.ask_above = self.trace_ask_above.unwrap_or(config.trace.ask_above);
         config.machine.cpu = self.cpu.or(config.machine.cpu);
@@ -312,6 +324,7 @@ impl RunArguments {
             bail!("no ring given: use --ring NAME, as in --ring equities");
         }
         self.journal.require_folder(config.journal.as_ref())?;
+        self.latest.require_map(config)?;
         if config.input.live.is_some() && !config.input.choice().is_default() {
             bail!(
                 "--group, --session and --piece apply to captures: a live session has --line-a and \

@@ -26,6 +26,7 @@ mod journal_record;
 mod journal_upkeep;
 mod json_numbers;
 mod latest;
+mod latest_keep;
 mod live;
 mod live_bulk;
 mod live_days;

@@ -3,10 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use nanotape_latest::{LatestSpec, pack_bytes, unpack_bytes};
 use nanotape_schema::ValueSchema;
+use nanotape_tap::states::{StockState, stock_key};
+use nanotape_types::Symbol;
 
 use crate::{
     rows::{Column, Kind, Rows},
@@ -22,13 +24,17 @@ enum KeyForm {
     Text,
     /// A byte string: a word with its length, and its letters
     Bytes,
+    /// A symbol, after a publisher as DBN numbers it and a comma if that is not 2: AAPL; the
+    /// market as a whole is the symbol *
+    Stock,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct KeyArguments {
     /// How keys are written: 7 or 0x7, and 7,8 for two words; or letters, with or without a length
-    #[arg(long, value_name = "FORM", value_enum, default_value = "words")]
-    keys: KeyForm,
+    /// [default: words, or stock for the newest states of a plant]
+    #[arg(long, value_name = "FORM", value_enum)]
+    keys: Option<KeyForm>,
 }
 
 #[derive(Args, Debug)]
@@ -48,7 +54,7 @@ impl EntryArguments {
     }
 
     /// How the entries of a map are written: with the schema that is given, or one in this program.
-    pub(super) fn of(&self, map: &Path, spec: LatestSpec) -> anyhow::Result<Entries<'_>> {
+    pub(super) fn of(&self, map: &Path, spec: LatestSpec) -> anyhow::Result<Entries> {
         let schema = match self.given()? {
             Some(schema) => Some(schema),
             None => value_schemas::of_layout(spec.value_layout)?,
@@ -56,13 +62,13 @@ impl EntryArguments {
         if let Some(schema) = &schema {
             value_schemas::require(schema, map, spec)?;
         }
-        Ok(Entries { keys: &self.keys, schema })
+        Ok(Entries { form: self.keys.form(spec), schema })
     }
 }
 
 /// How the entries of a map are written.
-pub(super) struct Entries<'a> {
-    keys: &'a KeyArguments,
+pub(super) struct Entries {
+    form: KeyForm,
     schema: Option<ValueSchema>,
 }
 
@@ -81,9 +87,31 @@ fn word(text: &str) -> anyhow::Result<u64> {
 }
 
 impl KeyArguments {
+    /// How keys of this map are written.
+    fn form(&self, spec: LatestSpec) -> KeyForm {
+        let is_of_stocks = spec.expect::<StockState<()>>().is_ok();
+        let form = if is_of_stocks { KeyForm::Stock } else { KeyForm::Words };
+        self.keys.unwrap_or(form)
+    }
+
     /// The words of a key.
-    pub(super) fn parse(&self, text: &str, key_words: usize) -> anyhow::Result<Vec<u64>> {
-        if self.keys == KeyForm::Text {
+    pub(super) fn parse(&self, text: &str, spec: LatestSpec) -> anyhow::Result<Vec<u64>> {
+        self.form(spec).parse(text, spec.key_words)
+    }
+}
+
+impl KeyForm {
+    fn parse(self, text: &str, key_words: usize) -> anyhow::Result<Vec<u64>> {
+        if self == Self::Stock {
+            let (publisher, symbol) = text.split_once(',').unwrap_or(("2", text));
+            let publisher = word(publisher)?.try_into().context("a publisher has 16 bits")?;
+            let key = stock_key(publisher, symbol.parse::<Symbol>()?);
+            if key.len() != key_words {
+                bail!("keys of this map have {key_words} words: they are not those of stocks");
+            }
+            return Ok(key.into());
+        }
+        if self == Self::Text {
             let mut bytes = text.as_bytes().to_vec();
             let most = 8 * key_words;
             if bytes.len() > most {
@@ -93,7 +121,7 @@ impl KeyArguments {
             let words = bytes.as_chunks().0.iter();
             return Ok(words.map(|word| u64::from_le_bytes(*word)).collect());
         }
-        if self.keys == KeyForm::Bytes {
+        if self == Self::Bytes {
             let mut words = vec![0; key_words];
             if !pack_bytes(text.as_bytes(), &mut words) {
                 let most = 8 * (key_words - 1);
@@ -109,10 +137,14 @@ impl KeyArguments {
     }
 }
 
-impl Entries<'_> {
+impl Entries {
     /// The columns of a table of entries.
     pub(super) fn columns(&self, spec: LatestSpec) -> Vec<Column> {
-        let mut columns = match self.keys.keys {
+        let mut columns = match self.form {
+            KeyForm::Stock => vec![
+                Column::new("publisher", Kind::U64, 9, "The publisher as DBN numbers it."),
+                Column::new("symbol", Kind::Text, 8, "The symbol; * is the market as a whole."),
+            ],
             KeyForm::Text | KeyForm::Bytes => vec![Column::new("key", Kind::Text, 16, "The key.")],
             KeyForm::Words => words("key", spec.key_words, "of the key"),
         };
@@ -134,7 +166,12 @@ impl Entries<'_> {
         version: Option<u32>,
         value: &[u64],
     ) -> std::io::Result<()> {
-        match self.keys.keys {
+        match self.form {
+            KeyForm::Stock => {
+                rows.integer(key[0]);
+                let letters = key.get(1).copied().unwrap_or_default().to_le_bytes();
+                rows.text(letters.trim_ascii_end().escape_ascii());
+            }
             KeyForm::Words => key.iter().for_each(|word| rows.integer(*word)),
             KeyForm::Text => {
                 let bytes: Vec<u8> = key.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -91,8 +91,7 @@ fn parsed(
     texts: &[String],
     reader: &LatestReader,
 ) -> anyhow::Result<Vec<Vec<u64>>> {
-    let words = reader.spec().key_words;
-    texts.iter().map(|text| keys.parse(text, words)).collect()
+    texts.iter().map(|text| keys.parse(text, reader.spec())).collect()
 }
 
 pub(super) fn run(command: &GetCommand) -> anyhow::Result<Status> {

@@ -71,8 +71,8 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
     } else {
         let opened = LatestWriter::open(&path, &RegionOptions::default());
         let mut writer = opened.map_err(|error| of_latest(&path, error))?;
-        let words = writer.spec().key_words;
-        let parse = |text: &String| command.keys.parse(text, words);
+        let spec = writer.spec();
+        let parse = |text: &String| command.keys.parse(text, spec);
         let keys: Vec<_> = command.key.iter().map(parse).collect::<Result<_, _>>()?;
         let mut removed = 0_u64;
         for key in &keys {

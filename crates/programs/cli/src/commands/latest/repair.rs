@@ -118,7 +118,7 @@ fn free_place(path: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-fn columns(entries: &Entries<'_>, repair: &LatestRepair) -> Vec<Column> {
+fn columns(entries: &Entries, repair: &LatestRepair) -> Vec<Column> {
     let reason = "Why the entry was dropped. If its sum is wrong, its key might be wrong too.";
     let mut columns = vec![Column::new("reason", Kind::Text, 50, reason)];
     columns.extend(entries.columns(repair.reader().spec()));
@@ -127,7 +127,7 @@ fn columns(entries: &Entries<'_>, repair: &LatestRepair) -> Vec<Column> {
 
 /// Makes the new map, with a row for each entry that is dropped.
 fn copy(
-    entries: &Entries<'_>,
+    entries: &Entries,
     repair: &LatestRepair,
     new: &Path,
     rows: &mut Rows,

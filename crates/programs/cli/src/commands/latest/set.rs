@@ -160,7 +160,7 @@ fn of_line(lines: &Lines, error: anyhow::Error) -> anyhow::Error {
 struct Setting<'a> {
     command: &'a SetCommand,
     path: &'a Path,
-    entries: Entries<'a>,
+    entries: Entries,
     new: u64,
     replaced: u64,
 }
@@ -179,10 +179,9 @@ impl Setting<'_> {
         writer: &mut LatestWriter,
         mut words: impl Iterator<Item = &'w str>,
     ) -> anyhow::Result<()> {
-        let LatestSpec { key_words, value_words, .. } = writer.spec();
         let key = words.next().unwrap_or_default();
-        let key = self.command.entries_as.keys.parse(key, key_words)?;
-        let value = self.entries.value(&words.collect::<Vec<_>>(), value_words)?;
+        let key = self.command.entries_as.keys.parse(key, writer.spec())?;
+        let value = self.entries.value(&words.collect::<Vec<_>>(), writer.spec().value_words)?;
         match writer.insert(&key, &value).map_err(|error| of_latest(self.path, error))? {
             Insertion::New => self.new += 1,
             Insertion::Replaced => self.replaced += 1,

@@ -18,7 +18,7 @@ use nanotape_plant::{
 };
 
 use super::{
-    journal, live,
+    journal, latest, live,
     outcome::{Outcome, end_of},
     recorder,
     results::Results,
@@ -113,6 +113,7 @@ impl<'a> Plant<'a> {
             opened => opened.map_err(of_run)?,
         };
         complain(plant.ring(), &plant.residency());
+        let keeper = latest::start(self.config, &self.report)?;
         live::complain_of_sockets(plant.source());
         self.results.begun(&plant)?;
         let notifier = Notifier::ready(&plant, self.service, self.place);
@@ -149,8 +150,10 @@ impl<'a> Plant<'a> {
         let concluded = conclude_run(self.config, &plant, &ended);
         let outcome = Outcome::new(&plant, ended, nanos);
         let (finished, source) = plant.finish_with_source();
+        let is_kept = latest::is_whole(self.config, keeper);
         self.results.ended(outcome, &finished, self.label.as_deref())?;
         let status = conclude_finished(finished)?;
+        let status = if is_kept { status } else { Status::Bad };
         Ok((status.max(concluded?), Some(source)))
     }
 

@@ -1,6 +1,9 @@
 //! The process that records a plant: this program again, as `nanotape journal record`.
 
-use std::{ffi::OsString, path::Path};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use nanotape_plant::{
     Companion, RecorderProcess, Report, RunError,
@@ -37,7 +40,7 @@ pub(super) fn process(
     // After this, a path that begins with a dash is a path.
     arguments.extend(["--".into(), ring.into(), journal.dir.clone().into()]);
     Ok(RecorderProcess {
-        program: std::env::current_exe().unwrap_or_else(|_| "nanotape".into()),
+        program: program(),
         arguments,
         companions: companions(journal),
         journal: journal.dir.clone(),
@@ -55,7 +58,7 @@ fn companions(journal: &JournalConfig) -> Vec<Companion> {
         if let Some(cpu) = journal.snapshot_cpu {
             arguments.extend(words(["--cpu", &cpu.to_string()]));
         }
-        companions.push(Companion { name: "snapshots", arguments });
+        companions.push(Companion { name: "snapshots", arguments, matters: true });
     }
     if journal.needs_upkeep() {
         let mut arguments = words(["journal", "upkeep", "--follow"]);
@@ -68,7 +71,7 @@ fn companions(journal: &JournalConfig) -> Vec<Companion> {
         if let Some(age) = journal.older_than {
             arguments.extend(words(["--older-than", &format!("{}ns", age.as_nanos())]));
         }
-        companions.push(Companion { name: "upkeep", arguments });
+        companions.push(Companion { name: "upkeep", arguments, matters: false });
     }
     for companion in &mut companions {
         if is_quiet() {
@@ -80,6 +83,11 @@ fn companions(journal: &JournalConfig) -> Vec<Companion> {
     companions
 }
 
-fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
+/// This program.
+pub(super) fn program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| "nanotape".into())
+}
+
+pub(super) fn words<const N: usize>(words: [&str; N]) -> Vec<OsString> {
     words.into_iter().map(OsString::from).collect()
 }

@@ -40,8 +40,14 @@ fn places(config: &PlantConfig) -> Vec<(&'static str, PathBuf)> {
     let ring = nanotape_shm::named(&config.ring.name).unwrap_or_else(|_| config.ring.name.clone());
     let journal = config.journal.as_ref().map(|journal| journal.dir.clone());
     let kept = config.input.live.as_ref().and_then(|live| live.keep.clone());
-    let all =
-        [("its ring", Some(ring)), ("its journal", journal), ("the folder of its packets", kept)];
+    let latest = config.latest.as_ref();
+    let map = latest.map(|map| nanotape_shm::named(&map.name).unwrap_or_else(|_| map.name.clone()));
+    let all = [
+        ("its ring", Some(ring)),
+        ("its journal", journal),
+        ("the folder of its packets", kept),
+        ("its map of newest states", map),
+    ];
     all.into_iter().filter_map(|(what, path)| Some((what, spelled_once(&path?)))).collect()
 }
 

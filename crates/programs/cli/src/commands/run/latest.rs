@@ -1,0 +1,118 @@
+//! The process that keeps the newest state of every stock of a plant: this program again, as
+//! `nanotape latest keep`, and its options.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use nanotape_latest::LatestError;
+use nanotape_plant::{
+    Companion, CompanionProcess, PlantConfig, RecordingError, Report, config::LatestConfig,
+};
+use nanotape_tap::states::{CopiedStocks, CopyError};
+
+use super::recorder::{program, words};
+use crate::{
+    status::warn,
+    values::{count, mode},
+    verbosity::is_quiet,
+};
+
+/// The options of the map, which override those of the configuration.
+#[derive(Args, Debug)]
+pub(super) struct LatestOptions {
+    /// Keep the newest state of every stock in the map of this name or path
+    #[arg(long, value_name = "NAME")]
+    latest: Option<PathBuf>,
+
+    /// Stocks that a new map has room for [default: 65536]
+    #[arg(help_heading = "Newest states", long, value_name = "N", value_parser = count::<u64>(1..))]
+    latest_entries: Option<u64>,
+
+    /// Permissions of a new map: 0600 is this user only, 0644 lets all users read [default: 0600]
+    #[arg(help_heading = "Newest states", long, value_name = "OCTAL", value_parser = mode)]
+    latest_mode: Option<u32>,
+
+    /// Keep the states on this processor only
+    #[arg(help_heading = "Processors and memory", long, value_name = "N")]
+    latest_cpu: Option<u32>,
+}
+
+impl LatestOptions {
+    /// Overrides the configuration with the options that were given.
+    pub(super) fn override_latest(&self, config: &mut Option<LatestConfig>) {
+        if let Some(name) = &self.latest {
+            config.get_or_insert_default().name.clone_from(name);
+        }
+        if let Some(latest) = config {
+            latest.entries = self.latest_entries.unwrap_or(latest.entries);
+            latest.mode = self.latest_mode.unwrap_or(latest.mode);
+            latest.cpu = self.latest_cpu.or(latest.cpu);
+        }
+    }
+
+    /// Refuses options of a map that there is none for, a map of other values, and the ring itself.
+    pub(super) fn require_map(&self, config: &PlantConfig) -> anyhow::Result<()> {
+        let given = [
+            ("--latest-entries", self.latest_entries.is_some()),
+            ("--latest-mode", self.latest_mode.is_some()),
+            ("--latest-cpu", self.latest_cpu.is_some()),
+        ];
+        let Some(latest) = &config.latest else {
+            return match given.iter().find(|(_, is_given)| *is_given) {
+                Some((option, _)) => bail!("{option} has no effect without --latest NAME"),
+                None => Ok(()),
+            };
+        };
+        if latest.name.as_os_str().is_empty() {
+            bail!("no map given: use --latest NAME, or name in [latest]");
+        }
+        let path = nanotape_shm::named(&latest.name)?;
+        if path == nanotape_shm::named(&config.ring.name)? {
+            bail!("{}: the map and the ring need different names", path.display());
+        }
+        match CopiedStocks::read(&path) {
+            Err(error @ (CopyError::OtherKeys | CopyError::Latest(LatestError::Values { .. }))) => {
+                bail!("{}: {error}", path.display())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Starts the process, if the plant has a map.
+pub(super) fn start(
+    config: &PlantConfig,
+    report: &Report,
+) -> Result<Option<CompanionProcess>, RecordingError> {
+    let Some(latest) = &config.latest else { return Ok(None) };
+    let mut arguments = words(["latest", "keep", "--for-plant"]);
+    let mut option = |name: &str, value: String| arguments.extend(words([name, &value]));
+    option("--entries", latest.entries.to_string());
+    option("--mode", format!("{:o}", latest.mode));
+    if let Some(cpu) = latest.cpu {
+        option("--cpu", cpu.to_string());
+    }
+    if let Some(journal) = &config.journal {
+        arguments.extend(["--heal".into(), journal.dir.clone().into()]);
+    }
+    if is_quiet() {
+        arguments.push("--quiet".into());
+    }
+    // After this, a path that begins with a dash is a path.
+    arguments.extend(["--".into(), config.ring.name.clone().into(), latest.name.clone().into()]);
+    let companion = Companion { name: "newest states", arguments, matters: true };
+    CompanionProcess::start(&program(), &companion, report.clone()).map(Some)
+}
+
+/// Waits until everything is kept; returns whether it is.
+pub(super) fn is_whole(config: &PlantConfig, process: Option<CompanionProcess>) -> bool {
+    let lacks = process.is_some_and(|process| process.finish(true));
+    if let Some(latest) = config.latest.as_ref().filter(|_| lacks) {
+        let (ring, map) = (config.ring.name.display(), latest.name.display());
+        warn(format_args!(
+            "{map}: lacks the last states; nanotape latest keep {ring} {map} adds them"
+        ));
+    }
+    !lacks
+}
