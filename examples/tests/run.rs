@@ -17,7 +17,10 @@ use nanotape::{
     plant::{PlantConfig, PlantRun, ShutdownFlag},
     ring::Start,
     synth::{Market, MarketConfig},
-    tap::{DbnFile, Recorder, RecorderOptions, Subscription},
+    tap::{
+        DbnFile, LatestKeeper, LatestKeeperOptions, Recorder, RecorderOptions, Subscription,
+        states::CopiedStocks,
+    },
     types::Symbol,
 };
 use nanotape_harness::Scratch;
@@ -35,7 +38,7 @@ fn the_examples_name_one_crate_of_nanotape() {
             count += 1;
         }
     }
-    assert_eq!(count, 15);
+    assert_eq!(count, 16);
 }
 
 /// The path of an example.
@@ -266,6 +269,46 @@ fn a_late_reader_has_the_book_of_the_snapshot_and_reads_everything_after_it() {
 }
 
 #[test]
+fn a_reader_begins_with_the_newest_state_and_goes_on_with_each_trade() {
+    let place = Scratch::on_disk("newest");
+    let day = day_file(&place, "newest_20191230.itch50");
+    let mut config = PlantConfig::default();
+    config.input.file = day;
+    config.ring.name = place.path().join("ring");
+    PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
+    let map = place.path().join("map");
+    let state = |map: &Path| {
+        let copied = CopiedStocks::read(map).unwrap();
+        let most = copied.stocks.into_iter().max_by_key(|(_, state)| state.trades());
+        most.unwrap()
+    };
+    // A keeper that has read a part of the run.
+    let options = LatestKeeperOptions::default();
+    let mut keeper = LatestKeeper::open(&config.ring.name, &map, &options).unwrap();
+    for _ in 0..10 {
+        keeper.step(|_| ()).unwrap();
+    }
+    let (symbol, part) = state(&map);
+    let arguments = [config.ring.name.to_str().unwrap(), map.to_str().unwrap()];
+    let arguments = [arguments[0], arguments[1], &symbol.to_string()];
+    let text = output_of("15_begin_with_the_newest_state", &arguments).unwrap();
+    keeper.run(|_| ()).unwrap();
+    keeper.close().unwrap();
+    let copied = CopiedStocks::read(&map).unwrap();
+    let (_, whole) = copied.stocks.iter().find(|(of, _)| *of == symbol).unwrap();
+    assert!(part.trades() > 0 && whole.trades() > part.trades(), "{part:?}, {whole:?}");
+    assert!(
+        text.contains(&format!("\n{} shares so far, reliable: true\n", part.volume())),
+        "{text}"
+    );
+    let trades = text.lines().filter(|line| line.contains(" shares at ")).count() as u64;
+    assert_eq!(trades, whole.trades() - part.trades());
+    let average = whole.vwap().unwrap() as f64 / 1e9;
+    let end = format!("; {} shares at {average:.4}\n", whole.volume());
+    assert!(text.ends_with(&end), "{text}, expected {end}");
+}
+
+#[test]
 fn any_input_gives_the_same_best_prices() {
     let place = Scratch::on_disk("any");
     let day = day_file(&place, "any_20191230.itch50");
@@ -377,6 +420,7 @@ fn every_example_is_short_and_says_what_you_will_see() {
         ("11_where_the_time_went.rs", 110),
         ("12_how_far_behind.rs", 100),
         ("13_any_input.rs", 25),
+        ("15_begin_with_the_newest_state.rs", 70),
     ] {
         let source = std::fs::read_to_string(folder.join(name)).unwrap();
         assert!(source.starts_with("//!") && source.contains("you will see"), "{name}");

@@ -42,6 +42,16 @@ comes() {
 }
 fresh() { rm -f "/dev/shm/nanotape-$ring" "/dev/shm/nanotape-$ring".*; }
 
+# Kills the keeper of a plant that runs, some times. kill_keeper_of PLANT EVERY_SECONDS TIMES
+kill_keeper_of() {
+    local times=$3
+    while [ "$times" -gt 0 ] && kill -0 "$1" 2>/dev/null; do
+        times=$((times - 1))
+        sleep "$2"
+        pgrep -P "$1" -f 'latest keep' | xargs -r kill -KILL 2>/dev/null || true
+    done
+}
+
 # A number from a line of JSON: number NAME <LINE
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" | tail -1; }
 

@@ -2,13 +2,19 @@
 
 usage: naive_day.py trades DAY.itch50 > trades.csv
        naive_day.py lobster DAY.itch50 SYMBOL LEVELS FROM_NS UNTIL_NS MESSAGES.csv ORDERBOOK.csv
+       naive_day.py states DAY.itch50 UNTIL_NS STATES.csv [insides]
+
+states compares what `nanotape latest dump` wrote with the day, with UNTIL_NS 0 up to its end: the inside and the
+trading state of every stock, and unless only insides are asked for, its trades.
 
 DAY is a plain BinaryFILE day without damage. Books are dictionaries, levels are sorted for every row.
 """
 
+import csv
 import struct
 import sys
 from collections import defaultdict
+from decimal import Decimal
 
 NO_PRICE = 9_999_999_999
 
@@ -184,6 +190,94 @@ def lobster(path, symbol, levels, begin, end, messages_path, orderbook_path):
                     halt = state
 
 
+class Trades:
+    """The trades of a stock, in the order of the day."""
+
+    def __init__(self):
+        self.prices = []
+        self.sizes = []
+
+    def add(self, price, size):
+        self.prices.append(Decimal(price) / 10_000)
+        self.sizes.append(size)
+
+    def columns(self):
+        notional = sum(price * size for price, size in zip(self.prices, self.sizes))
+        none = [None] * 5
+        some = [self.prices[-1], self.sizes[-1], self.prices[0], max(self.prices), min(self.prices)] if self.prices else none
+        names = ["last_price", "last_size", "open_price", "high_price", "low_price", "volume", "trades", "notional"]
+        return dict(zip(names, some + [sum(self.sizes), len(self.sizes), notional * 10**9]))
+
+
+def states(path, until, dump, what):
+    day, traded, trading, numbers = Day(), defaultdict(Trades), {}, set()
+    for _, kind, time, locate, body in messages(path):
+        if until and time >= until:
+            break
+        day.learn(kind, locate, body)
+        if kind == "R":
+            numbers.add(locate)
+        elif kind == "H":
+            trading[locate] = "Y" if chr(body[19]) == "T" else "N"
+        elif kind in "AF":
+            reference, side = number(body, 11, 8), chr(body[19])
+            day.add(locate, reference, side, number(body, 20, 4), number(body, 32, 4))
+        elif kind in "EC":
+            before = day.reduce(number(body, 11, 8), number(body, 19, 4))
+            if kind == "E":
+                traded[locate].add(before[3], number(body, 19, 4))
+            elif body[31] == ord("Y"):
+                traded[locate].add(number(body, 32, 4), number(body, 19, 4))
+        elif kind == "X":
+            day.reduce(number(body, 11, 8), number(body, 19, 4))
+        elif kind == "D":
+            day.reduce(number(body, 11, 8), None)
+        elif kind == "U":
+            before = day.reduce(number(body, 11, 8), None)
+            day.add(before[0], number(body, 19, 8), before[1], number(body, 27, 4), number(body, 31, 4))
+        elif kind == "P":
+            traded[locate].add(number(body, 32, 4), number(body, 20, 4))
+        elif kind == "Q" and number(body, 11, 8) > 0:
+            traded[locate].add(number(body, 27, 4), number(body, 11, 8))
+    with open(dump) as file:
+        rows = {row["symbol"]: row for row in csv.DictReader(line for line in file if not line.startswith("#"))}
+    differences, compared = 0, 0
+    sums = {"trades": 0, "volume": 0}
+    for locate in sorted(numbers):
+        symbol = day.symbols[locate]
+        expected = {"is_trading": trading.get(locate, "~")}
+        for side, name, best in (("B", "bid", max), ("S", "ask", min)):
+            levels = day.levels[locate, side]
+            price = best(levels) if levels else None
+            expected[f"{name}_price"] = None if price is None else Decimal(price) / 10_000
+            expected[f"{name}_size"] = levels[price] if levels else 0
+        if what != "insides":
+            of_stock = traded[locate].columns()
+            sums = {name: sums[name] + of_stock[name] for name in sums}
+            expected |= of_stock | {"doubts": ""}
+        row = rows.get(symbol, {})
+        if row:
+            row["notional"] = (int(row["notional_high"]) << 64) + int(row["notional_low"])
+        for column, value in expected.items():
+            found = row.get(column)
+            is_same = found == "" if value is None else found == value
+            if value is not None and found and not isinstance(value, str):
+                is_same = Decimal(found) == value
+            compared += 1
+            if not is_same:
+                differences += 1
+                if differences <= 10:
+                    print(f"{symbol}: {column} is {found}, expected {value}")
+    if what != "insides":
+        compared += 2
+        for name, value in sums.items():
+            if int(rows["*"][name]) != value:
+                differences += 1
+                print(f"whole market: {name} is {rows['*'][name]}, expected {value}")
+    print(f"{len(numbers)} stocks, {compared} figures compared, {differences} differ")
+    sys.exit(1 if differences or compared < 100 else 0)
+
+
 def main():
     command, path = sys.argv[1:3]
     if command == "trades":
@@ -191,6 +285,9 @@ def main():
     elif command == "lobster":
         symbol, levels, begin, end, messages_path, orderbook_path = sys.argv[3:]
         lobster(path, symbol, int(levels), int(begin), int(end), messages_path, orderbook_path)
+    elif command == "states":
+        until, dump, *what = sys.argv[3:]
+        states(path, int(until), dump, what[0] if what else "all")
     else:
         sys.exit(__doc__)
 
