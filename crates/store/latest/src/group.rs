@@ -21,6 +21,10 @@ use crate::{
 /// Attempts of a reader.
 pub(crate) const TRIES: u32 = 100_000;
 
+/// The bit of a version for a complete change of a group that is still locked. A group has too few
+/// entries for this bit of the lock word.
+const COMPLETE: u64 = 1 << 31;
+
 /// The number of the lock word's owner; 0: none.
 pub(crate) const fn owner(lock: u64) -> u32 {
     (lock & 0xffff) as u32
@@ -62,6 +66,7 @@ pub(crate) struct Group<'a> {
     pub(crate) taken: u32,
     /// The words that a change replaces, from this one on, and what by.
     change: Option<(usize, &'a [ReadWord])>,
+    lock: u64,
 }
 
 /// Where a key is.
@@ -81,6 +86,12 @@ impl Group<'_> {
             Some((from, words)) => changed(self.words, from, words, at),
             None => self.words[at].load(),
         }
+    }
+
+    /// A word that differs whenever the contents differ: the lock word, and a bit that no entry has
+    /// if a change is complete whose writer has not opened the group yet.
+    pub(crate) fn version(&self) -> u64 {
+        self.lock | if self.change.is_some() { COMPLETE } else { 0 }
     }
 
     /// How many keys passed it.
@@ -157,7 +168,7 @@ impl<'a> View<'a> {
                 0 => (None, None),
                 owner => self.owned(at, owner, lock)?,
             };
-            let seen = Group { words, layout, taken: taken(lock), change };
+            let seen = Group { words, layout, taken: taken(lock), change, lock };
             let result = read(&seen);
             // SYNC(latest.lock): keeps the loads above before the second load of the lock; pairs
             // with the fence of the writer that has it.

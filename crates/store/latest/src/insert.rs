@@ -115,8 +115,14 @@ impl Hand<'_> {
         Ok(())
     }
 
-    /// Removes a key; returns whether it was there. Then [`finish`](Self::finish) does the rest.
-    pub(crate) fn remove(&self, key: &[u64]) -> Result<bool, Obstacle> {
+    /// Removes a key if `is_due` accepts its entry, which is copied to `entry`; returns whether it
+    /// was removed. Then [`finish`](Self::finish) does the rest.
+    pub(crate) fn remove(
+        &self,
+        key: &[u64],
+        entry: &mut [u64],
+        is_due: impl FnOnce(&[u64]) -> bool,
+    ) -> Result<bool, Obstacle> {
         loop {
             let Some(place) = self.view().find(key)? else { return Ok(false) };
             let held = self.lock(place.group)?;
@@ -124,6 +130,13 @@ impl Hand<'_> {
                 drop(held);
                 self.patience.wait(place.group as u64, 0)?;
                 continue;
+            }
+            let at = self.layout.entry(held.at, place.entry);
+            for (value, word) in entry.iter_mut().zip(&self.words()[at..]) {
+                *value = word.load();
+            }
+            if !is_due(entry) {
+                return Ok(false);
             }
             let _ = self.begin(work::REMOVE, self.view().home(key), place.passed as u64);
             self.own(slot::TARGET).store(packed(place.group, place.entry) + 1);

@@ -195,15 +195,49 @@ impl LatestWriter {
     /// If the lengths are not those of the map.
     pub fn insert(&mut self, key: &[u64], value: &[u64]) -> Result<Insertion, LatestError> {
         self.check(key, value.len());
-        let patience = Patience::new(self.patience);
-        let (hand, entry) = self.hand(&patience);
-        let replace = |now: &mut [u64], _| {
+        let replace = |now: &mut [u64]| {
             now.copy_from_slice(value);
             true
         };
+        // The value is replaced whenever the key is there.
+        Ok(self.insert_by(key, value, true, replace)?.unwrap_or(Insertion::Replaced))
+    }
+
+    /// Changes the value of a key in place, or gives it this value if the key is not there. If
+    /// `change` returns false, the entry keeps its value and its version, and the result is
+    /// `None`. Other writers of the entry wait meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths are not those of the map.
+    pub fn insert_or_update(
+        &mut self,
+        key: &[u64],
+        value: &[u64],
+        change: impl FnMut(&mut [u64]) -> bool,
+    ) -> Result<Option<Insertion>, LatestError> {
+        self.check(key, value.len());
+        self.insert_by(key, value, false, change)
+    }
+
+    fn insert_by(
+        &mut self,
+        key: &[u64],
+        value: &[u64],
+        replaces: bool,
+        mut change: impl FnMut(&mut [u64]) -> bool,
+    ) -> Result<Option<Insertion>, LatestError> {
+        let patience = Patience::new(self.patience);
+        let (hand, entry) = self.hand(&patience);
         loop {
-            if hand.update(key, entry, true, replace).map_err(Obstacle::into_error)?.is_some() {
-                return Ok(Insertion::Replaced);
+            let mut is_changed = false;
+            let changed = |now: &mut [u64], _| {
+                is_changed = change(now);
+                is_changed
+            };
+            let stamp = hand.update(key, entry, replaces, changed).map_err(Obstacle::into_error)?;
+            if stamp.is_some() {
+                return Ok(is_changed.then_some(Insertion::Replaced));
             }
             hand.finish_own()?;
             let rooms = if hand.has_room() { Ok(Rooms::Some) } else { hand.take_rooms(key) };
@@ -211,7 +245,7 @@ impl LatestWriter {
                 entry[1..=key.len()].copy_from_slice(key);
                 entry[1 + key.len()..].copy_from_slice(value);
                 match hand.insert(key, entry) {
-                    Ok(Inserted::Done) => return Ok(Insertion::New),
+                    Ok(Inserted::Done) => return Ok(Some(Insertion::New)),
                     Ok(Inserted::Present | Inserted::NoRoom | Inserted::Crowded) => {}
                     Err(obstacle) => {
                         // What cannot be undone now is undone before the next insertion or removal.
@@ -246,6 +280,29 @@ impl LatestWriter {
         };
         let stamp = hand.update(key, entry, false, changed).map_err(Obstacle::into_error)?;
         Ok(stamp.map(|stamp| stamp as u32))
+    }
+
+    /// Changes the value of a key in place if `change` returns true; returns that, or `None` if the
+    /// key is not there. Otherwise the entry keeps its value and its version.
+    ///
+    /// # Panics
+    ///
+    /// If the length of the key is not that of the map.
+    pub fn update_if(
+        &mut self,
+        key: &[u64],
+        change: impl FnOnce(&mut [u64]) -> bool,
+    ) -> Result<Option<bool>, LatestError> {
+        self.check(key, self.layout.spec.value_words);
+        let patience = Patience::new(self.patience);
+        let (hand, entry) = self.hand(&patience);
+        let mut is_changed = false;
+        let changed = |value: &mut [u64], _| {
+            is_changed = change(value);
+            is_changed
+        };
+        let stamp = hand.update(key, entry, false, changed).map_err(Obstacle::into_error)?;
+        Ok(stamp.map(|_| is_changed))
     }
 
     /// Changes the value of each of these keys that is there, one after the other, with its number
@@ -306,11 +363,26 @@ impl LatestWriter {
     ///
     /// If the length of the key is not that of the map.
     pub fn remove(&mut self, key: &[u64]) -> Result<bool, LatestError> {
+        self.remove_if(key, |_| true)
+    }
+
+    /// Removes a key if `is_due` accepts its value; returns whether it was removed. Other writers
+    /// of the entry wait meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If the length of the key is not that of the map.
+    pub fn remove_if(
+        &mut self,
+        key: &[u64],
+        is_due: impl FnOnce(&[u64]) -> bool,
+    ) -> Result<bool, LatestError> {
         self.check(key, self.layout.spec.value_words);
         let patience = Patience::new(self.patience);
-        let (hand, _) = self.hand(&patience);
+        let (hand, entry) = self.hand(&patience);
         hand.finish_own()?;
-        let was_there = hand.remove(key).map_err(Obstacle::into_error)?;
+        let is_due = |entry: &[u64]| is_due(&entry[1 + key.len()..]);
+        let was_there = hand.remove(key, entry, is_due).map_err(Obstacle::into_error)?;
         if was_there {
             // The key is gone. What cannot be counted now is counted before the next one.
             let _ = hand.finish_own();

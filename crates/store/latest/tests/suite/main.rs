@@ -12,6 +12,7 @@ mod killed;
 mod processes;
 mod repair;
 mod replacement;
+mod scan;
 mod threads;
 mod values;
 

@@ -1,0 +1,94 @@
+//! Groups of a map one by one, for a process that finds what has changed since it read them last.
+//!
+//! Protocol: the version of a group differs whenever its entries differ. A process keeps the
+//! version of each group, reads all versions from time to time, and copies the groups whose
+//! version is another one.
+//! Bounds: a version comes again after 2^32 changes of a group between two reads.
+
+use crate::{error::LatestError, group::owner, reader::LatestReader};
+
+/// The entries of one group, as they were at one moment. It allocates only when it is made.
+#[derive(Clone, Debug)]
+pub struct GroupEntries {
+    version: u64,
+    taken: u32,
+    key_words: usize,
+    entry_words: usize,
+    words: Vec<u64>,
+}
+
+impl GroupEntries {
+    /// The version of the group when it was copied.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The key and the value of each entry, with its number in the group. An entry keeps its number
+    /// as long as it is there.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, &[u64], &[u64])> {
+        let all = self.words.chunks_exact(self.entry_words).enumerate();
+        let taken = all.filter(|(number, _)| self.taken >> number & 1 == 1);
+        taken.map(|(number, entry)| {
+            let (key, value) = entry[1..].split_at(self.key_words);
+            (number, key, value)
+        })
+    }
+}
+
+impl LatestReader {
+    /// How many groups the map has.
+    pub fn groups(&self) -> usize {
+        self.view().layout.groups
+    }
+
+    /// Space for the entries of a group of this map.
+    pub fn group_entries(&self) -> GroupEntries {
+        let layout = self.view().layout;
+        let words = vec![0; layout.in_group * layout.entry_words];
+        let (key_words, entry_words) = (layout.spec.key_words, layout.entry_words);
+        GroupEntries { version: 0, taken: 0, key_words, entry_words, words }
+    }
+
+    /// The version of a group: another one whenever its entries are others.
+    ///
+    /// # Panics
+    ///
+    /// If the map does not have this group.
+    pub fn group_version(&self, group: usize) -> Result<u64, LatestError> {
+        assert!(group < self.groups(), "a group of another map");
+        self.view().read(group, |seen| seen.version())
+    }
+
+    /// Copies the entries of a group.
+    ///
+    /// # Panics
+    ///
+    /// If the map does not have this group, or the space is that of another map.
+    pub fn copy_group(&self, group: usize, copy: &mut GroupEntries) -> Result<(), LatestError> {
+        let layout = self.view().layout;
+        let is_own = copy.words.len() == layout.in_group * layout.entry_words;
+        assert!(group < layout.groups && is_own, "a group of another map");
+        (copy.taken, copy.version) = self.view().read(group, |seen| {
+            seen.copy(&mut copy.words);
+            (seen.taken, seen.version())
+        })?;
+        Ok(())
+    }
+
+    /// The group that has a key now; `None` if the key is not there.
+    ///
+    /// # Panics
+    ///
+    /// If the length of the key is not that of the map.
+    pub fn group_with(&self, key: &[u64]) -> Result<Option<usize>, LatestError> {
+        assert!(key.len() == self.spec().key_words, "lengths of another map");
+        Ok(self.view().find(key)?.map(|place| place.group))
+    }
+}
+
+/// Whether a group was opened exactly once between two versions, and it is not locked: then
+/// the change of a writer that changed it in between is the only one.
+pub fn is_one_change(earlier: u64, later: u64) -> bool {
+    let next = (earlier >> 32).wrapping_add(1) & 0xffff_ffff;
+    owner(earlier) == 0 && owner(later) == 0 && later >> 32 == next
+}
