@@ -98,6 +98,18 @@ pub(super) const TABLE: &[Row] = &[
         ],
         outside: &["thiserror"],
     },
+    // docs/decisions/0076-many-writers-of-a-map.md.
+    Row {
+        package: "nanotape-peers",
+        inside: &[
+            "nanotape-clock",
+            "nanotape-shm",
+            "nanotape-tape",
+            "nanotape-latest",
+            "nanotape-link",
+        ],
+        outside: &["thiserror"],
+    },
     // ring since docs/decisions/0048-spans-in-slot-rings.md; nix and rustix since
     // docs/decisions/0050-a-plant-asks-behind-a-slow-message.md.
     Row {

@@ -1,0 +1,166 @@
+//! Why a node or a connection cannot continue.
+
+use nanotape_latest::LatestError;
+use nanotape_link::LinkError;
+
+/// An error of a node or a connection. After one of a connection, the caller sends the bytes that
+/// wait, and closes it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeersError {
+    /// The map.
+    #[error(transparent)]
+    Map(#[from] LatestError),
+    /// The link.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// A map whose values have no room for the time and the node.
+    #[error(
+        "values have {value_words} words, expected 2 or more for the time and the node: make the map \
+         with peer_map"
+    )]
+    NoPeerMap {
+        /// Words of a value.
+        value_words: usize,
+    },
+    /// A number that no node has.
+    #[error("node 0 is not valid: use 1 to 65535")]
+    Node,
+    /// The index of another map.
+    #[error("the index has {found} groups, the map has {expected}: make a new index")]
+    Index {
+        /// Groups of the index.
+        found: usize,
+        /// Groups of the map.
+        expected: usize,
+    },
+    /// Stored members that cannot be read.
+    #[error("the stored members are damaged: begin a new life with an empty map")]
+    Members,
+    /// Members could not be stored.
+    #[error("failed to store the members: {source}")]
+    Store {
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// Bytes that are not a message, or one that comes at the wrong time.
+    #[error("node {node}: unexpected message of kind {kind} with {length} bytes")]
+    Message {
+        /// The node; 0: it is not known yet.
+        node: u16,
+        /// The kind.
+        kind: u16,
+        /// Bytes of the payload.
+        length: usize,
+    },
+    /// The other side has another map.
+    #[error("node {node}: {what} is {found:#x}, this node has {expected:#x}")]
+    Differs {
+        /// The node.
+        node: u16,
+        /// What differs.
+        what: &'static str,
+        /// Its value there.
+        found: u64,
+        /// Its value here.
+        expected: u64,
+    },
+    /// The link accepts no frame that has room for an entry.
+    #[error("node {node} accepts frames of {most} bytes, expected {expected}")]
+    Frames {
+        /// The node.
+        node: u16,
+        /// The most.
+        most: usize,
+        /// The least.
+        expected: usize,
+    },
+    /// An acknowledgement of changes that were not sent.
+    #[error("node {node} acknowledges change {number}, the last one is {last}")]
+    Unsent {
+        /// The node.
+        node: u16,
+        /// The acknowledged number.
+        number: u64,
+        /// The last number.
+        last: u64,
+    },
+    /// There would be too many members.
+    #[error("the members of node {node} do not fit: at most 256 nodes and 1024 dropped lives")]
+    TooMany {
+        /// The node.
+        node: u16,
+    },
+    /// A later connection of the same node replaces this one.
+    #[error("node {node} has a later connection")]
+    Replaced {
+        /// The node.
+        node: u16,
+    },
+    /// This node refuses the other one.
+    #[error("node {node} is refused: {refusal}")]
+    Refuses {
+        /// The other node.
+        node: u16,
+        /// Why.
+        refusal: PeersRefusal,
+    },
+    /// The other node refuses this one.
+    #[error("refused by node {node}: {refusal}")]
+    Refused {
+        /// The other node.
+        node: u16,
+        /// Why.
+        refusal: PeersRefusal,
+    },
+}
+
+/// Why a node is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeersRefusal {
+    /// Its life was dropped.
+    #[error("it was dropped at {at_ns} ns since 1970: add it again and begin with an empty map")]
+    Dropped {
+        /// When, in ns since the UNIX epoch.
+        at_ns: u64,
+    },
+    /// It is not a member.
+    #[error("it is not a member: add it first")]
+    Unknown,
+    /// Another life has the same number.
+    #[error("another map has joined under its number: drop that node first")]
+    OtherLife,
+    /// Neither side has joined.
+    #[error("neither side has joined: connect to a member first")]
+    NotYet,
+    /// It joins with entries.
+    #[error("it joins with {entries} entries: begin with an empty map, or connect again later")]
+    NotEmpty {
+        /// How many.
+        entries: u64,
+    },
+}
+
+impl PeersRefusal {
+    pub(crate) fn words(self) -> [u64; 2] {
+        match self {
+            Self::Dropped { at_ns } => [1, at_ns],
+            Self::Unknown => [2, 0],
+            Self::OtherLife => [3, 0],
+            Self::NotYet => [4, 0],
+            Self::NotEmpty { entries } => [5, entries],
+        }
+    }
+
+    pub(crate) fn of([code, value]: [u64; 2]) -> Option<Self> {
+        Some(match code {
+            1 => Self::Dropped { at_ns: value },
+            2 => Self::Unknown,
+            3 => Self::OtherLife,
+            4 => Self::NotYet,
+            5 => Self::NotEmpty { entries: value },
+            _ => return None,
+        })
+    }
+}

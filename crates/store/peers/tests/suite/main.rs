@@ -1,0 +1,10 @@
+//! Tests of nodes on a simulated network.
+
+#![allow(missing_docs, reason = "tests")]
+
+mod campaign;
+mod cluster;
+mod hostile;
+mod machine;
+mod pair;
+mod wire;
