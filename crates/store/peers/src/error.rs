@@ -86,7 +86,7 @@ pub enum PeersError {
         last: u64,
     },
     /// There would be too many members.
-    #[error("the members of node {node} do not fit: at most 256 nodes and 1024 dropped lives")]
+    #[error("no room for the members with node {node}: at most 256 nodes and 1024 dropped lives")]
     TooMany {
         /// The node.
         node: u16,

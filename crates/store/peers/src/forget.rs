@@ -42,6 +42,10 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
                 continue;
             }
             is_left = true;
+            // Writes of this node that follow a forgotten removal have later times from now on.
+            if stamp.time_ns.saturating_add(self.options.clock_bound_ns) >= now.utc_ns {
+                continue;
+            }
             if stamp.is_settled() {
                 self.writer.remove_if(key, |own| WriteStamp::of(own) == stamp)?;
                 // It is no change for other nodes.
@@ -50,8 +54,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
                 if is_one_change(own.seen, seen) {
                     self.index.set_change(group, GroupChange { seen, ..own });
                 }
-            } else if stamp.time_ns.saturating_add(self.options.clock_bound_ns) < now.utc_ns {
-                // Writes that do not know of the removal have later times from now on.
+            } else {
                 self.writer.update_if(key, |own| {
                     let is_same = WriteStamp::of(own) == stamp;
                     if is_same {

@@ -123,19 +123,19 @@ impl Membership {
         self.dropped.get(&(node, life)).copied()
     }
 
-    /// Adds a node; returns whether it is new.
-    pub(crate) fn add(&mut self, node: u16) -> bool {
+    /// Adds a node; returns whether it is new, or `None` if there would be too many.
+    pub(crate) fn add(&mut self, node: u16) -> Option<bool> {
         let generation = match self.member(node) {
             None => 0,
             Some(Member { generation, state: MemberState::Left, .. }) => generation + 1,
-            Some(_) => return false,
+            Some(_) => return Some(false),
         };
         if self.members.len() == MOST_MEMBERS && !self.members.contains_key(&node) {
-            return false;
+            return None;
         }
         let added = Member { generation, is_founding: false, state: MemberState::Pending };
         self.members.insert(node, added);
-        true
+        Some(true)
     }
 
     /// The life of a pending node has joined.
@@ -145,18 +145,19 @@ impl Membership {
         }
     }
 
-    /// Drops a node; returns whether it was a member.
-    pub(crate) fn drop_node(&mut self, node: u16, now_ns: u64) -> bool {
-        let Some(member) = self.members.get_mut(&node) else { return false };
+    /// Drops a node; returns whether it was a member, or `None` if there would be too many.
+    pub(crate) fn drop_node(&mut self, node: u16, now_ns: u64) -> Option<bool> {
+        let Some(member) = self.members.get_mut(&node) else { return Some(false) };
         match member.state {
-            MemberState::Left => return false,
+            MemberState::Left => return Some(false),
             MemberState::Pending => {}
+            MemberState::Joined(_) if self.dropped.len() == MOST_DROPPED => return None,
             MemberState::Joined(life) => {
                 self.dropped.insert((node, life), now_ns);
             }
         }
         member.state = MemberState::Left;
-        true
+        Some(true)
     }
 
     /// Adds what another copy has; returns whether anything is new, or `None` if there would be too
@@ -267,5 +268,81 @@ fn merged_state(one: MemberState, other: MemberState) -> MemberState {
             MemberState::Joined(one.min(other))
         }
         (MemberState::Pending, state) | (state, MemberState::Pending) => state,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn states(members: &Membership) -> Vec<(u16, u32, MemberState)> {
+        members.members().map(|(node, it)| (node, it.generation, it.state)).collect()
+    }
+
+    #[test]
+    fn copies_become_equal_in_any_order() {
+        use MemberState::{Joined, Left, Pending};
+        let first = Membership::first(1, 10, &[1, 2, 3]);
+        let mut copies = [first.clone(), first.clone(), first];
+        copies[0].join(2, 20);
+        assert_eq!(copies[0].drop_node(2, 5), Some(true));
+        assert_eq!(copies[0].add(2), Some(true));
+        copies[1].join(2, 20);
+        copies[1].join(3, 31);
+        copies[2].join(3, 30);
+        assert_eq!((copies[2].add(4), copies[2].add(4)), (Some(true), Some(false)));
+        let mut merged = Vec::new();
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]] {
+            let mut all = Membership::first(1, 10, &[1, 2, 3]);
+            for copy in order {
+                all.merge(&copies[copy], 5).unwrap();
+            }
+            assert_eq!(Membership::decode(&all.encode()).as_ref(), Some(&all));
+            merged.push(all);
+        }
+        assert!(merged.windows(2).all(|pair| pair[0] == pair[1]), "{merged:?}");
+        let expected = [(1, 0, Joined(10)), (2, 1, Pending), (3, 0, Joined(30)), (4, 0, Pending)];
+        assert_eq!(states(&merged[0]), expected);
+        assert_eq!(merged[0].dropped_ns(2, 20), Some(5));
+        assert_eq!(merged[0].dropped_ns(3, 31), Some(5));
+        assert_eq!(merged[0].drop_node(4, 6), Some(true));
+        assert_eq!(states(&merged[0])[3], (4, 0, Left));
+    }
+
+    #[test]
+    fn there_are_at_most_as_many_as_a_frame_has_room_for() {
+        let mut members = Membership::first(1, 10, &[1]);
+        for node in 2..=MOST_MEMBERS as u16 {
+            assert_eq!(members.add(node), Some(true));
+        }
+        assert_eq!(members.add(1_000), None);
+        for life in 0..MOST_DROPPED as u64 {
+            members.join(2, life);
+            assert_eq!(members.drop_node(2, 1), Some(true));
+            assert_eq!(members.add(2), Some(true));
+        }
+        members.join(2, 1 << 40);
+        assert_eq!(members.drop_node(2, 1), None);
+        assert!(members.encode().len() < crate::message::FRAME_BYTES);
+        let mut other = Membership::first(1_000, 1, &[1_000]);
+        assert_eq!(other.merge(&members, 1), None);
+        assert_eq!(states(&other).len(), 1);
+    }
+
+    #[test]
+    fn bytes_of_other_lengths_and_numbers_are_not_members() {
+        let mut members = Membership::first(1, 10, &[1, 2]);
+        members.join(2, 3);
+        assert_eq!(members.drop_node(2, 4), Some(true));
+        let bytes = members.encode();
+        for cut in 0..bytes.len() {
+            assert_eq!(Membership::decode(&bytes[..cut]), None);
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            let decoded = Membership::decode(&changed);
+            assert!(decoded.is_none_or(|decoded| decoded.encode() != bytes), "bit {bit}");
+        }
     }
 }

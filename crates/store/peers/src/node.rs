@@ -34,7 +34,8 @@ pub struct PeerOptions {
     /// The nodes that the cluster begins with, this one included; the same list on all of them.
     /// Empty if this node joins a cluster.
     pub founding: Vec<u16>,
-    /// The most that clocks of nodes differ, in ns: no removal is forgotten earlier.
+    /// The most that clocks of nodes differ, and that one is set back, in ns: no removal is
+    /// forgotten earlier.
     pub clock_bound_ns: u64,
     /// Changes that are further ahead of the own clock are refused, in ns.
     pub future_bound_ns: u64,
@@ -217,7 +218,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         if node == 0 {
             return Err(PeersError::Node);
         }
-        let is_new = self.members.add(node);
+        let is_new = self.members.add(node).ok_or(PeersError::TooMany { node })?;
         if is_new {
             self.members_changed()?;
         }
@@ -228,6 +229,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
     /// was a member.
     pub fn drop_node(&mut self, node: u16, now: Now) -> Result<bool, PeersError> {
         let was_member = self.members.drop_node(node, now.utc_ns);
+        let was_member = was_member.ok_or(PeersError::TooMany { node })?;
         if was_member {
             self.members_changed()?;
         }
@@ -292,11 +294,13 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
             self.event(PeerEvent::Future { node: stamp.node(), sender, ahead_ns });
             return Ok(Merged::Refused);
         }
-        // Every node has had a settled removal. This one has forgotten it if the key is not there.
+        // Every node has had a settled removal. This one has forgotten it if the key is not there,
+        // or never needs it, as long as the times of its own writes are later.
+        let is_forgotten = stamp.is_settled() && stamp.time_ns < now.utc_ns;
         // A lock is a change of the group, also if the entry stays. So a first comparison is made
         // without one.
         let found = self.writer.get(key, &mut self.own)?.is_some();
-        if if found { !wins(value, &self.own) } else { stamp.is_settled() } {
+        if if found { !wins(value, &self.own) } else { is_forgotten } {
             return Ok(Merged::Whole);
         }
         let change = |own: &mut [u64]| {
@@ -306,7 +310,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
             }
             is_later
         };
-        let changed = if stamp.is_settled() {
+        let changed = if is_forgotten {
             self.writer.update_if(key, change).map(|changed| changed == Some(true))
         } else {
             self.writer.insert_or_update(key, value, change).map(|changed| changed.is_some())

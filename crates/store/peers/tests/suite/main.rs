@@ -7,4 +7,5 @@ mod cluster;
 mod hostile;
 mod machine;
 mod pair;
+mod threads;
 mod wire;
