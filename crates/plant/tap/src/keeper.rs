@@ -18,12 +18,12 @@ use std::{
 
 use nanotape_board::BoardReader;
 use nanotape_latest::{LatestError, LatestWriter};
-use nanotape_records::{PUBLISHER_ID, RecordKind};
+use nanotape_records::{PUBLISHER_ID, RecordKind, RecordKinds};
 use nanotape_ring::{Rejoin, Start};
 use nanotape_shm::{RegionError, RegionOptions};
 use nanotape_tape::{Deadline, Gap, ShutdownFlag, Step, WriterState};
 
-use stocks::{Stocks, WriteError};
+use stocks::{Stocks, WriteError, release};
 
 use crate::{
     Event, Handover, SubscribeError, Subscriber, Subscription,
@@ -36,6 +36,9 @@ use crate::{
 /// How long a keeper waits for the end of the previous one, which has the rest of a ring to read,
 /// if it is not set.
 const HAND_OVER: Duration = Duration::from_secs(10);
+
+/// Steps between two checks of the map.
+const CHECK_EVERY: u64 = 64;
 
 /// The kinds of records that change a state.
 const KINDS: [RecordKind; 4] =
@@ -127,6 +130,18 @@ pub enum LatestKeeperError {
         /// The cause.
         error: Box<CopyError>,
     },
+    /// Entries of the map are damaged.
+    #[error(
+        "{}: {wrong_sums} entries are damaged: remove the map, and a keeper makes it again from the ring \
+         and the journal",
+        map.display()
+    )]
+    Damaged {
+        /// The map.
+        map: PathBuf,
+        /// How many.
+        wrong_sums: u64,
+    },
     /// Another keeper is alive.
     #[error(
         "{}: writer {writer} of the map keeps the states of this publisher and is alive; end it, or \
@@ -139,8 +154,12 @@ pub enum LatestKeeperError {
         /// The other keeper.
         writer: u32,
     },
-    /// Another keeper has taken the entries over.
-    #[error("{}: another keeper has taken over the states of this publisher", map.display())]
+    /// Another keeper has taken the entries over, or a tool has changed the market's entry.
+    #[error(
+        "{}: the entry of the market is not that of this keeper any more: another keeper, or another \
+         tool, has changed it",
+        map.display()
+    )]
     Taken {
         /// The map.
         map: PathBuf,
@@ -157,6 +176,7 @@ pub struct LatestKeeper {
     ring: PathBuf,
     through_restarts: bool,
     lost: u64,
+    steps: u64,
 }
 
 impl From<SubscribeError> for LatestKeeperError {
@@ -185,7 +205,7 @@ impl LatestKeeper {
         let started_ns = board.run().started_ns;
         let mut stocks = match there.filter(|copied| copied.market.started_ns() == started_ns) {
             Some(copied) => Stocks::of_map(copied),
-            None => Stocks::of_run(started_ns, board.first_sequence() - 1),
+            None => Stocks::of_run(started_ns, board.first_sequence() - 1, kinds_of(&board)),
         };
         let next = stocks.market.sequence() + 1;
         let mut subscription = Subscription::to(ring)
@@ -207,7 +227,8 @@ impl LatestKeeper {
         stocks.market.set_keeper(writer.number() as u16);
         let (map, ring) = (map.to_owned(), ring.to_owned());
         let through_restarts = *through_restarts;
-        let mut keeper = Self { map, writer, subscriber, stocks, ring, through_restarts, lost: 0 };
+        let mut keeper =
+            Self { map, writer, subscriber, stocks, ring, through_restarts, lost: 0, steps: 0 };
         keeper.begin()?;
         Ok(keeper)
     }
@@ -244,14 +265,15 @@ impl LatestKeeper {
                     if let Some(start) = stocks.apply(&delivery)
                         && start.started_ns != stocks.market.started_ns()
                     {
-                        *stocks = stocks.next_run(start.started_ns, delivery.sequence);
+                        *stocks = stocks.next_run(start.started_ns, delivery.sequence, start.kinds);
                         begins = true;
                     }
                 }
                 Event::Lost(gap) => {
                     *lost += gap.count();
-                    if let Some(started_ns) = run_begun_in(&gap, ring, &stocks.market) {
-                        *stocks = stocks.next_run(started_ns, gap.to);
+                    if let Some(board) = run_begun_in(&gap, ring, &stocks.market) {
+                        let started_ns = board.run().started_ns;
+                        *stocks = stocks.next_run(started_ns, gap.to, kinds_of(&board));
                         begins = true;
                     }
                     stocks.lose(&gap);
@@ -271,7 +293,19 @@ impl LatestKeeper {
             let written = stocks.write(writer, next - 1);
             self.written(written)?;
         }
+        self.check_map(&step)?;
         Ok(step)
+    }
+
+    /// Finds out whether the map was removed or replaced: not in each step, since it takes system
+    /// calls.
+    fn check_map(&mut self, step: &Step) -> Result<(), LatestKeeperError> {
+        self.steps += 1;
+        if matches!(step, Step::Read | Step::Stopped) && !self.steps.is_multiple_of(CHECK_EVERY) {
+            return Ok(());
+        }
+        let checked = self.writer.reader().region().check();
+        self.written(checked.map_err(|error| WriteError::Latest(error.into())))
     }
 
     /// Shows the run to readers, and removes the stocks of other runs.
@@ -318,8 +352,7 @@ impl LatestKeeper {
 
     /// Gives the entries of the publisher to the next keeper.
     pub fn close(mut self) -> Result<(), LatestKeeperError> {
-        let Self { stocks, writer, .. } = &mut self;
-        let written = stocks.release(writer);
+        let written = release(&mut self.writer);
         self.written(written)
     }
 }
@@ -343,6 +376,10 @@ fn own(
     let of_map = |error| LatestKeeperError::Latest { map: map.to_owned(), error: Box::new(error) };
     let key = stock_key(PUBLISHER_ID, WHOLE_MARKET);
     let (reader, me) = (writer.reader(), writer.number());
+    let wrong_sums = reader.verify().map_err(of_map)?.wrong_sums;
+    if wrong_sums > 0 {
+        return Err(LatestKeeperError::Damaged { map: map.to_owned(), wrong_sums });
+    }
     let there = match CopiedStocks::of(&reader) {
         Ok(copied) => Some(copied),
         Err(CopyError::Empty) => None,
@@ -383,10 +420,14 @@ fn own(
     }
 }
 
-/// When the plant started whose run began with a record of this gap, if one did.
-fn run_begun_in(gap: &Gap, ring: &Path, known: &StockState<StockWords>) -> Option<u64> {
+/// The board of the run that began with a record of this gap, if one did.
+fn run_begun_in(gap: &Gap, ring: &Path, known: &StockState<StockWords>) -> Option<BoardReader> {
     let board = BoardReader::open(ring).ok()?;
-    let started_ns = board.run().started_ns;
     let is_inside = (gap.from..=gap.to).contains(&board.first_sequence());
-    (is_inside && started_ns != known.started_ns()).then_some(started_ns)
+    (is_inside && board.run().started_ns != known.started_ns()).then_some(board)
+}
+
+/// The kinds of records that a plant publishes.
+fn kinds_of(board: &BoardReader) -> RecordKinds {
+    RecordKinds::of_bits(board.run().kinds)
 }

@@ -114,6 +114,28 @@ impl CopyError {
     }
 }
 
+/// The state of the market as a whole, from the map at a path.
+pub fn read_market(path: &Path) -> Result<StockState<StockWords>, CopyError> {
+    let reader = LatestReader::open(path)?;
+    check_values(&reader)?;
+    market_of(&reader)
+}
+
+fn check_values(reader: &LatestReader) -> Result<(), CopyError> {
+    reader.expect::<StockState<()>>()?;
+    match reader.spec().key_words {
+        STOCK_KEY_WORDS => Ok(()),
+        _ => Err(CopyError::OtherKeys),
+    }
+}
+
+fn market_of(reader: &LatestReader) -> Result<StockState<StockWords>, CopyError> {
+    let mut words = [0; WORDS];
+    let key = stock_key(PUBLISHER_ID, WHOLE_MARKET);
+    reader.get(&key, &mut words)?.ok_or(CopyError::Empty)?;
+    Ok(StockState::of(words))
+}
+
 impl CopiedStocks {
     /// Copies the map at a path.
     pub fn read(path: &Path) -> Result<Self, CopyError> {
@@ -122,16 +144,8 @@ impl CopiedStocks {
 
     /// Copies a map. Repeats it while a new run begins.
     pub fn of(reader: &LatestReader) -> Result<Self, CopyError> {
-        reader.expect::<StockState<()>>()?;
-        if reader.spec().key_words != STOCK_KEY_WORDS {
-            return Err(CopyError::OtherKeys);
-        }
-        let key = stock_key(PUBLISHER_ID, WHOLE_MARKET);
-        let market = || -> Result<_, CopyError> {
-            let mut words = [0; WORDS];
-            reader.get(&key, &mut words)?.ok_or(CopyError::Empty)?;
-            Ok(StockState::of(words))
-        };
+        check_values(reader)?;
+        let market = || market_of(reader);
         loop {
             // The number first: every entry that is copied after it has at least its records.
             let first = market()?;

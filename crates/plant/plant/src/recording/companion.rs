@@ -16,6 +16,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use super::{
@@ -23,6 +24,9 @@ use super::{
     child::{Backoff, ChildProcess, FAILURES},
 };
 use crate::followers::Report;
+
+/// Time between two looks at a process that ends.
+const POLL: Duration = Duration::from_millis(20);
 
 /// The process, and the thread that runs it.
 #[derive(Debug)]
@@ -80,6 +84,20 @@ impl CompanionProcess {
         }
         // It panics only if a lock is poisoned, by a panic that was reported.
         self.thread.join().unwrap_or(true)
+    }
+
+    /// The same, as long as `goes_on` says that the process works. After that it is killed, and its
+    /// work is missing: a process that was stopped by a signal would never end.
+    pub fn finish_while(self, mut goes_on: impl FnMut() -> bool) -> bool {
+        self.shared.is_ending.store(true, Ordering::Relaxed);
+        while !self.thread.is_finished() {
+            if !goes_on() {
+                self.shared.child.abandon();
+                return true;
+            }
+            thread::sleep(POLL);
+        }
+        self.finish(true)
     }
 }
 

@@ -114,6 +114,7 @@ impl StockState<StockWords> {
         self.set_action(action);
         self.set_reason(reason);
         self.set_status_ts_event(ts_event);
+        self.trust(doubt::STATE_MISSED);
         if trading != UNKNOWN {
             self.set_is_trading(trading);
         }

@@ -1,9 +1,11 @@
 //! The states of all stocks of a run, as the keeper has them, and which of them the map lacks.
 
+use std::collections::BTreeMap;
+
 use nanotape_latest::{LatestError, LatestWriter};
 use nanotape_records::{
-    GapKind, Header, Notice, PUBLISHER_ID, PlantStart, Record, RestoredCause, RestoredNotice,
-    SuspectReason,
+    GapKind, Header, Notice, PUBLISHER_ID, PlantStart, Record, RecordKind, RecordKinds,
+    RestoredCause, RestoredNotice, SuspectReason,
 };
 use nanotape_tape::Gap;
 use nanotape_types::{LocateTable, StockLocate, Symbol};
@@ -14,6 +16,9 @@ use crate::{
     states::{CopiedStocks, StockState, StockWords, WHOLE_MARKET, doubt, stock_key},
 };
 
+/// What a state needs.
+const NEEDED: [RecordKind; 3] = [RecordKind::Bbo, RecordKind::Trades, RecordKind::Status];
+
 /// A stock without a state.
 const NO_PLACE: u32 = u32::MAX;
 
@@ -22,8 +27,13 @@ const NO_PLACE: u32 = u32::MAX;
 pub(super) struct Stocks {
     pub(super) market: StockState<StockWords>,
     stocks: Vec<Stock>,
-    /// Keys of the map that are of no stock any more.
+    /// The stock of each key, also of those that are stale.
+    keys: BTreeMap<Symbol, u32>,
+    /// Keys of the map that their stocks do not have any more. No other stock gets one before it
+    /// has left the map: so each stock has an entry at any moment.
     stale: Vec<Symbol>,
+    /// The places of stocks that wait for the key that their symbol is.
+    waiting: Vec<u32>,
     /// Where the state of each locate is among them.
     places: LocateTable<u32>,
     /// The places of stocks that the map lacks.
@@ -33,8 +43,10 @@ pub(super) struct Stocks {
 #[derive(Debug)]
 struct Stock {
     state: StockState<StockWords>,
-    /// The symbol, or a name from its number as long as no message has named it.
+    /// The symbol, or a name from its number: if no message has named it, if another stock has the
+    /// same symbol, or if it is one that is not for stocks.
     key: Symbol,
+    symbol: Option<Symbol>,
     is_changed: bool,
 }
 
@@ -52,14 +64,19 @@ impl From<LatestError> for WriteError {
 }
 
 impl Stocks {
-    /// No stock of the run that started then.
-    pub(super) fn of_run(started_ns: u64, before: u64) -> Self {
+    /// No stock of the run that started then, of a plant that publishes these kinds.
+    pub(super) fn of_run(started_ns: u64, before: u64, kinds: RecordKinds) -> Self {
         let mut market = unknown(0, started_ns);
         market.set_sequence(before);
+        if !NEEDED.iter().all(|kind| kinds.has(*kind)) {
+            market.doubt(doubt::UNPUBLISHED, before + 1);
+        }
         Self {
             market,
             stocks: Vec::new(),
+            keys: BTreeMap::new(),
             stale: Vec::new(),
+            waiting: Vec::new(),
             places: LocateTable::filled(NO_PLACE),
             changed: Vec::new(),
         }
@@ -67,31 +84,36 @@ impl Stocks {
 
     /// Those of a map, to go on with.
     pub(super) fn of_map(copied: CopiedStocks) -> Self {
-        let mut all = Self::of_run(0, 0);
+        let mut all = Self::of_run(0, 0, RecordKinds::ALL);
         all.market = copied.market;
-        for (symbol, state) in copied.stocks {
+        for (key, state) in copied.stocks {
             let Ok(locate) = u16::try_from(state.instrument_id()) else { continue };
-            let stock = Stock { state, key: symbol, is_changed: false };
-            match all.places[StockLocate::new(locate)] {
-                NO_PLACE => {
-                    all.places[StockLocate::new(locate)] = all.stocks.len() as u32;
-                    all.stocks.push(stock);
-                }
-                // The keeper was killed between the two names of a stock.
-                place => {
-                    let there = &mut all.stocks[place as usize];
-                    let is_newer = there.key == nameless(StockLocate::new(locate));
-                    let old = if is_newer { std::mem::replace(there, stock) } else { stock };
-                    all.stale.push(old.key);
-                }
+            let locate = StockLocate::new(locate);
+            let symbol = Some(key).filter(|key| *key != nameless(locate));
+            let stock = Stock { state, key, symbol, is_changed: false };
+            let place = all.places[locate];
+            if place == NO_PLACE {
+                all.places[locate] = all.stocks.len() as u32;
+                all.keys.insert(key, all.places[locate]);
+                all.stocks.push(stock);
+                continue;
             }
+            // The keeper was killed between two keys of a stock.
+            let there = &mut all.stocks[place as usize];
+            let order = |stock: &Stock| (stock.state.sequence(), stock.symbol.is_some());
+            let old = match order(&stock) > order(there) {
+                true => std::mem::replace(there, stock),
+                false => stock,
+            };
+            all.keys.insert(key, place);
+            all.stale.push(old.key);
         }
         all
     }
 
     /// No stock of the next run, for the same keeper.
-    pub(super) fn next_run(&self, started_ns: u64, before: u64) -> Self {
-        let mut next = Self::of_run(started_ns, before);
+    pub(super) fn next_run(&self, started_ns: u64, before: u64, kinds: RecordKinds) -> Self {
+        let mut next = Self::of_run(started_ns, before, kinds);
         next.market.set_keeper(self.market.keeper());
         next
     }
@@ -133,7 +155,8 @@ impl Stocks {
 
     /// Records were lost.
     pub(super) fn lose(&mut self, gap: &Gap) {
-        self.doubt_all(doubt::MISSED | doubt::RECORDS_LOST, gap.to);
+        let doubts = doubt::MISSED | doubt::STATE_MISSED | doubt::RECORDS_LOST;
+        self.doubt_all(doubts, gap.to);
     }
 
     fn notice(&mut self, sequence: u64, header: &Header, notice: &Notice) -> Option<PlantStart> {
@@ -170,14 +193,18 @@ impl Stocks {
 
     fn restored(&mut self, sequence: u64, header: &Header, restored: &RestoredNotice) {
         match restored.cause {
-            RestoredCause::Complete => self.trust_all(doubt::SUSPECT | doubt::LATE, sequence),
+            RestoredCause::Complete => self.change_all(sequence, |state| {
+                // What came before a late join has come, unless a snapshot took its place.
+                let is_final = state.doubts() & doubt::INPUT_LOST != 0;
+                state.trust(if is_final { doubt::SUSPECT } else { doubt::SUSPECT | doubt::LATE });
+            }),
             RestoredCause::Snapshot => {
                 self.change_all(sequence, |state| {
                     // What came before a late join will not come any more.
                     if state.doubts() & doubt::LATE != 0 {
                         state.doubt(doubt::INPUT_LOST, sequence);
                     }
-                    state.trust(doubt::SUSPECT | doubt::TAINTED | doubt::LATE);
+                    state.trust(doubt::SUSPECT | doubt::TAINTED);
                 });
             }
             _ => {
@@ -210,17 +237,23 @@ impl Stocks {
         if self.places[locate] == NO_PLACE {
             self.places[locate] = self.stocks.len() as u32;
             let mut state = unknown(locate.get().into(), self.market.started_ns());
-            let doubts = self.market.doubts() & doubt::OF_MARKET;
+            let mut doubts = self.market.doubts() & doubt::OF_MARKET;
+            if doubts & doubt::RECORDS_LOST != 0 {
+                // What the market knows again, this stock has not had yet.
+                doubts |= doubt::MISSED | doubt::STATE_MISSED;
+            }
             if doubts != 0 {
                 state.doubt(doubts, self.market.doubt_sequence());
             }
-            self.stocks.push(Stock { state, key: nameless(locate), is_changed: false });
+            let key = nameless(locate);
+            self.keys.insert(key, self.places[locate]);
+            self.stocks.push(Stock { state, key, symbol: None, is_changed: false });
         }
         let place = self.places[locate];
-        let stock = &mut self.stocks[place as usize];
-        if let Some(symbol) = symbol.filter(|symbol| *symbol != stock.key) {
-            self.stale.push(std::mem::replace(&mut stock.key, symbol));
+        if symbol.is_some() && symbol != self.stocks[place as usize].symbol {
+            self.rename(place, locate, symbol);
         }
+        let stock = &mut self.stocks[place as usize];
         if sequence <= stock.state.sequence() {
             return None;
         }
@@ -247,8 +280,36 @@ impl Stocks {
         self.change_all(sequence, |state| state.doubt(doubts, sequence));
     }
 
-    fn trust_all(&mut self, doubts: u16, sequence: u64) {
-        self.change_all(sequence, |state| state.trust(doubts));
+    /// The stock of a place has another symbol.
+    #[cold]
+    fn rename(&mut self, place: u32, locate: StockLocate, symbol: Option<Symbol>) {
+        let stock = &mut self.stocks[place as usize];
+        stock.symbol = symbol;
+        let key = symbol.filter(|symbol| is_of_stock(*symbol)).unwrap_or(nameless(locate));
+        let is_free = self.keys.get(&key).is_none_or(|owner| *owner == place);
+        let key = if is_free { key } else { nameless(locate) };
+        if !is_free {
+            self.waiting.push(place);
+        }
+        if key != stock.key {
+            // If the key was stale, its stock has it again.
+            self.stale.retain(|stale| *stale != key);
+            self.stale.push(std::mem::replace(&mut stock.key, key));
+            self.keys.insert(key, place);
+            if !std::mem::replace(&mut stock.is_changed, true) {
+                self.changed.push(place);
+            }
+        }
+    }
+
+    /// Gives stocks the keys that have become free.
+    fn name_waiting(&mut self) {
+        for place in std::mem::take(&mut self.waiting) {
+            let Stock { state, symbol, .. } = &self.stocks[place as usize];
+            let locate = StockLocate::new(state.instrument_id() as u16);
+            let symbol = *symbol;
+            self.rename(place, locate, symbol);
+        }
     }
 
     /// Writes what the map lacks, and then up to which number it is complete.
@@ -257,14 +318,18 @@ impl Stocks {
         writer: &mut LatestWriter,
         position: u64,
     ) -> Result<(), WriteError> {
-        while let Some(place) = self.changed.pop() {
-            let stock = &mut self.stocks[place as usize];
-            if std::mem::take(&mut stock.is_changed) {
-                put(writer, &stock_key(PUBLISHER_ID, stock.key), stock.state.words())?;
+        while !self.changed.is_empty() || !self.stale.is_empty() {
+            while let Some(place) = self.changed.pop() {
+                let stock = &mut self.stocks[place as usize];
+                if std::mem::take(&mut stock.is_changed) {
+                    put(writer, &stock_key(PUBLISHER_ID, stock.key), stock.state.words())?;
+                }
             }
-        }
-        for old in self.stale.drain(..) {
-            writer.remove(&stock_key(PUBLISHER_ID, old))?;
+            for old in self.stale.drain(..) {
+                writer.remove(&stock_key(PUBLISHER_ID, old))?;
+                self.keys.remove(&old);
+            }
+            self.name_waiting();
         }
         self.market.set_sequence(position);
         self.write_market(writer)
@@ -280,25 +345,32 @@ impl Stocks {
 
     /// Writes the entry of the market, as long as it is that of this keeper.
     pub(super) fn write_market(&self, writer: &mut LatestWriter) -> Result<(), WriteError> {
-        put_market(writer, self.market)
-    }
-
-    /// Leaves the entry to the next keeper.
-    pub(super) fn release(&self, writer: &mut LatestWriter) -> Result<(), WriteError> {
-        let mut market = self.market;
-        market.set_keeper(0);
-        put_market(writer, market)
+        change_market(writer, |value| value.copy_from_slice(self.market.words()))
     }
 }
 
+/// Whether a stock can have the symbol as its key.
+fn is_of_stock(symbol: Symbol) -> bool {
+    symbol != WHOLE_MARKET && symbol.as_bytes()[0] != b'#'
+}
+
+/// Leaves the entry of the market to the next keeper. It stays as it was written last: what came
+/// after it might not be in the map.
+pub(super) fn release(writer: &mut LatestWriter) -> Result<(), WriteError> {
+    change_market(writer, |value| StockState::of(value).set_keeper(0))
+}
+
 /// Changes the entry of the market, if it has the number of this writer.
-fn put_market(writer: &mut LatestWriter, market: StockState<StockWords>) -> Result<(), WriteError> {
+fn change_market(
+    writer: &mut LatestWriter,
+    change: impl FnOnce(&mut [u64]),
+) -> Result<(), WriteError> {
     let me = writer.number() as u16;
     let mut is_mine = false;
     writer.update(&stock_key(PUBLISHER_ID, WHOLE_MARKET), |value| {
         is_mine = StockState::of(&*value).keeper() == me;
         if is_mine {
-            value.copy_from_slice(market.words());
+            change(value);
         }
     })?;
     if is_mine { Ok(()) } else { Err(WriteError::Taken) }

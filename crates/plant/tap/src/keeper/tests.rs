@@ -6,7 +6,7 @@ use dbn::{
 use nanotape_book::Anomaly;
 use nanotape_latest::LatestWriter;
 use nanotape_records::{
-    Gap, GapKind, Header, Notice, PUBLISHER_ID, Record, RestoredCause, RestoredNotice,
+    Gap, GapKind, Header, Notice, PUBLISHER_ID, Record, RecordKinds, RestoredCause, RestoredNotice,
     SuspectNotice, SuspectReason, Taint,
 };
 use nanotape_types::Symbol;
@@ -28,7 +28,7 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        Self { stocks: Stocks::of_run(77, 0), next: 1, symbol: Some(MSFT) }
+        Self { stocks: Stocks::of_run(77, 0, RecordKinds::ALL), next: 1, symbol: Some(MSFT) }
     }
 
     fn apply(&mut self, record: Record<'_>, bytes: &[u8]) {
@@ -66,8 +66,12 @@ impl Run {
     }
 
     fn trade(&mut self, ts_event: u64, price: i64, size: u32) {
+        self.trade_of(4, ts_event, price, size);
+    }
+
+    fn trade_of(&mut self, stock: u32, ts_event: u64, price: i64, size: u32) {
         let trade = TradeMsg {
-            hd: RecordHeader::new::<TradeMsg>(rtype::MBP_0, PUBLISHER_ID, 4, ts_event),
+            hd: RecordHeader::new::<TradeMsg>(rtype::MBP_0, PUBLISHER_ID, stock, ts_event),
             price,
             size,
             ..TradeMsg::default()
@@ -176,7 +180,7 @@ fn missing_messages_are_a_doubt_of_every_stock_until_they_came() {
 #[test]
 fn trades_before_a_late_join_come_or_are_missing() {
     for (cause, doubts) in
-        [(RestoredCause::Complete, 0), (RestoredCause::Snapshot, doubt::INPUT_LOST)]
+        [(RestoredCause::Complete, 0), (RestoredCause::Snapshot, doubt::INPUT_LOST | doubt::LATE)]
     {
         let mut run = Run::new();
         run.suspect(SuspectReason::LateJoin);
@@ -222,9 +226,12 @@ fn lost_records_leave_the_inside_in_doubt_until_it_changes() {
     run.quote(10, 0);
     run.stocks.lose(&nanotape_tape::Gap { from: 2, to: 5 });
     run.next = 6;
-    assert_eq!(run.doubts(), doubt::MISSED | doubt::RECORDS_LOST);
+    assert_eq!(run.doubts(), doubt::MISSED | doubt::STATE_MISSED | doubt::RECORDS_LOST);
     assert_eq!(run.state().sequence(), 5);
     run.quote(11, 0);
+    assert_eq!(run.doubts(), doubt::STATE_MISSED | doubt::RECORDS_LOST);
+    run.status(4, 110, 14, *b"~~Y");
+    run.status(4, 120, 8, *b"NN~");
     assert_eq!(run.doubts(), doubt::RECORDS_LOST);
 }
 
@@ -286,4 +293,93 @@ fn states_that_are_ahead_of_the_market_take_each_record_once() {
     run.trade(3, 30, 7);
     assert_eq!((run.state().trades(), run.state().volume()), (3, 18));
     assert_eq!((run.stocks.market.trades(), run.stocks.market.volume()), (3, 18));
+}
+
+#[test]
+fn a_plant_that_does_not_publish_all_leaves_a_doubt() {
+    let kinds = RecordKinds::NONE.with(nanotape_records::RecordKind::Bbo);
+    let mut run = Run::new();
+    run.stocks = Stocks::of_run(77, 0, kinds);
+    run.quote(10, 0);
+    assert_eq!(run.doubts(), doubt::UNPUBLISHED);
+}
+
+/// A map on which states are written, and what is in it by locate.
+struct Written {
+    writer: LatestWriter,
+}
+
+impl Written {
+    fn new(stocks: &mut Stocks) -> Self {
+        let mut writer = LatestWriter::on_heap(stock_map(40), 1).unwrap();
+        let mut market = apply::unknown(0, 77);
+        market.set_keeper(writer.number() as u16);
+        let key = stock_key(PUBLISHER_ID, WHOLE_MARKET);
+        let _ = writer.insert(&key, market.words()).unwrap();
+        stocks.market.set_keeper(writer.number() as u16);
+        Self { writer }
+    }
+
+    fn copy(&self) -> CopiedStocks {
+        CopiedStocks::of(&self.writer.reader()).unwrap()
+    }
+}
+
+/// Symbols move between stocks, are there twice, and are ones that no stock can have.
+#[test]
+fn every_stock_has_one_entry_whatever_the_symbols_are() {
+    let symbols = ["A", "B", "C", "*", "#1", "#9"].map(|text| {
+        let mut letters = *b"        ";
+        letters[..text.len()].copy_from_slice(text.as_bytes());
+        Symbol::new(letters)
+    });
+    let mut random = nanotape_harness::Random::new(17);
+    for round in 0..nanotape_harness::campaign(300) {
+        let mut run = Run::new();
+        let mut written = Written::new(&mut run.stocks);
+        let (mut names, mut trades) = ([None; 6], [0_u64; 6]);
+        for _ in 0..60 {
+            let place = random.index(5) + 1;
+            if random.below(3) == 0 {
+                names[place] = Some(symbols[random.index(6)]);
+            }
+            run.symbol = names[place];
+            run.trade_of(place as u32, run.next, 10, 1);
+            trades[place] += 1;
+            if random.below(2) == 0 {
+                let position = run.next - 1;
+                assert!(run.stocks.write(&mut written.writer, position).is_ok());
+                let copied = written.copy();
+                for (place, count) in trades.iter().enumerate().skip(1) {
+                    let of = |(_, state): &&(Symbol, StockState<StockWords>)| {
+                        state.instrument_id() == place as u32
+                    };
+                    let all: Vec<_> = copied.stocks.iter().filter(of).collect();
+                    let found = all.iter().map(|(_, state)| state.trades());
+                    let expected: Vec<u64> = (*count > 0).then_some(*count).into_iter().collect();
+                    assert_eq!(found.collect::<Vec<_>>(), expected, "round {round}, stock {place}");
+                }
+                if random.below(4) == 0 {
+                    run.stocks = Stocks::of_map(copied);
+                }
+            }
+        }
+        // A symbol that one stock alone has is its key.
+        let seen = |name: &Symbol| names.iter().filter(|other| **other == Some(*name)).count();
+        for (place, name) in names.iter().enumerate().skip(1) {
+            run.symbol = *name;
+            run.trade_of(place as u32, run.next, 10, 1);
+        }
+        let position = run.next - 1;
+        assert!(run.stocks.write(&mut written.writer, position).is_ok());
+        let copied = written.copy();
+        assert_eq!(copied.stocks.len(), 5, "round {round}");
+        for (key, state) in &copied.stocks {
+            let name = names[state.instrument_id() as usize];
+            let own = name.filter(|name| seen(name) == 1 && symbols[..3].contains(name));
+            let number = format!("#{:<7}", state.instrument_id());
+            let is_number = key.as_bytes() == *number.as_bytes();
+            assert!(own == Some(*key) || own.is_none() && (is_number || name == Some(*key)));
+        }
+    }
 }

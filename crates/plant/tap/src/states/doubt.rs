@@ -16,9 +16,13 @@ pub const INPUT_LOST: u16 = 32;
 pub const RECORDS_LOST: u16 = 64;
 /// A trade had more shares than a record can tell.
 pub const OVERSIZED: u16 = 128;
+/// Records were lost before the keeper got them, and the trading state has not changed since.
+pub const STATE_MISSED: u16 = 256;
+/// The plant does not publish insides, trades or trading states, so that these are not known.
+pub const UNPUBLISHED: u16 = 512;
 
 /// All of them, with the words for each.
-pub const ALL: [(u16, &str); 8] = [
+pub const ALL: [(u16, &str); 10] = [
     (TAINTED, "tainted"),
     (SUSPECT, "suspect"),
     (MISSED, "missed"),
@@ -27,10 +31,13 @@ pub const ALL: [(u16, &str); 8] = [
     (INPUT_LOST, "input_lost"),
     (RECORDS_LOST, "records_lost"),
     (OVERSIZED, "oversized"),
+    (STATE_MISSED, "state_missed"),
+    (UNPUBLISHED, "unpublished"),
 ];
 
 /// Doubts that a stock has because all stocks have them.
-pub(crate) const OF_MARKET: u16 = SUSPECT | MISSED | LATE | INPUT_LOST | RECORDS_LOST;
+pub(crate) const OF_MARKET: u16 =
+    SUSPECT | MISSED | LATE | INPUT_LOST | RECORDS_LOST | STATE_MISSED | UNPUBLISHED;
 
 /// The words for doubts, with plus signs between them.
 pub fn text(doubts: u16) -> String {

@@ -73,6 +73,7 @@ its day file, and about half of that compressed.
 fraction of a microsecond. It is started again if it fails and continues with the next record. The
 plant never waits for it. What the ring has overwritten before it could be read comes from the
 journal; without a journal it is lost, a line reports it, and every state has a doubt until the next run.
+At its end the plant waits for a keeper that makes progress; what is missing then is status 1.
 
 A plant that reads a file is usually faster than a tap that writes to a disk, and never waits for
 one. With --wait-for N it waits, so that the output of each follower is complete: before its first

@@ -11,17 +11,21 @@ nanotape_latest::value! {
     /// TotalView-ITCH, and the eight letters of the symbol, padded with spaces, the first letter in
     /// the lowest byte. The symbol * is the market as a whole: its entry has the sums of all
     /// stocks, the state of the session, and the number up to which all entries are complete. A
-    /// stock that no message has named has # and its locate for a symbol. The keeper writes stocks
-    /// first and the market after them. So a reader copies the entry of the market, then those
-    /// stocks that have the same started_ns, then the entry of the market again, and begins again
-    /// if its started_ns is another one. The states include at least every record up to the
-    /// sequence of the first copy. The reader goes on with the next record, and leaves out each
-    /// record of a stock whose number is not above the sequence of that stock.
+    /// stock has # and its locate instead of its symbol if no message has named it, if another
+    /// stock has the same symbol, or if the symbol is * or begins with #. Characters of a symbol
+    /// that are not printable are ?. An entry of the market whose started_ns is 0 is of a keeper
+    /// that has not begun. The keeper writes stocks first and the market after them. So a reader
+    /// copies the entry of the market, then those stocks that have the same started_ns, then the
+    /// entry of the market again, and begins again if its started_ns is another one. The states
+    /// include at least every record up to the sequence of the first copy. The reader goes on with
+    /// the next record, and leaves out each record of a stock whose number is not above the
+    /// sequence of that stock.
     StockState: 24 words, layouts [0x0001_cd047f0ac752];
     fields {
         [0..8] sequence, set_sequence: u64,
-            "The number of the last record that is included. Of the whole market: every entry \
-             includes all records up to this one.";
+            "The number of the last record that is included: an inside, a trade, a trading state, \
+             a definition or a notice of the stock, or a notice or loss that concerns all stocks. \
+             Of the whole market: every entry includes all records up to this one.";
         [8..16] started_ns, set_started_ns: u64,
             "When the plant of the run started: it identifies the run. In nanoseconds since the \
              UNIX epoch. Absent: 0.";
@@ -56,8 +60,9 @@ nanotape_latest::value! {
         [93..94] anomaly, set_anomaly: u8,
             "Why the book was tainted: the anomaly of the taint notice. Absent: 255.";
         [94..96] keeper, set_keeper: u16,
-            "Of the whole market: the writer of the map that keeps the entries of this publisher. \
-             Absent: 0.";
+            "Of the whole market: the writer of the map that keeps the entries of this publisher, \
+             or kept them when it was killed. The lock of that writer's number shows whether it is \
+             alive (region.md). Absent: 0.";
         [96..104] open_price, set_open_price: i64,
             "Price of the first trade by the exchange's time. In units of 1e-9. Absent: \
              0x7fffffffffffffff.";
@@ -85,10 +90,15 @@ nanotape_latest::value! {
              late: the session was joined late, and trades of before are missing. input_lost: \
              messages of the input were lost or could not be read, and trades may be missing. \
              records_lost: records were lost before the keeper got them, and trades may be \
-             missing. oversized: a trade had more shares than a record can tell. Flags: 1 tainted, \
-             2 suspect, 4 missed, 8 flagged, 16 late, 32 input_lost, 64 records_lost, 128 \
-             oversized.";
-        [166..167] is_over, set_is_over: u8, "1 after the stop of the plant.";
+             missing. oversized: a trade had more shares than a record has room for. state_missed: \
+             records were lost before the keeper got them, and the trading state has not changed \
+             since. unpublished: the plant does not publish insides, trades or trading states. \
+             After a snapshot of the exchange, suspect and tainted end, and late stays, with \
+             input_lost. The entry of the market has the doubts of all stocks, and oversized; \
+             taints are those of their stocks. Flags: 1 tainted, 2 suspect, 4 missed, 8 flagged, \
+             16 late, 32 input_lost, 64 records_lost, 128 oversized, 256 state_missed, 512 \
+             unpublished.";
+        [166..167] is_over, set_is_over: u8, "Of the whole market: 1 after the stop of the plant.";
         [168..176] doubt_sequence, set_doubt_sequence: u64,
             "The number of the record at which the first of the doubts began. Absent: 0.";
         [176..178] action, set_action: u16,

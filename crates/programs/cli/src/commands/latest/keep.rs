@@ -7,7 +7,8 @@ use std::{
 
 use clap::Args;
 use nanotape_answers::Given;
-use nanotape_arguments::regions::{complain, place, report_state, within};
+use nanotape_arguments::errors::of_journal;
+use nanotape_arguments::regions::{complain, of_region, place, report_state, within};
 use nanotape_shm::Refusal;
 use nanotape_tap::{
     LatestKeeper, LatestKeeperError, LatestKeeperEvent, LatestKeeperOptions, SubscribeError,
@@ -37,13 +38,13 @@ Keeps of every stock: the inside with sizes, the last trade, volume, VWAP, open,
 state, whether this can be relied on, and the number of the last record that is included. It begins with
 the run of the plant, or where a keeper before it was killed, and counts no record twice. Records that
 the ring has overwritten come from the journal, with --heal; without it they are lost: a line on
-standard error names them, and each state has a doubt until the next run. A new run begins with no stocks.
+standard error names them, and each state has a doubt until the next run. A new run begins with no stocks.\nThe plant must publish bbo, trades and status. The map is the keeper's: what other tools change in it is\nnot repaired.
 
 `nanotape run --latest NAME` starts a keeper together with a plant. Keeping ends when the plant closes
 the ring or is gone, or with Ctrl-C; the map stays.
 
 Exit status: 0 success; 1 the ring, the journal or the map is damaged or was removed, or records were
-lost and --fail-on-loss was given; 2 one of them cannot be opened, or another keeper has the map.")]
+lost and --fail-on-loss was given; 2 one of them cannot be opened, or another keeper has the map and\ndoes not end within 10 seconds.")]
 pub(super) struct KeepCommand {
     /// Name or path of the ring
     #[arg(value_name = "RING")]
@@ -104,6 +105,9 @@ pub(super) fn run(command: &KeepCommand) -> anyhow::Result<Status> {
         false => interrupt::install()?,
     };
     let (ring, map) = (place(&command.ring)?, place(&command.map)?);
+    if let Some(journal) = command.heal.as_deref().filter(|_| !command.for_plant) {
+        nanotape_journal::stat(journal).map_err(of_journal)?;
+    }
     let format = command.output.format_or(Format::Text)?;
     let mut output = command.output.open()?;
     let options = LatestKeeperOptions {
@@ -121,7 +125,7 @@ pub(super) fn run(command: &KeepCommand) -> anyhow::Result<Status> {
     }
     let mut keeper = match LatestKeeper::open(&ring, &map, &options) {
         Err(LatestKeeperError::Subscribe(error)) if matches!(*error, SubscribeError::Shutdown) => {
-            note(format_args!("{}: interrupted before a plant started", ring.display()));
+            note(format_args!("{}: interrupted before it began", ring.display()));
             return Ok(Status::Good);
         }
         opened => opened.map_err(|error| of_keeper(error, &ring, command.wait))?,
@@ -181,7 +185,10 @@ fn of_keeper(error: LatestKeeperError, ring: &Path, wait: Duration) -> anyhow::E
             error => anyhow::anyhow!("{}: {error}", map.display()),
         },
         LatestKeeperError::Subscribe(error) => match *error {
-            SubscribeError::Region(error) if *error.refusal() == Refusal::NotFound => {
+            SubscribeError::Region(error) if *error.refusal() != Refusal::NotFound => {
+                of_region(&error)
+            }
+            SubscribeError::Region(_) => {
                 anyhow::anyhow!(
                     "{}: no plant runs on this ring{}; start it (nanotape run), or wait for it with \
                      --wait SECONDS",
@@ -192,7 +199,9 @@ fn of_keeper(error: LatestKeeperError, ring: &Path, wait: Duration) -> anyhow::E
             error if error.is_bad_data() => BadData(error.to_string()).into(),
             error => anyhow::anyhow!("{error}"),
         },
-        error @ LatestKeeperError::Taken { .. } => BadData(error.to_string()).into(),
+        error @ (LatestKeeperError::Taken { .. } | LatestKeeperError::Damaged { .. }) => {
+            BadData(error.to_string()).into()
+        }
         error => anyhow::anyhow!("{error}"),
     }
 }

@@ -1,7 +1,10 @@
 //! The process that keeps the newest state of every stock of a plant: this program again, as
 //! `nanotape latest keep`, and its options.
 
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::bail;
 use clap::Args;
@@ -9,7 +12,8 @@ use nanotape_latest::LatestError;
 use nanotape_plant::{
     Companion, CompanionProcess, PlantConfig, RecordingError, Report, config::LatestConfig,
 };
-use nanotape_tap::states::{CopiedStocks, CopyError};
+use nanotape_tap::states::{CopyError, read_market};
+use nanotape_tape::Deadline;
 
 use super::recorder::{program, words};
 use crate::{
@@ -71,11 +75,16 @@ impl LatestOptions {
         if path == nanotape_shm::named(&config.ring.name)? {
             bail!("{}: the map and the ring need different names", path.display());
         }
-        match CopiedStocks::read(&path) {
-            Err(error @ (CopyError::OtherKeys | CopyError::Latest(LatestError::Values { .. }))) => {
-                bail!("{}: {error}", path.display())
+        // A plant that has begun has no way back.
+        match read_market(&path) {
+            Ok(_) | Err(CopyError::Empty) => Ok(()),
+            Err(CopyError::Latest(LatestError::Region(error))) if error.refusal().is_pending() => {
+                match path.parent().is_none_or(Path::is_dir) {
+                    true => Ok(()),
+                    false => bail!("{}: no such folder for the map", path.display()),
+                }
             }
-            _ => Ok(()),
+            Err(error) => bail!("{}: {error}", path.display()),
         }
     }
 }
@@ -105,13 +114,29 @@ pub(super) fn start(
     CompanionProcess::start(&program(), &companion, report.clone()).map(Some)
 }
 
-/// Waits until everything is kept; returns whether it is.
+/// How long a keeper may be without progress after the end of its plant.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Waits until everything is kept, or the keeper makes no progress; returns whether it is.
 pub(super) fn is_whole(config: &PlantConfig, process: Option<CompanionProcess>) -> bool {
-    let lacks = process.is_some_and(|process| process.finish(true));
-    if let Some(latest) = config.latest.as_ref().filter(|_| lacks) {
+    let (Some(latest), Some(process)) = (&config.latest, process) else { return true };
+    let (mut number, mut since) = (0, Deadline::after(PATIENCE));
+    let lacks = process.finish_while(|| {
+        let map = nanotape_shm::named(&latest.name).unwrap_or_default();
+        let now = read_market(&map).map_or(0, |market| market.sequence());
+        if now != number {
+            (number, since) = (now, Deadline::after(PATIENCE));
+        }
+        !since.is_over()
+    });
+    if lacks {
         let (ring, map) = (config.ring.name.display(), latest.name.display());
+        let heal = match &config.journal {
+            Some(journal) => format!(" --heal {}", journal.dir.display()),
+            None => String::new(),
+        };
         warn(format_args!(
-            "{map}: lacks the last states; nanotape latest keep {ring} {map} adds them"
+            "{map}: lacks the last states; nanotape latest keep {ring} {map}{heal} adds them"
         ));
     }
     !lacks
