@@ -12,6 +12,7 @@ mod lab;
 mod lines;
 mod memory;
 mod sending;
+mod sides;
 mod value_rows;
 mod value_schemas;
 mod values;

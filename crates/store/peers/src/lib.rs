@@ -2,7 +2,8 @@
 //!
 //! Where: store, above LATEST and LINK. [`PeerWriter`] and [`PeerReader`] are for the processes of
 //! a node, and need nothing but the map. One process has the [`PeerNode`], and a [`PeerConnection`]
-//! for each other node: state machines without sockets, clocks or threads.
+//! for each other node: state machines without sockets, clocks or threads. [`Cluster`] gives them
+//! sockets, an index in a region and members in a file.
 //! Layout: `docs/formats/peers.md`.
 //! Protocol: each entry has the time and the node of its write, and the greater one wins. A node
 //! numbers the changes of its groups, and sends the groups after the number that the other node has
@@ -13,21 +14,28 @@
 //! costs a whole transfer. A lost node prevents that removals are forgotten, until it is dropped.
 #![forbid(unsafe_code)]
 
+mod cluster;
 mod connection;
 mod error;
 mod forget;
 mod index;
+mod member_file;
 mod membership;
 mod message;
 mod node;
 mod reader;
+mod region_index;
 mod round;
 mod write_stamp;
 mod writer;
 
+pub use cluster::{
+    Cluster, ClusterError, ClusterEvent, ClusterOptions, MOST_LINKS, node_path, request,
+};
 pub use connection::PeerConnection;
 pub use error::{PeersError, PeersRefusal};
 pub use index::{ChangeIndex, GroupChange, MemoryIndex, PeerCursor};
+pub use member_file::{NodeFile, NodeFileError, NodeIdentity};
 pub use membership::{
     DroppedLife, MOST_DROPPED, MOST_MEMBERS, Member, MemberState, MemberStore, Membership,
     MemoryMembers,
@@ -35,5 +43,6 @@ pub use membership::{
 pub use message::{FRAME_BYTES, SERVICE};
 pub use node::{PeerEvent, PeerNode, PeerOptions};
 pub use reader::PeerReader;
+pub use region_index::RegionIndex;
 pub use write_stamp::{STAMP_WORDS, peer_map};
 pub use writer::PeerWriter;

@@ -28,6 +28,12 @@ impl PeerReader {
         Self { reader }
     }
 
+    /// Whether a value with its stamp, as [`latest`](Self::latest) has it, is that of a removed
+    /// key.
+    pub fn is_removed(value: &[u64]) -> bool {
+        WriteStamp::of(value).is_removed()
+    }
+
     /// The reader of all words, with the stamps and the removed keys.
     pub fn latest(&self) -> &LatestReader {
         &self.reader

@@ -456,6 +456,7 @@ pub(super) const TABLE: &[Row] = &[
             "nanotape-ring",
             "nanotape-journal",
             "nanotape-latest",
+            "nanotape-peers",
             "nanotape-aeron",
             "nanotape-link",
             "nanotape-replication",

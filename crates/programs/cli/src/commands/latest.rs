@@ -5,9 +5,12 @@ mod entries;
 mod get;
 mod keep;
 mod list;
+mod nodes;
 mod remove;
 mod repair;
 mod set;
+mod share;
+mod shared;
 mod stat;
 mod upgrade;
 mod verify;
@@ -62,6 +65,10 @@ enum LatestCommand {
     Remove(remove::RemoveCommand),
     /// Replace a map by one of a later version of its values, or for more keys
     Upgrade(upgrade::UpgradeCommand),
+    /// Share a map with other machines, all of which write it
+    Share(share::ShareCommand),
+    /// Print the nodes of a shared map, and add or drop some
+    Nodes(nodes::NodesCommand),
     /// Keep the newest state of every stock of a plant
     Keep(keep::KeepCommand),
     /// Check every entry and every count of a map
@@ -84,6 +91,8 @@ pub(crate) fn run(arguments: &LatestArguments) -> anyhow::Result<Status> {
         LatestCommand::Set(command) => set::run(command),
         LatestCommand::Remove(command) => remove::run(command),
         LatestCommand::Upgrade(command) => upgrade::run(command),
+        LatestCommand::Share(command) => share::run(command),
+        LatestCommand::Nodes(command) => nodes::run(command),
         LatestCommand::Keep(command) => keep::run(command),
         LatestCommand::Verify(command) => verify::run(command),
         LatestCommand::Repair(command) => repair::run(command),

@@ -27,6 +27,7 @@ mod journal_upkeep;
 mod json_numbers;
 mod latest;
 mod latest_keep;
+mod latest_share;
 mod live;
 mod live_bulk;
 mod live_days;

@@ -7,5 +7,6 @@ mod cluster;
 mod hostile;
 mod machine;
 mod pair;
+mod sockets;
 mod threads;
 mod wire;

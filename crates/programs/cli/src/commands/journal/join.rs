@@ -3,15 +3,19 @@
 //! Where: each key is the option of the same name of `journal serve` or `journal replicate`, which
 //! check the values and do the work.
 
-use std::{collections::BTreeMap, fs, net::SocketAddr, path::PathBuf};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{anyhow, bail};
 use clap::{Args, FromArgMatches};
 use nanotape_plant::config;
 use serde::Deserialize;
 
-use super::{links::side_name, replicate, serve};
-use crate::{output::OutputArguments, status::Status};
+use super::{replicate, serve};
+use crate::{
+    output::OutputArguments,
+    sides::{host_name, side_name},
+    status::Status,
+};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -197,13 +201,6 @@ impl Machines {
         let valued = valued.map(|(key, value)| format!("--{key}={value}"));
         valued.chain((self.plain == Some(true)).then(|| "--plain".to_owned())).collect()
     }
-}
-
-/// The name of this host, without its domain.
-fn host_name() -> anyhow::Result<String> {
-    let path = "/proc/sys/kernel/hostname";
-    let name = fs::read_to_string(path).with_context(|| format!("{path}; use --as"))?;
-    Ok(name.trim().split('.').next().unwrap_or_default().to_owned())
 }
 
 /// What a command makes of these arguments.

@@ -87,14 +87,6 @@ impl LinkArguments {
     }
 }
 
-/// Parses the name of a side.
-pub(super) fn side_name(text: &str) -> Result<String, String> {
-    match nanotape_link::Hello::is_name(text) {
-        true => Ok(text.to_owned()),
-        false => Err("expected 1 to 64 letters, digits, dots, dashes or underscores".to_owned()),
-    }
-}
-
 /// An error of bad data: it has status 1.
 pub(super) fn bad(error: impl std::fmt::Display) -> anyhow::Error {
     BadData(error.to_string()).into()

@@ -6,10 +6,11 @@ use clap::Args;
 use nanotape_arguments::{errors::of_journal, regions::of_region, text::time_text};
 use nanotape_replication::{PromoteError, Promotion, promote};
 
-use super::links::{bad, side_name};
+use super::links::bad;
 use crate::{
     output::{Format, OutputArguments},
     record::Record,
+    sides::side_name,
     status::Status,
     values::mode,
 };

@@ -8,12 +8,13 @@ use nanotape_replication::{
     ArrivedGroup, ReplicateError, ReplicateEvent, ReplicateOptions, Replication,
 };
 
-use super::links::{LinkArguments, LinkOptions, bad, side_name};
+use super::links::{LinkArguments, LinkOptions, bad};
 use crate::{
     interrupt,
     journals::make_parents,
     output::{Format, Output, OutputArguments},
     record::Record,
+    sides::side_name,
     status::{Status, note, warn},
 };
 

@@ -7,11 +7,12 @@ use nanotape_arguments::{errors::of_journal, regions::of_region};
 use nanotape_clock::UtcNanos;
 use nanotape_replication::{ServeError, ServeEvent, ServeOptions, Server};
 
-use super::links::{LinkArguments, LinkOptions, bad, side_name};
+use super::links::{LinkArguments, LinkOptions, bad};
 use crate::{
     interrupt,
     output::{Format, OutputArguments},
     record::Record,
+    sides::side_name,
     status::{Status, note, warn},
     values::some_duration,
 };

@@ -6,7 +6,7 @@ use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::place;
 
-use super::{check, entries::EntryArguments, of_latest, open};
+use super::{check, entries::EntryArguments, of_latest, shared::MapReader};
 use crate::{
     output::{Format, OutputArguments},
     rows::Rows,
@@ -40,7 +40,7 @@ pub(super) struct DumpCommand {
 pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
-    let reader = open(&path)?;
+    let reader = MapReader::open(&path)?;
     let entries = command.entries.of(&path, reader.spec())?;
     let mut rows = Rows::new(command.output.open()?, format, entries.columns(reader.spec()));
     let mut failed = None;
@@ -58,6 +58,6 @@ pub(super) fn run(command: &DumpCommand) -> anyhow::Result<Status> {
     }
     read.map_err(|error| of_latest(&path, error))?;
     rows.finish()?;
-    check(&reader)?;
+    check(reader.latest())?;
     Ok(Status::Good)
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
 use nanotape_latest::{LatestSpec, pack_bytes, unpack_bytes};
 use nanotape_schema::ValueSchema;
@@ -104,7 +104,8 @@ impl KeyForm {
     fn parse(self, text: &str, key_words: usize) -> anyhow::Result<Vec<u64>> {
         if self == Self::Stock {
             let (publisher, symbol) = text.split_once(',').unwrap_or(("2", text));
-            let publisher = word(publisher)?.try_into().context("a publisher has 16 bits")?;
+            let publisher = u16::try_from(word(publisher)?)
+                .map_err(|_| anyhow!("publisher {publisher}: expected 0 to 65535"))?;
             let key = stock_key(publisher, symbol.parse::<Symbol>()?);
             if key.len() != key_words {
                 bail!("keys of this map have {key_words} words: they are not those of stocks");

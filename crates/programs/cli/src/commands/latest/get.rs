@@ -5,12 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::place;
-use nanotape_latest::LatestReader;
 
 use super::{
     check,
     entries::{EntryArguments, KeyArguments},
-    of_latest, open,
+    of_latest,
+    shared::MapReader,
 };
 use crate::{
     interrupt,
@@ -89,7 +89,7 @@ pub(super) struct WatchCommand {
 fn parsed(
     keys: &KeyArguments,
     texts: &[String],
-    reader: &LatestReader,
+    reader: &MapReader,
 ) -> anyhow::Result<Vec<Vec<u64>>> {
     texts.iter().map(|text| keys.parse(text, reader.spec())).collect()
 }
@@ -97,20 +97,20 @@ fn parsed(
 pub(super) fn run(command: &GetCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
-    let reader = open(&path)?;
+    let reader = MapReader::open(&path)?;
     let keys = parsed(&command.entries.keys, &command.key, &reader)?;
     let entries = command.entries.of(&path, reader.spec())?;
     let mut rows = Rows::new(command.output.open()?, format, entries.columns(reader.spec()));
-    let mut value = vec![0; reader.spec().value_words];
+    let mut value = reader.value();
     let mut missing = None;
     for (key, text) in keys.iter().zip(&command.key) {
         match reader.get(key, &mut value).map_err(|error| of_latest(&path, error))? {
             None => missing = missing.or(Some(text)),
-            version => entries.row(&mut rows, key, version, &value)?,
+            Some((version, value)) => entries.row(&mut rows, key, Some(version), value)?,
         }
     }
     rows.finish()?;
-    check(&reader)?;
+    check(reader.latest())?;
     match missing {
         None => Ok(Status::Good),
         Some(key) => Err(BadData(format!("{}: key {key} is not there", path.display())).into()),
@@ -121,32 +121,35 @@ pub(super) fn watch(command: &WatchCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
     let interrupt = interrupt::install()?;
-    let reader = open(&path)?;
+    let reader = MapReader::open(&path)?;
     let keys = parsed(&command.entries.keys, &command.key, &reader)?;
     let entries = command.entries.of(&path, reader.spec())?;
     let mut rows = Rows::new(command.output.open()?, format, entries.columns(reader.spec()));
-    let mut value = vec![0; reader.spec().value_words];
+    let mut value = reader.value();
+    let none = vec![0; reader.spec().value_words];
     // Removed and inserted again, a key can have the version that it had: values are compared too.
     let mut before: Vec<Option<(Option<u32>, Vec<u64>)>> = vec![None; keys.len()];
     let mut changes = 0;
     while !interrupt.is_requested() {
         for (key, before) in keys.iter().zip(&mut before) {
-            let version = reader.get(key, &mut value).map_err(|error| of_latest(&path, error))?;
+            let found = reader.get(key, &mut value).map_err(|error| of_latest(&path, error))?;
+            let (version, value) =
+                found.map_or((None, &none[..]), |(version, value)| (Some(version), value));
             let is_same = before.as_ref().is_some_and(|(last, known)| {
-                *last == version && (version.is_none() || *known == value)
+                *last == version && (version.is_none() || known == value)
             });
             if is_same {
                 continue;
             }
             changes += u64::from(before.is_some());
-            entries.row(&mut rows, key, version, &value)?;
-            *before = Some((version, value.clone()));
+            entries.row(&mut rows, key, version, value)?;
+            *before = Some((version, value.to_vec()));
             if command.count == Some(changes) {
                 break;
             }
         }
         rows.flush()?;
-        check(&reader)?;
+        check(reader.latest())?;
         if command.count == Some(changes) {
             break;
         }

@@ -6,7 +6,7 @@ use nanotape_arguments::regions::{kind_name, of_region, place};
 use nanotape_latest::{KIND, LatestWriter};
 use nanotape_shm::{Refusal, RegionOptions};
 
-use super::{entries::KeyArguments, of_latest};
+use super::{entries::KeyArguments, of_latest, shared::MapWriter};
 use crate::{
     output::{Format, OutputArguments},
     record::Record,
@@ -70,7 +70,8 @@ pub(super) fn run(command: &RemoveCommand) -> anyhow::Result<Status> {
         (record, format!("removed {name}: a map in a file of {}\n", bytes_text(removed.file_bytes)))
     } else {
         let opened = LatestWriter::open(&path, &RegionOptions::default());
-        let mut writer = opened.map_err(|error| of_latest(&path, error))?;
+        let writer = opened.map_err(|error| of_latest(&path, error))?;
+        let mut writer = MapWriter::of(&path, writer)?;
         let spec = writer.spec();
         let parse = |text: &String| command.keys.parse(text, spec);
         let keys: Vec<_> = command.key.iter().map(parse).collect::<Result<_, _>>()?;

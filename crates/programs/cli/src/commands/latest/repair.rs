@@ -14,6 +14,7 @@ use nanotape_shm::{Refusal, RegionOptions, beside};
 use super::{
     entries::{Entries, EntryArguments},
     of_latest,
+    shared::refuse_node,
 };
 use crate::{
     output::{Format, OutputArguments},
@@ -67,6 +68,9 @@ pub(super) fn run(command: &RepairCommand) -> anyhow::Result<Status> {
     let repair = LatestRepair::begin(&path).map_err(|error| of_begin(&path, error))?;
     let is_damaged = repair.is_needed();
     let is_copied = is_damaged || into.is_some();
+    if into.is_none() {
+        refuse_node(&path, repair.reader())?;
+    }
     let entries = command.entries.of(&path, repair.reader().spec())?;
     let columns = match (is_copied, format) {
         // No table, not even its head.

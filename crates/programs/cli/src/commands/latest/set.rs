@@ -14,6 +14,7 @@ use nanotape_latest::{Insertion, LatestSpec, LatestWriter};
 use super::{
     entries::{Entries, EntryArguments},
     of_latest,
+    shared::MapWriter,
 };
 use crate::{
     framing::Framing,
@@ -95,6 +96,7 @@ pub(super) fn run(command: &SetCommand) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let mut writer = open(command, &path)?;
     writer.set_patience(command.patience);
+    let mut writer = MapWriter::of(&path, writer)?;
     let mut output = command.output.open()?;
     let entries = command.entries_as.of(&path, writer.spec())?;
     let mut setting = Setting { command, path: &path, entries, new: 0, replaced: 0 };
@@ -116,14 +118,15 @@ pub(super) fn run(command: &SetCommand) -> anyhow::Result<Status> {
         words => setting.set(&mut writer, words.iter().map(String::as_str)),
     };
     let Setting { new, replaced, .. } = setting;
+    let there = writer.len(&path)?;
     let record = Record::default()
         .with("path", path.display().to_string())
         .with("new", new)
         .with("replaced", replaced)
-        .with("entries", writer.reader().len());
+        .with("entries", there);
     record.write(&mut output, format, true, || {
         let name = path.display();
-        format!("{name}: {new} new keys, {replaced} replaced; {} there\n", writer.reader().len())
+        format!("{name}: {new} new keys, {replaced} replaced; {there} there\n")
     })?;
     output.finish()?;
     outcome?;
@@ -166,7 +169,7 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    fn line(&mut self, writer: &mut LatestWriter, line: &[u8]) -> anyhow::Result<()> {
+    fn line(&mut self, writer: &mut MapWriter, line: &[u8]) -> anyhow::Result<()> {
         let line = std::str::from_utf8(line).context("not UTF-8")?;
         if line.trim().is_empty() {
             return Ok(());
@@ -176,7 +179,7 @@ impl Setting<'_> {
 
     fn set<'w>(
         &mut self,
-        writer: &mut LatestWriter,
+        writer: &mut MapWriter,
         mut words: impl Iterator<Item = &'w str>,
     ) -> anyhow::Result<()> {
         let key = words.next().unwrap_or_default();

@@ -13,7 +13,7 @@ use nanotape_arguments::regions::place;
 use nanotape_latest::{LatestReader, LatestSpec, Replacement, ValueLayout};
 use nanotape_schema::ValueSchema;
 
-use super::{of_latest, open};
+use super::{of_latest, open, shared::refuse_node};
 use crate::{
     interrupt,
     output::{Format, OutputArguments},
@@ -63,7 +63,10 @@ pub(super) fn run(command: &UpgradeCommand) -> anyhow::Result<Status> {
     let interrupt = interrupt::install()?;
     let schema = command.schema.as_deref().map(value_schemas::of_file).transpose()?;
     // The reason of a refusal does not depend on writers.
-    let _ = planned(command, &path, &open(&path)?, schema.as_ref())?;
+    let reader = open(&path)?;
+    refuse_node(&path, &reader)?;
+    let _ = planned(command, &path, &reader, schema.as_ref())?;
+    drop(reader);
     let replacement = Replacement::of(&path).map_err(|error| of_latest(&path, error))?;
     let (old, total) = (replacement.reader().spec(), replacement.reader().len());
     let (spec, version) = planned(command, &path, replacement.reader(), schema.as_ref())?;

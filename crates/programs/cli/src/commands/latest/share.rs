@@ -1,0 +1,315 @@
+//! `nanotape latest share`: a map that several machines write, each its own copy.
+
+use std::{collections::BTreeMap, io::Write as _, net::SocketAddr, path::PathBuf, time::Duration};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use nanotape_arguments::regions::of_region;
+use nanotape_latest::LatestSpec;
+use nanotape_link::Identity;
+use nanotape_peers::{Cluster, ClusterError, ClusterEvent, ClusterOptions, PeerEvent, PeerOptions};
+use nanotape_plant::config;
+use nanotape_shm::RegionOptions;
+use nanotape_types::units;
+use serde::Deserialize;
+
+use super::of_latest;
+use crate::{
+    interrupt,
+    output::{Format, Output, OutputArguments},
+    record::Record,
+    sides::{host_name, side_name},
+    status::{BadData, Status, note, warn},
+    value_schemas,
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape latest share levels.toml --as london
+  nanotape latest share levels.toml              the node of this host's name
+  nanotape latest nodes levels                   the nodes, as this machine knows them
+
+The same file is on each machine. Each node has a map of its own, which processes of its machine read and
+write in place: `nanotape latest set` and `remove`, or PeerWriter from Rust. The nodes send each other what
+has changed, as it is then: a slow link carries the newest values and no history. Of two writes of a key
+the later one wins, by the clocks of their nodes, and by the numbers of the nodes if the times are equal. A
+write is always later than what its node has seen. A node that was away gets what changed meanwhile. A
+removed key counts for the capacity until all nodes have removed it.
+
+  cluster = \"levels\"              # the same name on all nodes
+  map = \"levels\"                  # name or path of the map on each machine
+  entries = 10000                 # keys, with those that were removed a moment ago
+  key_words = 1
+  value_words = 2                 # or: schema = \"quote.toml\"
+  certificates = \"/etc/nanotape/certificates\"   # or: plain = true
+
+  [nodes.london]
+  number = 1                      # 1 to 65535: never another one for the same machine
+  address = \"10.0.0.1:7100\"
+  listen = \"0.0.0.0:7100\"         # if that differs from address, or address has a host name
+
+  [nodes.berlin]
+  number = 2
+  address = \"10.0.0.2:7100\"
+  joins = true                    # added later, with `nanotape latest nodes MAP --add 2` on another node
+
+A node that is lost keeps removals from being forgotten. `nanotape latest nodes MAP --drop N` drops it on
+all nodes; if it comes back, it ends with status 1, and its line states when it was dropped. It joins again with an empty map after
+--add. Other keys of the file: writers, mode, heartbeat, patience, pause.
+
+Exit status: 0 a stop was requested; 1 this node was dropped, or its map is damaged; 2 the configuration is
+wrong, or the address or the map cannot be used.")]
+pub(super) struct ShareCommand {
+    /// Configuration of all nodes
+    #[arg(value_name = "CONFIG")]
+    config: PathBuf,
+
+    /// Name of this node in CONFIG [default: the name of the host]
+    #[arg(long = "as", value_name = "NAME", value_parser = side_name)]
+    name: Option<String>,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// All nodes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nodes {
+    cluster: String,
+    map: PathBuf,
+    entries: u64,
+    #[serde(default = "one")]
+    key_words: usize,
+    value_words: Option<usize>,
+    schema: Option<PathBuf>,
+    #[serde(default = "writers")]
+    writers: u32,
+    certificates: Option<PathBuf>,
+    #[serde(default)]
+    plain: bool,
+    heartbeat: Option<String>,
+    patience: Option<String>,
+    pause: Option<String>,
+    mode: Option<String>,
+    nodes: BTreeMap<String, Node>,
+}
+
+/// One node.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Node {
+    number: u16,
+    address: String,
+    listen: Option<String>,
+    map: Option<PathBuf>,
+    certificates: Option<PathBuf>,
+    #[serde(default)]
+    joins: bool,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn writers() -> u32 {
+    64
+}
+
+pub(super) fn run(command: &ShareCommand) -> anyhow::Result<Status> {
+    let file = command.config.display();
+    let nodes: Nodes = config::read(&command.config)?;
+    let name = match &command.name {
+        Some(name) => name.clone(),
+        None => host_name()?,
+    };
+    let wrong = |what: String| anyhow!("{file}: {what}");
+    nodes.check().map_err(wrong)?;
+    let Some(own) = nodes.nodes.get(&name) else {
+        let names: Vec<&str> = nodes.nodes.keys().map(String::as_str).collect();
+        bail!("{file}: no node '{name}'; it has {}: choose one with --as", names.join(", "));
+    };
+    let options = nodes.options(&name, own).map_err(|error| anyhow!("{file}: {error}"))?;
+    let map = nanotape_shm::named(own.map.as_ref().unwrap_or(&nodes.map))?;
+    let format = command.output.format_or(Format::Text)?;
+    let shutdown = interrupt::install()?;
+    if options.identity.is_none() {
+        warn("no TLS (plain): use this only on a network of your own");
+    }
+    let mut cluster = Cluster::open(&map, options).map_err(|error| of_cluster(&map, error))?;
+    let mut rows = Rows { output: command.output.open()?, format, is_begun: false };
+    let (path, number) = (map.display().to_string(), own.number);
+    rows.write("start", number, &path, || format!("{path}: node {number} of {}\n", nodes.cluster))?;
+    let (mut written, mut last_break) = (Ok(()), BTreeMap::new());
+    let ended = cluster.run(&shutdown, |event| {
+        let now = report(event, &mut rows, &mut last_break);
+        if written.is_ok() {
+            written = now;
+        }
+    });
+    rows.write("stop", number, &path, || "stopped\n".to_owned())?;
+    rows.output.finish()?;
+    written?;
+    ended.map_err(|error| of_cluster(&map, error))?;
+    Ok(Status::Good)
+}
+
+/// What is written: one line for each event.
+struct Rows {
+    output: Output,
+    format: Format,
+    is_begun: bool,
+}
+
+impl Rows {
+    fn write(
+        &mut self,
+        event: &str,
+        node: u16,
+        detail: &str,
+        text: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        let record =
+            Record::default().with("event", event).with("node", node).with("detail", detail);
+        record.write(&mut self.output, self.format, !self.is_begun, text)?;
+        self.is_begun = true;
+        self.output.flush()?;
+        Ok(())
+    }
+}
+
+fn report(
+    event: ClusterEvent,
+    rows: &mut Rows,
+    last_break: &mut BTreeMap<String, String>,
+) -> anyhow::Result<()> {
+    match event {
+        ClusterEvent::Connected { node, address } => {
+            last_break.remove(&format!("node {node}"));
+            let address = address.to_string();
+            rows.write("connected", node, &address, || format!("node {node} at {address}\n"))?;
+        }
+        // A node that is away is reported once.
+        ClusterEvent::Broken { from, reason } => {
+            let before = last_break.insert(from.clone(), reason.clone());
+            if before.as_ref() != Some(&reason) {
+                warn(format_args!("{from}: {reason}"));
+            }
+        }
+        ClusterEvent::Members(what) => note(what),
+        ClusterEvent::Node(PeerEvent::Joined { node, life }) => {
+            let life = format!("{life:016x}");
+            rows.write("joined", node, &life, || format!("node {node} has joined\n"))?;
+        }
+        ClusterEvent::Node(PeerEvent::Future { node, sender, ahead_ns }) => warn(format_args!(
+            "refused a write of node {node} from node {sender}: its clock is {} s ahead",
+            ahead_ns / 1_000_000_000
+        )),
+        ClusterEvent::Node(PeerEvent::Full { sender }) => warn(format_args!(
+            "the map is full: keys of node {sender} do not fit; remove keys, or use larger maps"
+        )),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A dropped node and damage are bad data; other errors belong to the environment.
+pub(super) fn of_cluster(map: &std::path::Path, error: ClusterError) -> anyhow::Error {
+    match error {
+        ClusterError::Latest(error) => of_latest(map, error),
+        ClusterError::Region(error) => of_region(&error),
+        error @ ClusterError::Dropped { .. } => {
+            BadData(format!("{}: {error}", map.display())).into()
+        }
+        error => anyhow!("{error}"),
+    }
+}
+
+impl Nodes {
+    /// What every node can check of all of them.
+    fn check(&self) -> Result<(), String> {
+        if self.nodes.len() < 2 {
+            return Err("expected a table [nodes.NAME] for each of two nodes or more".to_owned());
+        }
+        if self.value_words.is_some() == self.schema.is_some() {
+            return Err("expected value_words or schema, one of them".to_owned());
+        }
+        let (mut numbers, mut addresses) = (BTreeMap::new(), BTreeMap::new());
+        for (name, node) in &self.nodes {
+            let wrong = |what: String| Err(format!("node '{name}': {what}"));
+            if let Err(what) = side_name(name) {
+                return wrong(what);
+            }
+            if node.number == 0 {
+                return wrong("number = 0: expected 1 to 65535".to_owned());
+            }
+            if let Some(other) = numbers.insert(node.number, name) {
+                return wrong(format!("number = {} is that of '{other}' too", node.number));
+            }
+            if let Some(other) = addresses.insert(&node.address, name) {
+                return wrong(format!("address = \"{}\" is that of '{other}' too", node.address));
+            }
+            let port = node.address.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+            if port.and_then(|(_, port)| port.parse().ok()).unwrap_or(0_u16) == 0 {
+                return wrong(format!("address = \"{}\": expected HOST:PORT", node.address));
+            }
+            let listen = node.listen.as_ref().unwrap_or(&node.address);
+            if listen.parse::<SocketAddr>().is_err() {
+                return wrong(format!("\"{listen}\" has no IP address: add listen = \"IP:PORT\""));
+            }
+        }
+        Ok(())
+    }
+
+    fn options(&self, name: &str, own: &Node) -> anyhow::Result<ClusterOptions> {
+        let time = |key: &str, given: &Option<String>, default: Duration| match given {
+            None => Ok(default),
+            Some(text) => units::duration(text).map_err(|what| anyhow!("{key}: {what}")),
+        };
+        let certificates = own.certificates.as_ref().or(self.certificates.as_ref());
+        let identity = match (certificates, self.plain) {
+            (Some(folder), false) => Some(Identity::read(folder, name)?),
+            (None, true) => None,
+            _ => bail!("expected certificates = \"FOLDER\", or plain = true without TLS"),
+        };
+        let (value_words, value_layout) = match &self.schema {
+            Some(schema) => {
+                let schema = value_schemas::of_file(schema)?;
+                (schema.words(), schema.layout())
+            }
+            None => (self.value_words.unwrap_or(1), 0),
+        };
+        let mode = self.mode.as_deref().map_or(Ok(0o600), units::mode);
+        let mode = mode.map_err(|what| anyhow!("mode: {what}"))?;
+        let founding = self.nodes.values().filter(|node| !node.joins).map(|node| node.number);
+        let others = self.nodes.iter().filter(|(other, _)| *other != name);
+        let others = others.map(|(name, node)| (node.number, (name.clone(), node.address.clone())));
+        let listen = own.listen.as_ref().unwrap_or(&own.address);
+        Ok(ClusterOptions {
+            node: PeerOptions::new(hash(&self.cluster), own.number, 0, founding.collect()),
+            name: name.to_owned(),
+            listen: listen.parse()?,
+            others: others.collect(),
+            identity,
+            heartbeat: time("heartbeat", &self.heartbeat, Duration::from_millis(500))?,
+            patience: time("patience", &self.patience, Duration::from_secs(5))?,
+            pause: time("pause", &self.pause, Duration::from_millis(1))?,
+            map: LatestSpec {
+                entries: self.entries,
+                key_words: self.key_words,
+                value_words,
+                writers: self.writers,
+                value_layout,
+            },
+            region: RegionOptions { mode, ..RegionOptions::default() },
+        })
+    }
+}
+
+/// The number of a cluster from its name: FNV-1a.
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

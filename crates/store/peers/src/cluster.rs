@@ -1,0 +1,515 @@
+//! A node with its connections: one thread that listens, connects, and takes turns.
+//!
+//! Protocol: of two nodes the one with the higher number connects to the other one, again and
+//! again. A later connection of a node replaces the one before it.
+//! Bounds: [`MOST_LINKS`] connections, of which those without a hello end after the patience.
+//! Failure: a connection that ends is reported, and followed by the next one. What only an operator
+//! can settle ends the node: a map of other sizes, a life that was dropped.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    io,
+    net::{SocketAddr, TcpListener, ToSocketAddrs as _},
+    path::{Path, PathBuf},
+    sync::mpsc::{Receiver, Sender, channel},
+    thread,
+    time::Duration,
+};
+
+use nanotape_clock::{Clock, Stamp, UtcNanos};
+use nanotape_latest::{LatestSpec, LatestWriter};
+use nanotape_link::{Connection, Hello, Identity, Now, Peer, PeerConfig, Role};
+use nanotape_shm::{RegionError, RegionOptions};
+use nanotape_tape::ShutdownFlag;
+
+use crate::{
+    FRAME_BYTES, NodeFile, NodeFileError, NodeIdentity, PeerConnection, PeerEvent, PeerNode,
+    PeerOptions, PeersError, RegionIndex, SERVICE, peer_map,
+};
+
+/// The most connections at a time.
+pub const MOST_LINKS: usize = 512;
+
+/// The time between two looks for a request of another process.
+const BEAT_NS: u64 = 50_000_000;
+
+/// The first and the longest pause between two attempts to connect.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const MOST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Bytes that wait to be sent to a node.
+const OUTGOING_BYTES: usize = 3 * FRAME_BYTES;
+
+/// How a node is connected.
+#[derive(Clone, Debug)]
+pub struct ClusterOptions {
+    /// What the node is among the others; its life is that of the file beside the map.
+    pub node: PeerOptions,
+    /// The name of this node.
+    pub name: String,
+    /// The address to listen on.
+    pub listen: SocketAddr,
+    /// The other nodes: their numbers, names and addresses.
+    pub others: BTreeMap<u16, (String, String)>,
+    /// The certificates; `None`: no TLS.
+    pub identity: Option<Identity>,
+    /// How often each side sends at least something.
+    pub heartbeat: Duration,
+    /// How long a connection may take until its hello.
+    pub patience: Duration,
+    /// The pause after a turn in which nothing was to be done: changes of the map are found after
+    /// it at the latest.
+    pub pause: Duration,
+    /// The map, if it is new: without the words of stamps.
+    pub map: LatestSpec,
+    /// The memory of the map, and permissions.
+    pub region: RegionOptions,
+}
+
+/// What an operator reads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ClusterEvent {
+    /// A node is connected.
+    Connected {
+        /// The node.
+        node: u16,
+        /// Its address.
+        address: SocketAddr,
+    },
+    /// A connection ended, or there was none.
+    Broken {
+        /// The node, or the address of one that is not known yet.
+        from: String,
+        /// The reason.
+        reason: String,
+    },
+    /// What the node itself reports.
+    Node(PeerEvent),
+    /// A node was dropped or added on request.
+    Members(String),
+}
+
+/// Why a node ends.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// The map, the index or the members.
+    #[error(transparent)]
+    Peers(#[from] PeersError),
+    /// The map.
+    #[error(transparent)]
+    Latest(#[from] nanotape_latest::LatestError),
+    /// The index.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// The file of the node.
+    #[error(transparent)]
+    File(#[from] NodeFileError),
+    /// The map belongs to another node or cluster.
+    #[error(
+        "{}: the map of node {found} of cluster {cluster:#x}, expected node {expected}; name another map, or \
+         remove the map and this file",
+        path.display()
+    )]
+    OtherNode {
+        /// The file of the node.
+        path: PathBuf,
+        /// The node of the file.
+        found: u16,
+        /// Its cluster.
+        cluster: u64,
+        /// The node of the configuration.
+        expected: u16,
+    },
+    /// The machine was started again, and a map on a disk may have lost changes.
+    #[error(
+        "{}: the machine was started again since this map was used, so that it may lack changes that \
+         others have acknowledged: drop this node on another one, remove the map and this file, and \
+         add it again",
+        path.display()
+    )]
+    OtherBoot {
+        /// The file of the node.
+        path: PathBuf,
+    },
+    /// The address.
+    #[error("{address}: cannot listen: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        source: io::Error,
+    },
+    /// This node was dropped.
+    #[error("this node was dropped at {at_ns} ns since 1970: remove its map, and add it again")]
+    Dropped {
+        /// When, in ns since the UNIX epoch.
+        at_ns: u64,
+    },
+}
+
+/// A node with its connections.
+#[derive(Debug)]
+pub struct Cluster {
+    options: ClusterOptions,
+    map: PathBuf,
+    node: PeerNode<RegionIndex, NodeFile>,
+    listener: TcpListener,
+    links: Vec<Link>,
+    dials: BTreeMap<u16, Dial>,
+    dialed: (Sender<Dialed>, Receiver<Dialed>),
+    clock: Clock,
+    start: Stamp,
+}
+
+#[derive(Debug)]
+struct Link {
+    connection: Connection,
+    peers: PeerConnection,
+    address: SocketAddr,
+    /// The node that was dialed, or that the other side has stated.
+    node: Option<u16>,
+    /// Whether its name and its certificate were checked.
+    is_known: bool,
+}
+
+/// The next attempt to connect to a node.
+#[derive(Debug, Default)]
+struct Dial {
+    is_under_way: bool,
+    at_ns: u64,
+    pause: Duration,
+}
+
+type Dialed = (u16, io::Result<(Connection, SocketAddr)>);
+
+/// The file of the node beside a map.
+pub fn node_path(map: &Path) -> PathBuf {
+    nanotape_shm::beside(map, ".node")
+}
+
+fn index_path(map: &Path) -> PathBuf {
+    nanotape_shm::beside(map, ".peers")
+}
+
+/// What another process requests of the node: a line.
+fn request_path(map: &Path) -> PathBuf {
+    nanotape_shm::beside(map, ".request")
+}
+
+impl Cluster {
+    /// Joins or creates the map of this node, and begins to listen.
+    pub fn open(map: &Path, mut options: ClusterOptions) -> Result<Self, ClusterError> {
+        let writer = LatestWriter::join(map, peer_map(options.map)?, &options.region)?;
+        let reader = writer.reader();
+        let (created_ns, boot) = (reader.region().created_ns(), boot());
+        let (path, mode) = (node_path(map), options.region.mode);
+        let PeerOptions { cluster, node, .. } = options.node;
+        let found = NodeFile::read(&path, mode)?;
+        let file = match found.filter(|file| file.identity().map_created_ns == created_ns) {
+            Some(file) => {
+                let NodeIdentity { cluster: of, node: found, .. } = file.identity();
+                if (of, found) != (cluster, node) {
+                    let expected = node;
+                    return Err(ClusterError::OtherNode { path, found, cluster: of, expected });
+                }
+                if file.identity().boot != boot {
+                    return Err(ClusterError::OtherBoot { path });
+                }
+                file
+            }
+            None => {
+                let life = random();
+                let identity =
+                    NodeIdentity { cluster, node, life, map_created_ns: created_ns, boot };
+                NodeFile::create(&path, mode, identity)?
+            }
+        };
+        options.node.life = file.identity().life;
+        let index = RegionIndex::open(&index_path(map), &reader, boot, random(), &options.region)?;
+        let node = PeerNode::new(writer, index, file, options.node.clone())?;
+        let address = options.listen;
+        let failed = |source| ClusterError::Listen { address, source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let clock = Clock::calibrate();
+        let (map, start) = (map.to_owned(), clock.stamp_unfenced());
+        let own = options.node.node;
+        let dials = options.others.keys().filter(|other| **other < own);
+        let dials = dials.map(|other| (*other, Dial::default())).collect();
+        let (links, dialed) = (Vec::new(), channel());
+        Ok(Self { options, map, node, listener, links, dials, dialed, clock, start })
+    }
+
+    /// The node.
+    pub fn node(&self) -> &PeerNode<RegionIndex, NodeFile> {
+        &self.node
+    }
+
+    fn now(&self) -> Now {
+        Now {
+            monotonic_ns: self.clock.nanos_between(self.start, self.clock.stamp_unfenced()),
+            utc_ns: UtcNanos::now().unix_ns(),
+        }
+    }
+
+    /// Works until a shutdown is requested.
+    pub fn run(
+        &mut self,
+        shutdown: &ShutdownFlag,
+        mut report: impl FnMut(ClusterEvent),
+    ) -> Result<(), ClusterError> {
+        let mut beat_ns = 0;
+        while !shutdown.is_requested() {
+            let now = self.now();
+            let mut has_worked = self.accept(now, &mut report);
+            has_worked |= self.dial(now, &mut report);
+            has_worked |= self.exchange(now, &mut report);
+            self.node.turn(now)?;
+            while let Some(event) = self.node.take_event() {
+                if let PeerEvent::Dropped { at_ns } = event {
+                    return Err(ClusterError::Dropped { at_ns });
+                }
+                report(ClusterEvent::Node(event));
+            }
+            if now.monotonic_ns >= beat_ns {
+                beat_ns = now.monotonic_ns + BEAT_NS;
+                self.take_request(now, &mut report)?;
+            }
+            match has_worked {
+                true => {}
+                false if self.options.pause.is_zero() => thread::yield_now(),
+                false => thread::sleep(self.options.pause),
+            }
+        }
+        let now = self.now();
+        for link in &mut self.links {
+            link.peers.peer().close("the node ends");
+            link.connection.finish(link.peers.peer(), now);
+        }
+        Ok(())
+    }
+
+    fn peer(&self, role: Role, now: Now) -> PeerConnection {
+        let hello = Hello {
+            service: SERVICE,
+            session: self.options.node.cluster,
+            epoch: 0,
+            nonce: random(),
+            heartbeat_ns: self.options.heartbeat.as_nanos() as u64,
+            most_payload: FRAME_BYTES as u32,
+            name: self.options.name.clone(),
+        };
+        let patience = self.options.patience;
+        let config = PeerConfig { hello, patience, outgoing_bytes: OUTGOING_BYTES };
+        PeerConnection::new(Peer::new(role, config, now))
+    }
+
+    fn accept(&mut self, now: Now, report: &mut impl FnMut(ClusterEvent)) -> bool {
+        let Ok((stream, address)) = self.listener.accept() else { return false };
+        let accepted = Connection::accepted(stream, self.options.identity.as_ref());
+        match accepted {
+            Ok(connection) if self.links.len() < MOST_LINKS => {
+                let peers = self.peer(Role::Accepting, now);
+                self.links.push(Link { connection, peers, address, node: None, is_known: false });
+            }
+            Ok(_) => broken(report, address, format!("{MOST_LINKS} connections are open")),
+            Err(error) => broken(report, address, error),
+        }
+        true
+    }
+
+    /// Begins connections that are due, and takes those that were made.
+    fn dial(&mut self, now: Now, report: &mut impl FnMut(ClusterEvent)) -> bool {
+        let mut has_worked = false;
+        while let Ok((node, dialed)) = self.dialed.1.try_recv() {
+            has_worked = true;
+            match dialed {
+                Ok((connection, address)) => {
+                    let peers = self.peer(Role::Connecting, now);
+                    let node = Some(node);
+                    self.links.push(Link { connection, peers, address, node, is_known: false });
+                }
+                Err(error) => {
+                    broken(report, format!("node {node}"), error);
+                    self.dial_later(node, now);
+                }
+            }
+        }
+        let links = &self.links;
+        let is_linked = |node: u16| links.iter().any(|link| link.node == Some(node));
+        for (node, dial) in &mut self.dials {
+            if dial.is_under_way || now.monotonic_ns < dial.at_ns || is_linked(*node) {
+                continue;
+            }
+            dial.is_under_way = true;
+            let Some((name, address)) = self.options.others.get(node).cloned() else { continue };
+            let (identity, patience) = (self.options.identity.clone(), self.options.patience);
+            let (sender, node) = (self.dialed.0.clone(), *node);
+            // A host that does not answer keeps nothing but this thread.
+            let connect = move || {
+                let tls = identity.as_ref().map(|identity| (identity, &*name));
+                let connected = connect(&address, tls, patience);
+                // The node ends without its threads.
+                let _ = sender.send((node, connected));
+            };
+            if thread::Builder::new().name(format!("to-{node}")).spawn(connect).is_err() {
+                dial.is_under_way = false;
+            }
+        }
+        has_worked
+    }
+
+    fn dial_later(&mut self, node: u16, now: Now) {
+        if let Some(dial) = self.dials.get_mut(&node) {
+            dial.pause = (dial.pause * 2).clamp(FIRST_PAUSE, MOST_PAUSE);
+            dial.at_ns = now.monotonic_ns + dial.pause.as_nanos() as u64;
+            dial.is_under_way = false;
+        }
+    }
+
+    /// Moves bytes and takes turns; ends connections that cannot continue.
+    fn exchange(&mut self, now: Now, report: &mut impl FnMut(ClusterEvent)) -> bool {
+        let mut has_worked = false;
+        for mut link in std::mem::take(&mut self.links) {
+            match self.exchange_one(&mut link, now, report) {
+                Ok(has_moved) => {
+                    has_worked |= has_moved;
+                    self.links.push(link);
+                }
+                Err(reason) => {
+                    has_worked = true;
+                    let from = match link.node {
+                        Some(node) => format!("node {node}"),
+                        None => link.address.to_string(),
+                    };
+                    broken(report, from, &reason);
+                    link.peers.peer().close(&reason);
+                    link.connection.finish(link.peers.peer(), now);
+                    link.node.into_iter().for_each(|node| self.dial_later(node, now));
+                }
+            }
+        }
+        has_worked
+    }
+
+    fn exchange_one(
+        &mut self,
+        link: &mut Link,
+        now: Now,
+        report: &mut impl FnMut(ClusterEvent),
+    ) -> Result<bool, String> {
+        let moved = link.connection.exchange(link.peers.peer(), now);
+        let turned = link.peers.turn(&mut self.node, now);
+        // What came before the end has the reason.
+        turned.map_err(|error| error.to_string())?;
+        let moved = moved.map_err(|error| error.to_string())?;
+        if let Some(node) = link.peers.other().filter(|_| !link.is_known) {
+            self.check_name(link, node)?;
+            link.is_known = true;
+            let address = link.address;
+            report(ClusterEvent::Connected { node, address });
+        }
+        let sent = link.connection.exchange(link.peers.peer(), now);
+        let sent = sent.map_err(|error| error.to_string())?;
+        Ok(moved.received + moved.sent + sent.received + sent.sent > 0)
+    }
+
+    /// Refuses a side whose name or certificate is not that of the node that it states to be.
+    fn check_name(&self, link: &mut Link, node: u16) -> Result<(), String> {
+        let stated = link.peers.peer().other().map_or_else(String::new, |hello| hello.name.clone());
+        let expected = self.options.others.get(&node).map(|(name, _)| name);
+        if link.node.is_some_and(|dialed| dialed != node) {
+            return Err(format!("it states to be node {node}"));
+        }
+        if expected.is_some_and(|expected| *expected != stated) {
+            return Err(format!("node {node} states the name `{stated}`, which is not configured"));
+        }
+        if !link.connection.is_of(&stated) {
+            return Err(format!("its certificate is not for the name `{stated}`"));
+        }
+        link.node = Some(node);
+        Ok(())
+    }
+
+    /// Does what another process of this machine has requested.
+    fn take_request(
+        &mut self,
+        now: Now,
+        report: &mut impl FnMut(ClusterEvent),
+    ) -> Result<(), ClusterError> {
+        let path = request_path(&self.map);
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+        let line = text.trim_end();
+        let (verb, node) = line.split_once(' ').unwrap_or((line, ""));
+        let done = match (verb, node.parse::<u16>()) {
+            ("drop", Ok(node)) => match self.node.drop_node(node, now)? {
+                true => format!("node {node} was dropped"),
+                false => format!("node {node} was no member"),
+            },
+            ("add", Ok(node)) => match self.node.add(node)? {
+                true => format!("node {node} was added"),
+                false => format!("node {node} was a member already"),
+            },
+            _ => format!("'{line}' is no request: expected drop N or add N"),
+        };
+        report(ClusterEvent::Members(done));
+        // The other process waits for it.
+        let _ = fs::remove_file(&path);
+        Ok(())
+    }
+}
+
+/// Requests something of the node of a map, and waits until it has taken it: `drop N` or `add N`.
+/// Returns whether it has.
+pub fn request(map: &Path, line: &str, wait: Duration) -> io::Result<bool> {
+    let path = request_path(map);
+    let beside = nanotape_shm::beside(&path, ".new");
+    fs::write(&beside, format!("{line}\n"))?;
+    fs::rename(&beside, &path)?;
+    let clock = Clock::monotonic();
+    let since = clock.stamp();
+    while path.exists() {
+        if u128::from(clock.nanos_between(since, clock.stamp())) >= wait.as_nanos() {
+            fs::remove_file(&path)?;
+            return Ok(false);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(true)
+}
+
+fn broken(
+    report: &mut impl FnMut(ClusterEvent),
+    from: impl std::fmt::Display,
+    reason: impl std::fmt::Display,
+) {
+    let (from, reason) = (from.to_string(), reason.to_string());
+    report(ClusterEvent::Broken { from, reason });
+}
+
+fn connect(
+    address: &str,
+    tls: Option<(&Identity, &str)>,
+    patience: Duration,
+) -> io::Result<(Connection, SocketAddr)> {
+    let mut addresses = address.to_socket_addrs()?;
+    let address = addresses.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    Ok((Connection::connect(address, tls, patience)?, address))
+}
+
+/// The boot of the machine; 0 if it has no number.
+fn boot() -> u64 {
+    let id = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// A random number: the seed that the standard library gets from the system.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

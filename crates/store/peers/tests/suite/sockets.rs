@@ -1,0 +1,210 @@
+//! Nodes with real sockets, maps and files: they become equal, also after one has ended and came
+//! again, and a node that was dropped ends.
+
+use std::{
+    collections::BTreeMap,
+    net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use nanotape_clock::UtcNanos;
+use nanotape_harness::{Scratch, eventually};
+use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
+use nanotape_peers::{
+    Cluster, ClusterError, ClusterOptions, PeerOptions, PeerReader, PeerWriter, node_path, request,
+};
+use nanotape_shm::RegionOptions;
+use nanotape_tape::ShutdownFlag;
+
+const SPEC: LatestSpec =
+    LatestSpec { entries: 200, key_words: 1, value_words: 2, writers: 8, value_layout: 0 };
+
+struct Nodes {
+    place: Scratch,
+    addresses: BTreeMap<u16, SocketAddr>,
+}
+
+/// A node that runs in a thread.
+struct Running {
+    shutdown: ShutdownFlag,
+    thread: JoinHandle<Result<(), ClusterError>>,
+}
+
+impl Running {
+    fn end(self) -> Result<(), ClusterError> {
+        self.shutdown.request();
+        self.thread.join().unwrap()
+    }
+}
+
+impl Nodes {
+    fn new(count: u16) -> Self {
+        let sockets: Vec<TcpListener> =
+            (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let addresses =
+            (1..).zip(&sockets).map(|(node, socket)| (node, socket.local_addr().unwrap()));
+        Self { place: Scratch::folder("nodes"), addresses: addresses.collect() }
+    }
+
+    fn map(&self, node: u16) -> PathBuf {
+        self.place.path().join(format!("map-{node}"))
+    }
+
+    fn options(&self, node: u16, founding: &[u16]) -> ClusterOptions {
+        let others = self.addresses.iter().filter(|(other, _)| **other != node);
+        let others =
+            others.map(|(other, address)| (*other, (format!("n{other}"), address.to_string())));
+        ClusterOptions {
+            node: PeerOptions {
+                clock_bound_ns: 1_000_000,
+                ..PeerOptions::new(77, node, 0, founding.to_vec())
+            },
+            name: format!("n{node}"),
+            listen: self.addresses[&node],
+            others: others.collect(),
+            identity: None,
+            heartbeat: Duration::from_millis(100),
+            patience: Duration::from_secs(5),
+            pause: Duration::from_micros(200),
+            map: SPEC,
+            region: RegionOptions::default(),
+        }
+    }
+
+    fn start(&self, node: u16, founding: &[u16]) -> Running {
+        let mut cluster = Cluster::open(&self.map(node), self.options(node, founding)).unwrap();
+        let shutdown = ShutdownFlag::new();
+        let flag = shutdown.clone();
+        let thread =
+            thread::spawn(move || cluster.run(&flag, |event| eprintln!("{node}: {event:?}")));
+        Running { shutdown, thread }
+    }
+
+    fn writer(&self, node: u16) -> PeerWriter {
+        let writer = LatestWriter::open(&self.map(node), &RegionOptions::default()).unwrap();
+        PeerWriter::new(writer, node).unwrap()
+    }
+
+    /// The keys and values of a node.
+    fn content(&self, node: u16) -> BTreeMap<u64, u64> {
+        let reader = PeerReader::new(LatestReader::open(&self.map(node)).unwrap()).unwrap();
+        let mut content = BTreeMap::new();
+        reader.for_each(|key, value| _ = content.insert(key[0], value[0])).unwrap();
+        content
+    }
+
+    fn eventually_equal(&self, nodes: &[u16], expected: &BTreeMap<u64, u64>) {
+        for node in nodes {
+            eventually("the nodes are equal", || self.content(*node) == *expected);
+        }
+    }
+
+    /// Entries of a map, with the removed ones.
+    fn all_entries(&self, node: u16) -> u64 {
+        LatestReader::open(&self.map(node)).unwrap().len()
+    }
+}
+
+fn now_ns() -> u64 {
+    UtcNanos::now().unix_ns()
+}
+
+#[test]
+fn nodes_become_equal_and_forget_what_was_removed() {
+    let nodes = Nodes::new(3);
+    let all = [1, 2, 3];
+    let running = all.map(|node| nodes.start(node, &all));
+    let mut expected = BTreeMap::new();
+    for node in all {
+        let mut writer = nodes.writer(node);
+        for key in 0..60 {
+            let value = u64::from(node) * 1_000 + key;
+            writer.insert(&[key], &[value, 0], now_ns()).unwrap();
+            expected.insert(key, value);
+        }
+        nodes.eventually_equal(&all, &expected);
+    }
+    let mut writer = nodes.writer(2);
+    for key in 0..50 {
+        assert!(writer.remove(&[key], now_ns()).unwrap());
+        expected.remove(&key);
+    }
+    nodes.eventually_equal(&all, &expected);
+    for node in all {
+        eventually("removals are forgotten", || nodes.all_entries(node) == 10);
+    }
+    for node in running {
+        node.end().unwrap();
+    }
+}
+
+#[test]
+fn a_node_that_was_away_catches_up_and_sends_what_it_wrote() {
+    let nodes = Nodes::new(3);
+    let all = [1, 2, 3];
+    let mut running = all.map(|node| Some(nodes.start(node, &all)));
+    let mut expected = BTreeMap::new();
+    for round in 0..4_u64 {
+        let away = (round % 3) as usize;
+        running[away].take().unwrap().end().unwrap();
+        // The processes of that node go on with its map.
+        for node in all {
+            let mut writer = nodes.writer(node);
+            for key in 0..20 {
+                let (key, value) = (u64::from(node) * 20 + key, round * 100 + key);
+                writer.insert(&[key], &[value, 0], now_ns()).unwrap();
+                expected.insert(key, value);
+            }
+        }
+        running[away] = Some(nodes.start(away as u16 + 1, &all));
+        nodes.eventually_equal(&all, &expected);
+    }
+    running.into_iter().flatten().for_each(|node| node.end().unwrap());
+}
+
+#[test]
+fn a_dropped_node_ends_and_another_one_joins_in_its_place() {
+    let nodes = Nodes::new(3);
+    let all = [1, 2, 3];
+    let [first, second, third] = all.map(|node| nodes.start(node, &all));
+    let mut expected = BTreeMap::new();
+    nodes.writer(3).insert(&[7], &[70, 0], now_ns()).unwrap();
+    expected.insert(7, 70);
+    nodes.eventually_equal(&all, &expected);
+    third.end().unwrap();
+    assert!(request(&nodes.map(1), "drop 3", Duration::from_secs(30)).unwrap());
+    nodes.writer(2).insert(&[8], &[80, 0], now_ns()).unwrap();
+    expected.insert(8, 80);
+    nodes.eventually_equal(&[1, 2], &expected);
+    // The lost node comes back: it ends with the cause.
+    let third = nodes.start(3, &all);
+    let error = third.thread.join().unwrap().unwrap_err();
+    assert!(matches!(error, ClusterError::Dropped { .. }), "{error}");
+    // With an empty map it is another one.
+    remove(&nodes.map(3));
+    assert!(request(&nodes.map(2), "add 3", Duration::from_secs(30)).unwrap());
+    let third = nodes.start(3, &[]);
+    nodes.eventually_equal(&all, &expected);
+    for node in [first, second, third] {
+        node.end().unwrap();
+    }
+    assert!(!request(&nodes.map(1), "drop 2", Duration::from_millis(100)).unwrap());
+}
+
+fn remove(map: &Path) {
+    std::fs::remove_file(map).unwrap();
+    std::fs::remove_file(node_path(map)).unwrap();
+}
+
+#[test]
+fn the_map_of_another_node_is_refused() {
+    let nodes = Nodes::new(2);
+    nodes.start(1, &[1, 2]).end().unwrap();
+    let mut options = nodes.options(2, &[1, 2]);
+    let error = Cluster::open(&nodes.map(1), options.clone()).unwrap_err();
+    assert!(error.to_string().contains("the map of node 1 of cluster 0x4d, expected node 2"));
+    options.map.value_words = 3;
+    assert!(Cluster::open(&nodes.map(1), options).is_err());
+}
