@@ -300,7 +300,8 @@ mod tests {
             options.needed_bytes(row.work).unwrap() as f64 / f64::from(1 << 20)
         };
         assert!((42.0..44.0).contains(&of(rows::UPDATE)), "{}", of(rows::UPDATE));
-        assert!((48.0..50.0).contains(&of("update/key-16/threads-1")));
+        let key_16 = of("update/key-16/threads-1");
+        assert!((56.0..59.0).contains(&key_16), "{key_16}");
         assert_eq!(of(rows::LOADS), of(rows::UPDATE));
         assert!((17.0..40.0).contains(&of(rows::STD_UPDATE)), "{}", of(rows::STD_UPDATE));
     }
