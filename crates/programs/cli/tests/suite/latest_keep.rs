@@ -204,9 +204,13 @@ fn live_session(map: &Scratch, name: &str, options: &[&str], faults: &[&str]) ->
     eventually("a keeper", || keeper(map).is_some());
     thread::scope(|scope| {
         let sending = scope.spawn(|| plant.send(&day, faults));
-        while !sending.is_finished() {
+        // After the end of the plant, its fifth failure in a row would be the last one.
+        let mut kills = 0;
+        while !sending.is_finished() && kills < 3 {
             thread::sleep(Duration::from_millis(100));
-            keeper(map).map(|keeper| kill_process(keeper, Signal::KILL));
+            kills += u32::from(
+                keeper(map).is_some_and(|keeper| kill_process(keeper, Signal::KILL).is_ok()),
+            );
         }
     });
     let _ = plant.end();
