@@ -56,7 +56,8 @@ removed key counts for the capacity until all nodes have removed it.
 
 A node that is lost keeps removals from being forgotten. `nanotape latest nodes MAP --drop N` drops it on
 all nodes; if it comes back, it ends with status 1, and its line states when it was dropped. It joins again with an empty map after
---add. Other keys of the file: writers, mode, heartbeat, patience, pause.
+--add. Other keys of the file: writers, mode, heartbeat, patience, pause (how soon changes are found, 1ms),
+clock_bound (how much the clocks differ at most, 1m: no removal is forgotten earlier).
 
 Exit status: 0 a stop was requested; 1 this node was dropped, or its map is damaged; 2 the configuration is
 wrong, or the address or the map cannot be used.")]
@@ -92,6 +93,7 @@ struct Nodes {
     heartbeat: Option<String>,
     patience: Option<String>,
     pause: Option<String>,
+    clock_bound: Option<String>,
     mode: Option<String>,
     nodes: BTreeMap<String, Node>,
 }
@@ -286,8 +288,11 @@ impl Nodes {
         let others = self.nodes.iter().filter(|(other, _)| *other != name);
         let others = others.map(|(name, node)| (node.number, (name.clone(), node.address.clone())));
         let listen = own.listen.as_ref().unwrap_or(&own.address);
+        let mut node = PeerOptions::new(hash(&self.cluster), own.number, 0, founding.collect());
+        let bound = Duration::from_nanos(node.clock_bound_ns);
+        node.clock_bound_ns = time("clock_bound", &self.clock_bound, bound)?.as_nanos() as u64;
         Ok(ClusterOptions {
-            node: PeerOptions::new(hash(&self.cluster), own.number, 0, founding.collect()),
+            node,
             name: name.to_owned(),
             listen: listen.parse()?,
             others: others.collect(),
