@@ -26,7 +26,9 @@ use nanotape_tape::ShutdownFlag;
 
 use crate::{
     FRAME_BYTES, NodeFile, NodeFileError, NodeIdentity, PeerConnection, PeerEvent, PeerNode,
-    PeerOptions, PeersError, RegionIndex, SERVICE, peer_map,
+    PeerOptions, PeersError, RegionIndex, SERVICE,
+    member_file::{is_of_owner, node_path, put},
+    peer_map,
 };
 
 /// The most connections at a time.
@@ -186,11 +188,6 @@ struct Dial {
 
 type Dialed = (u16, io::Result<(Connection, SocketAddr)>);
 
-/// The file of the node beside a map.
-pub fn node_path(map: &Path) -> PathBuf {
-    nanotape_shm::beside(map, ".node")
-}
-
 fn index_path(map: &Path) -> PathBuf {
     nanotape_shm::beside(map, ".peers")
 }
@@ -208,7 +205,7 @@ impl Cluster {
         let (created_ns, boot) = (reader.region().created_ns(), boot());
         let (path, mode) = (node_path(map), options.region.mode);
         let PeerOptions { cluster, node, .. } = options.node;
-        let found = NodeFile::read(&path, mode)?;
+        let found = NodeFile::of_map(map, mode)?;
         let file = match found.filter(|file| file.identity().map_created_ns == created_ns) {
             Some(file) => {
                 let NodeIdentity { cluster: of, node: found, .. } = file.identity();
@@ -442,6 +439,9 @@ impl Cluster {
         report: &mut impl FnMut(ClusterEvent),
     ) -> Result<(), ClusterError> {
         let path = request_path(&self.map);
+        if !is_of_owner(&self.map, &path).unwrap_or(false) {
+            return Ok(());
+        }
         let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
         let line = text.trim_end();
         let (verb, node) = line.split_once(' ').unwrap_or((line, ""));
@@ -467,9 +467,7 @@ impl Cluster {
 /// Returns whether it has.
 pub fn request(map: &Path, line: &str, wait: Duration) -> io::Result<bool> {
     let path = request_path(map);
-    let beside = nanotape_shm::beside(&path, ".new");
-    fs::write(&beside, format!("{line}\n"))?;
-    fs::rename(&beside, &path)?;
+    put(&path, 0o600, &format!("{line}\n"))?;
     let clock = Clock::monotonic();
     let since = clock.stamp();
     while path.exists() {
@@ -504,7 +502,17 @@ fn connect(
 /// The boot of the machine; 0 if it has no number.
 fn boot() -> u64 {
     let id = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+    fnv(&id)
+}
+
+/// The number of a cluster, from its name.
+pub fn cluster_number(name: &str) -> u64 {
+    fnv(name.as_bytes())
+}
+
+/// FNV-1a.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }

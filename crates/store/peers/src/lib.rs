@@ -30,12 +30,12 @@ mod write_stamp;
 mod writer;
 
 pub use cluster::{
-    Cluster, ClusterError, ClusterEvent, ClusterOptions, MOST_LINKS, node_path, request,
+    Cluster, ClusterError, ClusterEvent, ClusterOptions, MOST_LINKS, cluster_number, request,
 };
 pub use connection::PeerConnection;
 pub use error::{PeersError, PeersRefusal};
 pub use index::{ChangeIndex, GroupChange, MemoryIndex, PeerCursor};
-pub use member_file::{NodeFile, NodeFileError, NodeIdentity};
+pub use member_file::{NodeFile, NodeFileError, NodeIdentity, node_path};
 pub use membership::{
     DroppedLife, MOST_DROPPED, MOST_MEMBERS, Member, MemberState, MemberStore, Membership,
     MemoryMembers,

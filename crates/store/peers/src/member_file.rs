@@ -9,7 +9,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -47,6 +47,12 @@ pub enum NodeFileError {
         /// The cause.
         source: io::Error,
     },
+    /// It belongs to another user than the map.
+    #[error("{}: of another user than the map: remove it", path.display())]
+    OtherUser {
+        /// The file.
+        path: PathBuf,
+    },
     /// A line that no node writes.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
@@ -68,7 +74,46 @@ pub struct NodeFile {
     members: Option<Vec<u8>>,
 }
 
+/// The file of the node beside a map.
+pub fn node_path(map: &Path) -> PathBuf {
+    nanotape_shm::beside(map, ".node")
+}
+
+/// Whether a file beside a map is of the user of the map: others can put files beside one in
+/// /dev/shm.
+pub(crate) fn is_of_owner(map: &Path, beside: &Path) -> io::Result<bool> {
+    let found = fs::symlink_metadata(beside)?;
+    Ok(found.is_file() && found.uid() == fs::symlink_metadata(map)?.uid())
+}
+
+/// Puts a new file with this text in place, when it is on the disk.
+pub(crate) fn put(path: &Path, mode: u32, text: &str) -> io::Result<()> {
+    let beside = nanotape_shm::beside(path, ".new");
+    // What is there can be of a killed process, or a link that somebody else has put there.
+    match fs::remove_file(&beside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all())
+}
+
 impl NodeFile {
+    /// Reads the file beside a map; `None` if there is none.
+    pub fn of_map(map: &Path, mode: u32) -> Result<Option<Self>, NodeFileError> {
+        let path = node_path(map);
+        match is_of_owner(map, &path) {
+            Ok(true) => Self::read(&path, mode),
+            Ok(false) => Err(NodeFileError::OtherUser { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(NodeFileError::Io { operation: "read", path, source }),
+        }
+    }
+
     /// Reads the file at a path; `None` if there is none.
     pub fn read(path: &Path, mode: u32) -> Result<Option<Self>, NodeFileError> {
         let text = match fs::read_to_string(path) {
@@ -160,17 +205,8 @@ impl NodeFile {
         text
     }
 
-    /// Writes a new file, and renames it over the old one when it is on the disk.
     fn save(&self) -> io::Result<()> {
-        let beside = nanotape_shm::beside(&self.path, ".new");
-        let mut options = OpenOptions::new();
-        let mut file =
-            options.write(true).create(true).truncate(true).mode(self.mode).open(&beside)?;
-        file.write_all(self.text().as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, &self.path)?;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all())
+        put(&self.path, self.mode, &self.text())
     }
 }
 
@@ -235,5 +271,30 @@ mod tests {
         fs::write(place.path(), format!("{good}members 0g\n")).unwrap();
         let error = NodeFile::read(place.path(), 0o600).unwrap_err();
         assert!(error.to_string().contains("line 7: expected 'members'"), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_another_user_beside_a_map_is_refused() {
+        let place = Scratch::folder("node-file-user");
+        let map = place.path().join("map");
+        fs::write(&map, "").unwrap();
+        assert!(NodeFile::of_map(&map, 0o600).unwrap().is_none());
+        NodeFile::create(&node_path(&map), 0o600, IDENTITY).unwrap();
+        assert!(NodeFile::of_map(&map, 0o600).unwrap().is_some());
+        if std::os::unix::fs::chown(node_path(&map), Some(65_534), None).is_err() {
+            nanotape_harness::skipped("files can be given to another user by root only");
+            return;
+        }
+        let error = NodeFile::of_map(&map, 0o600).unwrap_err();
+        assert!(error.to_string().ends_with("of another user than the map: remove it"), "{error}");
+        // A link to a file of the right user is no such file.
+        fs::remove_file(node_path(&map)).unwrap();
+        std::os::unix::fs::symlink(&map, node_path(&map)).unwrap();
+        assert!(matches!(NodeFile::of_map(&map, 0o600), Err(NodeFileError::OtherUser { .. })));
+        // What another process has put at the place of the next file is not written through.
+        let beside = nanotape_shm::beside(&node_path(&map), ".new");
+        std::os::unix::fs::symlink(&map, &beside).unwrap();
+        put(&node_path(&map), 0o600, "text").unwrap();
+        assert_eq!(fs::read_to_string(&map).unwrap(), "");
     }
 }

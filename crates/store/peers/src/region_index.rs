@@ -2,7 +2,7 @@
 //! it.
 //!
 //! Layout: the incarnation, the last number, a slot of four words for each cursor, four words for
-//! each group. Only processes of one build of this crate read it: it is made anew for any other.
+//! each group. Only processes of one build of this crate read it: it is made again for any other.
 //! Failure: each store is one word, in an order in which a process can end after any of them
 //! (`index.rs`). The index belongs to one map and one boot of the machine: it is made again for
 //! another one.

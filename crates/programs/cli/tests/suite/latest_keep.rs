@@ -103,7 +103,7 @@ fn a_plant_keeps_the_newest_state_of_every_stock() {
     let stat = nanotape(["latest", "stat", path, "--format", "json"]);
     assert_eq!(json(&stat.stdout)["mode"], "0640");
 
-    // The next plant on the ring begins anew, on the same map.
+    // The next plant on the ring begins again, on the same map.
     let few = folder.path("few.itch50");
     let made = nanotape(["synth", "-o", &few, "--messages", "9000", "--stocks", "7"]);
     assert_eq!(made.status, 0, "{}", made.stderr);

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::place;
-use nanotape_peers::{MemberState, NodeFile, node_path, request};
+use nanotape_peers::{MemberState, NodeFile, request};
 use nanotape_types::rows::Cell;
 
 use super::{open, shared::node_of};
@@ -77,7 +77,7 @@ pub(super) fn run(command: &NodesCommand) -> anyhow::Result<Status> {
         Column::new("dropped", Kind::UnixTime, 19, "When it was dropped. Absent if it was not."),
     ];
     let mut rows = Rows::new(command.output.open()?, format, columns);
-    let members = NodeFile::read(&node_path(&path), 0o600)?.and_then(|file| file.membership());
+    let members = NodeFile::of_map(&path, 0o600)?.and_then(|file| file.membership());
     let members = members.unwrap_or_default();
     for (node, member) in members.members() {
         let (state, life) = match member.state {

@@ -7,7 +7,9 @@ use clap::Args;
 use nanotape_arguments::regions::of_region;
 use nanotape_latest::LatestSpec;
 use nanotape_link::Identity;
-use nanotape_peers::{Cluster, ClusterError, ClusterEvent, ClusterOptions, PeerEvent, PeerOptions};
+use nanotape_peers::{
+    Cluster, ClusterError, ClusterEvent, ClusterOptions, PeerEvent, PeerOptions, cluster_number,
+};
 use nanotape_plant::config;
 use nanotape_shm::RegionOptions;
 use nanotape_types::units;
@@ -288,7 +290,8 @@ impl Nodes {
         let others = self.nodes.iter().filter(|(other, _)| *other != name);
         let others = others.map(|(name, node)| (node.number, (name.clone(), node.address.clone())));
         let listen = own.listen.as_ref().unwrap_or(&own.address);
-        let mut node = PeerOptions::new(hash(&self.cluster), own.number, 0, founding.collect());
+        let mut node =
+            PeerOptions::new(cluster_number(&self.cluster), own.number, 0, founding.collect());
         let bound = Duration::from_nanos(node.clock_bound_ns);
         node.clock_bound_ns = time("clock_bound", &self.clock_bound, bound)?.as_nanos() as u64;
         Ok(ClusterOptions {
@@ -310,11 +313,4 @@ impl Nodes {
             region: RegionOptions { mode, ..RegionOptions::default() },
         })
     }
-}
-
-/// The number of a cluster from its name: FNV-1a.
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

@@ -5,13 +5,13 @@ use std::{ops::ControlFlow, path::Path};
 
 use nanotape_clock::UtcNanos;
 use nanotape_latest::{Insertion, LatestError, LatestReader, LatestSpec, LatestWriter};
-use nanotape_peers::{NodeFile, NodeIdentity, PeerReader, PeerWriter, STAMP_WORDS, node_path};
+use nanotape_peers::{NodeFile, NodeIdentity, PeerReader, PeerWriter, STAMP_WORDS};
 
 use super::of_latest;
 
 /// The node that a map belongs to, if it is one of a cluster.
 pub(super) fn node_of(path: &Path, reader: &LatestReader) -> anyhow::Result<Option<NodeIdentity>> {
-    let file = NodeFile::read(&node_path(path), 0o600)?;
+    let file = NodeFile::of_map(path, 0o600)?;
     let identity = file.map(|file| file.identity());
     // A file that is left of an earlier map is of no node.
     Ok(identity.filter(|identity| identity.map_created_ns == reader.region().created_ns()))
