@@ -36,6 +36,8 @@ Examples:
   nanotape latest watch levels 7 --interval 0.5
   nanotape latest dump levels -o levels.csv
   nanotape latest stat levels
+  nanotape latest keep equities quotes               the newest state of every stock of a plant
+  nanotape latest share levels.toml --as london      a map that several machines write
   nanotape latest prove --seconds 10 --kill-writer-every 1
 
 NAME is a name (levels is /dev/shm/nanotape-levels), or a path if it contains a slash. A map has a fixed
