@@ -340,6 +340,16 @@ impl Peer {
         self.outgoing.consume(count);
     }
 
+    /// Moves bytes to a peer in the same process, as many as it has space for: a connection
+    /// without sockets, for simulations and tests.
+    pub fn pass_to(&mut self, other: &mut Peer, now: Now) {
+        let space = other.space();
+        let count = space.len().min(self.outgoing().len());
+        space[..count].copy_from_slice(&self.outgoing()[..count]);
+        other.arrived(count, now);
+        self.sent(count);
+    }
+
     /// Does what is due at a time: a heartbeat, or the end of a connection whose other side is
     /// silent. To be called at [`due_ns`](Self::due_ns).
     #[inline]

@@ -57,8 +57,8 @@ impl Pair {
         let (leader, follower) = (self.leader.peer(), self.follower.peer());
         match &mut self.sockets {
             None => {
-                pass(leader, follower, self.now);
-                pass(follower, leader, self.now);
+                leader.pass_to(follower, self.now);
+                follower.pass_to(leader, self.now);
             }
             Some([one, other]) => {
                 one.exchange(leader, self.now).unwrap();
@@ -72,14 +72,6 @@ impl Pair {
             self.turn();
         }
     }
-}
-
-fn pass(from: &mut Peer, to: &mut Peer, now: Now) {
-    let space = to.space();
-    let count = space.len().min(from.outgoing().len());
-    space[..count].copy_from_slice(&from.outgoing()[..count]);
-    to.arrived(count, now);
-    from.sent(count);
 }
 
 /// Both sockets of a connection.

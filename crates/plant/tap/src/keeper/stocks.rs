@@ -239,7 +239,7 @@ impl Stocks {
             let mut state = unknown(locate.get().into(), self.market.started_ns());
             let mut doubts = self.market.doubts() & doubt::OF_MARKET;
             if doubts & doubt::RECORDS_LOST != 0 {
-                // What the market knows again, this stock has not had yet.
+                // This stock has had no state since the loss.
                 doubts |= doubt::MISSED | doubt::STATE_MISSED;
             }
             if doubts != 0 {

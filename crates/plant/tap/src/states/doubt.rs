@@ -14,7 +14,7 @@ pub const LATE: u16 = 16;
 pub const INPUT_LOST: u16 = 32;
 /// Records were lost before the keeper got them: trades may be missing.
 pub const RECORDS_LOST: u16 = 64;
-/// A trade had more shares than a record can tell.
+/// A trade had more shares than a record can hold.
 pub const OVERSIZED: u16 = 128;
 /// Records were lost before the keeper got them, and the trading state has not changed since.
 pub const STATE_MISSED: u16 = 256;

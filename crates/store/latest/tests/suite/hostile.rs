@@ -3,8 +3,10 @@
 use std::{fs::File, os::unix::fs::FileExt as _, time::Duration};
 
 use nanotape_harness::{Random, Scratch, campaign};
-use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
+use nanotape_latest::{LatestReader, LatestWriter};
 use nanotape_shm::{HEADER_BYTES, RegionOptions};
+
+use crate::any_widths;
 
 #[test]
 fn words_of_any_content_do_no_harm() {
@@ -13,13 +15,8 @@ fn words_of_any_content_do_no_harm() {
     let (mut good, mut refused) = (0, 0);
     for _ in 0..campaign(100) {
         place.clear();
-        let spec = LatestSpec {
-            entries: 1 + random.below(20),
-            key_words: 1 + random.index(2),
-            value_words: random.index(4),
-            writers: 3,
-            value_layout: 0,
-        };
+        let entries = 1 + random.below(20);
+        let spec = any_widths(entries, &mut random);
         let mut writer = LatestWriter::join(place.path(), spec, &RegionOptions::default()).unwrap();
         writer.set_patience(Duration::from_micros(10));
         let reader = LatestReader::open(place.path()).unwrap();

@@ -8,7 +8,7 @@ use nanotape_latest::{
 };
 use nanotape_shm::{HEADER_BYTES, Refusal, RegionOptions, beside};
 
-use crate::format_document::Naive;
+use crate::{any_widths, format_document::Naive};
 
 const PAGE_BYTES: usize = 4096;
 
@@ -111,13 +111,8 @@ fn every_entry_with_its_sum_survives_and_every_other_one_is_named() {
     let (mut sums, mut all) = (0, Repaired::default());
     for round in 0..campaign(100) {
         place.clear();
-        let spec = LatestSpec {
-            entries: 100 + random.below(1_000),
-            key_words: 1 + random.index(2),
-            value_words: random.index(4),
-            writers: 3,
-            value_layout: 0,
-        };
+        let entries = 100 + random.below(1_000);
+        let spec = any_widths(entries, &mut random);
         let mut writer = LatestWriter::join(place.path(), spec, &RegionOptions::default()).unwrap();
         change(&mut writer, &mut random, spec.entries * 3);
         let before = fs::read(place.path()).unwrap();

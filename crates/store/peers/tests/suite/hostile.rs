@@ -25,17 +25,9 @@ fn peer(role: Role) -> Peer {
 /// Moves all bytes between two peers.
 fn exchange(one: &mut Peer, other: &mut Peer, now: Now) {
     for _ in 0..4 {
-        pass(one, other, now);
-        pass(other, one, now);
+        one.pass_to(other, now);
+        other.pass_to(one, now);
     }
-}
-
-fn pass(from: &mut Peer, to: &mut Peer, now: Now) {
-    let space = to.space();
-    let count = space.len().min(from.outgoing().len());
-    space[..count].copy_from_slice(&from.outgoing()[..count]);
-    to.arrived(count, now);
-    from.sent(count);
 }
 
 /// Takes all frames that came; the last state and the last members among them.

@@ -29,17 +29,9 @@ pub(crate) fn peer(role: Role, epoch: u64) -> Peer {
 /// Moves all bytes between two peers.
 pub(crate) fn exchange(one: &mut Peer, other: &mut Peer, now: Now) {
     for _ in 0..8 {
-        pass(one, other, now);
-        pass(other, one, now);
+        one.pass_to(other, now);
+        other.pass_to(one, now);
     }
-}
-
-fn pass(from: &mut Peer, to: &mut Peer, now: Now) {
-    let space = to.space();
-    let count = space.len().min(from.outgoing().len());
-    space[..count].copy_from_slice(&from.outgoing()[..count]);
-    to.arrived(count, now);
-    from.sent(count);
 }
 
 fn drain(peer: &mut Peer, now: Now) {
