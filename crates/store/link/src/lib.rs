@@ -6,8 +6,8 @@
 //! without.
 //! Layout: `docs/formats/link.md`.
 //! Protocol: [`Peer`] is a state machine without sockets, clocks or threads. The caller passes in
-//! bytes and times, and sends the bytes that it returns. So a test runs both sides on a simulated
-//! network.
+//! bytes and times (of [`LinkClocks`]), and sends what it returns. So a test runs both sides on a
+//! simulated network.
 //! Bounds: the memory of a peer is that of its two buffers, which are allocated once.
 //! Failure: bytes that are not the next frame end the connection with a reason. A peer that says
 //! nothing for a stated time ends it too.
@@ -17,6 +17,7 @@
 mod buffer;
 #[cfg(feature = "certificates")]
 mod certificates;
+mod clocks;
 mod connection;
 mod frame;
 mod hello;
@@ -26,6 +27,7 @@ mod peer;
 
 #[cfg(feature = "certificates")]
 pub use certificates::{CertificateOptions, CertificatesError, make_certificates};
+pub use clocks::{LinkClocks, random};
 pub use connection::{Connection, Exchanged};
 pub use frame::{FRAME_HEADER_BYTES, FrameError};
 pub use hello::{HELLO_MAX_BYTES, Hello, HelloError, NAME_MAX_BYTES, PROTOCOL_VERSION};

@@ -8,9 +8,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    hash::{BuildHasher as _, Hasher as _, RandomState},
-    io,
+    fs, io,
     net::{SocketAddr, TcpListener, ToSocketAddrs as _},
     path::{Path, PathBuf},
     sync::mpsc::{Receiver, Sender, channel},
@@ -18,9 +16,9 @@ use std::{
     time::Duration,
 };
 
-use nanotape_clock::{Clock, Stamp, UtcNanos};
+use nanotape_clock::Clock;
 use nanotape_latest::{LatestSpec, LatestWriter};
-use nanotape_link::{Connection, Hello, Identity, Now, Peer, PeerConfig, Role};
+use nanotape_link::{Connection, Hello, Identity, LinkClocks, Now, Peer, PeerConfig, Role, random};
 use nanotape_shm::{RegionError, RegionOptions};
 use nanotape_tape::ShutdownFlag;
 
@@ -163,8 +161,7 @@ pub struct Cluster {
     links: Vec<Link>,
     dials: BTreeMap<u16, Dial>,
     dialed: (Sender<Dialed>, Receiver<Dialed>),
-    clock: Clock,
-    start: Stamp,
+    clocks: LinkClocks,
 }
 
 #[derive(Debug)]
@@ -232,25 +229,18 @@ impl Cluster {
         let failed = |source| ClusterError::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        let clock = Clock::calibrate();
-        let (map, start) = (map.to_owned(), clock.stamp_unfenced());
+        let clocks = LinkClocks::new(&Clock::calibrate());
+        let map = map.to_owned();
         let own = options.node.node;
         let dials = options.others.keys().filter(|other| **other < own);
         let dials = dials.map(|other| (*other, Dial::default())).collect();
         let (links, dialed) = (Vec::new(), channel());
-        Ok(Self { options, map, node, listener, links, dials, dialed, clock, start })
+        Ok(Self { options, map, node, listener, links, dials, dialed, clocks })
     }
 
     /// The node.
     pub fn node(&self) -> &PeerNode<RegionIndex, NodeFile> {
         &self.node
-    }
-
-    fn now(&self) -> Now {
-        Now {
-            monotonic_ns: self.clock.nanos_between(self.start, self.clock.stamp_unfenced()),
-            utc_ns: UtcNanos::now().unix_ns(),
-        }
     }
 
     /// Works until a shutdown is requested.
@@ -261,7 +251,7 @@ impl Cluster {
     ) -> Result<(), ClusterError> {
         let mut beat_ns = 0;
         while !shutdown.is_requested() {
-            let now = self.now();
+            let now = self.clocks.now();
             let mut has_worked = self.accept(now, &mut report);
             has_worked |= self.dial(now, &mut report);
             has_worked |= self.exchange(now, &mut report);
@@ -282,7 +272,7 @@ impl Cluster {
                 false => thread::sleep(self.options.pause),
             }
         }
-        let now = self.now();
+        let now = self.clocks.now();
         for link in &mut self.links {
             link.peers.peer().close("the node ends");
             link.connection.finish(link.peers.peer(), now);
@@ -515,9 +505,4 @@ fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
-}
-
-/// A random number: the seed that the standard library gets from the system.
-fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
 }

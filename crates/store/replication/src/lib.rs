@@ -48,7 +48,7 @@ pub use {
     follower::{ArrivedGroup, FollowOptions, Followed, FollowerLink, LeaderStatus, RETRY_NS, Term},
     leader::{FollowerStatus, LeaderLink, LeaderOptions, Turned},
     message::{CopyProgress, FRAME_BYTES, MessageError, Refusal, SERVICE},
-    pace::{LinkClocks, LinkPace},
+    pace::LinkPace,
     promote::{PromoteError, Promotion, promote},
     replicate::{
         LEADER_KIND, LEADER_LAYOUT, MOST_PAUSE, ReplicateError, ReplicateEvent, ReplicateOptions,

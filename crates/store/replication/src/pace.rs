@@ -1,9 +1,8 @@
-//! The clocks of a thread, and how it waits.
+//! How the thread of a connection waits, and the rate of what it moves.
 
 use std::{io, thread, time::Duration};
 
-use nanotape_clock::{Clock, Stamp, UtcNanos};
-use nanotape_link::{Connection, Exchanged, Now, Peer};
+use nanotape_link::{Connection, Peer};
 
 /// How the thread of a connection waits for something to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,37 +33,6 @@ impl LinkPace {
             Self::Sleep(longest) => {
                 connection.wait(connection.has_waiting(peer), most.min(longest))
             }
-        }
-    }
-}
-
-/// The clocks of one thread that drives links.
-#[derive(Debug)]
-pub struct LinkClocks {
-    clock: Clock,
-    start: Stamp,
-}
-
-impl LinkClocks {
-    /// Clocks that begin now.
-    pub fn new(clock: &Clock) -> Self {
-        Self { clock: *clock, start: clock.stamp_unfenced() }
-    }
-
-    /// The time after an exchange: bytes that came have arrived by then, and maybe not before.
-    #[inline]
-    pub fn after(&self, exchanged: &Exchanged, before: Now) -> Now {
-        if exchanged.received > 0 { self.now() } else { before }
-    }
-
-    /// Both clocks, read one after the other.
-    #[inline]
-    pub fn now(&self) -> Now {
-        Now {
-            monotonic_ns: self.clock.nanos_between(self.start, self.clock.stamp_unfenced()),
-            // That of the system: one that each process calibrates steps by itself, by more than
-            // the bounds of the distance to the other clock are wide.
-            utc_ns: UtcNanos::now().unix_ns(),
         }
     }
 }

@@ -14,15 +14,15 @@ use std::{
 
 use nanotape_clock::{Clock, UtcNanos};
 use nanotape_journal::{Folder, JournalError, LEADER, Quarantined, Replica};
-use nanotape_link::{Connection, Exchanged, Hello, Identity, Peer, PeerConfig, Role};
+use nanotape_link::{
+    Connection, Exchanged, Hello, Identity, LinkClocks, Peer, PeerConfig, Role, random,
+};
 use nanotape_shm::{OwnedRegion, RegionError, RegionOptions, RegionSpec, SharedRegion};
 use nanotape_tape::ShutdownFlag;
 
 use crate::{
     ArrivedGroup, FRAME_BYTES, FollowError, FollowOptions, Followed, FollowerLink, LeaderStatus,
-    ReplicasReader, SERVICE, Term, TermEntry, Terms, TermsError,
-    pace::{LinkClocks, LinkPace},
-    terms::random,
+    ReplicasReader, SERVICE, Term, TermEntry, Terms, TermsError, pace::LinkPace,
 };
 
 /// The longest pause between two attempts to connect.

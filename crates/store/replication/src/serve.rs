@@ -23,16 +23,17 @@ use std::{
 
 use nanotape_clock::{Clock, UtcNanos};
 use nanotape_journal::{Disk as _, Folder, JournalError, REPLICA, Start, Tailer, last_incarnation};
-use nanotape_link::{Arrival, Connection, Hello, Identity, Now, Peer, PeerConfig, Role};
+use nanotape_link::{
+    Arrival, Connection, Hello, Identity, LinkClocks, Now, Peer, PeerConfig, Role, random,
+};
 use nanotape_shm::RegionError;
 use nanotape_tape::ShutdownFlag;
 
 use crate::{
     FRAME_BYTES, LeaderError, LeaderLink, LeaderOptions, MOST_FOLLOWERS, ReplicasBoard, SERVICE,
     Term, TermEntry, Terms, TermsError,
-    pace::{LinkClocks, LinkPace, Rate},
+    pace::{LinkPace, Rate},
     serving::{Serving, Shared},
-    terms::random,
 };
 
 /// Connections without a hello.

@@ -11,12 +11,12 @@ use std::{
 };
 
 use nanotape_clock::Clock;
-use nanotape_link::Connection;
+use nanotape_link::{Connection, LinkClocks};
 
 use crate::{
     LeaderError, LeaderLink, ReplicasBoard, Term, Turned,
     acknowledge::NO_INCARNATION,
-    pace::{LinkClocks, LinkPace, Rate},
+    pace::{LinkPace, Rate},
 };
 
 /// The time between two updates of what is known of a follower.

@@ -4,15 +4,11 @@
 //! Protocol: a leader adds a line when it is promoted, a follower before it appends the first
 //! excerpt of a leader. The file is replaced as a whole.
 
-use std::{
-    fmt::Write as _,
-    hash::{BuildHasher as _, Hasher as _, RandomState},
-    io,
-    path::PathBuf,
-};
+use std::{fmt::Write as _, io, path::PathBuf};
 
 use nanotape_clock::UtcNanos;
 use nanotape_journal::{Disk, EPOCHS};
+use nanotape_link::random;
 
 use crate::Term;
 
@@ -145,9 +141,4 @@ fn parse(line: &str) -> Option<TermEntry> {
     let ts = UtcNanos::of_unix_ns(words.next()?.parse().ok()?);
     let name = words.next().filter(|name| !name.is_empty())?.to_owned();
     Some(TermEntry { term: Term { epoch, leader }, from_sequence, ts, name })
-}
-
-/// A random number: the seed that the standard library gets from the system.
-pub(crate) fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
 }

@@ -83,7 +83,7 @@ pub(super) const TABLE: &[Row] = &[
     // docs/decisions/0070-copies-word-for-word.md.
     Row {
         package: "nanotape-link",
-        inside: &["nanotape-shm"],
+        inside: &["nanotape-clock", "nanotape-shm"],
         outside: &["rcgen", "rustix", "rustls", "thiserror"],
     },
     // docs/decisions/0071-a-leader-and-its-followers.md.

@@ -9,11 +9,11 @@ use std::{
 
 use nanotape_journal::{Folder, Replica};
 use nanotape_link::{
-    CertificateOptions, Connection, Hello, Identity, Peer, PeerConfig, Role, make_certificates,
+    CertificateOptions, Connection, Hello, Identity, LinkClocks, Peer, PeerConfig, Role,
+    make_certificates,
 };
 use nanotape_replication::{
-    FRAME_BYTES, FollowOptions, Followed, FollowerLink, LeaderLink, LeaderOptions, LinkClocks,
-    SERVICE, Turned,
+    FRAME_BYTES, FollowOptions, Followed, FollowerLink, LeaderLink, LeaderOptions, SERVICE, Turned,
 };
 
 use super::Replicate;
