@@ -29,21 +29,12 @@ fn peer(role: Role) -> Peer {
     Peer::new(role, config, Now::default())
 }
 
-/// Moves what waits in one peer to the other one.
-fn pass(from: &mut Peer, to: &mut Peer, now: Now) {
-    let space = to.space();
-    let count = space.len().min(from.outgoing().len());
-    space[..count].copy_from_slice(&from.outgoing()[..count]);
-    to.arrived(count, now);
-    from.sent(count);
-}
-
 fn any_bytes(bytes: &[u8]) {
     let mut side = peer(Role::Accepting);
     let mut other = peer(Role::Connecting);
     let mut now = Now::default();
     if bytes.first().is_some_and(|first| first % 2 == 0) {
-        pass(&mut other, &mut side, now);
+        other.pass_to(&mut side, now);
     }
     for piece in bytes.chunks(97) {
         now.monotonic_ns += 100_000_000;
@@ -93,8 +84,8 @@ fn any_messages(bytes: &[u8]) {
     let mut rest = bytes;
     for _ in 0..8 {
         now.monotonic_ns += 10_000_000;
-        pass(link.peer(), &mut other, now);
-        pass(&mut other, link.peer(), now);
+        link.peer().pass_to(&mut other, now);
+        other.pass_to(link.peer(), now);
         while let Ok(Arrival::Frame { .. } | Arrival::Open(_)) = other.next(now) {}
         if link.turn(now).is_err() {
             return;
