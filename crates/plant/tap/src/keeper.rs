@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use nanotape_board::BoardReader;
+use nanotape_board::{BoardReader, follower_path};
 use nanotape_latest::{LatestError, LatestWriter};
 use nanotape_records::{PUBLISHER_ID, RecordKind, RecordKinds};
 use nanotape_ring::{Rejoin, Start};
@@ -197,6 +197,9 @@ impl LatestKeeper {
             |error| LatestKeeperError::Latest { map: map.to_owned(), error: Box::new(error) };
         let LatestKeeperOptions { journal, wait, through_restarts, name, shutdown, .. } = options;
         let is_pending = |error: &RegionError| error.refusal().is_pending();
+        if let Some(name) = name {
+            follower_path(ring, name).map_err(SubscribeError::Follower)?;
+        }
         let board = Deadline::after(*wait).open(shutdown, is_pending, || BoardReader::open(ring));
         let board = board.map_err(SubscribeError::Region)?.ok_or(SubscribeError::Shutdown)?;
         let mut writer = join(map, options).map_err(of_map)?;
@@ -380,7 +383,7 @@ fn own(
     if wrong_sums > 0 {
         return Err(LatestKeeperError::Damaged { map: map.to_owned(), wrong_sums });
     }
-    let there = match CopiedStocks::of(&reader) {
+    let there = match CopiedStocks::with_old_keys(&reader) {
         Ok(copied) => Some(copied),
         Err(CopyError::Empty) => None,
         Err(error) => {
@@ -413,9 +416,8 @@ fn own(
     // Copied before, the states may be older than what the other keeper wrote last.
     match there {
         None => Ok(None),
-        Some(_) => CopiedStocks::of(&reader).map(Some).map_err(|error| LatestKeeperError::Copy {
-            map: map.to_owned(),
-            error: Box::new(error),
+        Some(_) => CopiedStocks::with_old_keys(&reader).map(Some).map_err(|error| {
+            LatestKeeperError::Copy { map: map.to_owned(), error: Box::new(error) }
         }),
     }
 }

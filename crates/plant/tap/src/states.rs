@@ -11,7 +11,9 @@
 //! Protocol: the keeper writes each changed stock, with the number of its last record, and then
 //! the entry of the market with the number up to which everything is written. So a reader that
 //! copies the market's entry first and the stocks after it has of every stock at least the records
-//! up to that number. It goes on with the next one, and leaves out what a stock has already.
+//! up to that number. It goes on with the next one, and leaves out what a stock has already. A
+//! stock that gets another key has both for a moment; the market's entry counts such changes
+//! before the old key leaves.
 //! Failure: a keeper that was killed goes on in the same way, and counts nothing twice. What it
 //! could not read stays in [`doubts`](StockState::doubts) of every stock, up to the next run.
 
@@ -20,7 +22,7 @@ mod generated {
     pub(super) mod stock_state;
 }
 
-use std::path::Path;
+use std::{cmp::Reverse, path::Path};
 
 pub use generated::stock_state::StockState;
 use nanotape_latest::{LatestError, LatestReader, LatestSpec};
@@ -45,8 +47,9 @@ const WRITERS: u32 = 16;
 /// The symbol of the market as a whole: no stock has it.
 pub const WHOLE_MARKET: Symbol = Symbol::new(*b"*       ");
 
-/// The map for so many stocks.
-pub fn stock_map(entries: u64) -> LatestSpec {
+/// The map for so many stocks, with room for the market and for the second key of a stock.
+pub fn stock_map(stocks: u64) -> LatestSpec {
+    let entries = stocks.saturating_add(2);
     LatestSpec::of_values::<StockState<()>>(entries, STOCK_KEY_WORDS, WRITERS)
 }
 
@@ -85,7 +88,7 @@ impl<W: AsRef<[u64]>> StockState<W> {
 pub struct CopiedStocks {
     /// The market as a whole.
     pub market: StockState<StockWords>,
-    /// The stocks.
+    /// The stocks, by their locates.
     pub stocks: Vec<(Symbol, StockState<StockWords>)>,
 }
 
@@ -142,24 +145,36 @@ impl CopiedStocks {
         Self::of(&LatestReader::open(path)?)
     }
 
-    /// Copies a map. Repeats it while a new run begins.
+    /// Copies a map. Repeats it while a new run begins, or if a stock got another key meanwhile.
     pub fn of(reader: &LatestReader) -> Result<Self, CopyError> {
+        let mut copied = Self::with_old_keys(reader)?;
+        copied.stocks.sort_by_key(|(key, state)| {
+            let is_number = key.as_bytes()[0] == b'#';
+            (state.instrument_id(), Reverse(state.sequence()), is_number)
+        });
+        copied.stocks.dedup_by_key(|(_, state)| state.instrument_id());
+        Ok(copied)
+    }
+
+    /// The same, with the old entry of a stock that gets another key.
+    pub(crate) fn with_old_keys(reader: &LatestReader) -> Result<Self, CopyError> {
         check_values(reader)?;
         let market = || market_of(reader);
         loop {
             // The number first: every entry that is copied after it has at least its records.
             let first = market()?;
-            let started_ns = first.started_ns();
+            let began =
+                |market: &StockState<StockWords>| (market.started_ns(), market.key_changes());
             let mut stocks = Vec::new();
             reader.for_each(|key, value, _| {
                 let symbol = symbol_of(key, PUBLISHER_ID).filter(|symbol| *symbol != WHOLE_MARKET);
                 let (Some(symbol), Ok(words)) = (symbol, value.try_into()) else { return };
                 let state = StockState::<StockWords>::of(words);
-                if state.started_ns() == started_ns {
+                if state.started_ns() == first.started_ns() {
                     stocks.push((symbol, state));
                 }
             })?;
-            if market()?.started_ns() == started_ns {
+            if began(&market()?) == began(&first) {
                 return Ok(Self { market: first, stocks });
             }
         }

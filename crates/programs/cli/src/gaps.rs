@@ -12,14 +12,19 @@ const REPORTED_GAPS: u64 = 10;
 #[derive(Debug)]
 pub(crate) struct Gaps {
     count: u64,
-    /// What has all gaps.
-    keeper: &'static str,
+    /// What has all gaps, if there is such a thing.
+    keeper: Option<&'static str>,
 }
 
 impl Gaps {
     /// No gaps yet; `keeper` has all of them, and is named once the reports end.
     pub(crate) fn in_all(keeper: &'static str) -> Self {
-        Self { count: 0, keeper }
+        Self { count: 0, keeper: Some(keeper) }
+    }
+
+    /// No gaps yet, of which only those are known that are reported.
+    pub(crate) fn reported() -> Self {
+        Self { count: 0, keeper: None }
     }
 
     /// The line about the next gap, if it is reported.
@@ -27,10 +32,12 @@ impl Gaps {
         self.count += 1;
         match self.count {
             ..=REPORTED_GAPS => Some(gap.to_string()),
-            count if count == REPORTED_GAPS + 1 => Some(format!(
-                "{gap}; no further gaps are reported, {} has all of them",
-                self.keeper
-            )),
+            count if count == REPORTED_GAPS + 1 => Some(match self.keeper {
+                Some(keeper) => {
+                    format!("{gap}; no further gaps are reported, {keeper} has all of them")
+                }
+                None => format!("{gap}; no further gaps are reported"),
+            }),
             _ => None,
         }
     }

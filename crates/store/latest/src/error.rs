@@ -15,9 +15,10 @@ pub enum LatestError {
     Region(#[from] RegionError),
     /// A map like this cannot exist.
     #[error(
-        "{spec:?}: expected 1 to 2^40 entries, keys of 1 to {MOST_WORDS} words, values of up to \
-         {MOST_WORDS}, 1 to {MOST_WRITERS} writers, in an address space, and a layout of values that \
-         is 0 or has a version"
+        "a map of {} entries, keys of {} words, values of {} and {} writers cannot exist: expected 1 to \
+         2^40 entries, keys of 1 to {MOST_WORDS} words, values of up to {MOST_WORDS}, 1 to \
+         {MOST_WRITERS} writers, in an address space, and a layout of values that is 0 or has a version",
+        spec.entries, spec.key_words, spec.value_words, spec.writers
     )]
     Spec {
         /// What was requested.

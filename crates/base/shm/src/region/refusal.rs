@@ -244,10 +244,10 @@ pub enum Refusal {
     /// The file's mode denies access to this process.
     #[error(
         "permission denied: user {user} cannot {operation} it, because it belongs to user {owner} and \
-         has mode {mode:04o}; {}", if *operation == "read" {
-            "its writer can allow reading with --mode 0640 (its group) or 0644 (all users)"
-        } else {
-            "run as that user, or use another name"
+         has mode {mode:04o}; {}", match *operation {
+            _ if user == owner => "change its mode (chmod), or use another name",
+            "read" => "its writer can allow reading with --mode 0640 (its group) or 0644 (all users)",
+            _ => "run as that user, or use another name",
         }
     )]
     Permission {

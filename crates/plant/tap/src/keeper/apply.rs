@@ -1,7 +1,9 @@
 //! What a record changes of the state of a stock.
 //!
-//! Records of a gap come late, with times below those before them
-//! (`docs/formats/records.md`): so the first and the last trade are those by the exchange's time.
+//! Records of a gap come late, with times and message numbers below those before them
+//! (`docs/formats/records.md`). So the first and the last trade are those by the message number.
+//! Trading states have no number: while messages are missing, the time decides between them, and
+//! leaves a doubt if it is the same.
 
 use dbn::{FlagSet, Mbp1Msg, StatusMsg, TradeMsg, UNDEF_ORDER_SIZE, UNDEF_PRICE};
 use nanotape_records::Header;
@@ -76,22 +78,24 @@ impl StockState<StockWords> {
     }
 
     pub(super) fn trade(&mut self, sequence: u64, record: &TradeMsg) {
-        let TradeMsg { price, size, side, .. } = *record;
+        let TradeMsg { price, size, side, sequence: number, .. } = *record;
         let ts_event = record.hd.ts_event;
         self.count(sequence, record);
         self.flags(sequence, record.flags);
         if price == UNDEF_PRICE {
             return;
         }
-        if self.last_price() == UNDEF_PRICE || ts_event >= self.last_ts_event() {
+        if self.last_price() == UNDEF_PRICE || !is_before(number, self.last_number()) {
             self.set_last_price(price);
             self.set_last_size(size);
             self.set_last_side(Alpha::new([side as u8]));
             self.set_last_ts_event(ts_event);
+            self.set_last_number(number);
         }
-        if self.open_price() == UNDEF_PRICE || ts_event < self.open_ts_event() {
+        if self.open_price() == UNDEF_PRICE || is_before(number, self.open_number()) {
             self.set_open_price(price);
             self.set_open_ts_event(ts_event);
+            self.set_open_number(number);
         }
         if self.high_price() == UNDEF_PRICE || price > self.high_price() {
             self.set_high_price(price);
@@ -99,22 +103,31 @@ impl StockState<StockWords> {
         self.set_low_price(self.low_price().min(price));
     }
 
-    pub(super) fn status(&mut self, record: &StatusMsg) {
+    pub(super) fn status(&mut self, sequence: u64, record: &StatusMsg) {
         let StatusMsg { action, reason, .. } = *record;
         let ts_event = record.hd.ts_event;
         let [trading, quoting, restricted] =
             [record.is_trading, record.is_quoting, record.is_short_sell_restricted]
                 .map(|answer| Alpha::new([answer as u8]));
-        if restricted != UNKNOWN {
+        let is_suspect = self.doubts() & doubt::SUSPECT != 0;
+        let is_late = |known_ns| is_suspect && ts_event < known_ns;
+        let is_open = |known_ns, differs| is_suspect && ts_event == known_ns && differs;
+        let restricted_ns = self.restriction_ts_event();
+        if restricted != UNKNOWN && !is_late(restricted_ns) {
+            let differs = restricted != self.is_short_sell_restricted();
             self.set_is_short_sell_restricted(restricted);
+            self.set_restriction_ts_event(ts_event);
+            self.settle(doubt::RESTRICTION_MISSED, is_open(restricted_ns, differs), sequence);
         }
-        if action == SSR_CHANGE || action == 0 || ts_event < self.status_ts_event() {
+        let status_ns = self.status_ts_event();
+        if action == SSR_CHANGE || action == 0 || is_late(status_ns) {
             return;
         }
+        let differs = (action, reason) != (self.action(), self.reason());
         self.set_action(action);
         self.set_reason(reason);
         self.set_status_ts_event(ts_event);
-        self.trust(doubt::STATE_MISSED);
+        self.settle(doubt::STATE_MISSED, is_open(status_ns, differs), sequence);
         if trading != UNKNOWN {
             self.set_is_trading(trading);
         }
@@ -129,6 +142,11 @@ impl StockState<StockWords> {
             self.set_doubt_sequence(sequence);
         }
         self.set_doubts(self.doubts() | doubts);
+    }
+
+    /// A state has these doubts, or none of them.
+    fn settle(&mut self, doubts: u16, is_open: bool, sequence: u64) {
+        if is_open { self.doubt(doubts, sequence) } else { self.trust(doubts) }
     }
 
     /// These doubts have ended.
@@ -150,4 +168,9 @@ impl StockState<StockWords> {
             self.doubt(doubt::FLAGGED, sequence);
         }
     }
+}
+
+/// Whether a message is before another one. Numbers are modulo 2^32.
+fn is_before(number: u32, other: u32) -> bool {
+    number.wrapping_sub(other) > 1 << 31
 }

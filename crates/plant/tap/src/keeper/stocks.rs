@@ -29,9 +29,9 @@ pub(super) struct Stocks {
     stocks: Vec<Stock>,
     /// The stock of each key, also of those that are stale.
     keys: BTreeMap<Symbol, u32>,
-    /// Keys of the map that their stocks do not have any more. No other stock gets one before it
-    /// has left the map: so each stock has an entry at any moment.
-    stale: Vec<Symbol>,
+    /// Keys of the map that the stocks of these places do not have any more. No other stock gets
+    /// one before it has left the map: so each stock has an entry at any moment.
+    stale: Vec<(Symbol, u32)>,
     /// The places of stocks that wait for the key that their symbol is.
     waiting: Vec<u32>,
     /// Where the state of each locate is among them.
@@ -106,7 +106,7 @@ impl Stocks {
                 false => stock,
             };
             all.keys.insert(key, place);
-            all.stale.push(old.key);
+            all.stale.push((old.key, place));
         }
         all
     }
@@ -138,7 +138,7 @@ impl Stocks {
         }
         let Ok(locate @ 1..) = u16::try_from(header.instrument_id) else {
             if let Record::Status(status) = record {
-                self.market.status(status);
+                self.market.status(sequence, status);
             }
             return None;
         };
@@ -147,7 +147,7 @@ impl Stocks {
         match record {
             Record::Bbo(quote) => stock.quote(sequence, quote),
             Record::Trade(trade) => stock.trade(sequence, trade),
-            Record::Status(status) => stock.status(status),
+            Record::Status(status) => stock.status(sequence, status),
             _ => {}
         }
         None
@@ -155,8 +155,7 @@ impl Stocks {
 
     /// Records were lost.
     pub(super) fn lose(&mut self, gap: &Gap) {
-        let doubts = doubt::MISSED | doubt::STATE_MISSED | doubt::RECORDS_LOST;
-        self.doubt_all(doubts, gap.to);
+        self.doubt_all(doubt::AFTER_LOSS, gap.to);
     }
 
     fn notice(&mut self, sequence: u64, header: &Header, notice: &Notice) -> Option<PlantStart> {
@@ -240,7 +239,7 @@ impl Stocks {
             let mut doubts = self.market.doubts() & doubt::OF_MARKET;
             if doubts & doubt::RECORDS_LOST != 0 {
                 // This stock has had no state since the loss.
-                doubts |= doubt::MISSED | doubt::STATE_MISSED;
+                doubts |= doubt::AFTER_LOSS;
             }
             if doubts != 0 {
                 state.doubt(doubts, self.market.doubt_sequence());
@@ -278,6 +277,8 @@ impl Stocks {
 
     fn doubt_all(&mut self, doubts: u16, sequence: u64) {
         self.change_all(sequence, |state| state.doubt(doubts, sequence));
+        // The market has no inside and no restriction.
+        self.market.trust(doubt::MISSED | doubt::RESTRICTION_MISSED);
     }
 
     /// The stock of a place has another symbol.
@@ -293,8 +294,8 @@ impl Stocks {
         }
         if key != stock.key {
             // If the key was stale, its stock has it again.
-            self.stale.retain(|stale| *stale != key);
-            self.stale.push(std::mem::replace(&mut stock.key, key));
+            self.stale.retain(|(stale, _)| *stale != key);
+            self.stale.push((std::mem::replace(&mut stock.key, key), place));
             self.keys.insert(key, place);
             if !std::mem::replace(&mut stock.is_changed, true) {
                 self.changed.push(place);
@@ -319,20 +320,43 @@ impl Stocks {
         position: u64,
     ) -> Result<(), WriteError> {
         while !self.changed.is_empty() || !self.stale.is_empty() {
-            while let Some(place) = self.changed.pop() {
-                let stock = &mut self.stocks[place as usize];
-                if std::mem::take(&mut stock.is_changed) {
-                    put(writer, &stock_key(PUBLISHER_ID, stock.key), stock.state.words())?;
-                }
-            }
-            for old in self.stale.drain(..) {
+            // One by one, so that the map needs room for one stock more.
+            for (old, place) in std::mem::take(&mut self.stale) {
+                self.put(writer, place)?;
+                // A reader that came too early for the new key, and too late for the old one, must
+                // find out. The rest of the market's entry is complete up to its own number.
+                let changes = self.market.key_changes().wrapping_add(1);
+                self.market.set_key_changes(changes);
+                change_market(writer, |value| StockState::of(value).set_key_changes(changes))?;
                 writer.remove(&stock_key(PUBLISHER_ID, old))?;
                 self.keys.remove(&old);
+            }
+            while let Some(place) = self.changed.pop() {
+                self.put(writer, place)?;
             }
             self.name_waiting();
         }
         self.market.set_sequence(position);
         self.write_market(writer)
+    }
+
+    /// Why the state of a stock might be wrong.
+    #[cfg(test)]
+    pub(super) fn doubts_of(&self, locate: u16) -> u16 {
+        self.stocks[self.places[StockLocate::new(locate)] as usize].state.doubts()
+    }
+
+    /// Writes the stock of a place, if the map lacks it.
+    fn put(&mut self, writer: &mut LatestWriter, place: u32) -> Result<(), LatestError> {
+        let stock = &mut self.stocks[place as usize];
+        if !std::mem::take(&mut stock.is_changed) {
+            return Ok(());
+        }
+        let (key, words) = (stock_key(PUBLISHER_ID, stock.key), stock.state.words());
+        if writer.update(&key, |value| value.copy_from_slice(words))?.is_none() {
+            writer.insert(&key, words)?;
+        }
+        Ok(())
     }
 
     /// Writes every state.
@@ -382,11 +406,4 @@ fn nameless(locate: StockLocate) -> Symbol {
     let digits = locate.get().to_string();
     name[1..=digits.len()].copy_from_slice(digits.as_bytes());
     Symbol::new(name)
-}
-
-fn put(writer: &mut LatestWriter, key: &[u64], words: &[u64]) -> Result<(), LatestError> {
-    if writer.update(key, |value| value.copy_from_slice(words))?.is_none() {
-        writer.insert(key, words)?;
-    }
-    Ok(())
 }

@@ -70,7 +70,12 @@ impl Run {
     }
 
     fn trade_of(&mut self, stock: u32, ts_event: u64, price: i64, size: u32) {
+        self.numbered_trade(stock, self.next as u32, ts_event, price, size);
+    }
+
+    fn numbered_trade(&mut self, stock: u32, sequence: u32, ts_event: u64, price: i64, size: u32) {
         let trade = TradeMsg {
+            sequence,
             hd: RecordHeader::new::<TradeMsg>(rtype::MBP_0, PUBLISHER_ID, stock, ts_event),
             price,
             size,
@@ -226,46 +231,90 @@ fn lost_records_leave_the_inside_in_doubt_until_it_changes() {
     run.quote(10, 0);
     run.stocks.lose(&nanotape_tape::Gap { from: 2, to: 5 });
     run.next = 6;
-    assert_eq!(run.doubts(), doubt::MISSED | doubt::STATE_MISSED | doubt::RECORDS_LOST);
+    assert_eq!(run.doubts(), doubt::AFTER_LOSS);
+    let of_market = doubt::STATE_MISSED | doubt::RECORDS_LOST;
+    assert_eq!(run.stocks.market.doubts(), of_market);
     assert_eq!(run.state().sequence(), 5);
     run.quote(11, 0);
-    assert_eq!(run.doubts(), doubt::STATE_MISSED | doubt::RECORDS_LOST);
+    assert_eq!(run.doubts(), doubt::OF_STATES | doubt::RECORDS_LOST);
     run.status(4, 110, 14, *b"~~Y");
+    assert_eq!(run.doubts(), doubt::STATE_MISSED | doubt::RECORDS_LOST);
     run.status(4, 120, 8, *b"NN~");
     assert_eq!(run.doubts(), doubt::RECORDS_LOST);
+    // Of a stock that had no state, and of one with a state of the market alone, all may be lost.
+    run.status(0, 130, 7, *b"YY~");
+    run.trade_of(5, 140, 1, 1);
+    assert_eq!(run.stocks.market.doubts(), doubt::RECORDS_LOST);
+    assert_eq!(run.stocks.doubts_of(5), doubt::AFTER_LOSS);
 }
 
 #[test]
 fn late_trades_count_and_are_not_the_last_ones() {
     let mut run = Run::new();
-    for (ts_event, price, size) in [(200, 50, 3), (300, 40, 2), (100, 60, 1)] {
-        run.trade(ts_event, price, size);
+    // Two trades of one time, the first of which comes last; and numbers that begin again.
+    let trades =
+        [(u32::MAX, 200, 50, 3), (1, 300, 40, 2), (0, 300, 45, 2), (u32::MAX - 1, 200, 60, 1)];
+    for (number, ts_event, price, size) in trades {
+        run.numbered_trade(4, number, ts_event, price, size);
     }
     let state = run.state();
     assert_eq!((state.last_price(), state.last_size(), state.last_ts_event()), (40, 2, 300));
-    assert_eq!((state.open_price(), state.open_ts_event()), (60, 100));
+    assert_eq!((state.open_price(), state.open_ts_event()), (60, 200));
+    assert_eq!((state.last_number(), state.open_number()), (1, u32::MAX - 1));
     assert_eq!((state.high_price(), state.low_price()), (60, 40));
-    assert_eq!((state.trades(), state.volume()), (3, 6));
-    assert_eq!((state.notional(), state.vwap()), (150 + 80 + 60, Some(48)));
+    assert_eq!((state.trades(), state.volume()), (4, 8));
+    assert_eq!((state.notional(), state.vwap()), (150 + 80 + 90 + 60, Some(47)));
     run.trade(400, i64::MAX / 2, UNDEF_ORDER_SIZE);
     assert_eq!(run.doubts(), doubt::OVERSIZED);
     let of_large = i128::from(i64::MAX / 2) * i128::from(UNDEF_ORDER_SIZE);
-    assert_eq!(run.state().notional(), 290 + of_large);
-    assert_eq!(run.stocks.market.notional(), 290 + of_large);
+    assert_eq!(run.state().notional(), 380 + of_large);
+    assert_eq!(run.stocks.market.notional(), 380 + of_large);
 }
 
 #[test]
-fn a_trading_state_is_that_of_the_latest_time_and_keeps_what_a_message_leaves_out() {
+fn a_trading_state_is_that_of_the_last_record_and_keeps_what_a_message_leaves_out() {
     let mut run = Run::new();
+    // The exchange does not promise that times never go back.
+    run.status(4, 120, 8, *b"NN~");
     run.status(4, 100, 7, *b"YY~");
     run.status(4, 110, 14, *b"~~Y");
-    run.status(4, 90, 8, *b"NN~");
+    run.status(4, 90, 0, *b"~~~");
     let state = run.state();
     assert_eq!((state.action(), state.status_ts_event()), (7, 100));
     let answers = [state.is_trading(), state.is_quoting(), state.is_short_sell_restricted()];
     assert_eq!(answers.map(|answer| answer.as_bytes()[0]), *b"YYY");
     run.status(0, 120, 11, *b"NN~");
     assert_eq!((run.state().action(), run.stocks.market.action()), (7, 11));
+}
+
+#[test]
+fn late_states_are_those_of_their_times_or_leave_a_doubt() {
+    let mut run = Run::new();
+    run.status(4, 100, 7, *b"YY~");
+    run.status(4, 100, 14, *b"~~N");
+    run.suspect(SuspectReason::Gap);
+    run.status(4, 130, 9, *b"NY~");
+    run.status(4, 130, 14, *b"~~Y");
+    // Those of the gap come after it.
+    run.status(4, 110, 8, *b"NN~");
+    run.status(4, 120, 14, *b"~~N");
+    let state = run.state();
+    assert_eq!((state.action(), state.status_ts_event()), (9, 130));
+    assert_eq!(state.restriction_ts_event(), 130);
+    let answers = [state.is_trading(), state.is_quoting(), state.is_short_sell_restricted()];
+    assert_eq!(answers.map(|answer| answer.as_bytes()[0]), *b"NYY");
+    assert_eq!(run.doubts(), doubt::SUSPECT);
+    // Of two states of one time either may be the later one.
+    run.status(4, 130, 9, *b"NY~");
+    assert_eq!(run.doubts(), doubt::SUSPECT);
+    run.status(4, 130, 7, *b"YY~");
+    run.status(4, 130, 14, *b"~~N");
+    run.restored(0, RestoredCause::Complete);
+    assert_eq!(run.doubts(), doubt::OF_STATES);
+    run.status(4, 130, 8, *b"NN~");
+    assert_eq!(run.doubts(), doubt::RESTRICTION_MISSED);
+    run.status(4, 140, 14, *b"~~Y");
+    assert_eq!(run.doubts(), 0);
 }
 
 #[test]
@@ -311,7 +360,7 @@ struct Written {
 
 impl Written {
     fn new(stocks: &mut Stocks) -> Self {
-        let mut writer = LatestWriter::on_heap(stock_map(40), 1).unwrap();
+        let mut writer = LatestWriter::on_heap(stock_map(20), 1).unwrap();
         let mut market = apply::unknown(0, 77);
         market.set_keeper(writer.number() as u16);
         let key = stock_key(PUBLISHER_ID, WHOLE_MARKET);
@@ -321,7 +370,7 @@ impl Written {
     }
 
     fn copy(&self) -> CopiedStocks {
-        CopiedStocks::of(&self.writer.reader()).unwrap()
+        CopiedStocks::with_old_keys(&self.writer.reader()).unwrap()
     }
 }
 
@@ -382,4 +431,43 @@ fn every_stock_has_one_entry_whatever_the_symbols_are() {
             assert!(own == Some(*key) || own.is_none() && (is_number || name == Some(*key)));
         }
     }
+}
+
+/// The reader of a map follows its page, while the keeper gives stocks other keys.
+#[test]
+fn a_reader_finds_every_stock_once_while_they_get_other_keys() {
+    const STOCKS: u32 = 20;
+    let mut run = Run::new();
+    let mut written = Written::new(&mut run.stocks);
+    let name = |stock: u32, turn: u64| {
+        let mut letters = *b"A       ";
+        letters[1] = b'A' + stock as u8;
+        letters[2] = b'A' + ((turn + u64::from(stock)) % 2) as u8;
+        Symbol::new(letters)
+    };
+    let reader = written.writer.reader();
+    let mut turn = |run: &mut Run, turn: u64| {
+        for stock in 1..=STOCKS {
+            run.symbol = Some(name(stock, turn));
+            run.trade_of(stock, 1, 2, 3);
+        }
+        assert!(run.stocks.write(&mut written.writer, run.next - 1).is_ok());
+    };
+    turn(&mut run, 0);
+    std::thread::scope(|scope| {
+        let copies = scope.spawn(move || {
+            for _ in 0..nanotape_harness::campaign(2_000) {
+                let copied = CopiedStocks::of(&reader).unwrap();
+                let found = copied.stocks.iter().map(|(_, state)| state.instrument_id());
+                assert!(found.eq(1..=STOCKS), "{copied:?}");
+            }
+        });
+        let mut number = 1;
+        while !copies.is_finished() {
+            turn(&mut run, number);
+            number += 1;
+            // As rarely as a keeper: between two turns the reader has time for a copy.
+            std::thread::sleep(std::time::Duration::from_micros(50));
+        }
+    });
 }

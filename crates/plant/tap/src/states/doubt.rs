@@ -10,19 +10,24 @@ pub const MISSED: u16 = 4;
 pub const FLAGGED: u16 = 8;
 /// The session was joined late: trades of before are missing.
 pub const LATE: u16 = 16;
-/// Messages of the input were lost or could not be read: trades may be missing.
+/// Messages of the input were lost or could not be read: trades and states may be missing.
 pub const INPUT_LOST: u16 = 32;
 /// Records were lost before the keeper got them: trades may be missing.
 pub const RECORDS_LOST: u16 = 64;
 /// A trade had more shares than a record can hold.
 pub const OVERSIZED: u16 = 128;
-/// Records were lost before the keeper got them, and the trading state has not changed since.
+/// Records were lost before the keeper got them, or two trading states of the same time came while
+/// messages were missing; and the trading state has not changed since.
 pub const STATE_MISSED: u16 = 256;
 /// The plant does not publish insides, trades or trading states, so that these are not known.
 pub const UNPUBLISHED: u16 = 512;
 
+/// Records were lost before the keeper got them, or two restrictions of the same time came while
+/// messages were missing; and the restriction of short sales has not changed since.
+pub const RESTRICTION_MISSED: u16 = 1024;
+
 /// All of them, with the words for each.
-pub const ALL: [(u16, &str); 10] = [
+pub const ALL: [(u16, &str); 11] = [
     (TAINTED, "tainted"),
     (SUSPECT, "suspect"),
     (MISSED, "missed"),
@@ -33,11 +38,17 @@ pub const ALL: [(u16, &str); 10] = [
     (OVERSIZED, "oversized"),
     (STATE_MISSED, "state_missed"),
     (UNPUBLISHED, "unpublished"),
+    (RESTRICTION_MISSED, "restriction_missed"),
 ];
 
 /// Doubts that a stock has because all stocks have them.
-pub(crate) const OF_MARKET: u16 =
-    SUSPECT | MISSED | LATE | INPUT_LOST | RECORDS_LOST | STATE_MISSED | UNPUBLISHED;
+pub(crate) const OF_MARKET: u16 = SUSPECT | LATE | INPUT_LOST | RECORDS_LOST | UNPUBLISHED;
+
+/// Doubts of a stock after a loss of records.
+pub(crate) const AFTER_LOSS: u16 = RECORDS_LOST | MISSED | OF_STATES;
+
+/// Doubts of a trading state and of a restriction.
+pub(crate) const OF_STATES: u16 = STATE_MISSED | RESTRICTION_MISSED;
 
 /// The words for doubts, with plus signs between them.
 pub fn text(doubts: u16) -> String {

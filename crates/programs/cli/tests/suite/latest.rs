@@ -262,7 +262,7 @@ fn a_map_of_an_earlier_version_is_upgraded_and_grows() {
     let _ = good(&latest("set", &map, &["2", "orders=4", "--schema", &first]));
     let upgrade = |options: &[&str]| latest("upgrade", &map, options);
     let usage = upgrade(&[]);
-    assert!(usage.status == 2 && usage.stderr.contains("--schema <FILE>"), "{}", usage.stderr);
+    assert!(usage.status == 2 && usage.stderr.contains("give --schema FILE"), "{}", usage.stderr);
     let same = upgrade(&["--schema", &first]);
     refused(&same, 2, "already; --entries makes it larger");
     refused(&upgrade(&["--schema", &second, "--entries", "1"]), 2, "is too small: the map has 2");

@@ -163,7 +163,7 @@ fn states_are_kept_beside_a_plant_and_what_is_lost_is_reported() {
     let lost = json(&kept.stdout)["lost"].as_u64().unwrap();
     assert!(lost > 10_000 && kept.stderr.contains("(--fail-on-loss)"), "{}", kept.stderr);
     let (all, market) = states(&map);
-    assert_eq!(market["doubts"], "missed+records_lost");
+    assert_eq!(market["doubts"], "records_lost");
     assert!(all.iter().all(|state| state["doubts"].as_str().unwrap().contains("records_lost")));
 
     // Another map has everything from the journal.
@@ -174,6 +174,60 @@ fn states_are_kept_beside_a_plant_and_what_is_lost_is_reported() {
     let again = keep(&["--heal", &journal, "--format", "json"]);
     assert_eq!(json(&again.stdout)["next_sequence"], ring.next_sequence());
     assert_end(&map, &day);
+}
+
+#[test]
+fn a_map_has_room_for_as_many_stocks_as_it_was_made_for() {
+    let (folder, ring) = (Folder::new("keep-room"), Ring::new("keep-room"));
+    let (map, day) = (Scratch::new("keep-room-map"), folder.day(20_000, 8));
+    let path = map.path().to_str().unwrap();
+    let stocks = NaiveDay::of(&fs::read(&day).unwrap()).stocks.len();
+    let run = |entries: usize| {
+        let entries = entries.to_string();
+        let run = ["run", "--input", &day, "--date", DATE, "--ring", ring.path()];
+        nanotape([&run[..], &["--latest", path, "--latest-entries", &entries]].concat())
+    };
+    let ran = run(stocks);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_end(&map, &day);
+
+    map.clear();
+    let ran = run(stocks - 4);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    let advice = format!("once it is larger (nanotape latest upgrade {path} --entries N)");
+    assert!(ran.stderr.contains(&advice), "{}", ran.stderr);
+    let larger = nanotape(["latest", "upgrade", path, "--entries", "100"]);
+    assert_eq!(larger.status, 0, "{}", larger.stderr);
+    let kept = nanotape(["latest", "keep", ring.path(), path]);
+    assert_eq!(kept.status, 0, "{}", kept.stderr);
+    assert_end(&map, &day);
+}
+
+#[test]
+fn a_keeper_waits_for_the_journal_and_ends_when_its_map_or_its_ring_is_gone() {
+    let (folder, ring) = (Folder::new("keep-gone"), Ring::new("keep-gone"));
+    let (map, day) = (Scratch::new("keep-gone-map"), folder.day(60_000, 8));
+    let (path, journal) = (map.path().to_str().unwrap(), folder.path("journal"));
+    let keep = ["latest", "keep", ring.path(), path, "--heal", &journal, "--wait", "60"];
+    let mut keeper = Running::start(&keep);
+    let run = ["run", "--input", &day, "--date", DATE, "--ring", ring.path(), "--pace", "2000x"];
+    let plant = Running::start(&[&run[..], &["--journal", &journal]].concat());
+    eventually("the states", || map.path().exists());
+    fs::remove_file(map.path()).unwrap();
+    let (status, _, complained) = keeper.end();
+    assert_eq!(status, Some(1), "{complained}");
+    assert!(complained.contains("removed while in use"), "{complained}");
+    drop(plant);
+
+    let invalid = nanotape(["latest", "keep", ring.path(), path, "--name", "a name"]);
+    assert_eq!(invalid.status, 2, "{}", invalid.stderr);
+    assert!(invalid.stderr.contains("invalid follower name") && !map.path().exists());
+    let other = nanotape(["latest", "keep", path, "elsewhere"]);
+    assert_eq!(other.status, 2);
+    let made = nanotape(["latest", "set", path, "1", "2", "--entries", "9"]);
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    let other = nanotape(["latest", "keep", path, path]);
+    assert!(other.stderr.contains("is no ring of a plant"), "{}", other.stderr);
 }
 
 #[test]

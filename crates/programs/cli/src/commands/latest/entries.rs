@@ -106,7 +106,9 @@ impl KeyForm {
             let (publisher, symbol) = text.split_once(',').unwrap_or(("2", text));
             let publisher = u16::try_from(word(publisher)?)
                 .map_err(|_| anyhow!("publisher {publisher}: expected 0 to 65535"))?;
-            let key = stock_key(publisher, symbol.parse::<Symbol>()?);
+            let symbol = symbol.parse::<Symbol>();
+            let symbol = symbol.map_err(|error| anyhow!("key '{text}': {error}"))?;
+            let key = stock_key(publisher, symbol);
             if key.len() != key_words {
                 bail!("keys of this map have {key_words} words: they are not those of stocks");
             }

@@ -9,12 +9,14 @@ use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::errors::of_journal;
 use nanotape_arguments::regions::{complain, of_region, place, report_state, within};
+use nanotape_journal::{ErrorKind, JournalError};
+use nanotape_latest::LatestError;
 use nanotape_shm::Refusal;
 use nanotape_tap::{
     LatestKeeper, LatestKeeperError, LatestKeeperEvent, LatestKeeperOptions, SubscribeError,
     states::{CopyError, STOCKS, doubt},
 };
-use nanotape_tape::{ShutdownFlag, WriterState};
+use nanotape_tape::{Deadline, ShutdownFlag, WriterState};
 
 use super::of_latest;
 use crate::{
@@ -106,7 +108,13 @@ pub(super) fn run(command: &KeepCommand) -> anyhow::Result<Status> {
     };
     let (ring, map) = (place(&command.ring)?, place(&command.map)?);
     if let Some(journal) = command.heal.as_deref().filter(|_| !command.for_plant) {
-        nanotape_journal::stat(journal).map_err(of_journal)?;
+        let is_pending = |error: &JournalError| *error.kind() == ErrorKind::NotFound;
+        let found = Deadline::after(command.wait)
+            .open(&shutdown, is_pending, || nanotape_journal::stat(journal).map(drop));
+        if found.map_err(of_journal)?.is_none() {
+            note(format_args!("{}: interrupted before it began", ring.display()));
+            return Ok(Status::Good);
+        }
     }
     let format = command.output.format_or(Format::Text)?;
     let mut output = command.output.open()?;
@@ -131,7 +139,7 @@ pub(super) fn run(command: &KeepCommand) -> anyhow::Result<Status> {
         opened => opened.map_err(|error| of_keeper(error, &ring, command.wait))?,
     };
     complain(&map, &keeper.residency());
-    let mut gaps = Gaps::in_all("the newest states");
+    let mut gaps = Gaps::reported();
     let outcome = keeper.run(|event| match event {
         LatestKeeperEvent::Lost(gap) => {
             if let Some(line) = gaps.line(&gap) {
@@ -148,7 +156,7 @@ pub(super) fn run(command: &KeepCommand) -> anyhow::Result<Status> {
         _ => {}
     });
     let summary = keeper.summary();
-    let outcome = outcome.and(keeper.close());
+    outcome.and(keeper.close()).map_err(|error| of_keeper(error, &ring, command.wait))?;
     let record = Record::default()
         .with("ring", ring.display().to_string())
         .with("map", map.display().to_string())
@@ -167,7 +175,6 @@ pub(super) fn run(command: &KeepCommand) -> anyhow::Result<Status> {
         )
     })?;
     output.finish()?;
-    outcome.map_err(|error| of_keeper(error, &ring, command.wait))?;
     if command.fail_on_loss && summary.lost > 0 {
         let lost = summary.lost;
         warn(format_args!("{}: records lost: {lost} (--fail-on-loss)", ring.display()));
@@ -179,14 +186,24 @@ pub(super) fn run(command: &KeepCommand) -> anyhow::Result<Status> {
 /// Damage and a lost ring are bad data; other errors belong to the environment.
 fn of_keeper(error: LatestKeeperError, ring: &Path, wait: Duration) -> anyhow::Error {
     match error {
+        LatestKeeperError::Latest { error, .. } if is_lost(&error) => {
+            BadData(error.to_string()).into()
+        }
         LatestKeeperError::Latest { map, error } => of_latest(&map, *error),
         LatestKeeperError::Copy { map, error } => match *error {
             CopyError::Latest(error) => of_latest(&map, error),
             error => anyhow::anyhow!("{}: {error}", map.display()),
         },
         LatestKeeperError::Subscribe(error) => match *error {
+            SubscribeError::Region(error) if is_gone(error.refusal()) => {
+                BadData(error.to_string()).into()
+            }
             SubscribeError::Region(error) if *error.refusal() != Refusal::NotFound => {
                 of_region(&error)
+            }
+            // It is the board that is missing.
+            SubscribeError::Region(_) if is_other_region(ring) => {
+                anyhow::anyhow!("{}: is no ring of a plant (nanotape ring list)", ring.display())
             }
             SubscribeError::Region(_) => {
                 anyhow::anyhow!(
@@ -204,4 +221,18 @@ fn of_keeper(error: LatestKeeperError, ring: &Path, wait: Duration) -> anyhow::E
         }
         error => anyhow::anyhow!("{error}"),
     }
+}
+
+/// Whether the map that is kept is another one, or none.
+fn is_lost(error: &LatestError) -> bool {
+    matches!(error, LatestError::Region(error) if is_gone(error.refusal()))
+}
+
+fn is_gone(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Removed | Refusal::Replaced)
+}
+
+fn is_other_region(ring: &Path) -> bool {
+    let header = nanotape_shm::inspect(ring).ok().and_then(|info| info.header);
+    header.is_some_and(|header| header.spec.kind != nanotape_ring::stream::KIND)
 }

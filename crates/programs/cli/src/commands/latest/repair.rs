@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anyhow::bail;
 use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::{of_region, place};
@@ -64,6 +65,12 @@ struct Outcome<'a> {
 pub(super) fn run(command: &RepairCommand) -> anyhow::Result<Status> {
     let path = place(&command.name)?;
     let into = command.into.as_ref().map(place).transpose()?;
+    if into.as_ref() == Some(&path) {
+        bail!(
+            "{}: --into needs another name than that of the map; without it, the map is replaced",
+            path.display()
+        );
+    }
     let format = command.output.format_or(Format::Text)?;
     let repair = LatestRepair::begin(&path).map_err(|error| of_begin(&path, error))?;
     let is_damaged = repair.is_needed();

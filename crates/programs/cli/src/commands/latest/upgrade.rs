@@ -43,7 +43,7 @@ pub(super) struct UpgradeCommand {
     name: Given,
 
     /// Schema of the values, of the version to upgrade to
-    #[arg(long, value_name = "FILE", required_unless_present = "entries")]
+    #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
 
     /// Make the new map for N keys; without it, for as many as before
@@ -58,6 +58,11 @@ pub(super) struct UpgradeCommand {
 const TURN: u64 = 1 << 12;
 
 pub(super) fn run(command: &UpgradeCommand) -> anyhow::Result<Status> {
+    if command.schema.is_none() && command.entries.is_none() {
+        bail!(
+            "nothing to change: give --schema FILE for later values, --entries N for more keys, or both"
+        );
+    }
     let path = place(&command.name)?;
     let format = command.output.format_or(Format::Text)?;
     let interrupt = interrupt::install()?;

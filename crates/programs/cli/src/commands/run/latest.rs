@@ -8,7 +8,8 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_latest::LatestError;
+use nanotape_board::BoardReader;
+use nanotape_latest::{LatestError, LatestReader};
 use nanotape_plant::{
     Companion, CompanionProcess, PlantConfig, RecordingError, Report, config::LatestConfig,
 };
@@ -129,15 +130,37 @@ pub(super) fn is_whole(config: &PlantConfig, process: Option<CompanionProcess>) 
         }
         !since.is_over()
     });
+    // The last keeper may have been killed when it had written all.
+    let lacks = lacks && !has_stop(config, latest);
     if lacks {
         let (ring, map) = (config.ring.name.display(), latest.name.display());
         let heal = match &config.journal {
             Some(journal) => format!(" --heal {}", journal.dir.display()),
             None => String::new(),
         };
+        let larger = match is_full(latest) {
+            true => format!(" once it is larger (nanotape latest upgrade {map} --entries N)"),
+            false => String::new(),
+        };
         warn(format_args!(
-            "{map}: lacks the last states; nanotape latest keep {ring} {map}{heal} adds them"
+            "{map}: lacks the last states; nanotape latest keep {ring} {map}{heal} adds them{larger}"
         ));
     }
     !lacks
+}
+
+/// Whether the map has the stop of this run, which is its last record.
+fn has_stop(config: &PlantConfig, latest: &LatestConfig) -> bool {
+    let place = |name| nanotape_shm::named(name).ok();
+    let (ring, map) = (place(&config.ring.name), place(&latest.name));
+    let board = ring.and_then(|ring| BoardReader::open(&ring).ok());
+    let market = map.and_then(|map| read_market(&map).ok());
+    let (Some(board), Some(market)) = (board, market) else { return false };
+    market.started_ns() == board.run().started_ns && market.is_over() != 0
+}
+
+fn is_full(latest: &LatestConfig) -> bool {
+    let map = nanotape_shm::named(&latest.name).ok();
+    let map = map.and_then(|map| LatestReader::open(&map).ok());
+    map.is_some_and(|map| map.len() >= map.spec().entries)
 }
