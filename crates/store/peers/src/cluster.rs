@@ -23,8 +23,8 @@ use nanotape_shm::{RegionError, RegionOptions};
 use nanotape_tape::ShutdownFlag;
 
 use crate::{
-    FRAME_BYTES, NodeFile, NodeFileError, NodeIdentity, PeerConnection, PeerEvent, PeerNode,
-    PeerOptions, PeersError, RegionIndex, SERVICE,
+    ConfiguredName, FRAME_BYTES, NodeFile, NodeFileError, NodeIdentity, PeerConnection, PeerEvent,
+    PeerNode, PeerOptions, PeersError, RegionIndex, SERVICE,
     member_file::{is_of_owner, node_path, put},
     peer_map,
 };
@@ -66,6 +66,41 @@ pub struct ClusterOptions {
     pub map: LatestSpec,
     /// The memory of the map, and permissions.
     pub region: RegionOptions,
+}
+
+impl ClusterOptions {
+    /// Refuses a side that is not the node that was dialed, or whose name or certificate is not
+    /// that of the node that it states to be. A node that is not configured here can be one that
+    /// was added: its members decide.
+    fn check_name(
+        &self,
+        connection: &Connection,
+        dialed: Option<u16>,
+        node: u16,
+        stated: &str,
+    ) -> Result<(), PeersError> {
+        if let Some(dialed) = dialed.filter(|dialed| *dialed != node) {
+            return Err(PeersError::OtherNumber { node, dialed });
+        }
+        let name = stated.to_owned();
+        let others = self.others.iter().map(|(number, (name, _))| (*number, name));
+        let mut all = others.chain([(self.node.node, &self.name)]);
+        let configured = match all.clone().find(|(number, _)| *number == node) {
+            Some((_, known)) if known == stated => None,
+            Some((_, known)) => Some(ConfiguredName::OfNode { name: known.clone() }),
+            None => {
+                let other = all.find(|(_, known)| *known == stated);
+                other.map(|(node, _)| ConfiguredName::OfName { node })
+            }
+        };
+        if let Some(configured) = configured {
+            return Err(PeersError::Name { node, name, configured });
+        }
+        if !connection.is_of(stated) {
+            return Err(PeersError::Certificate { node, name });
+        }
+        Ok(())
+    }
 }
 
 /// What an operator reads.
@@ -171,7 +206,7 @@ struct Link {
     address: SocketAddr,
     /// The node that was dialed, or that the other side has stated.
     node: Option<u16>,
-    /// Whether its name and its certificate were checked.
+    /// Whether it was reported as connected: it is admitted, with its name.
     is_known: bool,
 }
 
@@ -390,36 +425,21 @@ impl Cluster {
         report: &mut impl FnMut(ClusterEvent),
     ) -> Result<bool, String> {
         let moved = link.connection.exchange(link.peers.peer(), now);
-        let turned = link.peers.turn(&mut self.node, now);
+        let Link { connection, peers, node: dialed, .. } = link;
+        let check =
+            |node: u16, name: &str| self.options.check_name(connection, *dialed, node, name);
+        let turned = peers.turn_with(&mut self.node, now, check);
         // What came before the end has the reason.
         turned.map_err(|error| error.to_string())?;
         let moved = moved.map_err(|error| error.to_string())?;
         if let Some(node) = link.peers.other().filter(|_| !link.is_known) {
-            self.check_name(link, node)?;
-            link.is_known = true;
+            (link.node, link.is_known) = (Some(node), true);
             let address = link.address;
             report(ClusterEvent::Connected { node, address });
         }
         let sent = link.connection.exchange(link.peers.peer(), now);
         let sent = sent.map_err(|error| error.to_string())?;
         Ok(moved.received + moved.sent + sent.received + sent.sent > 0)
-    }
-
-    /// Refuses a side whose name or certificate is not that of the node that it states to be.
-    fn check_name(&self, link: &mut Link, node: u16) -> Result<(), String> {
-        let stated = link.peers.peer().other().map_or_else(String::new, |hello| hello.name.clone());
-        let expected = self.options.others.get(&node).map(|(name, _)| name);
-        if link.node.is_some_and(|dialed| dialed != node) {
-            return Err(format!("it states to be node {node}"));
-        }
-        if expected.is_some_and(|expected| *expected != stated) {
-            return Err(format!("node {node} states the name `{stated}`, which is not configured"));
-        }
-        if !link.connection.is_of(&stated) {
-            return Err(format!("its certificate is not for the name `{stated}`"));
-        }
-        link.node = Some(node);
-        Ok(())
     }
 
     /// Does what another process of this machine has requested.

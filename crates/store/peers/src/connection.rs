@@ -24,6 +24,8 @@ use crate::{
 #[derive(Debug)]
 pub struct PeerConnection {
     pub(crate) peer: Peer,
+    /// The name of the other side, once its hello has come.
+    name: String,
     has_stated: bool,
     pub(crate) other: Option<OtherNode>,
     pub(crate) rounds: Rounds,
@@ -59,8 +61,8 @@ impl PeerConnection {
     /// [`SERVICE`](crate::SERVICE). Its outgoing buffer has room for a frame of
     /// [`FRAME_BYTES`](crate::FRAME_BYTES), or for all members and the longest entry.
     pub fn new(peer: Peer) -> Self {
-        let (rounds, entry) = (Rounds::default(), Vec::new());
-        Self { peer, has_stated: false, other: None, rounds, entry }
+        let (name, rounds, entry) = (String::new(), Rounds::default(), Vec::new());
+        Self { peer, name, has_stated: false, other: None, rounds, entry }
     }
 
     /// The link, to move its bytes.
@@ -80,7 +82,20 @@ impl PeerConnection {
         node: &mut PeerNode<I, M>,
         now: Now,
     ) -> Result<(), PeersError> {
-        let turned = self.receive(node, now).and_then(|()| self.send(node, now));
+        self.turn_with(node, now, |_, _| Ok(()))
+    }
+
+    /// Like [`turn`](Self::turn). `check` gets the number that the other side states and the name
+    /// of its hello, before the node admits it: after an error nothing has changed, and nothing but
+    /// the state of this node was sent.
+    pub fn turn_with<I: ChangeIndex, M: MemberStore>(
+        &mut self,
+        node: &mut PeerNode<I, M>,
+        now: Now,
+        check: impl Fn(u16, &str) -> Result<(), PeersError>,
+    ) -> Result<(), PeersError> {
+        let received = self.receive(node, now, &check);
+        let turned = received.and_then(|()| self.send(node, now));
         if let Err(PeersError::Refuses { refusal, .. }) = &turned {
             let words = refusal.words().map(u64::to_le_bytes);
             // If there is no room, the next connection has it.
@@ -121,11 +136,12 @@ impl PeerConnection {
         &mut self,
         node: &mut PeerNode<I, M>,
         now: Now,
+        check: &impl Fn(u16, &str) -> Result<(), PeersError>,
     ) -> Result<(), PeersError> {
         self.peer.tick(now)?;
         loop {
             self.check(node)?;
-            if !self.receive_one(node, now)? {
+            if !self.receive_one(node, now, check)? {
                 return Ok(());
             }
         }
@@ -136,11 +152,13 @@ impl PeerConnection {
         &mut self,
         node: &mut PeerNode<I, M>,
         now: Now,
+        check: &impl Fn(u16, &str) -> Result<(), PeersError>,
     ) -> Result<bool, PeersError> {
-        let Self { peer, other, rounds, entry, .. } = self;
+        let Self { peer, name, other, rounds, entry, .. } = self;
         let (kind, payload) = match peer.next(now)? {
             Arrival::Open(hello) => {
                 rounds.most_payload = hello.most_payload as usize;
+                name.clone_from(&hello.name);
                 return Ok(true);
             }
             Arrival::Frame { kind, payload } => (kind, payload),
@@ -151,6 +169,7 @@ impl PeerConnection {
         match (kind, &mut *other) {
             (kind::STATE, None) => {
                 let hello = only(payload).and_then(NodeHello::of).ok_or_else(bad)?;
+                check(hello.node, name)?;
                 *other = Some(OtherNode::admit(hello, node)?);
             }
             (kind::REFUSAL, _) => {

@@ -65,6 +65,34 @@ pub enum PeersError {
         /// Its value here.
         expected: u64,
     },
+    /// Another node was dialed.
+    #[error("node {dialed} was dialed, but node {node} is there: correct the addresses")]
+    OtherNumber {
+        /// The node that is there.
+        node: u16,
+        /// The node of the address.
+        dialed: u16,
+    },
+    /// The name of the hello is not the one that is configured for the node.
+    #[error(
+        "it states to be node {node} with the name '{name}', but {configured}: correct its configuration"
+    )]
+    Name {
+        /// The number that it states.
+        node: u16,
+        /// The name that it states.
+        name: String,
+        /// What is configured here.
+        configured: ConfiguredName,
+    },
+    /// The certificate is not for the name of the hello.
+    #[error("node {node} states the name '{name}', but its certificate is not for that name")]
+    Certificate {
+        /// The node.
+        node: u16,
+        /// The name that it states.
+        name: String,
+    },
     /// The link accepts no frame that has room for an entry.
     #[error("node {node} accepts frames of {most} bytes, expected {expected}")]
     Frames {
@@ -112,6 +140,24 @@ pub enum PeersError {
         node: u16,
         /// Why.
         refusal: PeersRefusal,
+    },
+}
+
+/// What the configuration has instead of the stated name and number.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfiguredName {
+    /// The node has another name.
+    #[error("the name of that node is '{name}'")]
+    OfNode {
+        /// Its name.
+        name: String,
+    },
+    /// The name is that of another node.
+    #[error("that is the name of node {node}")]
+    OfName {
+        /// The node.
+        node: u16,
     },
 }
 

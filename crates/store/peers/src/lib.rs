@@ -33,7 +33,7 @@ pub use cluster::{
     Cluster, ClusterError, ClusterEvent, ClusterOptions, MOST_LINKS, cluster_number, request,
 };
 pub use connection::PeerConnection;
-pub use error::{PeersError, PeersRefusal};
+pub use error::{ConfiguredName, PeersError, PeersRefusal};
 pub use index::{ChangeIndex, GroupChange, MemoryIndex, PeerCursor};
 pub use member_file::{NodeFile, NodeFileError, NodeIdentity, node_path};
 pub use membership::{

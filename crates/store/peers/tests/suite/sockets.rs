@@ -5,6 +5,7 @@ use std::{
     collections::BTreeMap,
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
+    sync::mpsc::{Receiver, channel},
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -13,7 +14,8 @@ use nanotape_clock::UtcNanos;
 use nanotape_harness::{Scratch, eventually};
 use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
 use nanotape_peers::{
-    Cluster, ClusterError, ClusterOptions, PeerOptions, PeerReader, PeerWriter, node_path, request,
+    Cluster, ClusterError, ClusterEvent, ClusterOptions, MemberState, NodeFile, PeerOptions,
+    PeerReader, PeerWriter, node_path, request,
 };
 use nanotape_shm::RegionOptions;
 use nanotape_tape::ShutdownFlag;
@@ -30,12 +32,23 @@ struct Nodes {
 struct Running {
     shutdown: ShutdownFlag,
     thread: JoinHandle<Result<(), ClusterError>>,
+    events: Receiver<ClusterEvent>,
 }
 
 impl Running {
     fn end(self) -> Result<(), ClusterError> {
         self.shutdown.request();
         self.thread.join().unwrap()
+    }
+
+    /// Waits for a connection that ends for a reason with this text.
+    fn broken(&self, text: &str) -> String {
+        loop {
+            match self.events.recv_timeout(Duration::from_secs(60)).unwrap() {
+                ClusterEvent::Broken { reason, .. } if reason.contains(text) => return reason,
+                _ => {}
+            }
+        }
     }
 }
 
@@ -74,12 +87,26 @@ impl Nodes {
     }
 
     fn start(&self, node: u16, founding: &[u16]) -> Running {
-        let mut cluster = Cluster::open(&self.map(node), self.options(node, founding)).unwrap();
+        self.start_with(node, self.options(node, founding))
+    }
+
+    fn start_with(&self, node: u16, options: ClusterOptions) -> Running {
+        let mut cluster = Cluster::open(&self.map(node), options).unwrap();
         let shutdown = ShutdownFlag::new();
         let flag = shutdown.clone();
-        let thread =
-            thread::spawn(move || cluster.run(&flag, |event| eprintln!("{node}: {event:?}")));
-        Running { shutdown, thread }
+        let (sender, events) = channel();
+        let thread = thread::spawn(move || {
+            cluster.run(&flag, |event| {
+                eprintln!("{node}: {event:?}");
+                let _ = sender.send(event);
+            })
+        });
+        Running { shutdown, thread, events }
+    }
+
+    fn states(&self, node: u16) -> Vec<MemberState> {
+        let file = NodeFile::of_map(&self.map(node), 0o600).unwrap().unwrap();
+        file.membership().unwrap().members().map(|(_, member)| member.state).collect()
     }
 
     fn writer(&self, node: u16) -> PeerWriter {
@@ -196,6 +223,37 @@ fn a_dropped_node_ends_and_another_one_joins_in_its_place() {
 fn remove(map: &Path) {
     std::fs::remove_file(map).unwrap();
     std::fs::remove_file(node_path(map)).unwrap();
+}
+
+#[test]
+fn a_node_with_the_number_of_another_one_changes_nothing() {
+    let nodes = Nodes::new(3);
+    let all = [1, 2, 3];
+    let first = nodes.start(1, &all);
+    // The numbers of the nodes 2 and 3 are exchanged in the file of one of them.
+    let mut wrong = nodes.options(2, &all);
+    wrong.node.node = 3;
+    let wrong = nodes.start_with(2, wrong);
+    let reason = first.broken("it states to be node 3");
+    assert!(reason.contains("with the name 'n2', but the name of that node is 'n3'"), "{reason}");
+    wrong.broken("the name of that node is 'n3'");
+    let MemberState::Joined(_) = nodes.states(1)[0] else { panic!("{:?}", nodes.states(1)) };
+    assert_eq!(nodes.states(1)[1..], [MemberState::Pending; 2]);
+    wrong.end().unwrap();
+    // A number that is not configured does not take the name of another node either.
+    let mut wrong = nodes.options(3, &all);
+    wrong.node.node = 9;
+    wrong.node.founding.push(9);
+    let wrong = nodes.start_with(3, wrong);
+    first.broken("that is the name of node 3");
+    wrong.end().unwrap();
+
+    [2, 3].into_iter().for_each(|node| remove(&nodes.map(node)));
+    let others = [2, 3].map(|node| nodes.start(node, &all));
+    nodes.writer(3).insert(&[7], &[70, 0], now_ns()).unwrap();
+    nodes.eventually_equal(&all, &BTreeMap::from([(7, 70)]));
+    first.end().unwrap();
+    others.into_iter().for_each(|node| node.end().unwrap());
 }
 
 #[test]
