@@ -59,6 +59,12 @@ impl Replacement {
         &self.reader
     }
 
+    /// Gives the new map the creation time of the old one: to processes that compare it, both are
+    /// the same map.
+    pub fn keep_creation_time(&mut self) {
+        self.options.created_ns = Some(self.reader.region().created_ns());
+    }
+
     /// Replaces the map by one of these sizes, with the same keys and the same mode. `change` makes
     /// a new value of an old one. `each` gets the number of entries so far, and can stop it: then
     /// the map stays, and the result is `None`. Otherwise it is the number of entries; their

@@ -17,9 +17,9 @@ use std::{
 };
 
 use nanotape_clock::Clock;
-use nanotape_latest::{LatestSpec, LatestWriter};
+use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
 use nanotape_link::{Connection, Hello, Identity, LinkClocks, Now, Peer, PeerConfig, Role, random};
-use nanotape_shm::{RegionError, RegionOptions};
+use nanotape_shm::{Refusal, RegionError, RegionOptions};
 use nanotape_tape::ShutdownFlag;
 
 use crate::{
@@ -159,6 +159,21 @@ pub enum ClusterError {
         /// The node of the configuration.
         expected: u16,
     },
+    /// The map has room for fewer entries than the configuration has.
+    #[error(
+        "{}: for {found} entries, the configuration has {expected}: nanotape latest upgrade {} --entries \
+         {expected} makes it larger",
+        path.display(),
+        path.display()
+    )]
+    Small {
+        /// The map.
+        path: PathBuf,
+        /// Its entries.
+        found: u64,
+        /// Entries of the configuration.
+        expected: u64,
+    },
     /// The machine was started again, and a map on a disk may have lost changes.
     #[error(
         "{}: the machine was started again since this map was used, so that it may lack changes that \
@@ -229,15 +244,43 @@ fn request_path(map: &Path) -> PathBuf {
     nanotape_shm::beside(map, ".request")
 }
 
+/// Removes the index of changes beside a map whose node does not run, before the map is replaced by
+/// a larger one: the next process of the node makes a new index, and all entries are sent again.
+pub fn remove_index(map: &Path) -> Result<(), RegionError> {
+    match nanotape_shm::remove(&index_path(map)) {
+        Err(error) if *error.refusal() != Refusal::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The sizes of a map that is there, which can be for more entries than a new one, or of a new one.
+fn sizes(
+    map: &Path,
+    found: Option<&NodeFile>,
+    new: LatestSpec,
+) -> Result<LatestSpec, ClusterError> {
+    // Why a map cannot be opened is an error of the writer.
+    let (Some(file), Ok(reader)) = (found, LatestReader::open(map)) else { return Ok(new) };
+    if reader.region().created_ns() != file.identity().map_created_ns {
+        return Ok(new);
+    }
+    let (found, expected, path) = (reader.spec().entries, new.entries, map.to_owned());
+    if found < expected {
+        return Err(ClusterError::Small { path, found, expected });
+    }
+    Ok(LatestSpec { entries: found, ..new })
+}
+
 impl Cluster {
     /// Joins or creates the map of this node, and begins to listen.
     pub fn open(map: &Path, mut options: ClusterOptions) -> Result<Self, ClusterError> {
-        let writer = LatestWriter::join(map, peer_map(options.map)?, &options.region)?;
+        let (path, mode) = (node_path(map), options.region.mode);
+        let found = NodeFile::of_map(map, mode)?;
+        let spec = sizes(map, found.as_ref(), peer_map(options.map)?)?;
+        let writer = LatestWriter::join(map, spec, &options.region)?;
         let reader = writer.reader();
         let (created_ns, boot) = (reader.region().created_ns(), boot());
-        let (path, mode) = (node_path(map), options.region.mode);
         let PeerOptions { cluster, node, .. } = options.node;
-        let found = NodeFile::of_map(map, mode)?;
         let file = match found.filter(|file| file.identity().map_created_ns == created_ns) {
             Some(file) => {
                 let NodeIdentity { cluster: of, node: found, .. } = file.identity();

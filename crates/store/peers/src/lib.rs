@@ -30,7 +30,8 @@ mod write_stamp;
 mod writer;
 
 pub use cluster::{
-    Cluster, ClusterError, ClusterEvent, ClusterOptions, MOST_LINKS, cluster_number, request,
+    Cluster, ClusterError, ClusterEvent, ClusterOptions, MOST_LINKS, cluster_number, remove_index,
+    request,
 };
 pub use connection::PeerConnection;
 pub use error::{ConfiguredName, PeersError, PeersRefusal};

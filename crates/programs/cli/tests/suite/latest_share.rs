@@ -18,13 +18,19 @@ struct Nodes {
 impl Nodes {
     /// Three nodes; these lines are those of the third one too.
     fn new(name: &str, third: &str) -> Self {
+        Self::with(name, 3, third, "")
+    }
+
+    /// So many nodes, with these lines for all.
+    fn with(name: &str, count: usize, third: &str, all: &str) -> Self {
         let folder = Folder::new(name);
         let sockets: Vec<TcpListener> =
-            (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+            (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let mut config = String::from(
             "cluster = \"levels\"\nmap = \"unused\"\nentries = 100\nvalue_words = 2\nplain = true\n\
              heartbeat = \"100ms\"\n",
         );
+        config.push_str(all);
         for (place, socket) in sockets.iter().enumerate() {
             let (number, address) = (place + 1, socket.local_addr().unwrap());
             let map = folder.path(&format!("map-{number}"));
@@ -71,6 +77,23 @@ impl Nodes {
         assert_eq!(nodes.status, 0, "{}", nodes.stderr);
         let text = |row: &serde_json::Value| row["state"].as_str().unwrap().to_owned();
         objects(&nodes.stdout).iter().map(text).collect()
+    }
+}
+
+/// Stops a node, which ends well.
+fn stop(mut node: Running) {
+    node.signal(Signal::INT);
+    let (status, _, stderr) = node.end();
+    assert_eq!(status, Some(0), "{stderr}");
+}
+
+/// Waits for a line on standard error with this text.
+fn complaint(node: &mut Running, text: &str) -> String {
+    loop {
+        let line = node.read_stderr_line();
+        if line.contains(text) {
+            return line;
+        }
     }
 }
 
@@ -146,12 +169,55 @@ fn a_node_that_is_dropped_ends_and_one_that_is_added_joins() {
     assert!(own.stderr.contains("this is node 1: drop it on another node"), "{}", own.stderr);
     let upgraded = nanotape(["latest", "upgrade", &first, "--entries", "200"]);
     assert_eq!(upgraded.status, 2);
-    assert!(upgraded.stderr.contains("the map of node 1 of a cluster"), "{}", upgraded.stderr);
+    assert!(upgraded.stderr.contains("writer is alive: end it first"), "{}", upgraded.stderr);
     let alone = nodes.folder.path("alone");
     let _ = good(&nanotape(["latest", "set", &alone, "1", "2", "--entries", "9"]));
     let unshared = nanotape(["latest", "nodes", &alone]);
     assert_eq!(unshared.status, 2);
     assert!(unshared.stderr.contains("not shared with other nodes"), "{}", unshared.stderr);
+}
+
+#[test]
+fn full_maps_become_equal_once_they_are_larger() {
+    let nodes = Nodes::with("share-full", 2, "", "clock_bound = \"10ms\"\n");
+    let [first, second] = [1, 2].map(|node| nodes.map(node));
+    let rows = |keys: std::ops::Range<u64>| -> Vec<u8> {
+        keys.flat_map(|key| format!("{key} {key} 1\n").into_bytes()).collect()
+    };
+    let running = [1, 2].map(|node| nodes.start(node));
+    let _ = good(&nanotape_fed(["latest", "set", &first], &rows(0..50)));
+    eventually("the nodes are equal", || nodes.content(2).len() == 50);
+    running.into_iter().for_each(stop);
+    // Together there are 101 keys.
+    let _ = good(&nanotape_fed(["latest", "set", &first], &rows(100..126)));
+    let _ = good(&nanotape_fed(["latest", "set", &second], &rows(200..225)));
+    let mut running = [1, 2].map(|node| nodes.start(node));
+    let complained = complaint(&mut running[0], "the map is full");
+    assert!(complained.contains(&format!("nanotape latest upgrade {first} --entries N")));
+    let removed: Vec<String> = (0..50).map(|key| key.to_string()).collect();
+    let remove = ["latest", "remove", &first];
+    let remove = remove.into_iter().chain(removed.iter().map(String::as_str));
+    let _ = good(&nanotape(remove));
+    running.into_iter().for_each(stop);
+    let small = nanotape(["latest", "upgrade", &first, "--entries", "99"]);
+    assert_eq!(small.status, 2);
+    assert!(small.stderr.contains("--entries 99 is too small"), "{}", small.stderr);
+    for map in [&first, &second] {
+        let upgraded = nanotape(["latest", "upgrade", map, "--entries", "150"]);
+        assert!(good(&upgraded).contains(" of 150"), "{}", upgraded.stdout);
+    }
+    // The configuration has 100 entries for a new map.
+    let running = [1, 2].map(|node| nodes.start(node));
+    eventually("the nodes are equal", || {
+        [1, 2].iter().all(|node| nodes.content(*node).len() == 51)
+    });
+    assert_eq!(nodes.content(1), nodes.content(2));
+    assert_eq!(nodes.states(1), ["joined", "joined"]);
+    eventually("removals are forgotten", || {
+        let stat = nanotape(["latest", "stat", &second, "--format", "json"]);
+        json(good(&stat))["entries"] == 51
+    });
+    running.into_iter().for_each(stop);
 }
 
 #[test]

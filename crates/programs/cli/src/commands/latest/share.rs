@@ -58,7 +58,9 @@ removed key counts for the capacity until all nodes have removed it.
 
 A node that is lost keeps removals from being forgotten. `nanotape latest nodes MAP --drop N` drops it on
 all nodes; if it comes back, it ends with status 1, and its line states when it was dropped. It joins again with an empty map after
---add. Other keys of the file: writers, mode, heartbeat, patience, pause (how soon changes are found, 1ms),
+--add. A full map refuses keys of the others, and no removal is forgotten as long as a node lacks something:
+stop the node, make its map larger with `nanotape latest upgrade MAP --entries N`, and start it again; more
+entries than the file has are good. Other keys of the file: writers, mode, heartbeat, patience, pause (how soon changes are found, 1ms),
 clock_bound (how much the clocks differ at most, 1m: no removal is forgotten earlier).
 
 Exit status: 0 a stop was requested; 1 this node was dropped, or its map is damaged; 2 the configuration is
@@ -147,7 +149,7 @@ pub(super) fn run(command: &ShareCommand) -> anyhow::Result<Status> {
     rows.write("start", number, &path, || format!("{path}: node {number} of {}\n", nodes.cluster))?;
     let (mut written, mut last_break) = (Ok(()), BTreeMap::new());
     let ended = cluster.run(&shutdown, |event| {
-        let now = report(event, &mut rows, &mut last_break);
+        let now = report(&map, event, &mut rows, &mut last_break);
         if written.is_ok() {
             written = now;
         }
@@ -184,6 +186,7 @@ impl Rows {
 }
 
 fn report(
+    map: &std::path::Path,
     event: ClusterEvent,
     rows: &mut Rows,
     last_break: &mut BTreeMap<String, String>,
@@ -211,7 +214,10 @@ fn report(
             ahead_ns / 1_000_000_000
         )),
         ClusterEvent::Node(PeerEvent::Full { sender }) => warn(format_args!(
-            "the map is full: keys of node {sender} do not fit; remove keys, or use larger maps"
+            "the map is full: keys of node {sender} do not fit; stop this node, make its map larger \
+             (nanotape latest upgrade {} --entries N), and start it again; removed keys make room only \
+             when every node has the removal",
+            map.display()
         )),
         _ => {}
     }

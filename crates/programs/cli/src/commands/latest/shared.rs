@@ -19,8 +19,15 @@ pub(super) fn node_of(path: &Path, reader: &LatestReader) -> anyhow::Result<Opti
 
 /// Refuses what would change a map behind the other nodes.
 pub(super) fn refuse_node(path: &Path, reader: &LatestReader) -> anyhow::Result<()> {
-    let Some(NodeIdentity { node, .. }) = node_of(path, reader)? else { return Ok(()) };
-    anyhow::bail!(
+    match node_of(path, reader)? {
+        Some(identity) => Err(of_node(path, identity)),
+        None => Ok(()),
+    }
+}
+
+/// The error of what would change a map behind the other nodes.
+pub(super) fn of_node(path: &Path, NodeIdentity { node, .. }: NodeIdentity) -> anyhow::Error {
+    anyhow::anyhow!(
         "{}: the map of node {node} of a cluster, which would get another life: drop the node on another \
          one (nanotape latest nodes), remove its map and join again",
         path.display()

@@ -9,11 +9,15 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use nanotape_answers::Given;
-use nanotape_arguments::regions::place;
+use nanotape_arguments::regions::{of_region, place};
 use nanotape_latest::{LatestReader, LatestSpec, Replacement, ValueLayout};
+use nanotape_peers::remove_index;
 use nanotape_schema::ValueSchema;
 
-use super::{of_latest, open, shared::refuse_node};
+use super::{
+    of_latest, open,
+    shared::{node_of, of_node},
+};
 use crate::{
     interrupt,
     output::{Format, OutputArguments},
@@ -34,6 +38,9 @@ Examples:
 Writes a new map beside the old one, with all entries, and renames it over the old one: new fields have
 their defaults, and each entry has version 1. Readers of the old map end with an error or open the map
 again. Needs memory for both meanwhile. If it is interrupted, the old map stays.
+
+The map of a node of several can be made larger while its `nanotape latest share` does not run. Its entries
+are all sent again once.
 
 Exit status: 0 success; 1 the map is damaged; 2 it has a writer, its values are not of an earlier version
 of the schema, or it cannot be opened.")]
@@ -69,12 +76,20 @@ pub(super) fn run(command: &UpgradeCommand) -> anyhow::Result<Status> {
     let schema = command.schema.as_deref().map(value_schemas::of_file).transpose()?;
     // The reason of a refusal does not depend on writers.
     let reader = open(&path)?;
-    refuse_node(&path, &reader)?;
+    let shared = node_of(&path, &reader)?;
+    if let Some(identity) = shared.filter(|_| schema.is_some()) {
+        return Err(of_node(&path, identity));
+    }
     let _ = planned(command, &path, &reader, schema.as_ref())?;
     drop(reader);
-    let replacement = Replacement::of(&path).map_err(|error| of_latest(&path, error))?;
+    let mut replacement = Replacement::of(&path).map_err(|error| of_latest(&path, error))?;
     let (old, total) = (replacement.reader().spec(), replacement.reader().len());
     let (spec, version) = planned(command, &path, replacement.reader(), schema.as_ref())?;
+    if shared.is_some() {
+        // The life of the node stays. Without an index, a map of either size is a whole one.
+        replacement.keep_creation_time();
+        remove_index(&path).map_err(|error| of_region(&error))?;
+    }
     let progress = Progress::with_steps("entries", total);
     let change = |old: &[u64], new: &mut [u64]| match &schema {
         Some(schema) => schema.upgrade(version, old, new),
