@@ -23,10 +23,11 @@ use nanotape_shm::{Refusal, RegionError, RegionOptions};
 use nanotape_tape::ShutdownFlag;
 
 use crate::{
-    ConfiguredName, FRAME_BYTES, NodeFile, NodeFileError, NodeIdentity, PeerConnection, PeerEvent,
-    PeerNode, PeerOptions, PeersError, RegionIndex, SERVICE,
+    ConfiguredName, FRAME_BYTES, MemberState, NodeFile, NodeFileError, NodeIdentity,
+    PeerConnection, PeerEvent, PeerNode, PeerOptions, PeersError, RegionIndex, SERVICE,
     member_file::{is_of_owner, node_path, put},
     peer_map,
+    request::{DONE, REFUSED, answer_path, request_path},
 };
 
 /// The most connections at a time.
@@ -123,7 +124,7 @@ pub enum ClusterEvent {
     },
     /// What the node itself reports.
     Node(PeerEvent),
-    /// A node was dropped or added on request.
+    /// What became of a request to drop or to add a node.
     Members(String),
 }
 
@@ -237,11 +238,6 @@ type Dialed = (u16, io::Result<(Connection, SocketAddr)>);
 
 fn index_path(map: &Path) -> PathBuf {
     nanotape_shm::beside(map, ".peers")
-}
-
-/// What another process requests of the node: a line.
-fn request_path(map: &Path) -> PathBuf {
-    nanotape_shm::beside(map, ".request")
 }
 
 /// Removes the index of changes beside a map whose node does not run, before the map is replaced by
@@ -485,7 +481,7 @@ impl Cluster {
         Ok(moved.received + moved.sent + sent.received + sent.sent > 0)
     }
 
-    /// Does what another process of this machine has requested.
+    /// Does what another process of this machine has requested, and answers it.
     fn take_request(
         &mut self,
         now: Now,
@@ -496,41 +492,50 @@ impl Cluster {
             return Ok(());
         }
         let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
-        let line = text.trim_end();
+        let (line, number) = text.trim_end().split_once('\n').unwrap_or((text.trim_end(), ""));
         let (verb, node) = line.split_once(' ').unwrap_or((line, ""));
         let done = match (verb, node.parse::<u16>()) {
-            ("drop", Ok(node)) => match self.node.drop_node(node, now)? {
-                true => format!("node {node} was dropped"),
-                false => format!("node {node} was no member"),
-            },
-            ("add", Ok(node)) => match self.node.add(node)? {
-                true => format!("node {node} was added"),
-                false => format!("node {node} was a member already"),
-            },
-            _ => format!("'{line}' is no request: expected drop N or add N"),
+            ("drop", Ok(node)) => self.node.drop_node(node, now).map(|is_done| match is_done {
+                true => Ok(format!("node {node} was dropped")),
+                false => Err(self.why_not(node)),
+            }),
+            ("add", Ok(node)) => self.node.add(node).map(|is_done| match is_done {
+                true => Ok(format!("node {node} was added")),
+                false => Err(self.why_not(node)),
+            }),
+            _ => Ok(Err(format!("'{line}' is no request: expected drop N or add N"))),
         };
-        report(ClusterEvent::Members(done));
-        // The other process waits for it.
+        let done = match done {
+            // The members are as before, and the node goes on.
+            Err(error @ (PeersError::TooMany { .. } | PeersError::Node)) => Err(error.to_string()),
+            done => done?,
+        };
+        let (word, what) = match &done {
+            Ok(what) => (DONE, what),
+            Err(what) => (REFUSED, what),
+        };
+        // The other process waits for the end of its request, and then finds no answer.
+        let _ = put(&answer_path(&self.map), 0o600, &format!("{number}\n{word}\n{what}\n"));
         let _ = fs::remove_file(&path);
+        let (Ok(what) | Err(what)) = done;
+        report(ClusterEvent::Members(what));
         Ok(())
     }
-}
 
-/// Requests something of the node of a map, and waits until it has taken it: `drop N` or `add N`.
-/// Returns whether it has.
-pub fn request(map: &Path, line: &str, wait: Duration) -> io::Result<bool> {
-    let path = request_path(map);
-    put(&path, 0o600, &format!("{line}\n"))?;
-    let clock = Clock::monotonic();
-    let since = clock.stamp();
-    while path.exists() {
-        if u128::from(clock.nanos_between(since, clock.stamp())) >= wait.as_nanos() {
-            fs::remove_file(&path)?;
-            return Ok(false);
+    /// Why a node cannot be dropped or added: what it is.
+    fn why_not(&self, node: u16) -> String {
+        let members = self.node.members();
+        match members.member(node).map(|member| member.state) {
+            None => {
+                let all = members.members().filter(|(_, it)| it.state != MemberState::Left);
+                let all: Vec<String> = all.map(|(number, _)| number.to_string()).collect();
+                format!("node {node} is no member: the members are {}", all.join(", "))
+            }
+            Some(MemberState::Pending) => format!("node {node} was added already, and is pending"),
+            Some(MemberState::Joined(_)) => format!("node {node} has joined already"),
+            Some(MemberState::Left) => format!("node {node} was dropped already"),
         }
-        thread::sleep(Duration::from_millis(5));
     }
-    Ok(true)
 }
 
 fn broken(

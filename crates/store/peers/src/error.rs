@@ -3,6 +3,8 @@
 use nanotape_latest::LatestError;
 use nanotape_link::LinkError;
 
+use crate::membership::{MOST_DROPPED, MOST_MEMBERS};
+
 /// An error of a node or a connection. After one of a connection, the caller sends the bytes that
 /// wait, and closes it.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +116,10 @@ pub enum PeersError {
         last: u64,
     },
     /// There would be too many members.
-    #[error("no room for the members with node {node}: at most 256 nodes and 1024 dropped lives")]
+    #[error(
+        "no room for the members with node {node}: at most {MOST_MEMBERS} nodes and {MOST_DROPPED} dropped \
+         lives in all the time of a cluster; one with another name and empty maps begins without them"
+    )]
     TooMany {
         /// The node.
         node: u16,

@@ -25,13 +25,13 @@ mod message;
 mod node;
 mod reader;
 mod region_index;
+mod request;
 mod round;
 mod write_stamp;
 mod writer;
 
 pub use cluster::{
     Cluster, ClusterError, ClusterEvent, ClusterOptions, MOST_LINKS, cluster_number, remove_index,
-    request,
 };
 pub use connection::PeerConnection;
 pub use error::{ConfiguredName, PeersError, PeersRefusal};
@@ -45,5 +45,6 @@ pub use message::{FRAME_BYTES, SERVICE};
 pub use node::{PeerEvent, PeerNode, PeerOptions};
 pub use reader::PeerReader;
 pub use region_index::RegionIndex;
+pub use request::{RequestAnswer, request};
 pub use write_stamp::{STAMP_WORDS, peer_map};
 pub use writer::PeerWriter;

@@ -164,6 +164,15 @@ fn a_node_that_is_dropped_ends_and_one_that_is_added_joins() {
     let (status, _, complained) = third.end();
     assert_eq!(status, Some(1), "{complained}");
     assert!(complained.contains("this node was dropped at "), "{complained}");
+    for (change, node, why) in [
+        ("--drop", "9", "node 9 is no member: the members are 1, 2"),
+        ("--drop", "3", "node 3 was dropped already"),
+        ("--add", "2", "node 2 has joined already"),
+    ] {
+        let refused = nanotape(["latest", "nodes", &first, change, node]);
+        assert_eq!((refused.status, refused.stdout.as_str()), (1, ""), "{}", refused.stderr);
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
     let own = nanotape(["latest", "nodes", &first, "--drop", "1"]);
     assert_eq!(own.status, 2);
     assert!(own.stderr.contains("this is node 1: drop it on another node"), "{}", own.stderr);
@@ -235,6 +244,14 @@ fn a_configuration_that_is_wrong_is_one_line() {
     refused("number = 2", "number = 1", "node 'n2': number = 1 is that of 'n1' too");
     refused("number = 1", "number = 0", "node 'n1': number = 0: expected 1 to 65535");
     refused("value_words = 2\n", "", "expected value_words or schema, one of them");
+    let many: String = (4..=257)
+        .map(|node| format!("[nodes.n{node}]\nnumber = {node}\naddress = \"10.0.0.1:{node}\"\n"))
+        .collect();
+    refused(
+        "[nodes.n1]",
+        &format!("{many}[nodes.n1]"),
+        "257 tables [nodes.NAME], expected at most 256",
+    );
     refused("plain = true\n", "", "expected certificates = \"FOLDER\", or plain = true");
     refused("[nodes.n1]", "[nodes.x1]", "no node 'n1'; it has n2, n3, x1");
     refused("heartbeat = \"100ms\"", "heartbeat = \"100\"", "heartbeat: ");

@@ -15,7 +15,7 @@ use nanotape_harness::{Scratch, eventually};
 use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
 use nanotape_peers::{
     Cluster, ClusterError, ClusterEvent, ClusterOptions, MemberState, NodeFile, PeerOptions,
-    PeerReader, PeerWriter, node_path, request,
+    PeerReader, PeerWriter, RequestAnswer, node_path, request,
 };
 use nanotape_shm::RegionOptions;
 use nanotape_tape::ShutdownFlag;
@@ -201,7 +201,8 @@ fn a_dropped_node_ends_and_another_one_joins_in_its_place() {
     expected.insert(7, 70);
     nodes.eventually_equal(&all, &expected);
     third.end().unwrap();
-    assert!(request(&nodes.map(1), "drop 3", Duration::from_secs(30)).unwrap());
+    let done = request(&nodes.map(1), "drop 3", Duration::from_secs(30)).unwrap();
+    assert_eq!(done, RequestAnswer::Done("node 3 was dropped".to_owned()));
     nodes.writer(2).insert(&[8], &[80, 0], now_ns()).unwrap();
     expected.insert(8, 80);
     nodes.eventually_equal(&[1, 2], &expected);
@@ -211,13 +212,15 @@ fn a_dropped_node_ends_and_another_one_joins_in_its_place() {
     assert!(matches!(error, ClusterError::Dropped { .. }), "{error}");
     // With an empty map it is another one.
     remove(&nodes.map(3));
-    assert!(request(&nodes.map(2), "add 3", Duration::from_secs(30)).unwrap());
+    let done = request(&nodes.map(2), "add 3", Duration::from_secs(30)).unwrap();
+    assert_eq!(done, RequestAnswer::Done("node 3 was added".to_owned()));
     let third = nodes.start(3, &[]);
     nodes.eventually_equal(&all, &expected);
     for node in [first, second, third] {
         node.end().unwrap();
     }
-    assert!(!request(&nodes.map(1), "drop 2", Duration::from_millis(100)).unwrap());
+    let left = request(&nodes.map(1), "drop 2", Duration::from_millis(100)).unwrap();
+    assert_eq!(left, RequestAnswer::NotTaken);
 }
 
 fn remove(map: &Path) {
@@ -254,6 +257,27 @@ fn a_node_with_the_number_of_another_one_changes_nothing() {
     nodes.eventually_equal(&all, &BTreeMap::from([(7, 70)]));
     first.end().unwrap();
     others.into_iter().for_each(|node| node.end().unwrap());
+}
+
+#[test]
+fn a_request_beyond_a_limit_is_answered_and_the_node_goes_on() {
+    let nodes = Nodes::new(2);
+    let founding: Vec<u16> = (1..=256).collect();
+    let first = nodes.start(1, &founding);
+    let refusal = |line: &str| match request(&nodes.map(1), line, Duration::from_secs(30)).unwrap()
+    {
+        RequestAnswer::Refused(why) => why,
+        answer => panic!("{line}: {answer:?}"),
+    };
+    assert!(refusal("add 257").contains("with node 257: at most 256 nodes and 1024 dropped lives"));
+    assert!(refusal("add 2").contains("node 2 was added already, and is pending"));
+    assert!(refusal("add 1").contains("node 1 has joined already"));
+    assert!(refusal("drop 300").contains("node 300 is no member: the members are 1, 2, 3, "));
+    assert!(refusal("drop x").contains("'drop x' is no request"));
+    let done = request(&nodes.map(1), "drop 256", Duration::from_secs(30)).unwrap();
+    assert_eq!(done, RequestAnswer::Done("node 256 was dropped".to_owned()));
+    assert!(refusal("drop 256").contains("node 256 was dropped already"));
+    first.end().unwrap();
 }
 
 #[test]

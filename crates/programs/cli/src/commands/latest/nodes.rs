@@ -6,14 +6,14 @@ use anyhow::bail;
 use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::place;
-use nanotape_peers::{MemberState, NodeFile, request};
+use nanotape_peers::{MemberState, NodeFile, RequestAnswer, request};
 use nanotape_types::rows::Cell;
 
 use super::{open, shared::node_of};
 use crate::{
     output::{Format, OutputArguments},
     rows::{Column, Kind, Rows},
-    status::Status,
+    status::{BadData, Status},
     values::count,
 };
 
@@ -27,7 +27,8 @@ Examples:
 Prints the nodes as this machine knows them. A node is pending until it has connected for the first time.
 A change needs the process of this machine's node (`nanotape latest share`), and spreads to the others.
 
-Exit status: 0 success; 2 the map is not shared, or its node does not run.")]
+Exit status: 0 success; 1 the change is not possible, and the line says why; 2 the map is not shared, or its
+node does not run.")]
 pub(super) struct NodesCommand {
     /// Name or path of the map
     #[arg(value_name = "NAME")]
@@ -64,10 +65,18 @@ pub(super) fn run(command: &NodesCommand) -> anyhow::Result<Status> {
         (None, Some(node)) => Some(format!("add {node}")),
         (None, None) => None,
     };
-    if let Some(line) = line
-        && !request(&path, &line, WAIT)?
-    {
-        bail!("{name}: the node does not run: start nanotape latest share on this machine");
+    if let Some(line) = line {
+        match request(&path, &line, WAIT)? {
+            RequestAnswer::Done(_) => {}
+            RequestAnswer::Refused(why) => return Err(BadData(format!("{name}: {why}")).into()),
+            RequestAnswer::NotTaken => {
+                bail!("{name}: the node does not run: start nanotape latest share on this machine")
+            }
+            _ => bail!(
+                "{name}: the node has not answered, or answered another command: nanotape latest nodes \
+                 {name} prints what became of it"
+            ),
+        }
     }
     let columns = vec![
         Column::new("node", Kind::U64, 5, "The number of the node."),

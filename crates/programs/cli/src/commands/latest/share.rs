@@ -8,7 +8,8 @@ use nanotape_arguments::regions::of_region;
 use nanotape_latest::LatestSpec;
 use nanotape_link::Identity;
 use nanotape_peers::{
-    Cluster, ClusterError, ClusterEvent, ClusterOptions, PeerEvent, PeerOptions, cluster_number,
+    Cluster, ClusterError, ClusterEvent, ClusterOptions, MOST_MEMBERS, PeerEvent, PeerOptions,
+    cluster_number,
 };
 use nanotape_plant::config;
 use nanotape_shm::RegionOptions;
@@ -241,6 +242,10 @@ impl Nodes {
     fn check(&self) -> Result<(), String> {
         if self.nodes.len() < 2 {
             return Err("expected a table [nodes.NAME] for each of two nodes or more".to_owned());
+        }
+        if self.nodes.len() > MOST_MEMBERS {
+            let many = self.nodes.len();
+            return Err(format!("{many} tables [nodes.NAME], expected at most {MOST_MEMBERS}"));
         }
         if self.value_words.is_some() == self.schema.is_some() {
             return Err("expected value_words or schema, one of them".to_owned());
