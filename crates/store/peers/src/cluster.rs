@@ -175,6 +175,19 @@ pub enum ClusterError {
         /// Entries of the configuration.
         expected: u64,
     },
+    /// The map has entries, and was never shared: they have no time and no node.
+    #[error(
+        "{}: has {entries} entries and was not shared before, or its .node file is missing: share begins \
+         with an empty map; look at it (nanotape latest dump), move it away, and set its entries again \
+         once the new map is shared (nanotape latest set)",
+        path.display()
+    )]
+    NotShared {
+        /// The map.
+        path: PathBuf,
+        /// Its entries.
+        entries: u64,
+    },
     /// The machine was started again, and a map on a disk may have lost changes.
     #[error(
         "{}: the machine was started again since this map was used, so that it may lack changes that \
@@ -288,6 +301,10 @@ impl Cluster {
                     return Err(ClusterError::OtherBoot { path });
                 }
                 file
+            }
+            None if reader.len() > 0 => {
+                let (path, entries) = (map.to_owned(), reader.len());
+                return Err(ClusterError::NotShared { path, entries });
             }
             None => {
                 let life = random();

@@ -15,7 +15,7 @@ use nanotape_harness::{Scratch, eventually};
 use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
 use nanotape_peers::{
     Cluster, ClusterError, ClusterEvent, ClusterOptions, MemberState, NodeFile, PeerOptions,
-    PeerReader, PeerWriter, RequestAnswer, node_path, request,
+    PeerReader, PeerWriter, RequestAnswer, node_path, peer_map, request,
 };
 use nanotape_shm::RegionOptions;
 use nanotape_tape::ShutdownFlag;
@@ -278,6 +278,23 @@ fn a_request_beyond_a_limit_is_answered_and_the_node_goes_on() {
     assert_eq!(done, RequestAnswer::Done("node 256 was dropped".to_owned()));
     assert!(refusal("drop 256").contains("node 256 was dropped already"));
     first.end().unwrap();
+}
+
+#[test]
+fn a_map_that_was_not_shared_is_refused_with_its_entries() {
+    let nodes = Nodes::new(2);
+    let options = nodes.options(1, &[1, 2]);
+    let map = nodes.map(1);
+    let spec = peer_map(SPEC).unwrap();
+    let mut writer = LatestWriter::join(&map, spec, &RegionOptions::default()).unwrap();
+    writer.insert(&[1], &[2, 3, 4, 5]).unwrap();
+    let error = Cluster::open(&map, options.clone()).unwrap_err();
+    assert!(error.to_string().contains("has 1 entries and was not shared before"), "{error}");
+    assert!(!node_path(&map).exists());
+    // An empty one is as good as a new one.
+    writer.remove(&[1]).unwrap();
+    drop(Cluster::open(&map, options).unwrap());
+    assert!(node_path(&map).exists());
 }
 
 #[test]
