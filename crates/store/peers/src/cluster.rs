@@ -33,7 +33,7 @@ use crate::{
 /// The most connections at a time.
 pub const MOST_LINKS: usize = 512;
 
-/// The time between two looks for a request of another process.
+/// The time between two looks for a request of another process, and at the file of the map.
 const BEAT_NS: u64 = 50_000_000;
 
 /// The first and the longest pause between two attempts to connect.
@@ -207,6 +207,14 @@ pub enum ClusterError {
         /// The cause.
         source: io::Error,
     },
+    /// The map was removed, replaced or truncated while the node had it.
+    #[error(
+        "{source}; drop this node on another one, add it again, and start it with an empty map"
+    )]
+    MapGone {
+        /// What has become of it.
+        source: RegionError,
+    },
     /// This node was dropped.
     #[error("this node was dropped at {at_ns} ns since 1970: remove its map, and add it again")]
     Dropped {
@@ -355,6 +363,7 @@ impl Cluster {
             }
             if now.monotonic_ns >= beat_ns {
                 beat_ns = now.monotonic_ns + BEAT_NS;
+                self.check_map()?;
                 self.take_request(now, &mut report)?;
             }
             match has_worked {
@@ -369,6 +378,12 @@ impl Cluster {
             link.connection.finish(link.peers.peer(), now);
         }
         Ok(())
+    }
+
+    /// Finds out whether the map was removed or replaced: other processes write another one then.
+    fn check_map(&self) -> Result<(), ClusterError> {
+        let checked = self.node.reader.region().check();
+        checked.map_err(|source| ClusterError::MapGone { source })
     }
 
     fn peer(&self, role: Role, now: Now) -> PeerConnection {

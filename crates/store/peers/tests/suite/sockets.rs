@@ -298,6 +298,24 @@ fn a_map_that_was_not_shared_is_refused_with_its_entries() {
 }
 
 #[test]
+fn a_node_ends_when_its_map_is_removed_or_replaced() {
+    let nodes = Nodes::new(2);
+    for is_replaced in [false, true] {
+        let first = nodes.start(1, &[1, 2]);
+        let map = nodes.map(1);
+        if is_replaced {
+            std::fs::copy(&map, map.with_extension("copy")).unwrap();
+            std::fs::rename(map.with_extension("copy"), &map).unwrap();
+        } else {
+            remove(&map);
+        }
+        let error = first.thread.join().unwrap().unwrap_err();
+        assert!(matches!(error, ClusterError::MapGone { .. }), "{error}");
+        assert!(error.to_string().contains("map-1: "), "{error}");
+    }
+}
+
+#[test]
 fn the_map_of_another_node_is_refused() {
     let nodes = Nodes::new(2);
     nodes.start(1, &[1, 2]).end().unwrap();

@@ -64,7 +64,7 @@ stop the node, make its map larger with `nanotape latest upgrade MAP --entries N
 entries than the file has are good. Other keys of the file: writers, mode, heartbeat, patience, pause (how soon changes are found, 1ms),
 clock_bound (how much the clocks differ at most, 1m: no removal is forgotten earlier).
 
-Exit status: 0 a stop was requested; 1 this node was dropped, or its map is damaged; 2 the configuration is
+Exit status: 0 a stop was requested; 1 this node was dropped, or its map is damaged, or was removed; 2 the configuration is
 wrong, or the address or the map cannot be used.")]
 pub(super) struct ShareCommand {
     /// Configuration of all nodes
@@ -230,6 +230,7 @@ pub(super) fn of_cluster(map: &std::path::Path, error: ClusterError) -> anyhow::
     match error {
         ClusterError::Latest(error) => of_latest(map, error),
         ClusterError::Region(error) => of_region(&error),
+        ClusterError::MapGone { .. } => BadData(error.to_string()).into(),
         error @ ClusterError::Dropped { .. } => {
             BadData(format!("{}: {error}", map.display())).into()
         }
