@@ -254,6 +254,31 @@ fn a_configuration_that_is_wrong_is_one_line() {
     );
     refused("plain = true\n", "", "expected certificates = \"FOLDER\", or plain = true");
     refused("[nodes.n1]", "[nodes.x1]", "no node 'n1'; it has n2, n3, x1");
-    refused("heartbeat = \"100ms\"", "heartbeat = \"100\"", "heartbeat: ");
+    let heartbeat = "heartbeat = \"100ms\"";
+    refused(heartbeat, "heartbeat = \"100\"", "heartbeat = \"100\": ");
+    for (key, value, range) in [
+        ("heartbeat", "0s", "1ms to 1h"),
+        ("heartbeat", "1us", "1ms to 1h"),
+        ("heartbeat", "2h", "1ms to 1h"),
+        ("patience", "0s", "1ms to 1h"),
+        ("pause", "0s", "1us to 1s"),
+        ("pause", "24h", "1us to 1s"),
+        ("clock_bound", "0", "1us to 8760h"),
+    ] {
+        let line = format!("{key} = \"{value}\"");
+        refused(heartbeat, &line, &format!("wrong.toml: {line}: expected {range}"));
+    }
+    for (from, to, range) in [
+        ("entries = 100", "entries = 0", "1 to 1099511627776"),
+        ("entries = 100", "entries = 1099511627777", "1 to 1099511627776"),
+        ("entries = 100", "key_words = 0\nentries = 100", "1 to 4096"),
+        ("entries = 100", "key_words = 4097\nentries = 100", "1 to 4096"),
+        ("value_words = 2", "value_words = 4095", "0 to 4094"),
+        ("entries = 100", "writers = 0\nentries = 100", "1 to 1023"),
+        ("entries = 100", "writers = 1024\nentries = 100", "1 to 1023"),
+    ] {
+        let line = to.lines().next().unwrap();
+        refused(from, to, &format!("wrong.toml: {line}: expected {range}"));
+    }
     refused("cluster", "clusters", "unknown field `clusters`, did you mean `cluster`?");
 }

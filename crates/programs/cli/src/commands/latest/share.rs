@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, io::Write as _, net::SocketAddr, path::PathBuf,
 use anyhow::{anyhow, bail};
 use clap::Args;
 use nanotape_arguments::regions::of_region;
-use nanotape_latest::LatestSpec;
+use nanotape_latest::{LatestError, LatestSpec, MOST_WORDS, MOST_WRITERS};
 use nanotape_link::Identity;
 use nanotape_peers::{
     Cluster, ClusterError, ClusterEvent, ClusterOptions, MOST_MEMBERS, PeerEvent, PeerOptions,
-    cluster_number,
+    STAMP_WORDS, cluster_number,
 };
 use nanotape_plant::config;
 use nanotape_shm::RegionOptions;
@@ -61,8 +61,9 @@ A node that is lost keeps removals from being forgotten. `nanotape latest nodes 
 all nodes; if it comes back, it ends with status 1, and its line states when it was dropped. It joins again with an empty map after
 --add. A full map refuses keys of the others, and no removal is forgotten as long as a node lacks something:
 stop the node, make its map larger with `nanotape latest upgrade MAP --entries N`, and start it again; more
-entries than the file has are good. Other keys of the file: writers, mode, heartbeat, patience, pause (how soon changes are found, 1ms),
-clock_bound (how much the clocks differ at most, 1m: no removal is forgotten earlier).
+entries than the file has are good. Other keys of the file: writers, mode, heartbeat (500ms; 1ms to 1h), patience (5s), pause (how soon changes
+are found, 1ms; 1us to 1s), clock_bound (how much the clocks differ at most, 1m: no removal is forgotten
+earlier).
 
 Exit status: 0 a stop was requested; 1 this node was dropped, or its map is damaged, or was removed; 2 the configuration is
 wrong, or the address or the map cannot be used.")]
@@ -115,6 +116,9 @@ struct Node {
     #[serde(default)]
     joins: bool,
 }
+
+/// The most entries of a map.
+const MOST_ENTRIES: u64 = 1 << 40;
 
 fn one() -> usize {
     1
@@ -228,6 +232,11 @@ fn report(
 /// A dropped node and damage are bad data; other errors belong to the environment.
 pub(super) fn of_cluster(map: &std::path::Path, error: ClusterError) -> anyhow::Error {
     match error {
+        ClusterError::Latest(LatestError::Spec { .. }) => anyhow!(
+            "{}: entries, key_words and value_words make a map that has no address space: use \
+             fewer entries",
+            map.display()
+        ),
         ClusterError::Latest(error) => of_latest(map, error),
         ClusterError::Region(error) => of_region(&error),
         ClusterError::MapGone { .. } => BadData(error.to_string()).into(),
@@ -238,7 +247,51 @@ pub(super) fn of_cluster(map: &std::path::Path, error: ClusterError) -> anyhow::
     }
 }
 
+/// The shortest and the longest duration of a key, with their texts.
+type Durations = [(Duration, &'static str); 2];
+
+/// More often is no heartbeat, but load; more rarely, a lost node is noticed after hours.
+const HEARTBEAT: Durations =
+    [(Duration::from_millis(1), "1ms"), (Duration::from_secs(3_600), "1h")];
+const PATIENCE: Durations = [(Duration::from_millis(1), "1ms"), (Duration::from_secs(3_600), "1h")];
+/// The process sleeps so long before it finds a request to stop.
+const PAUSE: Durations = [(Duration::from_micros(1), "1us"), (Duration::from_secs(1), "1s")];
+const CLOCK_BOUND: Durations =
+    [(Duration::from_micros(1), "1us"), (Duration::from_secs(365 * 86_400), "8760h")];
+
+/// The duration of a key of the file.
+fn duration(
+    key: &str,
+    given: &Option<String>,
+    default: Duration,
+    [least, most]: Durations,
+) -> anyhow::Result<Duration> {
+    let Some(text) = given else { return Ok(default) };
+    let duration = units::duration(text).map_err(|what| anyhow!("{key} = \"{text}\": {what}"))?;
+    if !(least.0..=most.0).contains(&duration) {
+        bail!("{key} = \"{text}\": expected {} to {}", least.1, most.1);
+    }
+    Ok(duration)
+}
+
 impl Nodes {
+    /// Checks what a map has bounds for.
+    fn check_sizes(&self) -> Result<(), String> {
+        let value_words = self.value_words.unwrap_or(0) as u64;
+        for (key, value, least, most) in [
+            ("entries", self.entries, 1, MOST_ENTRIES),
+            ("key_words", self.key_words as u64, 1, MOST_WORDS as u64),
+            // The words with the time and the node follow.
+            ("value_words", value_words, 0, (MOST_WORDS - STAMP_WORDS) as u64),
+            ("writers", self.writers.into(), 1, MOST_WRITERS.into()),
+        ] {
+            if !(least..=most).contains(&value) {
+                return Err(format!("{key} = {value}: expected {least} to {most}"));
+            }
+        }
+        Ok(())
+    }
+
     /// What every node can check of all of them.
     fn check(&self) -> Result<(), String> {
         if self.nodes.len() < 2 {
@@ -251,6 +304,7 @@ impl Nodes {
         if self.value_words.is_some() == self.schema.is_some() {
             return Err("expected value_words or schema, one of them".to_owned());
         }
+        self.check_sizes()?;
         let (mut numbers, mut addresses) = (BTreeMap::new(), BTreeMap::new());
         for (name, node) in &self.nodes {
             let wrong = |what: String| Err(format!("node '{name}': {what}"));
@@ -279,10 +333,6 @@ impl Nodes {
     }
 
     fn options(&self, name: &str, own: &Node) -> anyhow::Result<ClusterOptions> {
-        let time = |key: &str, given: &Option<String>, default: Duration| match given {
-            None => Ok(default),
-            Some(text) => units::duration(text).map_err(|what| anyhow!("{key}: {what}")),
-        };
         let certificates = own.certificates.as_ref().or(self.certificates.as_ref());
         let identity = match (certificates, self.plain) {
             (Some(folder), false) => Some(Identity::read(folder, name)?),
@@ -305,16 +355,22 @@ impl Nodes {
         let mut node =
             PeerOptions::new(cluster_number(&self.cluster), own.number, 0, founding.collect());
         let bound = Duration::from_nanos(node.clock_bound_ns);
-        node.clock_bound_ns = time("clock_bound", &self.clock_bound, bound)?.as_nanos() as u64;
+        node.clock_bound_ns =
+            duration("clock_bound", &self.clock_bound, bound, CLOCK_BOUND)?.as_nanos() as u64;
         Ok(ClusterOptions {
             node,
             name: name.to_owned(),
             listen: listen.parse()?,
             others: others.collect(),
             identity,
-            heartbeat: time("heartbeat", &self.heartbeat, Duration::from_millis(500))?,
-            patience: time("patience", &self.patience, Duration::from_secs(5))?,
-            pause: time("pause", &self.pause, Duration::from_millis(1))?,
+            heartbeat: duration(
+                "heartbeat",
+                &self.heartbeat,
+                Duration::from_millis(500),
+                HEARTBEAT,
+            )?,
+            patience: duration("patience", &self.patience, Duration::from_secs(5), PATIENCE)?,
+            pause: duration("pause", &self.pause, Duration::from_millis(1), PAUSE)?,
             map: LatestSpec {
                 entries: self.entries,
                 key_words: self.key_words,
