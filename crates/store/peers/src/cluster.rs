@@ -24,7 +24,8 @@ use nanotape_tape::ShutdownFlag;
 
 use crate::{
     ConfiguredName, FRAME_BYTES, MemberState, NodeFile, NodeFileError, NodeIdentity,
-    PeerConnection, PeerEvent, PeerNode, PeerOptions, PeersError, RegionIndex, SERVICE,
+    PeerConnection, PeerEvent, PeerNode, PeerOptions, PeersError, PeersRefusal, RegionIndex,
+    SERVICE,
     member_file::{is_of_owner, node_path, put},
     peer_map,
     request::{DONE, REFUSED, answer_path, request_path},
@@ -144,7 +145,21 @@ pub enum ClusterError {
     /// The file of the node.
     #[error(transparent)]
     File(#[from] NodeFileError),
-    /// The map belongs to another node or cluster.
+    /// The map belongs to another cluster.
+    #[error(
+        "{}: the map of a node of cluster {found:#018x}, the name in the configuration makes cluster \
+         {expected:#018x}; correct the name, name another map, or remove the map and this file",
+        path.display()
+    )]
+    OtherCluster {
+        /// The file of the node.
+        path: PathBuf,
+        /// The cluster of the file.
+        found: u64,
+        /// The cluster of the configuration.
+        expected: u64,
+    },
+    /// The map belongs to another node.
     #[error(
         "{}: the map of node {found} of cluster {cluster:#x}, expected node {expected}; name another map, or \
          remove the map and this file",
@@ -216,7 +231,10 @@ pub enum ClusterError {
         source: RegionError,
     },
     /// This node was dropped.
-    #[error("this node was dropped at {at_ns} ns since 1970: remove its map, and add it again")]
+    #[error(
+        "this node was dropped at {at_ns} ns since 1970: to join again, remove its map and the .node \
+         file beside it, add it on another node, and start it"
+    )]
     Dropped {
         /// When, in ns since the UNIX epoch.
         at_ns: u64,
@@ -301,7 +319,11 @@ impl Cluster {
         let file = match found.filter(|file| file.identity().map_created_ns == created_ns) {
             Some(file) => {
                 let NodeIdentity { cluster: of, node: found, .. } = file.identity();
-                if (of, found) != (cluster, node) {
+                if of != cluster {
+                    let (found, expected) = (of, cluster);
+                    return Err(ClusterError::OtherCluster { path, found, expected });
+                }
+                if found != node {
                     let expected = node;
                     return Err(ClusterError::OtherNode { path, found, cluster: of, expected });
                 }
@@ -324,6 +346,9 @@ impl Cluster {
         options.node.life = file.identity().life;
         let index = RegionIndex::open(&index_path(map), &reader, boot, random(), &options.region)?;
         let node = PeerNode::new(writer, index, file, options.node.clone())?;
+        if let Some(at_ns) = node.dropped_ns() {
+            return Err(ClusterError::Dropped { at_ns });
+        }
         let address = options.listen;
         let failed = |source| ClusterError::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(failed)?;
@@ -357,6 +382,8 @@ impl Cluster {
             self.node.turn(now)?;
             while let Some(event) = self.node.take_event() {
                 if let PeerEvent::Dropped { at_ns } = event {
+                    // For `latest nodes`, and for the next start, which hears it again otherwise.
+                    let _ = self.node.drop_own(at_ns);
                     return Err(ClusterError::Dropped { at_ns });
                 }
                 report(ClusterEvent::Node(event));
@@ -378,6 +405,17 @@ impl Cluster {
             link.connection.finish(link.peers.peer(), now);
         }
         Ok(())
+    }
+
+    /// Why a connection ends, with the files that an operator has to remove.
+    fn reason(&self, error: &PeersError) -> String {
+        match error {
+            PeersError::Refused { refusal: PeersRefusal::NotEmpty { .. }, .. } => {
+                let (map, node) = (self.map.display(), node_path(&self.map));
+                format!("{error}; these are {map} and {}", node.display())
+            }
+            error => error.to_string(),
+        }
     }
 
     /// Finds out whether the map was removed or replaced: other processes write another one then.
@@ -501,7 +539,7 @@ impl Cluster {
             |node: u16, name: &str| self.options.check_name(connection, *dialed, node, name);
         let turned = peers.turn_with(&mut self.node, now, check);
         // What came before the end has the reason.
-        turned.map_err(|error| error.to_string())?;
+        turned.map_err(|error| self.reason(&error))?;
         let moved = moved.map_err(|error| error.to_string())?;
         if let Some(node) = link.peers.other().filter(|_| !link.is_known) {
             (link.node, link.is_known) = (Some(node), true);

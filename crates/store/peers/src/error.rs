@@ -186,7 +186,10 @@ pub enum PeersRefusal {
     #[error("neither side has joined: connect to a member first")]
     NotYet,
     /// It joins with entries.
-    #[error("it joins with {entries} entries: begin with an empty map, or connect again later")]
+    #[error(
+        "it was added and must join with an empty map, but has {entries} entries: stop it, remove its \
+         map and the .node file beside it, and start it again"
+    )]
     NotEmpty {
         /// How many.
         entries: u64,

@@ -38,7 +38,16 @@ pub struct NodeIdentity {
 #[non_exhaustive]
 pub enum NodeFileError {
     /// It cannot be read or written.
-    #[error("cannot {operation} {}: {source}", path.display())]
+    #[error(
+        "cannot {operation} {}: {source}{}",
+        path.display(),
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "; make room there, and start the node again"
+            }
+            _ => "",
+        }
+    )]
     Io {
         /// The operation.
         operation: &'static str,
@@ -217,7 +226,11 @@ impl MemberStore for NodeFile {
 
     fn store(&mut self, members: &[u8]) -> io::Result<()> {
         self.members = Some(members.to_vec());
-        self.save()
+        // The error of the node has no path.
+        let named = |source: io::Error| {
+            io::Error::new(source.kind(), self.failed("write", source).to_string())
+        };
+        self.save().map_err(named)
     }
 }
 
@@ -250,6 +263,20 @@ mod tests {
         let read = NodeFile::read(place.path(), 0o600).unwrap().unwrap();
         assert_eq!(read.identity(), NodeIdentity { boot: 10, ..IDENTITY });
         assert_eq!(read.load(), Some(vec![0, 255, 16]));
+    }
+
+    #[test]
+    fn an_error_names_the_file_and_what_helps_against_a_full_disk() {
+        let place = Scratch::folder("node-file-full");
+        let path = place.path().join("map.node");
+        let mut file = NodeFile::create(&path, 0o600, IDENTITY).unwrap();
+        let full = file.failed("write", io::ErrorKind::StorageFull.into()).to_string();
+        assert!(full.contains("map.node: "), "{full}");
+        assert!(full.ends_with("; make room there, and start the node again"), "{full}");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let error = file.store(&[1]).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("cannot write {}: ", path.display())), "{error}");
     }
 
     #[test]

@@ -432,6 +432,16 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         Ok(())
     }
 
+    /// Stores that this node was dropped, as another one has stated.
+    pub(crate) fn drop_own(&mut self, at_ns: u64) -> Result<(), PeersError> {
+        let node = self.options.node;
+        match self.members.drop_node(node, at_ns) {
+            Some(true) => self.members_changed(),
+            Some(false) => Ok(()),
+            None => Err(PeersError::TooMany { node }),
+        }
+    }
+
     /// When this node was dropped.
     pub(crate) fn dropped_ns(&self) -> Option<u64> {
         self.members.dropped_ns(self.options.node, self.options.life)

@@ -164,6 +164,9 @@ fn a_node_that_is_dropped_ends_and_one_that_is_added_joins() {
     let (status, _, complained) = third.end();
     assert_eq!(status, Some(1), "{complained}");
     assert!(complained.contains("this node was dropped at "), "{complained}");
+    let own = nanotape(["latest", "nodes", &nodes.map(3), "--format", "json"]);
+    assert_eq!((own.status, &objects(&own.stdout)[2]["state"]), (0, &"dropped".into()));
+    assert!(own.stderr.contains("this node was dropped at "), "{}", own.stderr);
     for (change, node, why) in [
         ("--drop", "9", "node 9 is no member: the members are 1, 2"),
         ("--drop", "3", "node 3 was dropped already"),

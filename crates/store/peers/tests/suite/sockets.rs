@@ -210,6 +210,10 @@ fn a_dropped_node_ends_and_another_one_joins_in_its_place() {
     let third = nodes.start(3, &all);
     let error = third.thread.join().unwrap().unwrap_err();
     assert!(matches!(error, ClusterError::Dropped { .. }), "{error}");
+    // It has stored that, and does not start again.
+    assert_eq!(nodes.states(3)[2], MemberState::Left);
+    let error = Cluster::open(&nodes.map(3), nodes.options(3, &all)).unwrap_err();
+    assert!(matches!(error, ClusterError::Dropped { .. }), "{error}");
     // With an empty map it is another one.
     remove(&nodes.map(3));
     let done = request(&nodes.map(2), "add 3", Duration::from_secs(30)).unwrap();
@@ -316,12 +320,40 @@ fn a_node_ends_when_its_map_is_removed_or_replaced() {
 }
 
 #[test]
+fn an_added_node_with_entries_reads_which_files_to_remove() {
+    let nodes = Nodes::new(2);
+    let first = nodes.start(1, &[1]);
+    let second = nodes.start(2, &[]);
+    nodes.writer(2).insert(&[7], &[70, 0], now_ns()).unwrap();
+    let done = request(&nodes.map(1), "add 2", Duration::from_secs(30)).unwrap();
+    assert_eq!(done, RequestAnswer::Done("node 2 was added".to_owned()));
+    let reason = second.broken("must join with an empty map, but has 1 entries");
+    let node = node_path(&nodes.map(2));
+    let files = format!("; these are {} and {}", nodes.map(2).display(), node.display());
+    assert!(reason.ends_with(&files), "{reason}");
+    second.end().unwrap();
+    remove(&nodes.map(2));
+    nodes.writer(1).insert(&[8], &[80, 0], now_ns()).unwrap();
+    let second = nodes.start(2, &[]);
+    nodes.eventually_equal(&[1, 2], &BTreeMap::from([(8, 80)]));
+    first.end().unwrap();
+    second.end().unwrap();
+}
+
+#[test]
 fn the_map_of_another_node_is_refused() {
     let nodes = Nodes::new(2);
     nodes.start(1, &[1, 2]).end().unwrap();
     let mut options = nodes.options(2, &[1, 2]);
     let error = Cluster::open(&nodes.map(1), options.clone()).unwrap_err();
     assert!(error.to_string().contains("the map of node 1 of cluster 0x4d, expected node 2"));
+    options.node.cluster = 78;
+    let error = Cluster::open(&nodes.map(1), options.clone()).unwrap_err().to_string();
+    assert!(
+        error.contains("map-1.node: the map of a node of cluster 0x000000000000004d"),
+        "{error}"
+    );
+    assert!(error.contains("makes cluster 0x000000000000004e"), "{error}");
     options.map.value_words = 3;
     assert!(Cluster::open(&nodes.map(1), options).is_err());
 }

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use nanotape_answers::Given;
 use nanotape_arguments::regions::place;
-use nanotape_peers::{MemberState, NodeFile, RequestAnswer, request};
+use nanotape_peers::{MemberState, NodeFile, RequestAnswer, node_path, request};
 use nanotape_types::rows::Cell;
 
 use super::{open, shared::node_of};
 use crate::{
     output::{Format, OutputArguments},
     rows::{Column, Kind, Rows},
-    status::{BadData, Status},
+    status::{BadData, Status, warn},
     values::count,
 };
 
@@ -66,7 +66,8 @@ pub(super) fn run(command: &NodesCommand) -> anyhow::Result<Status> {
         (None, None) => None,
     };
     if let Some(line) = line {
-        match request(&path, &line, WAIT)? {
+        let answer = request(&path, &line, WAIT);
+        match answer.map_err(|error| anyhow!("{name}: cannot write a file beside it: {error}"))? {
             RequestAnswer::Done(_) => {}
             RequestAnswer::Refused(why) => return Err(BadData(format!("{name}: {why}")).into()),
             RequestAnswer::NotTaken => {
@@ -88,6 +89,14 @@ pub(super) fn run(command: &NodesCommand) -> anyhow::Result<Status> {
     let mut rows = Rows::new(command.output.open()?, format, columns);
     let members = NodeFile::of_map(&path, 0o600)?.and_then(|file| file.membership());
     let members = members.unwrap_or_default();
+    if let Some(at_ns) = members.dropped_ns(own.node, own.life) {
+        warn(format_args!(
+            "{name}: this node was dropped at {at_ns} ns since 1970; to join again, remove the map and {}, \
+             add node {} on another one, and start nanotape latest share",
+            node_path(&path).display(),
+            own.node
+        ));
+    }
     for (node, member) in members.members() {
         let (state, life) = match member.state {
             MemberState::Pending => ("pending", None),

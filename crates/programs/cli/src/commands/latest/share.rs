@@ -148,7 +148,8 @@ pub(super) fn run(command: &ShareCommand) -> anyhow::Result<Status> {
     if options.identity.is_none() {
         warn("no TLS (plain): use this only on a network of your own");
     }
-    let mut cluster = Cluster::open(&map, options).map_err(|error| of_cluster(&map, error))?;
+    let mut cluster =
+        Cluster::open(&map, options).map_err(|error| nodes.of_cluster(&map, error))?;
     let mut rows = Rows { output: command.output.open()?, format, is_begun: false };
     let (path, number) = (map.display().to_string(), own.number);
     rows.write("start", number, &path, || format!("{path}: node {number} of {}\n", nodes.cluster))?;
@@ -162,7 +163,7 @@ pub(super) fn run(command: &ShareCommand) -> anyhow::Result<Status> {
     rows.write("stop", number, &path, || "stopped\n".to_owned())?;
     rows.output.finish()?;
     written?;
-    ended.map_err(|error| of_cluster(&map, error))?;
+    ended.map_err(|error| nodes.of_cluster(&map, error))?;
     Ok(Status::Good)
 }
 
@@ -275,6 +276,16 @@ fn duration(
 }
 
 impl Nodes {
+    /// An error, with the name that the number of a cluster comes from.
+    fn of_cluster(&self, map: &std::path::Path, error: ClusterError) -> anyhow::Error {
+        match error {
+            ClusterError::OtherCluster { .. } => {
+                anyhow!("{error} (cluster = \"{}\")", self.cluster)
+            }
+            error => of_cluster(map, error),
+        }
+    }
+
     /// Checks what a map has bounds for.
     fn check_sizes(&self) -> Result<(), String> {
         let value_words = self.value_words.unwrap_or(0) as u64;
