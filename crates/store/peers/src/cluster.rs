@@ -118,7 +118,7 @@ pub enum ClusterEvent {
     },
     /// A connection ended, or there was none.
     Broken {
-        /// The node, or the address of one that is not known yet.
+        /// The node, or the IP address of one that is not known yet.
         from: String,
         /// The reason.
         reason: String,
@@ -447,8 +447,8 @@ impl Cluster {
                 let peers = self.peer(Role::Accepting, now);
                 self.links.push(Link { connection, peers, address, node: None, is_known: false });
             }
-            Ok(_) => broken(report, address, format!("{MOST_LINKS} connections are open")),
-            Err(error) => broken(report, address, error),
+            Ok(_) => broken(report, address.ip(), format!("{MOST_LINKS} connections are open")),
+            Err(error) => broken(report, address.ip(), error),
         }
         true
     }
@@ -515,7 +515,7 @@ impl Cluster {
                     has_worked = true;
                     let from = match link.node {
                         Some(node) => format!("node {node}"),
-                        None => link.address.to_string(),
+                        None => link.address.ip().to_string(),
                     };
                     broken(report, from, &reason);
                     link.peers.peer().close(&reason);

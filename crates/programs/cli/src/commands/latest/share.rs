@@ -153,9 +153,9 @@ pub(super) fn run(command: &ShareCommand) -> anyhow::Result<Status> {
     let mut rows = Rows { output: command.output.open()?, format, is_begun: false };
     let (path, number) = (map.display().to_string(), own.number);
     rows.write("start", number, &path, || format!("{path}: node {number} of {}\n", nodes.cluster))?;
-    let (mut written, mut last_break) = (Ok(()), BTreeMap::new());
+    let (mut written, mut breaks) = (Ok(()), Breaks::default());
     let ended = cluster.run(&shutdown, |event| {
-        let now = report(&map, event, &mut rows, &mut last_break);
+        let now = report(&map, event, &mut rows, &mut breaks);
         if written.is_ok() {
             written = now;
         }
@@ -191,23 +191,51 @@ impl Rows {
     }
 }
 
+/// Lines about connections that ended. What is always the same is printed once, and a side that is
+/// no node of the cluster cannot fill a disk with them.
+#[derive(Default)]
+struct Breaks(BTreeMap<String, (String, u32)>);
+
+impl Breaks {
+    /// The most lines about a node until it is connected, or about an address.
+    const MOST_LINES: u32 = 100;
+
+    /// The most nodes and addresses with lines.
+    const MOST_SOURCES: usize = 1_000;
+
+    fn line(&mut self, from: String, reason: String) -> Option<String> {
+        if self.0.len() == Self::MOST_SOURCES && !self.0.contains_key(&from) {
+            return None;
+        }
+        let (last, lines) = self.0.entry(from.clone()).or_default();
+        if *lines == Self::MOST_LINES || (*lines > 0 && *last == reason) {
+            return None;
+        }
+        *lines += 1;
+        let rest = match *lines == Self::MOST_LINES {
+            true => "; further reasons are not printed",
+            false => "",
+        };
+        last.clone_from(&reason);
+        Some(format!("{from}: {reason}{rest}"))
+    }
+}
+
 fn report(
     map: &std::path::Path,
     event: ClusterEvent,
     rows: &mut Rows,
-    last_break: &mut BTreeMap<String, String>,
+    breaks: &mut Breaks,
 ) -> anyhow::Result<()> {
     match event {
         ClusterEvent::Connected { node, address } => {
-            last_break.remove(&format!("node {node}"));
+            breaks.0.remove(&format!("node {node}"));
             let address = address.to_string();
             rows.write("connected", node, &address, || format!("node {node} at {address}\n"))?;
         }
-        // A node that is away is reported once.
         ClusterEvent::Broken { from, reason } => {
-            let before = last_break.insert(from.clone(), reason.clone());
-            if before.as_ref() != Some(&reason) {
-                warn(format_args!("{from}: {reason}"));
+            if let Some(line) = breaks.line(from, reason) {
+                warn(line);
             }
         }
         ClusterEvent::Members(what) => note(what),
@@ -391,5 +419,28 @@ impl Nodes {
             },
             region: RegionOptions { mode, ..RegionOptions::default() },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_about_connections_are_bounded() {
+        let mut breaks = Breaks::default();
+        let mut line = |from: &str, reason: u32| breaks.line(from.to_owned(), reason.to_string());
+        assert_eq!(line("node 2", 1).as_deref(), Some("node 2: 1"));
+        assert_eq!(line("node 2", 1), None);
+        for reason in 2..100 {
+            assert!(line("node 2", reason).is_some());
+        }
+        let last = line("node 2", 100);
+        assert_eq!(last.as_deref(), Some("node 2: 100; further reasons are not printed"));
+        assert_eq!(line("node 2", 101), None);
+        for source in 1..1_000 {
+            assert!(line(&format!("source {source}"), 1).is_some());
+        }
+        assert_eq!(line("one more", 1), None);
     }
 }
