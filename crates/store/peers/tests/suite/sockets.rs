@@ -15,7 +15,7 @@ use nanotape_harness::{Scratch, eventually};
 use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
 use nanotape_peers::{
     Cluster, ClusterError, ClusterEvent, ClusterOptions, MemberState, NodeFile, PeerOptions,
-    PeerReader, PeerWriter, RequestAnswer, node_path, peer_map, request,
+    PeerReader, PeerWriter, RequestAnswer, cluster_number, node_path, peer_map, request,
 };
 use nanotape_shm::RegionOptions;
 use nanotape_tape::ShutdownFlag;
@@ -338,6 +338,13 @@ fn an_added_node_with_entries_reads_which_files_to_remove() {
     nodes.eventually_equal(&[1, 2], &BTreeMap::from([(8, 80)]));
     first.end().unwrap();
     second.end().unwrap();
+}
+
+#[test]
+fn the_number_of_a_cluster_is_that_of_the_document() {
+    let document = include_str!("../../../../../docs/formats/peers.md");
+    let line = format!("Of `foobar` it is {:#018x}.", cluster_number("foobar"));
+    assert!(document.contains(&line), "{line}");
 }
 
 #[test]
