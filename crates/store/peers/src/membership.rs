@@ -127,7 +127,10 @@ impl Membership {
     pub(crate) fn add(&mut self, node: u16) -> Option<bool> {
         let generation = match self.member(node) {
             None => 0,
-            Some(Member { generation, state: MemberState::Left, .. }) => generation + 1,
+            // The last generation can only come from a damaged or wrong side.
+            Some(Member { generation, state: MemberState::Left, .. }) => {
+                generation.checked_add(1)?
+            }
             Some(_) => return Some(false),
         };
         if self.members.len() == MOST_MEMBERS && !self.members.contains_key(&node) {
@@ -327,6 +330,15 @@ mod tests {
         let mut other = Membership::first(1_000, 1, &[1_000]);
         assert_eq!(other.merge(&members, 1), None);
         assert_eq!(states(&other).len(), 1);
+    }
+
+    #[test]
+    fn the_last_generation_of_a_number_is_not_followed_by_another_one() {
+        let mut members = Membership::first(1, 10, &[1]);
+        let last = Member { generation: u32::MAX, is_founding: false, state: MemberState::Left };
+        members.members.insert(9, last);
+        assert_eq!(members.add(9), None);
+        assert_eq!(members.member(9), Some(last));
     }
 
     #[test]
