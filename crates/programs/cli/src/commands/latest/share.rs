@@ -203,6 +203,12 @@ impl Breaks {
     /// The most nodes and addresses with lines.
     const MOST_SOURCES: usize = 1_000;
 
+    fn warn(&mut self, node: u16, reason: String) {
+        if let Some(line) = self.line(format!("node {node}"), reason) {
+            warn(line);
+        }
+    }
+
     fn line(&mut self, from: String, reason: String) -> Option<String> {
         if self.0.len() == Self::MOST_SOURCES && !self.0.contains_key(&from) {
             return None;
@@ -243,14 +249,17 @@ fn report(
             let life = format!("{life:016x}");
             rows.write("joined", node, &life, || format!("node {node} has joined\n"))?;
         }
-        ClusterEvent::Node(PeerEvent::Future { node, sender, ahead_ns }) => warn(format_args!(
-            "refused a write of node {node} from node {sender}: its clock is {} s ahead",
-            ahead_ns / 1_000_000_000
-        )),
-        ClusterEvent::Node(PeerEvent::Full { sender }) => warn(format_args!(
-            "the map is full: keys of node {sender} do not fit; stop this node, make its map larger \
-             (nanotape latest upgrade {} --entries N), and start it again; removed keys make room only \
-             when every node has the removal",
+        // Both come again with each attempt of the other side.
+        ClusterEvent::Node(PeerEvent::Future { node, sender, ahead_ns }) => {
+            breaks.warn(sender, format!(
+                "refused a write of node {node}: its clock is {} s ahead",
+                ahead_ns / 1_000_000_000
+            ));
+        }
+        ClusterEvent::Node(PeerEvent::Full { sender }) => breaks.warn(sender, format!(
+            "the map is full: its keys do not fit; stop this node, make its map larger (nanotape latest \
+             upgrade {} --entries N), and start it again; removed keys make room only when every node \
+             has the removal",
             map.display()
         )),
         _ => {}
