@@ -295,15 +295,24 @@ fn sizes(
     new: LatestSpec,
 ) -> Result<LatestSpec, ClusterError> {
     // Why a map cannot be opened is an error of the writer.
-    let (Some(file), Ok(reader)) = (found, LatestReader::open(map)) else { return Ok(new) };
-    if reader.region().created_ns() != file.identity().map_created_ns {
-        return Ok(new);
+    let Ok(reader) = LatestReader::open(map) else { return Ok(new) };
+    let created_ns = reader.region().created_ns();
+    if found.is_none_or(|file| file.identity().map_created_ns != created_ns) {
+        return refuse_entries(map, &reader).map(|()| new);
     }
     let (found, expected, path) = (reader.spec().entries, new.entries, map.to_owned());
     if found < expected {
         return Err(ClusterError::Small { path, found, expected });
     }
     Ok(LatestSpec { entries: found, ..new })
+}
+
+/// Refuses the entries of a map without a node: their values have no time.
+fn refuse_entries(map: &Path, reader: &LatestReader) -> Result<(), ClusterError> {
+    match reader.len() {
+        0 => Ok(()),
+        entries => Err(ClusterError::NotShared { path: map.to_owned(), entries }),
+    }
 }
 
 impl Cluster {
@@ -313,6 +322,8 @@ impl Cluster {
         let found = NodeFile::of_map(map, mode)?;
         let spec = sizes(map, found.as_ref(), peer_map(options.map)?)?;
         let writer = LatestWriter::join(map, spec, &options.region)?;
+        // Without a map, its user was not known, so that the file was not read.
+        let found = NodeFile::of_map(map, mode)?;
         let reader = writer.reader();
         let (created_ns, boot) = (reader.region().created_ns(), boot());
         let PeerOptions { cluster, node, .. } = options.node;
@@ -332,11 +343,8 @@ impl Cluster {
                 }
                 file
             }
-            None if reader.len() > 0 => {
-                let (path, entries) = (map.to_owned(), reader.len());
-                return Err(ClusterError::NotShared { path, entries });
-            }
             None => {
+                refuse_entries(map, &reader)?;
                 let life = random();
                 let identity =
                     NodeIdentity { cluster, node, life, map_created_ns: created_ns, boot };

@@ -295,6 +295,9 @@ fn a_map_that_was_not_shared_is_refused_with_its_entries() {
     let error = Cluster::open(&map, options.clone()).unwrap_err();
     assert!(error.to_string().contains("has 1 entries and was not shared before"), "{error}");
     assert!(!node_path(&map).exists());
+    let other = LatestSpec { value_words: 7, ..SPEC };
+    let error = Cluster::open(&map, ClusterOptions { map: other, ..options.clone() }).unwrap_err();
+    assert!(matches!(error, ClusterError::NotShared { entries: 1, .. }), "{error}");
     // An empty one is as good as a new one.
     writer.remove(&[1]).unwrap();
     drop(Cluster::open(&map, options).unwrap());
