@@ -206,6 +206,8 @@ fn full_maps_become_equal_once_they_are_larger() {
     let mut running = [1, 2].map(|node| nodes.start(node));
     let complained = complaint(&mut running[0], "the map is full");
     assert!(complained.contains(&format!("nanotape latest upgrade {first} --entries N")));
+    let full = nanotape_fed(["latest", "set", &first], &rows(300..400));
+    assert!(full.stderr.contains(&format!("upgrade {first} --entries N")), "{}", full.stderr);
     let removed: Vec<String> = (0..50).map(|key| key.to_string()).collect();
     let remove = ["latest", "remove", &first];
     let remove = remove.into_iter().chain(removed.iter().map(String::as_str));

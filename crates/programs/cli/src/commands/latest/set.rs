@@ -185,7 +185,8 @@ impl Setting<'_> {
         let key = words.next().unwrap_or_default();
         let key = self.command.entries_as.keys.parse(key, writer.spec())?;
         let value = self.entries.value(&words.collect::<Vec<_>>(), writer.spec().value_words)?;
-        match writer.insert(&key, &value).map_err(|error| of_latest(self.path, error))? {
+        let inserted = writer.insert(&key, &value);
+        match inserted.map_err(|error| writer.of_insert(self.path, error))? {
             Insertion::New => self.new += 1,
             Insertion::Replaced => self.replaced += 1,
         }

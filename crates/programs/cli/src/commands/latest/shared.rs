@@ -130,6 +130,22 @@ impl MapWriter {
         }
     }
 
+    /// The error of an insertion. In the map of a node, removed keys take room until all nodes have
+    /// removed them.
+    pub(super) fn of_insert(&self, path: &Path, error: LatestError) -> anyhow::Error {
+        match (self, error) {
+            (Self::Node(_), error @ LatestError::Full { .. }) => {
+                let name = path.display();
+                anyhow::anyhow!(
+                    "{name}: {error}, with removed ones that a node lacks; stop nanotape latest share, \
+                     make the map larger (nanotape latest upgrade {name} --entries N), and start it \
+                     again"
+                )
+            }
+            (_, error) => of_latest(path, error),
+        }
+    }
+
     pub(super) fn remove(&mut self, key: &[u64]) -> Result<bool, LatestError> {
         match self {
             Self::Own(writer) => writer.remove(key),
