@@ -37,6 +37,9 @@ pub const MOST_LINKS: usize = 512;
 /// The time between two looks for a request of another process, and at the file of the map.
 const BEAT_NS: u64 = 50_000_000;
 
+/// The same after one that could not be stored.
+const RETRY_NS: u64 = 1_000_000_000;
+
 /// The first and the longest pause between two attempts to connect.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MOST_PAUSE: Duration = Duration::from_secs(2);
@@ -252,6 +255,8 @@ pub struct Cluster {
     dials: BTreeMap<u16, Dial>,
     dialed: (Sender<Dialed>, Receiver<Dialed>),
     clocks: LinkClocks,
+    /// When it looks for a request again.
+    request_ns: u64,
 }
 
 #[derive(Debug)]
@@ -367,7 +372,7 @@ impl Cluster {
         let dials = options.others.keys().filter(|other| **other < own);
         let dials = dials.map(|other| (*other, Dial::default())).collect();
         let (links, dialed) = (Vec::new(), channel());
-        Ok(Self { options, map, node, listener, links, dials, dialed, clocks })
+        Ok(Self { options, map, node, listener, links, dials, dialed, clocks, request_ns: 0 })
     }
 
     /// The node.
@@ -399,6 +404,9 @@ impl Cluster {
             if now.monotonic_ns >= beat_ns {
                 beat_ns = now.monotonic_ns + BEAT_NS;
                 self.check_map()?;
+            }
+            if now.monotonic_ns >= self.request_ns {
+                self.request_ns = now.monotonic_ns + BEAT_NS;
                 self.take_request(now, &mut report)?;
             }
             match has_worked {
@@ -584,6 +592,12 @@ impl Cluster {
             _ => Ok(Err(format!("'{line}' is no request: expected drop N or add N"))),
         };
         let done = match done {
+            Err(error @ PeersError::Store { .. }) => {
+                // The request stays, and is tried again as long as the other process waits.
+                report(ClusterEvent::Members(format!("'{line}': {error}")));
+                self.request_ns = now.monotonic_ns + RETRY_NS;
+                return Ok(());
+            }
             // The members are as before, and the node goes on.
             Err(error @ (PeersError::TooMany { .. } | PeersError::Node)) => Err(error.to_string()),
             done => done?,

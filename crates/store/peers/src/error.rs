@@ -40,7 +40,7 @@ pub enum PeersError {
     #[error("the stored members are damaged: begin a new life with an empty map")]
     Members,
     /// Members could not be stored.
-    #[error("failed to store the members: {source}")]
+    #[error("failed to store the members: {source}; it is tried again")]
     Store {
         /// The cause.
         source: std::io::Error,

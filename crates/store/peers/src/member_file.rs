@@ -225,12 +225,16 @@ impl MemberStore for NodeFile {
     }
 
     fn store(&mut self, members: &[u8]) -> io::Result<()> {
-        self.members = Some(members.to_vec());
+        let before = self.members.replace(members.to_vec());
+        let saved = self.save();
+        if saved.is_err() {
+            self.members = before;
+        }
         // The error of the node has no path.
         let named = |source: io::Error| {
             io::Error::new(source.kind(), self.failed("write", source).to_string())
         };
-        self.save().map_err(named)
+        saved.map_err(named)
     }
 }
 

@@ -59,7 +59,8 @@ pub trait MemberStore {
     /// The members that were stored last, as bytes; `None`: never.
     fn load(&self) -> Option<Vec<u8>>;
 
-    /// Stores them. If this fails, the node does not continue.
+    /// Stores them. If this fails, the node keeps the members of before, and the change is tried
+    /// again with the next connection that brings it.
     fn store(&mut self, members: &[u8]) -> std::io::Result<()>;
 }
 

@@ -160,7 +160,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         if index.groups() != groups {
             return Err(PeersError::Index { found: index.groups(), expected: groups });
         }
-        let members = match store.load() {
+        let stored = match store.load() {
             Some(bytes) => Membership::decode(&bytes).ok_or(PeersError::Members)?,
             None => Membership::first(options.node, options.life, &options.founding),
         };
@@ -171,7 +171,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
             reader,
             index,
             store,
-            members,
+            members: Membership::default(),
             members_version: 0,
             known: BTreeMap::new(),
             connections: 0,
@@ -182,7 +182,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
             has_scanned: false,
             events: VecDeque::new(),
         };
-        node.members_changed()?;
+        node.adopt(stored)?;
         Ok(node)
     }
 
@@ -218,9 +218,10 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         if node == 0 {
             return Err(PeersError::Node);
         }
-        let is_new = self.members.add(node).ok_or(PeersError::TooMany { node })?;
+        let mut members = self.members.clone();
+        let is_new = members.add(node).ok_or(PeersError::TooMany { node })?;
         if is_new {
-            self.members_changed()?;
+            self.adopt(members)?;
         }
         Ok(is_new)
     }
@@ -228,10 +229,11 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
     /// Drops a node that is lost: its life is refused from now on, on all nodes. Returns whether it
     /// was a member.
     pub fn drop_node(&mut self, node: u16, now: Now) -> Result<bool, PeersError> {
-        let was_member = self.members.drop_node(node, now.utc_ns);
+        let mut members = self.members.clone();
+        let was_member = members.drop_node(node, now.utc_ns);
         let was_member = was_member.ok_or(PeersError::TooMany { node })?;
         if was_member {
-            self.members_changed()?;
+            self.adopt(members)?;
         }
         Ok(was_member)
     }
@@ -385,9 +387,11 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
             }
             MemberState::Pending => {}
         }
-        self.members.join(node, life);
+        let mut members = self.members.clone();
+        members.join(node, life);
+        self.adopt(members)?;
         self.event(PeerEvent::Joined { node, life });
-        self.members_changed()
+        Ok(())
     }
 
     /// The number of a new connection of a node, which replaces the one before.
@@ -423,8 +427,9 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         members: &Membership,
         now: Now,
     ) -> Result<(), PeersError> {
-        if self.members.merge(members, now.utc_ns).ok_or(PeersError::TooMany { node })? {
-            self.members_changed()?;
+        let mut merged = self.members.clone();
+        if merged.merge(members, now.utc_ns).ok_or(PeersError::TooMany { node })? {
+            self.adopt(merged)?;
         }
         if let Some(at_ns) = self.dropped_ns() {
             self.event(PeerEvent::Dropped { at_ns });
@@ -434,9 +439,9 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
 
     /// Stores that this node was dropped, as another one has stated.
     pub(crate) fn drop_own(&mut self, at_ns: u64) -> Result<(), PeersError> {
-        let node = self.options.node;
-        match self.members.drop_node(node, at_ns) {
-            Some(true) => self.members_changed(),
+        let (node, mut members) = (self.options.node, self.members.clone());
+        match members.drop_node(node, at_ns) {
+            Some(true) => self.adopt(members),
             Some(false) => Ok(()),
             None => Err(PeersError::TooMany { node }),
         }
@@ -457,11 +462,15 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         self.members_version
     }
 
-    /// Stores the members before anything that depends on them is sent or merged.
-    fn members_changed(&mut self) -> Result<(), PeersError> {
+    /// Stores changed members before anything depends on them. If this fails, the node keeps those
+    /// of before, as if the change had not come: the connection that brought it ends, and the next
+    /// one brings it again.
+    fn adopt(&mut self, members: Membership) -> Result<(), PeersError> {
+        let stored = self.store.store(&members.encode());
+        stored.map_err(|source| PeersError::Store { source })?;
+        self.members = members;
         self.members_version += 1;
-        let stored = self.store.store(&self.members.encode());
-        stored.map_err(|source| PeersError::Store { source })
+        Ok(())
     }
 
     /// A number that every other node has acknowledged: no change up to it is missing anywhere.

@@ -22,6 +22,7 @@ fn all_nodes_become_equal_to_the_latest_writes_whatever_fails() {
         all.kills += totals.kills;
         all.drops += totals.drops;
         all.joins += totals.joins;
+        all.unstored += totals.unstored;
         all.forgotten += totals.forgotten;
         all.forgotten_early += totals.forgotten_early;
         all.last_steps = all.last_steps.max(totals.last_steps);
@@ -31,5 +32,6 @@ fn all_nodes_become_equal_to_the_latest_writes_whatever_fails() {
         assert!(all.writes > 5_000 && all.removals > 1_000 && all.forgotten > 1_000, "{all:?}");
         assert!(all.forgotten_early > 500, "{all:?}");
         assert!(all.kills > 500 && all.drops > 100 && all.joins > 50, "{all:?}");
+        assert!(all.unstored > 20, "{all:?}");
     }
 }

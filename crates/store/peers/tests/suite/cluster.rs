@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use nanotape_harness::Random;
-use nanotape_peers::{MemberState, PeerOptions};
+use nanotape_peers::{MemberState, PeerOptions, PeersError};
 
 use crate::{
     machine::{Machine, WriteOrder, is_removal},
@@ -28,6 +28,8 @@ pub(crate) struct Totals {
     pub(crate) kills: u64,
     pub(crate) drops: u64,
     pub(crate) joins: u64,
+    /// Members that could not be stored.
+    pub(crate) unstored: u64,
     pub(crate) forgotten: u64,
     pub(crate) forgotten_early: u64,
     pub(crate) last_steps: u64,
@@ -217,6 +219,8 @@ impl Cluster {
             62 | 63 if at > 0 => self.drop_number(self.machines[at].number),
             64..67 => self.drop_lost(),
             67..71 => self.add_node(),
+            71..73 => self.fill_disk(at),
+            73..100 => self.machines[at].disk.is_full.set(false),
             _ => {}
         }
     }
@@ -226,6 +230,11 @@ impl Cluster {
         self.machines[at].kill(&mut self.random);
         self.cables.retain(|cable| !cable.machines.contains(&at));
         self.totals.kills += 1;
+    }
+
+    fn fill_disk(&mut self, at: usize) {
+        self.say(|| format!("the disk of {} is full", self.machines[at].number));
+        self.machines[at].disk.is_full.set(true);
     }
 
     fn lose(&mut self, at: usize) {
@@ -243,7 +252,7 @@ impl Cluster {
         let Some(node) = machine.node.as_mut().filter(|_| own != number && has_joined) else {
             return;
         };
-        let dropped = node.drop_node(number, now).unwrap();
+        let dropped = is_changed(node.drop_node(number, now));
         self.totals.drops += u64::from(dropped);
         self.say(|| format!("{own} drops {number}: {dropped}"));
     }
@@ -271,7 +280,7 @@ impl Cluster {
         let Some(node) = self.machines[on].node.as_mut().filter(|node| node.has_joined()) else {
             return;
         };
-        if is_used || !node.add(number).unwrap() {
+        if is_used || !is_changed(node.add(number)) {
             return;
         }
         self.numbers = self.numbers.max(number);
@@ -380,6 +389,8 @@ impl Cluster {
         self.totals.forgotten_early = self.totals.forgotten;
         self.say(|| "calm".to_owned());
         for machine in &mut self.machines {
+            machine.disk.is_full.set(false);
+            self.totals.unstored += machine.disk.failed.get();
             if !machine.is_lost {
                 machine.start();
             }
@@ -502,5 +513,13 @@ impl Cluster {
             }
         }
         text
+    }
+}
+
+/// Whether members were changed. A change that could not be stored is none.
+fn is_changed(changed: Result<bool, PeersError>) -> bool {
+    match changed {
+        Err(PeersError::Store { .. }) => false,
+        changed => changed.unwrap(),
     }
 }

@@ -1,19 +1,47 @@
 //! A simulated machine: a map that outlives the process of its node, and a clock of its own.
 
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap, io, rc::Rc};
 
 use nanotape_harness::Random;
 use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
 use nanotape_link::Now;
 use nanotape_peers::{
-    ChangeIndex, MemoryIndex, MemoryMembers, PeerNode, PeerOptions, PeerReader, PeerWriter,
-    peer_map,
+    ChangeIndex, MemberStore, MemoryIndex, MemoryMembers, PeerNode, PeerOptions, PeerReader,
+    PeerWriter, peer_map,
 };
 
 /// Where simulated time begins, in ns since the UNIX epoch.
 const BEGIN_NS: u64 = 1_800_000_000_000_000_000;
 
-pub(crate) type SimulatedNode = PeerNode<MemoryIndex, MemoryMembers>;
+pub(crate) type SimulatedNode = PeerNode<MemoryIndex, DiskMembers>;
+
+/// A disk that can be full.
+#[derive(Default)]
+pub(crate) struct Disk {
+    pub(crate) is_full: Cell<bool>,
+    /// Attempts to store members that failed.
+    pub(crate) failed: Cell<u64>,
+}
+
+/// Members on a disk.
+pub(crate) struct DiskMembers {
+    stored: MemoryMembers,
+    disk: Rc<Disk>,
+}
+
+impl MemberStore for DiskMembers {
+    fn load(&self) -> Option<Vec<u8>> {
+        self.stored.load()
+    }
+
+    fn store(&mut self, members: &[u8]) -> io::Result<()> {
+        if self.disk.is_full.get() {
+            self.disk.failed.update(|failed| failed + 1);
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.stored.store(members)
+    }
+}
 
 /// The order of a write: its time, and the word with the node and the flags but for `settled`.
 pub(crate) type WriteOrder = (u64, u64);
@@ -27,7 +55,8 @@ pub(crate) struct Machine {
     map: LatestWriter,
     pub(crate) node: Option<SimulatedNode>,
     index: Option<MemoryIndex>,
-    members: Option<MemoryMembers>,
+    members: Option<DiskMembers>,
+    pub(crate) disk: Rc<Disk>,
     pub(crate) options: PeerOptions,
     /// Whether its node has joined, as far as its writers know.
     pub(crate) has_joined: bool,
@@ -59,6 +88,8 @@ impl Machine {
         let map = LatestWriter::on_heap(spec, random.number()).unwrap();
         let latest = map.reader();
         let index = MemoryIndex::new(random.number(), latest.groups());
+        let disk = Rc::new(Disk::default());
+        let members = DiskMembers { stored: MemoryMembers::default(), disk: Rc::clone(&disk) };
         let mut machine = Self {
             number: options.node,
             life: options.life,
@@ -67,7 +98,8 @@ impl Machine {
             map,
             node: None,
             index: Some(index),
-            members: Some(MemoryMembers::default()),
+            members: Some(members),
+            disk,
             options,
             has_joined: false,
             is_lost: false,
@@ -104,8 +136,11 @@ impl Machine {
         Now { monotonic_ns: since_ns, utc_ns }
     }
 
-    /// Starts the process of the node.
+    /// Starts the process of the node: it does not start with a full disk.
     pub(crate) fn start(&mut self) {
+        if self.disk.is_full.get() {
+            return;
+        }
         let (Some(index), Some(members)) = (self.index.take(), self.members.take()) else { return };
         let writer = self.map.another().unwrap();
         self.node = Some(PeerNode::new(writer, index, members, self.options.clone()).unwrap());

@@ -219,6 +219,47 @@ fn changes_far_ahead_of_the_clock_and_keys_without_room_are_refused_with_an_even
 }
 
 #[test]
+fn no_removed_value_comes_back_while_members_cannot_be_stored() {
+    let mut machines = [1, 2, 3].map(|node| machine(node, &[1, 2, 3]));
+    let mut since_ns = SECOND_NS;
+    let now = machines[0].now(since_ns);
+    let mut cables = [[0, 1], [0, 2], [1, 2]].map(|pair| cable(pair, now));
+    machines[2].writer.insert(&[5], &[50], now.utc_ns).unwrap();
+    pass(&mut machines, &mut cables, &mut since_ns, 2).unwrap();
+    // The third node is away when the key is removed, and is dropped. The first one has no space
+    // to store this.
+    let now = machines[1].now(since_ns);
+    assert!(machines[1].writer.remove(&[5], now.utc_ns).unwrap());
+    pass(&mut machines, &mut cables[..1], &mut since_ns, 2).unwrap();
+    machines[0].disk.is_full.set(true);
+    assert!(machines[1].node.as_mut().unwrap().drop_node(3, now).unwrap());
+    let mut failed = 0;
+    for _ in 0..100 {
+        let passed = pass(&mut machines, &mut cables[..1], &mut since_ns, 1);
+        if let Err(error) = passed {
+            assert!(error.to_string().starts_with("failed to store the members"), "{error}");
+            failed += 1;
+            cables[0] = cable([0, 1], machines[0].now(since_ns));
+        }
+    }
+    assert!(failed > 10 && machines[0].disk.failed.get() >= failed, "{failed}");
+    assert_eq!(machines[0].removed(), 1);
+    // It is killed, and comes back beside the third one.
+    machines[0].disk.is_full.set(false);
+    machines[0].kill(&mut Random::new(5));
+    machines[0].start();
+    cables[1] = cable([0, 2], machines[0].now(since_ns));
+    pass(&mut machines, &mut cables[1..2], &mut since_ns, 2).unwrap();
+    assert_eq!((value_of(&machines[0], 5), value_of(&machines[2], 5)), (None, None));
+    // With space, storing succeeds, and the first two forget the removal.
+    cables[0] = cable([0, 1], machines[0].now(since_ns));
+    pass(&mut machines, &mut cables[..1], &mut since_ns, 100).unwrap();
+    assert_eq!((machines[0].removed(), machines[1].removed()), (0, 0));
+    let members = machines[0].node.as_ref().unwrap().members();
+    assert_eq!(members.dropped().count(), 1);
+}
+
+#[test]
 fn a_map_without_the_two_words_is_refused() {
     let spec = nanotape_latest::LatestSpec {
         entries: 1,
