@@ -56,7 +56,7 @@ pub use repair::{DropReason, Dropped, LatestRepair, Repaired};
 pub use replacement::Replacement;
 #[cfg(not(nanotape_loom))]
 pub use salvage::Salvaged;
-pub use scan::{GroupEntries, is_one_change};
+pub use scan::{GroupEntries, is_before, is_one_change};
 pub use spec::{KIND, LAYOUT, LatestSpec, MOST_WORDS, MOST_WRITERS, ValueLayout};
 pub use value::MapValue;
 #[doc(hidden)]

@@ -244,6 +244,20 @@ pub enum ClusterError {
     },
 }
 
+impl ClusterError {
+    /// Whether the map, its index or its members are damaged or an older copy, or this node was
+    /// dropped. All others belong to the environment.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Peers(error) => error.is_bad_data(),
+            Self::Latest(error) => error.is_bad_data(),
+            Self::Region(error) => error.is_bad_data(),
+            Self::Dropped { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 /// A node with its connections.
 #[derive(Debug)]
 pub struct Cluster {

@@ -101,6 +101,9 @@ impl PeerConnection {
             // If there is no room, the next connection has it.
             let _ = self.peer.send(kind::REFUSAL, &[words.as_flattened()]);
         }
+        if let Err(error) = &turned {
+            node.end = error.of_node().or(node.end.take());
+        }
         turned
     }
 

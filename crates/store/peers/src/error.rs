@@ -4,6 +4,9 @@ use nanotape_latest::LatestError;
 use nanotape_link::LinkError;
 
 use crate::membership::{MOST_DROPPED, MOST_MEMBERS};
+/// What an operator does with a node whose files are no longer usable.
+const BEGIN_AGAIN: &str = "drop this node on another one, remove the map and its .node and .peers \
+                           files, and add it again with an empty map";
 
 /// An error of a node or a connection. After one of a connection, the caller sends the bytes that
 /// wait, and closes it.
@@ -105,8 +108,24 @@ pub enum PeersError {
         /// The least.
         expected: usize,
     },
-    /// An acknowledgement of changes that were not sent.
-    #[error("node {node} acknowledges change {number}, the last one is {last}")]
+    /// A group of the map has a version from before the one in the index.
+    #[error(
+        "the map is an older copy: group {group} has version {found:#x}, and had {expected:#x}; \
+         {BEGIN_AGAIN}"
+    )]
+    OlderMap {
+        /// The group.
+        group: usize,
+        /// Its version in the map.
+        found: u64,
+        /// Its version in the index.
+        expected: u64,
+    },
+    /// An acknowledgement of changes that this node has not made: what it has is an older copy.
+    #[error(
+        "the map or its index is an older copy: node {node} acknowledges change {number}, the last \
+         one is {last}; {BEGIN_AGAIN}"
+    )]
     Unsent {
         /// The node.
         node: u16,
@@ -164,6 +183,26 @@ pub enum ConfiguredName {
         /// The node.
         node: u16,
     },
+}
+
+impl PeersError {
+    /// Whether the map or its index is damaged or an older copy. All others are obstacles, or
+    /// belong to the other side.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Map(error) => error.is_bad_data(),
+            Self::OlderMap { .. } | Self::Unsent { .. } | Self::Members => true,
+            _ => false,
+        }
+    }
+
+    /// The same error for the node, if a connection has found what ends the node.
+    pub(crate) fn of_node(&self) -> Option<Self> {
+        match *self {
+            Self::Unsent { node, number, last } => Some(Self::Unsent { node, number, last }),
+            _ => None,
+        }
+    }
 }
 
 /// Why a node is refused.

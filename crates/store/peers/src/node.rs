@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use nanotape_latest::{GroupEntries, LatestError, LatestReader, LatestWriter, is_one_change};
+use nanotape_latest::{
+    GroupEntries, LatestError, LatestReader, LatestWriter, is_before, is_one_change,
+};
 use nanotape_link::Now;
 
 use crate::{
@@ -139,6 +141,8 @@ pub struct PeerNode<I, M> {
     /// Whether every group was read once.
     has_scanned: bool,
     events: VecDeque<PeerEvent>,
+    /// What a connection has found that ends the node.
+    pub(crate) end: Option<PeersError>,
 }
 
 impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
@@ -181,9 +185,27 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
             scanned: 0,
             has_scanned: false,
             events: VecDeque::new(),
+            end: None,
         };
+        node.check_versions()?;
         node.adopt(stored)?;
         Ok(node)
+    }
+
+    /// Checks that no group is in an earlier state than the index has seen.
+    fn check_versions(&self) -> Result<(), PeersError> {
+        for group in 0..self.index.groups() {
+            let GroupChange { seen: expected, number, .. } = self.index.change(group);
+            if number == 0 {
+                continue;
+            }
+            // A group that writers change now is none of an older copy.
+            let Some(found) = unless_busy(self.reader.group_version(group))? else { continue };
+            if is_before(found, expected) {
+                return Err(PeersError::OlderMap { group, found, expected });
+            }
+        }
+        Ok(())
     }
 
     /// Its index, for the next process of the node.
@@ -238,8 +260,12 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         Ok(was_member)
     }
 
-    /// Finds changes of the map, and forgets removals that are due.
+    /// Finds changes of the map, and forgets removals that are due. An error ends the node, also
+    /// one that a connection has found.
     pub fn turn(&mut self, now: Now) -> Result<(), PeersError> {
+        if let Some(error) = self.end.take() {
+            return Err(error);
+        }
         let (groups, acknowledged) = (self.reader.groups(), self.acknowledged_by_all());
         for _ in 0..self.options.scan_groups.min(groups) {
             let group = self.scanned;
@@ -487,5 +513,13 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         });
         // A node that has not joined knows no other one.
         if self.has_joined() { numbers.min().unwrap_or(u64::MAX) } else { 0 }
+    }
+}
+
+/// What was read, or `None` if writers have changed it at each attempt.
+pub(crate) fn unless_busy<T>(read: Result<T, LatestError>) -> Result<Option<T>, LatestError> {
+    match read {
+        Err(LatestError::Busy { .. }) => Ok(None),
+        read => read.map(Some),
     }
 }

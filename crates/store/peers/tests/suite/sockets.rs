@@ -232,6 +232,65 @@ fn remove(map: &Path) {
     std::fs::remove_file(node_path(map)).unwrap();
 }
 
+/// What a node has beside its map, and the map.
+const FILES: [&str; 3] = ["", ".node", ".peers"];
+
+#[test]
+fn a_node_with_older_copies_of_its_files_ends_with_what_to_do() {
+    let nodes = Nodes::new(2);
+    let all = [1, 2];
+    let [first, second] = all.map(|node| nodes.start(node, &all));
+    let file = |suffix: &str| nodes.place.path().join(format!("map-1{suffix}"));
+    let copy = |suffix: &str| nodes.place.path().join(format!("copy{suffix}"));
+    let mut expected = BTreeMap::new();
+    let write = |node, expected: &mut BTreeMap<u64, u64>, value| {
+        for key in 0..30 {
+            let key = u64::from(node) * 1_000 + key;
+            nodes.writer(node).insert(&[key], &[value, 0], now_ns()).unwrap();
+            expected.insert(key, value);
+        }
+    };
+    all.into_iter().for_each(|node| write(node, &mut expected, 1));
+    nodes.eventually_equal(&all, &expected);
+    first.end().unwrap();
+    for suffix in FILES {
+        std::fs::copy(file(suffix), copy(suffix)).unwrap();
+    }
+    let first = nodes.start(1, &all);
+    all.into_iter().for_each(|node| write(node, &mut expected, 2));
+    nodes.eventually_equal(&all, &expected);
+    first.end().unwrap();
+    let restore = |suffixes: &[&str]| {
+        for suffix in suffixes {
+            std::fs::copy(copy(suffix), file(suffix)).unwrap();
+        }
+    };
+    // The map alone: its groups are behind the index.
+    restore(&FILES[..1]);
+    let error = Cluster::open(&nodes.map(1), nodes.options(1, &all)).unwrap_err();
+    let text = error.to_string();
+    assert!(error.is_bad_data() && text.starts_with("the map is an older copy: group "), "{text}");
+    assert!(text.contains("drop this node on another one, remove the map and its .node and"));
+    // All files: the other node has changes that this one has not made.
+    restore(&FILES);
+    let error = nodes.start(1, &all).thread.join().unwrap().unwrap_err();
+    let text = error.to_string();
+    assert!(error.is_bad_data() && text.contains("node 2 acknowledges change "), "{text}");
+    assert!(text.contains("drop this node on another one, remove the map and its .node and"));
+    assert_eq!(nodes.content(2), expected);
+    // It begins again as the error says.
+    let answer = request(&nodes.map(2), "drop 1", Duration::from_secs(30)).unwrap();
+    assert!(matches!(answer, RequestAnswer::Done(_)), "{answer:?}");
+    let answer = request(&nodes.map(2), "add 1", Duration::from_secs(30)).unwrap();
+    assert!(matches!(answer, RequestAnswer::Done(_)), "{answer:?}");
+    FILES.into_iter().for_each(|suffix| std::fs::remove_file(file(suffix)).unwrap());
+    let first = nodes.start(1, &[]);
+    nodes.eventually_equal(&all, &expected);
+    for node in [first, second] {
+        node.end().unwrap();
+    }
+}
+
 #[test]
 fn a_node_with_the_number_of_another_one_changes_nothing() {
     let nodes = Nodes::new(3);

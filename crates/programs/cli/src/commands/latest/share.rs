@@ -65,8 +65,8 @@ entries than the file has are good. Other keys of the file: writers, mode, heart
 are found, 1ms; 1us to 1s), clock_bound (how much the clocks differ at most, 1m: no removal is forgotten
 earlier).
 
-Exit status: 0 a stop was requested; 1 this node was dropped, or its map is damaged, or was removed; 2 the configuration is
-wrong, or the address or the map cannot be used.")]
+Exit status: 0 a stop was requested; 1 this node was dropped, or its map is damaged, an older copy, or was
+removed; 2 the configuration is wrong, or the address or the map cannot be used.")]
 pub(super) struct ShareCommand {
     /// Configuration of all nodes
     #[arg(value_name = "CONFIG")]
@@ -267,7 +267,7 @@ fn report(
     Ok(())
 }
 
-/// A dropped node and damage are bad data; other errors belong to the environment.
+/// A dropped node, damage and an older copy are bad data; other errors belong to the environment.
 pub(super) fn of_cluster(map: &std::path::Path, error: ClusterError) -> anyhow::Error {
     match error {
         ClusterError::Latest(LatestError::Spec { .. }) => anyhow!(
@@ -278,9 +278,7 @@ pub(super) fn of_cluster(map: &std::path::Path, error: ClusterError) -> anyhow::
         ClusterError::Latest(error) => of_latest(map, error),
         ClusterError::Region(error) => of_region(&error),
         ClusterError::MapGone { .. } => BadData(error.to_string()).into(),
-        error @ ClusterError::Dropped { .. } => {
-            BadData(format!("{}: {error}", map.display())).into()
-        }
+        error if error.is_bad_data() => BadData(format!("{}: {error}", map.display())).into(),
         error => anyhow!("{error}"),
     }
 }
