@@ -1,10 +1,14 @@
 //! Rounds: a node sends what has changed, each group as it is when its bytes are made.
 //!
-//! Protocol: a round has an upper bound, the latest number when it begins. It sends the groups
-//! whose number is above that of the round before, and ends with its bound. The next round begins
-//! at once if there are later numbers, before this one is acknowledged. When the other node
-//! refuses entries, a round begins again after the last acknowledged one, after a pause.
-//! Bounds: bytes that the other node has not reported are within the window, or one group.
+//! Protocol: a round sends the groups whose numbers are above the bound of the round before, and up
+//! to its own bound, which it ends with. The first round of a connection has [`FIRST_STEP`] numbers
+//! and each one twice as many as that before, up to the latest number. So a connection that breaks
+//! soon has some rounds acknowledged, and all numbers take few rounds. The next round begins at
+//! once if there are later numbers, before this one is acknowledged. When the other node refuses
+//! entries, a round begins again after the last acknowledged one, after a pause.
+//! Bounds: bytes that the other node has not reported are within the window, or one group. A round
+//! reads the index of all groups; a call begins no further one after
+//! [`PeerOptions::scan_groups`](crate::PeerOptions::scan_groups) of them.
 
 use nanotape_link::{Now, Peer};
 
@@ -16,12 +20,17 @@ use crate::{
     node::PeerNode,
 };
 
+/// The numbers of the first round of a connection.
+const FIRST_STEP: u64 = 64;
+
 /// What is sent to a node.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Rounds {
     /// The bound of the last round that was sent, or acknowledged.
     sent: u64,
     round: Option<Round>,
+    /// The most numbers of the next round.
+    step: u64,
     pause_until_ns: u64,
     /// The longest payload that the other side accepts.
     pub(crate) most_payload: usize,
@@ -39,6 +48,21 @@ struct Round {
     /// The next group, and its next entry.
     group: usize,
     entry: usize,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Self {
+            sent: 0,
+            round: None,
+            step: FIRST_STEP,
+            pause_until_ns: 0,
+            most_payload: 0,
+            sent_bytes: 0,
+            received_bytes: 0,
+            frame: Vec::new(),
+        }
+    }
 }
 
 impl Rounds {
@@ -83,10 +107,12 @@ impl Rounds {
         if now.monotonic_ns < self.pause_until_ns {
             return Ok(());
         }
-        loop {
+        let mut passed = 0;
+        while passed < node.options.scan_groups {
             let last = node.index.last_number();
             if self.round.is_none() && last > self.sent {
-                self.round = Some(Round { bound: last, group: 0, entry: 0 });
+                let bound = last.min(self.sent.saturating_add(self.step));
+                self.round = Some(Round { bound, group: 0, entry: 0 });
             }
             let Some(mut round) = self.round else { return Ok(()) };
             let is_sent = self.send_groups(&mut round, peer, other, node)?;
@@ -95,7 +121,10 @@ impl Rounds {
                 return Ok(());
             }
             (self.sent, self.round) = (round.bound, None);
+            self.step = self.step.saturating_mul(2);
+            passed += node.index.groups();
         }
+        Ok(())
     }
 
     /// Returns whether all groups of the round were sent.
@@ -115,7 +144,8 @@ impl Rounds {
         while group < groups {
             let change = node.index.change(group);
             let number = change.number_for(other.node);
-            if number > self.sent {
+            // A later number is of a change during the round: its own round has it.
+            if self.sent < number && number <= round.bound {
                 node.reader.copy_group(group, &mut node.copy)?;
                 for (at, key, value) in node.copy.entries().filter(|(at, ..)| *at >= entry) {
                     let is_full = self.frame.len() + entry_bytes > most;

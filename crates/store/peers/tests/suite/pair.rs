@@ -118,6 +118,36 @@ fn a_node_that_was_away_gets_what_has_changed() {
 }
 
 #[test]
+fn connections_that_break_soon_make_progress() {
+    let options = |node| PeerOptions::new(1, node, u64::from(node) * 11, vec![1, 2]);
+    let keys = 3_000;
+    let mut machines =
+        [1, 2].map(|node| Machine::still(options(node), keys, &mut Random::new(node.into())));
+    let mut since_ns = SECOND_NS;
+    let now_ns = machines[0].now(since_ns).utc_ns;
+    for key in 0..keys {
+        machines[0].writer.insert(&[key], &[key], now_ns).unwrap();
+    }
+    // Each connection carries 30 pieces each way, less than a third of the entries.
+    let pace = Pace { delay: 1, piece: 1_000, most: FRAME_BYTES };
+    let mut connections = 0;
+    while machines[1].latest.len() < keys || machines[0].contents() != machines[1].contents() {
+        let now = machines[0].now(since_ns);
+        let mut cables = [Cable::new([0, 1], [now; 2], pace, 5)];
+        pass(&mut machines, &mut cables, &mut since_ns, 3).unwrap();
+        connections += 1;
+        assert!(connections < 12, "{} keys have come", machines[1].latest.len());
+    }
+    assert!(connections > 3);
+    // What has come is not sent again.
+    let mut cables = [cable([0, 1], machines[0].now(since_ns))];
+    pass(&mut machines, &mut cables, &mut since_ns, 2).unwrap();
+    let mut cables = [cable([0, 1], machines[0].now(since_ns))];
+    let sent = pass(&mut machines, &mut cables, &mut since_ns, 2).unwrap();
+    assert!(sent < 1_500, "{sent} bytes");
+}
+
+#[test]
 fn what_came_from_a_node_is_not_sent_back_there() {
     let mut machines = [1, 2, 3].map(|node| machine(node, &[1, 2, 3]));
     let mut since_ns = SECOND_NS;
