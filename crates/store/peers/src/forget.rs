@@ -6,14 +6,14 @@
 //! comes, and that does not have the key, has forgotten it already. So each removal is forgotten
 //! once on each node, and none comes back (`docs/decisions/0076-many-writers-of-a-map.md`).
 
-use nanotape_latest::is_one_change;
+use nanotape_latest::{LatestError, is_one_change};
 use nanotape_link::Now;
 
 use crate::{
     error::PeersError,
     index::{ChangeIndex, GroupChange},
     membership::MemberStore,
-    node::PeerNode,
+    node::{PeerNode, unless_busy},
     write_stamp::WriteStamp,
 };
 
@@ -27,9 +27,31 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         now: Now,
     ) -> Result<(), PeersError> {
         let change = self.index.change(group);
-        if change.number > acknowledged {
+        let held_ns = self.held.get(&group).copied().unwrap_or(0);
+        if change.number > acknowledged || now.monotonic_ns < held_ns {
             return Ok(());
         }
+        match self.forget_entries(group, change, now) {
+            // A writer keeps the group.
+            Err(LatestError::Busy { .. }) => {
+                self.stop_waiting();
+                let again_ns = now.monotonic_ns.saturating_add(self.options.retry_ns);
+                self.held.insert(group, again_ns);
+            }
+            done => {
+                done?;
+                self.held.remove(&group);
+            }
+        }
+        Ok(())
+    }
+
+    fn forget_entries(
+        &mut self,
+        group: usize,
+        change: GroupChange,
+        now: Now,
+    ) -> Result<(), LatestError> {
         self.reader.copy_group(group, &mut self.copy)?;
         // A later change has no number yet.
         if self.copy.version() != change.seen {
@@ -49,9 +71,11 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
             if stamp.is_settled() {
                 self.writer.remove_if(key, |own| WriteStamp::of(own) == stamp)?;
                 // It is no change for other nodes.
-                let seen = self.reader.group_version(group)?;
+                let seen = unless_busy(self.reader.group_version(group))?;
                 let own = self.index.change(group);
-                if is_one_change(own.seen, seen) {
+                if let Some(seen) = seen
+                    && is_one_change(own.seen, seen)
+                {
                     self.index.set_change(group, GroupChange { seen, ..own });
                 }
             } else {

@@ -3,9 +3,14 @@
 //! Where: one process of a node has it, and a [`PeerConnection`](crate::PeerConnection) for each
 //! other node. Other processes write the map without it.
 //! Bounds: [`turn`](PeerNode::turn) reads the versions of [`PeerOptions::scan_groups`] groups, and
-//! copies those that have changed.
+//! copies those that have changed. It waits at most [`PATIENCE`] for a writer that keeps an entry.
+//! Failure: an entry that a stopped writer keeps is refused, and comes again; all others are merged
+//! meanwhile.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use nanotape_latest::{
     GroupEntries, LatestError, LatestReader, LatestWriter, is_before, is_one_change,
@@ -19,6 +24,10 @@ use crate::{
     message::NodeHello,
     write_stamp::{STAMP_WORDS, WriteStamp, wins},
 };
+
+/// How long a turn waits for writers that keep entries. A writer keeps one for less than a
+/// microsecond, unless it is stopped.
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// The most events that wait.
 const MOST_EVENTS: usize = 64;
@@ -106,6 +115,7 @@ pub enum PeerEvent {
 pub(crate) enum Merged {
     /// The map has it, or a later one.
     Whole,
+    /// It is too far ahead, there is no room, or a writer keeps the entry.
     Refused,
 }
 
@@ -137,6 +147,8 @@ pub struct PeerNode<I, M> {
     own: Vec<u64>,
     /// A bit for each group that can have removed keys.
     pub(crate) removed: Vec<u64>,
+    /// Groups that a writer keeps, and when a removal in them is tried again.
+    pub(crate) held: BTreeMap<usize, u64>,
     scanned: usize,
     /// Whether every group was read once.
     has_scanned: bool,
@@ -148,11 +160,12 @@ pub struct PeerNode<I, M> {
 impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
     /// A node on its map.
     pub fn new(
-        writer: LatestWriter,
+        mut writer: LatestWriter,
         index: I,
         store: M,
         options: PeerOptions,
     ) -> Result<Self, PeersError> {
+        writer.set_patience(PATIENCE);
         let reader = writer.reader();
         let (value_words, groups) = (reader.spec().value_words, reader.groups());
         if value_words < STAMP_WORDS {
@@ -182,6 +195,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
             copy,
             own: vec![0; value_words],
             removed: vec![0; groups.div_ceil(64)],
+            held: BTreeMap::new(),
             scanned: 0,
             has_scanned: false,
             events: VecDeque::new(),
@@ -266,6 +280,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         if let Some(error) = self.end.take() {
             return Err(error);
         }
+        self.writer.set_patience(PATIENCE);
         let (groups, acknowledged) = (self.reader.groups(), self.acknowledged_by_all());
         for _ in 0..self.options.scan_groups.min(groups) {
             let group = self.scanned;
@@ -285,11 +300,15 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
     /// Gives a group the next number if it has changed.
     fn scan(&mut self, group: usize) -> Result<(), PeersError> {
         let seen = self.index.change(group).seen;
-        let is_same = self.reader.group_version(group)? == seen;
-        if is_same && self.has_scanned {
+        // A group that writers change at each attempt is read in a later turn.
+        let Some(version) = unless_busy(self.reader.group_version(group))? else { return Ok(()) };
+        if version == seen && self.has_scanned {
             return Ok(());
         }
-        self.reader.copy_group(group, &mut self.copy)?;
+        if unless_busy(self.reader.copy_group(group, &mut self.copy))?.is_none() {
+            self.removed[group / 64] |= 1 << (group % 64);
+            return Ok(());
+        }
         if self.copy.entries().any(|(_, _, value)| WriteStamp::of(value).is_removed()) {
             self.removed[group / 64] |= 1 << (group % 64);
         }
@@ -327,8 +346,10 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         let is_forgotten = stamp.is_settled() && stamp.time_ns < now.utc_ns;
         // A lock is a change of the group, also if the entry stays. So a first comparison is made
         // without one.
-        let found = self.writer.get(key, &mut self.own)?.is_some();
-        if if found { !wins(value, &self.own) } else { is_forgotten } {
+        let Some(found) = unless_busy(self.writer.get(key, &mut self.own))? else {
+            return Ok(Merged::Refused);
+        };
+        if if found.is_some() { !wins(value, &self.own) } else { is_forgotten } {
             return Ok(Merged::Whole);
         }
         let change = |own: &mut [u64]| {
@@ -346,6 +367,10 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         match changed {
             Ok(true) => self.note(sender, key, stamp)?,
             Ok(false) => {}
+            Err(LatestError::Busy { .. }) => {
+                self.stop_waiting();
+                return Ok(Merged::Refused);
+            }
             Err(LatestError::Full { .. }) => {
                 self.event(PeerEvent::Full { sender });
                 return Ok(Merged::Refused);
@@ -355,14 +380,19 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         Ok(Merged::Whole)
     }
 
+    /// A writer keeps an entry: this turn waits for no other one.
+    pub(crate) fn stop_waiting(&mut self) {
+        self.writer.set_patience(Duration::ZERO);
+    }
+
     /// The group of a key was changed by what a node sent. If that is its only change, it is not
     /// sent back there. Otherwise the next scan finds it.
     fn note(&mut self, sender: u16, key: &[u64], stamp: WriteStamp) -> Result<(), PeersError> {
-        let Some(group) = self.reader.group_with(key)? else { return Ok(()) };
+        let Some(Some(group)) = unless_busy(self.reader.group_with(key))? else { return Ok(()) };
         if stamp.is_removed() {
             self.removed[group / 64] |= 1 << (group % 64);
         }
-        let seen = self.reader.group_version(group)?;
+        let Some(seen) = unless_busy(self.reader.group_version(group))? else { return Ok(()) };
         let change = self.index.change(group);
         if is_one_change(change.seen, seen) {
             let before = if change.from == sender { change.before } else { change.number };

@@ -17,7 +17,7 @@ use crate::{
     index::ChangeIndex,
     membership::MemberStore,
     message::{NodeHello, kind, send_words},
-    node::PeerNode,
+    node::{PeerNode, unless_busy},
 };
 
 /// The numbers of the first round of a connection.
@@ -48,6 +48,8 @@ struct Round {
     /// The next group, and its next entry.
     group: usize,
     entry: usize,
+    /// Whether a group could not be read, because writers changed it at each attempt.
+    is_busy: bool,
 }
 
 impl Default for Rounds {
@@ -112,11 +114,16 @@ impl Rounds {
             let last = node.index.last_number();
             if self.round.is_none() && last > self.sent {
                 let bound = last.min(self.sent.saturating_add(self.step));
-                self.round = Some(Round { bound, group: 0, entry: 0 });
+                self.round = Some(Round { bound, group: 0, entry: 0, is_busy: false });
             }
             let Some(mut round) = self.round else { return Ok(()) };
             let is_sent = self.send_groups(&mut round, peer, other, node)?;
             self.round = Some(round);
+            if is_sent && round.is_busy {
+                // It ends without its bound, which the other side must not acknowledge.
+                self.restart(self.sent, now, node.options.retry_ns);
+                return Ok(());
+            }
             if !is_sent || !send_words(peer, kind::ROUND, [self.sent, round.bound]) {
                 return Ok(());
             }
@@ -146,8 +153,11 @@ impl Rounds {
             let number = change.number_for(other.node);
             // A later number is of a change during the round: its own round has it.
             if self.sent < number && number <= round.bound {
-                node.reader.copy_group(group, &mut node.copy)?;
-                for (at, key, value) in node.copy.entries().filter(|(at, ..)| *at >= entry) {
+                let copied = unless_busy(node.reader.copy_group(group, &mut node.copy))?;
+                round.is_busy |= copied.is_none();
+                let entries =
+                    node.copy.entries().filter(|(at, ..)| copied.is_some() && *at >= entry);
+                for (at, key, value) in entries {
                     let is_full = self.frame.len() + entry_bytes > most;
                     if is_full && !self.frame.is_empty() {
                         if !self.send_frame(peer, node.options.window_bytes) {

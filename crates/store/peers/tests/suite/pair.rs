@@ -148,6 +148,51 @@ fn connections_that_break_soon_make_progress() {
 }
 
 #[test]
+fn a_stopped_writer_keeps_its_entry_and_no_other_one() {
+    let mut machines = [machine(1, &[1, 2]), machine(2, &[1, 2])];
+    let mut since_ns = SECOND_NS;
+    let mut cables = [cable([0, 1], machines[0].now(since_ns))];
+    let now_ns = machines[0].now(since_ns).utc_ns;
+    for key in 0..90 {
+        machines[0].writer.insert(&[key], &[key], now_ns).unwrap();
+    }
+    pass(&mut machines, &mut cables, &mut since_ns, 2).unwrap();
+    // Another key of the same group, and one of another group, are removed.
+    let group = |key: u64| machines[1].latest.group_with(&[key]).unwrap();
+    let beside = (1..90).find(|key| group(*key) == group(0)).unwrap();
+    let other = (1..90).find(|key| group(*key) != group(0)).unwrap();
+    for key in [beside, other] {
+        assert!(machines[1].writer.remove(&[key], now_ns).unwrap());
+    }
+    let mut stopped = machines[1].another_writer();
+    let held = stopped.update(&[0], now_ns, |value| {
+        value[0] = 5;
+        // The group is locked until this closure ends.
+        since_ns += SECOND_NS;
+        let now_ns = machines[0].now(since_ns).utc_ns;
+        let changed = (0..90).filter(|key| ![beside, other].contains(key));
+        changed.for_each(|key| machines[0].writer.insert(&[key], &[1_000], now_ns).unwrap());
+        machines[0].writer.insert(&[95], &[1_000], now_ns).unwrap();
+        machines[1].writer.insert(&[200], &[2_000], now_ns).unwrap();
+        pass(&mut machines, &mut cables, &mut since_ns, 5).unwrap();
+        let missing: Vec<u64> = (0..96)
+            .filter(|key| ![beside, other].contains(key) && !(90..95).contains(key))
+            .filter(|key| value_of(&machines[1], *key) != Some(1_000))
+            .collect();
+        assert!(missing.contains(&0) && missing.len() <= 4, "{missing:?}");
+        assert_eq!(value_of(&machines[0], 200), Some(2_000));
+        pass(&mut machines, &mut cables, &mut since_ns, 70).unwrap();
+        assert_eq!(value_of(&machines[1], 0), Some(0));
+    });
+    assert!(held.unwrap());
+    // After its release nothing is missing, and all removals are forgotten.
+    pass(&mut machines, &mut cables, &mut since_ns, 70).unwrap();
+    assert_eq!((value_of(&machines[0], 0), value_of(&machines[1], 0)), (Some(1_000), Some(1_000)));
+    assert_eq!((machines[0].removed(), machines[1].removed()), (0, 0));
+    assert_eq!(machines[0].contents(), machines[1].contents());
+}
+
+#[test]
 fn what_came_from_a_node_is_not_sent_back_there() {
     let mut machines = [1, 2, 3].map(|node| machine(node, &[1, 2, 3]));
     let mut since_ns = SECOND_NS;
