@@ -3,9 +3,11 @@
 //! Protocol: the version of a group differs whenever its entries differ. A process keeps the
 //! version of each group, reads all versions from time to time, and copies the groups whose
 //! version is another one.
+//! Failure: an entry that does not have its sum is an error of the copy, so that damage does not
+//! spread to where the copy goes.
 //! Bounds: a version comes again after 2^32 changes of a group between two reads.
 
-use crate::{error::LatestError, group::owner, reader::LatestReader};
+use crate::{error::LatestError, group::owner, hand::stamp_of, reader::LatestReader};
 
 /// The entries of one group, as they were at one moment. It allocates only when it is made.
 #[derive(Clone, Debug)]
@@ -59,7 +61,7 @@ impl LatestReader {
         self.view().read(group, |seen| seen.version())
     }
 
-    /// Copies the entries of a group.
+    /// Copies the entries of a group, and checks their sums.
     ///
     /// # Panics
     ///
@@ -72,6 +74,13 @@ impl LatestReader {
             seen.copy(&mut copy.words);
             (seen.taken, seen.version())
         })?;
+        for (number, entry) in copy.words.chunks_exact(layout.entry_words).enumerate() {
+            let is_there = copy.taken >> number & 1 == 1;
+            if is_there && stamp_of(entry[0] as u32, &entry[1..]) != entry[0] {
+                let word = layout.entry(layout.group(group), number) as u64;
+                return Err(LatestError::Damaged { word, found: entry[0] });
+            }
+        }
         Ok(())
     }
 

@@ -15,7 +15,26 @@ const BEGIN_AGAIN: &str = "drop this node on another one, remove the map and its
 pub enum PeersError {
     /// The map.
     #[error(transparent)]
-    Map(#[from] LatestError),
+    Map(LatestError),
+    /// The map is damaged.
+    #[error("{source}; {BEGIN_AGAIN}")]
+    Damaged {
+        /// Where.
+        source: LatestError,
+    },
+    /// An entry with a time and an origin that no node of the cluster stores.
+    #[error(
+        "damaged: group {group} of the map has an entry of time {time_ns} and origin {origin:#x}, which \
+         no node of the cluster stores; {BEGIN_AGAIN}"
+    )]
+    Stamp {
+        /// The group.
+        group: usize,
+        /// The first word of the stamp.
+        time_ns: u64,
+        /// The second one.
+        origin: u64,
+    },
     /// The link.
     #[error(transparent)]
     Link(#[from] LinkError),
@@ -185,20 +204,31 @@ pub enum ConfiguredName {
     },
 }
 
+impl From<LatestError> for PeersError {
+    fn from(error: LatestError) -> Self {
+        if error.is_bad_data() { Self::Damaged { source: error } } else { Self::Map(error) }
+    }
+}
+
 impl PeersError {
     /// Whether the map or its index is damaged or an older copy. All others are obstacles, or
     /// belong to the other side.
     pub fn is_bad_data(&self) -> bool {
-        match self {
-            Self::Map(error) => error.is_bad_data(),
-            Self::OlderMap { .. } | Self::Unsent { .. } | Self::Members => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::Damaged { .. }
+                | Self::Stamp { .. }
+                | Self::Members
+                | Self::OlderMap { .. }
+                | Self::Unsent { .. }
+        )
     }
 
     /// The same error for the node, if a connection has found what ends the node.
     pub(crate) fn of_node(&self) -> Option<Self> {
         match *self {
+            Self::Damaged { ref source } => Some(Self::Damaged { source: source.clone() }),
+            Self::Stamp { group, time_ns, origin } => Some(Self::Stamp { group, time_ns, origin }),
             Self::Unsent { node, number, last } => Some(Self::Unsent { node, number, last }),
             _ => None,
         }

@@ -305,7 +305,7 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         if version == seen && self.has_scanned {
             return Ok(());
         }
-        if unless_busy(self.reader.copy_group(group, &mut self.copy))?.is_none() {
+        if !self.copy_group(group)? {
             self.removed[group / 64] |= 1 << (group % 64);
             return Ok(());
         }
@@ -319,6 +319,22 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
             self.index.set_change(group, change);
         }
         Ok(())
+    }
+
+    /// Copies a group that goes to other nodes, and checks its stamps; returns false if writers have
+    /// changed it at each attempt.
+    pub(crate) fn copy_group(&mut self, group: usize) -> Result<bool, PeersError> {
+        let copied = unless_busy(self.reader.copy_group(group, &mut self.copy))?;
+        if copied.is_none() {
+            return Ok(false);
+        }
+        for (_, _, value) in self.copy.entries() {
+            let stamp = WriteStamp::of(value);
+            if !stamp.is_valid(&value[..value.len() - STAMP_WORDS]) {
+                return Err(stamp.damage(group));
+            }
+        }
+        Ok(true)
     }
 
     fn next_number(&mut self) -> u64 {

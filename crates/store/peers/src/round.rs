@@ -17,7 +17,8 @@ use crate::{
     index::ChangeIndex,
     membership::MemberStore,
     message::{NodeHello, kind, send_words},
-    node::{PeerNode, unless_busy},
+    node::PeerNode,
+    write_stamp::WriteStamp,
 };
 
 /// The numbers of the first round of a connection.
@@ -153,11 +154,14 @@ impl Rounds {
             let number = change.number_for(other.node);
             // A later number is of a change during the round: its own round has it.
             if self.sent < number && number <= round.bound {
-                let copied = unless_busy(node.reader.copy_group(group, &mut node.copy))?;
-                round.is_busy |= copied.is_none();
-                let entries =
-                    node.copy.entries().filter(|(at, ..)| copied.is_some() && *at >= entry);
+                let is_copied = node.copy_group(group)?;
+                round.is_busy |= !is_copied;
+                let entries = node.copy.entries().filter(|(at, ..)| is_copied && *at >= entry);
                 for (at, key, value) in entries {
+                    let stamp = WriteStamp::of(value);
+                    if node.members().member(stamp.node()).is_none() {
+                        return Err(stamp.damage(group));
+                    }
                     let is_full = self.frame.len() + entry_bytes > most;
                     if is_full && !self.frame.is_empty() {
                         if !self.send_frame(peer, node.options.window_bytes) {

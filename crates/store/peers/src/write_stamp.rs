@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 
 use nanotape_latest::{LatestError, LatestSpec, MOST_WORDS};
 
+use crate::error::PeersError;
+
 /// Words that a value has more than that of the user.
 pub const STAMP_WORDS: usize = 2;
 
@@ -31,7 +33,8 @@ pub fn peer_map(user: LatestSpec) -> Result<LatestSpec, LatestError> {
 pub(crate) struct WriteStamp {
     /// In ns since the UNIX epoch.
     pub(crate) time_ns: u64,
-    word: u64,
+    /// The word `origin`.
+    pub(crate) word: u64,
 }
 
 impl WriteStamp {
@@ -69,6 +72,12 @@ impl WriteStamp {
 
     pub(crate) fn settled(self) -> Self {
         Self { word: self.word | SETTLED, ..self }
+    }
+
+    /// The error of a group that has it, although no node can have stored it.
+    #[cold]
+    pub(crate) fn damage(self, group: usize) -> PeersError {
+        PeersError::Stamp { group, time_ns: self.time_ns, origin: self.word }
     }
 
     /// Whether a node can have stored this stamp after this value of the user.

@@ -9,6 +9,7 @@ use nanotape_peers::{
     ChangeIndex, MemberStore, MemoryIndex, MemoryMembers, PeerNode, PeerOptions, PeerReader,
     PeerWriter, peer_map,
 };
+use nanotape_shm::JoinedRegion;
 
 /// Where simulated time begins, in ns since the UNIX epoch.
 const BEGIN_NS: u64 = 1_800_000_000_000_000_000;
@@ -53,6 +54,7 @@ pub(crate) struct Machine {
     pub(crate) latest: LatestReader,
     /// What gives the node its writer of the map.
     map: LatestWriter,
+    region: JoinedRegion,
     pub(crate) node: Option<SimulatedNode>,
     index: Option<MemoryIndex>,
     members: Option<DiskMembers>,
@@ -85,7 +87,10 @@ impl Machine {
             value_layout: 0,
         };
         let spec = peer_map(user).unwrap();
-        let map = LatestWriter::on_heap(spec, random.number()).unwrap();
+        let region = JoinedRegion::on_heap(spec.region().unwrap());
+        // The seed of hashes.
+        region.words()[0].store(random.number());
+        let map = LatestWriter::on(region.clone()).unwrap();
         let latest = map.reader();
         let index = MemoryIndex::new(random.number(), latest.groups());
         let disk = Rc::new(Disk::default());
@@ -96,6 +101,7 @@ impl Machine {
             writer: PeerWriter::new(map.another().unwrap(), options.node).unwrap(),
             latest,
             map,
+            region,
             node: None,
             index: Some(index),
             members: Some(members),
@@ -128,6 +134,18 @@ impl Machine {
     /// A writer for another thread.
     pub(crate) fn another_writer(&self) -> PeerWriter {
         PeerWriter::new(self.map.another().unwrap(), self.number).unwrap()
+    }
+
+    /// Flips a bit of an entry: of the word of its key, or of a later one.
+    pub(crate) fn damage(&self, key: u64, word: usize, bit: u32) {
+        let words = self.region.words();
+        let at = words.iter().position(|word| word.load() == key).unwrap();
+        words[at + word].store(words[at + word].load() ^ 1 << bit);
+    }
+
+    /// A writer that stores any words as a value.
+    pub(crate) fn plain_writer(&self) -> LatestWriter {
+        self.map.another().unwrap()
     }
 
     pub(crate) fn now(&self, since_ns: u64) -> Now {

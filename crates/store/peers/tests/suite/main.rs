@@ -4,6 +4,7 @@
 
 mod campaign;
 mod cluster;
+mod damage;
 mod hostile;
 mod machine;
 mod pair;

@@ -25,7 +25,7 @@ pub(crate) fn cable(machines: [usize; 2], now: Now) -> Cable {
 }
 
 /// Lets all nodes work for some seconds; returns the bytes that were sent.
-fn pass(
+pub(crate) fn pass(
     machines: &mut [Machine],
     cables: &mut [Cable],
     since_ns: &mut u64,
@@ -50,7 +50,7 @@ fn pass(
     Ok(sent)
 }
 
-fn value_of(machine: &Machine, key: u64) -> Option<u64> {
+pub(crate) fn value_of(machine: &Machine, key: u64) -> Option<u64> {
     let mut value = [0; 1 + STAMP_WORDS];
     machine.writer.reader().get(&[key], &mut value).unwrap().then_some(value[0])
 }
