@@ -62,7 +62,7 @@ pub struct ClusterOptions {
     pub identity: Option<Identity>,
     /// How often each side sends at least something.
     pub heartbeat: Duration,
-    /// How long a connection may take until its hello.
+    /// How long a connection may take until its hello, and the state of its node.
     pub patience: Duration,
     /// The pause after a turn in which nothing was to be done: changes of the map are found after
     /// it at the latest.

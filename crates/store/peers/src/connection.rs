@@ -4,6 +4,7 @@
 //! members; each side answers the members of the other one with the number up to which it has the
 //! other's changes. Then both send rounds (`round.rs`). Members are sent again whenever they
 //! change, before anything else.
+//! Bounds: the state of the other side comes within the patience of the link.
 //! Failure: the connection ends with an error, and the next one continues after the last round that
 //! was acknowledged.
 
@@ -27,6 +28,8 @@ pub struct PeerConnection {
     /// The name of the other side, once its hello has come.
     name: String,
     has_stated: bool,
+    /// The end of the patience for the other side's hello and its state.
+    state_due_ns: u64,
     pub(crate) other: Option<OtherNode>,
     pub(crate) rounds: Rounds,
     /// Words of a key and a value.
@@ -62,7 +65,8 @@ impl PeerConnection {
     /// [`FRAME_BYTES`](crate::FRAME_BYTES), or for all members and the longest entry.
     pub fn new(peer: Peer) -> Self {
         let (name, rounds, entry) = (String::new(), Rounds::default(), Vec::new());
-        Self { peer, name, has_stated: false, other: None, rounds, entry }
+        let state_due_ns = peer.due_ns();
+        Self { peer, name, has_stated: false, state_due_ns, other: None, rounds, entry }
     }
 
     /// The link, to move its bytes.
@@ -145,9 +149,13 @@ impl PeerConnection {
         loop {
             self.check(node)?;
             if !self.receive_one(node, now, check)? {
-                return Ok(());
+                break;
             }
         }
+        if self.other.is_none() && now.monotonic_ns > self.state_due_ns {
+            return Err(PeersError::NoState);
+        }
+        Ok(())
     }
 
     /// Returns whether something came.

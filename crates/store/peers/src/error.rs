@@ -77,6 +77,9 @@ pub enum PeersError {
         /// Bytes of the payload.
         length: usize,
     },
+    /// The other side has opened the link, and has not stated its node within the patience.
+    #[error("no state came within the patience of the link")]
+    NoState,
     /// The other side has another map.
     #[error("node {node}: {what} is {found:#x}, this node has {expected:#x}")]
     Differs {

@@ -92,6 +92,26 @@ fn frame(random: &mut Random, now: Now, kept: &[Vec<u8>; 2]) -> (u16, Vec<u8>) {
 }
 
 #[test]
+fn a_side_that_does_not_state_its_node_is_not_kept() {
+    let mut own = machine(1, &[1, 2]);
+    let mut link = PeerConnection::new(peer(Role::Accepting));
+    let mut other = peer(Role::Connecting);
+    for step in 0..51_u64 {
+        let now = own.now(step * SECOND_NS / 10);
+        other.tick(now).unwrap();
+        exchange(link.peer(), &mut other, now);
+        drain(&mut other, now, &mut [Vec::new(), Vec::new()]);
+        link.turn(own.node.as_mut().unwrap(), now).unwrap();
+    }
+    // Its heartbeats have come, and nothing else.
+    let now = own.now(51 * SECOND_NS / 10);
+    other.tick(now).unwrap();
+    exchange(link.peer(), &mut other, now);
+    let error = link.turn(own.node.as_mut().unwrap(), now).unwrap_err();
+    assert!(matches!(error, PeersError::NoState), "{error}");
+}
+
+#[test]
 fn frames_of_any_content_do_no_harm() {
     let mut random = Random::new(3);
     let (mut ended, mut merged, mut unsent) = (0, 0, 0);
