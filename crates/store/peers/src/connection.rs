@@ -15,7 +15,7 @@ use crate::{
     error::{PeersError, PeersRefusal},
     index::{ChangeIndex, PeerCursor},
     membership::{MemberStore, Membership},
-    message::{END_OF_NUMBERS, NodeHello, kind, only, send_words},
+    message::{END_OF_NUMBERS, NodeHello, STATE_BYTES, kind, only, send_words},
     node::{Merged, PeerEvent, PeerNode},
     round::Rounds,
     write_stamp::{STAMP_WORDS, WriteStamp},
@@ -181,6 +181,9 @@ impl PeerConnection {
             (kind::STATE, None) => {
                 let hello = only(payload).and_then(NodeHello::of).ok_or_else(bad)?;
                 check(hello.node, name)?;
+                // A node that could get nothing must not join.
+                let least = STATE_BYTES.max(node.entry_bytes());
+                rounds.check_room_for(least.max(node.members().encode().len()), hello.node)?;
                 *other = Some(OtherNode::admit(hello, node)?);
             }
             (kind::REFUSAL, _) => {

@@ -25,6 +25,9 @@ pub(crate) mod kind {
     pub(crate) const REFUSAL: u16 = 7;
 }
 
+/// Bytes of a state: both sides must accept a frame of it.
+pub(crate) const STATE_BYTES: usize = 9 * 8;
+
 /// What a node states first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NodeHello {
@@ -43,7 +46,7 @@ pub(crate) struct NodeHello {
 }
 
 impl NodeHello {
-    pub(crate) fn words(&self) -> [u64; 9] {
+    pub(crate) fn words(&self) -> [u64; STATE_BYTES / 8] {
         [
             self.cluster,
             u64::from(self.node),
@@ -57,7 +60,7 @@ impl NodeHello {
         ]
     }
 
-    pub(crate) fn of(words: [u64; 9]) -> Option<Self> {
+    pub(crate) fn of(words: [u64; STATE_BYTES / 8]) -> Option<Self> {
         let [cluster, node, life, incarnation, sizes, value_layout, entries, joined, window_bytes] =
             words;
         let node = u16::try_from(node).ok().filter(|node| *node != 0)?;

@@ -4,18 +4,22 @@ use std::time::Duration;
 
 use nanotape_harness::Random;
 use nanotape_link::{Arrival, Hello, Now, Peer, PeerConfig, Role};
-use nanotape_peers::{FRAME_BYTES, PeerConnection, PeersError, SERVICE};
+use nanotape_peers::{FRAME_BYTES, MemberState, PeerConnection, PeersError, SERVICE};
 
 use crate::pair::{SECOND_NS, machine};
 
 fn peer(role: Role) -> Peer {
+    peer_that_accepts(role, FRAME_BYTES as u32)
+}
+
+fn peer_that_accepts(role: Role, most_payload: u32) -> Peer {
     let hello = Hello {
         service: SERVICE,
         session: 7,
         epoch: 0,
         nonce: 1,
         heartbeat_ns: 100_000_000,
-        most_payload: FRAME_BYTES as u32,
+        most_payload,
         name: "side".to_owned(),
     };
     let patience = Duration::from_secs(5);
@@ -109,6 +113,23 @@ fn a_side_that_does_not_state_its_node_is_not_kept() {
     exchange(link.peer(), &mut other, now);
     let error = link.turn(own.node.as_mut().unwrap(), now).unwrap_err();
     assert!(matches!(error, PeersError::NoState), "{error}");
+}
+
+#[test]
+fn a_node_that_accepts_too_short_frames_does_not_join() {
+    let mut own = machine(1, &[1, 2]);
+    let mut link = PeerConnection::new(peer(Role::Accepting));
+    let mut other = peer_that_accepts(Role::Connecting, 71);
+    let now = own.now(1);
+    exchange(link.peer(), &mut other, now);
+    link.turn(own.node.as_mut().unwrap(), now).unwrap();
+    drain(&mut other, now, &mut [Vec::new(), Vec::new()]);
+    other.send(1, &[&words(&[1, 2, 22, 5, 1 | 1 << 32, 0, 0, 1, 1 << 18])]).unwrap();
+    exchange(link.peer(), &mut other, now);
+    let error = link.turn(own.node.as_mut().unwrap(), now).unwrap_err();
+    assert!(matches!(error, PeersError::Frames { node: 2, most: 71, expected: 72.. }), "{error}");
+    let members = own.node.as_ref().unwrap().members();
+    assert_eq!(members.member(2).unwrap().state, MemberState::Pending);
 }
 
 #[test]
