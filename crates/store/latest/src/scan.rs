@@ -95,9 +95,10 @@ impl LatestReader {
     }
 }
 
-/// Versions that are this many changes before another one, or fewer, are earlier ones. The numbers of
-/// versions begin again after 2^32 changes, and a group that is changed often gets around while
-/// nobody reads its version: it seems to have an earlier one with a probability of 1 to 256 at most.
+/// Versions that are this many changes before another one, or fewer, are earlier ones. The numbers
+/// of versions begin again after 2^32 changes, and a group that is changed often gets around while
+/// nobody reads its version: it seems to have an earlier one with a probability of 1 to 256 at
+/// most.
 const MOST_BEFORE: u64 = 1 << 24;
 
 /// Whether a version of a group is from before another one: a group that has it is in an older copy

@@ -321,8 +321,8 @@ impl<I: ChangeIndex, M: MemberStore> PeerNode<I, M> {
         Ok(())
     }
 
-    /// Copies a group that goes to other nodes, and checks its stamps; returns false if writers have
-    /// changed it at each attempt.
+    /// Copies a group that goes to other nodes, and checks its stamps; returns false if writers
+    /// have changed it at each attempt.
     pub(crate) fn copy_group(&mut self, group: usize) -> Result<bool, PeersError> {
         let copied = unless_busy(self.reader.copy_group(group, &mut self.copy))?;
         if copied.is_none() {
