@@ -5,15 +5,17 @@
 //! before them, or states itself with the first of them.
 #![no_main]
 
-use std::time::Duration;
+mod side;
 
 use libfuzzer_sys::fuzz_target;
 use nanotape_latest::{LatestSpec, LatestWriter};
-use nanotape_link::{Arrival, Hello, Now, Peer, PeerConfig, Role};
+use nanotape_link::{Arrival, Now, Peer, Role};
 use nanotape_peers::{
     FRAME_BYTES, MemoryIndex, MemoryMembers, PeerConnection, PeerNode, PeerOptions, PeerWriter,
     SERVICE, peer_map,
 };
+
+use side::side;
 
 const INCARNATION: u64 = 3;
 
@@ -59,18 +61,7 @@ fuzz_target!(|input: &[u8]| {
 });
 
 fn peer(role: Role) -> Peer {
-    let hello = Hello {
-        service: SERVICE,
-        session: 1,
-        epoch: 0,
-        nonce: 1,
-        heartbeat_ns: 1_000_000_000,
-        most_payload: FRAME_BYTES as u32,
-        name: "side".to_owned(),
-    };
-    let patience = Duration::from_secs(5);
-    let config = PeerConfig { hello, patience, outgoing_bytes: 3 * FRAME_BYTES };
-    Peer::new(role, config, Now::default())
+    side(role, SERVICE, 0, FRAME_BYTES)
 }
 
 /// Moves all bytes between the node and the other side.

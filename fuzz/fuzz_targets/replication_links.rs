@@ -2,12 +2,16 @@
 //! within their bounds, and a journal that stays as it is.
 #![no_main]
 
-use std::{path::PathBuf, sync::OnceLock, time::Duration};
+mod side;
+
+use std::{path::PathBuf, sync::OnceLock};
 
 use libfuzzer_sys::fuzz_target;
 use nanotape_journal::{Appender, AppenderOptions, Folder};
-use nanotape_link::{Arrival, Hello, Now, Peer, PeerConfig, Role};
+use nanotape_link::{Arrival, Now, Peer, Role};
 use nanotape_replication::{FRAME_BYTES, LeaderLink, LeaderOptions, SERVICE};
+
+use side::side;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&way, rest)) = bytes.split_first() else { return };
@@ -15,18 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn peer(role: Role) -> Peer {
-    let hello = Hello {
-        service: SERVICE,
-        session: 1,
-        epoch: 1,
-        nonce: 1,
-        heartbeat_ns: 1_000_000_000,
-        most_payload: FRAME_BYTES as u32,
-        name: "side".to_owned(),
-    };
-    let patience = Duration::from_secs(5);
-    let config = PeerConfig { hello, patience, outgoing_bytes: 3 * FRAME_BYTES };
-    Peer::new(role, config, Now::default())
+    side(role, SERVICE, 1, FRAME_BYTES)
 }
 
 fn any_bytes(bytes: &[u8]) {
