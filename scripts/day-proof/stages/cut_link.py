@@ -1,4 +1,4 @@
-"""Carries connections between nodes, and is cut or slow as a file says.
+"""Carries connections between nodes, and is open, cut or slow, as a control file states.
 
 usage: cut_link.py CONTROL COUNTS LISTEN_PORT=TARGET_PORT...
 

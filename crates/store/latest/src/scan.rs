@@ -96,8 +96,8 @@ impl LatestReader {
 }
 
 /// Versions that are this many changes before another one, or fewer, are earlier ones. The numbers
-/// of versions begin again after 2^32 changes, and a group that is changed often gets around while
-/// nobody reads its version: it seems to have an earlier one with a probability of 1 to 256 at
+/// of versions begin again after 2^32 changes, and a group can pass all of them while no process
+/// reads its version: then its version counts as an earlier one with a probability of 1 to 256 at
 /// most.
 const MOST_BEFORE: u64 = 1 << 24;
 

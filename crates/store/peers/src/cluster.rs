@@ -409,7 +409,8 @@ impl Cluster {
             self.node.turn(now)?;
             while let Some(event) = self.node.take_event() {
                 if let PeerEvent::Dropped { at_ns } = event {
-                    // For `latest nodes`, and for the next start, which hears it again otherwise.
+                    // Stored for `latest nodes` and for the next start of this node. If it cannot
+                    // be stored, another node reports it again.
                     let _ = self.node.drop_own(at_ns);
                     return Err(ClusterError::Dropped { at_ns });
                 }

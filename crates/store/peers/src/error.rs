@@ -4,6 +4,7 @@ use nanotape_latest::LatestError;
 use nanotape_link::LinkError;
 
 use crate::membership::{MOST_DROPPED, MOST_MEMBERS};
+
 /// What an operator does with a node whose files are no longer usable.
 const BEGIN_AGAIN: &str = "drop this node on another one, remove the map and its .node and .peers \
                            files, and add it again with an empty map";

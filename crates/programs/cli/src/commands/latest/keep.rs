@@ -107,13 +107,16 @@ pub(super) fn run(command: &KeepCommand) -> anyhow::Result<Status> {
         false => interrupt::install()?,
     };
     let (ring, map) = (place(&command.ring)?, place(&command.map)?);
+    let interrupted = || {
+        note(format_args!("{}: interrupted before it began", ring.display()));
+        Status::Good
+    };
     if let Some(journal) = command.heal.as_deref().filter(|_| !command.for_plant) {
         let is_pending = |error: &JournalError| *error.kind() == ErrorKind::NotFound;
         let found = Deadline::after(command.wait)
             .open(&shutdown, is_pending, || nanotape_journal::stat(journal).map(drop));
         if found.map_err(of_journal)?.is_none() {
-            note(format_args!("{}: interrupted before it began", ring.display()));
-            return Ok(Status::Good);
+            return Ok(interrupted());
         }
     }
     let format = command.output.format_or(Format::Text)?;
@@ -133,8 +136,7 @@ pub(super) fn run(command: &KeepCommand) -> anyhow::Result<Status> {
     }
     let mut keeper = match LatestKeeper::open(&ring, &map, &options) {
         Err(LatestKeeperError::Subscribe(error)) if matches!(*error, SubscribeError::Shutdown) => {
-            note(format_args!("{}: interrupted before it began", ring.display()));
-            return Ok(Status::Good);
+            return Ok(interrupted());
         }
         opened => opened.map_err(|error| of_keeper(error, &ring, command.wait))?,
     };

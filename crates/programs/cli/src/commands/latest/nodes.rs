@@ -27,7 +27,7 @@ Examples:
 Prints the nodes as this machine knows them. A node is pending until it has connected for the first time.
 A change needs the process of this machine's node (`nanotape latest share`), and spreads to the others.
 
-Exit status: 0 success; 1 the change is not possible, and the line says why; 2 the map is not shared, or its
+Exit status: 0 success; 1 the change is not possible, and the line gives the reason; 2 the map is not shared, or its
 node does not run.")]
 pub(super) struct NodesCommand {
     /// Name or path of the map

@@ -58,12 +58,12 @@ removed key counts for the capacity until all nodes have removed it.
   joins = true                    # added later, with `nanotape latest nodes MAP --add 2` on another node
 
 A node that is lost keeps removals from being forgotten. `nanotape latest nodes MAP --drop N` drops it on
-all nodes; if it comes back, it ends with status 1, and its line states when it was dropped. It joins again with an empty map after
---add. A full map refuses keys of the others, and no removal is forgotten as long as a node lacks something:
-stop the node, make its map larger with `nanotape latest upgrade MAP --entries N`, and start it again; more
-entries than the file has are good. Other keys of the file: writers, mode, heartbeat (500ms; 1ms to 1h), patience (5s), pause (how soon changes
-are found, 1ms; 1us to 1s), clock_bound (how much the clocks differ at most, 1m: no removal is forgotten
-earlier).
+all nodes; if it comes back, it ends with status 1, and its line states when it was dropped. It joins again
+with an empty map after --add. A full map refuses keys of the others, and no removal is forgotten as long as
+a node lacks something: stop the node, make its map larger with `nanotape latest upgrade MAP --entries N`,
+and start it again; more entries than the file has are good. Other keys of the file: writers, mode,
+heartbeat (500ms; 1ms to 1h), patience (5s; 1ms to 1h), pause (how soon changes are found, 1ms; 1us to 1s),
+clock_bound (how much the clocks differ at most, 1m: no removal is forgotten earlier).
 
 Exit status: 0 a stop was requested; 1 this node was dropped, or its map is damaged, an older copy, or was
 removed; 2 the configuration is wrong, or the address or the map cannot be used.")]

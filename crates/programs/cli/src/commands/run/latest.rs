@@ -121,24 +121,24 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Waits until everything is kept, or the keeper makes no progress; returns whether it is.
 pub(super) fn is_whole(config: &PlantConfig, process: Option<CompanionProcess>) -> bool {
     let (Some(latest), Some(process)) = (&config.latest, process) else { return true };
+    let path = nanotape_shm::named(&latest.name).unwrap_or_default();
     let (mut number, mut since) = (0, Deadline::after(PATIENCE));
     let lacks = process.finish_while(|| {
-        let map = nanotape_shm::named(&latest.name).unwrap_or_default();
-        let now = read_market(&map).map_or(0, |market| market.sequence());
+        let now = read_market(&path).map_or(0, |market| market.sequence());
         if now != number {
             (number, since) = (now, Deadline::after(PATIENCE));
         }
         !since.is_over()
     });
     // The last keeper may have been killed when it had written all.
-    let lacks = lacks && !has_stop(config, latest);
+    let lacks = lacks && !has_stop(config, &path);
     if lacks {
         let (ring, map) = (config.ring.name.display(), latest.name.display());
         let heal = match &config.journal {
             Some(journal) => format!(" --heal {}", journal.dir.display()),
             None => String::new(),
         };
-        let larger = match is_full(latest) {
+        let larger = match is_full(&path) {
             true => format!(" once it is larger (nanotape latest upgrade {map} --entries N)"),
             false => String::new(),
         };
@@ -150,17 +150,14 @@ pub(super) fn is_whole(config: &PlantConfig, process: Option<CompanionProcess>) 
 }
 
 /// Whether the map has the stop of this run, which is its last record.
-fn has_stop(config: &PlantConfig, latest: &LatestConfig) -> bool {
-    let place = |name| nanotape_shm::named(name).ok();
-    let (ring, map) = (place(&config.ring.name), place(&latest.name));
-    let board = ring.and_then(|ring| BoardReader::open(&ring).ok());
-    let market = map.and_then(|map| read_market(&map).ok());
-    let (Some(board), Some(market)) = (board, market) else { return false };
+fn has_stop(config: &PlantConfig, map: &Path) -> bool {
+    let ring = nanotape_shm::named(&config.ring.name).unwrap_or_default();
+    let (Ok(board), Ok(market)) = (BoardReader::open(&ring), read_market(map)) else {
+        return false;
+    };
     market.started_ns() == board.run().started_ns && market.is_over() != 0
 }
 
-fn is_full(latest: &LatestConfig) -> bool {
-    let map = nanotape_shm::named(&latest.name).ok();
-    let map = map.and_then(|map| LatestReader::open(&map).ok());
-    map.is_some_and(|map| map.len() >= map.spec().entries)
+fn is_full(map: &Path) -> bool {
+    LatestReader::open(map).is_ok_and(|map| map.len() >= map.spec().entries)
 }
