@@ -55,7 +55,8 @@ pub use level::{DepthLevel, Level, PriceKey};
 pub use nanotape_types::BookEvent;
 pub use order::Order;
 pub use order_store::{
-    BucketOrders, CompactOrders, HashMapOrders, OrderStore, PagedOrders, PooledOrders,
+    BucketOrders, ClearingOrders, CompactOrders, HashMapOrders, OrderStore, PagedOrders,
+    PooledOrders,
 };
 pub use price_levels::{
     BestFirst, BestLast, BinarySearch, BranchFreeSearch, EachSide, LinearSearch, NearSearch,

@@ -4,6 +4,7 @@
 //! number is a valid key, and a removed one can be used again.
 
 mod buckets;
+mod clearing;
 mod compact;
 mod hash_map;
 mod home;
@@ -14,9 +15,10 @@ mod pool;
 use core::fmt::Debug;
 
 pub use buckets::BucketOrders;
+pub use clearing::ClearingOrders;
 pub use compact::CompactOrders;
 pub use hash_map::HashMapOrders;
-use nanotape_types::{OrderReferenceNumber, Side};
+use nanotape_types::{OrderReferenceNumber, Side, StockLocate};
 pub use pages::PagedOrders;
 pub use pool::PooledOrders;
 
@@ -45,6 +47,19 @@ pub trait OrderStore: Debug {
 
     /// The order, if it is live.
     fn get(&self, reference: OrderReferenceNumber) -> Option<Order>;
+
+    /// Removes all orders of a stock, of which there are `count`. The next order that is stored has
+    /// the arrival `arrivals`. Takes at most one pass over the live orders of all stocks, which
+    /// ends at the last order of the stock.
+    fn clear(&mut self, stock_locate: StockLocate, count: usize, arrivals: u32) {
+        let _ = arrivals;
+        let mut references = Vec::with_capacity(count);
+        let of_stock = self.iter().filter(|(_, order)| order.stock_locate == stock_locate);
+        references.extend(of_stock.map(|(reference, _)| reference).take(count));
+        for reference in references {
+            self.take(reference, u32::MAX);
+        }
+    }
 
     /// Starts to load what [`touch`](Self::touch) will need, without waiting. Returns the argument
     /// for `touch`. All three look-ahead functions are hints: they change nothing, and a store

@@ -39,6 +39,21 @@ pub trait PriceLevels: Debug {
     /// The shares come from an order that the caller holds, so the level exists and has them.
     fn reduce(&mut self, side: BookSide, key: PriceKey, shares: u32, order_leaves: bool) -> bool;
 
+    /// Closes all levels of a side, in time that depends on its orders.
+    fn clear(&mut self, side: BookSide) {
+        while let Some(Level { key, shares, orders }) = self.best(side) {
+            let mut rest = shares;
+            while rest > 0 {
+                let less = u32::try_from(rest).unwrap_or(u32::MAX);
+                self.reduce(side, key, less, false);
+                rest -= u64::from(less);
+            }
+            for _ in 0..orders {
+                self.reduce(side, key, 0, true);
+            }
+        }
+    }
+
     /// The best level.
     fn best(&self, side: BookSide) -> Option<Level>;
 

@@ -4,7 +4,7 @@
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
 use super::{Books, OrderWatcher, Outcome};
-use crate::{Anomaly, AnomalyCounts, Order, OrderStore, PriceLevels};
+use crate::{Anomaly, AnomalyCounts, BookSide, Order, OrderStore, PriceLevels};
 
 /// A watcher of its own type. The compiler then makes copies of the functions for these changes
 /// only. With more callers, those of the hot path took 1% more instructions (bench: book/hot).
@@ -21,20 +21,17 @@ impl<W: OrderWatcher> OrderWatcher for Rarely<W> {
 }
 
 impl<L: PriceLevels, S: OrderStore> Books<L, S> {
-    /// Removes every order of a stock. Its anomalies stay counted. Takes at most one pass over the
-    /// live orders of all stocks, which ends at the last order of the stock; and nothing if the
-    /// book is empty.
+    /// Removes every order of a stock. Its anomalies stay counted. What it costs depends on the
+    /// store: [`OrderStore::clear`].
     #[cold]
     #[inline(never)]
     pub fn clear(&mut self, stock_locate: StockLocate) -> Outcome {
         let inside_changed = !self.book(stock_locate).is_empty();
         if inside_changed {
             let count = self.order_count(stock_locate);
-            let mut references = Vec::with_capacity(count);
-            let of_stock = self.orders.iter().filter(|(_, o)| o.stock_locate == stock_locate);
-            references.extend(of_stock.map(|(reference, _)| reference).take(count));
-            for reference in references {
-                let _ = self.take(stock_locate, reference, u32::MAX, None, Rarely(()));
+            self.orders.clear(stock_locate, count, self.arrivals);
+            for side in Side::BOTH {
+                self.levels.clear(BookSide::new(stock_locate, side));
             }
         }
         Outcome { stock_locate, inside_changed, anomaly: None }

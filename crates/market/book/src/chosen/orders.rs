@@ -1,10 +1,11 @@
 //! Orders in a structure that is chosen by name.
 
-use nanotape_types::{OrderReferenceNumber, Side};
+use nanotape_types::{OrderReferenceNumber, Side, StockLocate};
 
 use super::{any_of::any_of, named::named};
 use crate::{
-    BucketOrders, CompactOrders, HashMapOrders, Order, OrderStore, PagedOrders, PooledOrders,
+    BucketOrders, ClearingOrders, CompactOrders, HashMapOrders, Order, OrderStore, PagedOrders,
+    PooledOrders,
 };
 
 /// Makes, from a list of structures, [`OrderStructure`] and [`ChosenOrders`] with every operation.
@@ -92,6 +93,12 @@ macro_rules! chosen_orders {
                 }
             }
 
+            fn clear(&mut self, stock_locate: StockLocate, count: usize, arrivals: u32) {
+                match self {
+                    $(Self::$Variant(orders) => orders.clear(stock_locate, count, arrivals),)*
+                }
+            }
+
             fn len(&self) -> usize {
                 match self {
                     $(Self::$Variant(orders) => orders.len(),)*
@@ -118,6 +125,8 @@ chosen_orders! {
     Pages = "pages": PagedOrders,
     /// Buckets of one cache line, four orders in each, found by a hash.
     Buckets = "buckets": BucketOrders,
+    /// Open addressing, and the orders of one stock leave at once.
+    Clearing = "clearing": ClearingOrders<CompactOrders>,
     // Add further structures here, one line each.
 }
 
