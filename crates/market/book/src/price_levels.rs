@@ -39,6 +39,13 @@ pub trait PriceLevels: Debug {
     /// The shares come from an order that the caller holds, so the level exists and has them.
     fn reduce(&mut self, side: BookSide, key: PriceKey, shares: u32, order_leaves: bool) -> bool;
 
+    /// Gives the level at `key` these shares, whatever it had; with 0 it closes. For books without
+    /// orders: a level counts as one.
+    #[inline]
+    fn set(&mut self, side: BookSide, key: PriceKey, shares: u32) {
+        set_by_orders(self, side, key, shares);
+    }
+
     /// Closes all levels of a side, in time that depends on its orders.
     fn clear(&mut self, side: BookSide) {
         while let Some(Level { key, shares, orders }) = self.best(side) {
@@ -103,4 +110,23 @@ pub trait SideLevels: Default + Debug {
 
     /// [`PriceLevels::level_count`] of this side.
     fn level_count(&self) -> usize;
+}
+
+/// [`PriceLevels::set`] by means of the operations on orders.
+fn set_by_orders<L: PriceLevels + ?Sized>(
+    levels: &mut L,
+    side: BookSide,
+    key: PriceKey,
+    shares: u32,
+) {
+    if shares > 0 {
+        levels.add(side, key, shares);
+    }
+    let Some(Level { shares: sum, orders, .. }) = levels.at(side, key) else { return };
+    let mut rest = sum - u64::from(shares);
+    for _ in u32::from(shares > 0)..orders {
+        let less = u32::try_from(rest).unwrap_or(u32::MAX);
+        levels.reduce(side, key, less, true);
+        rest -= u64::from(less);
+    }
 }

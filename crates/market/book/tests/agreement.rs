@@ -18,6 +18,8 @@ mod lockstep;
 mod many_levels;
 #[path = "agreement/random.rs"]
 mod random;
+#[path = "agreement/set_levels.rs"]
+mod set_levels;
 
 /// Events of each long test.
 fn operations() -> u64 {

@@ -63,6 +63,13 @@ macro_rules! chosen_levels {
             }
 
             #[inline]
+            fn set(&mut self, side: BookSide, key: PriceKey, shares: u32) {
+                match self {
+                    $(Self::$Variant(levels) => levels.set(side, key, shares),)*
+                }
+            }
+
+            #[inline]
             fn best(&self, side: BookSide) -> Option<Level> {
                 match self {
                     $(Self::$Variant(levels) => levels.best(side),)*

@@ -128,7 +128,8 @@ impl<S: OrderStore> OrderStore for ClearingOrders<S> {
             self.sweep(arrivals);
         }
         self.cleared[stock_locate] = IS_CLEARED | u64::from(arrivals);
-        self.gone += count;
+        // Levels that an exchange sends as such are not orders.
+        self.gone += count.min(self.len());
         if self.gone > self.len() + GONE_AT_LEAST {
             self.sweep(arrivals);
         }

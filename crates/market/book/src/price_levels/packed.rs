@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use nanotape_shm::{COMPARED, Table, first_greater};
 
-use super::PriceLevels;
+use super::{PriceLevels, set_by_orders};
 use crate::{BookSide, Level, PriceKey};
 
 /// Levels of every side in one table.
@@ -130,6 +130,21 @@ impl PriceLevels for PackedLevels {
             self.close(side, index, better);
         }
         better == 0
+    }
+
+    #[inline]
+    fn set(&mut self, side: BookSide, key: PriceKey, shares: u32) {
+        let header = self.header(side);
+        let better = self.better(header, key);
+        match self.found(header, better, key) {
+            Some(index) if self.sizes[index][1] != 1 => set_by_orders(self, side, key, shares),
+            // One order has less than 2^32 shares, so nothing is carried.
+            Some(index) if shares > 0 => self.sizes[index] = [shares, 1],
+            Some(index) => self.close(side, index, better),
+            None if header.has_deep => set_by_orders(self, side, key, shares),
+            None if shares > 0 => self.open(side, better, key, shares),
+            None => {}
+        }
     }
 
     #[inline(always)]
