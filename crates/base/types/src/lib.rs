@@ -11,10 +11,13 @@
 
 mod book_event;
 mod coming;
+mod decimal;
+mod epoch;
 mod identity;
 mod locate_table;
 mod maybe;
 mod nearest;
+mod nullable;
 mod price;
 mod quantity;
 pub mod rows;
@@ -26,10 +29,13 @@ mod wire_value;
 
 pub use book_event::BookEvent;
 pub use coming::Coming;
+pub use decimal::{AnyDecimal, Decimal, MOST_PLACES};
+pub use epoch::{NanosOffset, NanosSinceEpoch, SecondsSinceEpoch};
 pub use identity::{MatchNumber, OrderReferenceNumber, StockLocate, TrackingNumber};
 pub use locate_table::LocateTable;
 pub use maybe::{Maybe, Sentinel};
 pub use nearest::nearest;
+pub use nullable::{Nullable, WireBits};
 pub use price::{ParsePriceError, Price4, Price8};
 pub use quantity::{Shares, TotalShares};
 pub use side::Side;
