@@ -3,13 +3,24 @@
 //! Public because other crates have generated tables too (`testkit` has a test protocol). Callers
 //! use the generated modules instead.
 
+mod bits;
 mod enumeration;
+mod extended;
+mod extension;
 mod field_value;
+mod groups;
 mod layout;
 mod messages;
 
 #[doc(hidden)]
+pub use extension::{Extension, TypeNumber, after_block, extends, refuse_group, seal};
+#[doc(hidden)]
 pub use field_value::FieldValue;
+pub use groups::{Entries, GroupEntry};
+#[doc(hidden)]
+pub use groups::{
+    GroupHeader, Out, WriteEntry, entries, split_group, write_all, write_group, write_message,
+};
 #[doc(hidden)]
 pub use nanotape_types::WireValue;
 
@@ -61,6 +72,15 @@ pub struct Shape {
     pub tail: Option<usize>,
     /// Offset of a two-byte count of the bytes after it.
     pub length_at: Option<usize>,
+    /// What only messages of some protocols have.
+    pub extension: Extension,
+}
+
+impl Shape {
+    fn is_extended(&self) -> bool {
+        let Extension { number, grows, own_length, block, optional, .. } = self.extension;
+        grows || optional > 0 || number.is_some() || own_length.is_some() || block.is_some()
+    }
 }
 
 /// A view, as the enum of messages uses it.
@@ -194,6 +214,7 @@ pub fn refuse(shape: &Shape, bytes: &[u8]) -> DecodeError {
         return DecodeError::Tag { expected: tag, actual: found };
     }
     match (shape.tail, shape.tag) {
+        _ if shape.is_extended() => extension::refuse(shape, bytes),
         (Some(_), _) if bytes.len() < length => {
             DecodeError::Short { name, least: expected, actual }
         }

@@ -70,6 +70,44 @@ pub enum DecodeError {
         /// The bytes after it.
         actual: u32,
     },
+    /// The type, which is a number, has another value.
+    #[error("expected type {expected} ({expected:#x}), not {actual} ({actual:#x})")]
+    TypeNumber {
+        /// The expected type.
+        expected: u16,
+        /// The actual type.
+        actual: u16,
+    },
+    /// The stated length is not that of the message.
+    #[error("the length in {name} is {stated}, but the message has {actual} bytes")]
+    OwnLength {
+        /// Name in the specification.
+        name: &'static str,
+        /// The stated length.
+        stated: u16,
+        /// The length of the bytes.
+        actual: u32,
+    },
+    /// The stated length of the fields is below that of the known ones, or exceeds the message.
+    #[error("the fields of {name} cannot have {stated} of its {actual} bytes")]
+    Block {
+        /// Name in the specification.
+        name: &'static str,
+        /// The stated length.
+        stated: u16,
+        /// The length of the bytes.
+        actual: u32,
+    },
+    /// A group of entries is longer than the bytes left, or its entries are too short.
+    #[error("the entries of group {name} at byte {offset} do not fit in the {actual} bytes left")]
+    Group {
+        /// Name of the field.
+        name: &'static str,
+        /// Offset of the group in the message.
+        offset: u32,
+        /// Bytes from there on.
+        actual: u32,
+    },
 }
 
 /// A message cannot be encoded.
@@ -95,6 +133,12 @@ pub enum EncodeError {
         most: u32,
         /// The bytes given.
         actual: u32,
+    },
+    /// The entries of a group differ in length, or are more than its header can count.
+    #[error("the entries of a group in {name} differ in length, or are too many")]
+    Group {
+        /// Name in the specification.
+        name: &'static str,
     },
 }
 

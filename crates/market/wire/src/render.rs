@@ -6,7 +6,10 @@
 
 use core::fmt;
 
-use nanotape_types::{NanosSinceMidnight, Price4, Price8, SecondsSinceMidnight};
+use nanotape_types::{
+    AnyDecimal, NanosSinceEpoch, NanosSinceMidnight, Price4, Price8, SecondsSinceEpoch,
+    SecondsSinceMidnight,
+};
 
 /// The value of one field, for display.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +32,16 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
     /// No value.
     Absent,
+    /// A number that can be negative.
+    Signed(i64),
+    /// A number with any count of decimals.
+    Decimal(AnyDecimal),
+    /// A time to the nanosecond.
+    NanosSinceEpoch(NanosSinceEpoch),
+    /// A time to the second.
+    SecondsSinceEpoch(SecondsSinceEpoch),
+    /// A set of bits, and the names of the listed ones.
+    Bits(u16, &'static [(u8, &'static str)]),
 }
 
 /// Receives the fields of a message, in the order of their bytes.
@@ -38,12 +51,39 @@ pub trait FieldVisitor<'a> {
 
     /// One field.
     fn field(&mut self, name: &'static str, value: Value<'a>) -> Result<(), Self::Error>;
+
+    /// The entries of a group follow.
+    fn begin_group(&mut self, name: &'static str) -> Result<(), Self::Error> {
+        let _ = name;
+        Ok(())
+    }
+
+    /// The fields of an entry follow; the first entry has number 1.
+    fn begin_entry(&mut self, number: usize) -> Result<(), Self::Error> {
+        let _ = number;
+        Ok(())
+    }
+
+    /// The entry has no more fields.
+    fn end_entry(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The group has no more entries.
+    fn end_group(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 }
 
 /// A value with a list of fields. Implemented by generated code.
 pub trait Describe<'a>: Copy {
     /// Its type byte, if its protocol has them.
     fn type_byte(self) -> Option<u8>;
+
+    /// Its type, if that is a number.
+    fn type_number(self) -> Option<u16> {
+        None
+    }
 
     /// Its name as a type: `AddOrder`.
     fn type_name(self) -> &'static str;
@@ -53,23 +93,31 @@ pub trait Describe<'a>: Copy {
 
     /// Writes one line of text, without an end of line:
     /// `A AddOrder stock_locate=13 ... buy_sell_indicator=B(Buy) ... price=189.9500`.
-    /// Absent values are `-`; text that is blank or contains spaces is in quotes.
+    /// Absent values are `-`; text that is blank or contains spaces is in quotes. A set of bits is
+    /// a hexadecimal number with the names of its bits; entries of a group have a number first.
     fn write_text(self, out: &mut impl fmt::Write) -> fmt::Result {
         if let Some(tag) = self.type_byte() {
             write!(out, "{} ", tag.escape_ascii())?;
+        }
+        if let Some(number) = self.type_number() {
+            write!(out, "{number} ")?;
         }
         out.write_str(self.type_name())?;
         self.for_each_field(&mut TextWriter(out))
     }
 
     /// Writes one JSON object. Prices are numbers with all their decimals, times are integers in
-    /// their own unit, codes are strings of one character, absent values are `null`.
+    /// their own unit, codes are strings of one character, sets of bits are lists of names, absent
+    /// values are `null`. Integers beyond 53 bits are strings.
     fn write_json(self, out: &mut impl fmt::Write) -> fmt::Result {
         out.write_str("{")?;
         if let Some(tag) = self.type_byte() {
             out.write_str("\"type\":")?;
             json_string(out, &[tag])?;
             out.write_str(",")?;
+        }
+        if let Some(number) = self.type_number() {
+            write!(out, "\"type\":{number},")?;
         }
         write!(out, "\"name\":\"{}\"", self.type_name())?;
         self.for_each_field(&mut JsonWriter(out))?;
@@ -98,7 +146,28 @@ impl<W: fmt::Write> FieldVisitor<'_> for TextWriter<'_, W> {
             }
             Value::Bytes(bytes) => hexadecimal(out, bytes),
             Value::Absent => out.write_str("-"),
+            Value::Signed(number) => write!(out, "{number}"),
+            Value::Decimal(number) => write!(out, "{number}"),
+            Value::NanosSinceEpoch(time) => write!(out, "{time}"),
+            Value::SecondsSinceEpoch(time) => write!(out, "{time}"),
+            Value::Bits(bits, names) => bits_text(out, bits, names),
         }
+    }
+
+    fn begin_group(&mut self, name: &'static str) -> fmt::Result {
+        write!(self.0, " {name}=[")
+    }
+
+    fn begin_entry(&mut self, number: usize) -> fmt::Result {
+        write!(self.0, "{{{number}")
+    }
+
+    fn end_entry(&mut self) -> fmt::Result {
+        self.0.write_str("}")
+    }
+
+    fn end_group(&mut self) -> fmt::Result {
+        self.0.write_str("]")
     }
 }
 
@@ -126,8 +195,74 @@ impl<W: fmt::Write> FieldVisitor<'_> for JsonWriter<'_, W> {
                 out.write_str("\"")
             }
             Value::Absent => out.write_str("null"),
+            Value::Signed(number) if number.unsigned_abs() > 1 << 53 => {
+                write!(out, "\"{number}\"")
+            }
+            Value::Signed(number) => write!(out, "{number}"),
+            Value::Decimal(number) => write!(out, "{number}"),
+            Value::NanosSinceEpoch(time) if time.get() > 1 << 53 => {
+                write!(out, "\"{}\"", time.get())
+            }
+            Value::NanosSinceEpoch(time) => write!(out, "{}", time.get()),
+            Value::SecondsSinceEpoch(time) => write!(out, "{}", time.get()),
+            Value::Bits(bits, names) => bits_json(out, bits, names),
         }
     }
+
+    fn begin_group(&mut self, name: &'static str) -> fmt::Result {
+        write!(self.0, ",\"{name}\":[")
+    }
+
+    fn begin_entry(&mut self, number: usize) -> fmt::Result {
+        let separator = if number == 1 { "" } else { "," };
+        write!(self.0, "{separator}{{\"entry\":{number}")
+    }
+
+    fn end_entry(&mut self) -> fmt::Result {
+        self.0.write_str("}")
+    }
+
+    fn end_group(&mut self) -> fmt::Result {
+        self.0.write_str("]")
+    }
+}
+
+/// The bits of a [`Value::Bits`] that are set, each with its name if it is listed.
+pub fn set_bits<'n>(
+    bits: u16,
+    names: &'n [(u8, &'static str)],
+) -> impl Iterator<Item = (u8, Option<&'static str>)> + 'n {
+    let set = (0..16u8).filter(move |bit| bits >> bit & 1 == 1);
+    set.map(|bit| {
+        let name = names.iter().find(|(listed, _)| *listed == bit).map(|(_, name)| *name);
+        (bit, name)
+    })
+}
+
+/// `0x41(intermarket_sweep+0)`; `0x00` without a bit.
+fn bits_text(out: &mut impl fmt::Write, bits: u16, names: &[(u8, &'static str)]) -> fmt::Result {
+    write!(out, "{bits:#04x}")?;
+    for (index, (bit, name)) in set_bits(bits, names).enumerate() {
+        out.write_str(if index == 0 { "(" } else { "+" })?;
+        match name {
+            Some(name) => out.write_str(name)?,
+            None => write!(out, "{bit}")?,
+        }
+    }
+    if bits == 0 { Ok(()) } else { out.write_str(")") }
+}
+
+/// `["intermarket_sweep",0]`: names, and numbers of bits that have none.
+fn bits_json(out: &mut impl fmt::Write, bits: u16, names: &[(u8, &'static str)]) -> fmt::Result {
+    out.write_str("[")?;
+    for (index, (bit, name)) in set_bits(bits, names).enumerate() {
+        let separator = if index == 0 { "" } else { "," };
+        match name {
+            Some(name) => write!(out, "{separator}\"{name}\"")?,
+            None => write!(out, "{separator}{bit}")?,
+        }
+    }
+    out.write_str("]")
 }
 
 /// Removes padding, which is only trailing spaces.

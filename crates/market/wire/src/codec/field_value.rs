@@ -1,9 +1,9 @@
 //! Converts a field of fixed width to the value that a renderer shows, by the type of the field.
 
 use nanotape_types::{
-    Alpha, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4, Price8,
-    SecondsSinceMidnight, Sentinel, Shares, StockLocate, Symbol, TotalShares, TrackingNumber,
-    WireValue,
+    Alpha, Decimal, MatchNumber, Maybe, NanosOffset, NanosSinceEpoch, NanosSinceMidnight, Nullable,
+    OrderReferenceNumber, Price4, Price8, SecondsSinceEpoch, SecondsSinceMidnight, Sentinel,
+    Shares, StockLocate, Symbol, TotalShares, TrackingNumber, WireBits, WireValue,
 };
 
 use crate::render::Value;
@@ -35,6 +35,10 @@ field_values! {
     u16, 2: |number| Value::Integer(number.into());
     u32, 4: |number| Value::Integer(number.into());
     u64, 8: |number| Value::Integer(number);
+    i8, 1: |number| Value::Signed(number.into());
+    i16, 2: |number| Value::Signed(number.into());
+    i32, 4: |number| Value::Signed(number.into());
+    i64, 8: |number| Value::Signed(number);
     StockLocate, 2: |number| Value::Integer(number.get().into());
     TrackingNumber, 2: |number| Value::Integer(number.get().into());
     OrderReferenceNumber, 8: |number| Value::Integer(number.get());
@@ -45,6 +49,28 @@ field_values! {
     Price8, 8: |price| Value::Price8(price);
     NanosSinceMidnight, 6: |time| Value::NanosSinceMidnight(time);
     SecondsSinceMidnight, 4: |time| Value::SecondsSinceMidnight(time);
+    NanosSinceEpoch, 8: |time| Value::NanosSinceEpoch(time);
+    SecondsSinceEpoch, 4: |time| Value::SecondsSinceEpoch(time);
+    NanosOffset, 4: |offset| Value::Integer(offset.get().into());
+}
+
+impl<const N: usize, T: Copy + Into<i128>, const PLACES: u8> FieldValue<N> for Decimal<T, PLACES>
+where
+    Self: WireValue<N>,
+{
+    #[inline]
+    fn shown(self, _: &[u8; N]) -> Value<'_> {
+        Value::Decimal(self.untyped())
+    }
+}
+
+impl<const N: usize, T: WireBits + FieldValue<N>, const NULL: u64> FieldValue<N>
+    for Nullable<T, NULL>
+{
+    #[inline]
+    fn shown(self, bytes: &[u8; N]) -> Value<'_> {
+        self.get().map_or(Value::Absent, |value| value.shown(bytes))
+    }
 }
 
 /// `Alpha` and `Mpid`, with their padding.

@@ -30,6 +30,9 @@
 //! [19.. max 12] text: Text, "The text.";           at most 12 bytes
 //! ```
 //!
+//! Messages of some protocols grow, have numbers as types, or contain groups: their tables are
+//! those of [`extended!`](crate::extended).
+//!
 //! Both macros call `layout!`, which sorts the rows one by one (`@sort`) into three lists: all
 //! fields, those that the encoder takes, and the one that counts. It then writes the parts that
 //! depend on a tail (`@fixed`, `@tailed`) and those that do not (`@view`).
@@ -45,6 +48,17 @@ macro_rules! message {
             @sort {
                 message [$($order)?] [$(#[$about])*] $Name / $Fields, $length, [$tag, $tag_at], $title
             } [] [] [] $($head)* $($rows)*
+        }
+    };
+    (head { $($head:tt)* } $(#[$about:meta])* $Name:ident / $Fields:ident:
+        $length:literal bytes $($order:ident-endian)?, $growth:ident,
+        type $tag:literal as $Tag:ident at $tag_at:literal, $title:literal; $($rows:tt)*
+    ) => {
+        $crate::extended! {
+            @sort {
+                message [$($order)?] [$(#[$about])*] $Name / $Fields, $length, $growth,
+                [$tag, $Tag, $tag_at], $title
+            } [] [] {} $($head)* $($rows)*
         }
     };
 }
@@ -123,7 +137,20 @@ macro_rules! layout {
     ) => {
         $crate::layout! {
             @view $order $about $Name (&'a [u8; $length]), $length " bytes." "Bytes in all.",
-            [$($tag, $tag_at)?], $title, $all [$($count)?] []
+            {
+                $(
+                    /// Type byte.
+                    pub const TAG: u8 = $tag;
+                )?
+            }
+            {
+                tag: $crate::layout!(@optional $(($tag_at, $tag))?),
+                tail: None,
+                length_at: $crate::layout!(@optional $($count)?),
+                extension: $crate::codec::Extension::NONE,
+            }
+            { fn type_byte(self) -> Option<u8> { $crate::layout!(@optional $($tag)?) } }
+            $title, $all []
             $Fields { $($field: $Type, $doc;)* }
             {
                 #[doc = $crate::layout!(@checks [$($tag)?] [$($count)?])]
@@ -152,7 +179,8 @@ macro_rules! layout {
                     self.0
                 }
             }
-            |view, buffer| $crate::codec::copy(Self::NAME, &view.fields().encode(), buffer)
+            |view, buffer| $crate::codec::copy(Self::NAME, &view.fields().encode(), buffer);
+            |_view, _visitor| {}
         }
 
         impl $Fields {
@@ -185,8 +213,19 @@ macro_rules! layout {
         $crate::layout! {
             @view $order $about $Name (&'a [u8; $length], &'a [u8]),
             $length " bytes or more." "Bytes before the variable-length last field.",
-            [$tag, $tag_at], $title, $all [$($count)?]
-            [$tail: $Shown, $tail_at, $tail_doc, $most]
+            {
+                /// Type byte.
+                pub const TAG: u8 = $tag;
+            }
+            {
+                tag: Some(($tag_at, $tag)),
+                tail: Some($most),
+                length_at: $crate::layout!(@optional $($count)?),
+                extension: $crate::codec::Extension::NONE,
+            }
+            { fn type_byte(self) -> Option<u8> { Some($tag) } }
+            $title, $all
+            [$tail: $Shown, $tail_at, $tail_doc]
             $Fields<'a> { $($field: $Type, $doc;)* $tail: &'a [u8], $tail_doc; }
             {
                 #[doc = $crate::layout!(@checks [$tag] [$($count)?])]
@@ -209,7 +248,8 @@ macro_rules! layout {
                     self.1
                 }
             }
-            |view, buffer| view.fields().encode(buffer)
+            |view, buffer| view.fields().encode(buffer);
+            |_view, _visitor| {}
         }
 
         impl $Fields<'_> {
@@ -229,19 +269,20 @@ macro_rules! layout {
         }
     };
 
-    // The parts that are equal with and without a tail. The rule above supplies the rest: the
-    // content of the view, how bytes are wrapped, and how the enum of messages encodes the view.
+    // The parts that are equal in all of them. The rules above, and those of `extended!`, supply
+    // the rest: the content of the view, its type and shape, how bytes are wrapped, how the enum of
+    // messages encodes the view, and what is shown after the fields.
     (@view $order:tt [$($about:tt)*] $Name:ident $bytes:tt,
         $length:literal $size:literal $about_length:literal,
-        [$($tag:literal, $tag_at:literal)?], $title:literal,
+        { $($tag:tt)* } { $($shape:tt)* } { $($type_of:tt)* } $title:literal,
         [$({ $field:ident: $Type:ty, $start:literal, $width:expr, [$($at:tt)*], $doc:literal })*]
-        [$($count:literal)?]
-        [$($tail:ident: $Shown:ident, $tail_at:literal, $tail_doc:literal, $most:expr)?]
+        [$($tail:ident: $Shown:ident, $tail_at:literal, $tail_doc:literal)?]
         $Fields:ident $(<$borrowed:lifetime>)? {
             $($given:ident: $Given:ty, $given_doc:literal;)*
         }
         { $($wrap:tt)* }
-        |$view:ident, $buffer:ident| $encoded:expr
+        |$view:ident, $buffer:ident| $encoded:expr;
+        |$shown_view:ident, $visitor:ident| $shown_after:block
     ) => {
         $($about)*
         #[doc = ""]
@@ -250,22 +291,14 @@ macro_rules! layout {
         pub struct $Name<'a> $bytes;
 
         impl<'a> $Name<'a> {
-            $(
-                /// Type byte.
-                pub const TAG: u8 = $tag;
-            )?
+            $($tag)*
             #[doc = $about_length]
             pub const LEN: usize = $length;
             /// Name in the specification.
             pub const NAME: &'static str = $title;
 
-            const SHAPE: $crate::codec::Shape = $crate::codec::Shape {
-                name: Self::NAME,
-                tag: $crate::layout!(@optional $(($tag_at, $tag))?),
-                length: Self::LEN,
-                tail: $crate::layout!(@optional $($most)?),
-                length_at: $crate::layout!(@optional $($count)?),
-            };
+            const SHAPE: $crate::codec::Shape =
+                $crate::codec::Shape { name: Self::NAME, length: Self::LEN, $($shape)* };
 
             $($wrap)*
 
@@ -300,9 +333,7 @@ macro_rules! layout {
         }
 
         impl<'a> $crate::render::Describe<'a> for $Name<'a> {
-            fn type_byte(self) -> Option<u8> {
-                $crate::layout!(@optional $($tag)?)
-            }
+            $($type_of)*
 
             fn type_name(self) -> &'static str {
                 stringify!($Name)
@@ -321,7 +352,8 @@ macro_rules! layout {
                     let value = $crate::render::Value::$Shown(self.$tail());
                     visitor.field(stringify!($tail), value)?;
                 )?
-                let _ = visitor;
+                let ($shown_view, $visitor) = (self, visitor);
+                $shown_after
                 Ok(())
             }
         }

@@ -13,6 +13,10 @@
 //! }
 //! ```
 //!
+//! If a type is a number, or messages can grow, the offset of the type is written with the kind of
+//! the type and the byte order, as in `type as u16 little-endian at 4;`, and there is no list of
+//! lengths.
+//!
 //! `message!` defines the views, in the same module. The enum also has a getter for each field of
 //! the head (`@heads`) and for each shared field.
 
@@ -21,22 +25,12 @@
 #[macro_export]
 macro_rules! messages {
     (head { $($head:tt)* } type at $tag_at:literal;
-        messages { $($Name:ident, $doc:literal;)* }
-        shared { $($shared:ident: $Shared:ty { $($Having:ident),* $(,)? })* }
+        messages { $($Name:ident, $doc:literal;)* } $($rest:tt)*
     ) => {
-        /// Offset of the type byte of a message.
-        pub const TAG_OFFSET: usize = $tag_at;
-
-        /// The type bytes of all messages, in the order of the schema.
-        pub const TAGS: &[u8] = &[$($Name::TAG),*];
-
-        /// The layouts of all messages, in the order of the schema.
-        #[doc(hidden)]
-        pub const LAYOUTS: &[$crate::codec::Layout] =
-            &[$(<$Name<'_> as $crate::codec::View>::LAYOUT),*];
-
-        /// Bytes of the longest message of fixed length.
-        pub const LONGEST: usize = $crate::codec::longest(LAYOUTS);
+        $crate::messages! {
+            @enum {char big} head { $($head)* } type at $tag_at;
+            messages { $($Name, $doc;)* } $($rest)*
+        }
 
         static LENGTHS: [u16; 256] = $crate::codec::lengths(LAYOUTS);
 
@@ -49,6 +43,31 @@ macro_rules! messages {
                 length => Some(length as usize),
             }
         }
+    };
+    (head { $($head:tt)* } type as $Tag:ident $order:ident-endian at $tag_at:literal; $($rest:tt)*) => {
+        $crate::messages! {
+            @enum {$Tag $order} head { $($head)* } type at $tag_at; $($rest)*
+        }
+    };
+
+    (@enum {$Tag:ident $order:ident}
+        head { $($head:tt)* } type at $tag_at:literal;
+        messages { $($Name:ident, $doc:literal;)* }
+        shared { $($shared:ident: $Shared:ty { $($Having:ident),* $(,)? })* }
+    ) => {
+        /// Offset of the type of a message.
+        pub const TAG_OFFSET: usize = $tag_at;
+
+        /// The types of all messages, in the order of the schema.
+        pub const TAGS: &[$crate::extended!(@number $Tag)] = &[$($Name::TAG),*];
+
+        /// The layouts of all messages, in the order of the schema.
+        #[doc(hidden)]
+        pub const LAYOUTS: &[$crate::codec::Layout] =
+            &[$(<$Name<'_> as $crate::codec::View>::LAYOUT),*];
+
+        /// Bytes of the longest message of fixed length.
+        pub const LONGEST: usize = $crate::codec::longest(LAYOUTS);
 
         /// Any message. Unlisted types are preserved, not rejected.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,11 +81,11 @@ macro_rules! messages {
         }
 
         impl<'a> Message<'a> {
-            /// Reads the type byte, and checks what `wrap` of that type checks.
+            /// Reads the type, and checks what `wrap` of that type checks.
             #[inline(always)]
             pub fn decode(bytes: &'a [u8]) -> Result<Self, $crate::DecodeError> {
-                let Some(&tag) = bytes.get(TAG_OFFSET) else {
-                    return Err($crate::codec::no_tag(TAG_OFFSET, bytes));
+                let Some(tag) = $crate::messages!(@read $Tag $order bytes) else {
+                    return Err($crate::messages!(@no_tag $Tag bytes));
                 };
                 match tag {
                     $($Name::TAG => $Name::wrap(bytes).map(Self::$Name),)*
@@ -83,9 +102,9 @@ macro_rules! messages {
                 }
             }
 
-            /// Type byte.
+            /// The type.
             #[inline]
-            pub fn tag(self) -> u8 {
+            pub fn tag(self) -> $crate::extended!(@number $Tag) {
                 match self {
                     $(Self::$Name(_) => $Name::TAG,)*
                     Self::Unknown(message) => message.tag(),
@@ -136,9 +155,7 @@ macro_rules! messages {
         }
 
         impl<'a> $crate::render::Describe<'a> for Message<'a> {
-            fn type_byte(self) -> Option<u8> {
-                Some(self.tag())
-            }
+            $crate::messages! { @type_of $Tag }
 
             fn type_name(self) -> &'static str {
                 match self {
@@ -162,15 +179,16 @@ macro_rules! messages {
             }
         }
 
-        /// A message whose type byte is not listed, with all its bytes.
+        /// A message whose type is not listed, with all its bytes.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub struct Unknown<'a>(&'a [u8]);
 
         impl<'a> Unknown<'a> {
-            /// Type byte.
+            /// The type.
             #[inline]
-            pub fn tag(self) -> u8 {
-                self.0.get(TAG_OFFSET).copied().unwrap_or_default()
+            pub fn tag(self) -> $crate::extended!(@number $Tag) {
+                let bytes = self.0;
+                $crate::messages!(@read $Tag $order bytes).unwrap_or_default()
             }
 
             /// The bytes of the message.
@@ -181,8 +199,41 @@ macro_rules! messages {
         }
     };
 
+    (@read u16 little $bytes:ident) => {
+        $bytes.get(TAG_OFFSET..).and_then(<[u8]>::first_chunk).map(|tag| u16::from_le_bytes(*tag))
+    };
+    (@read u16 big $bytes:ident) => {
+        $bytes.get(TAG_OFFSET..).and_then(<[u8]>::first_chunk).map(|tag| u16::from_be_bytes(*tag))
+    };
+    (@read $Tag:ident $order:ident $bytes:ident) => { $bytes.get(TAG_OFFSET).copied() };
+    (@no_tag u16 $bytes:ident) => { $crate::codec::no_tag(TAG_OFFSET + 1, $bytes) };
+    (@no_tag $Tag:ident $bytes:ident) => { $crate::codec::no_tag(TAG_OFFSET, $bytes) };
+    (@type_of char) => {
+        fn type_byte(self) -> Option<u8> {
+            Some(self.tag())
+        }
+    };
+    (@type_of $Tag:ident) => {
+        fn type_byte(self) -> Option<u8> {
+            None
+        }
+
+        fn type_number(self) -> Option<u16> {
+            Some(self.tag().into())
+        }
+    };
+
     (@heads $names:tt) => {};
     (@heads $names:tt $at:tt $field:ident: LengthAfter, $($rest:tt)*) => {
+        $crate::messages! { @heads $names $at $field: u16, $($rest)* }
+    };
+    (@heads $names:tt $at:tt $field:ident: BlockLength<$from:literal>, $($rest:tt)*) => {
+        $crate::messages! { @heads $names $at $field: u16, $($rest)* }
+    };
+    (@heads $names:tt [$at:literal] $field:ident: MessageLength, $($rest:tt)*) => {
+        $crate::messages! { @heads $names [$at] $field: u8, $($rest)* }
+    };
+    (@heads $names:tt $at:tt $field:ident: MessageLength, $($rest:tt)*) => {
         $crate::messages! { @heads $names $at $field: u16, $($rest)* }
     };
     (@heads [$($Name:ident)*] $at:tt $field:ident: $Type:ty, $doc:literal; $($rest:tt)*) => {

@@ -8,7 +8,7 @@ use nanotape_feed::Position;
 use nanotape_market::StockDirectory;
 use nanotape_wire::{
     itch50::{Message, TAGS, length_of},
-    render::{Describe as _, FieldVisitor, Value},
+    render::{Describe as _, FieldVisitor, Value, set_bits},
 };
 
 use crate::{
@@ -91,7 +91,10 @@ impl FieldVisitor<'_> for Names {
             // Not of `Kind::Time`, whose columns all have one name.
             Value::NanosSinceMidnight(_) => (Kind::U64, "ns since midnight"),
             Value::SecondsSinceMidnight(_) => (Kind::U64, "s since midnight"),
+            Value::NanosSinceEpoch(_) => (Kind::U64, "ns since epoch"),
+            Value::SecondsSinceEpoch(_) => (Kind::U64, "s since epoch"),
             Value::Text(_) | Value::Code(..) | Value::Bytes(_) | Value::Absent => (Kind::Text, ""),
+            Value::Signed(_) | Value::Decimal(_) | Value::Bits(..) => (Kind::Text, ""),
         };
         if name != LEFT_OUT && self.0.iter().all(|column| column.name != name) {
             let doc = "Field of the message, under its name in the specification.";
@@ -132,5 +135,14 @@ fn write_cell(rows: &mut Rows, value: Value<'_>) {
             rows.text(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
         }
         Value::Absent => rows.absent(),
+        Value::Signed(number) => rows.text(number),
+        Value::Decimal(number) => rows.text(number),
+        Value::NanosSinceEpoch(time) => rows.integer(time.get()),
+        Value::SecondsSinceEpoch(time) => rows.integer(u64::from(time.get())),
+        Value::Bits(bits, names) => {
+            let text =
+                |(bit, name): (u8, Option<&str>)| name.map_or(bit.to_string(), str::to_owned);
+            rows.text(set_bits(bits, names).map(text).collect::<Vec<_>>().join("+"));
+        }
     }
 }
