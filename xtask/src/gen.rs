@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use nanotape_schema::{
     Interface, Problem, Problems, Protocol, Schema, Target, ValueSchema, code, document,
-    fuzz_target, interface_code, interface_document, read_any, read_ours, value_code,
+    fuzz_target, interface_code, interface_document, read_any_with, read_ours, value_code,
     value_document,
 };
 
@@ -284,7 +284,8 @@ fn schemas(root: &Path, folder: &str) -> Result<Vec<Schema>> {
 }
 
 fn read_schema(root: &Path, path: &str) -> Result<Schema> {
-    Ok(read_any(path, &text_of(root, path)?)?)
+    let mut included = |path: &str| text_of(root, path).map_err(|error| format!("{error:#}"));
+    Ok(read_any_with(path, &text_of(root, path)?, &mut included)?)
 }
 
 /// The text of a file. Bytes that are no text are an error with their line.

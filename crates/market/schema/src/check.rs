@@ -2,20 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Code, Field, FieldType, Layout, Protocol, reader::Source};
+mod layouts;
+
+use crate::{Bit, Code, Field, FieldType, Layout, Protocol, Role, Tag, reader::Source};
 
 /// Names that have another meaning in the code of a protocol.
-const TAKEN: [&str; 16] = [
+const TAKEN: [&str; 20] = [
     "Alpha",
     "Err",
     "DecodeError",
     "Describe",
+    "Decimal",
     "EncodeError",
     "FieldVisitor",
     "Maybe",
     "Message",
     "None",
+    "Nullable",
     "Ok",
+    "Option",
+    "Result",
     "Shape",
     "Some",
     "Unknown",
@@ -29,21 +35,54 @@ pub(crate) fn protocol(source: &mut Source<'_>, protocol: &Protocol) {
     tags(source, protocol);
     let mut used = BTreeSet::new();
     for layout in protocol.layouts() {
-        bytes(source, layout);
-        counts(source, protocol, layout);
-        head(source, protocol, layout);
         used.extend(layout.fields.iter().filter_map(|field| match &field.kind {
-            FieldType::Enumeration(name) => Some(name.as_str()),
+            FieldType::Enumeration(name) | FieldType::Bits(name, _) => Some(name.as_str()),
             _ => None,
         }));
+        used.extend(layout.groups.iter().flat_map(|group| [&*group.header, &*group.entry]));
     }
-    for enumeration in &protocol.enumerations {
-        if !used.contains(enumeration.name.as_str()) && !source.has_problems() {
-            let text = format!("enumeration '{}': no field uses it", enumeration.name);
-            source.problem(enumeration.line, text);
+    for layout in protocol.own_layouts() {
+        layouts::layout(source, protocol, layout);
+        head(source, protocol, layout);
+    }
+    let enumerations = protocol.enumerations.iter().map(|e| (e.line, "enumeration", &e.name));
+    let bits = protocol.bits.iter().map(|bits| (bits.line, "bits", &bits.name));
+    for (line, kind, name) in enumerations.chain(bits) {
+        if !used.contains(name.as_str()) && !source.has_problems() {
+            source.problem(line, format!("{kind} '{name}': no field uses it"));
         }
     }
+    layouts::unused(source, protocol, &used);
     shared(source, protocol);
+}
+
+/// Checks the names and numbers of the bits of a set.
+pub(crate) fn bits(
+    source: &mut Source<'_>,
+    set: &str,
+    width: Option<usize>,
+    bits: &[(usize, Bit)],
+) {
+    for (index, (line, bit)) in bits.iter().enumerate() {
+        let earlier = &bits[..index];
+        let (number, name) = (bit.number, &bit.name);
+        if let Some((first, _)) = earlier.iter().find(|(_, other)| other.number == number) {
+            source.problem(*line, format!("bits '{set}': bit {number} is on line {first} too"));
+        }
+        if let Some((first, _)) = earlier.iter().find(|(_, other)| other.name == *name) {
+            source.problem(*line, format!("bits '{set}': name '{name}' is on line {first} too"));
+        }
+        if let Some(width) = width.filter(|width| number >= 8 * width) {
+            let last = 8 * width - 1;
+            let text = format!("bits '{set}': bit {number} must be from 0 to {last}");
+            source.problem(*line, text);
+        }
+        // Its constant would have the name of that of the list.
+        if name == "names" {
+            let text = format!("bits '{set}': generated code has a constant of the name '{name}'");
+            source.problem(*line, text);
+        }
+    }
 }
 
 pub(crate) fn codes(source: &mut Source<'_>, enumeration: &str, codes: &[(usize, Code)]) {
@@ -67,21 +106,15 @@ pub(crate) fn codes(source: &mut Source<'_>, enumeration: &str, codes: &[(usize,
     }
 }
 
-fn subject(layout: &Layout) -> String {
-    match layout.tag {
-        Some(tag) if layout.is_message => format!("message '{}'", char::from(tag)),
-        _ => format!("structure '{}'", layout.name),
-    }
-}
-
 fn names(source: &mut Source<'_>, protocol: &Protocol) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let enumerations = protocol.enumerations.iter().map(|e| (e.line, e.name.clone()));
+    let bits = protocol.bits.iter().map(|bits| (bits.line, bits.name.clone()));
     let layouts = protocol.layouts().map(|layout| (layout.line, layout.name.clone()));
     let generated =
         protocol.layouts().map(|layout| (layout.line, format!("{}Fields", layout.name)));
-    for (line, name) in enumerations.chain(layouts).chain(generated) {
-        if TAKEN.contains(&name.as_str()) || FieldType::named(&name).is_some() {
+    for (line, name) in enumerations.chain(bits).chain(layouts).chain(generated) {
+        if TAKEN.contains(&name.as_str()) || FieldType::named_in_protocol(&name).is_some() {
             source.problem(line, format!("name '{name}' is reserved in generated code"));
         } else if let Some(first) = seen.get(&name) {
             // Two layouts of one name also have field structs of one name; one report is enough.
@@ -97,13 +130,13 @@ fn names(source: &mut Source<'_>, protocol: &Protocol) {
 }
 
 fn tags(source: &mut Source<'_>, protocol: &Protocol) {
-    let mut seen: BTreeMap<u8, &Layout> = BTreeMap::new();
+    let mut seen: BTreeMap<Tag, &Layout> = BTreeMap::new();
     for message in &protocol.messages {
         let Some(tag) = message.tag else { continue };
         if let Some(first) = seen.get(&tag) {
             let text = format!(
                 "{} ({}): the tag is taken by {} on line {}",
-                subject(message),
+                message.subject(),
                 message.name,
                 first.name,
                 first.line
@@ -115,24 +148,16 @@ fn tags(source: &mut Source<'_>, protocol: &Protocol) {
     }
 }
 
-fn bytes(source: &mut Source<'_>, layout: &Layout) {
-    let subject = subject(layout);
-    let tag_offset = layout.tag.map(|_| layout.tag_offset);
-    let fields: Vec<&Field> = layout.fields.iter().collect();
-    whole(source, &subject, layout.line, tag_offset, &fields, layout.length);
-    each_field(source, &subject, layout);
-}
-
 /// Checks that each field, in the order of offsets, begins where the one before it ends.
 pub(crate) fn whole<'s>(
     source: &mut Source<'_>,
     subject: &str,
     line: usize,
-    tag_offset: Option<usize>,
+    tag: Option<(usize, usize)>,
     fields: &[&'s Field],
     length: usize,
 ) {
-    let tag = tag_offset.map(|start| Span { start, end: start + 1, name: "tag", line });
+    let tag = tag.map(|(start, end)| Span { start, end, name: "tag", line });
     let of = |field: &&'s Field| Span {
         start: field.offset,
         end: field.end().unwrap_or(field.offset),
@@ -201,56 +226,15 @@ pub(crate) fn own_name(source: &mut Source<'_>, subject: &str, before: &[&Field]
     }
 }
 
-/// The macros read and write the count of bytes in big-endian order only.
-fn counts(source: &mut Source<'_>, protocol: &Protocol, layout: &Layout) {
-    if let Some(field) = layout.length_field().filter(|_| protocol.is_little_endian) {
-        let (subject, name) = (subject(layout), &field.name);
-        let text = format!("{subject} field '{name}': LengthAfter is for byte order 'big' only");
-        source.problem(field.line, text);
-    }
-}
-
 /// The tables of messages begin with the head, so no other field may precede a field of it.
 fn head(source: &mut Source<'_>, protocol: &Protocol, layout: &Layout) {
     let is_head = |field: &Field| protocol.head.iter().any(|head| head.name == field.name);
-    let last = layout.fields.iter().rposition(is_head).filter(|_| layout.is_message);
+    let last = layout.fields.iter().rposition(is_head).filter(|_| layout.role == Role::Message);
     let before = last.and_then(|last| layout.fields[..last].iter().find(|field| !is_head(field)));
     if let Some(field) = before {
-        let (subject, name) = (subject(layout), &field.name);
+        let (subject, name) = (layout.subject(), &field.name);
         let text = format!("{subject} field '{name}': is before a field of the head");
         source.problem(field.line, text);
-    }
-}
-
-fn each_field(source: &mut Source<'_>, subject: &str, layout: &Layout) {
-    let fields: Vec<&Field> = layout.fields.iter().collect();
-    for (index, field) in layout.fields.iter().enumerate() {
-        let name = &field.name;
-        own_name(source, subject, &fields[..index], field);
-        let is_tail = field.kind.width().is_none();
-        if is_tail && index + 1 != layout.fields.len() {
-            let kind = field.kind.schema_name();
-            let text = format!("{subject} field '{name}': only the last field may be {kind}");
-            source.problem(field.line, text);
-        }
-        if is_tail && !layout.is_message {
-            let text = format!("{subject} field '{name}': a structure has a fixed length");
-            source.problem(field.line, text);
-        }
-        if field.most.is_some() && !is_tail {
-            let text = format!("{subject} field '{name}': 'most' is for Text and Bytes only");
-            source.problem(field.line, text);
-        }
-        if field.codes.is_some() && !field.kind.is_text() {
-            let text = format!("{subject} field '{name}': 'codes' is for text only");
-            source.problem(field.line, text);
-        }
-        let reserved = ["wrap", "fields", "as_bytes", "decode", "encode", "tag", "name"];
-        if reserved.contains(&name.as_str()) || name.starts_with("write_") {
-            let text =
-                format!("{subject} field '{name}': generated code has a function of this name");
-            source.problem(field.line, text);
-        }
     }
 }
 
@@ -262,10 +246,10 @@ fn shared(source: &mut Source<'_>, protocol: &Protocol) {
                 continue;
             };
             match first {
-                Some(first) if first.kind != field.kind => {
+                Some(first) if first.kind != field.kind || first.null != field.null => {
                     let text = format!(
                         "{} field '{name}': is shared, so it must be {} as on line {}",
-                        subject(message),
+                        message.subject(),
                         first.kind.schema_name(),
                         first.line
                     );

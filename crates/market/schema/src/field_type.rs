@@ -21,8 +21,16 @@ pub enum FieldType {
     Enumeration(String),
     /// Two bytes with the number of bytes after them. The encoder writes them.
     LengthAfter,
-    /// A signed integer, in interfaces only: `i64`.
+    /// A signed integer: `i64`.
     Signed(&'static Scalar),
+    /// An integer with implied decimals, in protocols only: `Decimal<i64, 4>`.
+    Decimal(&'static Scalar, usize),
+    /// A set of bits of the schema, with its bytes.
+    Bits(String, usize),
+    /// The number of bytes of the message, in one byte or two. The encoder writes it.
+    MessageLength(&'static Scalar),
+    /// Two bytes with the number of bytes of the fields from an offset on. The encoder writes them.
+    BlockLength(usize),
     /// Two bytes with the offset of the tail, in interfaces only. The writer writes them.
     TailOffset,
     /// All remaining bytes, shown as text.
@@ -76,6 +84,16 @@ static UNITS: [Scalar; 4] = [
     scalar("SecondsSinceMidnight", 4, true),
 ];
 
+/// Times that only protocols have.
+static TIMES: [Scalar; 3] = [
+    scalar("NanosSinceEpoch", 8, false),
+    scalar("SecondsSinceEpoch", 4, false),
+    scalar("NanosOffset", 4, false),
+];
+
+/// The most decimal places of a `Decimal`.
+const MOST_PLACES: usize = 18;
+
 fn find(table: &'static [Scalar], name: &str) -> Option<&'static Scalar> {
     table.iter().find(|scalar| scalar.rust == name)
 }
@@ -101,6 +119,25 @@ impl FieldType {
                 .or_else(|| find(&COUNTS, name).map(Self::Count))
                 .or_else(|| find(&UNITS, name).map(Self::Unit)),
         }
+    }
+
+    /// The type of that name in a protocol, except enumerations, sets of bits and `BlockLength`,
+    /// which depend on the schema.
+    pub fn named_in_protocol(name: &str) -> Option<Self> {
+        let of = |start: &str| name.strip_prefix(start)?.strip_suffix('>');
+        if let Some(inner) = of("Decimal<") {
+            let (integer, places) = inner.split_once(',')?;
+            let integer = find(&INTEGERS, integer).or_else(|| find(&SIGNED, integer))?;
+            let places = places.trim_start().parse().ok();
+            return Some(Self::Decimal(integer, places.filter(|places| *places <= MOST_PLACES)?));
+        }
+        if let Some(integer) = of("MessageLength<") {
+            let integer = find(&INTEGERS, integer).filter(|integer| integer.width <= 2)?;
+            return Some(Self::MessageLength(integer));
+        }
+        Self::named(name)
+            .or_else(|| find(&SIGNED, name).map(Self::Signed))
+            .or_else(|| find(&TIMES, name).map(Self::Unit))
     }
 
     /// The type of that name in an interface.
@@ -148,12 +185,14 @@ impl FieldType {
         match self {
             Self::Integer(scalar) | Self::Signed(scalar) => Some(scalar.width),
             Self::Count(scalar) | Self::Unit(scalar) => Some(scalar.width),
+            Self::Decimal(scalar, _) | Self::MessageLength(scalar) => Some(scalar.width),
+            Self::Bits(_, width) => Some(*width),
             Self::Symbol => Some(8),
             Self::Mpid => Some(4),
             Self::Alpha(width) => Some(*width),
             Self::Maybe(inner) => inner.width(),
             Self::Enumeration(_) => Some(1),
-            Self::LengthAfter | Self::TailOffset => Some(2),
+            Self::LengthAfter | Self::TailOffset | Self::BlockLength(_) => Some(2),
             Self::Text | Self::Bytes => None,
         }
     }
@@ -167,8 +206,10 @@ impl FieldType {
             Self::Mpid => "Mpid".into(),
             Self::Alpha(width) => format!("Alpha<{width}>"),
             Self::Maybe(inner) => format!("Maybe<{}>", inner.rust()),
-            Self::Enumeration(name) => name.clone(),
-            Self::LengthAfter | Self::TailOffset => "u16".into(),
+            Self::Enumeration(name) | Self::Bits(name, _) => name.clone(),
+            Self::Decimal(scalar, places) => format!("Decimal<{}, {places}>", scalar.rust),
+            Self::MessageLength(scalar) => scalar.rust.into(),
+            Self::LengthAfter | Self::TailOffset | Self::BlockLength(_) => "u16".into(),
             Self::Text | Self::Bytes => "&'a [u8]".into(),
         }
     }
@@ -180,6 +221,8 @@ impl FieldType {
             Self::TailOffset => "TailOffset".into(),
             Self::Text => "Text".into(),
             Self::Bytes => "Bytes".into(),
+            Self::MessageLength(scalar) => format!("MessageLength<{}>", scalar.rust),
+            Self::BlockLength(_) => "BlockLength".into(),
             _ => self.rust(),
         }
     }
@@ -191,9 +234,24 @@ impl FieldType {
             Self::Symbol => vec!["Symbol"],
             Self::Mpid => vec!["Mpid"],
             Self::Alpha(_) => vec!["Alpha"],
+            Self::Decimal(..) => vec!["Decimal"],
             Self::Maybe(inner) => [inner.imports(), vec!["Maybe"]].concat(),
             _ => Vec::new(),
         }
+    }
+
+    /// Whether a number of its width can mean absence.
+    pub fn can_be_null(&self) -> bool {
+        match self {
+            Self::Integer(_) | Self::Signed(_) | Self::Count(_) | Self::Decimal(..) => true,
+            Self::Unit(scalar) => scalar.width.is_power_of_two(),
+            _ => false,
+        }
+    }
+
+    /// Whether the encoder computes the value.
+    pub fn is_computed(&self) -> bool {
+        matches!(self, Self::LengthAfter | Self::MessageLength(_) | Self::BlockLength(_))
     }
 
     /// Whether the value is text of a fixed width.

@@ -122,6 +122,8 @@ pub(crate) fn added_field(
     let since = table.optional_count(source, "since").unwrap_or(since);
     let default = table.optional_value(source, "default");
     let line = table.line();
-    let field = Field { line, name, offset: offset?, kind: kind?, doc, codes: None, most: None };
+    let (codes, most, null, is_optional) = (None, None, None, false);
+    let (offset, kind) = (offset?, kind?);
+    let field = Field { line, name, offset, kind, doc, codes, most, null, is_optional };
     Some(MethodField { field, unit, since, default, constant: None })
 }

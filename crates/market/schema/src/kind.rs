@@ -1,7 +1,7 @@
 //! A schema of any kind. The name of its first table is the kind.
 
 use crate::{
-    Interface, Problems, Protocol, ValueSchema, interface, read,
+    Interface, Load, Problems, Protocol, ValueSchema, interface, read,
     reader::{Source, Table},
     value,
 };
@@ -17,11 +17,17 @@ pub enum Schema {
     Value(ValueSchema),
 }
 
-/// Reads the schema `text`, of any kind; `path` is its name in problems.
+/// Reads the schema `text`, of any kind; `path` is its name in problems. It must not include
+/// another one.
 pub fn read_any(path: &str, text: &str) -> Result<Schema, Problems> {
+    read_any_with(path, text, &mut read::no_file)
+}
+
+/// The same; `load` returns the texts of included schemas.
+pub fn read_any_with(path: &str, text: &str, load: Load<'_>) -> Result<Schema, Problems> {
     read::parse(path, text, |source, root| {
         if root.has("protocol") && !is_ours(&root) {
-            return read::protocol(source, path, root).map(Schema::Protocol);
+            return read::protocol(source, path, root, load).map(Schema::Protocol);
         }
         ours(source, path, root, "table [interface], [value] or [protocol] is missing")
     })

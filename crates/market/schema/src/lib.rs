@@ -64,12 +64,15 @@ mod value;
 pub use field_type::FieldType;
 pub use head::{MethodField, Target};
 pub use interface::{FIRST_RESERVED_NUMBER, Interface, Method};
-pub use kind::{Schema, read_any, read_interface, read_ours, read_value};
+pub use kind::{Schema, read_any, read_any_with, read_interface, read_ours, read_value};
 pub use literal::Literal;
 pub use output::{
     code, document, fuzz_target, interface_code, interface_document, value_code, value_document,
 };
 pub use problem::{Problem, Problems};
-pub use protocol::{Code, CodeList, Enumeration, Field, Layout, Protocol};
-pub use read::read;
+pub use protocol::{
+    Bit, BitSet, Code, CodeList, Enumeration, Field, Group, Include, Layout, Protocol, Role, Tag,
+    TagKind,
+};
+pub use read::{Load, read};
 pub use value::{Form, ValueField, ValueSchema};

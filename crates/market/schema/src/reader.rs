@@ -208,6 +208,14 @@ impl<'t, 'i> Table<'t, 'i> {
         found
     }
 
+    /// A required number or text.
+    pub(crate) fn value(&mut self, source: &mut Source<'_>, key: &'static str) -> Option<Literal> {
+        if !self.has(key) {
+            self.refuse(source, format!("'{key}' is missing"));
+        }
+        self.optional_value(source, key)
+    }
+
     fn array(&mut self, source: &mut Source<'_>, key: &'static str) -> Option<&'t DeArray<'i>> {
         let value = self.get(key)?;
         let array = value.get_ref().as_array();

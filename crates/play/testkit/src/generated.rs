@@ -1,4 +1,6 @@
-//! The protocol for tests, written by `cargo xtask gen` from `schema/testing/toy.toml`.
+//! The protocols for tests, written by `cargo xtask gen` from `schema/testing/`.
 
+#[rustfmt::skip]
+pub mod parcels;
 #[rustfmt::skip]
 pub mod toy;

@@ -3,11 +3,14 @@
 //! Field values are any bit patterns, since a codec must preserve unknown values. The bytes are
 //! assembled here without the encoders, so that tests compare the encoders with something else.
 
-use nanotape_wire::codec::{Layout, Slot, View};
+use nanotape_wire::codec::{Layout, Shape, Slot, View};
 use proptest::{collection, prelude::*, sample::select, strategy::Union};
 
 /// Longest tail to try if the schema sets no limit.
 const TAIL_MOST: usize = 100;
+
+/// Most bytes to try after the known ones, if the message can grow.
+const GROWTH_MOST: usize = 20;
 
 /// The bytes of any message: every listed type, and types that are not listed.
 pub fn any_message(
@@ -15,9 +18,12 @@ pub fn any_message(
     tag_offset: usize,
 ) -> impl Strategy<Value = Vec<u8>> {
     let listed = layouts.iter().map(|layout| any_layout(*layout).boxed());
-    let tags: Vec<u8> = layouts.iter().filter_map(|layout| Some(layout.shape.tag?.1)).collect();
-    let unlisted = collection::vec(any::<u8>(), tag_offset + 1..64)
-        .prop_filter("the type must be unlisted", move |bytes| !tags.contains(&bytes[tag_offset]));
+    let types: Vec<Vec<u8>> = layouts.iter().map(|layout| type_bytes(&layout.shape)).collect();
+    let least = tag_offset + types.first().map_or(1, Vec::len);
+    let unlisted = collection::vec(any::<u8>(), least..64)
+        .prop_filter("the type must be unlisted", move |bytes| {
+            !types.iter().any(|listed| bytes[tag_offset..].starts_with(listed))
+        });
     Union::new(listed.chain([unlisted.boxed()]))
 }
 
@@ -26,17 +32,62 @@ pub fn any_bytes<V: View>() -> impl Strategy<Value = Vec<u8>> {
     any_layout(V::LAYOUT)
 }
 
+/// The bytes of the type of a message.
+fn type_bytes(shape: &Shape) -> Vec<u8> {
+    match (shape.tag, shape.extension.number) {
+        (Some((_, tag)), _) => vec![tag],
+        (None, Some((_, of))) => number(shape, of.width, of.value),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// A number as messages of this shape write it.
+fn number(shape: &Shape, width: usize, value: u16) -> Vec<u8> {
+    match (width, shape.extension.is_little_endian) {
+        (1, _) => vec![value as u8],
+        (_, true) => value.to_le_bytes().to_vec(),
+        (_, false) => value.to_be_bytes().to_vec(),
+    }
+}
+
+/// The bytes of a message without groups, or of a structure.
 fn any_layout(Layout { shape, fields }: Layout) -> impl Strategy<Value = Vec<u8>> {
     let values: Vec<_> = fields.iter().map(|slot| any_value(*slot)).collect();
-    let tail = collection::vec(any::<u8>(), 0..=shape.tail.unwrap_or(0).min(TAIL_MOST));
+    let extension = shape.extension;
+    let most = match (shape.tail, extension.grows) {
+        (Some(tail), _) => tail.min(TAIL_MOST),
+        (None, true) => GROWTH_MOST,
+        (None, false) => 0,
+    };
+    let tail = collection::vec(any::<u8>(), 0..=most);
+    // Half of the messages with an optional field have it, and some have more after it.
+    let tail = match extension.optional {
+        0 => tail.boxed(),
+        optional => {
+            prop_oneof![Just(Vec::new()), collection::vec(any::<u8>(), optional), tail].boxed()
+        }
+    };
     (values, tail).prop_map(move |(values, tail)| {
         let mut bytes = vec![0; shape.length];
         bytes.extend(tail);
+        let length = bytes.len();
         for (slot, value) in fields.iter().zip(values) {
             bytes[slot.offset..slot.offset + slot.length].copy_from_slice(&value);
         }
+        let mut put = |offset: usize, value: Vec<u8>| {
+            bytes[offset..offset + value.len()].copy_from_slice(&value);
+        };
         if let Some((offset, tag)) = shape.tag {
-            bytes[offset] = tag;
+            put(offset, vec![tag]);
+        }
+        if let Some((offset, _)) = extension.number {
+            put(offset, type_bytes(&shape));
+        }
+        if let Some((offset, width)) = extension.own_length {
+            put(offset, number(&shape, width, length as u16));
+        }
+        if let Some((offset, from)) = extension.block {
+            put(offset, number(&shape, 2, (length - from) as u16));
         }
         if let Some(offset) = shape.length_at {
             let after = (bytes.len() - offset - 2) as u16;

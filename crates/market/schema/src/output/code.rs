@@ -1,13 +1,13 @@
 //! The Rust module of a protocol: one table for each enumeration, message and structure.
 //!
-//! The tables have the syntax of the macros `enumeration!`, `message!`, `structure!` and
-//! `messages!` of `nanotape-wire`, whose modules describe it.
+//! The tables have the syntax of the macros `enumeration!`, `bits!`, `message!`, `structure!`,
+//! `entry!` and `messages!` of `nanotape-wire`, whose modules describe it.
 
 use std::collections::BTreeSet;
 
 use super::origin;
 use crate::{
-    Enumeration, Field, FieldType, Layout, Protocol,
+    BitSet, Enumeration, Field, FieldType, Include, Layout, Protocol, Role, Tag,
     text::{byte_literal, comment, fill, filled, row},
 };
 
@@ -24,7 +24,7 @@ macro_rules! with_head {
 }
 
 with_head! { messages:
-    type at @tag_offset@;
+    type @kind@at @tag_offset@;
     messages {
 @messages@    }
     shared {@shared@}
@@ -40,10 +40,13 @@ pub fn code(protocol: &Protocol, wire: &str) -> String {
     out.push_str(&comment("//!", &origin(protocol)));
     out.push_str(&comment("//!", &format!("Covers version {}.", protocol.version)));
     out.push_str(&imports(protocol));
+    for include in &protocol.includes {
+        out.push_str(&included(include));
+    }
     if !protocol.messages.is_empty() {
         out.push_str(&messages(protocol, wire));
     }
-    for message in &protocol.messages {
+    for message in protocol.messages.iter().filter(|message| message.origin.is_none()) {
         let is_own = |field: &&Field| !protocol.head.iter().any(|head| head.name == field.name);
         let rows = message.fields.iter().filter(is_own);
         out.push_str(&table("with_head! { message:", &layout(protocol, message, rows)));
@@ -51,11 +54,28 @@ pub fn code(protocol: &Protocol, wire: &str) -> String {
     for structure in &protocol.structures {
         let rows = layout(protocol, structure, structure.fields.iter());
         out.push_str(&table(&format!("{wire}::structure! {{"), &rows));
+        if structure.role == Role::GroupHeader {
+            out.push_str(&format!("\n{wire}::group_header! {{ {} }}\n", structure.name));
+        }
     }
-    for item in &protocol.enumerations {
+    for entry in &protocol.entries {
+        let rows = layout(protocol, entry, entry.fields.iter());
+        out.push_str(&table(&format!("{wire}::entry! {{"), &rows));
+    }
+    let is_own = |name: &String| !protocol.includes.iter().any(|from| from.types.contains(name));
+    for item in protocol.enumerations.iter().filter(|item| is_own(&item.name)) {
         out.push_str(&table(&format!("{wire}::enumeration! {{"), &enumeration(item)));
     }
+    for item in protocol.bits.iter().filter(|item| is_own(&item.name)) {
+        out.push_str(&table(&format!("{wire}::bits! {{"), &bits(item)));
+    }
     out
+}
+
+/// The types of another generated module, which is beside this one.
+fn included(include: &Include) -> String {
+    let open = format!("pub use super::{}::{{", include.module);
+    format!("\n{}", filled(0, &open, &include.types, "};"))
 }
 
 fn table(open: &str, rows: &str) -> String {
@@ -63,8 +83,9 @@ fn table(open: &str, rows: &str) -> String {
 }
 
 fn imports(protocol: &Protocol) -> String {
-    let fields = protocol.layouts().flat_map(|layout| &layout.fields);
-    let types: BTreeSet<&str> = fields.flat_map(|field| field.kind.imports()).collect();
+    let own = protocol.own_layouts().flat_map(|layout| &layout.fields);
+    let fields = own.chain(&protocol.head);
+    let types: BTreeSet<&str> = fields.flat_map(Field::imports).collect();
     let types: Vec<String> = types.into_iter().map(str::to_owned).collect();
     match types.as_slice() {
         [] => String::new(),
@@ -78,16 +99,22 @@ fn messages(protocol: &Protocol, wire: &str) -> String {
     let head: String = protocol.head.iter().map(|field| field_row(16, field)).collect();
     let mut messages = String::new();
     for message in &protocol.messages {
-        let tag = message.tag.map_or(' ', char::from);
+        let tag = message.tag.map_or(String::new(), |tag| tag.to_string());
         messages.push_str(&row(8, &message.name, &format!("`{tag}` {}.", message.title)));
     }
     let shared: String = protocol.shared.iter().map(|name| shared(protocol, name)).collect();
     let shared = if shared.is_empty() { shared } else { format!("\n{shared}    ") };
+    let order = if protocol.is_little_endian { "little" } else { "big" };
+    let kind = match protocol.is_extended() {
+        true => format!("as {} {order}-endian ", protocol.tag_kind.name()),
+        false => String::new(),
+    };
     fill(
         MESSAGES,
         &[
             ("wire", wire),
             ("head", &head),
+            ("kind", &kind),
             ("tag_offset", &protocol.tag_offset.to_string()),
             ("messages", &messages),
             ("shared", &shared),
@@ -99,7 +126,7 @@ fn messages(protocol: &Protocol, wire: &str) -> String {
 fn shared(protocol: &Protocol, name: &str) -> String {
     let find = |message: &Layout| {
         let field = message.fields.iter().find(|field| field.name == name)?;
-        Some((message.name.clone(), field.kind.rust()))
+        Some((message.name.clone(), field.rust()))
     };
     let (names, kinds): (Vec<_>, Vec<_>) = protocol.messages.iter().filter_map(find).unzip();
     let kind = kinds.first().map_or("", String::as_str);
@@ -113,16 +140,41 @@ fn layout<'p>(
 ) -> String {
     let order = if protocol.is_little_endian { " little-endian" } else { "" };
     let Layout { tag, tag_offset, name, title, doc, length, .. } = layout;
+    let (growth, kind) = match protocol.is_extended() && layout.role == Role::Message {
+        true if protocol.grows => (", growing", Some(protocol.tag_kind)),
+        true => (", exact", Some(protocol.tag_kind)),
+        false => ("", None),
+    };
     let (about, tag) = match tag {
-        Some(tag) => (
-            format!("`{}` {title}. {doc}", char::from(*tag)),
-            format!(", type {} at {tag_offset}", byte_literal(*tag)),
-        ),
+        Some(tag) => {
+            let kind = kind.map_or(String::new(), |kind| format!(" as {}", kind.name()));
+            let text = format!("{growth}, type {}{kind} at {tag_offset}", tag_literal(*tag));
+            (format!("`{tag}` {title}. {doc}"), text)
+        }
         None => (format!("{title}. {doc}"), String::new()),
     };
     let rows: String = fields.map(|field| field_row(4, field)).collect();
     let header = row(4, &format!("{name} / {name}Fields: {length} bytes{order}{tag}"), title);
-    comment("    ///", &about) + &header + &rows
+    comment("    ///", &about) + &header + &rows + &groups(layout)
+}
+
+fn tag_literal(tag: Tag) -> String {
+    match tag {
+        Tag::Char(byte) => byte_literal(byte),
+        Tag::U8(_) | Tag::U16(_) => tag.to_string(),
+    }
+}
+
+fn groups(layout: &Layout) -> String {
+    if layout.groups.is_empty() {
+        return String::new();
+    }
+    let row = |group: &crate::Group| {
+        let start = format!("{}: {} of {}", group.name, group.header, group.entry);
+        row(8, &start, &group.doc)
+    };
+    let rows: String = layout.groups.iter().map(row).collect();
+    format!("    groups {{\n{rows}    }}\n")
 }
 
 fn field_row(indent: usize, field: &Field) -> String {
@@ -135,7 +187,10 @@ fn field_row(indent: usize, field: &Field) -> String {
     };
     let kind = match kind {
         FieldType::LengthAfter | FieldType::Text | FieldType::Bytes => kind.schema_name(),
-        _ => kind.rust(),
+        // The row of its bytes has the width.
+        FieldType::MessageLength(_) => "MessageLength".into(),
+        FieldType::BlockLength(from) => format!("BlockLength<{from}>"),
+        _ => field.rust(),
     };
     let codes = codes.as_ref().map(|codes| format!(" Codes: {codes} in the document."));
     row(indent, &format!("[{bytes}] {name}: {kind}"), &(doc.clone() + &codes.unwrap_or_default()))
@@ -147,6 +202,17 @@ fn enumeration(enumeration: &Enumeration) -> String {
     for code in &enumeration.codes {
         let start = format!("{:?} => {}", char::from(code.byte), code.name);
         out.push_str(&row(8, &start, &code.doc));
+    }
+    out + "    }\n"
+}
+
+fn bits(set: &BitSet) -> String {
+    let mut out = comment("    ///", &set.doc);
+    out.push_str(&format!("    {}: u{} {{\n", set.name, 8 * set.width));
+    for bit in &set.bits {
+        let (name, constant) = (&bit.name, bit.name.to_uppercase());
+        let start = format!("{} => {constant}, is_{name}, {name:?}", bit.number);
+        out.push_str(&row(8, &start, &bit.doc));
     }
     out + "    }\n"
 }

@@ -37,6 +37,24 @@ const MESSAGE: &str = "    if let Ok(message) = @module@::Message::decode(bytes)
     }
 ";
 
+/// Messages that grow lose the bytes after the known ones; groups lose more. So what was encoded
+/// once must be encoded to the same bytes again.
+const EXTENDED: &str = "    if let Ok(message) = @module@::Message::decode(bytes) {
+        renders(message);
+        let mut buffer = vec![0; bytes.len()];
+        let encoded = message.encode(&mut buffer).expect(\"it is no longer\");
+        let again = @module@::Message::decode(encoded).expect(\"it was encoded\");
+        renders(again);
+        let mut second = vec![0; encoded.len()];
+        assert_eq!(again.encode(&mut second), Ok(encoded));
+@same@    }
+";
+
+const SAME: &str = "        if encoded.len() == bytes.len() {
+            assert_eq!(encoded, bytes);
+        }
+";
+
 const STRUCTURE: &str = "    if let Ok(view) = @module@::@Name@::wrap(bytes) {
         renders(view);
         assert_eq!(view.fields().encode(), bytes);
@@ -51,8 +69,13 @@ pub fn fuzz_target(protocol: &Protocol) -> String {
     out.push_str(&comment("//!", &origin(protocol)));
     let module = &protocol.module;
     let arms: String = protocol.messages.iter().map(|message| arm(module, message)).collect();
+    let has_groups = protocol.messages.iter().any(|message| !message.groups.is_empty());
     let message = match protocol.messages.is_empty() {
         true => String::new(),
+        false if protocol.is_extended() => {
+            let same = if has_groups { "" } else { SAME };
+            fill(EXTENDED, &[("same", same), ("module", module)])
+        }
         false => fill(MESSAGE, &[("arms", &arms), ("module", module)]),
     };
     let structures: String = protocol

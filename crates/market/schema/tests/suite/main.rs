@@ -1,5 +1,6 @@
 //! Tests of the schema compiler, one module per subject.
 
+mod growing;
 mod interfaces;
 mod mistakes;
 mod newcomer;

@@ -4,6 +4,7 @@ mod captures;
 mod first_message;
 mod golden;
 mod layout;
+mod parcels;
 mod properties;
 mod tables;
 mod vectors;

@@ -1,11 +1,12 @@
 //! For any bytes, decoding and encoding lose nothing, and both renderings stay readable.
 
 use nanotape_testkit::{
-    generated::toy,
+    generated::{parcels, toy},
     strategies::{any_bytes, any_message},
 };
 use nanotape_types::WireValue;
 use nanotape_wire::{
+    codec::Layout,
     iextp, itch50, moldudp64,
     render::{Describe, FieldVisitor, Value},
     soupbintcp,
@@ -34,7 +35,8 @@ fn renders<'a>(described: impl Describe<'a>) {
     let object: serde_json::Value = serde_json::from_str(&json).expect(&json);
     let object = object.as_object().expect("an object");
     let mut names = Names(vec!["name"]);
-    names.0.extend(described.type_byte().map(|_| "type"));
+    let has_type = described.type_byte().is_some() || described.type_number().is_some();
+    names.0.extend(has_type.then_some("type"));
     described.for_each_field(&mut names).unwrap();
     assert_eq!(object.len(), names.0.len(), "{json}");
     assert!(names.0.iter().all(|name| object.contains_key(*name)), "{json}");
@@ -63,6 +65,39 @@ macro_rules! messages_survive {
     };
 }
 
+/// What was encoded once is encoded to the same bytes again; so is a message without unknown bytes.
+macro_rules! growing_messages_survive {
+    ($test:ident, $module:path, $layouts:expr) => {
+        #[test]
+        fn $test() {
+            use $module as module;
+            proptest!(|(bytes in any_message($layouts, module::TAG_OFFSET))| {
+                let message = module::Message::decode(&bytes).expect("it is valid");
+                prop_assert_eq!(message.as_bytes(), &*bytes);
+                let mut buffer = vec![0; bytes.len()];
+                let encoded = message.encode(&mut buffer).expect("room");
+                let again = module::Message::decode(encoded).expect("it was encoded");
+                let mut second = vec![0; encoded.len()];
+                prop_assert_eq!(again.encode(&mut second), Ok(encoded));
+                if encoded.len() == bytes.len() {
+                    prop_assert_eq!(encoded, &*bytes);
+                }
+                let mut too_small = vec![0; encoded.len() - 1];
+                prop_assert!(message.encode(&mut too_small).is_err());
+                let is_listed = module::TAGS.contains(&message.tag());
+                let is_unknown = matches!(message, module::Message::Unknown(_));
+                prop_assert_eq!(is_listed, !is_unknown);
+                renders(message);
+                renders(again);
+            });
+        }
+    };
+}
+
+/// The messages without groups.
+static PARCELS: [Layout; 2] = [parcels::LAYOUTS[0], parcels::LAYOUTS[2]];
+
+growing_messages_survive!(parcels_messages_survive, parcels, &PARCELS);
 messages_survive!(itch50_messages_survive, itch50);
 messages_survive!(soupbintcp_messages_survive, soupbintcp);
 messages_survive!(toy_messages_survive, toy);
