@@ -244,7 +244,9 @@ impl<F: PacketFraming> Receiver<F> {
         let line = self.line_mut(origin);
         line.last_ns = line.last_ns.max(times.0);
         let packet = match F::decode(bytes) {
-            Ok(packet) => packet,
+            // Messages without numbers are not of the sequence.
+            Ok(packet) if F::HAS_UNSEQUENCED && packet.kind == PacketKind::Unsequenced => return,
+            Ok(packet) => packet.nearest(self.expected),
             Err(malformed) => {
                 let kind = malformed.kind();
                 self.line_mut(origin).counts.malformed[kind as usize] += 1;

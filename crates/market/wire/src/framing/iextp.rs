@@ -19,7 +19,9 @@
 
 use core::fmt;
 
-use super::numbered::{BlockWriter, Malformed, NumberedPacket, PacketFraming, PacketKind};
+use super::numbered::{
+    BlockWriter, LengthField, Malformed, NumberedPacket, PacketFraming, PacketKind,
+};
 use crate::iextp::{SegmentHeader, SegmentHeaderFields, VERSION};
 
 /// The highest number, and the highest stream offset.
@@ -52,6 +54,8 @@ impl PacketFraming for IexTp {
 
     const NAME: &'static str = "IEX-TP";
 
+    const LENGTH: LengthField = LengthField::LittleBefore;
+
     #[inline]
     fn decode(bytes: &[u8]) -> Result<NumberedPacket<'_, Self>, Malformed> {
         let Ok((header, blocks)) = SegmentHeader::wrap_first(bytes) else {
@@ -82,13 +86,9 @@ impl PacketFraming for IexTp {
             count,
             stream_offset: Some(offset),
             blocks,
+            unsequenced: &[],
         }
         .checked(SegmentHeader::LEN, MOST)
-    }
-
-    #[inline]
-    fn block_length(bytes: [u8; 2]) -> u16 {
-        u16::from_le_bytes(bytes)
     }
 
     fn encode_request(_: Self::Session, _: u64, _: u16, _: &mut [u8]) -> Option<usize> {
@@ -176,7 +176,7 @@ impl<'b> SegmentWriter<'b> {
         let payload = self.blocks.block_bytes() + 2 + message.len();
         let Ok(payload) = u16::try_from(payload) else { return false };
         let has_room = self.header.stream_offset <= MOST - u64::from(payload);
-        has_room && self.blocks.push(message, u16::to_le_bytes, u16::MAX, MOST)
+        has_room && self.blocks.push(message, LengthField::LittleBefore, u16::MAX, MOST)
     }
 
     /// Messages so far.

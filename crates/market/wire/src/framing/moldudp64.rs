@@ -13,7 +13,9 @@
 
 use nanotape_types::Alpha;
 
-use super::numbered::{BlockWriter, Malformed, NumberedPacket, PacketFraming, PacketKind};
+use super::numbered::{
+    BlockWriter, LengthField, Malformed, NumberedPacket, PacketFraming, PacketKind,
+};
 use crate::moldudp64::{
     DownstreamHeader, DownstreamHeaderFields, END_OF_SESSION, RequestPacket, RequestPacketFields,
 };
@@ -27,6 +29,8 @@ impl PacketFraming for MoldUdp64 {
 
     const NAME: &'static str = "MoldUDP64";
 
+    const LENGTH: LengthField = LengthField::BigBefore;
+
     #[inline]
     fn decode(bytes: &[u8]) -> Result<NumberedPacket<'_, Self>, Malformed> {
         let Ok((header, blocks)) = DownstreamHeader::wrap_first(bytes) else {
@@ -39,13 +43,16 @@ impl PacketFraming for MoldUdp64 {
             count => (PacketKind::Data, count),
         };
         let (session, first) = (header.session(), header.sequence_number());
-        NumberedPacket { session, kind, first, count, stream_offset: None, blocks }
-            .checked(DownstreamHeader::LEN, u64::MAX)
-    }
-
-    #[inline]
-    fn block_length(bytes: [u8; 2]) -> u16 {
-        u16::from_be_bytes(bytes)
+        NumberedPacket {
+            session,
+            kind,
+            first,
+            count,
+            stream_offset: None,
+            blocks,
+            unsequenced: &[],
+        }
+        .checked(DownstreamHeader::LEN, u64::MAX)
     }
 
     /// A count of 0 or 65,535 cannot be requested.
@@ -85,7 +92,7 @@ impl<'b> PacketWriter<'b> {
     /// number 0 takes no message.
     #[must_use]
     pub fn push(&mut self, message: &[u8]) -> bool {
-        self.blocks.push(message, u16::to_be_bytes, END_OF_SESSION - 1, u64::MAX)
+        self.blocks.push(message, LengthField::BigBefore, END_OF_SESSION - 1, u64::MAX)
     }
 
     /// Messages so far.

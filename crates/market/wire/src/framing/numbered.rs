@@ -1,5 +1,5 @@
-//! Packets that number their messages, of any exchange: a session, the number of the first message,
-//! and blocks of a length and a message.
+//! Packets that number what they carry, of any exchange: a session, the number of the first
+//! message, and blocks of a length and a message.
 //!
 //! Where: FEED passes each UDP payload to [`PacketFraming::decode`], and sequences what it returns
 //! without knowledge of the exchange. An implementation reads its own header; the walk over the
@@ -16,14 +16,31 @@
 //! would count as a duplicate in every receiver and disappear, so its packet is malformed. A packet
 //! without messages can have number 0.
 //!
+//! Exchanges differ in four ways, each a constant of the trait:
+//!
+//! | | MoldUDP64 | IEX-TP | PITCH | NYSE XDP | CME MDP 3.0 |
+//! |---|---|---|---|---|---|
+//! | length of a message | before it | before it | its first byte | its first two bytes | its first two bytes |
+//! | what has a number | messages | messages | messages | messages | packets |
+//! | messages without numbers | no | no | number 0 | refresh, retransmission | no |
+//! | highest number | 64 bits | 63 bits | 32 bits, then 1 | 32 bits | 32 bits |
+//!
+//! Where a packet has the number, it is passed on as one message: all its blocks, which
+//! [`blocks`] splits.
+//!
 //! Failure: a packet is accepted or refused as a whole. `decode` checks all blocks, so the iterator
 //! over them cannot fail.
 //! Cost: no allocation; work in proportion to the number of blocks.
 
+mod block_writer;
+mod length_field;
 mod malformed;
 
 use core::{fmt, hash::Hash, marker::PhantomData};
 
+pub(super) use block_writer::BlockWriter;
+pub use length_field::LengthField;
+use length_field::Misfit;
 pub use malformed::{Malformed, MalformedKind};
 
 /// How an exchange numbers the messages of its packets.
@@ -37,8 +54,18 @@ pub trait PacketFraming: Copy + fmt::Debug + Send + 'static {
     /// Checks a whole packet: the header, and every block to the exact end.
     fn decode(bytes: &[u8]) -> Result<NumberedPacket<'_, Self>, Malformed>;
 
-    /// The length field of a message block.
-    fn block_length(bytes: [u8; 2]) -> u16;
+    /// How the length of a message is written.
+    const LENGTH: LengthField;
+
+    /// What has a number.
+    const NUMBERED: Numbered = Numbered::Messages;
+
+    /// Whether packets of the kind [`PacketKind::Unsequenced`] exist.
+    const HAS_UNSEQUENCED: bool = false;
+
+    /// The highest number if numbers come again: 1 follows it. Without one, no number comes twice
+    /// in a session.
+    const LAST: Option<u64> = None;
 
     /// Writes a request to send `count` messages again, from number `first`, and returns its
     /// length. `None` if the protocol has no such packet, the count cannot be requested, or the
@@ -51,6 +78,15 @@ pub trait PacketFraming: Copy + fmt::Debug + Send + 'static {
     ) -> Option<usize>;
 }
 
+/// What has a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbered {
+    /// Each message.
+    Messages,
+    /// Each packet. What it carries counts as one message.
+    Packets,
+}
+
 /// The kind of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketKind {
@@ -60,6 +96,9 @@ pub enum PacketKind {
     Heartbeat,
     /// No message, and no later one.
     EndOfSession,
+    /// Messages without numbers, such as those of an image. They have no place among the others:
+    /// [`NumberedPacket::unsequenced`] has them.
+    Unsequenced,
 }
 
 /// A packet whose blocks have been checked.
@@ -71,11 +110,13 @@ pub struct NumberedPacket<'a, F: PacketFraming> {
     pub kind: PacketKind,
     /// Number of the first message; without messages, of the next one.
     pub first: u64,
-    /// Messages in the packet.
+    /// Messages in the packet that have a number.
     pub count: u16,
     /// Bytes of blocks in the session before this packet, if the protocol counts them.
     pub stream_offset: Option<u64>,
     pub(super) blocks: &'a [u8],
+    /// The blocks of messages without numbers.
+    pub(super) unsequenced: &'a [u8],
 }
 
 impl<'a, F: PacketFraming> NumberedPacket<'a, F> {
@@ -91,21 +132,21 @@ impl<'a, F: PacketFraming> NumberedPacket<'a, F> {
         if first == 0 && count > 0 {
             return Err(Malformed::NumberZero { count });
         }
-        let mut rest = blocks;
-        for block in 0..count {
-            match split_block::<F>(rest) {
-                Ok((_, after)) => rest = after,
-                Err(needed) => {
-                    let offset = header_length + blocks.len() - rest.len();
-                    return Err(cut(block, count, offset, needed, rest.len()));
-                }
-            }
-        }
-        if !rest.is_empty() {
-            let offset = (header_length + blocks.len() - rest.len()) as u32;
-            return Err(Malformed::Trailing { offset, following: rest.len() as u32 });
+        match F::NUMBERED {
+            Numbered::Messages => check_blocks::<F>(blocks, count, header_length)?,
+            Numbered::Packets => check_all_blocks::<F>(blocks, header_length)?,
         }
         Ok(self)
+    }
+
+    /// The packet with the number nearest to `expected` of those that it can have. Different only
+    /// where numbers come again: a receiver counts on after the highest one.
+    #[inline]
+    pub fn nearest(self, expected: u64) -> Self {
+        match F::LAST {
+            Some(last) => Self { first: nearest_number(self.first, expected, last), ..self },
+            None => self,
+        }
     }
 
     /// The number of the first message after this packet.
@@ -119,6 +160,12 @@ impl<'a, F: PacketFraming> NumberedPacket<'a, F> {
     #[inline]
     pub fn next_stream_offset(&self) -> Option<u64> {
         self.stream_offset.map(|offset| offset.saturating_add(self.blocks.len() as u64))
+    }
+
+    /// The messages without numbers.
+    #[inline]
+    pub fn unsequenced(&self) -> Blocks<'a, F> {
+        blocks(self.unsequenced)
     }
 
     /// The messages with their numbers.
@@ -149,7 +196,12 @@ impl<'a, F: PacketFraming> Iterator for Messages<'a, F> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (message, rest) = split_block::<F>(self.rest).ok()?;
+        let (message, rest) = match F::NUMBERED {
+            Numbered::Messages => F::LENGTH.split(self.rest).ok()?,
+            // `checked` has found at least one block.
+            Numbered::Packets if self.rest.is_empty() => return None,
+            Numbered::Packets => (self.rest, &[][..]),
+        };
         let number = self.number;
         self.rest = rest;
         self.number += 1;
@@ -157,81 +209,104 @@ impl<'a, F: PacketFraming> Iterator for Messages<'a, F> {
     }
 }
 
-/// The first message of `bytes` and the bytes after it, or how many bytes the block needs.
+/// Messages without their numbers, in order.
+#[derive(Clone, Debug)]
+pub struct Blocks<'a, F> {
+    rest: &'a [u8],
+    framing: PhantomData<F>,
+}
+
+/// The messages in some blocks: in what a packet with one number carries, or in messages without
+/// numbers. They end where the bytes do, or where a block does not fit.
 #[inline]
-fn split_block<F: PacketFraming>(bytes: &[u8]) -> Result<(&[u8], &[u8]), usize> {
-    let (&length, rest) = bytes.split_first_chunk::<2>().ok_or(2usize)?;
-    let length = usize::from(F::block_length(length));
-    rest.split_at_checked(length).ok_or(2 + length)
+pub fn blocks<F: PacketFraming>(bytes: &[u8]) -> Blocks<'_, F> {
+    Blocks { rest: bytes, framing: PhantomData }
+}
+
+impl<'a, F: PacketFraming> Iterator for Blocks<'a, F> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (message, rest) = F::LENGTH.split(self.rest).ok()?;
+        self.rest = rest;
+        Some(message)
+    }
+}
+
+/// Checks `count` blocks that end where the bytes do.
+#[inline]
+pub(super) fn check_blocks<F: PacketFraming>(
+    blocks: &[u8],
+    count: u16,
+    header_length: usize,
+) -> Result<(), Malformed> {
+    let mut rest = blocks;
+    for block in 0..count {
+        match F::LENGTH.split(rest) {
+            Ok((_, after)) => rest = after,
+            Err(misfit) => {
+                let offset = header_length + blocks.len() - rest.len();
+                return Err(cut::<F>(block, count, offset, misfit, rest.len()));
+            }
+        }
+    }
+    if !rest.is_empty() {
+        let offset = (header_length + blocks.len() - rest.len()) as u32;
+        return Err(Malformed::Trailing { offset, following: rest.len() as u32 });
+    }
+    Ok(())
+}
+
+/// Checks blocks up to the end of the bytes. There must be one.
+fn check_all_blocks<F: PacketFraming>(
+    blocks: &[u8],
+    header_length: usize,
+) -> Result<(), Malformed> {
+    let (mut rest, mut block) = (blocks, 0u16);
+    while !rest.is_empty() || block == 0 {
+        match F::LENGTH.split(rest) {
+            Ok((_, after)) => (rest, block) = (after, block.saturating_add(1)),
+            Err(misfit) => {
+                let offset = header_length + blocks.len() - rest.len();
+                return Err(cut::<F>(block, block.saturating_add(1), offset, misfit, rest.len()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The number nearest to `expected` that is written as `number`, where 1 follows `last`.
+fn nearest_number(number: u64, expected: u64, last: u64) -> u64 {
+    if number == 0 || last == 0 {
+        return number;
+    }
+    let lap = expected.saturating_sub(1) / last;
+    let candidates = [lap.saturating_sub(1), lap, lap.saturating_add(1)];
+    let numbers = candidates.map(|lap| lap.saturating_mul(last).saturating_add(number));
+    let nearest = numbers.into_iter().min_by_key(|number| number.abs_diff(expected));
+    nearest.unwrap_or(number)
 }
 
 #[cold]
-fn cut(block: u16, count: u16, offset: usize, needed: usize, present: usize) -> Malformed {
-    let (offset, needed, present) = (offset as u32, needed as u32, present as u32);
-    Malformed::Cut { block, count, offset, needed, present }
-}
-
-/// Writes blocks after a header of a packet, in a buffer of the caller.
-#[derive(Debug)]
-pub(super) struct BlockWriter<'b> {
-    buffer: &'b mut [u8],
-    length: usize,
-    header_length: usize,
-    first: u64,
+fn cut<F: PacketFraming>(
+    block: u16,
     count: u16,
-}
-
-impl<'b> BlockWriter<'b> {
-    /// `None` if the header does not fit.
-    pub(super) fn new(header_length: usize, first: u64, buffer: &'b mut [u8]) -> Option<Self> {
-        (buffer.len() >= header_length).then_some(Self {
-            buffer,
-            length: header_length,
-            header_length,
-            first,
-            count: 0,
-        })
-    }
-
-    /// Appends a message after its length, which `encode` makes. Returns `false` and changes
-    /// nothing if it does not fit, or if the packet would exceed `most_count` messages or a number
-    /// `most`.
-    pub(super) fn push(
-        &mut self,
-        message: &[u8],
-        encode: fn(u16) -> [u8; 2],
-        most_count: u16,
-        most: u64,
-    ) -> bool {
-        let Ok(length) = u16::try_from(message.len()) else { return false };
-        let next = self.first.checked_add(u64::from(self.count) + 1);
-        if self.first == 0 || self.count == most_count || next.is_none_or(|next| next > most) {
-            return false;
+    offset: usize,
+    misfit: Misfit,
+    present: usize,
+) -> Malformed {
+    let (offset, present) = (offset as u32, present as u32);
+    match misfit {
+        Misfit::Needs(needed) => {
+            Malformed::Cut { block, count, offset, needed: needed as u32, present }
         }
-        let end = self.length + 2 + message.len();
-        let Some(block) = self.buffer.get_mut(self.length..end) else { return false };
-        let (front, back) = block.split_at_mut(2);
-        front.copy_from_slice(&encode(length));
-        back.copy_from_slice(message);
-        self.length = end;
-        self.count += 1;
-        true
-    }
-
-    /// Messages so far.
-    pub(super) fn count(&self) -> u16 {
-        self.count
-    }
-
-    /// Bytes of the blocks so far.
-    pub(super) fn block_bytes(&self) -> usize {
-        self.length - self.header_length
-    }
-
-    /// The packet, with `header` at its front.
-    pub(super) fn finish(self, header: &[u8]) -> &'b [u8] {
-        let (packet, _) = self.buffer.split_at_mut(self.length);
-        packet[..self.header_length].copy_from_slice(header);
-        packet
+        Misfit::TooSmall(stated) => {
+            let least = F::LENGTH.width() as u16;
+            Malformed::BlockLength { block, count, offset, stated: stated as u16, least }
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

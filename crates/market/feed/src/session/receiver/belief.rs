@@ -97,7 +97,7 @@ impl<F: PacketFraming> Receiver<F> {
         let mut bytes = core::mem::take(&mut self.admitted);
         while let Some(doubt) = self.doubts.take_admitted(&mut bytes) {
             self.overtaken += doubt.overtaken;
-            if let Ok(packet) = F::decode(&bytes) {
+            if let Ok(packet) = F::decode(&bytes).map(|packet| packet.nearest(self.expected)) {
                 let origin = PacketOrigin::Line(doubt.line);
                 let times = (doubt.ts_recv_ns, doubt.ts_recv_ns, now_ns);
                 self.take(origin, times, &packet, handler);

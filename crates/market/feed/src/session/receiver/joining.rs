@@ -96,7 +96,7 @@ impl<F: PacketFraming> Receiver<F> {
         for kept in candidate.packets {
             let bytes = &candidate.bytes[kept.place];
             let origin = PacketOrigin::Line(kept.line);
-            if let Ok(packet) = F::decode(bytes) {
+            if let Ok(packet) = F::decode(bytes).map(|packet| packet.nearest(self.expected)) {
                 // Gaps get as old as they were when this packet came: others may fill them.
                 let times = (kept.ts_recv_ns, kept.ts_recv_ns.min(now_ns));
                 self.of_session(origin, times, &packet, bytes, handler);

@@ -72,6 +72,22 @@ pub enum Malformed {
         /// Bytes of its blocks.
         length: u16,
     },
+    /// A block states fewer bytes than its length takes.
+    #[error(
+        "block {block} of {count} at byte {offset} states {stated} bytes, expected at least {least}"
+    )]
+    BlockLength {
+        /// The block, from 0.
+        block: u16,
+        /// Blocks according to the header.
+        count: u16,
+        /// Offset of the block in the packet.
+        offset: u32,
+        /// Bytes that it states.
+        stated: u16,
+        /// Bytes of its length.
+        least: u16,
+    },
 }
 
 const _: () = assert!(size_of::<Malformed>() <= 32);
@@ -96,6 +112,8 @@ pub enum MalformedKind {
     NumberOverflow,
     /// [`Malformed::StreamOverflow`].
     StreamOverflow,
+    /// [`Malformed::BlockLength`].
+    BlockLength,
 }
 
 impl Malformed {
@@ -110,13 +128,14 @@ impl Malformed {
             Self::NumberZero { .. } => MalformedKind::NumberZero,
             Self::NumberOverflow { .. } => MalformedKind::NumberOverflow,
             Self::StreamOverflow { .. } => MalformedKind::StreamOverflow,
+            Self::BlockLength { .. } => MalformedKind::BlockLength,
         }
     }
 }
 
 impl MalformedKind {
     /// All kinds. `kind as usize` is the index of a kind, for an array of counters.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Short,
         Self::Version,
         Self::LengthMismatch,
@@ -125,6 +144,7 @@ impl MalformedKind {
         Self::NumberZero,
         Self::NumberOverflow,
         Self::StreamOverflow,
+        Self::BlockLength,
     ];
 
     /// A name for reports.
@@ -138,6 +158,7 @@ impl MalformedKind {
             Self::NumberZero => "number zero",
             Self::NumberOverflow => "number overflow",
             Self::StreamOverflow => "stream offset overflow",
+            Self::BlockLength => "block length",
         }
     }
 }
