@@ -8,6 +8,7 @@ use nanotape_wire::framing::{
     iextp::{IexTp, SegmentWriter},
     moldudp64::{MoldUdp64, PacketWriter, end_of_session},
     numbered::{NumberedPacket, PacketFraming, PacketKind},
+    pitch::{self, Pitch, SplitUnit, UnitWriter},
     soupbintcp::{Split, split},
 };
 use nanotape_wire::iextp::SegmentHeader;
@@ -16,6 +17,8 @@ fuzz_target!(|bytes: &[u8]| {
     binary_file(bytes);
     moldudp64(bytes);
     iextp(bytes);
+    pitch(bytes);
+    pitch_stream(bytes);
     soupbintcp(bytes);
 });
 
@@ -69,6 +72,40 @@ fn iextp(bytes: &[u8]) {
     }
     let written = writer.finish();
     assert_eq!((written[0], &written[2..]), (bytes[0], &bytes[2..]));
+}
+
+fn pitch(bytes: &[u8]) {
+    let Ok(packet) = Pitch::decode(bytes) else { return };
+    numbers(&packet);
+    let mut buffer = vec![0; bytes.len()];
+    let mut writer =
+        UnitWriter::new(packet.session, packet.first, &mut buffer).expect("room for a header");
+    let messages = packet.messages().map(|(_, message)| message);
+    for message in messages.chain(packet.unsequenced()) {
+        assert!(writer.push(message));
+    }
+    assert_eq!(writer.finish(), bytes);
+    for expected in [0, 1 << 31, 1 << 32, u64::MAX - (1 << 33)] {
+        let near = packet.nearest(expected);
+        let is_first_lap = near.first == packet.first;
+        assert!(is_first_lap || near.first.abs_diff(expected) <= 1 << 31);
+        assert_eq!(near.first % u64::from(pitch::LAST), packet.first % u64::from(pitch::LAST));
+    }
+}
+
+fn pitch_stream(bytes: &[u8]) {
+    let mut left = bytes;
+    loop {
+        match pitch::split(left) {
+            SplitUnit::Unit { unit, rest } => {
+                assert!(unit.len() >= 8);
+                assert_eq!(unit.len() + rest.len(), left.len());
+                left = rest;
+            }
+            SplitUnit::NeedMore { bytes: more } => break assert!(more > 0),
+            SplitUnit::Invalid => break assert!(left[1] == 0 && left[0] < 8),
+        }
+    }
 }
 
 /// Every message has its number, and skipping gives the same messages.

@@ -13,7 +13,7 @@ mod layout;
 mod messages;
 
 #[doc(hidden)]
-pub use extension::{Extension, TypeNumber, after_block, extends, refuse_group, seal};
+pub use extension::{Extension, after_block, extends, refuse_group, seal};
 #[doc(hidden)]
 pub use field_value::FieldValue;
 pub use groups::{Entries, GroupEntry};

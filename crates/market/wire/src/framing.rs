@@ -4,4 +4,5 @@ pub mod binary_file;
 pub mod iextp;
 pub mod moldudp64;
 pub mod numbered;
+pub mod pitch;
 pub mod soupbintcp;

@@ -7,8 +7,10 @@
 //! &[u8] --> framing --> &[u8] of one message --> itch50::Message::decode --> views, getters
 //! ```
 //!
-//! - [`itch50`], [`moldudp64`], [`iextp`], [`soupbintcp`]: the protocols, generated from `schema/`,
-//!   with a few hand-written additions. Unknown message types and codes are kept, not rejected.
+//! - [`itch50`], [`iex_deep`], [`iex_deep_plus`], [`iex_tops`], [`pitch`]: messages of exchanges,
+//!   generated from `schema/`, with a few hand-written additions. [`moldudp64`], [`iextp`],
+//!   [`pitch_tcp`], [`soupbintcp`]: what carries them. Unknown message types and codes are kept,
+//!   not rejected.
 //! - [`framing`]: framing of messages in files, packets and streams.
 //! - [`capture`]: packets of pcap and pcapng files, and the UDP datagrams in them.
 //! - [`render`]: one line of text or one JSON object for anything that decodes.
@@ -29,9 +31,15 @@ mod error;
 pub mod framing;
 #[rustfmt::skip]
 mod generated;
+pub mod iex_common;
+pub mod iex_deep;
+pub mod iex_deep_plus;
+pub mod iex_tops;
 pub mod iextp;
 pub mod itch50;
 pub mod moldudp64;
+pub mod pitch;
+pub mod pitch_tcp;
 pub mod render;
 pub mod soupbintcp;
 

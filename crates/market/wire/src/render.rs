@@ -44,6 +44,24 @@ pub enum Value<'a> {
     Bits(u16, &'static [(u8, &'static str)]),
 }
 
+/// A type that is a number. Displayed as specifications write it: with one byte in hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TypeNumber {
+    /// The number.
+    pub value: u16,
+    /// Bytes on the wire: one or two.
+    pub width: usize,
+}
+
+impl fmt::Display for TypeNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.width {
+            1 => write!(f, "{:#04x}", self.value),
+            _ => write!(f, "{}", self.value),
+        }
+    }
+}
+
 /// Receives the fields of a message, in the order of their bytes.
 pub trait FieldVisitor<'a> {
     /// Why a visit ends early.
@@ -81,7 +99,7 @@ pub trait Describe<'a>: Copy {
     fn type_byte(self) -> Option<u8>;
 
     /// Its type, if that is a number.
-    fn type_number(self) -> Option<u16> {
+    fn type_number(self) -> Option<TypeNumber> {
         None
     }
 
@@ -117,7 +135,7 @@ pub trait Describe<'a>: Copy {
             out.write_str(",")?;
         }
         if let Some(number) = self.type_number() {
-            write!(out, "\"type\":{number},")?;
+            write!(out, "\"type\":{},", number.value)?;
         }
         write!(out, "\"name\":\"{}\"", self.type_name())?;
         self.for_each_field(&mut JsonWriter(out))?;

@@ -7,3 +7,4 @@ mod owner;
 mod recovery;
 mod restarts;
 mod steps;
+mod wrapping;

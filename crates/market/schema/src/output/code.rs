@@ -154,7 +154,11 @@ fn layout<'p>(
         None => (format!("{title}. {doc}"), String::new()),
     };
     let rows: String = fields.map(|field| field_row(4, field)).collect();
-    let header = row(4, &format!("{name} / {name}Fields: {length} bytes{order}{tag}"), title);
+    let start = format!("{name} / {name}Fields: {length} bytes{order}");
+    let header = match start.len() + tag.len() < 95 {
+        true => row(4, &format!("{start}{tag}"), title),
+        false => format!("    {start},\n{}", row(8, tag.trim_start_matches(", "), title)),
+    };
     comment("    ///", &about) + &header + &rows + &groups(layout)
 }
 

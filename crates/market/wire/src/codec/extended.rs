@@ -371,6 +371,7 @@ macro_rules! extended {
 
     // The fields of a message or entry as an array, without what the shape adds.
     (@block $length:literal $order:tt [$({ $field:ident $start:literal })*]) => {
+        #[inline]
         fn block(&self) -> [u8; $length] {
             let mut bytes = [0; $length];
             $(
@@ -399,7 +400,6 @@ macro_rules! extended {
             bytes
         }
 
-        #[inline]
         $crate::extended! { @block $length $order $fields }
     };
     (@encode $Name:ident $length:literal $order:tt $fields:tt
@@ -437,7 +437,7 @@ macro_rules! extended {
     (@character $Tag:ident $at:literal, $tag:literal) => { None };
     (@type_number char $at:literal, $tag:literal) => { None };
     (@type_number $Tag:ident $at:literal, $tag:literal) => {
-        Some(($at, $crate::codec::TypeNumber {
+        Some(($at, $crate::render::TypeNumber {
             value: $tag,
             width: ::core::mem::size_of::<$Tag>(),
         }))
@@ -448,56 +448,12 @@ macro_rules! extended {
             None
         }
 
-        fn type_number(self) -> Option<u16> {
-            Some($tag)
+        fn type_number(self) -> Option<$crate::render::TypeNumber> {
+            Some($crate::render::TypeNumber { value: $tag, width: ::core::mem::size_of::<$Tag>() })
         }
     };
     (@grows growing) => { true };
     (@grows exact) => { false };
     (@is_little []) => { false };
     (@is_little [little]) => { true };
-}
-
-/// Defines an entry of a group: a view, the struct of its fields, and how it is split off.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! entry {
-    ($(#[$about:meta])* $Name:ident / $Fields:ident: $length:literal bytes $($order:ident-endian)?,
-        $title:literal; $($rows:tt)*
-    ) => {
-        $crate::extended! {
-            @sort {
-                entry [$($order)?] [$(#[$about])*] $Name / $Fields, $length, $title
-            } [] [] {} $($rows)*
-        }
-    };
-}
-
-/// Makes a structure with the getters `block_length` and `count` the header of groups.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! group_header {
-    ($Name:ident) => {
-        impl<'a> $crate::codec::GroupHeader<'a> for $Name<'a> {
-            #[inline]
-            fn split(bytes: &'a [u8]) -> Option<(usize, usize, &'a [u8])> {
-                let (header, rest) = Self::wrap_first(bytes).ok()?;
-                Some((header.block_length().into(), header.count().into(), rest))
-            }
-
-            fn write(
-                block_length: u16,
-                count: usize,
-                out: &mut $crate::codec::Out<'_>,
-            ) -> Result<(), $crate::EncodeError> {
-                let mut fields = match Self::wrap(&[0; Self::LEN]) {
-                    Ok(zeros) => zeros.fields(),
-                    Err(_) => return Err(out.misfit()),
-                };
-                fields.block_length = block_length;
-                fields.count = count.try_into().map_err(|_| out.misfit())?;
-                out.put(&fields.encode())
-            }
-        }
-    };
 }

@@ -2,7 +2,7 @@
 //! were appended.
 
 use super::{Shape, clamp};
-use crate::DecodeError;
+use crate::{DecodeError, render::TypeNumber};
 
 /// The parts of a [`Shape`] that most messages do not have.
 #[derive(Clone, Copy, Debug)]
@@ -19,15 +19,6 @@ pub struct Extension {
     pub block: Option<(usize, usize)>,
     /// Bytes of a last field that not every message has.
     pub optional: usize,
-}
-
-/// A type that is a number.
-#[derive(Clone, Copy, Debug)]
-pub struct TypeNumber {
-    /// The number.
-    pub value: u16,
-    /// Bytes on the wire: one or two.
-    pub width: usize,
 }
 
 impl Extension {

@@ -195,3 +195,47 @@ pub fn write_all<'b>(
     let length = out.length;
     Ok(buffer.split_at(length).0)
 }
+
+/// Defines an entry of a group: a view, the struct of its fields, and how it is split off.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! entry {
+    ($(#[$about:meta])* $Name:ident / $Fields:ident: $length:literal bytes $($order:ident-endian)?,
+        $title:literal; $($rows:tt)*
+    ) => {
+        $crate::extended! {
+            @sort {
+                entry [$($order)?] [$(#[$about])*] $Name / $Fields, $length, $title
+            } [] [] {} $($rows)*
+        }
+    };
+}
+
+/// Makes a structure with the getters `block_length` and `count` the header of groups.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! group_header {
+    ($Name:ident) => {
+        impl<'a> $crate::codec::GroupHeader<'a> for $Name<'a> {
+            #[inline]
+            fn split(bytes: &'a [u8]) -> Option<(usize, usize, &'a [u8])> {
+                let (header, rest) = Self::wrap_first(bytes).ok()?;
+                Some((header.block_length().into(), header.count().into(), rest))
+            }
+
+            fn write(
+                block_length: u16,
+                count: usize,
+                out: &mut $crate::codec::Out<'_>,
+            ) -> Result<(), $crate::EncodeError> {
+                let mut fields = match Self::wrap(&[0; Self::LEN]) {
+                    Ok(zeros) => zeros.fields(),
+                    Err(_) => return Err(out.misfit()),
+                };
+                fields.block_length = block_length;
+                fields.count = count.try_into().map_err(|_| out.misfit())?;
+                out.put(&fields.encode())
+            }
+        }
+    };
+}

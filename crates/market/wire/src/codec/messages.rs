@@ -218,8 +218,9 @@ macro_rules! messages {
             None
         }
 
-        fn type_number(self) -> Option<u16> {
-            Some(self.tag().into())
+        fn type_number(self) -> Option<$crate::render::TypeNumber> {
+            let (value, width) = (self.tag().into(), ::core::mem::size_of::<$Tag>());
+            Some($crate::render::TypeNumber { value, width })
         }
     };
 

@@ -1,6 +1,7 @@
 //! Captures: vectors byte for byte, real days, every variant of the formats, other decoders, and
 //! any bytes.
 
+mod exchanges;
 mod naive;
 mod others;
 

@@ -3,8 +3,10 @@
 mod captures;
 mod first_message;
 mod golden;
+mod golden_exchanges;
 mod layout;
 mod parcels;
 mod properties;
+mod specifications;
 mod tables;
 mod vectors;

@@ -7,7 +7,7 @@ use nanotape_testkit::{
 use nanotape_types::WireValue;
 use nanotape_wire::{
     codec::Layout,
-    iextp, itch50, moldudp64,
+    iex_common, iex_deep, iex_deep_plus, iex_tops, iextp, itch50, moldudp64, pitch, pitch_tcp,
     render::{Describe, FieldVisitor, Value},
     soupbintcp,
 };
@@ -98,6 +98,12 @@ macro_rules! growing_messages_survive {
 static PARCELS: [Layout; 2] = [parcels::LAYOUTS[0], parcels::LAYOUTS[2]];
 
 growing_messages_survive!(parcels_messages_survive, parcels, &PARCELS);
+growing_messages_survive!(iex_common_messages_survive, iex_common, iex_common::LAYOUTS);
+growing_messages_survive!(iex_deep_messages_survive, iex_deep, iex_deep::LAYOUTS);
+growing_messages_survive!(iex_deep_plus_messages_survive, iex_deep_plus, iex_deep_plus::LAYOUTS);
+growing_messages_survive!(iex_tops_messages_survive, iex_tops, iex_tops::LAYOUTS);
+growing_messages_survive!(pitch_messages_survive, pitch, pitch::LAYOUTS);
+growing_messages_survive!(pitch_tcp_messages_survive, pitch_tcp, pitch_tcp::LAYOUTS);
 messages_survive!(itch50_messages_survive, itch50);
 messages_survive!(soupbintcp_messages_survive, soupbintcp);
 messages_survive!(toy_messages_survive, toy);
@@ -111,6 +117,7 @@ proptest! {
         segment in any_bytes::<iextp::SegmentHeader<'_>>(),
         end in any_bytes::<soupbintcp::GlimpseEndOfSnapshot<'_>>(),
         envelope in any_bytes::<toy::Envelope<'_>>(),
+        unit in any_bytes::<pitch::SequencedUnitHeader<'_>>(),
     ) {
         macro_rules! check {
             ($($value:expr => $View:path),*) => {$({
@@ -130,7 +137,8 @@ proptest! {
             block => iextp::MessageBlockHeader,
             segment => iextp::SegmentHeader,
             end => soupbintcp::GlimpseEndOfSnapshot,
-            envelope => toy::Envelope
+            envelope => toy::Envelope,
+            unit => pitch::SequencedUnitHeader
         );
     }
 
@@ -159,15 +167,14 @@ proptest! {
 }
 
 fn for_each_protocol(bytes: &[u8]) {
-    if let Ok(message) = itch50::Message::decode(bytes) {
-        renders(message);
+    macro_rules! check {
+        ($($module:ident),*) => {$(
+            if let Ok(message) = $module::Message::decode(bytes) {
+                renders(message);
+            }
+        )*};
     }
-    if let Ok(message) = soupbintcp::Message::decode(bytes) {
-        renders(message);
-    }
-    if let Ok(message) = toy::Message::decode(bytes) {
-        renders(message);
-    }
+    check!(itch50, soupbintcp, toy, parcels, iex_deep, iex_deep_plus, iex_tops, pitch, pitch_tcp);
 }
 
 /// For all 256 bytes: the byte is preserved, and it is unknown exactly if it is not listed.
