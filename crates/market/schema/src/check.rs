@@ -85,11 +85,19 @@ pub(crate) fn bits(
     }
 }
 
-pub(crate) fn codes(source: &mut Source<'_>, enumeration: &str, codes: &[(usize, Code)]) {
+pub(crate) fn codes(
+    source: &mut Source<'_>,
+    enumeration: &str,
+    is_numeric: bool,
+    codes: &[(usize, Code)],
+) {
     for (index, (line, code)) in codes.iter().enumerate() {
         let earlier = &codes[..index];
         if let Some((first, _)) = earlier.iter().find(|(_, other)| other.byte == code.byte) {
-            let byte = char::from(code.byte);
+            let byte = match is_numeric {
+                true => code.byte.to_string(),
+                false => char::from(code.byte).to_string(),
+            };
             let text = format!("enumeration '{enumeration}': code '{byte}' is on line {first} too");
             source.problem(*line, text);
         }

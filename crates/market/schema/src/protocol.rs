@@ -224,6 +224,8 @@ pub struct Enumeration {
     pub name: String,
     /// Description.
     pub doc: String,
+    /// Whether its codes are numbers and not characters.
+    pub is_numeric: bool,
     /// The known codes.
     pub codes: Vec<Code>,
 }

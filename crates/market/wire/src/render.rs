@@ -40,6 +40,8 @@ pub enum Value<'a> {
     NanosSinceEpoch(NanosSinceEpoch),
     /// A time to the second.
     SecondsSinceEpoch(SecondsSinceEpoch),
+    /// A code that is a number of one byte, and its name.
+    Numbered(u8, &'static str),
     /// A set of bits, and the names of the listed ones.
     Bits(u16, &'static [(u8, &'static str)]),
 }
@@ -168,6 +170,7 @@ impl<W: fmt::Write> FieldVisitor<'_> for TextWriter<'_, W> {
             Value::Decimal(number) => write!(out, "{number}"),
             Value::NanosSinceEpoch(time) => write!(out, "{time}"),
             Value::SecondsSinceEpoch(time) => write!(out, "{time}"),
+            Value::Numbered(code, name) => write!(out, "{code}({name})"),
             Value::Bits(bits, names) => bits_text(out, bits, names),
         }
     }
@@ -223,6 +226,7 @@ impl<W: fmt::Write> FieldVisitor<'_> for JsonWriter<'_, W> {
             }
             Value::NanosSinceEpoch(time) => write!(out, "{}", time.get()),
             Value::SecondsSinceEpoch(time) => write!(out, "{}", time.get()),
+            Value::Numbered(code, _) => write!(out, "{code}"),
             Value::Bits(bits, names) => bits_json(out, bits, names),
         }
     }

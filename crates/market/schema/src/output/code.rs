@@ -202,9 +202,13 @@ fn field_row(indent: usize, field: &Field) -> String {
 
 fn enumeration(enumeration: &Enumeration) -> String {
     let mut out = comment("    ///", &enumeration.doc);
-    out.push_str(&format!("    {} {{\n", enumeration.name));
+    let kind = if enumeration.is_numeric { " as u8" } else { "" };
+    out.push_str(&format!("    {}{kind} {{\n", enumeration.name));
     for code in &enumeration.codes {
-        let start = format!("{:?} => {}", char::from(code.byte), code.name);
+        let start = match enumeration.is_numeric {
+            true => format!("{} => {}", code.byte, code.name),
+            false => format!("{:?} => {}", char::from(code.byte), code.name),
+        };
         out.push_str(&row(8, &start, &code.doc));
     }
     out + "    }\n"

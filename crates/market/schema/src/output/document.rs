@@ -172,7 +172,8 @@ fn codes(out: &mut String, protocol: &Protocol, enumeration: &Enumeration) {
     let _ = writeln!(out, "Used by: {}.\n", users(protocol, &kind));
     out.push_str("| code | name | meaning |\n|---|---|---|\n");
     for item in &enumeration.codes {
-        let _ = writeln!(out, "| {} | {} | {} |", code(item.byte), item.name, cell(&item.doc));
+        let code = if enumeration.is_numeric { item.byte.to_string() } else { code(item.byte) };
+        let _ = writeln!(out, "| {code} | {} | {} |", item.name, cell(&item.doc));
     }
 }
 

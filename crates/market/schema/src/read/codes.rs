@@ -1,7 +1,7 @@
 //! Reads enumerations, lists of codes, and sets of bits.
 
 use crate::{
-    Bit, BitSet, Code, CodeList, Enumeration, check,
+    Bit, BitSet, Code, CodeList, Enumeration, Literal, check,
     names::{identifier, is_camel, is_snake},
     reader::{Source, Table},
 };
@@ -12,24 +12,45 @@ pub(super) fn enumeration(source: &mut Source<'_>, mut table: Table<'_, '_>) -> 
     identifier(source, &table, "name", &name, is_camel);
     let doc = table.text(source, "doc");
     let line = table.line();
+    let mut is_numeric = None;
     let mut codes = Vec::new();
     for mut entry in table.tables(source, "codes") {
-        let text = entry.text(source, "code");
+        let code = entry.value(source, "code");
         let name = entry.text(source, "name");
         identifier(source, &entry, "name", &name, is_camel);
         let doc = entry.text(source, "doc");
-        match text.as_bytes() {
-            &[byte] => codes.push((entry.line(), Code { byte, name, doc })),
-            _ => entry.refuse(
-                source,
-                format!("code '{text}' is {} bytes wide; a code is one byte", text.len()),
-            ),
+        if let Some(code) = &code {
+            let is_number = matches!(code, Literal::Number(_));
+            if *is_numeric.get_or_insert(is_number) != is_number {
+                entry.refuse(source, "codes must be all characters, or all numbers");
+            }
+        }
+        match code.as_ref().map(byte_of) {
+            Some(Ok(byte)) => codes.push((entry.line(), Code { byte, name, doc })),
+            Some(Err(text)) => entry.refuse(source, text),
+            None => {}
         }
         entry.finish(source);
     }
-    check::codes(source, &name, &codes);
+    let is_numeric = is_numeric.unwrap_or_default();
+    check::codes(source, &name, is_numeric, &codes);
     table.finish(source);
-    Enumeration { line, name, doc, codes: codes.into_iter().map(|(_, code)| code).collect() }
+    let codes = codes.into_iter().map(|(_, code)| code).collect();
+    Enumeration { line, name, doc, is_numeric, codes }
+}
+
+/// The byte of a code, or why it is none.
+fn byte_of(code: &Literal) -> Result<u8, String> {
+    match code {
+        Literal::Text(text) => match text.as_bytes() {
+            &[byte] => Ok(byte),
+            bytes => {
+                Err(format!("code '{text}' is {} bytes wide; a code is one byte", bytes.len()))
+            }
+        },
+        Literal::Number(number) => u8::try_from(*number)
+            .map_err(|_| format!("code {number} is not from 0 to 255; a code is one byte")),
+    }
 }
 
 pub(super) fn code_list(source: &mut Source<'_>, mut table: Table<'_, '_>) -> CodeList {

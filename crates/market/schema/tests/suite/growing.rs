@@ -40,11 +40,11 @@ fn every_new_kind_of_row_is_written() {
         "                [0..2] message_length: MessageLength, ",
         "                [2..4] block_length: BlockLength<8>, ",
         "    type as u16 little-endian at 4;\n",
-        "    Posted / PostedFields: 54 bytes little-endian, growing, type 7 as u16 at 4, \
+        "    Posted / PostedFields: 55 bytes little-endian, growing, type 7 as u16 at 4, \
          \"Posted\";\n",
         "    [46] zone: Nullable<u8, 0xff>, ",
         "    [49] shift: Nullable<i8, 0x80>, ",
-        "    [54..58] insurance: Option<u32>, ",
+        "    [55..59] insurance: Option<u32>, ",
         "    groups {\n        items: ShortGroup of Item, \"What was in it.\";\n",
         "crate::group_header! { LongGroup }\n",
         "        7 => LAST_OF_EVENT, is_last_of_event, \"last_of_event\",\n",
@@ -78,7 +78,7 @@ fn a_type_that_is_no_number_of_its_width() {
         "tag = 7",
         &[(
             "[[message]]\ntag = 7\nname = \"Opened\"",
-            "message '7' (Opened): the tag is taken by Posted on line 91",
+            "message '7' (Opened): the tag is taken by Posted on line 99",
         )],
     );
     check(
@@ -203,17 +203,36 @@ fn a_decimal_that_does_not_exist() {
 }
 
 #[test]
+fn a_code_that_is_no_number_of_one_byte() {
+    check(
+        "code = 200",
+        "code = 256",
+        &[("code = 256", "enumeration 'Zone': code 256 is not from 0 to 255; a code is one byte")],
+    );
+    check(
+        "code = 200",
+        "code = \"F\"",
+        &[("code = \"F\"", "enumeration 'Zone': codes must be all characters, or all numbers")],
+    );
+    check(
+        "code = 200",
+        "code = 0",
+        &[("name = \"Far\"", "enumeration 'Zone': code '0' is on line 34 too")],
+    );
+}
+
+#[test]
 fn a_set_of_bits_with_a_mistake() {
     check("bit = 7", "bit = 8", &[("bit = 8", "bits 'Handling': bit 8 must be from 0 to 7")]);
     check(
         "bit = 7",
         "bit = 0",
-        &[("bit = 0, name = \"last_of_event\"", "bits 'Handling': bit 0 is on line 35 too")],
+        &[("bit = 0, name = \"last_of_event\"", "bits 'Handling': bit 0 is on line 43 too")],
     );
     check(
         "\"last_of_event\"",
         "\"fragile\"",
-        &[("bit = 7", "bits 'Handling': name 'fragile' is on line 35 too")],
+        &[("bit = 7", "bits 'Handling': name 'fragile' is on line 43 too")],
     );
     check(
         "\"last_of_event\"",
@@ -254,31 +273,31 @@ fn a_set_of_bits_with_a_mistake() {
 #[test]
 fn an_optional_field_that_is_not_the_end() {
     check(
-        "offset = 50, type = \"Alpha<4>\"",
-        "offset = 50, type = \"Alpha<4>\", optional = true",
+        "offset = 54, type = \"Zone\"",
+        "offset = 54, type = \"Zone\", optional = true",
         &[
             (
                 "[[message]]\ntag = 7",
-                "message '7': length is 54, but its last field ends at byte 50",
+                "message '7': length is 55, but its last field ends at byte 54",
             ),
             (
-                "name = \"address\"",
-                "message '7' field 'address': is optional, so it must begin at byte 54, where \
-                 the other fields end, not at 50",
+                "name = \"country\"",
+                "message '7' field 'country': is optional, so it must begin at byte 55, where \
+                 the other fields end, not at 54",
             ),
             (
-                "name = \"address\"",
-                "message '7' field 'address': only the last field may be optional",
+                "name = \"country\"",
+                "message '7' field 'country': only the last field may be optional",
             ),
         ],
     );
     check(
-        "name = \"insurance\", offset = 54",
         "name = \"insurance\", offset = 55",
+        "name = \"insurance\", offset = 56",
         &[(
             "name = \"insurance\"",
-            "message '7' field 'insurance': is optional, so it must begin at byte 54, where the \
-             other fields end, not at 55",
+            "message '7' field 'insurance': is optional, so it must begin at byte 55, where the \
+             other fields end, not at 56",
         )],
     );
     check(
@@ -307,10 +326,8 @@ fn an_optional_field_that_is_not_the_end() {
 #[test]
 fn a_tail_in_a_message_that_grows() {
     check(
-        "offset = 50, type = \"Alpha<4>\", doc = \"Where it goes.\" },\n    { name = \
-         \"insurance\", offset = 54, type = \"u32\", optional = true,",
-        "offset = 50, type = \"Alpha<4>\", doc = \"Where it goes.\" },\n    { name = \
-         \"insurance\", offset = 54, type = \"Text\",",
+        "offset = 55, type = \"u32\", optional = true,",
+        "offset = 55, type = \"Text\",",
         &[(
             "name = \"insurance\"",
             "message '7' field 'insurance': Text is not for messages that grow or have a length",
@@ -346,7 +363,7 @@ fn a_group_of_what_does_not_exist() {
         "name = \"weight\"",
         &[(
             "name = \"weight\", header",
-            "message '300' group 'weight': the name is on line 121 too",
+            "message '300' group 'weight': the name is on line 130 too",
         )],
     );
     check(
@@ -427,15 +444,15 @@ fn messages_of_another_schema_are_those_of_its_module() {
     let more = read_including(INCLUDING).expect("the schema is right");
     assert_eq!(more.messages.len(), 3);
     let text = code(&more, "crate");
-    let types =
-        "pub use super::parcels::{Handling, Nothing, NothingFields, Posted, PostedFields, Stamps};";
-    for row in [types, "        Posted, \"`7` Posted.\";\n", "    Handled / HandledFields: 9 bytes"]
-    {
+    let types = "pub use super::parcels::{Handling, Nothing, NothingFields, Posted, PostedFields, \
+                 Stamps, Zone};\n";
+    assert!(text.contains(types), "{text}");
+    for row in ["        Posted, \"`7` Posted.\";\n", "    Handled / HandledFields: 9 bytes"] {
         assert_eq!(text.matches(row).count(), 1, "{row}\n{text}");
     }
     assert!(!text.contains("bits!") && !text.contains("Posted / PostedFields"), "{text}");
     let page = nanotape_schema::document(&more);
-    assert!(page.contains("| `7` | [Posted](parcels.md) | 54 or 58 | A parcel was posted. |"));
+    assert!(page.contains("| `7` | [Posted](parcels.md) | 55 or 59 | A parcel was posted. |"));
     assert!(!page.contains("### Handling"), "{page}");
 }
 

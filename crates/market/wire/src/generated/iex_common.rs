@@ -65,7 +65,7 @@ with_head! { message:
     [18..22] round_lot_size: u32, "Shares in a round lot.";
     [22..30] adjusted_poc_price: Decimal<i64, 4>,
         "Previous official closing price, adjusted for corporate actions.";
-    [30] luld_tier: u8, "Limit-up limit-down tier, 1 or 2; 0 does not apply.";
+    [30] luld_tier: LuldTier, "Its tier.";
 }
 
 with_head! { message:
@@ -102,7 +102,7 @@ with_head! { message:
     /// `P` Short Sale Price Test Status. Whether short sales of a security are restricted.
     ShortSalePriceTestStatus / ShortSalePriceTestStatusFields: 19 bytes little-endian,
         growing, type b'P' as char at 0, "Short Sale Price Test Status";
-    [1] short_sale_price_test_status: u8, "1 if the test is in effect, 0 if not.";
+    [1] short_sale_price_test_status: ShortSaleTestStatus, "Whether the test is in effect.";
     [2..10] timestamp: NanosSinceEpoch, "Time of the event.";
     [10..18] symbol: Symbol, "Symbol.";
     [18] detail: ShortSaleTestDetail, "What changed it.";
@@ -259,6 +259,23 @@ crate::enumeration! {
         'B' => Buy, "More to buy.";
         'S' => Sell, "More to sell.";
         'N' => None, "No imbalance.";
+    }
+}
+
+crate::enumeration! {
+    /// Limit-up limit-down tier.
+    LuldTier as u8 {
+        0 => NotApplicable, "No tier.";
+        1 => Tier1, "Tier 1 NMS stock.";
+        2 => Tier2, "Tier 2 NMS stock.";
+    }
+}
+
+crate::enumeration! {
+    /// Whether the short sale price test restricts short sales.
+    ShortSaleTestStatus as u8 {
+        0 => NotInEffect, "It does not.";
+        1 => InEffect, "It does.";
     }
 }
 

@@ -8,12 +8,12 @@ use nanotape_types::{
 };
 
 pub use super::iex_common::{
-    OperationalHaltCode, OperationalHaltStatus, OperationalHaltStatusFields, RetailLiquidity,
-    RetailLiquidityIndicator, RetailLiquidityIndicatorFields, SaleConditionFlags,
+    LuldTier, OperationalHaltCode, OperationalHaltStatus, OperationalHaltStatusFields,
+    RetailLiquidity, RetailLiquidityIndicator, RetailLiquidityIndicatorFields, SaleConditionFlags,
     SecurityDirectory, SecurityDirectoryFields, SecurityEvent, SecurityEventCode,
     SecurityEventFields, SecurityFlags, ShortSalePriceTestStatus, ShortSalePriceTestStatusFields,
-    ShortSaleTestDetail, SystemEvent, SystemEventCode, SystemEventFields, TradeBreak,
-    TradeBreakFields, TradeReport, TradeReportFields, TradingStatus, TradingStatusCode,
+    ShortSaleTestDetail, ShortSaleTestStatus, SystemEvent, SystemEventCode, SystemEventFields,
+    TradeBreak, TradeBreakFields, TradeReport, TradeReportFields, TradingStatus, TradingStatusCode,
     TradingStatusFields,
 };
 

@@ -6,14 +6,14 @@
 use nanotape_types::{Decimal, NanosSinceEpoch, Shares, Symbol};
 
 pub use super::iex_common::{
-    AuctionInformation, AuctionInformationFields, AuctionType, ImbalanceSide, OfficialPrice,
-    OfficialPriceFields, OfficialPriceType, OperationalHaltCode, OperationalHaltStatus,
-    OperationalHaltStatusFields, RetailLiquidity, RetailLiquidityIndicator,
+    AuctionInformation, AuctionInformationFields, AuctionType, ImbalanceSide, LuldTier,
+    OfficialPrice, OfficialPriceFields, OfficialPriceType, OperationalHaltCode,
+    OperationalHaltStatus, OperationalHaltStatusFields, RetailLiquidity, RetailLiquidityIndicator,
     RetailLiquidityIndicatorFields, SaleConditionFlags, SecurityDirectory, SecurityDirectoryFields,
     SecurityEvent, SecurityEventCode, SecurityEventFields, SecurityFlags, ShortSalePriceTestStatus,
-    ShortSalePriceTestStatusFields, ShortSaleTestDetail, SystemEvent, SystemEventCode,
-    SystemEventFields, TradeBreak, TradeBreakFields, TradeReport, TradeReportFields, TradingStatus,
-    TradingStatusCode, TradingStatusFields,
+    ShortSalePriceTestStatusFields, ShortSaleTestDetail, ShortSaleTestStatus, SystemEvent,
+    SystemEventCode, SystemEventFields, TradeBreak, TradeBreakFields, TradeReport,
+    TradeReportFields, TradingStatus, TradingStatusCode, TradingStatusFields,
 };
 
 /// Writes a table of this protocol, after the fields that every message begins with.

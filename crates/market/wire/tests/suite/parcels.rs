@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use nanotape_testkit::generated::parcels::{
     Handling, Item, ItemFields, Message, Nothing, Opened, OpenedFields, Posted, PostedFields, Size,
-    Stamps, StopFields, TAGS,
+    Stamps, StopFields, TAGS, Zone,
 };
 use nanotape_types::{Alpha, Decimal, NanosOffset, NanosSinceEpoch, Nullable, SecondsSinceEpoch};
 use nanotape_wire::{DecodeError, EncodeError, codec::WriteEntry, render::Describe};
@@ -26,6 +26,7 @@ fn posted() -> PostedFields {
         stamps: Stamps::CUSTOMS,
         shift: Nullable::of(-127),
         address: Alpha::new(*b"HOME"),
+        country: Zone::Far,
         insurance: None,
     }
 }
@@ -48,19 +49,32 @@ fn every_new_type_of_field_is_read_written_and_shown() {
     let bytes = encode(&posted());
     let view = Posted::wrap(&bytes).unwrap();
     assert_eq!(view.fields(), posted());
-    assert_eq!((bytes.len(), view.message_length(), view.block_length()), (54, 54, 46));
+    assert_eq!((bytes.len(), view.message_length(), view.block_length()), (55, 55, 47));
     assert_eq!(bytes[4..6], [7, 0]);
     assert!(view.handling().is_fragile() && !view.handling().is_last_of_event());
-    let expected = "7 Posted message_length=54 block_length=46 schema_version=2 \
+    let expected = "7 Posted message_length=55 block_length=47 schema_version=2 \
          posted_at=2023-11-14T22:13:20.000000001Z sorted_after=44000 weight=12.34 \
          postage=-2.5000 handling=0x11(fragile+4) one=-1 two=-2 four=-4 \
          eight=-9223372036854775808 zone=- stamps=0x200(customs) shift=-127 address=HOME \
-         insurance=-\n{\"type\":7,\"name\":\"Posted\",\"message_length\":54,\"block_length\":46,\
+         country=200(Far) insurance=-\n{\"type\":7,\"name\":\"Posted\",\"message_length\":55,\"block_length\":47,\
          \"schema_version\":2,\"posted_at\":\"1700000000000000001\",\"sorted_after\":44000,\
          \"weight\":12.34,\"postage\":-2.5000,\"handling\":[\"fragile\",4],\"one\":-1,\"two\":-2,\
          \"four\":-4,\"eight\":\"-9223372036854775808\",\"zone\":null,\"stamps\":[\"customs\"],\
-         \"shift\":-127,\"address\":\"HOME\",\"insurance\":null}\n";
+         \"shift\":-127,\"address\":\"HOME\",\"country\":200,\"insurance\":null}\n";
     assert_eq!(text(view), expected);
+}
+
+#[test]
+fn a_code_that_is_a_number_is_preserved_if_it_is_not_listed() {
+    let mut bytes = encode(&posted());
+    for code in 0..=u8::MAX {
+        bytes[54] = code;
+        let view = Posted::wrap(&bytes).unwrap();
+        assert_eq!(view.country().code(), code);
+        assert_eq!(Zone::KNOWN.contains(&view.country()), matches!(code, 0 | 200));
+        assert_eq!(encode(&view.fields()), bytes);
+    }
+    assert!(text(Posted::wrap(&bytes).unwrap()).contains(" country=255(Unknown) "));
 }
 
 #[test]
@@ -68,7 +82,7 @@ fn a_field_that_was_appended_is_there_if_its_bytes_are() {
     let short = encode(&posted());
     let fields = PostedFields { insurance: Some(9), ..posted() };
     let long = encode(&fields);
-    assert_eq!((short.len(), long.len()), (54, 58));
+    assert_eq!((short.len(), long.len()), (55, 59));
     assert_eq!(Posted::wrap(&short).unwrap().insurance(), None);
     assert_eq!(Posted::wrap(&long).unwrap().insurance(), Some(9));
     // A version that appends two bytes only, and one that appends more than is known.
@@ -93,14 +107,14 @@ fn a_wrong_type_or_length_is_refused() {
         Posted::wrap(&bytes).map(drop).unwrap_err().to_string()
     };
     assert_eq!(with(5, 1), "expected type 7 (0x7), not 263 (0x107)");
-    assert_eq!(with(0, 53), "the length in Posted is 53, but the message has 54 bytes");
-    assert_eq!(with(1, 1), "the length in Posted is 310, but the message has 54 bytes");
-    for block in [45, 47, 255] {
-        let expected = format!("the fields of Posted cannot have {block} of its 54 bytes");
+    assert_eq!(with(0, 54), "the length in Posted is 54, but the message has 55 bytes");
+    assert_eq!(with(1, 1), "the length in Posted is 311, but the message has 55 bytes");
+    for block in [46, 48, 255] {
+        let expected = format!("the fields of Posted cannot have {block} of its 55 bytes");
         assert_eq!(with(2, block), expected);
     }
-    let short = Posted::wrap(&bytes[..53]).map(drop).unwrap_err();
-    let expected = DecodeError::Short { name: "Posted", least: 54, actual: 53 };
+    let short = Posted::wrap(&bytes[..54]).map(drop).unwrap_err();
+    let expected = DecodeError::Short { name: "Posted", least: 55, actual: 54 };
     assert_eq!(short, expected);
     let no_type = Message::decode(&bytes[..5]).unwrap_err();
     assert_eq!(no_type.to_string(), "expected at least 6 bytes of a message, not 5");

@@ -166,11 +166,11 @@ fn every_vector_of_iex_has_its_values() {
     }
     let stated = [
         "S SystemEvent, =O(StartOfMessages)",
-        "D SecurityDirectory, (test_security), =ZEXIT, =100, =10.0000, luld_tier=1",
+        "D SecurityDirectory, (test_security), =ZEXIT, =100, =10.0000, luld_tier=1(Tier1)",
         "H TradingStatus, =T(Trading)",
         "I RetailLiquidityIndicator, =\" \"(None)",
         "O OperationalHaltStatus, =N(NotHalted)",
-        "P ShortSalePriceTestStatus, status=0, detail=\" \"(NoTest)",
+        "P ShortSalePriceTestStatus, status=0(NotInEffect), detail=\" \"(NoTest)",
         "E SecurityEvent, =O(OpeningComplete)",
         "a AddOrder, =5(Sell), =IBKR, =27866022694354954, shares=100, price=136.5000",
         "M OrderModify, modify_flags=0x00, shares=200, price=138.3300",

@@ -92,6 +92,7 @@ fn agrees(value: Value<'_>, stated: &str) -> bool {
         Value::Code(code, name) => text.map(str::as_bytes) == Some(&[code]) && name != "Unknown",
         Value::Absent => matches!(stated, "0" | "0.0000"),
         Value::Bytes(_) | Value::Signed(_) | Value::Decimal(_) | Value::Bits(..) => false,
+        Value::Numbered(..) => false,
         Value::NanosSinceEpoch(_) | Value::SecondsSinceEpoch(_) => false,
     }
 }

@@ -59,6 +59,7 @@ fn receiver() -> (SocketAddrV4, JoinHandle<Received>) {
                     received.messages.extend(packet.messages().map(|(n, m)| (n, m.to_vec())));
                 }
                 PacketKind::Heartbeat => received.heartbeats.push(packet.first),
+                PacketKind::Unsequenced => panic!("MoldUDP64 numbers all messages"),
                 PacketKind::EndOfSession => {
                     received.end = packet.first;
                     return received;

@@ -33,7 +33,7 @@ with_head! { messages:
 
 with_head! { message:
     /// `7` Posted. A parcel was posted.
-    Posted / PostedFields: 54 bytes little-endian, growing, type 7 as u16 at 4, "Posted";
+    Posted / PostedFields: 55 bytes little-endian, growing, type 7 as u16 at 4, "Posted";
     [8..16] posted_at: NanosSinceEpoch, "When.";
     [16..20] sorted_after: NanosOffset, "How long the sorting took.";
     [20..22] weight: Decimal<u16, 2>, "Its weight.";
@@ -47,7 +47,8 @@ with_head! { message:
     [47..49] stamps: Stamps, "Its stamps.";
     [49] shift: Nullable<i8, 0x80>, "A signed number or none.";
     [50..54] address: Alpha<4>, "Where it goes.";
-    [54..58] insurance: Option<u32>, "The insured value, since version 2.";
+    [54] country: Zone, "How far that is.";
+    [55..59] insurance: Option<u32>, "The insured value, since version 2.";
 }
 
 with_head! { message:
@@ -107,6 +108,14 @@ nanotape_wire::enumeration! {
     Size {
         'L' => Large, "Two people carry it.";
         'S' => Small, "One person carries it.";
+    }
+}
+
+nanotape_wire::enumeration! {
+    /// Where a parcel goes, as a number.
+    Zone as u8 {
+        0 => Near, "The same town.";
+        200 => Far, "Another country.";
     }
 }
 

@@ -59,6 +59,7 @@ pub(super) fn receive(socket: &UdpSocket) -> Received {
                 received.messages.extend(packet.messages().map(|(n, m)| (n, m.to_vec())));
             }
             PacketKind::Heartbeat => received.heartbeats += 1,
+            PacketKind::Unsequenced => panic!("MoldUDP64 numbers all messages"),
             PacketKind::EndOfSession => {
                 received.end = packet.first;
                 return received;

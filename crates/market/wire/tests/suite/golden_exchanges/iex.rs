@@ -19,7 +19,7 @@ fn administrative_messages_trades_and_auctions() {
             symbol: symbol("ZIEXT"),
             round_lot_size: 100,
             adjusted_poc_price: Decimal::new(990_500),
-            luld_tier: 1,
+            luld_tier: LuldTier::Tier1,
         }
         TradingStatusFields {
             trading_status: TradingStatusCode::Halted,
@@ -38,7 +38,7 @@ fn administrative_messages_trades_and_auctions() {
             symbol: symbol("ZIEXT"),
         }
         ShortSalePriceTestStatusFields {
-            short_sale_price_test_status: 1,
+            short_sale_price_test_status: ShortSaleTestStatus::InEffect,
             timestamp: TIME,
             symbol: symbol("ZIEXT"),
             detail: ShortSaleTestDetail::Activated,

@@ -85,7 +85,7 @@ impl FieldVisitor<'_> for Names {
 
     fn field(&mut self, name: &'static str, value: Value<'_>) -> Result<(), Infallible> {
         let (kind, unit) = match value {
-            Value::Integer(_) => (Kind::U64, ""),
+            Value::Integer(_) | Value::Numbered(..) => (Kind::U64, ""),
             Value::Price4(_) => (Kind::Price, "USD"),
             Value::Price8(_) => (Kind::Text, "USD"),
             // Not of `Kind::Time`, whose columns all have one name.
@@ -125,6 +125,7 @@ impl<'a> FieldVisitor<'a> for Cells<'a, '_> {
 fn write_cell(rows: &mut Rows, value: Value<'_>) {
     match value {
         Value::Integer(number) => rows.integer(number),
+        Value::Numbered(code, _) => rows.integer(u64::from(code)),
         Value::Price4(price) => rows.price(price),
         Value::Price8(price) => rows.text(price),
         Value::NanosSinceMidnight(time) => rows.integer(time.get()),
