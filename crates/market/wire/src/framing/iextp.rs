@@ -86,7 +86,6 @@ impl PacketFraming for IexTp {
             count,
             stream_offset: Some(offset),
             blocks,
-            unsequenced: &[],
         }
         .checked(SegmentHeader::LEN, MOST)
     }

@@ -43,16 +43,8 @@ impl PacketFraming for MoldUdp64 {
             count => (PacketKind::Data, count),
         };
         let (session, first) = (header.session(), header.sequence_number());
-        NumberedPacket {
-            session,
-            kind,
-            first,
-            count,
-            stream_offset: None,
-            blocks,
-            unsequenced: &[],
-        }
-        .checked(DownstreamHeader::LEN, u64::MAX)
+        NumberedPacket { session, kind, first, count, stream_offset: None, blocks }
+            .checked(DownstreamHeader::LEN, u64::MAX)
     }
 
     /// A count of 0 or 65,535 cannot be requested.

@@ -20,13 +20,17 @@
 //!
 //! | | MoldUDP64 | IEX-TP | PITCH | NYSE XDP | CME MDP 3.0 |
 //! |---|---|---|---|---|---|
-//! | length of a message | before it | before it | its first byte | its first two bytes | its first two bytes |
+//! | length of a message | before it | before it | its first byte | its first two | its first two |
 //! | what has a number | messages | messages | messages | messages | packets |
 //! | messages without numbers | no | no | number 0 | refresh, retransmission | no |
 //! | highest number | 64 bits | 63 bits | 32 bits, then 1 | 32 bits | 32 bits |
 //!
 //! Where a packet has the number, it is passed on as one message: all its blocks, which
 //! [`blocks`] splits.
+//!
+//! Each framing has the code of its own constants only: `if const` leaves out the rest before code
+//! is generated. More code in the generic functions moves what the compiler inlines elsewhere
+//! (bench: book/hot).
 //!
 //! Failure: a packet is accepted or refused as a whole. `decode` checks all blocks, so the iterator
 //! over them cannot fail.
@@ -40,7 +44,6 @@ use core::{fmt, hash::Hash, marker::PhantomData};
 
 pub(super) use block_writer::BlockWriter;
 pub use length_field::LengthField;
-use length_field::Misfit;
 pub use malformed::{Malformed, MalformedKind};
 
 /// How an exchange numbers the messages of its packets.
@@ -115,8 +118,6 @@ pub struct NumberedPacket<'a, F: PacketFraming> {
     /// Bytes of blocks in the session before this packet, if the protocol counts them.
     pub stream_offset: Option<u64>,
     pub(super) blocks: &'a [u8],
-    /// The blocks of messages without numbers.
-    pub(super) unsequenced: &'a [u8],
 }
 
 impl<'a, F: PacketFraming> NumberedPacket<'a, F> {
@@ -132,21 +133,46 @@ impl<'a, F: PacketFraming> NumberedPacket<'a, F> {
         if first == 0 && count > 0 {
             return Err(Malformed::NumberZero { count });
         }
-        match F::NUMBERED {
-            Numbered::Messages => check_blocks::<F>(blocks, count, header_length)?,
-            Numbered::Packets => check_all_blocks::<F>(blocks, header_length)?,
+        if const { matches!(F::NUMBERED, Numbered::Packets) } {
+            check_all_blocks::<F>(blocks, header_length)?;
+            return Ok(self);
         }
+        let mut rest = blocks;
+        for block in 0..count {
+            match split_block::<F>(rest) {
+                Ok((_, after)) => rest = after,
+                Err(needed) => {
+                    let offset = header_length + blocks.len() - rest.len();
+                    return Err(cut(F::LENGTH, (block, count), offset, needed, rest.len()));
+                }
+            }
+        }
+        if !rest.is_empty() {
+            let offset = (header_length + blocks.len() - rest.len()) as u32;
+            return Err(Malformed::Trailing { offset, following: rest.len() as u32 });
+        }
+        Ok(self)
+    }
+
+    /// The same for `count` messages without numbers, for which `count` of the packet is 0.
+    pub(super) fn checked_unsequenced(
+        self,
+        header_length: usize,
+        count: u16,
+    ) -> Result<Self, Malformed> {
+        let first = 1;
+        Self { first, count, ..self }.checked(header_length, u64::MAX)?;
         Ok(self)
     }
 
     /// The packet with the number nearest to `expected` of those that it can have. Different only
     /// where numbers come again: a receiver counts on after the highest one.
     #[inline]
-    pub fn nearest(self, expected: u64) -> Self {
-        match F::LAST {
-            Some(last) => Self { first: nearest_number(self.first, expected, last), ..self },
-            None => self,
+    pub fn nearest(mut self, expected: u64) -> Self {
+        if const { F::LAST.is_some() } {
+            self.first = nearest_number(self.first, expected, F::LAST.unwrap_or_default());
         }
+        self
     }
 
     /// The number of the first message after this packet.
@@ -165,12 +191,15 @@ impl<'a, F: PacketFraming> NumberedPacket<'a, F> {
     /// The messages without numbers.
     #[inline]
     pub fn unsequenced(&self) -> Blocks<'a, F> {
-        blocks(self.unsequenced)
+        blocks(if self.kind == PacketKind::Unsequenced { self.blocks } else { &[] })
     }
 
     /// The messages with their numbers.
     #[inline]
     pub fn messages(&self) -> Messages<'a, F> {
+        if const { F::HAS_UNSEQUENCED } && self.kind == PacketKind::Unsequenced {
+            return Messages { number: self.first, rest: &[], framing: PhantomData };
+        }
         Messages { number: self.first, rest: self.blocks, framing: PhantomData }
     }
 
@@ -196,12 +225,7 @@ impl<'a, F: PacketFraming> Iterator for Messages<'a, F> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (message, rest) = match F::NUMBERED {
-            Numbered::Messages => F::LENGTH.split(self.rest).ok()?,
-            // `checked` has found at least one block.
-            Numbered::Packets if self.rest.is_empty() => return None,
-            Numbered::Packets => (self.rest, &[][..]),
-        };
+        let (message, rest) = split_numbered::<F>(self.rest).ok()?;
         let number = self.number;
         self.rest = rest;
         self.number += 1;
@@ -228,34 +252,32 @@ impl<'a, F: PacketFraming> Iterator for Blocks<'a, F> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
-        let (message, rest) = F::LENGTH.split(self.rest).ok()?;
+        let (message, rest) = split_block::<F>(self.rest).ok()?;
         self.rest = rest;
         Some(message)
     }
 }
 
-/// Checks `count` blocks that end where the bytes do.
+/// The first message of `bytes` that has a number, and the bytes after it.
 #[inline]
-pub(super) fn check_blocks<F: PacketFraming>(
-    blocks: &[u8],
-    count: u16,
-    header_length: usize,
-) -> Result<(), Malformed> {
-    let mut rest = blocks;
-    for block in 0..count {
-        match F::LENGTH.split(rest) {
-            Ok((_, after)) => rest = after,
-            Err(misfit) => {
-                let offset = header_length + blocks.len() - rest.len();
-                return Err(cut::<F>(block, count, offset, misfit, rest.len()));
-            }
-        }
+fn split_numbered<F: PacketFraming>(bytes: &[u8]) -> Result<(&[u8], &[u8]), usize> {
+    if const { matches!(F::NUMBERED, Numbered::Packets) } {
+        // `checked` has found at least one block.
+        return if bytes.is_empty() { Err(0) } else { Ok((bytes, &[])) };
     }
-    if !rest.is_empty() {
-        let offset = (header_length + blocks.len() - rest.len()) as u32;
-        return Err(Malformed::Trailing { offset, following: rest.len() as u32 });
+    split_block::<F>(bytes)
+}
+
+/// The first message of `bytes` and the bytes after it, or how many bytes the block needs. Fewer
+/// than those of a length are what it states.
+#[inline]
+fn split_block<F: PacketFraming>(bytes: &[u8]) -> Result<(&[u8], &[u8]), usize> {
+    if const { F::LENGTH.is_in_message() } {
+        return F::LENGTH.split_counted(bytes);
     }
-    Ok(())
+    let (&length, rest) = bytes.split_first_chunk::<2>().ok_or(2usize)?;
+    let length = usize::from(F::LENGTH.of_bytes(length));
+    rest.split_at_checked(length).ok_or(2 + length)
 }
 
 /// Checks blocks up to the end of the bytes. There must be one.
@@ -265,11 +287,12 @@ fn check_all_blocks<F: PacketFraming>(
 ) -> Result<(), Malformed> {
     let (mut rest, mut block) = (blocks, 0u16);
     while !rest.is_empty() || block == 0 {
-        match F::LENGTH.split(rest) {
+        match split_block::<F>(rest) {
             Ok((_, after)) => (rest, block) = (after, block.saturating_add(1)),
-            Err(misfit) => {
+            Err(needed) => {
                 let offset = header_length + blocks.len() - rest.len();
-                return Err(cut::<F>(block, block.saturating_add(1), offset, misfit, rest.len()));
+                let of = (block, block.saturating_add(1));
+                return Err(cut(F::LENGTH, of, offset, needed, rest.len()));
             }
         }
     }
@@ -289,23 +312,19 @@ fn nearest_number(number: u64, expected: u64, last: u64) -> u64 {
 }
 
 #[cold]
-fn cut<F: PacketFraming>(
-    block: u16,
-    count: u16,
+fn cut(
+    field: LengthField,
+    (block, count): (u16, u16),
     offset: usize,
-    misfit: Misfit,
+    needed: usize,
     present: usize,
 ) -> Malformed {
     let (offset, present) = (offset as u32, present as u32);
-    match misfit {
-        Misfit::Needs(needed) => {
-            Malformed::Cut { block, count, offset, needed: needed as u32, present }
-        }
-        Misfit::TooSmall(stated) => {
-            let least = F::LENGTH.width() as u16;
-            Malformed::BlockLength { block, count, offset, stated: stated as u16, least }
-        }
+    if needed < field.width() {
+        let (stated, least) = (needed as u16, field.width() as u16);
+        return Malformed::BlockLength { block, count, offset, stated, least };
     }
+    Malformed::Cut { block, count, offset, needed: needed as u32, present }
 }
 
 #[cfg(test)]

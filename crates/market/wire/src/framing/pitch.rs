@@ -22,7 +22,7 @@
 use core::fmt;
 
 use super::numbered::{
-    BlockWriter, LengthField, Malformed, NumberedPacket, PacketFraming, PacketKind, check_blocks,
+    BlockWriter, LengthField, Malformed, NumberedPacket, PacketFraming, PacketKind,
 };
 use crate::{
     pitch::{SequencedUnitHeader, SequencedUnitHeaderFields},
@@ -76,12 +76,10 @@ impl PacketFraming for Pitch {
             count,
             stream_offset: None,
             blocks,
-            unsequenced: &[],
         };
         if first == 0 && count > 0 {
-            check_blocks::<Self>(blocks, count, SequencedUnitHeader::LEN)?;
-            let (kind, unsequenced) = (PacketKind::Unsequenced, blocks);
-            return Ok(NumberedPacket { kind, count: 0, blocks: &[], unsequenced, ..packet });
+            let packet = NumberedPacket { kind: PacketKind::Unsequenced, count: 0, ..packet };
+            return packet.checked_unsequenced(SequencedUnitHeader::LEN, count);
         }
         packet.checked(SequencedUnitHeader::LEN, u64::MAX)
     }

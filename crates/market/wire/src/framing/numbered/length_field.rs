@@ -18,15 +18,6 @@ pub enum LengthField {
     LittleFirst,
 }
 
-/// Why bytes do not begin with a message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Misfit {
-    /// The block takes more bytes than there are.
-    Needs(usize),
-    /// The length is smaller than itself.
-    TooSmall(usize),
-}
-
 impl LengthField {
     /// Bytes of the length.
     pub const fn width(self) -> usize {
@@ -53,19 +44,25 @@ impl LengthField {
         }
     }
 
-    /// The first message of `bytes`, and the bytes after it.
-    #[inline(always)]
-    pub(super) fn split(self, bytes: &[u8]) -> Result<(&[u8], &[u8]), Misfit> {
+    /// The length in the two bytes before a message.
+    #[inline]
+    pub(super) const fn of_bytes(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            Self::BigBefore => u16::from_be_bytes(bytes),
+            Self::LittleBefore | Self::LittleFirst | Self::FirstByte => u16::from_le_bytes(bytes),
+        }
+    }
+
+    /// The first message of `bytes`, whose length is a part of it, and the bytes after it.
+    /// Otherwise how many bytes it needs; fewer than those of a length are what it states.
+    #[inline]
+    pub(super) fn split_counted(self, bytes: &[u8]) -> Result<(&[u8], &[u8]), usize> {
         let width = self.width();
-        let length = self.stated(bytes).ok_or(Misfit::Needs(width))?;
-        if !self.is_in_message() {
-            let (_, after) = bytes.split_at(width);
-            return after.split_at_checked(length).ok_or(Misfit::Needs(width + length));
-        }
+        let length = self.stated(bytes).ok_or(width)?;
         if length < width {
-            return Err(Misfit::TooSmall(length));
+            return Err(length);
         }
-        bytes.split_at_checked(length).ok_or(Misfit::Needs(length))
+        bytes.split_at_checked(length).ok_or(length)
     }
 
     /// The bytes to write before a message; `None` if its length cannot be written, or is not the
@@ -100,18 +97,20 @@ mod tests {
         ] {
             let (prefix, width) = field.prefix(message).unwrap();
             assert_eq!([&prefix[..width], message].concat(), bytes);
+            assert_eq!(width, if field.is_in_message() { 0 } else { field.width() });
+            if !field.is_in_message() {
+                assert_eq!(usize::from(field.of_bytes(prefix)), message.len());
+                continue;
+            }
             let long = [bytes, b"rest"].concat();
-            assert_eq!(field.split(&long), Ok((message, &b"rest"[..])));
+            assert_eq!(field.split_counted(&long), Ok((message, &b"rest"[..])));
             for length in 0..bytes.len() {
-                let Err(Misfit::Needs(needed)) = field.split(&bytes[..length]) else {
-                    panic!("{field:?} of {length} bytes")
-                };
                 let expected = if length < field.width() { field.width() } else { bytes.len() };
-                assert_eq!(needed, expected);
+                assert_eq!(field.split_counted(&bytes[..length]), Err(expected));
             }
         }
-        assert_eq!(LengthField::FirstByte.split(b"\0abc"), Err(Misfit::TooSmall(0)));
-        assert_eq!(LengthField::LittleFirst.split(b"\x01\0abc"), Err(Misfit::TooSmall(1)));
+        assert_eq!(LengthField::FirstByte.split_counted(b"\0abc"), Err(0));
+        assert_eq!(LengthField::LittleFirst.split_counted(b"\x01\0abc"), Err(1));
         assert_eq!(LengthField::FirstByte.prefix(b"\x05abc"), None);
         assert_eq!(LengthField::BigBefore.prefix(&[0; 65_536]), None);
     }

@@ -21,16 +21,8 @@ impl PacketFraming for OfPackets {
         };
         let first = u32::from_le_bytes(*crate::codec::field::<0, 4, _>(header)).into();
         let (kind, stream_offset) = (PacketKind::Data, None);
-        NumberedPacket {
-            session: 0,
-            kind,
-            first,
-            count: 1,
-            stream_offset,
-            blocks,
-            unsequenced: &[],
-        }
-        .checked(12, u32::MAX.into())
+        NumberedPacket { session: 0, kind, first, count: 1, stream_offset, blocks }
+            .checked(12, u32::MAX.into())
     }
 
     fn encode_request(_: u8, _: u64, _: u16, _: &mut [u8]) -> Option<usize> {
