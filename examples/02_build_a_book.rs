@@ -13,7 +13,7 @@ use nanotape::{
     types::LocateTable,
 };
 
-const NOON: NanosSinceMidnight = NanosSinceMidnight::from_hms(12, 0, 0);
+const NOON: EventTime = EventTime::of_day(NanosSinceMidnight::from_hms(12, 0, 0));
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

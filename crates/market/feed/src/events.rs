@@ -16,7 +16,7 @@ use crate::{
     capture::{PacketSink, messages_of, read_if_capture},
     day::{LookAhead, read_day_ahead},
     hidden::hidden_in,
-    normalise::{Receive, deliver, market_event, rare_event},
+    normalise::{Receive, deliver, market_event_of, rare_event},
     session::Messages,
 };
 
@@ -31,14 +31,18 @@ impl EventSource for DaySource {
         handler: &mut impl EventHandler,
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, SourceError> {
-        match read_if_capture(self, Normalised(&mut *handler), &mut progress)? {
+        let day_begins_ns = self.day_begins_ns();
+        handler.day_begins(day_begins_ns);
+        let captured = Normalised { handler: &mut *handler, day_begins_ns };
+        match read_if_capture(self, captured, &mut progress)? {
             Some(summary) => Ok(summary),
-            None => read_day_ahead(self, &mut Normalised(handler), progress),
+            None => read_day_ahead(self, &mut Normalised { handler, day_begins_ns }, progress),
         }
     }
 }
 
-/// Calls `handler` with the event of one message of a live feed, which has no look-ahead.
+/// Calls `handler` with the event of one message of a live feed, which has no look-ahead. The day
+/// begins at `day_begins_ns`.
 ///
 /// The handler is passed by value, so that a small one stays in registers; `&mut H` also implements
 /// the trait.
@@ -46,12 +50,13 @@ impl EventSource for DaySource {
 pub fn handle_message(
     at: Position,
     message: &Message<'_>,
+    day_begins_ns: u64,
     mut handler: impl EventHandler,
 ) -> ControlFlow<()> {
     if let Some(stock_locate) = message.stock_locate() {
         handler.prefetch_stock(stock_locate);
     }
-    deliver(message, Handling { at, handler })
+    deliver(message, day_begins_ns, Handling { at, day_begins_ns, handler })
 }
 
 /// Messages that are announced together.
@@ -63,6 +68,7 @@ const ANNOUNCED: usize = 16;
 pub fn handle_messages<'a>(
     first: u64,
     messages: impl Messages<'a>,
+    day_begins_ns: u64,
     handler: &mut impl EventHandler,
 ) -> ControlFlow<()> {
     let (mut rest, mut number) = (messages, first);
@@ -82,8 +88,13 @@ pub fn handle_messages<'a>(
             let at = Position { number, offset: number };
             number += 1;
             match Message::decode(bytes) {
-                Ok(message) if is_alone => handle_message(at, &message, &mut *handler)?,
-                Ok(message) => deliver(&message, Handling { at, handler: &mut *handler })?,
+                Ok(message) if is_alone => {
+                    handle_message(at, &message, day_begins_ns, &mut *handler)?;
+                }
+                Ok(message) => {
+                    let handling = Handling { at, day_begins_ns, handler: &mut *handler };
+                    deliver(&message, day_begins_ns, handling)?;
+                }
                 Err(_) => handler.damage(undecodable(at.number, bytes)),
             }
         }
@@ -95,14 +106,14 @@ pub fn handle_messages<'a>(
 pub fn handle_out_of_turn<'a>(
     first: u64,
     messages: impl Messages<'a>,
-    turn: Turn,
+    (turn, day_begins_ns): (Turn, u64),
     handler: &mut impl EventHandler,
 ) -> ControlFlow<()> {
     for (number, bytes) in (first..).zip(messages) {
         match Message::decode(bytes) {
             Ok(message) => {
                 let at = Position { number, offset: number };
-                handler.out_of_turn(at, &market_event(&message), turn)?;
+                handler.out_of_turn(at, &market_event_of(&message, day_begins_ns), turn)?;
             }
             Err(_) if turn == Turn::Again => {}
             Err(_) => handler.damage(undecodable(number, bytes)),
@@ -120,6 +131,7 @@ pub(crate) fn undecodable(number: u64, bytes: &[u8]) -> Damage {
 /// Passes the event of a message to its handler.
 struct Handling<H> {
     at: Position,
+    day_begins_ns: u64,
     handler: H,
 }
 
@@ -135,7 +147,7 @@ impl<H: EventHandler> Receive for Handling<H> {
     #[inline(always)]
     fn rare(self, bytes: &[u8]) -> ControlFlow<()> {
         let Position { number, offset } = self.at;
-        handle_rare(self.handler, number, offset, bytes)
+        handle_rare(self.handler, self.day_begins_ns, number, offset, bytes)
     }
 }
 
@@ -143,29 +155,39 @@ impl<H: EventHandler> Receive for Handling<H> {
 #[inline(never)]
 fn handle_rare<H: EventHandler>(
     mut handler: H,
+    day_begins_ns: u64,
     number: u64,
     offset: u64,
     bytes: &[u8],
 ) -> ControlFlow<()> {
     let origin = MessageOrigin { bytes, offset };
-    handler.event(Position { number, offset }, &rare_event(bytes), origin)
+    handler.event(Position { number, offset }, &rare_event(bytes, day_begins_ns), origin)
 }
 
 /// Passes the messages of a day or a capture to a handler of events.
-struct Normalised<'a, H>(&'a mut H);
+struct Normalised<'a, H> {
+    handler: &'a mut H,
+    day_begins_ns: u64,
+}
 
 impl<H: EventHandler> MessageHandler for Normalised<'_, H> {
     #[inline(always)]
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        deliver(&message, Handling { at: position, handler: &mut *self.0 })
+        let Self { handler, day_begins_ns } = self;
+        let day_begins_ns = *day_begins_ns;
+        deliver(
+            &message,
+            day_begins_ns,
+            Handling { at: position, day_begins_ns, handler: &mut **handler },
+        )
     }
 
     fn damage(&mut self, damage: Damage) {
-        self.0.damage(damage);
+        self.handler.damage(damage);
     }
 
     fn idle(&mut self) -> ControlFlow<()> {
-        self.0.idle()
+        self.handler.idle()
     }
 }
 
@@ -176,20 +198,21 @@ impl<H: EventHandler> PacketSink for Normalised<'_, H> {
         ts_recv_ns: u64,
         packet: &NumberedPacket<'_, MoldUdp64>,
     ) -> ControlFlow<()> {
-        self.0.received(ts_recv_ns);
-        handle_messages(numbers.start, messages_of(packet, numbers), self.0)
+        self.handler.received(ts_recv_ns);
+        let messages = messages_of(packet, numbers.clone());
+        handle_messages(numbers.start, messages, self.day_begins_ns, self.handler)
     }
 
     fn damage(&mut self, damage: Damage) {
-        self.0.damage(damage);
+        self.handler.damage(damage);
     }
 
     fn idle(&mut self) -> ControlFlow<()> {
-        self.0.idle()
+        self.handler.idle()
     }
 
     fn session(&mut self, change: &SessionChange) {
-        self.0.session(change);
+        self.handler.session(change);
     }
 }
 
@@ -198,20 +221,20 @@ impl<H: EventHandler> LookAhead for Normalised<'_, H> {
 
     #[inline(always)]
     fn prefetch_index(&mut self, message: &[u8]) -> Option<H::Hint> {
-        itch50::coming(message).and_then(|coming| self.0.prefetch_index(coming))
+        itch50::coming(message).and_then(|coming| self.handler.prefetch_index(coming))
     }
 
     #[inline(always)]
     fn prefetch_order(&mut self, hint: &mut Option<H::Hint>) {
         if let Some(hint) = hint {
-            self.0.prefetch_order(hint);
+            self.handler.prefetch_order(hint);
         }
     }
 
     #[inline(always)]
     fn prefetch_levels(&mut self, hint: &Option<H::Hint>) {
         if let Some(hint) = hint {
-            self.0.prefetch_levels(hint);
+            self.handler.prefetch_levels(hint);
         }
     }
 }

@@ -10,7 +10,7 @@
 use std::{net::SocketAddr, ops::ControlFlow, time::Duration};
 
 use nanotape_market::{MarketEvent, MarketSnapshot, RestingOrder, What};
-use nanotape_types::{Alpha, BookEvent, NanosSinceMidnight};
+use nanotape_types::{Alpha, BookEvent};
 use nanotape_wire::{
     itch50::Message,
     soupbintcp::{GlimpseEndOfSnapshot, parse_number},
@@ -78,7 +78,7 @@ pub enum GlimpseError {
     },
 }
 
-/// Collects the messages of a snapshot.
+/// Collects the messages of a snapshot, whose times are times of day.
 #[derive(Debug, Default)]
 pub struct GlimpseReader {
     snapshot: MarketSnapshot,
@@ -107,7 +107,7 @@ impl GlimpseReader {
         };
         let message = Message::decode(bytes).map_err(|_| refused())?;
         let event = market_event(&message);
-        let time: NanosSinceMidnight = event.time.unwrap_or_default();
+        let time = event.time.unwrap_or_default();
         self.snapshot.time = self.snapshot.time.max(time);
         match event.what {
             What::Order(BookEvent::Add { stock_locate, reference, side, shares, price }) => {
@@ -171,7 +171,7 @@ pub fn fetch_snapshot(
 
 #[cfg(test)]
 mod tests {
-    use nanotape_types::{OrderReferenceNumber, Price4, Shares, StockLocate};
+    use nanotape_types::{NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, StockLocate};
     use nanotape_wire::{
         itch50::{AddOrderFields, BuySellIndicator, OrderDeleteFields},
         soupbintcp::{GlimpseEndOfSnapshotFields, format_number},

@@ -5,8 +5,8 @@
 //! path, so that the loop over a day stays small.
 
 use nanotape_market::{
-    AuctionImbalance, Definition, Execution, MarketEvent, StatusChange, StatusReason, Trade,
-    TradeKind, TradingAction, What,
+    AuctionImbalance, Definition, EventTime, Execution, MarketEvent, StatusChange, StatusReason,
+    Trade, TradeKind, TradingAction, What,
 };
 use nanotape_types::{Alpha, BookEvent, Maybe, NanosSinceMidnight, Side, StockLocate};
 use nanotape_wire::itch50::{
@@ -33,10 +33,16 @@ pub(crate) trait Receive {
     fn rare(self, bytes: &[u8]) -> Self::Output;
 }
 
-/// The event of a message.
+/// The event of a message, with its time of day.
 #[inline]
 pub fn market_event(message: &Message<'_>) -> MarketEvent {
-    struct Keep;
+    market_event_of(message, 0)
+}
+
+/// The event of a message of the day that begins at `day_begins_ns`.
+#[inline]
+pub(crate) fn market_event_of(message: &Message<'_>, day_begins_ns: u64) -> MarketEvent {
+    struct Keep(u64);
     impl Receive for Keep {
         type Output = MarketEvent;
 
@@ -47,10 +53,10 @@ pub fn market_event(message: &Message<'_>) -> MarketEvent {
 
         #[inline(always)]
         fn rare(self, bytes: &[u8]) -> MarketEvent {
-            rare_event(bytes)
+            rare_event(bytes, self.0)
         }
     }
-    deliver(message, Keep)
+    deliver(message, day_begins_ns, Keep(day_begins_ns))
 }
 
 /// The exchange's time of the first message of a packet of MoldUDP64, if it has one.
@@ -82,17 +88,21 @@ pub fn book_event(message: &Message<'_>) -> Option<BookEvent> {
             None
         }
     }
-    deliver(message, OfBooks)
+    deliver(message, 0, OfBooks)
 }
 
-/// Makes the event of a message and calls `receiver` with it.
+/// Makes the event of a message and calls `receiver` with it. The day begins at `day_begins_ns`.
 #[inline(always)]
-pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Output {
+pub(crate) fn deliver<R: Receive>(
+    message: &Message<'_>,
+    day_begins_ns: u64,
+    receiver: R,
+) -> R::Output {
     macro_rules! event {
         ($message:ident, $symbol:expr, $what:expr) => {
             receiver.order(
                 MarketEvent {
-                    time: Some($message.timestamp()),
+                    time: Some(time_of($message.timestamp(), day_begins_ns)),
                     stock_locate: $message.stock_locate(),
                     symbol: $symbol,
                     what: $what,
@@ -175,7 +185,7 @@ pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Outp
 /// already removed. A broken trade never returns shares to the book. This function is inlined into
 /// a handler, so that the handler only pays for the fields that it reads.
 #[inline(always)]
-pub(crate) fn rare_event(bytes: &[u8]) -> MarketEvent {
+pub(crate) fn rare_event(bytes: &[u8], day_begins_ns: u64) -> MarketEvent {
     let Ok(message) = &Message::decode(bytes) else {
         // The caller decoded the same bytes.
         return MarketEvent::about(StockLocate::default(), What::Other);
@@ -202,11 +212,17 @@ pub(crate) fn rare_event(bytes: &[u8]) -> MarketEvent {
         other => status_change(other).map_or(What::Other, What::Status),
     };
     MarketEvent {
-        time: message.timestamp(),
+        time: message.timestamp().map(|time| time_of(time, day_begins_ns)),
         stock_locate: message.stock_locate().unwrap_or_default(),
         symbol: message.stock().map_or(Maybe::NONE, Maybe::of),
         what,
     }
+}
+
+/// The time of a day that begins at `day_begins_ns`.
+#[inline(always)]
+fn time_of(time: NanosSinceMidnight, day_begins_ns: u64) -> EventTime {
+    EventTime::new(day_begins_ns.wrapping_add(time.get()))
 }
 
 fn definition(entry: StockDirectory<'_>) -> Definition {

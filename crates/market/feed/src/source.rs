@@ -64,6 +64,7 @@ pub struct DaySource {
     /// Why an earlier piece ended early.
     earlier_fault: Option<SourceError>,
     kept_bytes: usize,
+    day_begins_ns: u64,
 }
 
 enum Kind {
@@ -306,7 +307,17 @@ impl DaySource {
 
     fn new(name: String, kind: Kind) -> Self {
         let (choice, kept_bytes) = (CaptureChoice::default(), KEPT_BYTES);
-        Self { name, kind, file: None, choice, pieces_begun: 0, earlier_fault: None, kept_bytes }
+        let (pieces_begun, earlier_fault, day_begins_ns) = (0, None, 0);
+        Self {
+            name,
+            kind,
+            file: None,
+            choice,
+            pieces_begun,
+            earlier_fault,
+            kept_bytes,
+            day_begins_ns,
+        }
     }
 
     /// Chooses what is read if the bytes are a capture.
@@ -323,6 +334,16 @@ impl DaySource {
     /// set. More go to a temporary file.
     pub fn set_kept_bytes(&mut self, bytes: usize) {
         self.kept_bytes = bytes;
+    }
+
+    /// Gives messages that have times of day a date: their day begins at this time, in ns since the
+    /// UNIX epoch. Without it, the times of events count from midnight.
+    pub fn set_day_begins(&mut self, unix_ns: u64) {
+        self.day_begins_ns = unix_ns;
+    }
+
+    pub(crate) fn day_begins_ns(&self) -> u64 {
+        self.day_begins_ns
     }
 
     pub(crate) fn kept_bytes(&self) -> usize {

@@ -15,11 +15,39 @@ use nanotape_types::{
 
 use crate::StatusChange;
 
+/// A time that an exchange states: ns since the UNIX epoch. A source whose messages have times of day
+/// and no date counts from midnight instead; [`EventHandler::day_begins`] has the difference to
+/// times of day.
+///
+/// [`EventHandler::day_begins`]: crate::EventHandler::day_begins
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct EventTime(u64);
+
+impl EventTime {
+    /// The time of this number of ns.
+    #[inline(always)]
+    pub const fn new(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// The time of day, of a source without dates.
+    #[inline(always)]
+    pub const fn of_day(time: NanosSinceMidnight) -> Self {
+        Self(time.get())
+    }
+
+    /// The number of ns.
+    #[inline(always)]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
 /// The event that an exchange reported with one message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MarketEvent {
-    /// The exchange's time of day; `None` if the message carries none.
-    pub time: Option<NanosSinceMidnight>,
+    /// The exchange's time; `None` if the message carries none.
+    pub time: Option<EventTime>,
     /// The stock's number of the day; 0 if the event concerns no single stock. A feed
     /// whose exchange has no such number assigns one.
     pub stock_locate: StockLocate,

@@ -28,6 +28,12 @@ pub trait EventHandler {
     /// One event, in the order of the source. `Break` ends the reading.
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()>;
 
+    /// Times of day count from this time on, in ns since the UNIX epoch. A source calls it before
+    /// its first event, if it knows the day.
+    fn day_begins(&mut self, unix_ns: u64) {
+        let _ = unix_ns;
+    }
+
     /// The source has the symbol of an instrument outside of any event.
     fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
         let _ = (stock_locate, symbol);
@@ -124,6 +130,11 @@ pub trait EventHandler {
 #[macro_export]
 macro_rules! forward_events {
     (|$own:ident| $handler:expr) => {
+        fn day_begins(&mut self, unix_ns: u64) {
+            let $own = self;
+            $handler.day_begins(unix_ns);
+        }
+
         fn name(
             &mut self,
             stock_locate: $crate::forward::StockLocate,

@@ -21,7 +21,8 @@ mod status;
 pub use damage::Damage;
 pub use directory::StockDirectory;
 pub use event::{
-    AuctionImbalance, Definition, Execution, MarketEvent, Modified, Trade, TradeKind, What,
+    AuctionImbalance, Definition, EventTime, Execution, MarketEvent, Modified, Trade, TradeKind,
+    What,
 };
 pub use handler::{EventHandler, EventSource, NoOrigin, Origin, Position};
 pub use recovery::{

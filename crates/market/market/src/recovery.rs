@@ -5,9 +5,9 @@
 
 use core::fmt;
 
-use nanotape_types::{NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-use crate::MarketEvent;
+use crate::{EventTime, MarketEvent};
 
 /// Lines of a session, at most.
 pub const MAX_LINES: usize = 4;
@@ -96,11 +96,21 @@ pub struct MarketSnapshot {
     /// The number of the first message that is not in it.
     pub next: u64,
     /// The latest time of its messages.
-    pub time: NanosSinceMidnight,
+    pub time: EventTime,
     /// Instruments and trading states, in the order of the exchange.
     pub states: Vec<MarketEvent>,
     /// All live orders; those of one price level from the first to be executed.
     pub orders: Vec<RestingOrder>,
+}
+
+impl MarketSnapshot {
+    /// The same snapshot, whose times of day are those of a day that begins at this time, in ns since
+    /// the UNIX epoch.
+    pub fn set_day_begins(&mut self, unix_ns: u64) {
+        let of_day = |time: EventTime| EventTime::new(unix_ns.saturating_add(time.get()));
+        self.time = of_day(self.time);
+        self.states.iter_mut().for_each(|state| state.time = state.time.map(of_day));
+    }
 }
 
 /// A live order of a snapshot.

@@ -16,10 +16,12 @@
 use core::ops::ControlFlow;
 
 use dbn::{Action, MboMsg, RecordHeader, Side as DbnSide};
-use nanotape_market::{Definition, Execution, MarketEvent, Modified, Trade, TradeKind, What};
+use nanotape_market::{
+    Definition, EventTime, Execution, MarketEvent, Modified, Trade, TradeKind, What,
+};
 use nanotape_types::{
-    Alpha, BookEvent, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares,
-    Side, StockLocate, Symbol, TotalShares,
+    Alpha, BookEvent, MatchNumber, Maybe, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
+    Symbol, TotalShares,
 };
 
 use crate::{Record, encode::SCALE};
@@ -45,7 +47,6 @@ pub enum BadOrder {
 /// Converts the records of one run of a plant, or of one day of a venue, to events.
 #[derive(Clone, Debug, Default)]
 pub struct EventReader {
-    midnight_ns: u64,
     /// The number of the last message; records carry it modulo 2^32.
     number: u64,
     held: Option<Held>,
@@ -65,11 +66,6 @@ enum Held {
 }
 
 impl EventReader {
-    /// A reader of a run whose exchange times count from this midnight, in ns since the UNIX epoch.
-    pub fn from_midnight(midnight_ns: u64) -> Self {
-        Self { midnight_ns, ..Self::default() }
-    }
-
     /// Takes the next record, and calls `visit` with the number and the event of each message that
     /// is complete: at most two.
     pub fn next(
@@ -288,14 +284,19 @@ impl EventReader {
 
     #[inline]
     fn event(&self, header: &RecordHeader, what: What) -> Result<MarketEvent, BadOrder> {
-        let since_midnight = header.ts_event.checked_sub(self.midnight_ns);
         Ok(MarketEvent {
-            time: since_midnight.and_then(NanosSinceMidnight::new),
+            time: is_time(header.ts_event).then_some(EventTime::new(header.ts_event)),
             stock_locate: locate(header)?,
             symbol: Maybe::NONE,
             what,
         })
     }
+}
+
+/// Whether a record has an exchange's time.
+#[inline]
+fn is_time(ts_event: u64) -> bool {
+    ts_event != 0 && ts_event != dbn::UNDEF_TIMESTAMP
 }
 
 #[inline]

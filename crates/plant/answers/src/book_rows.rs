@@ -178,13 +178,14 @@ impl<V: BookVisitor> Observer<DefaultBooks> for BookRows<V> {
     fn before(&mut self, engine: &BookEngine<DefaultBooks>, _: Position, event: &MarketEvent) {
         let Some(grid) = &mut self.grid else { return };
         let Some(time) = event.time else { return };
-        grid.last_ns = time.get();
+        let time_ns = engine.time_of_day_ns(time);
+        grid.last_ns = time_ns;
         let next_ns = match grid.next_ns {
             Some(next_ns) => next_ns,
-            None => *grid.next_ns.insert(grid.first_at(time.get())),
+            None => *grid.next_ns.insert(grid.first_at(time_ns)),
         };
-        if next_ns < time.get() {
-            self.is_over = self.periods_before(engine, time.get()).is_break();
+        if next_ns < time_ns {
+            self.is_over = self.periods_before(engine, time_ns).is_break();
         }
     }
 
@@ -214,7 +215,7 @@ impl<V: BookVisitor> Observer<DefaultBooks> for BookRows<V> {
             stock: symbol_or_locate(engine.directory(), locate),
             book: engine.books().book(locate),
             message: Some(at.number),
-            ts_ns: event.time.map(|time| time.get()),
+            ts_ns: event.time.map(|time| engine.time_of_day_ns(time)),
         })
     }
 }

@@ -6,7 +6,9 @@ use nanotape_book::DefaultBooks;
 use nanotape_engine::{BookEngine, DamageLog, Observer, RunReport};
 use nanotape_feed::{CaptureChoice, DayEnd, DaySource};
 use nanotape_history::{DbnStream, JournalRun, RecordedEnd, RecordedRun, RunSpan, Runs};
-use nanotape_market::{Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position};
+use nanotape_market::{
+    Damage, EventHandler, EventSource as _, EventTime, MarketEvent, Origin, Position,
+};
 use nanotape_plant::orders_of;
 use nanotape_types::{StockLocate, Symbol};
 
@@ -177,15 +179,16 @@ impl Opening {
         Ok(Self { name: name.clone(), options, source, bounds, midnight_ns, earlier_runs })
     }
 
-    /// Calls `event` with each event, with the time of its receipt in ns since the UNIX epoch, if
-    /// the input has those, and with the exchange's message, empty for records. `Break` ends the
-    /// reading.
+    /// Calls `event` with each event, whose time is the time of day, with the time of its receipt in
+    /// ns since the UNIX epoch, if the input has those, and with the exchange's message, empty for
+    /// records. `Break` ends the reading.
     pub fn read_events(
         self,
         event: impl FnMut(&MarketEvent, Option<u64>, &[u8]) -> ControlFlow<()>,
         reading: impl FnMut(Reading),
     ) -> Result<InputReport, InputError> {
-        let mut handler = Events { event, received_ns: None, damage: DamageLog::default() };
+        let damage = DamageLog::default();
+        let mut handler = Events { event, day_begins_ns: 0, received_ns: None, damage };
         match self.source {
             Opened::Day(mut day) => {
                 let show = show_day(&day, reading);
@@ -299,6 +302,7 @@ fn show_journal<F: FnMut(Reading)>(
 
 struct Events<F> {
     event: F,
+    day_begins_ns: u64,
     received_ns: Option<u64>,
     damage: DamageLog,
 }
@@ -308,7 +312,14 @@ impl<F: FnMut(&MarketEvent, Option<u64>, &[u8]) -> ControlFlow<()>> EventHandler
 
     #[inline(always)]
     fn event(&mut self, _: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
-        (self.event)(event, self.received_ns, origin.bytes())
+        let of_day =
+            |time: EventTime| EventTime::new(time.get().saturating_sub(self.day_begins_ns));
+        let event = MarketEvent { time: event.time.map(of_day), ..*event };
+        (self.event)(&event, self.received_ns, origin.bytes())
+    }
+
+    fn day_begins(&mut self, unix_ns: u64) {
+        self.day_begins_ns = unix_ns;
     }
 
     fn received(&mut self, ts_recv_ns: u64) {

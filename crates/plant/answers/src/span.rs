@@ -105,6 +105,9 @@ impl Span {
 /// message that did not fit the book of each stock. Without `HAS_BOUNDS` it reads no times.
 pub(crate) struct Guard<'a, O, const HAS_BOUNDS: bool> {
     observer: &'a mut O,
+    /// In ns since midnight.
+    bounds: (u64, u64),
+    /// The times of events at the bounds.
     from: u64,
     to: u64,
     is_inside: bool,
@@ -113,7 +116,8 @@ pub(crate) struct Guard<'a, O, const HAS_BOUNDS: bool> {
 
 impl<'a, O, const HAS_BOUNDS: bool> Guard<'a, O, HAS_BOUNDS> {
     pub(crate) fn new(observer: &'a mut O, (from, to): (u64, u64)) -> Self {
-        Self { observer, from, to, is_inside: from == 0, misfits: BTreeMap::new() }
+        let bounds = (from, to);
+        Self { observer, bounds, from, to, is_inside: from == 0, misfits: BTreeMap::new() }
     }
 
     pub(crate) fn misfits(self) -> BTreeMap<StockLocate, Position> {
@@ -141,6 +145,12 @@ where
     const FINDS_HIDDEN_RECORDS: bool = O::FINDS_HIDDEN_RECORDS;
     const READS_BYTES: bool = O::READS_BYTES;
 
+    fn day_begins(&mut self, unix_ns: u64) {
+        let of_day = |nanos: u64| unix_ns.saturating_add(nanos);
+        (self.from, self.to) = (of_day(self.bounds.0), of_day(self.bounds.1));
+        self.observer.day_begins(unix_ns);
+    }
+
     #[inline]
     fn admit(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
         if HAS_BOUNDS && event.time.is_some_and(|time| time.get() >= self.to) {
@@ -153,7 +163,7 @@ where
     fn before(&mut self, engine: &BookEngine<Books<L, S>>, at: Position, event: &MarketEvent) {
         if !self.is_inside() && event.time.is_some_and(|time| time.get() >= self.from) {
             self.is_inside = true;
-            self.observer.begin(engine, self.from);
+            self.observer.begin(engine, self.bounds.0);
         }
         if self.is_inside() {
             self.observer.before(engine, at, event);

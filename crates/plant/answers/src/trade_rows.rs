@@ -145,7 +145,7 @@ impl<S: Sink> Observer<DefaultBooks> for TradeRows<S> {
         let broken = self.broken.as_ref().map(|broken| broken.contains(match_number));
         self.sink.row(&[
             Cell::U64(at.number),
-            Cell::time(event.time.map(|time| time.get())),
+            Cell::time(event.time.map(|time| engine.time_of_day_ns(time))),
             Cell::Stock(symbol_or_locate(engine.directory(), locate)),
             Cell::Text(kind),
             Cell::price(price),

@@ -36,6 +36,7 @@ macro_rules! watch {
 
 watch! {
     fn begin(engine: &Engine, nanos: u64);
+    fn day_begins(unix_ns: u64);
     fn before(engine: &Engine, at: Position, event: &MarketEvent);
     fn after(
         engine: &Engine,

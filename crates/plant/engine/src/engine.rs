@@ -13,8 +13,8 @@ use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
 };
 use nanotape_market::{
-    Damage, EventHandler, EventSource, MarketEvent, MarketSnapshot, Modified, NoOrigin, Origin,
-    Position, SessionChange, StockDirectory, Turn, What,
+    Damage, EventHandler, EventSource, EventTime, MarketEvent, MarketSnapshot, Modified, NoOrigin,
+    Origin, Position, SessionChange, StockDirectory, Turn, What,
 };
 use nanotape_types::{Coming, StockLocate, Symbol};
 
@@ -37,6 +37,11 @@ pub trait Observer<B> {
     /// observers that need the books at that time. `nanos`: the beginning, in ns since midnight.
     fn begin(&mut self, engine: &BookEngine<B>, nanos: u64) {
         let _ = (engine, nanos);
+    }
+
+    /// Times of day count from this time on, in ns since the UNIX epoch.
+    fn day_begins(&mut self, unix_ns: u64) {
+        let _ = unix_ns;
     }
 
     /// Called before the event is applied: for observers that need the previous book.
@@ -150,6 +155,7 @@ impl<B> Observer<B> for () {}
 pub struct BookEngine<B> {
     books: B,
     directory: StockDirectory,
+    day_begins_ns: u64,
     /// While messages are applied ahead of missing ones.
     behind: Option<Box<Behind>>,
 }
@@ -157,13 +163,19 @@ pub struct BookEngine<B> {
 impl<B> BookEngine<B> {
     /// The state at the start of a day, with empty books.
     pub fn new(books: B) -> Self {
-        Self { books, directory: StockDirectory::default(), behind: None }
+        Self { books, directory: StockDirectory::default(), day_begins_ns: 0, behind: None }
     }
 
     /// The books.
     #[inline]
     pub fn books(&self) -> &B {
         &self.books
+    }
+
+    /// The time of day of an event, in ns since midnight. An earlier time is midnight.
+    #[inline]
+    pub fn time_of_day_ns(&self, time: EventTime) -> u64 {
+        time.get().saturating_sub(self.day_begins_ns)
     }
 
     /// Symbols by stock locate.
@@ -344,6 +356,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     #[inline(always)]
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
         self.engine.observed(at, event, self.observer, origin, self.damage.log())
+    }
+
+    fn day_begins(&mut self, unix_ns: u64) {
+        self.engine.day_begins_ns = unix_ns;
+        self.observer.day_begins(unix_ns);
     }
 
     fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {

@@ -195,7 +195,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
             return ControlFlow::Continue(());
         };
         let mut message = Message {
-            nanos: time.get(),
+            nanos: engine.time_of_day_ns(time),
             processing_nanos: processing,
             depth_ticks: self.depth.unwrap_or(NONE),
             levels: [NONE; 2],

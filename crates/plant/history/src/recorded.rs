@@ -206,7 +206,7 @@ impl<S: RecordStream> EventSource for RecordedRun<S> {
     ) -> Result<Self::Summary, Infallible> {
         let mut reading = Reading::until(self.until_ns);
         if let Some(run) = &self.run {
-            reading.events = EventReader::from_midnight(run.midnight_ns);
+            handler.day_begins(run.midnight_ns);
             run.names.iter().for_each(|&(locate, symbol)| handler.name(locate, symbol));
         }
         loop {
@@ -334,7 +334,14 @@ impl<Hint: Copy> Reading<Hint> {
             return Ok(ControlFlow::Break(()));
         }
         match entry {
-            Entry::Notice { sequence, notice } => return self.notice(sequence, notice),
+            Entry::Notice { sequence, notice } => {
+                if let Notice::Start(start) = &notice
+                    && self.summary.start.is_none()
+                {
+                    handler.day_begins(start.midnight_ns);
+                }
+                return self.notice(sequence, notice);
+            }
             Entry::Name(locate, symbol) => handler.name(locate, symbol),
             Entry::Item(Item::Gap(gap)) => self.summary.lost(Loss::Stream(gap)),
             Entry::Loss { sequence, text } => {
@@ -362,7 +369,7 @@ impl<Hint: Copy> Reading<Hint> {
                     return Err(RecordedError::NoOrders { sequence, kinds: start.kinds });
                 }
                 self.summary.start = Some(start);
-                self.events = EventReader::from_midnight(start.midnight_ns);
+                self.events = EventReader::default();
             }
             Notice::Stop(_) => self.summary.end = RecordedEnd::Stop,
             Notice::Gap(gap) => self.summary.lost(Loss::Input { sequence, gap }),

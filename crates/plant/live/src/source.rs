@@ -523,7 +523,7 @@ impl EventSource for LiveSource {
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, LiveError> {
         handler.session(&SessionChange::EndsWhenIdle);
-        let mut delivery = Delivery::new(handler);
+        let mut delivery = Delivery::new(handler, self.session.midnight_ns.unwrap_or_default());
         let end = self.receive(&mut delivery, &mut progress)?;
         let now_ns = self.timeline.now_ns();
         self.session.close(now_ns, &mut delivery);

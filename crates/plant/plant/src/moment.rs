@@ -40,13 +40,11 @@ impl fmt::Display for Moment {
 }
 
 impl Moment {
-    /// The time of day after this midnight, in ns since the UNIX epoch. A moment before it is
-    /// before every message.
-    pub fn after(self, midnight_ns: u64) -> NanosSinceMidnight {
+    /// The moment in ns since the UNIX epoch, on the day that begins at this midnight.
+    pub fn on_day(self, midnight_ns: u64) -> u64 {
         match self {
-            Self::Clock(time) => time,
-            Self::Unix(nanos) => NanosSinceMidnight::new(nanos.saturating_sub(midnight_ns))
-                .unwrap_or(NanosSinceMidnight::MAX),
+            Self::Clock(time) => midnight_ns.saturating_add(time.get()),
+            Self::Unix(nanos) => nanos,
         }
     }
 }
@@ -61,9 +59,8 @@ mod tests {
         for text in ["9:30", "09:30", "09:30:00.0", "2019-12-30T14:30:00Z", "@1577716200000000000"]
         {
             let moment: Moment = text.parse().unwrap();
-            assert_eq!(moment.after(midnight_ns).to_string(), "09:30:00.000000000", "{text}");
+            assert_eq!(moment.on_day(midnight_ns), 1_577_716_200_000_000_000, "{text}");
         }
-        assert_eq!(Moment::Unix(1).after(midnight_ns), NanosSinceMidnight::default());
         for text in ["", "noon", "@", "@1.5", "25:00", "2019-12-30"] {
             assert!(text.parse::<Moment>().is_err(), "{text}");
         }

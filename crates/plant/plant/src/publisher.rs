@@ -30,12 +30,12 @@ use nanotape_board::{Board, BoardReader, Counts, Watch};
 use nanotape_book::{Anomaly, Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_engine::{BookEngine, Observer, RestoredStock};
-use nanotape_market::{Damage, MarketEvent, Position, SessionChange, What};
+use nanotape_market::{Damage, EventTime, MarketEvent, Position, SessionChange, What};
 use nanotape_ring::{Publish, PublishError};
 use nanotape_shm::RegionError;
 use nanotape_tape::{LongWaits, Pacer};
 use nanotape_trace::spans::{Switches, Tracer};
-use nanotape_types::{BookEvent, LocateTable, NanosSinceMidnight, StockLocate, Symbol};
+use nanotape_types::{BookEvent, LocateTable, StockLocate, Symbol};
 
 use changes::Changes;
 use outbox::Outbox;
@@ -116,7 +116,7 @@ pub struct Publisher<W> {
     /// `None` if messages are not paced.
     pacer: Option<Pacer>,
     /// The first message at or after this is not applied.
-    until: Option<NanosSinceMidnight>,
+    until: Option<EventTime>,
     stop: ShutdownFlag,
     /// Checks that the ring and the board still exist.
     watch: Watch,
@@ -143,7 +143,7 @@ pub(crate) struct Parts<W> {
     pub(crate) symbols: Vec<Symbol>,
     pub(crate) midnight_ns: u64,
     pub(crate) pacer: Option<Pacer>,
-    pub(crate) until: Option<NanosSinceMidnight>,
+    pub(crate) until: Option<EventTime>,
     pub(crate) stop: ShutdownFlag,
     pub(crate) watch: Watch,
     pub(crate) tracer: Option<Tracer>,
@@ -443,12 +443,11 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         if self.is_attentive {
             self.pass(Seam::Applied, event.stock_locate.get().into());
         }
-        let time = event.time.unwrap_or_default();
         self.counts.messages = at.number;
         self.counts.offset = at.offset;
         // A message of an unknown type has no readable time.
-        if time > NanosSinceMidnight::default() {
-            self.counts.ts_event = self.midnight_ns + time.get();
+        if let Some(time) = event.time {
+            self.counts.ts_event = time.get();
         }
         match outcome {
             Some(outcome) => {

@@ -32,7 +32,7 @@ use nanotape_clock::Clock;
 use nanotape_engine::{BookEngine, DayReport, EngineHandler, Observer, RunReport};
 use nanotape_feed::{DaySource, source::Progress};
 use nanotape_live::LiveSource;
-use nanotape_market::EventSource;
+use nanotape_market::{EventSource, EventTime};
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 use nanotape_tape::Pacer;
@@ -275,7 +275,7 @@ impl PlantRun {
     /// A plant that has published nothing yet.
     fn on(
         config: &PlantConfig,
-        source: PlantSource,
+        mut source: PlantSource,
         engine: BookEngine<DefaultBooks>,
         ring: OpenRing,
         start: PlantStart,
@@ -283,8 +283,11 @@ impl PlantRun {
     ) -> Self {
         let OpenRing { writer, board, watch, tracer, gate, clock, report } = ring;
         let InputConfig { pace, pace_from, until, .. } = config.input;
-        let of_day = |moment: Moment| moment.after(start.midnight_ns);
+        let of_day = |moment: Moment| moment.on_day(start.midnight_ns);
         let first_sequence = writer.next_sequence();
+        if let PlantSource::Day(day) = &mut source {
+            day.set_day_begins(start.midnight_ns);
+        }
         let input = source.progress();
         board.show_input(input.done_bytes, input.total_bytes);
         let publisher = Publisher::new(Parts {
@@ -294,8 +297,8 @@ impl PlantRun {
             kinds: config.publish.records,
             symbols: config.publish.symbols.clone(),
             midnight_ns: start.midnight_ns,
-            pacer: Pacer::new(pace.milli(), pace_from.map(of_day).unwrap_or_default().get()),
-            until: until.map(of_day),
+            pacer: Pacer::new(pace.milli(), pace_from.map_or(0, of_day)),
+            until: until.map(of_day).map(EventTime::new),
             stop: stop.clone(),
             watch,
             tracer,
@@ -396,8 +399,13 @@ impl PlantRun {
         Ok(Ended { stop, report, anomalies, tainted_stocks })
     }
 
+    /// The midnight from which times of day count, in ns since the UNIX epoch.
+    pub fn midnight_ns(&self) -> u64 {
+        self.start.midnight_ns
+    }
+
     /// A handler that applies single events and publishes their records, without knowledge of later
-    /// events, as from a live feed. A program with its own feed passes it each event, and calls
+    /// events, as from a live feed. Their times are in ns since the UNIX epoch. A program with its own feed passes it each event, and calls
     /// [`end`](Self::end) after the last, instead of [`run`](Self::run).
     #[inline(always)]
     pub fn live(&mut self) -> EngineHandler<'_, DefaultBooks, Publisher<stream::Writer>> {

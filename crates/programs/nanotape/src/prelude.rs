@@ -6,7 +6,7 @@ pub use nanotape_answers::{
 pub use nanotape_book::{Books, DefaultBooks, DepthLevel, Inside, Outcome, Quote};
 pub use nanotape_engine::{BookEngine, Observer};
 pub use nanotape_feed::DaySource;
-pub use nanotape_market::{MarketEvent, Position, What};
+pub use nanotape_market::{EventTime, MarketEvent, Position, What};
 pub use nanotape_plant::{LocalBooks, PlantConfig, PlantRun};
 pub use nanotape_tap::{
     Delivery, Event, Subscriber, Subscription,

@@ -33,7 +33,7 @@ fn given(last: u8, order_id: u64, change: Change) -> Given {
 
 /// The events of each record, and at the end those of an incomplete message.
 fn read(records: &[Given]) -> Vec<Result<Vec<(u64, What)>, BadOrder>> {
-    let mut reader = EventReader::from_midnight(1_000_000);
+    let mut reader = EventReader::default();
     let mut buffer = RecordBuffer::default();
     let mut read = Vec::new();
     for &Given { sequence, last, order_id, change } in records {
@@ -52,7 +52,7 @@ fn read(records: &[Given]) -> Vec<Result<Vec<(u64, What)>, BadOrder>> {
 
 fn visitor(events: &mut Vec<(u64, What)>) -> impl FnMut(u64, &MarketEvent) -> ControlFlow<()> + '_ {
     |number, event| {
-        assert_eq!(event.time, NanosSinceMidnight::new(7));
+        assert_eq!(event.time, Some(EventTime::new(1_000_007)));
         assert_eq!(event.stock_locate, STOCK);
         events.push((number, event.what));
         ControlFlow::Continue(())

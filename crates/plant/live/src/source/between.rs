@@ -96,7 +96,7 @@ impl LiveSource {
         let sockets = Arc::clone(&self.lines);
         let mut readers = LineReader::of(&sockets, self.timeline.now_ns());
         let mut discard = Discard;
-        let mut delivery = Delivery::new(&mut discard);
+        let mut delivery = Delivery::new(&mut discard, 0);
         let mut was_shut = false;
         loop {
             self.follow_clock(ANCHOR_OFTEN_NS, u64::MAX);
@@ -367,7 +367,7 @@ impl LiveSource {
     /// Gives packets to a receiver that has joined no session.
     fn give(&mut self, waiting: Waiting) {
         let mut discard = Discard;
-        let mut delivery = Delivery::new(&mut discard);
+        let mut delivery = Delivery::new(&mut discard, 0);
         self.pass(waiting, &mut delivery);
         // Of heartbeats that were repeated only the first is there: no line was silent since.
         self.session.restart(self.read_to_ns, &mut delivery);

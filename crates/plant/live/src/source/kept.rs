@@ -72,7 +72,7 @@ impl EventSource for KeptSource {
         let settings = self.replay.settings();
         let midnight_ns = settings.date.midnight_ns();
         let mut session = LiveSession::new(settings.session, Some(midnight_ns));
-        let mut delivery = Delivery::new(handler);
+        let mut delivery = Delivery::new(handler, midnight_ns);
         let (mut shown, mut is_closed) = (0, false);
         let end = loop {
             match self.replay.step(&mut session, &mut delivery)? {

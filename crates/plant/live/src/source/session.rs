@@ -102,11 +102,12 @@ impl LiveSession {
             let is_there = fetched.is_some();
             keeper.keep(now_ns, if is_there { Input::Snapshot } else { Input::SnapshotFailed });
         }
-        let Some(snapshot) = fetched else {
+        let Some(mut snapshot) = fetched else {
             self.snapshot_failures += 1;
             self.receiver.snapshot_failed(now_ns, delivery);
             return false;
         };
+        snapshot.set_day_begins(self.midnight_ns.unwrap_or_default());
         let next = snapshot.next;
         delivery.snapshot = Some(snapshot);
         let is_used = self.receiver.snapshot(next, now_ns, delivery);

@@ -10,7 +10,7 @@ use nanotape_book::{Anomaly, Books, OrderStore, PriceLevels};
 use nanotape_engine::{BookEngine, RestoredStock};
 use nanotape_market::{MarketEvent, Position, SessionChange, Suspect};
 use nanotape_ring::Publish;
-use nanotape_types::{NanosSinceMidnight, Side, StockLocate};
+use nanotape_types::{Side, StockLocate};
 
 use super::{CHECK_EVERY, Publisher, Stock};
 use crate::records::{
@@ -85,9 +85,8 @@ impl<W: Publish> Publisher<W> {
     ) {
         let now = (self.counts.messages, self.counts.ts_event);
         self.counts.messages = at.number;
-        let time = event.time.unwrap_or_default();
-        if time > NanosSinceMidnight::default() {
-            self.counts.ts_event = self.midnight_ns + time.get();
+        if let Some(time) = event.time {
+            self.counts.ts_event = time.get();
         }
         self.about_no_order(engine, event);
         (self.counts.messages, self.counts.ts_event) = now;

@@ -8,9 +8,9 @@ use std::{ops::ControlFlow, time::Duration};
 
 use nanotape_board::Waiting;
 use nanotape_clock::Stamp;
+use nanotape_market::EventTime;
 use nanotape_ring::Publish;
 use nanotape_tape::{Pacer, WaitStrategy, Waiter};
-use nanotape_types::NanosSinceMidnight;
 
 use super::{ANCHOR_OFTEN_NS, Publisher, seams::Seam};
 use crate::gate::Gate;
@@ -26,7 +26,7 @@ const SHOWN: Duration = Duration::from_secs(1);
 
 impl<W: Publish> Publisher<W> {
     /// Waits until a message is due.
-    pub(super) fn wait(&mut self, time: NanosSinceMidnight) -> ControlFlow<()> {
+    pub(super) fn wait(&mut self, time: EventTime) -> ControlFlow<()> {
         let Some(mut pacer) = self.pacer else { return ControlFlow::Continue(()) };
         pacer.begin_at(time.get(), self.clock());
         self.pacer = Some(pacer);
@@ -75,11 +75,11 @@ impl<W: Publish> Publisher<W> {
 
     /// Shows that nothing is published before this time of the exchange.
     #[cold]
-    fn show_wait(&mut self, time: NanosSinceMidnight, early: Duration) {
+    fn show_wait(&mut self, time: EventTime, early: Duration) {
         let now_ns = self.read_clock();
         let early_ns = u64::try_from(early.as_nanos()).unwrap_or(u64::MAX);
         let due_ns = now_ns.saturating_add(early_ns);
-        let waiting = Waiting::Message { ts_event: self.midnight_ns + time.get(), due_ns };
+        let waiting = Waiting::Message { ts_event: time.get(), due_ns };
         self.board.show(&self.counts, now_ns);
         self.board.show_waiting(Some(waiting));
         if self.reported.begins(early, self.timeline.clock()) {

@@ -133,7 +133,7 @@ impl EventSource for Lines {
             hold_ns: 60_000_000_000,
             ..SessionSettings::default()
         });
-        let mut delivery = Delivery::new(handler);
+        let mut delivery = Delivery::new(handler, 0);
         let mut now_ns = 0;
         let session = (&mut receiver, &mut delivery);
         Self::deliver(&self.warm, &sockets, &mut readers, &sender, &mut now_ns, session);

@@ -202,14 +202,14 @@ impl EventSource for Bursts {
                 let packet = MoldUdp64::decode(packet.bytes).ok()?;
                 handler.received(now_ns);
                 let messages = packet.messages().map(|(_, message)| message);
-                let flow = handle_messages(packet.first, messages, handler);
+                let flow = handle_messages(packet.first, messages, 0, handler);
                 flow.is_continue().then_some(packet.count.into())
             });
         }
         let lines = self.packed.lines;
         let settings = SessionSettings { lines, join_ns: 0, ..SessionSettings::default() };
         let mut receiver = NasdaqReceiver::new(settings);
-        let mut delivery = Delivery::new(handler);
+        let mut delivery = Delivery::new(handler, 0);
         self.play(|packet, now_ns| {
             let before = delivery.messages;
             receiver.packet(packet.origin(), (now_ns, now_ns), packet.bytes, &mut delivery);

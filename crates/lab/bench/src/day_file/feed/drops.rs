@@ -201,7 +201,7 @@ impl EventSource for Socket<'_> {
         let drops = socket.kernel_drops()?;
         let settings = SessionSettings { lines: 1, join_ns: 0, ..SessionSettings::default() };
         let mut receiver = NasdaqReceiver::new(settings);
-        let mut delivery = Delivery::new(handler);
+        let mut delivery = Delivery::new(handler, 0);
         let mut reader = socket.reader();
         let (mut is_over, mut received) = (false, 0);
         while !is_over {

@@ -86,7 +86,7 @@ impl Found {
         let stream = JournalRun::open(journal, &runs, Some(run), &span)?;
         let is_of_snapshot = stream.snapshot().is_some();
         let mut recorded = RecordedRun::of_run(stream, Some(run.clone()));
-        let Ok(report) = engine.run(&mut recorded, &mut Until(moment.at), |_| ());
+        let Ok(report) = engine.run(&mut recorded, &mut Until(at_ns), |_| ());
         let (summary, fault) = report.summary;
         match fault {
             Some(RecordedError::Stream(error)) => Err(error.into()),
@@ -112,7 +112,7 @@ impl Found {
     }
 }
 
-/// Ends the reading at the first event after a time.
+/// Ends the reading at the first event after a time in ns since the UNIX epoch.
 struct Until(u64);
 
 impl<B> Observer<B> for Until {

@@ -7,12 +7,11 @@ use std::collections::BTreeSet;
 use nanotape_book::{DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{
-    EventHandler, Execution, MarketEvent, MarketSnapshot, NoOrigin, Position, RestingOrder,
-    SessionChange, Suspect, Turn, What,
+    EventHandler, EventTime, Execution, MarketEvent, MarketSnapshot, NoOrigin, Position,
+    RestingOrder, SessionChange, Suspect, Turn, What,
 };
 use nanotape_types::{
-    BookEvent, MatchNumber, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side,
-    StockLocate,
+    BookEvent, MatchNumber, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
 };
 use proptest::prelude::*;
 
@@ -59,7 +58,7 @@ fn way() -> impl Strategy<Value = u8> {
 
 fn event_of(number: u64, (stock, what): (StockLocate, What)) -> (Position, MarketEvent) {
     let at = Position { number, offset: number };
-    let time = NanosSinceMidnight::new(1_000_000_000 * number);
+    let time = Some(EventTime::new(1_000_000_000 * number));
     (at, MarketEvent { time, ..MarketEvent::about(stock, what) })
 }
 

@@ -4,7 +4,8 @@
 use nanotape_book::{Books, DefaultBooks, OrderStore, PriceLevels};
 use nanotape_engine::BookEngine;
 use nanotape_market::{
-    EventHandler as _, MarketEvent, MarketSnapshot, NoOrigin, Position, SessionChange, What,
+    EventHandler as _, EventTime, MarketEvent, MarketSnapshot, NoOrigin, Position, SessionChange,
+    What,
 };
 use nanotape_plant::{
     PlantRun, ShutdownFlag,
@@ -12,7 +13,7 @@ use nanotape_plant::{
 };
 use nanotape_ring::Start;
 use nanotape_tap::{Event, Subscriber, Subscription};
-use nanotape_types::{NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
 use crate::published::support::Folder;
 
@@ -52,7 +53,7 @@ impl Pair {
     pub(crate) fn apply(&mut self, stock: StockLocate, what: What) -> (Vec<String>, bool) {
         self.number += 1;
         let at = Position { number: self.number, offset: self.number };
-        let time = NanosSinceMidnight::new(1_000_000_000 * self.number);
+        let time = Some(EventTime::new(1_000_000_000 * self.number));
         let event = MarketEvent { time, ..MarketEvent::about(stock, what) };
         assert!(self.plant.live().event(at, &event, NoOrigin).is_continue());
         let insides = |pair: &Self| STOCKS.map(|stock| pair.books.books().book(stock).inside());

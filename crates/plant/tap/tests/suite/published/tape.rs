@@ -64,7 +64,7 @@ impl Tape {
         let message = Message::decode(bytes).unwrap();
         let position = Position { number: self.number, offset: 100 * self.number };
         let mut live = self.plant.live(&mut self.publisher);
-        let flow = handle_message(position, &message, &mut live);
+        let flow = handle_message(position, &message, MIDNIGHT, &mut live);
         assert_eq!(flow, ControlFlow::Continue(()));
         let (mut buffer, mut records) = ([0; 1024], Vec::new());
         while let Read::Message(message) = self.reader.try_read(&mut buffer).unwrap() {

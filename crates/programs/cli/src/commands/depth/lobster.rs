@@ -206,7 +206,8 @@ impl Lobster {
             return Ok(());
         }
         let book = engine.books().book(locate);
-        let (first, second) = rows_of(event, self.reduced, self.entered, &mut pair.halt);
+        let nanos = event.time.map_or(0, |time| engine.time_of_day_ns(time));
+        let (first, second) = rows_of((event, nanos), self.reduced, self.entered, &mut pair.halt);
         for (message, is_last) in first.iter().map(|row| (row, second.is_none())).chain(
             // The book between the two halves of a replace lacks the new order.
             second.iter().map(|row| (row, true)),
@@ -227,12 +228,11 @@ impl Lobster {
 
 /// The rows of an event: none, one, or the two of a replace.
 fn rows_of(
-    event: &MarketEvent,
+    (event, nanos): (&MarketEvent, u64),
     reduced: Option<(Order, u32)>,
     entered: Option<Order>,
     halt: &mut Option<i64>,
 ) -> (Option<MessageRow>, Option<MessageRow>) {
-    let nanos = event.time.map_or(0, |time| time.get());
     let about = |kind: Kind, reference: u64, order: Order, shares: u32| MessageRow {
         nanos,
         kind,
