@@ -78,3 +78,30 @@ impl BookEvent {
         }
     }
 }
+
+/// A displayed order after a change of its price or size, under its own reference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Modified {
+    /// The order.
+    pub reference: OrderReferenceNumber,
+    /// Its side, which does not change, if it is stated.
+    pub side: Option<Side>,
+    /// Its shares now; 0 if it left.
+    pub shares: Shares,
+    /// Its price now.
+    pub price: Price4,
+    /// Its place in the queue.
+    pub priority: Priority,
+}
+
+/// The place of an order in its queue after a change of its price or size. At another price it is at
+/// the end in any case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Priority {
+    /// It keeps its place.
+    Kept,
+    /// It goes to the end.
+    Lost,
+    /// It keeps its place if its shares do not increase.
+    KeptIfLess,
+}

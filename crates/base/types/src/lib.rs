@@ -27,7 +27,7 @@ mod time;
 pub mod units;
 mod wire_value;
 
-pub use book_event::BookEvent;
+pub use book_event::{BookEvent, Modified, Priority};
 pub use coming::Coming;
 pub use decimal::{AnyDecimal, Decimal, MOST_PLACES};
 pub use epoch::{NanosOffset, NanosSinceEpoch, SecondsSinceEpoch};

@@ -247,7 +247,7 @@ struct MessageOrigin<'a> {
 }
 
 impl Origin for MessageOrigin<'_> {
-    const CLEARS_OR_MODIFIES: bool = false;
+    const HAS_EVERY_KIND: bool = false;
 
     #[inline(always)]
     fn bytes(&self) -> &[u8] {

@@ -34,6 +34,7 @@ pub mod session;
 pub mod soupbintcp;
 pub mod source;
 pub mod udp;
+pub mod venues;
 
 pub use capture::{CaptureChoice, Group, SessionName, SessionSummary};
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};

@@ -105,6 +105,7 @@ pub(crate) fn deliver<R: Receive>(
                     time: Some(time_of($message.timestamp(), day_begins_ns)),
                     stock_locate: $message.stock_locate(),
                     symbol: $symbol,
+                    is_last: true,
                     what: $what,
                 },
                 $message.as_bytes(),
@@ -136,6 +137,7 @@ pub(crate) fn deliver<R: Receive>(
                 price: None,
                 is_printed: true,
                 match_number: m.match_number(),
+                remaining: None,
             };
             event!(m, Maybe::NONE, What::Execution(execution))
         }
@@ -147,6 +149,7 @@ pub(crate) fn deliver<R: Receive>(
                 price: Some(m.execution_price()),
                 is_printed: m.printable() == YesNo::Yes,
                 match_number: m.match_number(),
+                remaining: None,
             };
             event!(m, Maybe::NONE, What::Execution(execution))
         }
@@ -215,6 +218,7 @@ pub(crate) fn rare_event(bytes: &[u8], day_begins_ns: u64) -> MarketEvent {
         time: message.timestamp().map(|time| time_of(time, day_begins_ns)),
         stock_locate: message.stock_locate().unwrap_or_default(),
         symbol: message.stock().map_or(Maybe::NONE, Maybe::of),
+        is_last: true,
         what,
     }
 }

@@ -38,7 +38,9 @@ use file::FileBlocks;
 pub use recognise::{OtherKind, RECORD_WITHIN_BYTES};
 use stream::StreamBlocks;
 
-use crate::capture::CaptureChoice;
+use nanotape_market::Venue;
+
+use crate::{capture::CaptureChoice, venues::NASDAQ_ITCH};
 
 /// The most bytes a reader may leave unused in a block that is not the last.
 ///
@@ -334,6 +336,11 @@ impl DaySource {
     /// set. More go to a temporary file.
     pub fn set_kept_bytes(&mut self, bytes: usize) {
         self.kept_bytes = bytes;
+    }
+
+    /// Whose messages it has.
+    pub fn venue(&self) -> &'static Venue {
+        NASDAQ_ITCH
     }
 
     /// Gives messages that have times of day a date: their day begins at this time, in ns since the

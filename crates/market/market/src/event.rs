@@ -9,8 +9,8 @@
 //! exchanges adds.
 
 use nanotape_types::{
-    Alpha, BookEvent, Coming, MatchNumber, Maybe, NanosSinceMidnight, OrderReferenceNumber, Price4,
-    Shares, Side, StockLocate, Symbol, TotalShares,
+    Alpha, BookEvent, Coming, MatchNumber, Maybe, Modified, NanosSinceMidnight,
+    OrderReferenceNumber, Price4, Shares, Side, StockLocate, Symbol, TotalShares,
 };
 
 use crate::StatusChange;
@@ -53,6 +53,10 @@ pub struct MarketEvent {
     pub stock_locate: StockLocate,
     /// The instrument's symbol, if the message has it.
     pub symbol: Maybe<Symbol>,
+    /// Whether the books can be read after it. Otherwise it is a part of a change of its instrument
+    /// whose other parts follow, as the levels that one order of an exchange changes, and the book may
+    /// look crossed until then.
+    pub is_last: bool,
     /// The kind of event.
     pub what: What,
 }
@@ -83,6 +87,8 @@ pub enum What {
     BookCleared,
     /// A displayed order has another price or size, under its own reference.
     OrderModified(Modified),
+    /// A price level has other shares, at an exchange that does not show the orders.
+    Level(LevelChange),
     /// An order message whose side is neither buy nor sell: it cannot be applied.
     UnknownSide,
     /// An event that books, records and statistics all ignore.
@@ -102,19 +108,22 @@ pub struct Execution {
     pub is_printed: bool,
     /// The execution's number.
     pub match_number: MatchNumber,
+    /// The shares that the order has after it, if they are stated: they can differ from those before
+    /// less those executed.
+    pub remaining: Option<Shares>,
 }
 
-/// A displayed order after a change of its price or size.
+/// A price level after a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Modified {
-    /// The order.
-    pub reference: OrderReferenceNumber,
-    /// Its side, which does not change.
+pub struct LevelChange {
+    /// Its side.
     pub side: Side,
-    /// Its shares now.
-    pub shares: Shares,
-    /// Its price now.
+    /// Its price.
     pub price: Price4,
+    /// All of its displayed shares now; 0 if it closed, which a level that was not there may do.
+    pub shares: Shares,
+    /// Whether the side has no other level: the exchange shows the best one only.
+    pub is_only: bool,
 }
 
 /// A trade that removes no displayed shares.
@@ -139,6 +148,8 @@ pub enum TradeKind {
     Hidden,
     /// In an auction.
     Auction,
+    /// The exchange does not state it. Other events change the levels that it took from.
+    Unstated,
     /// Against several displayed orders at once. Other events, executions that are not printed,
     /// remove their shares.
     Displayed,
@@ -184,11 +195,11 @@ impl MarketEvent {
     /// An event without a time or a symbol, for tests and for sources without both.
     #[inline]
     pub const fn about(stock_locate: StockLocate, what: What) -> Self {
-        Self { time: None, stock_locate, symbol: Maybe::NONE, what }
+        Self { time: None, stock_locate, symbol: Maybe::NONE, is_last: true, what }
     }
 
-    /// The change of the books; `None` if the event changes no book, and for the rare
-    /// [`What::BookCleared`] and [`What::OrderModified`].
+    /// The change of the books; `None` if the event changes no book, and for [`What::BookCleared`],
+    /// [`What::OrderModified`] and [`What::Level`].
     #[inline(always)]
     pub fn book_event(&self) -> Option<BookEvent> {
         match self.what {

@@ -4,7 +4,7 @@ use core::ops::{ControlFlow, Range};
 
 use nanotape_types::{Coming, StockLocate, Symbol};
 
-use crate::{Damage, MarketEvent, MarketSnapshot, SessionChange, Turn};
+use crate::{Damage, MarketEvent, MarketSnapshot, SessionChange, Turn, Venue};
 
 /// The position of an event in its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +27,12 @@ pub trait EventHandler {
 
     /// One event, in the order of the source. `Break` ends the reading.
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()>;
+
+    /// The events are those of this venue. A source of an exchange's messages calls it before its
+    /// first event.
+    fn venue(&mut self, venue: &'static Venue) {
+        let _ = venue;
+    }
 
     /// Times of day count from this time on, in ns since the UNIX epoch. A source calls it before
     /// its first event, if it knows the day.
@@ -130,6 +136,11 @@ pub trait EventHandler {
 #[macro_export]
 macro_rules! forward_events {
     (|$own:ident| $handler:expr) => {
+        fn venue(&mut self, venue: &'static $crate::Venue) {
+            let $own = self;
+            $handler.venue(venue);
+        }
+
         fn day_begins(&mut self, unix_ns: u64) {
             let $own = self;
             $handler.day_begins(unix_ns);
@@ -241,10 +252,10 @@ impl<H: EventHandler> EventHandler for &mut H {
 
 /// The source bytes of an event, for handlers that examine an event that fits no book.
 pub trait Origin: Copy {
-    /// Whether the source can have [`What::BookCleared`](crate::What::BookCleared) and
-    /// [`What::OrderModified`](crate::What::OrderModified). Without them, a handler leaves out
-    /// their code: in a day of ITCH, which has none, it costs 7 instructions a message.
-    const CLEARS_OR_MODIFIES: bool = true;
+    /// Whether the source can have events that no message of ITCH makes: an order without its stock,
+    /// a change in several parts, a cleared book, a modified order, a price level. Without them, a
+    /// handler leaves out their code: in a day of ITCH it costs 7 instructions a message.
+    const HAS_EVERY_KIND: bool = true;
 
     /// The message as the exchange sent it; empty if the source does not have it.
     fn bytes(&self) -> &[u8];

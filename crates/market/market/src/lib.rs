@@ -17,19 +17,22 @@ mod event;
 mod handler;
 mod recovery;
 mod status;
+mod venue;
 
 pub use damage::Damage;
 pub use directory::StockDirectory;
 pub use event::{
-    AuctionImbalance, Definition, EventTime, Execution, MarketEvent, Modified, Trade, TradeKind,
+    AuctionImbalance, Definition, EventTime, Execution, LevelChange, MarketEvent, Trade, TradeKind,
     What,
 };
 pub use handler::{EventHandler, EventSource, NoOrigin, Origin, Position};
+pub use nanotape_types::{Modified, Priority};
 pub use recovery::{
     MAX_LINES, MarketSnapshot, MessageNumbers, RestingOrder, SessionChange, SessionGap, Suspect,
     Turn,
 };
 pub use status::{StatusChange, StatusReason, TradingAction};
+pub use venue::{BookDetail, Venue};
 
 /// The types that [`forward_events`] names.
 #[doc(hidden)]

@@ -52,6 +52,8 @@ impl Record<'_> {
 pub struct Header {
     /// The record type.
     pub rtype: u8,
+    /// DBN's number of the feed and the venue.
+    pub publisher_id: u16,
     /// The stock locate; 0 if the record has no stock.
     pub instrument_id: u32,
     /// The exchange's time, ns since the UNIX epoch.
@@ -79,7 +81,12 @@ impl Header {
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let first = u64::from_le_bytes(*bytes.first_chunk()?);
         let ts_event = u64::from_le_bytes(*bytes.get(8..)?.first_chunk()?);
-        Some(Self { rtype: (first >> 8) as u8, instrument_id: (first >> 32) as u32, ts_event })
+        Some(Self {
+            rtype: (first >> 8) as u8,
+            publisher_id: (first >> 16) as u16,
+            instrument_id: (first >> 32) as u32,
+            ts_event,
+        })
     }
 }
 

@@ -4,19 +4,19 @@ use dbn::{InstrumentClass, InstrumentDefMsg, MatchAlgorithm, RecordHeader, Secur
 use nanotape_market::Definition;
 use nanotape_types::{Maybe, Sentinel as _, Symbol};
 
-use crate::{Common, PUBLISHER_ID};
+use crate::Common;
 
 /// The record of a definition. Fields without a value in the event stay undefined.
 pub fn definition(common: &Common, symbol: Maybe<Symbol>, entry: &Definition) -> InstrumentDefMsg {
     let mut record = InstrumentDefMsg {
         hd: RecordHeader::new::<InstrumentDefMsg>(
             dbn::rtype::INSTRUMENT_DEF,
-            PUBLISHER_ID,
-            common.instrument_id,
+            common.instrument.publisher_id(),
+            common.instrument.id(),
             common.ts_event,
         ),
         ts_recv: common.ts_recv,
-        raw_instrument_id: u64::from(common.instrument_id),
+        raw_instrument_id: u64::from(common.instrument.id()),
         min_lot_size_round_lot: i32::try_from(entry.round_lot_shares).unwrap_or(i32::MAX),
         instrument_class: InstrumentClass::Stock as u8 as _,
         match_algorithm: MatchAlgorithm::Fifo as u8 as _,

@@ -146,12 +146,17 @@ mod tests {
 
     use super::*;
     use crate::{
-        Common, Notice, PlantStart, Predecessor, RecordKinds, Taint,
+        Common, Notice, PlantStart, Predecessor, PublisherInstrument, RecordKinds, Taint,
         encode::{Change, LAST, bytes, mbo, mbp1, trade},
     };
 
-    const COMMON: Common =
-        Common { instrument_id: 13, ts_event: 1, ts_recv: 2, sequence: 3, flags: 0 };
+    const COMMON: Common = Common {
+        instrument: PublisherInstrument::none_of(2).numbered(13),
+        ts_event: 1,
+        ts_recv: 2,
+        sequence: 3,
+        flags: 0,
+    };
 
     #[test]
     fn the_time_of_receipt_is_not_covered_and_every_other_byte_is() {
@@ -189,10 +194,11 @@ mod tests {
     fn starts_are_not_covered_and_taints_are_without_their_time() {
         let digest = |notice: Notice| {
             let mut digests = Digests::default();
-            digests.add_bytes(notice.type_id(), notice.encode(&mut Notice::buffer()));
+            digests.add_bytes(notice.type_id(), notice.encode(2, &mut Notice::buffer()));
             digests
         };
         let start = PlantStart {
+            publisher_id: 2,
             started_ns: 1,
             midnight_ns: 2,
             date: 3,

@@ -8,17 +8,46 @@ use dbn::{Action, BidAskPair, Side as DbnSide, UNDEF_ORDER_SIZE, UNDEF_PRICE, rt
 use nanotape_book::DepthLevel;
 use nanotape_types::{Price4, Side};
 
-/// DBN's number of Nasdaq TotalView-ITCH, its venue Nasdaq.
-pub const PUBLISHER_ID: u16 = dbn::Publisher::XnasItchXnas as u16;
-
 /// DBN's price units in a unit of a `Price4`.
 pub(crate) const SCALE: i64 = dbn::FIXED_PRICE_SCALE / Price4::SCALE as i64;
+
+/// The publisher of files of earlier versions, which do not state it: Nasdaq TotalView-ITCH.
+pub const UNSTATED_PUBLISHER_ID: u16 = 2;
+
+/// An instrument of a publisher, as the first word of a header has both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PublisherInstrument(u64);
+
+impl PublisherInstrument {
+    /// No single instrument of DBN's publisher of this number.
+    pub const fn none_of(publisher_id: u16) -> Self {
+        Self((publisher_id as u64) << 16)
+    }
+
+    /// The instrument of this number, if this is [`none_of`](Self::none_of) its publisher.
+    #[inline(always)]
+    pub const fn numbered(self, instrument_id: u32) -> Self {
+        Self(self.0 | (instrument_id as u64) << 32)
+    }
+
+    /// The number of the instrument: the stock locate; 0 for no single one.
+    #[inline(always)]
+    pub const fn id(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// DBN's number of the publisher.
+    #[inline(always)]
+    pub const fn publisher_id(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+}
 
 /// The common fields of the records of one message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Common {
-    /// The stock locate; 0 if the record has no stock.
-    pub instrument_id: u32,
+    /// The publisher and the stock locate.
+    pub instrument: PublisherInstrument,
     /// The exchange's time, ns since the UNIX epoch.
     pub ts_event: u64,
     /// Receive time of the message, ns since the UNIX epoch.
@@ -50,6 +79,18 @@ impl Change {
 
 /// The flag of the last record of its kind for a message.
 pub const LAST: u8 = dbn::flags::LAST;
+
+/// The flag of a modified order that has more shares and keeps its place in the queue.
+pub const GROWS_IN_PLACE: u8 = dbn::flags::PUBLISHER_SPECIFIC;
+
+/// The flag of a record of a price level; `is_only`: of the best level, without others on its side.
+#[inline(always)]
+pub const fn level_flag(is_only: bool) -> u8 {
+    if is_only { dbn::flags::TOB } else { dbn::flags::MBP }
+}
+
+/// The number of orders of a level whose exchange does not show it.
+pub const UNDEF_COUNT: u32 = u32::MAX;
 
 /// A price in DBN's units.
 #[inline(always)]
@@ -84,11 +125,8 @@ pub fn size_of_shares(shares: u64) -> u32 {
 
 /// The first word of a header: length in units of four bytes, record type, publisher, instrument.
 #[inline(always)]
-pub fn header(words: usize, rtype: u8, instrument_id: u32) -> u64 {
-    (words as u64 * 2)
-        | (rtype as u64) << 8
-        | (PUBLISHER_ID as u64) << 16
-        | (instrument_id as u64) << 32
+pub fn header(words: usize, rtype: u8, instrument: PublisherInstrument) -> u64 {
+    (words as u64 * 2) | (rtype as u64) << 8 | instrument.0
 }
 
 /// `MboMsg`.
@@ -96,7 +134,7 @@ pub fn header(words: usize, rtype: u8, instrument_id: u32) -> u64 {
 pub fn mbo(common: &Common, last: u8, order_id: u64, change: Change) -> [u64; 7] {
     let Change { action, side, price, size } = change;
     [
-        header(7, rtype::MBO, common.instrument_id),
+        header(7, rtype::MBO, common.instrument),
         common.ts_event,
         order_id,
         price as u64,
@@ -114,6 +152,21 @@ pub fn mbo(common: &Common, last: u8, order_id: u64, change: Change) -> [u64; 7]
 #[inline(always)]
 pub fn trade(common: &Common, last: u8, change: Change) -> [u64; 6] {
     priced(6, rtype::MBP_0, common, last, change)
+}
+
+/// [`mbp1`] of a book without orders: levels have no counts.
+#[inline(never)]
+pub fn mbp1_of_levels(
+    common: &Common,
+    last: u8,
+    change: Change,
+    bid: Option<DepthLevel>,
+    offer: Option<DepthLevel>,
+) -> [u64; 10] {
+    let mut words = mbp1(common, last, change, bid, offer);
+    let count = |level: Option<DepthLevel>| u64::from(level.map_or(0, |_| UNDEF_COUNT));
+    words[9] = count(bid) | count(offer) << 32;
+    words
 }
 
 /// `Mbp1Msg`; a side without orders has no price, and size and count 0.
@@ -147,7 +200,7 @@ pub fn mbp1(
 fn priced(words: usize, rtype: u8, common: &Common, last: u8, change: Change) -> [u64; 6] {
     let Change { action, side, price, size } = change;
     [
-        header(words, rtype, common.instrument_id),
+        header(words, rtype, common.instrument),
         common.ts_event,
         price as u64,
         // The depth is 0: the inside.
@@ -191,7 +244,7 @@ mod tests {
     use super::*;
 
     const COMMON: Common = Common {
-        instrument_id: 0x0102_0304,
+        instrument: PublisherInstrument::none_of(0xFEDC).numbered(0x0102_0304),
         ts_event: 1_577_716_200_000_000_001,
         ts_recv: 1_577_716_200_000_000_002,
         sequence: 0xFFFF_FFFE,
@@ -206,7 +259,12 @@ mod tests {
     };
 
     fn header_of<R: dbn::HasRType>(rtype: u8) -> RecordHeader {
-        RecordHeader::new::<R>(rtype, PUBLISHER_ID, COMMON.instrument_id, COMMON.ts_event)
+        RecordHeader::new::<R>(
+            rtype,
+            COMMON.instrument.publisher_id(),
+            COMMON.instrument.id(),
+            COMMON.ts_event,
+        )
     }
 
     #[test]

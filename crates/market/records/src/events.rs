@@ -17,14 +17,18 @@ use core::ops::ControlFlow;
 
 use dbn::{Action, MboMsg, RecordHeader, Side as DbnSide};
 use nanotape_market::{
-    Definition, EventTime, Execution, MarketEvent, Modified, Trade, TradeKind, What,
+    Definition, EventTime, Execution, LevelChange, MarketEvent, Modified, Priority, Trade,
+    TradeKind, What,
 };
 use nanotape_types::{
     Alpha, BookEvent, MatchNumber, Maybe, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
     Symbol, TotalShares,
 };
 
-use crate::{Record, encode::SCALE};
+use crate::{
+    Record,
+    encode::{GROWS_IN_PLACE, SCALE},
+};
 
 /// A record that is not an event of a book.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -123,6 +127,9 @@ impl EventReader {
         let is_last = order.flags.is_last();
         locate(&order.hd)?;
         let action = order.action().map_err(|_| BadOrder::Action(order.action as u8))?;
+        if is_level(order) && action != Action::Trade && action != Action::Clear {
+            return self.level(order, action, visit);
+        }
         let joined = match action {
             Action::Add => self.replaced_by(order)?,
             Action::Cancel => self.executed_by(order)?,
@@ -152,6 +159,29 @@ impl EventReader {
         Ok(visit(self.number, &self.event(&order.hd, what)?))
     }
 
+    /// The event of a record of a price level. It may be a part of a change.
+    #[cold]
+    fn level(
+        &mut self,
+        order: &MboMsg,
+        action: Action,
+        visit: &mut impl FnMut(u64, &MarketEvent) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, BadOrder> {
+        if self.flush(visit).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.advance(order.sequence);
+        let is_there = matches!(action, Action::Add | Action::Modify);
+        let change = LevelChange {
+            side: side(order)?,
+            price: price(order.price)?,
+            shares: Shares::new(if is_there { order.size } else { 0 }),
+            is_only: order.flags.is_tob(),
+        };
+        let event = self.event(&order.hd, What::Level(change))?;
+        Ok(visit(self.number, &MarketEvent { is_last: order.flags.is_last(), ..event }))
+    }
+
     /// The event of a record that completes no message. Holds the record if its message might
     /// continue.
     #[inline]
@@ -177,9 +207,10 @@ impl EventReader {
             }
             Action::Modify => What::OrderModified(Modified {
                 reference: OrderReferenceNumber::new(order.order_id),
-                side: side(order)?,
+                side: Some(side(order)?),
                 shares: Shares::new(order.size),
                 price: price(order.price)?,
+                priority: priority_of(order),
             }),
             Action::Clear => What::BookCleared,
             // A fill alone changes no book and prints no trade.
@@ -288,9 +319,24 @@ impl EventReader {
             time: is_time(header.ts_event).then_some(EventTime::new(header.ts_event)),
             stock_locate: locate(header)?,
             symbol: Maybe::NONE,
+            is_last: true,
             what,
         })
     }
+}
+
+/// Whether an order record is that of a price level.
+#[inline]
+pub fn is_level(order: &MboMsg) -> bool {
+    order.flags.raw() & (dbn::flags::MBP | dbn::flags::TOB) != 0
+}
+
+/// What a record of a modified order has to say about the order's place in its queue. DBN has no flag
+/// for an order that grows and keeps it.
+#[inline]
+pub fn priority_of(order: &MboMsg) -> Priority {
+    let is_kept = order.flags.raw() & GROWS_IN_PLACE != 0;
+    if is_kept { Priority::Kept } else { Priority::KeptIfLess }
 }
 
 /// Whether a record has an exchange's time.
@@ -352,6 +398,7 @@ fn executed(order: &MboMsg, fill: &MboMsg, is_printed: bool) -> Result<What, Bad
         price: if is_at_its_own { None } else { Some(price(fill.price)?) },
         is_printed,
         match_number: MatchNumber::default(),
+        remaining: None,
     }))
 }
 

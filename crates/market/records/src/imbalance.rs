@@ -5,7 +5,7 @@ use nanotape_market::AuctionImbalance;
 use nanotape_types::{Maybe, Price4};
 
 use crate::{
-    Common, PUBLISHER_ID,
+    Common,
     encode::{price_of, side_of, size_of_shares},
 };
 
@@ -16,8 +16,8 @@ pub fn imbalance(common: &Common, event: &AuctionImbalance) -> ImbalanceMsg {
     ImbalanceMsg {
         hd: RecordHeader::new::<ImbalanceMsg>(
             dbn::rtype::IMBALANCE,
-            PUBLISHER_ID,
-            common.instrument_id,
+            common.instrument.publisher_id(),
+            common.instrument.id(),
             common.ts_event,
         ),
         ts_recv: common.ts_recv,

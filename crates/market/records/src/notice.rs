@@ -94,6 +94,8 @@ pub struct Taint {
 /// The start of a plant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlantStart {
+    /// DBN's number of its feed and venue.
+    pub publisher_id: u16,
     /// Start time, ns since the UNIX epoch; identifies the run.
     pub started_ns: u64,
     /// The exchange's midnight of the trade date, ns since the UNIX epoch.
@@ -266,6 +268,7 @@ impl Gap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::UNSTATED_PUBLISHER_ID;
 
     const NOTICES: [Notice; 7] = [
         Notice::Gap(Gap {
@@ -283,6 +286,7 @@ mod tests {
             message: 3,
         }),
         Notice::Start(PlantStart {
+            publisher_id: UNSTATED_PUBLISHER_ID,
             started_ns: 1,
             midnight_ns: 2,
             date: 20_191_230,
@@ -334,7 +338,7 @@ mod tests {
     fn notices_are_the_same_after_they_were_published() {
         for notice in NOTICES {
             let mut buffer = Notice::buffer();
-            let bytes = notice.encode(&mut buffer).to_vec();
+            let bytes = notice.encode(UNSTATED_PUBLISHER_ID, &mut buffer).to_vec();
             assert_eq!(usize::from(bytes[0]) * 4, bytes.len());
             assert_eq!(bytes[1], notice.type_id() as u8);
             assert_eq!(Notice::decode(notice.type_id(), &bytes), Some(notice));
@@ -365,9 +369,13 @@ mod tests {
         for ((type_id, notice), words) in (FIRST_TYPE_ID..).zip(NOTICES).zip(WORDS) {
             let mut buffer = Notice::buffer();
             let expected: Vec<[u8; 8]> = words.iter().map(|word| word.to_le_bytes()).collect();
-            assert_eq!(notice.encode(&mut buffer), expected.as_flattened(), "{notice:?}");
+            assert_eq!(
+                notice.encode(UNSTATED_PUBLISHER_ID, &mut buffer),
+                expected.as_flattened(),
+                "{notice:?}"
+            );
             assert_eq!(notice.type_id(), type_id);
-            assert_eq!(expected[0][2..4], crate::PUBLISHER_ID.to_le_bytes());
+            assert_eq!(expected[0][2..4], UNSTATED_PUBLISHER_ID.to_le_bytes());
         }
     }
 

@@ -3,15 +3,15 @@
 use dbn::{RecordHeader, StatusMsg, TriState, enums::TradingEvent};
 use nanotape_market::StatusChange;
 
-use crate::{Common, PUBLISHER_ID};
+use crate::Common;
 
 /// The record of a change.
 pub fn status(common: &Common, change: &StatusChange) -> StatusMsg {
     StatusMsg {
         hd: RecordHeader::new::<StatusMsg>(
             dbn::rtype::STATUS,
-            PUBLISHER_ID,
-            common.instrument_id,
+            common.instrument.publisher_id(),
+            common.instrument.id(),
             common.ts_event,
         ),
         ts_recv: common.ts_recv,

@@ -4,6 +4,7 @@
 use std::{fmt, path::Path, str::FromStr};
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use nanotape_market::Venue;
 
 /// The time zone of Nasdaq.
 pub(crate) const EXCHANGE_ZONE: &str = "America/New_York";
@@ -61,9 +62,22 @@ impl TradeDate {
 
     /// The date in the exchange's time zone at a time in ns since the UNIX epoch.
     pub fn of_time(unix_ns: u64) -> Option<Self> {
-        let zone = TimeZone::get(EXCHANGE_ZONE).unwrap_or(TimeZone::UTC);
+        let zone = zone_of(EXCHANGE_ZONE);
         let time = Timestamp::from_nanosecond(unix_ns.into()).ok()?;
         Self::of_date(zone.to_datetime(time).date())
+    }
+
+    /// The date of a venue's day at a time in ns since the UNIX epoch.
+    pub fn of_day(venue: &Venue, unix_ns: u64) -> Option<Self> {
+        let zone = zone_of(venue.zone);
+        let since = i128::from(unix_ns) - i128::from(venue.day_begins_s) * 1_000_000_000;
+        Self::of_date(zone.to_datetime(Timestamp::from_nanosecond(since).ok()?).date())
+    }
+
+    /// When a venue's day of this date begins, in ns since the UNIX epoch.
+    pub fn begins_ns(self, venue: &Venue) -> u64 {
+        let begins_ns = i64::from(venue.day_begins_s) * 1_000_000_000;
+        self.midnight_in(&zone_of(venue.zone)).saturating_add_signed(begins_ns)
     }
 
     /// The next day.
@@ -76,9 +90,12 @@ impl TradeDate {
     /// Times of day are added without correction: the clock changes on two Sundays a year, without
     /// trading.
     pub fn midnight_ns(self) -> u64 {
-        // The program contains the zone, so that it exists on every machine.
-        let zone = TimeZone::get(EXCHANGE_ZONE).unwrap_or(TimeZone::UTC);
-        let midnight = self.0.to_zoned(zone).map(|midnight| midnight.timestamp().as_nanosecond());
+        self.midnight_in(&zone_of(EXCHANGE_ZONE))
+    }
+
+    fn midnight_in(self, zone: &TimeZone) -> u64 {
+        let midnight =
+            self.0.to_zoned(zone.clone()).map(|midnight| midnight.timestamp().as_nanosecond());
         midnight.ok().and_then(|nanos| u64::try_from(nanos).ok()).unwrap_or(0)
     }
 
@@ -120,6 +137,11 @@ impl FromStr for TradeDate {
         let date = || Self::of(number(0, 4)?, number(5, 7)?, number(8, 10)?);
         if has_shape { date().ok_or(ParseDateError) } else { Err(ParseDateError) }
     }
+}
+
+/// A time zone, of which the program contains all, so that it exists on every machine.
+fn zone_of(name: &str) -> TimeZone {
+    TimeZone::get(name).unwrap_or(TimeZone::UTC)
 }
 
 /// The midnights of a time zone from `before` days before a time until `after` days after it, in ns

@@ -19,6 +19,8 @@ pub struct BookRow<'a> {
     pub stock: StockName,
     /// Its book.
     pub book: DefaultBook<'a>,
+    /// Whether its levels have a number of orders.
+    pub has_orders: bool,
     /// The number of the last message of the book; `None` if it was before the span.
     pub message: Option<u64>,
     /// The time of the row, in ns since the exchange's midnight; `None` before the first time.
@@ -137,6 +139,7 @@ impl<V: BookVisitor> BookRows<V> {
                 visitor.visit(&BookRow {
                     stock: symbol_or_locate(engine.directory(), locate),
                     book: engine.books().book(locate),
+                    has_orders: engine.has_orders(),
                     message: Some(grid.messages[locate]).filter(|&number| number != BEFORE),
                     ts_ns: Some(nanos),
                 })?;
@@ -214,6 +217,7 @@ impl<V: BookVisitor> Observer<DefaultBooks> for BookRows<V> {
         self.visitor.visit(&BookRow {
             stock: symbol_or_locate(engine.directory(), locate),
             book: engine.books().book(locate),
+            has_orders: engine.has_orders(),
             message: Some(at.number),
             ts_ns: event.time.map(|time| engine.time_of_day_ns(time)),
         })

@@ -93,7 +93,11 @@ impl<S: Sink> BookVisitor for InsideTable<S> {
         }
         cells.extend([Cell::time(row.ts_ns), Cell::Stock(row.stock)]);
         for side in Side::BOTH {
-            push_level(cells, row.book.depth(side).next(), self.has_orders);
+            push_level(
+                cells,
+                row.book.depth(side).next(),
+                self.has_orders.then_some(row.has_orders),
+            );
         }
         self.sink.row(cells)
     }
@@ -145,8 +149,9 @@ impl<S: Sink> BookVisitor for DepthTable<S> {
         }
         let [mut bids, mut offers] = [row.book.depth(Side::Buy), row.book.depth(Side::Sell)];
         for _ in 0..self.levels {
-            push_level(cells, offers.next(), self.has_orders);
-            push_level(cells, bids.next(), self.has_orders);
+            let orders = self.has_orders.then_some(row.has_orders);
+            push_level(cells, offers.next(), orders);
+            push_level(cells, bids.next(), orders);
         }
         self.sink.row(cells)
     }
@@ -156,7 +161,8 @@ fn level_columns(side: &str, suffix: &str, has_orders: bool) -> impl Iterator<It
     let name = |what: &str| format!("{side}_{what}{suffix}");
     let price = "Price of the level. Absent if the side has no such level.";
     let size = "Displayed shares of all orders at the price. Absent without a price.";
-    let orders = "Number of displayed orders at the price. Absent without a price.";
+    let orders = "Number of displayed orders at the price. Absent without a price, and if the \
+                  exchange shows no orders.";
     let first = [
         Column::new(name("price"), Kind::Price, 11, price).of("USD"),
         Column::new(name("size"), Kind::U64, 8, size).of("shares"),
@@ -165,10 +171,12 @@ fn level_columns(side: &str, suffix: &str, has_orders: bool) -> impl Iterator<It
     first.into_iter().chain(orders)
 }
 
-fn push_level(cells: &mut Vec<Cell<'static>>, level: Option<DepthLevel>, has_orders: bool) {
+/// `orders`: whether the levels have a number of orders; `None` without a column for it.
+fn push_level(cells: &mut Vec<Cell<'static>>, level: Option<DepthLevel>, orders: Option<bool>) {
     cells.push(Cell::price(level.map(|level| level.price)));
     cells.push(Cell::u64(level.map(|level| level.shares.get())));
-    if has_orders {
+    if let Some(has_orders) = orders {
+        let level = level.filter(|_| has_orders);
         cells.push(Cell::u64(level.map(|level| level.orders.get().into())));
     }
 }

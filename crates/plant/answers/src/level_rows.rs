@@ -91,7 +91,10 @@ fn level_rows(
                 Cell::Text(side.quote_name()),
                 Cell::Price(level.price),
                 Cell::U64(level.shares.get()),
-                Cell::U64(level.orders.get().into()),
+                match engine.has_orders() {
+                    true => Cell::U64(level.orders.get().into()),
+                    false => Cell::Absent,
+                },
             ]);
             sink.row(cells)?;
         }
@@ -136,6 +139,8 @@ pub struct BookState {
     levels: BTreeMap<(usize, u32), (u64, u64)>,
     /// By reference: price and shares.
     orders: BTreeMap<(usize, u64), (Price4, u64)>,
+    /// Whether the exchange shows levels only: they have no number of orders.
+    is_of_levels: bool,
 }
 
 impl BookState {
@@ -155,7 +160,8 @@ impl BookState {
             let size = u64::from(order.shares.get());
             ((order.side as usize, reference.get()), (order.price, size))
         });
-        Self { levels: levels.collect(), orders: orders.collect() }
+        let is_of_levels = !engine.has_orders();
+        Self { levels: levels.collect(), orders: orders.collect(), is_of_levels }
     }
 }
 
@@ -194,6 +200,7 @@ pub fn change_rows(
 ) -> ControlFlow<()> {
     let mut cells: Vec<_> = symbol.map(stock).into_iter().collect();
     let first = cells.len();
+    let is_of_levels = before.is_of_levels || after.is_of_levels;
     let mut row = |head: [Cell<'static>; 3], tail: [Cell<'static>; 4]| {
         cells.truncate(first);
         cells.extend(head);
@@ -206,6 +213,7 @@ pub fn change_rows(
                 let side = Side::BOTH[side];
                 let price = Cell::Price(Price4::new(rank_of(side, Price4::new(rank))));
                 let ([a, b], [c, d]) = (pair(before, Cell::U64), pair(after, Cell::U64));
+                let [b, d] = if is_of_levels { [Cell::Absent; 2] } else { [b, d] };
                 let change = change_of(before.is_some(), after.is_some());
                 row([Cell::Text(side.quote_name()), price, change], [a, b, c, d])?;
             }

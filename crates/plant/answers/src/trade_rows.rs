@@ -73,7 +73,8 @@ impl<S> TradeRows<S> {
                 Kind::Text,
                 9,
                 "execution of a displayed order, hidden (against an order that is not displayed), \
-                 cross (an auction), or off_book (hidden or cross, of records).",
+                 cross (an auction), trade (any of them, if the exchange does not state it), or off_book \
+                 (hidden or cross, of records).",
             ),
             Column::new(
                 "price",
@@ -162,7 +163,9 @@ impl<S> TradeRows<S> {
     #[inline]
     fn print_of(&self, event: &MarketEvent) -> Option<Print> {
         match event.what {
-            What::Execution(Execution { reference, shares, price, is_printed, match_number }) => {
+            What::Execution(execution) => {
+                let Execution { reference, shares, price, is_printed, match_number, .. } =
+                    execution;
                 let price = price.or(self.reduced.map(|order| order.price));
                 let shares = u64::from(shares.get());
                 let reference = Some(reference.get());
@@ -174,6 +177,7 @@ impl<S> TradeRows<S> {
             What::Trade(Trade { shares, price, match_number, kind, aggressor }) => {
                 let kind = match kind {
                     TradeKind::Displayed => "execution",
+                    TradeKind::Unstated => "trade",
                     _ if self.is_of_records => "off_book",
                     TradeKind::Hidden => "hidden",
                     TradeKind::Auction => "cross",

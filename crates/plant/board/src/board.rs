@@ -84,6 +84,7 @@ impl Board {
             words[layout::STATE].store(layout::RUNNING);
             words[layout::WAIT_FOR].store(wait_for as u64);
             words[layout::WRITER_EPOCH].store(writer_epoch);
+            words[layout::PUBLISHER].store(spec.publisher_id.into());
         };
         let (region, _) = OwnedRegion::replace(&path, Self::region_spec(spec), options, begin)?;
         Ok(Self { region })

@@ -4,6 +4,7 @@
 //! Cost: no allocation, lock or system call per event, which a test checks.
 
 mod behind;
+mod every_kind;
 mod restore;
 
 use core::{marker::PhantomData, ops::ControlFlow};
@@ -13,12 +14,13 @@ use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
 };
 use nanotape_market::{
-    Damage, EventHandler, EventSource, EventTime, MarketEvent, MarketSnapshot, Modified, NoOrigin,
-    Origin, Position, SessionChange, StockDirectory, Turn, What,
+    BookDetail, Damage, EventHandler, EventSource, EventTime, MarketEvent, MarketSnapshot,
+    NoOrigin, Origin, Position, SessionChange, StockDirectory, Turn, Venue, What,
 };
 use nanotape_types::{Coming, StockLocate, Symbol};
 
 use behind::Behind;
+use every_kind::Parts;
 pub use restore::RestoredStock;
 use restore::Wanted;
 
@@ -37,6 +39,11 @@ pub trait Observer<B> {
     /// observers that need the books at that time. `nanos`: the beginning, in ns since midnight.
     fn begin(&mut self, engine: &BookEngine<B>, nanos: u64) {
         let _ = (engine, nanos);
+    }
+
+    /// The events are those of this venue.
+    fn venue(&mut self, venue: &'static Venue) {
+        let _ = venue;
     }
 
     /// Times of day count from this time on, in ns since the UNIX epoch.
@@ -156,6 +163,8 @@ pub struct BookEngine<B> {
     books: B,
     directory: StockDirectory,
     day_begins_ns: u64,
+    has_orders: bool,
+    parts: Parts,
     /// While messages are applied ahead of missing ones.
     behind: Option<Box<Behind>>,
 }
@@ -163,7 +172,14 @@ pub struct BookEngine<B> {
 impl<B> BookEngine<B> {
     /// The state at the start of a day, with empty books.
     pub fn new(books: B) -> Self {
-        Self { books, directory: StockDirectory::default(), day_begins_ns: 0, behind: None }
+        Self {
+            books,
+            directory: StockDirectory::default(),
+            day_begins_ns: 0,
+            has_orders: true,
+            parts: Parts::default(),
+            behind: None,
+        }
     }
 
     /// The books.
@@ -176,6 +192,13 @@ impl<B> BookEngine<B> {
     #[inline]
     pub fn time_of_day_ns(&self, time: EventTime) -> u64 {
         time.get().saturating_sub(self.day_begins_ns)
+    }
+
+    /// Whether the books have orders. The exchange may show price levels only: then a level counts as
+    /// one order, which means nothing.
+    #[inline]
+    pub fn has_orders(&self) -> bool {
+        self.has_orders
     }
 
     /// Symbols by stock locate.
@@ -210,17 +233,36 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     /// Applies an event and calls the observer. `log` receives a record that is found inside the
     /// message.
     #[inline(always)]
-    fn observed<O: Observer<Books<L, S>>>(
+    fn observed<F: Origin, O: Observer<Books<L, S>>>(
         &mut self,
         at: Position,
         event: &MarketEvent,
         observer: &mut O,
-        origin: impl Origin,
+        origin: F,
+        log: Option<&mut DamageLog>,
+    ) -> ControlFlow<()> {
+        if F::HAS_EVERY_KIND {
+            return self.observed_of_every_kind(at, event, observer, origin, log);
+        }
+        self.observed_as_it_is(at, event, observer, origin, log)
+    }
+
+    /// The same for an event with its stock, of which nothing else follows.
+    #[inline(always)]
+    fn observed_as_it_is<F: Origin, O: Observer<Books<L, S>>>(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        observer: &mut O,
+        origin: F,
         log: Option<&mut DamageLog>,
     ) -> ControlFlow<()> {
         observer.admit(at, event)?;
         observer.before(self, at, event);
-        let outcome = self.apply(event, origin, Watching::new(observer));
+        let mut outcome = self.apply(event, origin, Watching::new(observer));
+        if F::HAS_EVERY_KIND {
+            outcome = self.outcome_of_all_parts(event, outcome);
+        }
         if O::FINDS_HIDDEN_RECORDS
             && let Some(log) = log
             && outcome.is_some_and(|outcome| outcome.anomaly.is_some())
@@ -264,28 +306,8 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             None if matches!(event.what, What::UnknownSide) => {
                 Some(self.refuse(event.stock_locate))
             }
-            None if F::CLEARS_OR_MODIFIES => self.clear_or_modify(event, watcher),
+            None if F::HAS_EVERY_KIND => self.apply_other(event, watcher),
             None => None,
-        }
-    }
-
-    /// Applies an event that no message of ITCH makes. Of a clear the observer gets the outcome,
-    /// and no single orders.
-    #[cold]
-    #[inline(never)]
-    fn clear_or_modify(
-        &mut self,
-        event: &MarketEvent,
-        watcher: impl OrderWatcher,
-    ) -> Option<Outcome> {
-        let stock_locate = event.stock_locate;
-        match event.what {
-            What::BookCleared => Some(self.books.clear(stock_locate)),
-            What::OrderModified(Modified { reference, side, shares, price }) => {
-                let books = &mut self.books;
-                Some(books.modify_watched(stock_locate, reference, side, shares, price, watcher))
-            }
-            _ => None,
         }
     }
 
@@ -356,6 +378,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     #[inline(always)]
     fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
         self.engine.observed(at, event, self.observer, origin, self.damage.log())
+    }
+
+    fn venue(&mut self, venue: &'static Venue) {
+        self.engine.has_orders = venue.detail == BookDetail::Orders;
+        self.observer.venue(venue);
     }
 
     fn day_begins(&mut self, unix_ns: u64) {

@@ -220,7 +220,7 @@ fn is_wanted(excerpt: &Excerpt<'_>, only: &LocateTable<bool>, until_ns: u64) -> 
 impl Opening {
     fn of(run: &Run, file: SnapshotFile, only: &Option<LocateTable<bool>>) -> Self {
         let is_wanted = |locate| only.as_ref().is_none_or(|only| only[locate]);
-        let records = SnapshotRecords::new(file, is_wanted);
+        let records = SnapshotRecords::new(file, run.publisher_id, is_wanted);
         Self { run: run.clone(), has_begun: false, records }
     }
 
@@ -251,8 +251,10 @@ impl Opening {
 
     /// The start of the run, and what was lost and tainted before the snapshot.
     fn begin(&self, mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
-        let Run { first_sequence, started_ns, midnight_ns, date, kinds, .. } = self.run;
+        let Run { first_sequence, started_ns, midnight_ns, date, publisher_id, kinds, .. } =
+            self.run;
         let start = PlantStart {
+            publisher_id,
             started_ns,
             midnight_ns,
             date,

@@ -9,7 +9,8 @@ use dbn::{Action, MboMsg};
 use nanotape_book::{
     Anomaly, AnomalyCounts, Book, BookEvent, DefaultBooks, Order, OrderStore as _, PackedLevels,
 };
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_records::{is_level, priority_of};
+use nanotape_types::{Modified, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
 use crate::snapshot::SnapshotOrder;
 
@@ -20,6 +21,7 @@ const ORDERS: usize = 1 << 14;
 pub struct LocalBooks {
     books: DefaultBooks,
     is_whole: bool,
+    has_levels: bool,
 }
 
 impl Default for LocalBooks {
@@ -36,7 +38,17 @@ impl LocalBooks {
 
     /// Empty books with room for `orders` live orders before they have to grow.
     pub(crate) fn with_capacity(orders: usize) -> Self {
-        Self { books: DefaultBooks::with_capacity(orders.max(ORDERS)), is_whole: false }
+        Self {
+            books: DefaultBooks::with_capacity(orders.max(ORDERS)),
+            is_whole: false,
+            has_levels: false,
+        }
+    }
+
+    /// Whether the exchange shows price levels, and not orders: a level counts as one order, which
+    /// means nothing.
+    pub fn has_levels(&self) -> bool {
+        self.has_levels
     }
 
     /// All books.
@@ -99,6 +111,9 @@ impl LocalBooks {
         let (stock_locate, reference) =
             (StockLocate::new(locate), OrderReferenceNumber::new(record.order_id));
         let shares = Shares::new(record.size);
+        if is_level(record) && !matches!(record.action(), Ok(Action::Clear)) {
+            return self.apply_level(record, stock_locate);
+        }
         let event = match record.action() {
             Ok(action @ (Action::Add | Action::Modify)) => {
                 let side = match record.side as u8 {
@@ -110,8 +125,9 @@ impl LocalBooks {
                 let Ok(price) = u32::try_from(record.price / PRICE_UNITS) else { return };
                 let price = Price4::new(price);
                 if action == Action::Modify {
-                    // In a DBN file of another publisher.
-                    let _ = self.books.modify(stock_locate, reference, side, shares, price);
+                    let (side, priority) = (Some(side), priority_of(record));
+                    let change = Modified { reference, side, shares, price, priority };
+                    let _ = self.books.modify(stock_locate, change);
                     return;
                 }
                 BookEvent::Add { stock_locate, reference, side, shares, price }
@@ -124,6 +140,27 @@ impl LocalBooks {
             _ => return,
         };
         let _ = self.books.apply(event);
+    }
+
+    /// Applies the record of a price level.
+    #[cold]
+    fn apply_level(&mut self, record: &MboMsg, stock_locate: StockLocate) {
+        let shares = match record.action() {
+            Ok(Action::Add | Action::Modify) => Shares::new(record.size),
+            Ok(Action::Cancel | Action::None) => Shares::new(0),
+            _ => return,
+        };
+        let (side, price) = match (record.side as u8, u32::try_from(record.price / PRICE_UNITS)) {
+            (b'B', Ok(price)) => (Side::Buy, Price4::new(price)),
+            (b'A', Ok(price)) => (Side::Sell, Price4::new(price)),
+            _ => return,
+        };
+        self.has_levels = true;
+        let _ = if record.flags.is_tob() {
+            self.books.set_only_level(stock_locate, side, price, shares)
+        } else {
+            self.books.set_level(stock_locate, side, price, shares)
+        };
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nanotape_records::{Notice, Record, RecordBuffer, RecordKinds};
+use nanotape_records::{Notice, Record, RecordBuffer, RecordKinds, UNSTATED_PUBLISHER_ID};
 use nanotape_tape::{Gap, Item, Message};
 
 use crate::{Run, RunState, Runs, SnapshotterError, snapshot::ExcerptMark};
@@ -112,6 +112,7 @@ fn joined(journal: &Path, sequence: u64) -> RunState {
         started_ns: 0,
         midnight_ns: 0,
         date: 0,
+        publisher_id: UNSTATED_PUBLISHER_ID,
         kinds: RecordKinds::NONE,
         names: Vec::new(),
     };

@@ -42,6 +42,8 @@ pub struct Run {
     pub midnight_ns: u64,
     /// The trade date as the number YYYYMMDD.
     pub date: u32,
+    /// DBN's number of the feed and the venue.
+    pub publisher_id: u16,
     /// The kinds of records that the plant published.
     pub kinds: RecordKinds,
     /// The names of its stocks, as they became known. A later name of a stock replaces an earlier
@@ -99,6 +101,7 @@ impl Run {
             started_ns: start.started_ns,
             midnight_ns: start.midnight_ns,
             date: start.date,
+            publisher_id: start.publisher_id,
             kinds: start.kinds,
             names: Vec::new(),
         }
@@ -334,6 +337,7 @@ mod tests {
 
     fn run(first_sequence: u64) -> Run {
         Run {
+            publisher_id: 2,
             first_sequence,
             started_ns: 1_763_800_000_000_000_001,
             midnight_ns: 1_577_682_000_000_000_000 + NanosSinceMidnight::default().get(),

@@ -248,7 +248,8 @@ impl Keeper {
 
     #[cold]
     fn write(&mut self, report: &mut impl FnMut(&Written)) -> Result<(), SnapshotterError> {
-        if let Some(state) = self.rebuild.state() {
+        // A snapshot has orders: books of levels are read from the start of their run.
+        if let Some(state) = self.rebuild.state().filter(|state| !state.books.has_levels()) {
             self.check_place()?;
             let written = state.write_snapshot(&self.journal, self.rebuild.mark(), self.mode)?;
             report(&written);

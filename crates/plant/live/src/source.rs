@@ -49,8 +49,9 @@ use nanotape_feed::{
     session::{PacketOrigin, RequestSettings, SessionSettings, SnapshotSettings},
     source::Progress,
     udp::{MOST_WAITED, UdpOptions, UdpSocket},
+    venues::NASDAQ_ITCH,
 };
-use nanotape_market::{EventHandler, EventSource, SessionChange};
+use nanotape_market::{EventHandler, EventSource, SessionChange, Venue};
 use nanotape_records::TradeDate;
 use nanotape_types::Alpha;
 
@@ -209,6 +210,11 @@ impl LiveSource {
     /// The addresses of the lines.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whose messages it has.
+    pub fn venue(&self) -> &'static Venue {
+        NASDAQ_ITCH
     }
 
     /// The bound addresses of the lines, with the ports that the system chose.

@@ -15,6 +15,7 @@
 mod attending;
 mod changes;
 mod heap;
+mod levels;
 mod market;
 mod orders;
 mod outbox;
@@ -30,7 +31,7 @@ use nanotape_board::{Board, BoardReader, Counts, Watch};
 use nanotape_book::{Anomaly, Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_engine::{BookEngine, Observer, RestoredStock};
-use nanotape_market::{Damage, EventTime, MarketEvent, Position, SessionChange, What};
+use nanotape_market::{Damage, EventTime, MarketEvent, Position, SessionChange, Venue, What};
 use nanotape_ring::{Publish, PublishError};
 use nanotape_shm::RegionError;
 use nanotape_tape::{LongWaits, Pacer};
@@ -48,7 +49,8 @@ use crate::{
     followers::Report,
     gate::Gate,
     records::{
-        Common, Digests, Gap, Notice, PlantStart, PlantStop, RecordKind, RecordKinds, StopReason,
+        Common, Digests, Gap, Notice, PlantStart, PlantStop, PublisherInstrument, RecordKind,
+        RecordKinds, StopReason,
     },
 };
 
@@ -93,6 +95,10 @@ pub struct Publisher<W> {
     symbols: Vec<Symbol>,
     stocks: LocateTable<Stock>,
     changes: Changes,
+    /// The shares of the level that the current event changes, before it.
+    level_before: u64,
+    /// The publisher of the records, and no instrument.
+    market: PublisherInstrument,
     midnight_ns: u64,
     ts_recv: u64,
     /// Why the records of all stocks are flagged, if they are.
@@ -141,6 +147,8 @@ pub(crate) struct Parts<W> {
     pub(crate) clock: Clock,
     pub(crate) kinds: RecordKinds,
     pub(crate) symbols: Vec<Symbol>,
+    /// DBN's number of the feed and the venue.
+    pub(crate) publisher_id: u16,
     pub(crate) midnight_ns: u64,
     pub(crate) pacer: Option<Pacer>,
     pub(crate) until: Option<EventTime>,
@@ -165,6 +173,8 @@ impl<W: Publish> Publisher<W> {
             symbols: parts.symbols,
             stocks: LocateTable::filled(Stock::Unknown),
             changes: Changes::default(),
+            level_before: 0,
+            market: PublisherInstrument::none_of(parts.publisher_id),
             midnight_ns: parts.midnight_ns,
             ts_recv: 0,
             unreliable: None,
@@ -368,7 +378,7 @@ impl<W: Publish> Publisher<W> {
     #[inline(always)]
     fn common(&self, locate: StockLocate) -> Common {
         Common {
-            instrument_id: u32::from(locate.get()),
+            instrument: self.market.numbered(u32::from(locate.get())),
             ts_event: self.counts.ts_event,
             ts_recv: self.ts_recv,
             sequence: self.counts.messages as u32,
@@ -380,7 +390,7 @@ impl<W: Publish> Publisher<W> {
     #[cold]
     fn notice(&mut self, notice: &Notice) {
         let mut buffer = Notice::buffer();
-        let bytes = notice.encode(&mut buffer);
+        let bytes = notice.encode(self.market.publisher_id(), &mut buffer);
         self.digests.add_bytes(notice.type_id(), bytes);
         let published = self.writer.publish(notice.type_id(), bytes);
         self.writer.show_held();
@@ -422,6 +432,17 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
         if self.is_attentive { self.attend(at, event) } else { ControlFlow::Continue(()) }
     }
 
+    fn venue(&mut self, venue: &'static Venue) {
+        self.market = PublisherInstrument::none_of(venue.publisher_id);
+    }
+
+    #[inline(always)]
+    fn before(&mut self, engine: &BookEngine<Books<L, S>>, _: Position, event: &MarketEvent) {
+        if let What::Level(change) = event.what {
+            self.before_level(engine, event, change);
+        }
+    }
+
     #[inline(always)]
     fn order_entered(&mut self, order: &Order) {
         self.changes.push(Action::Add, order, order.shares.get());
@@ -459,6 +480,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
                     What::Order(BookEvent::Replace { replacement, .. }) => {
                         self.order(engine, reference, replacement, outcome);
                     }
+                    What::Level(change) => self.level(engine, event, change, outcome),
                     What::BookCleared | What::OrderModified(_) => {
                         self.cleared_or_modified(engine, event, outcome);
                     }

@@ -32,7 +32,7 @@ use nanotape_clock::Clock;
 use nanotape_engine::{BookEngine, DayReport, EngineHandler, Observer, RunReport};
 use nanotape_feed::{DaySource, source::Progress};
 use nanotape_live::LiveSource;
-use nanotape_market::{EventSource, EventTime};
+use nanotape_market::{EventSource, EventTime, Venue};
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 use nanotape_tape::Pacer;
@@ -191,7 +191,7 @@ impl PlantRun {
         }
         let (writer, origin) = make_ring(&path, config.ring.replace, capacity_bytes, &options)?;
         let first_sequence = writer.next_sequence();
-        let start = start(config, date, &clock, predecessor(origin));
+        let start = start(config, (source.venue(), date), &clock, predecessor(origin));
         let made = record(recorder, &writer, &path, &stop).and_then(|recording| {
             let board = Board::create(
                 &path,
@@ -257,7 +257,7 @@ impl PlantRun {
             |error| RunError::Ring { path: PathBuf::from(source.name()), error: Box::new(error) };
         let writer = stream::Writer::on_heap(PRIVATE_CAPACITY_BYTES).map_err(refused)?;
         let reader = writer.reader(Start::Newest).map_err(refused)?;
-        let start = start(config, date, &clock, Predecessor::None);
+        let start = start(config, (source.venue(), date), &clock, Predecessor::None);
         let board = Arc::new(Board::on_heap(&BoardSpec::of(&start, writer.next_sequence())));
         let position = ReaderPosition::default();
         position.show(writer.position_bytes());
@@ -296,6 +296,7 @@ impl PlantRun {
             clock,
             kinds: config.publish.records,
             symbols: config.publish.symbols.clone(),
+            publisher_id: start.publisher_id,
             midnight_ns: start.midnight_ns,
             pacer: Pacer::new(pace.milli(), pace_from.map_or(0, of_day)),
             until: until.map(of_day).map(EventTime::new),
@@ -570,13 +571,14 @@ fn check_room(config: &PlantConfig) -> Result<(), RunError> {
 
 fn start(
     config: &PlantConfig,
-    date: TradeDate,
+    (venue, date): (&Venue, TradeDate),
     clock: &Clock,
     predecessor: Predecessor,
 ) -> PlantStart {
     PlantStart {
+        publisher_id: venue.publisher_id,
         started_ns: clock.utc_ns(),
-        midnight_ns: date.midnight_ns(),
+        midnight_ns: date.begins_ns(venue),
         date: date.number(),
         kinds: config.publish.records,
         predecessor,

@@ -87,6 +87,8 @@ pub struct DbnFile<W: Write> {
     date: Option<u32>,
     /// Of the last record: the best known time for a loss that follows it.
     ts_event: u64,
+    /// DBN's number of the feed and the venue; 0 before the first record.
+    publisher_id: u16,
     /// Receive time of the first record; 0 before it.
     first_ts_recv: u64,
     ts_recv: u64,
@@ -142,6 +144,7 @@ impl<W: Write> DbnFile<W> {
             has_lost: false,
             date: None,
             ts_event: UNDEF_TIMESTAMP,
+            publisher_id: 0,
             first_ts_recv: 0,
             ts_recv: 0,
         }
@@ -278,6 +281,7 @@ impl<W: Write> DbnFile<W> {
 
     fn write_metadata(&mut self, midnight_ns: Option<u64>) -> io::Result<()> {
         let contents = Contents {
+            publisher_id: self.publisher_id,
             midnight_ns: midnight_ns.unwrap_or(0),
             first_ts_recv: self.first_ts_recv,
             wanted: &self.wanted,
@@ -298,6 +302,7 @@ impl<W: Write> DbnFile<W> {
             self.check_name(locate, *symbol, *sequence)?;
         }
         self.ts_event = header.ts_event;
+        self.publisher_id = header.publisher_id;
         self.ts_recv = record.ts_recv().unwrap_or(self.ts_recv);
         if self.first_ts_recv == 0 {
             self.first_ts_recv = self.ts_recv;
@@ -391,6 +396,7 @@ impl<W: Write> DbnFile<W> {
                 }
                 (self.run, self.date, self.has_lost) = (Some(*start), Some(start.date), false);
                 self.ts_recv = start.started_ns;
+                self.publisher_id = start.publisher_id;
                 self.system(start.started_ns, 0, &format!("plant start: {start}"));
             }
             Notice::Stop(stop) => {
@@ -444,6 +450,7 @@ impl<W: Write> DbnFile<W> {
         // Every notice fits.
         if let Ok(mut message) = SystemMsg::new(ts_event, None, text) {
             message.hd.instrument_id = instrument_id;
+            message.hd.publisher_id = self.publisher_id;
             self.buffer.extend_from_slice(message.as_ref());
         }
     }

@@ -18,7 +18,7 @@ use std::{
 
 use nanotape_board::{BoardReader, follower_path};
 use nanotape_latest::{LatestError, LatestWriter};
-use nanotape_records::{PUBLISHER_ID, RecordKind, RecordKinds};
+use nanotape_records::{RecordKind, RecordKinds, UNSTATED_PUBLISHER_ID};
 use nanotape_ring::{Rejoin, Start};
 use nanotape_shm::{RegionError, RegionOptions};
 use nanotape_tape::{Deadline, Gap, ShutdownFlag, Step, WriterState};
@@ -320,7 +320,7 @@ impl LatestKeeper {
         let mut old = Vec::new();
         let collected = self.writer.reader().for_each(|key, value, _| {
             let is_old = StockState::of(value).started_ns() != started_ns;
-            if is_old && symbol_of(key, PUBLISHER_ID).is_some() {
+            if is_old && symbol_of(key, UNSTATED_PUBLISHER_ID).is_some() {
                 old.push(key.to_vec());
             }
         });
@@ -377,7 +377,7 @@ fn own(
     options: &LatestKeeperOptions,
 ) -> Result<Option<CopiedStocks>, LatestKeeperError> {
     let of_map = |error| LatestKeeperError::Latest { map: map.to_owned(), error: Box::new(error) };
-    let key = stock_key(PUBLISHER_ID, WHOLE_MARKET);
+    let key = stock_key(UNSTATED_PUBLISHER_ID, WHOLE_MARKET);
     let (reader, me) = (writer.reader(), writer.number());
     let wrong_sums = reader.verify().map_err(of_map)?.wrong_sums;
     if wrong_sums > 0 {

@@ -26,7 +26,7 @@ use std::{cmp::Reverse, path::Path};
 
 pub use generated::stock_state::StockState;
 use nanotape_latest::{LatestError, LatestReader, LatestSpec};
-use nanotape_records::PUBLISHER_ID;
+use nanotape_records::UNSTATED_PUBLISHER_ID;
 use nanotape_types::Symbol;
 
 /// Words of a key.
@@ -134,7 +134,7 @@ fn check_values(reader: &LatestReader) -> Result<(), CopyError> {
 
 fn market_of(reader: &LatestReader) -> Result<StockState<StockWords>, CopyError> {
     let mut words = [0; WORDS];
-    let key = stock_key(PUBLISHER_ID, WHOLE_MARKET);
+    let key = stock_key(UNSTATED_PUBLISHER_ID, WHOLE_MARKET);
     reader.get(&key, &mut words)?.ok_or(CopyError::Empty)?;
     Ok(StockState::of(words))
 }
@@ -167,7 +167,8 @@ impl CopiedStocks {
                 |market: &StockState<StockWords>| (market.started_ns(), market.key_changes());
             let mut stocks = Vec::new();
             reader.for_each(|key, value, _| {
-                let symbol = symbol_of(key, PUBLISHER_ID).filter(|symbol| *symbol != WHOLE_MARKET);
+                let symbol =
+                    symbol_of(key, UNSTATED_PUBLISHER_ID).filter(|symbol| *symbol != WHOLE_MARKET);
                 let (Some(symbol), Ok(words)) = (symbol, value.try_into()) else { return };
                 let state = StockState::<StockWords>::of(words);
                 if state.started_ns() == first.started_ns() {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use dbn::InstrumentDefMsg;
 use nanotape_board::BoardReader;
-use nanotape_records::{PlantStart, Record, RecordBuffer, RecordKind};
+use nanotape_records::{PlantStart, Record, RecordBuffer, RecordKind, UNSTATED_PUBLISHER_ID};
 use nanotape_tape::Gap;
 use nanotape_types::{LocateTable, Maybe, StockLocate, Symbol};
 
@@ -130,6 +130,13 @@ impl SymbolTable {
     pub(crate) fn midnight_ns(&self, sequence: u64) -> Option<u64> {
         let of_board = self.board(sequence).map(|board| board.run().midnight_ns);
         of_board.or_else(|| self.stored.as_ref()?.midnight_ns(sequence))
+    }
+
+    /// DBN's number of the feed and the venue of the run that a record belongs to.
+    pub(crate) fn publisher_id(&self, sequence: u64) -> u16 {
+        let of_board = self.board(sequence).map(|board| board.run().publisher_id);
+        let of_run = || self.stored.as_ref()?.publisher_id(sequence);
+        of_board.or_else(of_run).unwrap_or(UNSTATED_PUBLISHER_ID)
     }
 
     /// Learns the name in a definition.

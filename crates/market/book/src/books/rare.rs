@@ -1,7 +1,7 @@
 //! Changes from records of other exchanges and from snapshots: a book that is cleared, an order
 //! that is modified under its own reference, and a level that is set. ITCH has no such messages.
 
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{Modified, OrderReferenceNumber, Price4, Priority, Shares, Side, StockLocate};
 
 use super::{Books, OrderWatcher, Outcome};
 use crate::{Anomaly, AnomalyCounts, BookSide, Order, OrderStore, PriceKey, PriceLevels};
@@ -54,25 +54,40 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         Outcome { stock_locate, inside_changed, anomaly: None }
     }
 
+    /// Gives a side this level and no other; without shares it has none. For exchanges that send the
+    /// best levels only.
+    pub fn set_only_level(
+        &mut self,
+        stock_locate: StockLocate,
+        side: Side,
+        price: Price4,
+        shares: Shares,
+    ) -> Outcome {
+        let (key, side) = (PriceKey::new(side, price), BookSide::new(stock_locate, side));
+        let before = self.best_quote(side);
+        let other = |levels: &L| {
+            let mut keys = levels.best_first(side).map(|level| level.key);
+            keys.find(|&other| other != key)
+        };
+        while let Some(other) = other(&self.levels) {
+            self.levels.set(side, other, 0);
+        }
+        self.levels.set(side, key, shares.get());
+        let inside_changed = before != self.best_quote(side);
+        Outcome { stock_locate, inside_changed, anomaly: None }
+    }
+
     /// The book of a stock is reliable again. Its anomalies stay in the [total](Self::anomalies).
     pub fn clear_taint(&mut self, stock_locate: StockLocate) {
         self.anomalies[stock_locate] = AnomalyCounts::default();
     }
 
-    /// Gives an order another price or another number of shares. The order keeps its position in
-    /// the queue if its price stays and its shares do not increase; otherwise it moves to the end.
+    /// Gives an order another price or another number of shares; without shares it leaves.
     ///
-    /// An order that is not live enters, and the book is tainted. A message of the other side is
-    /// refused.
-    pub fn modify(
-        &mut self,
-        stock_locate: StockLocate,
-        reference: OrderReferenceNumber,
-        side: Side,
-        shares: Shares,
-        price: Price4,
-    ) -> Outcome {
-        self.modify_watched(stock_locate, reference, side, shares, price, ())
+    /// An order that is not live enters, if its side is stated, and the book is tainted. A message of
+    /// the other side is refused.
+    pub fn modify(&mut self, stock_locate: StockLocate, change: Modified) -> Outcome {
+        self.modify_watched(stock_locate, change, ())
     }
 
     /// [`Books::modify`], reporting to `watcher` what it did to the order: it loses shares, or
@@ -82,27 +97,64 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     pub fn modify_watched(
         &mut self,
         stock_locate: StockLocate,
-        reference: OrderReferenceNumber,
-        side: Side,
-        shares: Shares,
-        price: Price4,
+        change: Modified,
         watcher: impl OrderWatcher,
     ) -> Outcome {
         let watcher = Rarely(watcher);
+        let Modified { reference, side, shares, price, priority } = change;
         let Some(order) = self.order(reference) else {
-            let entered = self.enter(stock_locate, reference, side, shares, price, watcher);
             let anomaly = Anomaly::UnknownReference;
+            let Some(side) = side else { return self.refused(stock_locate, false, anomaly) };
+            let entered = self.enter(stock_locate, reference, side, shares, price, watcher);
             return self.refused(stock_locate, entered.inside_changed, anomaly);
         };
-        if side != order.side {
+        if side.is_some_and(|side| side != order.side) {
             return self.refused(order.stock_locate, false, Anomaly::UnknownSide);
         }
-        let is_reduced = price == order.price && (1..=order.shares.get()).contains(&shares.get());
-        if is_reduced {
-            let less = order.shares.get() - shares.get();
-            return self.take(stock_locate, reference, less, None, watcher);
+        let had = order.shares.get();
+        if shares.get() == 0 {
+            return self.take(stock_locate, reference, u32::MAX, None, watcher);
         }
-        self.replace(stock_locate, reference, reference, shares, price, watcher)
+        let is_less = shares.get() <= had;
+        let stays = match priority {
+            Priority::Kept => true,
+            Priority::KeptIfLess => is_less,
+            Priority::Lost => false,
+        };
+        match stays && price == order.price {
+            true if is_less => {
+                self.take(stock_locate, reference, had - shares.get(), None, watcher)
+            }
+            true => self.grow(stock_locate, reference, order, shares, watcher),
+            false => self.replace(stock_locate, reference, reference, shares, price, watcher),
+        }
+    }
+
+    /// Gives an order more shares at its place in the queue.
+    fn grow(
+        &mut self,
+        stock_locate: StockLocate,
+        reference: OrderReferenceNumber,
+        order: Order,
+        shares: Shares,
+        mut watcher: impl OrderWatcher,
+    ) -> Outcome {
+        let (had, grown) = (order.shares.get(), Order { shares, ..order });
+        self.orders.take(reference, u32::MAX);
+        self.orders.insert(reference, grown);
+        watcher.reduced(&order, had);
+        watcher.entered(&grown);
+        let locate = order.stock_locate;
+        let (key, side) =
+            (PriceKey::new(order.side, order.price), BookSide::new(locate, order.side));
+        let before = self.best_quote(side);
+        self.levels.reduce(side, key, had, true);
+        self.levels.add(side, key, shares.get());
+        let inside_changed = before != self.best_quote(side);
+        if locate != stock_locate {
+            return self.refused(locate, inside_changed, Anomaly::LocateMismatch);
+        }
+        Outcome { stock_locate: locate, inside_changed, anomaly: None }
     }
 
     /// Number of live orders of a stock.

@@ -5,7 +5,7 @@ use nanotape_testkit::{
     naive::NaiveBooks,
     structures::{NamedBooks, every_structure},
 };
-use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{BookEvent, Modified, Price4, Side, StockLocate};
 
 type NaiveInside = [Option<(Price4, u64)>; 2];
 
@@ -87,15 +87,10 @@ impl Lockstep {
     }
 
     /// Modifies an order in all.
-    pub(crate) fn modify(
-        &mut self,
-        stock_locate: StockLocate,
-        reference: OrderReferenceNumber,
-        (side, shares, price): (Side, Shares, Price4),
-    ) {
+    pub(crate) fn modify(&mut self, stock_locate: StockLocate, change: Modified) {
         self.events += 1;
-        let concerned = self.naive.modify(stock_locate, reference, side, shares, price);
-        self.rarely(concerned, |books| books.modify(stock_locate, reference, side, shares, price));
+        let concerned = self.naive.modify(stock_locate, change);
+        self.rarely(concerned, |books| books.modify(stock_locate, change));
     }
 
     /// Each structure must report the stock, and whether its inside changed.

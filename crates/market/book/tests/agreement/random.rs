@@ -1,7 +1,9 @@
 //! Random events: short lists that shrink when they fail, and one long list from a seed.
 
 use nanotape_harness::Random;
-use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{
+    BookEvent, Modified, OrderReferenceNumber, Price4, Priority, Shares, Side, StockLocate,
+};
 use proptest::prelude::*;
 
 use super::{lockstep::Lockstep, operations, seed};
@@ -59,14 +61,20 @@ proptest! {
     /// Each event is a clear of its stock, a modification of its order, or itself.
     #[test]
     fn structures_agree_with_the_naive_model_on_clears_and_modifications(
-        events in prop::collection::vec((any_event(), 0u8..12), 1..160)
+        events in prop::collection::vec((any_event(), 0u8..14), 1..160)
     ) {
         let mut lockstep = Lockstep::new("clears and modifications", &LOCATES);
         for (event, choice) in events {
             match (choice, event) {
                 (0, BookEvent::Add { stock_locate, .. }) => lockstep.clear(stock_locate),
-                (1..6, BookEvent::Add { stock_locate, reference, side, shares, price }) => {
-                    lockstep.modify(stock_locate, reference, (side, shares, price));
+                (1..9, BookEvent::Add { stock_locate, reference, side, shares, price }) => {
+                    let priorities = [Priority::Kept, Priority::Lost, Priority::KeptIfLess];
+                    let priority = priorities[usize::from(choice) % 3];
+                    // The order's own side, whichever it is.
+                    let side = (choice < 7).then_some(side);
+                    let shares = if choice == 8 { Shares::new(0) } else { shares };
+                    let change = Modified { reference, side, shares, price, priority };
+                    lockstep.modify(stock_locate, change);
                 }
                 _ => lockstep.apply(event),
             }

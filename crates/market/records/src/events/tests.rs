@@ -4,12 +4,17 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Common, RecordBuffer, RecordKind, definition,
+    Common, PublisherInstrument, RecordBuffer, RecordKind, definition,
     encode::{Change, LAST, bytes, mbo, opposite, price_of},
 };
 
-const COMMON: Common =
-    Common { instrument_id: 13, ts_event: 1_000_007, ts_recv: 9, sequence: 5, flags: 0 };
+const COMMON: Common = Common {
+    instrument: PublisherInstrument::none_of(2).numbered(13),
+    ts_event: 1_000_007,
+    ts_recv: 9,
+    sequence: 5,
+    flags: 0,
+};
 
 const STOCK: StockLocate = StockLocate::new(13);
 
@@ -116,6 +121,7 @@ fn execution(reference: u64, price: Option<u32>, shares: u32, is_printed: bool) 
         price: price.map(Price4::new),
         is_printed,
         match_number: MatchNumber::default(),
+        remaining: None,
     })
 }
 
@@ -152,9 +158,10 @@ fn actions_of_other_venues_are_events() {
     assert_eq!(events(&[cleared, snapshot]), [What::BookCleared, add(7, 500, 30)]);
     let modified = What::OrderModified(Modified {
         reference: OrderReferenceNumber::new(7),
-        side: Side::Buy,
+        side: Some(Side::Buy),
         shares: Shares::new(20),
         price: Price4::new(400),
+        priority: Priority::KeptIfLess,
     });
     assert_eq!(events(&[given(LAST, 7, change(Action::Modify, 400, 20))]), [modified]);
     assert_eq!(events(&[given(LAST, 0, Change::NONE)]), []);

@@ -14,12 +14,13 @@ nanotape_interface::interface! {
         constants {
             [0..1] length: u8 = number(14), "Of DBN: bytes of the record, in units of four.";
             [1..2] rtype: u8 = number(240), "Of DBN: the low byte of the number.";
-            [2..4] publisher_id: u16 = number(2), "Of DBN: Nasdaq TotalView-ITCH.";
             [4..8] instrument_id: u32 = number(0), "No stock.";
             [8..16] ts_event: u64 = number(0xffffffffffffffff), "Undefined.";
             [28..32] kind_high: u32 = number(0), "Reserved.";
         }
         fields {
+            [2..4] publisher_id: u16,
+                "Of DBN: the number of the feed and the venue; 2 is Nasdaq TotalView-ITCH.";
             [16..24] ts_recv: u64,
                 "When the plant detected the gap. Unit: ns since the UNIX epoch.";
             [24..28] kind: u32,
@@ -44,9 +45,10 @@ nanotape_interface::interface! {
         constants {
             [0..1] length: u8 = number(10), "Of DBN: bytes of the record, in units of four.";
             [1..2] rtype: u8 = number(241), "Of DBN: the low byte of the number.";
-            [2..4] publisher_id: u16 = number(2), "Of DBN: Nasdaq TotalView-ITCH.";
         }
         fields {
+            [2..4] publisher_id: u16,
+                "Of DBN: the number of the feed and the venue; 2 is Nasdaq TotalView-ITCH.";
             [4..8] instrument_id: u32, "The stock.";
             [8..16] ts_event: u64, "Of the message. Unit: ns since the UNIX epoch.";
             [16..24] ts_recv: u64, "Receive time of the message. Unit: ns since the UNIX epoch.";
@@ -66,13 +68,14 @@ nanotape_interface::interface! {
         constants {
             [0..1] length: u8 = number(12), "Of DBN: bytes of the record, in units of four.";
             [1..2] rtype: u8 = number(242), "Of DBN: the low byte of the number.";
-            [2..4] publisher_id: u16 = number(2), "Of DBN: Nasdaq TotalView-ITCH.";
             [4..8] instrument_id: u32 = number(0), "No stock.";
             [8..16] ts_event: u64 = number(0xffffffffffffffff), "Undefined.";
             [37..38] kinds_low: u8 = number(0), "Reserved.";
             [38..40] kinds_high: u16 = number(0), "Reserved.";
         }
         fields {
+            [2..4] publisher_id: u16,
+                "Of DBN: the number of the feed and the venue; 2 is Nasdaq TotalView-ITCH.";
             [16..24] started_ns: u64, "Start time. Unit: ns since the UNIX epoch.";
             [24..32] midnight_ns: u64,
                 "The exchange's midnight of the trade date. Unit: ns since the UNIX epoch.";
@@ -94,11 +97,12 @@ nanotape_interface::interface! {
         constants {
             [0..1] length: u8 = number(18), "Of DBN: bytes of the record, in units of four.";
             [1..2] rtype: u8 = number(243), "Of DBN: the low byte of the number.";
-            [2..4] publisher_id: u16 = number(2), "Of DBN: Nasdaq TotalView-ITCH.";
             [4..8] instrument_id: u32 = number(0), "No stock.";
             [28..32] reason_high: u32 = number(0), "Reserved.";
         }
         fields {
+            [2..4] publisher_id: u16,
+                "Of DBN: the number of the feed and the venue; 2 is Nasdaq TotalView-ITCH.";
             [8..16] ts_event: u64,
                 "Of the last message that had a time; 0 if there was none. Unit: ns since the UNIX \
                  epoch.";
@@ -125,13 +129,14 @@ nanotape_interface::interface! {
         constants {
             [0..1] length: u8 = number(30), "Of DBN: bytes of the record, in units of four.";
             [1..2] rtype: u8 = number(244), "Of DBN: the low byte of the number.";
-            [2..4] publisher_id: u16 = number(2), "Of DBN: Nasdaq TotalView-ITCH.";
             [4..8] instrument_id: u32 = number(0), "No stock.";
             [8..16] ts_event: u64 = number(0xffffffffffffffff), "Undefined.";
             [57..58] seen_by_low: u8 = number(0), "Reserved.";
             [58..60] seen_by_high: u16 = number(0), "Reserved.";
         }
         fields {
+            [2..4] publisher_id: u16,
+                "Of DBN: the number of the feed and the venue; 2 is Nasdaq TotalView-ITCH.";
             [16..24] ts_recv: u64, "When the plant reported it. Unit: ns since the UNIX epoch.";
             [24..32] first: u64, "Number of the first missing message.";
             [32..40] next: u64, "Number of the first message after them.";
@@ -161,12 +166,13 @@ nanotape_interface::interface! {
         constants {
             [0..1] length: u8 = number(12), "Of DBN: bytes of the record, in units of four.";
             [1..2] rtype: u8 = number(245), "Of DBN: the low byte of the number.";
-            [2..4] publisher_id: u16 = number(2), "Of DBN: Nasdaq TotalView-ITCH.";
             [4..8] instrument_id: u32 = number(0), "No stock.";
             [8..16] ts_event: u64 = number(0xffffffffffffffff), "Undefined.";
             [28..32] reason_high: u32 = number(0), "Reserved.";
         }
         fields {
+            [2..4] publisher_id: u16,
+                "Of DBN: the number of the feed and the venue; 2 is Nasdaq TotalView-ITCH.";
             [16..24] ts_recv: u64, "When the plant reported it. Unit: ns since the UNIX epoch.";
             [24..28] reason: u32, "0 a gap, 1 the session had begun before it was joined.";
             [32..40] first: u64, "Number of the first missing message.";
@@ -180,10 +186,11 @@ nanotape_interface::interface! {
         constants {
             [0..1] length: u8 = number(10), "Of DBN: bytes of the record, in units of four.";
             [1..2] rtype: u8 = number(246), "Of DBN: the low byte of the number.";
-            [2..4] publisher_id: u16 = number(2), "Of DBN: Nasdaq TotalView-ITCH.";
             [28..32] cause_high: u32 = number(0), "Reserved.";
         }
         fields {
+            [2..4] publisher_id: u16,
+                "Of DBN: the number of the feed and the venue; 2 is Nasdaq TotalView-ITCH.";
             [4..8] instrument_id: u32, "The stock; 0 all stocks.";
             [8..16] ts_event: u64, "Of the last message. Unit: ns since the UNIX epoch.";
             [16..24] ts_recv: u64, "When the plant reported it. Unit: ns since the UNIX epoch.";

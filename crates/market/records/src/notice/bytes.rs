@@ -42,26 +42,27 @@ impl Notice {
         [[0; 8]; MOST_WORDS]
     }
 
-    /// Encodes the notice into `buffer`, and returns the used bytes.
-    pub fn encode<'b>(&self, buffer: &'b mut [[u8; 8]; MOST_WORDS]) -> &'b [u8] {
+    /// Encodes the notice of a publisher into `buffer`, and returns the used bytes.
+    pub fn encode<'b>(&self, publisher: u16, buffer: &'b mut [[u8; 8]; MOST_WORDS]) -> &'b [u8] {
         let mut encoded = Encoded::new(buffer);
         // The time of the message is that of the ring, and not in its bytes.
-        let outcome = self.call(&mut NoticesWriter::new(&mut encoded, UtcNanos::new(0)));
+        let outcome = self.call(publisher, &mut NoticesWriter::new(&mut encoded, UtcNanos::new(0)));
         debug_assert!(outcome.is_ok(), "the buffer has room for any notice: {outcome:?}");
         encoded.into_payload()
     }
 
     /// Calls the method of this notice.
-    fn call<H: Notices>(&self, handler: &mut H) -> H::Output {
+    fn call<H: Notices>(&self, publisher: u16, handler: &mut H) -> H::Output {
         match *self {
             Self::Gap(Gap { ts_recv, kind, offset, lost_bytes, after_message }) => {
-                handler.gap(ts_recv, kind.code(), offset, lost_bytes, after_message)
+                handler.gap(publisher, ts_recv, kind.code(), offset, lost_bytes, after_message)
             }
             Self::Taint(Taint { instrument_id, ts_event, ts_recv, anomaly, message }) => {
                 let code = anomaly.map_or(u64::MAX, |anomaly| anomaly as u64);
-                handler.taint(instrument_id, ts_event, ts_recv, code, message)
+                handler.taint(publisher, instrument_id, ts_event, ts_recv, code, message)
             }
             Self::Start(start) => handler.start(
+                publisher,
                 start.started_ns,
                 start.midnight_ns,
                 start.date,
@@ -70,6 +71,7 @@ impl Notice {
                 start.pace_milli,
             ),
             Self::Stop(stop) => handler.stop(
+                publisher,
                 stop.ts_event,
                 stop.stopped_ns,
                 stop.reason.code(),
@@ -82,6 +84,7 @@ impl Notice {
             Self::SessionGap(GapNotice { ts_recv, gap }) => {
                 let [a, b, c, d] = gap.lines;
                 handler.session_gap(
+                    publisher,
                     ts_recv,
                     gap.first,
                     gap.next,
@@ -99,10 +102,10 @@ impl Notice {
                 )
             }
             Self::Suspect(SuspectNotice { ts_recv, reason, first, next }) => {
-                handler.suspect(ts_recv, reason.code(), first, next)
+                handler.suspect(publisher, ts_recv, reason.code(), first, next)
             }
             Self::Restored(RestoredNotice { instrument_id, ts_event, ts_recv, cause, next }) => {
-                handler.restored(instrument_id, ts_event, ts_recv, cause.code(), next)
+                handler.restored(publisher, instrument_id, ts_event, ts_recv, cause.code(), next)
             }
         }
     }
@@ -124,6 +127,7 @@ impl Notices for Decoder {
 
     fn gap(
         &mut self,
+        _: u16,
         ts_recv: u64,
         kind: u32,
         offset: u64,
@@ -136,6 +140,7 @@ impl Notices for Decoder {
 
     fn taint(
         &mut self,
+        _: u16,
         instrument_id: u32,
         ts_event: u64,
         ts_recv: u64,
@@ -149,6 +154,7 @@ impl Notices for Decoder {
 
     fn start(
         &mut self,
+        publisher_id: u16,
         started_ns: u64,
         midnight_ns: u64,
         date: u32,
@@ -162,12 +168,21 @@ impl Notices for Decoder {
             1 => Predecessor::Closed,
             _ => Predecessor::Died,
         };
-        let start = PlantStart { started_ns, midnight_ns, date, kinds, predecessor, pace_milli };
+        let start = PlantStart {
+            publisher_id,
+            started_ns,
+            midnight_ns,
+            date,
+            kinds,
+            predecessor,
+            pace_milli,
+        };
         Some(Notice::Start(start))
     }
 
     fn stop(
         &mut self,
+        _: u16,
         ts_event: u64,
         stopped_ns: u64,
         reason: u32,
@@ -192,6 +207,7 @@ impl Notices for Decoder {
 
     fn session_gap(
         &mut self,
+        _: u16,
         ts_recv: u64,
         first: u64,
         next: u64,
@@ -222,13 +238,21 @@ impl Notices for Decoder {
         Some(Notice::SessionGap(GapNotice { ts_recv, gap }))
     }
 
-    fn suspect(&mut self, ts_recv: u64, reason: u32, first: u64, next: u64) -> Option<Notice> {
+    fn suspect(
+        &mut self,
+        _: u16,
+        ts_recv: u64,
+        reason: u32,
+        first: u64,
+        next: u64,
+    ) -> Option<Notice> {
         let reason = SuspectReason::of(reason);
         Some(Notice::Suspect(SuspectNotice { ts_recv, reason, first, next }))
     }
 
     fn restored(
         &mut self,
+        _: u16,
         instrument_id: u32,
         ts_event: u64,
         ts_recv: u64,

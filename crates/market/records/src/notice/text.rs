@@ -63,13 +63,15 @@ impl fmt::Display for PlantStart {
 }
 
 impl PlantStart {
-    /// The start whose text this is; `None` if it is not one of this version. The text has no time.
-    pub fn of_text(text: &str, started_ns: u64) -> Option<Self> {
+    /// The start of a publisher whose text this is; `None` if it is not one of this version. The text
+    /// has neither the publisher nor a time.
+    pub fn of_text(text: &str, publisher_id: u16, started_ns: u64) -> Option<Self> {
         let (text, ended) = text.split_once(';').unwrap_or((text, ""));
         let (date, rest) = text.strip_prefix("trade date ")?.split_once(", records ")?;
         let (kinds, pace) = rest.split_once(", pace ")?;
         let date: TradeDate = date.parse().ok()?;
         Some(Self {
+            publisher_id,
             started_ns,
             midnight_ns: date.midnight_ns(),
             date: date.number(),
@@ -160,6 +162,7 @@ mod tests {
         let taint = Taint { instrument_id: 13, ts_event: 1, ts_recv: 2, anomaly: None, message: 3 };
         assert_eq!(taint.to_string(), "unknown in message 3: book marked unreliable (tainted)");
         let start = PlantStart {
+            publisher_id: 2,
             started_ns: 1,
             midnight_ns: 2,
             date: 20_191_230,
@@ -174,8 +177,8 @@ mod tests {
         );
         let date = TradeDate::of_number(20_191_230).unwrap();
         let read = PlantStart { midnight_ns: date.midnight_ns(), ..start };
-        assert_eq!(PlantStart::of_text(&start.to_string(), 1), Some(read));
-        assert_eq!(PlantStart::of_text("trade date soon, records mbo, pace max", 1), None);
+        assert_eq!(PlantStart::of_text(&start.to_string(), 2, 1), Some(read));
+        assert_eq!(PlantStart::of_text("trade date soon, records mbo, pace max", 2, 1), None);
         let stop = PlantStop {
             ts_event: 1,
             stopped_ns: 2,

@@ -29,6 +29,8 @@ pub struct BoardSpec {
     pub pace_milli: u32,
     /// The bits of the kinds of records.
     pub kinds: u8,
+    /// DBN's number of the feed and the venue. It is in a word of the board.
+    pub publisher_id: u16,
 }
 
 impl BoardSpec {
@@ -41,23 +43,26 @@ impl BoardSpec {
             date: start.date,
             pace_milli: start.pace_milli,
             kinds: start.kinds.bits(),
+            publisher_id: start.publisher_id,
         }
     }
 
     /// The values of a run; the pace is not among those that are stored of one.
     pub fn of_run(run: &Run) -> Self {
-        let &Run { first_sequence, started_ns, midnight_ns, date, kinds, .. } = run;
-        Self { first_sequence, started_ns, midnight_ns, date, pace_milli: 0, kinds: kinds.bits() }
+        let &Run { first_sequence, started_ns, midnight_ns, date, publisher_id, kinds, .. } = run;
+        let (pace_milli, kinds) = (0, kinds.bits());
+        Self { first_sequence, started_ns, midnight_ns, date, pace_milli, kinds, publisher_id }
     }
 
     /// The run, without names.
     pub fn as_run(&self) -> Run {
-        let Self { first_sequence, started_ns, midnight_ns, date, .. } = *self;
+        let Self { first_sequence, started_ns, midnight_ns, date, publisher_id, .. } = *self;
         let kinds = RecordKinds::of_bits(self.kinds);
-        Run { first_sequence, started_ns, midnight_ns, date, kinds, names: Vec::new() }
+        let names = Vec::new();
+        Run { first_sequence, started_ns, midnight_ns, date, publisher_id, kinds, names }
     }
 
-    /// The values as parameters of the header.
+    /// The values as parameters of the header, without the publisher.
     pub(super) fn parameters(&self) -> [u64; 4] {
         let packed = u64::from(self.date)
             | u64::from(self.pace_milli & 0xFF_FFFF) << 32
@@ -74,6 +79,7 @@ impl BoardSpec {
             date: packed as u32,
             pace_milli: (packed >> 32) as u32 & 0xFF_FFFF,
             kinds: (packed >> 56) as u8,
+            publisher_id: 0,
         }
     }
 }
@@ -108,6 +114,8 @@ pub(super) const WAITING_JOINED: usize = 20;
 pub(super) const WAIT_FOR: usize = 21;
 /// The number of the plant among the writers of the ring.
 pub(super) const WRITER_EPOCH: usize = 22;
+/// DBN's number of the feed and the venue; 0: that of a version that knew only one.
+pub(super) const PUBLISHER: usize = 23;
 /// Damaged parts of the input: length, type, lost.
 pub(super) const DAMAGES: usize = 24;
 pub(super) const LOST_BYTES: usize = 28;
@@ -127,7 +135,7 @@ pub(super) const LIVE: usize = TAINTS + StockLocate::COUNT;
 pub(super) const WORDS: usize = LIVE + live::WORDS;
 
 /// Offset and size in bytes and the name of each word or table, as in `docs/formats/board.md`.
-pub const FIELDS: [(usize, usize, &str); 25] = [
+pub const FIELDS: [(usize, usize, &str); 26] = [
     field(STATE, 1, "state"),
     field(UPDATED_NS, 1, "updated_ns"),
     field(MESSAGES, 1, "messages"),
@@ -144,6 +152,7 @@ pub const FIELDS: [(usize, usize, &str); 25] = [
     field(WAITING_JOINED, 1, "waiting_joined"),
     field(WAIT_FOR, 1, "wait_for"),
     field(WRITER_EPOCH, 1, "writer_epoch"),
+    field(PUBLISHER, 1, "publisher_id"),
     field(DAMAGES, 3, "damages"),
     field(LOST_BYTES, 1, "lost_bytes"),
     field(LOST_MESSAGES, 1, "lost_messages"),
@@ -157,7 +166,7 @@ pub const FIELDS: [(usize, usize, &str); 25] = [
 
 const _: () = {
     assert!(RECORDS + RecordKind::ALL.len() <= NOTICES);
-    assert!(WRITER_EPOCH < DAMAGES);
+    assert!(PUBLISHER < DAMAGES);
     assert!(ANOMALIES + Anomaly::ALL.len() <= STAGES);
     assert!(STAGES + stages::BUCKETS * stages::Stage::ALL.len() <= SYMBOLS);
 };
@@ -175,6 +184,7 @@ mod tests {
             date: 20_191_230,
             pace_milli: 0xFF_FFFF,
             kinds: 0x3F,
+            publisher_id: 0,
         };
         assert_eq!(BoardSpec::of_parameters(spec.parameters()), spec);
     }

@@ -21,6 +21,7 @@ impl Board {
         writer_epoch: u64,
         options: &RegionOptions,
     ) -> Result<Self, RegionError> {
+        let publisher_id = spec.publisher_id;
         let (path, spec) = (board_path(ring), Self::region_spec(spec));
         let begin = |words: &[Word]| words[layout::STATE].store(layout::RUNNING);
         let region = match OwnedRegion::create(&path, spec, options, begin) {
@@ -30,6 +31,7 @@ impl Board {
             created => created?.0,
         };
         region.words()[layout::WRITER_EPOCH].store(writer_epoch);
+        region.words()[layout::PUBLISHER].store(publisher_id.into());
         Ok(Self { region })
     }
 
@@ -71,7 +73,12 @@ mod tests {
         let (ring, mirror) = (folder.join("ring"), folder.join("mirror"));
         // A board belongs to a ring.
         [&ring, &mirror].into_iter().for_each(|path| std::fs::write(path, "").unwrap());
-        let spec = BoardSpec { first_sequence: 5, started_ns: 9, ..BoardSpec::default() };
+        let spec = BoardSpec {
+            first_sequence: 5,
+            started_ns: 9,
+            publisher_id: 38,
+            ..BoardSpec::default()
+        };
         let options = RegionOptions::default();
         let plant = Board::create(&ring, &spec, 3, 1, &options).unwrap();
         let (locate, symbol) = (StockLocate::new(7), "AAPL".parse().unwrap());

@@ -3,7 +3,7 @@
 use std::{os::unix::fs::MetadataExt as _, path::Path};
 
 use nanotape_book::Anomaly;
-use nanotape_records::{RecordKind, RecordKinds, StopReason};
+use nanotape_records::{RecordKind, RecordKinds, StopReason, UNSTATED_PUBLISHER_ID};
 use nanotape_shm::{Owner, OwnerState, Refusal, RegionError, SharedRegion};
 use nanotape_trace::Histogram;
 use nanotape_types::{NanosSinceMidnight, StockLocate, Symbol};
@@ -98,7 +98,11 @@ impl BoardReader {
     }
 
     pub(super) fn of(region: SharedRegion) -> Self {
-        let spec = BoardSpec::of_parameters(region.spec().parameters);
+        let mut spec = BoardSpec::of_parameters(region.spec().parameters);
+        spec.publisher_id = match region.words()[layout::PUBLISHER].load() {
+            0 => UNSTATED_PUBLISHER_ID,
+            publisher_id => publisher_id as u16,
+        };
         Self { region, spec }
     }
 

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use dbn::{Metadata, RecordHeader, SType, UNDEF_TIMESTAMP};
 use nanotape_records::{
     Notice, PlantStart, PlantStop, Predecessor, RecordKind, RecordKinds, StopReason, TradeDate,
+    UNSTATED_PUBLISHER_ID,
 };
 use nanotape_tape::Progress;
 use nanotape_types::StockLocate;
@@ -52,13 +53,18 @@ impl Days {
             // A record without a time belongs to the trade date so far.
             None if self.has_begun => ControlFlow::Continue(()),
             Some(time) if time < self.until_ns => ControlFlow::Continue(()),
-            time => self.date(time.unwrap_or(self.metadata.start), sequence, visit),
+            time => {
+                let publisher_id = (word(record, 0) >> 16) as u16;
+                let time = time.unwrap_or(self.metadata.start);
+                self.date(time, publisher_id, sequence, visit)
+            }
         }
     }
 
     fn date(
         &mut self,
         time: u64,
+        publisher_id: u16,
         sequence: u64,
         visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
@@ -71,6 +77,7 @@ impl Days {
         self.until_ns = next.map_or(u64::MAX, TradeDate::midnight_ns);
         self.is_open = true;
         let start = PlantStart {
+            publisher_id,
             started_ns: time,
             midnight_ns: date.map_or(0, TradeDate::midnight_ns),
             date: date.map_or(0, TradeDate::number),
@@ -140,7 +147,9 @@ impl Days {
         sequence: u64,
         visit: &mut impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Progress {
-        if !self.has_begun && self.date(self.metadata.start, sequence, visit).is_break() {
+        if !self.has_begun
+            && self.date(self.metadata.start, UNSTATED_PUBLISHER_ID, sequence, visit).is_break()
+        {
             return Progress::Stopped;
         }
         if let Some(notice) = self.stop() {

@@ -6,7 +6,9 @@ use dbn::{
     ErrorMsg, RecordHeader, RecordRef, SType, SymbolMappingMsg, SystemMsg, VersionUpgradePolicy,
     decode::dbn::RecordDecoder, rtype, v1, v2,
 };
-use nanotape_records::{Notice, PlantStart, PlantStop, RecordKind, RestoredNotice, Taint};
+use nanotape_records::{
+    Notice, PlantStart, PlantStop, RecordKind, RestoredNotice, Taint, UNSTATED_PUBLISHER_ID,
+};
 use nanotape_types::{StockLocate, Symbol};
 
 use super::{At, DbnError, Layout, days::Days};
@@ -102,7 +104,7 @@ fn visit_system(
     let text = system.msg().unwrap_or_default();
     if let Some(text) = text.strip_prefix(START) {
         // A text of a later version still begins a run, of the date that its orders have.
-        return match PlantStart::of_text(text, system.hd.ts_event) {
+        return match PlantStart::of_text(text, publisher_of(&system.hd), system.hd.ts_event) {
             Some(start) => days.plant_start(start, sequence, visit),
             None => ControlFlow::Continue(()),
         };
@@ -119,6 +121,14 @@ fn visit_system(
         return visit(Entry::Notice { sequence, notice: Notice::Restored(restored) });
     }
     ControlFlow::Continue(())
+}
+
+/// The publisher of a record that an earlier version wrote without one.
+fn publisher_of(header: &RecordHeader) -> u16 {
+    match header.publisher_id {
+        0 => UNSTATED_PUBLISHER_ID,
+        publisher_id => publisher_id,
+    }
 }
 
 fn visit_error(

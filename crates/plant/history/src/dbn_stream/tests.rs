@@ -4,7 +4,7 @@ use dbn::{
     Dataset, ErrorCode, MappingInterval, Metadata, SType, Schema, SymbolMapping, UNDEF_TIMESTAMP,
     encode::DbnMetadataEncoder, v1, v2,
 };
-use nanotape_records::{PUBLISHER_ID, TradeDate};
+use nanotape_records::{TradeDate, UNSTATED_PUBLISHER_ID};
 use nanotape_tape::Item;
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ fn file(metadata: &Metadata, records: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn order(ts_event: u64, order_id: u64) -> Vec<u8> {
-    let hd = RecordHeader::new::<MboMsg>(rtype::MBO, PUBLISHER_ID, 13, ts_event);
+    let hd = RecordHeader::new::<MboMsg>(rtype::MBO, UNSTATED_PUBLISHER_ID, 13, ts_event);
     let order = MboMsg { hd, order_id, action: b'A' as _, ts_recv: ts_event, ..MboMsg::default() };
     order.as_ref().to_vec()
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use nanotape_journal::checksum_bytes;
-use nanotape_records::RecordKinds;
+use nanotape_records::{RecordKinds, UNSTATED_PUBLISHER_ID};
 use nanotape_types::{StockLocate, Symbol};
 
 use super::Run;
@@ -27,7 +27,11 @@ impl Line {
             Self::Run(run) => {
                 let Run { first_sequence, started_ns, midnight_ns, date, kinds, .. } = run;
                 let kinds = kinds.bits();
-                format!("run {first_sequence} {started_ns} {midnight_ns} {date} {kinds}")
+                let publisher = match run.publisher_id {
+                    UNSTATED_PUBLISHER_ID => String::new(),
+                    publisher_id => format!(" {publisher_id}"),
+                };
+                format!("run {first_sequence} {started_ns} {midnight_ns} {date} {kinds}{publisher}")
             }
             Self::Stock { locate, symbol } => format!("stock {} {}", locate.get(), name(*symbol)),
         };
@@ -52,6 +56,10 @@ impl Line {
                 midnight_ns: words.next()?.parse().ok()?,
                 date: words.next()?.parse().ok()?,
                 kinds: RecordKinds::of_bits(words.next()?.parse().ok()?),
+                publisher_id: match words.next() {
+                    None => UNSTATED_PUBLISHER_ID,
+                    Some(publisher_id) => publisher_id.parse().ok()?,
+                },
                 names: Vec::new(),
             }),
             "stock" => Self::Stock {

@@ -147,6 +147,7 @@ mod tests {
 
     fn run(first_sequence: u64) -> Run {
         Run {
+            publisher_id: 2,
             first_sequence,
             started_ns: first_sequence + 7,
             midnight_ns: 3,

@@ -5,7 +5,7 @@
 
 use dbn::{Action, Side as DbnSide, UNDEF_PRICE, flags};
 use nanotape_records::{
-    Common,
+    Common, PublisherInstrument,
     encode::{Change, LAST, bytes, mbo, price_of},
 };
 use nanotape_types::{Side, StockLocate};
@@ -16,6 +16,7 @@ use super::{SnapshotError, SnapshotFile, SnapshotOrder, StockEntry};
 #[derive(Debug)]
 pub struct SnapshotRecords {
     file: SnapshotFile,
+    publisher_id: u16,
     /// The stocks that follow.
     stocks: std::vec::IntoIter<StockEntry>,
     locate: StockLocate,
@@ -24,13 +25,17 @@ pub struct SnapshotRecords {
 }
 
 impl SnapshotRecords {
-    /// The records of these stocks of a snapshot. The orders of others are not read.
-    pub fn new(file: SnapshotFile, is_wanted: impl FnMut(StockLocate) -> bool) -> Self {
+    /// The records of these stocks of a snapshot, of a publisher. The orders of others are not read.
+    pub fn new(
+        file: SnapshotFile,
+        publisher_id: u16,
+        is_wanted: impl FnMut(StockLocate) -> bool,
+    ) -> Self {
         let mut is_wanted = is_wanted;
         let wanted = |entry: &&StockEntry| entry.locate.get() != 0 && is_wanted(entry.locate);
         let stocks: Vec<_> = file.stocks().iter().filter(wanted).copied().collect();
         let (locate, orders) = (StockLocate::default(), Vec::new().into_iter());
-        Self { file, stocks: stocks.into_iter(), locate, orders }
+        Self { file, publisher_id, stocks: stocks.into_iter(), locate, orders }
     }
 
     /// The snapshot.
@@ -63,7 +68,8 @@ impl SnapshotRecords {
     fn record(&self, order_id: u64, change: Change) -> [[u8; 8]; 7] {
         let moment = self.file.moment();
         let common = Common {
-            instrument_id: self.locate.get().into(),
+            instrument: PublisherInstrument::none_of(self.publisher_id)
+                .numbered(self.locate.get().into()),
             ts_event: moment.ts_event,
             ts_recv: self.file.mark().ts_ns,
             sequence: moment.message as u32,

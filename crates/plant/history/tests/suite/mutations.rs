@@ -19,7 +19,8 @@ use nanotape_journal::{
     Appender, AppenderOptions, CompressOptions, NamedTailer, PruneOptions, Start, Tail, Tailer,
 };
 use nanotape_records::{
-    Common, Notice, PlantStart, Predecessor, RecordBuffer, RecordKind, RecordKinds,
+    Common, Notice, PlantStart, Predecessor, PublisherInstrument, RecordBuffer, RecordKind,
+    RecordKinds,
     dbn::{Action, Side},
     encode::{Change, LAST, bytes, mbo},
 };
@@ -48,6 +49,7 @@ fn recorded(place: &Path) {
     let mut random = Random::new(5);
     for started_ns in [7, 8] {
         let start = PlantStart {
+            publisher_id: 2,
             started_ns,
             midnight_ns: run().midnight_ns,
             date: 20_191_230,
@@ -58,12 +60,12 @@ fn recorded(place: &Path) {
         let sequence = appender.next_sequence();
         log.begin(&nanotape_history::Run::of(sequence, &start)).unwrap();
         let (notice, mut buffer) = (Notice::Start(start), Notice::buffer());
-        appender.append(notice.type_id(), 1, notice.encode(&mut buffer)).unwrap();
+        appender.append(notice.type_id(), 1, notice.encode(2, &mut buffer)).unwrap();
         for number in 1..=RECORDS {
             let locate = 1 + random.below(4) as u16;
             log.name(StockLocate::new(locate), format!("S{locate}").parse().unwrap()).unwrap();
             let common = Common {
-                instrument_id: locate.into(),
+                instrument: PublisherInstrument::none_of(2).numbered(locate.into()),
                 ts_event: run().midnight_ns + u64::from(number),
                 ts_recv: 0,
                 sequence: number,

@@ -9,6 +9,7 @@ use nanotape_records::{Notice, PlantStart, Predecessor, RecordKinds};
 
 fn start(started_ns: u64) -> PlantStart {
     PlantStart {
+        publisher_id: 2,
         started_ns,
         midnight_ns: 1_577_682_000_000_000_000,
         date: 20_191_230,
@@ -22,7 +23,7 @@ fn start(started_ns: u64) -> PlantStart {
 fn append(appender: &mut Appender, started_ns: u64, others: usize) -> Run {
     let (notice, mut buffer) = (Notice::Start(start(started_ns)), Notice::buffer());
     let sequence = appender.next_sequence();
-    appender.append(notice.type_id(), 1, notice.encode(&mut buffer)).unwrap();
+    appender.append(notice.type_id(), 1, notice.encode(2, &mut buffer)).unwrap();
     for _ in 0..others {
         appender.append(0x00A0, 2, &[b'x'; 100]).unwrap();
     }

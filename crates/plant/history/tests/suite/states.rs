@@ -5,7 +5,7 @@ use dbn::{Action, MboMsg};
 use nanotape_harness::Scratch;
 use nanotape_history::{Run, RunState, SnapshotFile, snapshot::ExcerptMark};
 use nanotape_records::{
-    Common, Record, RecordBuffer, RecordKind, RecordKinds,
+    Common, PublisherInstrument, Record, RecordBuffer, RecordKind, RecordKinds,
     dbn::{self, Side as DbnSide},
     encode::{Change, LAST, bytes, mbo},
 };
@@ -14,6 +14,7 @@ use proptest::prelude::*;
 
 pub(super) fn run() -> Run {
     Run {
+        publisher_id: 2,
         first_sequence: 1,
         started_ns: 7,
         midnight_ns: 1_577_682_000_000_000_000,
@@ -37,7 +38,7 @@ pub(super) fn state(steps: &[Step]) -> RunState {
     let mut buffer = RecordBuffer::default();
     for (number, &(locate, order_id, is_cancel, buys, level, size)) in (1_u32..).zip(steps) {
         let common = Common {
-            instrument_id: locate.into(),
+            instrument: PublisherInstrument::none_of(2).numbered(locate.into()),
             ts_event: run().midnight_ns + u64::from(number),
             ts_recv: u64::from(number),
             sequence: number,

@@ -7,8 +7,8 @@
 use std::path::Path;
 
 use nanotape_board::{LineStat, LiveStat};
-use nanotape_feed::{DayEnd, DaySummary, source::Progress};
-use nanotape_market::{EventHandler, EventSource};
+use nanotape_feed::{DayEnd, DaySummary, source::Progress, venues::NASDAQ_ITCH};
+use nanotape_market::{EventHandler, EventSource, Venue};
 use nanotape_records::TradeDate;
 
 use super::{
@@ -46,6 +46,11 @@ impl KeptSource {
     /// The trade date.
     pub fn date(&self) -> TradeDate {
         self.replay.settings().date
+    }
+
+    /// Whose messages it has.
+    pub fn venue(&self) -> &'static Venue {
+        NASDAQ_ITCH
     }
 
     /// How much has been read.

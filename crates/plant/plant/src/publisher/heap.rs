@@ -8,7 +8,11 @@ use nanotape_clock::Clock;
 use nanotape_ring::{RingError, stream};
 
 use super::{Parts, Publisher};
-use crate::{ShutdownFlag, followers::Report, records::RecordKinds};
+use crate::{
+    ShutdownFlag,
+    followers::Report,
+    records::{RecordKinds, UNSTATED_PUBLISHER_ID},
+};
 
 impl Publisher<stream::Writer> {
     /// A publisher with a ring in private memory: for threads, tests, and measuring the cost of
@@ -36,6 +40,7 @@ impl Publisher<stream::Writer> {
             clock,
             kinds,
             symbols: Vec::new(),
+            publisher_id: UNSTATED_PUBLISHER_ID,
             midnight_ns,
             pacer: None,
             until: None,

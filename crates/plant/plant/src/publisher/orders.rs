@@ -3,14 +3,14 @@
 use dbn::Action;
 use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
 use nanotape_engine::BookEngine;
-use nanotape_market::{Execution, MarketEvent, Modified, What};
+use nanotape_market::{Execution, MarketEvent, Modified, Priority, What};
 use nanotape_ring::Publish;
 use nanotape_types::{OrderReferenceNumber, Side};
 
 use super::{Publisher, Stock, session::CLEARED};
 use crate::records::{
     Common, RecordKind,
-    encode::{Change, LAST, mbo, mbp1, opposite, price_of, trade},
+    encode::{Change, GROWS_IN_PLACE, LAST, mbo, mbp1, opposite, price_of, trade},
 };
 
 impl<W: Publish> Publisher<W> {
@@ -48,7 +48,7 @@ impl<W: Publish> Publisher<W> {
     /// Not all common fields: they would be written to memory field by field and read in larger
     /// parts right after, which waits for the stores.
     #[inline(always)]
-    fn order_flags<L: PriceLevels, S: OrderStore>(
+    pub(super) fn order_flags<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
         outcome: Outcome,
@@ -124,8 +124,33 @@ impl<W: Publish> Publisher<W> {
         outbox.publish();
     }
 
+    /// An order has more shares at its place in the queue.
+    #[cold]
+    #[inline(never)]
+    fn grown<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        reference: OrderReferenceNumber,
+        outcome: Outcome,
+    ) {
+        let Some(flags) = self.order_flags(engine, outcome) else { return };
+        let common = &Common { flags, ..self.common(outcome.stock_locate) };
+        let change = Change { action: Action::Modify, ..self.changes.second() };
+        let kinds = self.kinds;
+        let mut outbox = self.outbox();
+        if kinds.has(RecordKind::Mbo) {
+            let of_order = Common { flags: flags | GROWS_IN_PLACE, ..*common };
+            outbox.push(RecordKind::Mbo, mbo(&of_order, LAST, reference.get(), change));
+        }
+        if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
+            outbox.push(RecordKind::Bbo, inside(engine, common, outcome, change));
+        }
+        outbox.publish();
+    }
+
     /// All orders of a book left, or an order was modified. A modified order lost shares, or left
-    /// and entered again at the end of its queue: its records are those of a cancel or a replace.
+    /// and entered again at the end of its queue: its records are those of a cancel or a replace. Only
+    /// one that grows in its place has a record of its own.
     #[cold]
     #[inline(never)]
     pub(super) fn cleared_or_modified<L: PriceLevels, S: OrderStore>(
@@ -134,7 +159,12 @@ impl<W: Publish> Publisher<W> {
         event: &MarketEvent,
         outcome: Outcome,
     ) {
-        if let What::OrderModified(Modified { reference, .. }) = event.what {
+        if let What::OrderModified(Modified { reference, priority, .. }) = event.what {
+            let (left, came) = (self.changes.first(), self.changes.second());
+            let is_two = self.changes.count() == 2;
+            if is_two && priority == Priority::Kept && left.price == came.price {
+                return self.grown(engine, reference, outcome);
+            }
             return self.order(engine, reference, reference, outcome);
         }
         let Some(flags) = self.order_flags(engine, outcome) else { return };

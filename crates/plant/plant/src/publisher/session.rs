@@ -199,7 +199,8 @@ impl<W: Publish> Publisher<W> {
 
     /// Publishes that a stock is tainted.
     pub(super) fn taint(&mut self, locate: StockLocate, anomaly: Anomaly) {
-        let Common { instrument_id, ts_event, ts_recv, .. } = self.common(locate);
+        let Common { instrument, ts_event, ts_recv, .. } = self.common(locate);
+        let instrument_id = instrument.id();
         let (anomaly, message) = (Some(anomaly), self.counts.messages);
         let taint = Taint { instrument_id, ts_event, ts_recv, anomaly, message };
         self.notice(&Notice::Taint(taint));
@@ -207,7 +208,8 @@ impl<W: Publish> Publisher<W> {
 
     /// Publishes that a book is reliable again, or all of them.
     fn reliable(&mut self, locate: StockLocate, cause: RestoredCause, next: u64) {
-        let Common { instrument_id, ts_event, ts_recv, .. } = self.common(locate);
+        let Common { instrument, ts_event, ts_recv, .. } = self.common(locate);
+        let instrument_id = instrument.id();
         let restored = RestoredNotice { instrument_id, ts_event, ts_recv, cause, next };
         self.notice(&Notice::Restored(restored));
     }

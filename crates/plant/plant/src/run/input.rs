@@ -7,6 +7,7 @@ use nanotape_clock::Clock;
 use nanotape_feed::{DaySource, SourceError, source::Progress};
 use nanotape_history::DBN_MAGIC;
 use nanotape_live::{KeptSource, LiveSource};
+use nanotape_market::Venue;
 
 use super::{PATIENCE, RunError};
 use crate::{Pace, TradeDate, config::InputConfig};
@@ -35,6 +36,16 @@ impl PlantSource {
             Self::Live(source) => source.name(),
             Self::Kept(source) => source.name(),
             Self::HandedOn => "",
+        }
+    }
+
+    /// Whose messages it has. That of standard input is not known before it is read.
+    pub fn venue(&self) -> &'static Venue {
+        match self {
+            Self::Day(source) => source.venue(),
+            Self::Live(source) => source.venue(),
+            Self::Kept(source) => source.venue(),
+            Self::HandedOn => Venue::UNKNOWN,
         }
     }
 

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use dbn::{
-    Dataset, MappingInterval, Metadata, RecordHeader, SType, SymbolMapping,
+    MappingInterval, Metadata, Publisher, RecordHeader, SType, SymbolMapping,
     encode::DbnMetadataEncoder,
 };
-use nanotape_records::RecordKind;
+use nanotape_records::{RecordKind, UNSTATED_PUBLISHER_ID};
 use nanotape_types::{LocateTable, Sentinel as _, StockLocate, Symbol};
 
 use super::text_of;
@@ -20,6 +20,8 @@ const HOLDS_NS: u64 = 7 * DAY_NS;
 /// The input of the metadata.
 #[derive(Debug)]
 pub(super) struct Contents<'a> {
+    /// DBN's number of the feed and the venue; 0 if unknown.
+    pub(super) publisher_id: u16,
     /// The exchange's midnight of the trade date; 0 if unknown.
     pub(super) midnight_ns: u64,
     /// Receive time of the first record; 0 before it.
@@ -57,7 +59,7 @@ impl Contents<'_> {
             intervals: interval(first, last, locate).into_iter().collect(),
         });
         Metadata::builder()
-            .dataset(Dataset::XnasItch)
+            .dataset(self.dataset())
             .schema(self.kind.map(RecordKind::schema))
             .start(first)
             .stype_in(Some(SType::RawSymbol))
@@ -65,6 +67,16 @@ impl Contents<'_> {
             .symbols(symbols)
             .mappings(mappings.collect())
             .build()
+    }
+
+    /// The name of the feed. A number that DBN does not have is one of a later version.
+    fn dataset(&self) -> String {
+        let stated = match self.publisher_id {
+            0 => UNSTATED_PUBLISHER_ID,
+            publisher_id => publisher_id,
+        };
+        let publisher = Publisher::try_from(stated);
+        publisher.map_or_else(|_| format!("publisher {stated}"), |of| of.dataset().to_string())
     }
 
     /// The earliest time that a record can have, and one on the day after the last date of a

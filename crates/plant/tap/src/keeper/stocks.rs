@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use nanotape_latest::{LatestError, LatestWriter};
 use nanotape_records::{
-    GapKind, Header, Notice, PUBLISHER_ID, PlantStart, Record, RecordKind, RecordKinds,
-    RestoredCause, RestoredNotice, SuspectReason,
+    GapKind, Header, Notice, PlantStart, Record, RecordKind, RecordKinds, RestoredCause,
+    RestoredNotice, SuspectReason, UNSTATED_PUBLISHER_ID,
 };
 use nanotape_tape::Gap;
 use nanotape_types::{LocateTable, StockLocate, Symbol};
@@ -328,7 +328,7 @@ impl Stocks {
                 let changes = self.market.key_changes().wrapping_add(1);
                 self.market.set_key_changes(changes);
                 change_market(writer, |value| StockState::of(value).set_key_changes(changes))?;
-                writer.remove(&stock_key(PUBLISHER_ID, old))?;
+                writer.remove(&stock_key(UNSTATED_PUBLISHER_ID, old))?;
                 self.keys.remove(&old);
             }
             while let Some(place) = self.changed.pop() {
@@ -352,7 +352,7 @@ impl Stocks {
         if !std::mem::take(&mut stock.is_changed) {
             return Ok(());
         }
-        let (key, words) = (stock_key(PUBLISHER_ID, stock.key), stock.state.words());
+        let (key, words) = (stock_key(UNSTATED_PUBLISHER_ID, stock.key), stock.state.words());
         if writer.update(&key, |value| value.copy_from_slice(words))?.is_none() {
             writer.insert(&key, words)?;
         }
@@ -391,7 +391,7 @@ fn change_market(
 ) -> Result<(), WriteError> {
     let me = writer.number() as u16;
     let mut is_mine = false;
-    writer.update(&stock_key(PUBLISHER_ID, WHOLE_MARKET), |value| {
+    writer.update(&stock_key(UNSTATED_PUBLISHER_ID, WHOLE_MARKET), |value| {
         is_mine = StockState::of(&*value).keeper() == me;
         if is_mine {
             change(value);

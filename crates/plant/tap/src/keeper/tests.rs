@@ -6,8 +6,8 @@ use dbn::{
 use nanotape_book::Anomaly;
 use nanotape_latest::LatestWriter;
 use nanotape_records::{
-    Gap, GapKind, Header, Notice, PUBLISHER_ID, Record, RecordKinds, RestoredCause, RestoredNotice,
-    SuspectNotice, SuspectReason, Taint,
+    Gap, GapKind, Header, Notice, Record, RecordKinds, RestoredCause, RestoredNotice,
+    SuspectNotice, SuspectReason, Taint, UNSTATED_PUBLISHER_ID,
 };
 use nanotape_types::Symbol;
 
@@ -50,14 +50,14 @@ impl Run {
 
     fn notice(&mut self, notice: Notice) {
         let mut buffer = Notice::buffer();
-        let bytes = notice.encode(&mut buffer).to_vec();
+        let bytes = notice.encode(2, &mut buffer).to_vec();
         self.apply(Record::Notice(notice), &bytes);
     }
 
     fn quote(&mut self, bid_px: i64, flags: u8) {
         let inside = BidAskPair { bid_px, bid_sz: 5, ..BidAskPair::default() };
         let quote = Mbp1Msg {
-            hd: RecordHeader::new::<Mbp1Msg>(rtype::MBP_1, PUBLISHER_ID, 4, 1_000),
+            hd: RecordHeader::new::<Mbp1Msg>(rtype::MBP_1, UNSTATED_PUBLISHER_ID, 4, 1_000),
             flags: FlagSet::new(flags),
             levels: [inside],
             ..Mbp1Msg::default()
@@ -76,7 +76,7 @@ impl Run {
     fn numbered_trade(&mut self, stock: u32, sequence: u32, ts_event: u64, price: i64, size: u32) {
         let trade = TradeMsg {
             sequence,
-            hd: RecordHeader::new::<TradeMsg>(rtype::MBP_0, PUBLISHER_ID, stock, ts_event),
+            hd: RecordHeader::new::<TradeMsg>(rtype::MBP_0, UNSTATED_PUBLISHER_ID, stock, ts_event),
             price,
             size,
             ..TradeMsg::default()
@@ -87,7 +87,12 @@ impl Run {
     fn status(&mut self, stock: u32, ts_event: u64, action: u16, answers: [u8; 3]) {
         let [trading, quoting, restricted] = answers.map(|answer| answer as _);
         let status = StatusMsg {
-            hd: RecordHeader::new::<StatusMsg>(rtype::STATUS, PUBLISHER_ID, stock, ts_event),
+            hd: RecordHeader::new::<StatusMsg>(
+                rtype::STATUS,
+                UNSTATED_PUBLISHER_ID,
+                stock,
+                ts_event,
+            ),
             action,
             is_trading: trading,
             is_quoting: quoting,
@@ -127,7 +132,7 @@ impl Run {
         let mut writer = LatestWriter::on_heap(stock_map(9), 1).unwrap();
         let mut market = apply::unknown(0, 77);
         market.set_keeper(writer.number() as u16);
-        let key = stock_key(PUBLISHER_ID, WHOLE_MARKET);
+        let key = stock_key(UNSTATED_PUBLISHER_ID, WHOLE_MARKET);
         let _ = writer.insert(&key, market.words()).unwrap();
         self.stocks.market.set_keeper(writer.number() as u16);
         self.stocks.write_all(&mut writer, self.next - 1);
@@ -363,7 +368,7 @@ impl Written {
         let mut writer = LatestWriter::on_heap(stock_map(20), 1).unwrap();
         let mut market = apply::unknown(0, 77);
         market.set_keeper(writer.number() as u16);
-        let key = stock_key(PUBLISHER_ID, WHOLE_MARKET);
+        let key = stock_key(UNSTATED_PUBLISHER_ID, WHOLE_MARKET);
         let _ = writer.insert(&key, market.words()).unwrap();
         stocks.market.set_keeper(writer.number() as u16);
         Self { writer }

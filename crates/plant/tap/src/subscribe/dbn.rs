@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 
 use nanotape_history::{DbnStream, Entry, RecordStream as _};
-use nanotape_records::Notice;
+use nanotape_records::{Notice, UNSTATED_PUBLISHER_ID};
 use nanotape_tape::{Progress, Writer, WriterState};
 
 use super::{
@@ -18,6 +18,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct DbnFeed {
     stream: DbnStream,
+    /// DBN's number of the feed and the venue of the run.
+    publisher_id: u16,
     has_begun: bool,
     /// Whether the run, or the trade date of another writer, was read to its end.
     is_whole: bool,
@@ -27,7 +29,8 @@ pub(super) struct DbnFeed {
 impl DbnFeed {
     /// Reads the run at which the stream is.
     pub(super) fn new(stream: DbnStream) -> Self {
-        Self { stream, has_begun: false, is_whole: false, is_over: false }
+        let publisher_id = UNSTATED_PUBLISHER_ID;
+        Self { stream, publisher_id, has_begun: false, is_whole: false, is_over: false }
     }
 
     pub(super) fn next_sequence(&self) -> u64 {
@@ -52,7 +55,7 @@ impl DbnFeed {
         if self.is_over {
             return Ok(Progress::Nothing);
         }
-        let Self { stream, has_begun, is_whole, is_over } = self;
+        let Self { stream, publisher_id, has_begun, is_whole, is_over } = self;
         let mut buffer = Notice::buffer();
         let polled = stream.poll(|entry| {
             let (sequence, notice) = match entry {
@@ -62,7 +65,7 @@ impl DbnFeed {
             };
             match notice {
                 Notice::Start(_) if *has_begun => *is_over = true,
-                Notice::Start(_) => *has_begun = true,
+                Notice::Start(start) => (*publisher_id, *has_begun) = (start.publisher_id, true),
                 Notice::Stop(stop) => {
                     *is_whole = true;
                     // The file has no stop: only its trade date ends.
@@ -73,7 +76,7 @@ impl DbnFeed {
             if *is_over {
                 return ControlFlow::Break(());
             }
-            let payload = notice.encode(&mut buffer);
+            let payload = notice.encode(*publisher_id, &mut buffer);
             limited(visit(Entry::record(sequence, notice.type_id(), payload)), amount)
         });
         let progress = polled.map_err(Failed::Dbn)?;

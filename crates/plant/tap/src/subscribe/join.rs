@@ -263,7 +263,8 @@ impl Subscription {
                 stocks.for_each(|entry| checked.digests.set(entry.locate, entry.digest));
                 checked.is_whole = moment.losses == 0;
             }
-            feed.open_with(SnapshotRecords::new(snapshot, |locate| {
+            let publisher_id = symbols.publisher_id(feed.next_sequence());
+            feed.open_with(SnapshotRecords::new(snapshot, publisher_id, |locate| {
                 symbols.is_wanted(Some(locate), moment.sequence)
             }));
         }

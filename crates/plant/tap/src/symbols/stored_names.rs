@@ -66,6 +66,11 @@ impl StoredNames {
         self.runs.of_sequence(sequence).map(|run| run.midnight_ns)
     }
 
+    /// DBN's number of the feed and the venue of the run of a record.
+    pub(super) fn publisher_id(&self, sequence: u64) -> Option<u16> {
+        self.runs.of_sequence(sequence).map(|run| run.publisher_id)
+    }
+
     /// All names of the run of a record.
     pub(super) fn directory(&self, sequence: u64) -> StockDirectory {
         self.runs.of_sequence(sequence).map(Run::directory).unwrap_or_default()

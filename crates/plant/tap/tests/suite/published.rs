@@ -11,6 +11,7 @@ mod gaps;
 mod healing;
 mod hostile;
 mod latest;
+mod levels;
 mod mapping;
 mod messages;
 mod pair;

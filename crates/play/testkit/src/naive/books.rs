@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use nanotape_book::Anomaly;
-use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{
+    BookEvent, Modified, OrderReferenceNumber, Price4, Priority, Shares, Side, StockLocate,
+};
 
 /// A displayed order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,32 +73,35 @@ impl NaiveBooks {
     }
 
     /// Modifies an order, and returns the stock it concerns.
-    pub fn modify(
-        &mut self,
-        stock_locate: StockLocate,
-        reference: OrderReferenceNumber,
-        side: Side,
-        shares: Shares,
-        price: Price4,
-    ) -> StockLocate {
+    pub fn modify(&mut self, stock_locate: StockLocate, change: Modified) -> StockLocate {
+        let Modified { reference, side, shares, price, priority } = change;
         let Some(order) = self.order(reference) else {
             self.record(stock_locate, Anomaly::UnknownReference);
-            self.add(stock_locate, reference, side, shares, price);
+            if let Some(side) = side {
+                self.add(stock_locate, reference, side, shares, price);
+            }
             return stock_locate;
         };
-        if order.side != side {
+        if side.is_some_and(|side| order.side != side) {
             self.record(order.stock_locate, Anomaly::UnknownSide);
             return order.stock_locate;
         }
         if order.stock_locate != stock_locate {
             self.record(order.stock_locate, Anomaly::LocateMismatch);
         }
-        if price == order.price && shares.get() > 0 && shares.get() <= order.shares {
+        let stays = match priority {
+            Priority::Kept => true,
+            Priority::Lost => false,
+            Priority::KeptIfLess => shares.get() <= order.shares,
+        };
+        if shares.get() == 0 {
+            self.remove(reference);
+        } else if price == order.price && stays {
             let order = self.orders.get_mut(&reference).expect("it is live");
             order.shares = shares.get();
         } else {
             self.remove(reference);
-            self.add(order.stock_locate, reference, side, shares, price);
+            self.add(order.stock_locate, reference, order.side, shares, price);
         }
         order.stock_locate
     }

@@ -55,6 +55,7 @@ impl Plant {
         let (begun_ns, now_ns) = (MIDNIGHT_NS + 3_600 * SECOND, MIDNIGHT_NS + 7_200 * SECOND);
         let kinds = if shown == Shown::Nothing { RecordKinds::ALL } else { RecordKinds::USUAL };
         let start = PlantStart {
+            publisher_id: 2,
             started_ns: begun_ns,
             midnight_ns: MIDNIGHT_NS,
             date: 20_191_230,
@@ -74,7 +75,7 @@ impl Plant {
             let started_ns = begun_ns + number * SECOND;
             let notice = Notice::Start(PlantStart { started_ns, ..start });
             writer.set_time(started_ns + 40);
-            writer.publish(notice.type_id(), notice.encode(&mut buffer)).unwrap();
+            writer.publish(notice.type_id(), notice.encode(2, &mut buffer)).unwrap();
         }
         let epoch = writer.region().epoch();
         let board = Board::create(ring, &BoardSpec::of(&start, 1), epoch, 3, &options).unwrap();

@@ -7,7 +7,7 @@ use nanotape_harness::Random;
 use nanotape_plant::{
     TradeDate,
     records::{
-        Common,
+        Common, PublisherInstrument,
         dbn::{Action, Metadata, SType, Schema, Side as DbnSide, encode::DbnMetadataEncoder},
         encode::{Change, bytes, mbo},
     },
@@ -127,7 +127,7 @@ fn two_fills() -> Vec<u8> {
     const LAST: u8 = 128;
     let midnight = "2024-01-02".parse::<TradeDate>().unwrap().midnight_ns();
     let common = |sequence| Common {
-        instrument_id: 1,
+        instrument: PublisherInstrument::none_of(2).numbered(1),
         ts_event: midnight + 34_200_000_000_000,
         ts_recv: midnight + 34_200_000_000_000,
         sequence,

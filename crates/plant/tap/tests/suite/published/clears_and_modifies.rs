@@ -1,9 +1,11 @@
 //! Events that change the books and that no message of ITCH makes: a book is cleared, an order is
-//! modified. Subscribers get records of both, and so the plant's books.
+//! modified, or has another rest after an execution. Subscribers get records of both, and so the plant's books.
 
 use nanotape_harness::Random;
-use nanotape_market::{Modified, What};
-use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_market::{Execution, Modified, Priority, What};
+use nanotape_types::{
+    BookEvent, MatchNumber, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
+};
 
 use crate::published::pair::{Pair, STOCKS};
 
@@ -11,13 +13,15 @@ const FIRST: StockLocate = STOCKS[0];
 const SECOND: StockLocate = STOCKS[1];
 
 fn add(stock_locate: StockLocate, order: Modified) -> What {
-    let Modified { reference, side, shares, price } = order;
+    let Modified { reference, side, shares, price, .. } = order;
+    let side = side.expect("it has one");
     What::Order(BookEvent::Add { stock_locate, reference, side, shares, price })
 }
 
 fn order(reference: u64, side: Side, shares: u32, price: u32) -> Modified {
     let (reference, price) = (OrderReferenceNumber::new(reference), Price4::new(price));
-    Modified { reference, side, shares: Shares::new(shares), price }
+    let (side, shares, priority) = (Some(side), Shares::new(shares), Priority::KeptIfLess);
+    Modified { reference, side, shares, price, priority }
 }
 
 fn buy(reference: u64, shares: u32, price: u32) -> Modified {
@@ -119,10 +123,20 @@ fn books_of_subscribers_agree_after_any_clears_and_modifies() {
         let side = Side::BOTH[random.below(2) as usize];
         let (shares, price) = (random.below(4) as u32, 50 + random.below(3) as u32);
         let order = order(1 + random.below(12), side, shares, price);
+        let priorities = [Priority::Kept, Priority::Lost, Priority::KeptIfLess];
+        let priority = priorities[random.below(3) as usize];
         let what = match random.below(20) {
             0 => What::BookCleared,
-            1..=7 => What::OrderModified(order),
+            1..=7 => What::OrderModified(Modified { priority, ..order }),
             8..=16 => add(stock, order),
+            17 | 18 => What::Execution(Execution {
+                reference: order.reference,
+                shares: Shares::new(shares),
+                price: None,
+                is_printed: true,
+                match_number: MatchNumber::default(),
+                remaining: Some(Shares::new(random.below(4) as u32)),
+            }),
             _ => What::Order(BookEvent::Delete { stock_locate: stock, reference: order.reference }),
         };
         clears += u64::from(matches!(what, What::BookCleared));
@@ -132,8 +146,33 @@ fn books_of_subscribers_agree_after_any_clears_and_modifies() {
         assert_eq!(theirs, ours, "seed {seed}, event {event}: {what:?} gave {lines:?}");
         let published = lines.iter().filter(|line| line.contains(" bbo ")).count();
         insides += published;
-        assert!(published <= 1 && (published == 1 || !is_changed), "seed {seed}, event {event}");
+        assert!(
+            published <= 1 && (published == 1 || !is_changed),
+            "seed {seed}, event {event}: {what:?} gave {lines:?}, {is_changed}"
+        );
     }
     assert!(clears > 100 && modifies > 1_000 && insides > 1_000, "{clears} {modifies} {insides}");
     pair.end();
+}
+
+#[test]
+fn an_order_that_grows_in_its_place_does_so_for_subscribers() {
+    let mut pair = five_orders();
+    let grown = Modified { priority: Priority::Kept, ..buy(2, 140, 50) };
+    let lines = ["7 mbo M B 140 at 50 #2 [LP]", "7 bbo M B 140 at 50 [L] 340x50 / 30x60"];
+    assert_eq!(pair.apply(FIRST, What::OrderModified(grown)).0, lines);
+    assert_same_books(&pair, 5);
+    let [theirs, _] = pair.orders();
+    let references: Vec<u64> = theirs[..3].iter().map(|(reference, ..)| reference.get()).collect();
+    assert_eq!(references, [1, 2, 3], "the queue of the level");
+    // The exchange states that the order goes to the end although it shrinks.
+    let lost = Modified { priority: Priority::Lost, ..buy(1, 90, 50) };
+    pair.apply(FIRST, What::OrderModified(lost));
+    let [theirs, ours] = pair.orders();
+    assert_eq!(theirs, ours);
+    assert_eq!(theirs[2].0.get(), 1);
+    // Without a side, and without shares: it leaves.
+    let left = Modified { side: None, ..buy(3, 0, 50) };
+    pair.apply(FIRST, What::OrderModified(left));
+    assert_same_books(&pair, 4);
 }

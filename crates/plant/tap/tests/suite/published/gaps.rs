@@ -37,8 +37,14 @@ fn message() -> impl Strategy<Value = (StockLocate, What)> {
                 _ => {
                     let (price, match_number) = (None, MatchNumber::new(1));
                     let is_printed = true;
-                    let execution =
-                        Execution { reference, shares, price, is_printed, match_number };
+                    let execution = Execution {
+                        reference,
+                        shares,
+                        price,
+                        is_printed,
+                        match_number,
+                        remaining: None,
+                    };
                     return (stock_locate, What::Execution(execution));
                 }
             };
@@ -277,7 +283,14 @@ fn an_execution_whose_order_was_missing_has_its_trade_when_the_order_has_come() 
     let side = Side::Buy;
     let add = What::Order(BookEvent::Add { stock_locate: stock, reference, side, shares, price });
     let match_number = MatchNumber::new(7);
-    let execution = Execution { reference, shares, price: None, is_printed: true, match_number };
+    let execution = Execution {
+        reference,
+        shares,
+        price: None,
+        is_printed: true,
+        match_number,
+        remaining: None,
+    };
     let messages = vec![((stock, add), LATE), ((stock, What::Execution(execution)), IN_TIME)];
     let session = Session::new(messages, 0);
     let mut engine = BookEngine::new(DefaultBooks::with_capacity(64));

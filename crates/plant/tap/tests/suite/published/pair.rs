@@ -51,10 +51,20 @@ impl Pair {
 
     /// Passes an event to the plant; returns its records, and whether it changed an inside.
     pub(crate) fn apply(&mut self, stock: StockLocate, what: What) -> (Vec<String>, bool) {
+        self.apply_part(stock, what, true)
+    }
+
+    /// The same for a part of a change, which may not be the last.
+    pub(crate) fn apply_part(
+        &mut self,
+        stock: StockLocate,
+        what: What,
+        is_last: bool,
+    ) -> (Vec<String>, bool) {
         self.number += 1;
         let at = Position { number: self.number, offset: self.number };
         let time = Some(EventTime::new(1_000_000_000 * self.number));
-        let event = MarketEvent { time, ..MarketEvent::about(stock, what) };
+        let event = MarketEvent { time, is_last, ..MarketEvent::about(stock, what) };
         assert!(self.plant.live().event(at, &event, NoOrigin).is_continue());
         let insides = |pair: &Self| STOCKS.map(|stock| pair.books.books().book(stock).inside());
         let before = insides(self);
@@ -143,10 +153,17 @@ fn price(at: i64) -> String {
     if at == dbn::UNDEF_PRICE { "-".to_owned() } else { (at / 100_000).to_string() }
 }
 
-/// `L` for the last of its kind, `S` of a snapshot, `B` for a book that may be unreliable.
+/// `L` for the last of its kind, `S` of a snapshot, `B` for a book that may be unreliable, `M` of a
+/// level, `T` of a best level, `P` for an order that grows in its place.
 fn flags(flags: dbn::FlagSet) -> String {
-    let names =
-        [(dbn::flags::LAST, "L"), (dbn::flags::SNAPSHOT, "S"), (dbn::flags::MAYBE_BAD_BOOK, "B")];
+    let names = [
+        (dbn::flags::LAST, "L"),
+        (dbn::flags::SNAPSHOT, "S"),
+        (dbn::flags::MAYBE_BAD_BOOK, "B"),
+        (dbn::flags::MBP, "M"),
+        (dbn::flags::TOB, "T"),
+        (dbn::flags::PUBLISHER_SPECIFIC, "P"),
+    ];
     let set = names.iter().filter(|(flag, _)| flags.raw() & flag != 0);
     format!("[{}]", set.map(|(_, name)| *name).collect::<String>())
 }

@@ -279,7 +279,7 @@ fn rows_of(
                     (without_order(Kind::HiddenExecution, shares, price, direction), None)
                 }
                 // Its executions have rows.
-                TradeKind::Displayed => (None, None),
+                TradeKind::Displayed | TradeKind::Unstated => (None, None),
                 TradeKind::Auction if shares == 0 => (None, None),
                 TradeKind::Auction => (without_order(Kind::Cross, shares, price, -1), None),
             }

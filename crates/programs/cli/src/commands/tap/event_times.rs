@@ -31,7 +31,8 @@ impl EventTimes {
         if let Record::Notice(notice) = &delivery.record {
             let mut buffer = Notice::buffer();
             let notice = self.notice(notice);
-            self.bytes.extend_from_slice(notice.encode(&mut buffer));
+            let publisher_id = Header::of(delivery.bytes)?.publisher_id;
+            self.bytes.extend_from_slice(notice.encode(publisher_id, &mut buffer));
         } else {
             let kind = RecordKind::of_type_id(delivery.type_id)?;
             let ts_event = Header::of(delivery.bytes)?.ts_event;

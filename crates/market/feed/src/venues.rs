@@ -1,0 +1,38 @@
+//! The feeds that this crate reads, as the rest of a plant needs to know them. Numbers are DBN's; it
+//! has one feed of IEX.
+
+use nanotape_market::{BookDetail, Venue};
+
+const NEW_YORK: &str = "America/New_York";
+
+/// Nasdaq TotalView-ITCH 5.0.
+pub const NASDAQ_ITCH: &Venue = &Venue {
+    name: "Nasdaq TotalView-ITCH 5.0",
+    publisher_id: 2,
+    zone: NEW_YORK,
+    day_begins_s: 0,
+    detail: BookDetail::Orders,
+};
+
+/// IEX DEEP 1.0.
+pub const IEX_DEEP: &Venue = &Venue {
+    name: "IEX DEEP 1.0",
+    publisher_id: 38,
+    zone: NEW_YORK,
+    day_begins_s: 0,
+    detail: BookDetail::Levels,
+};
+
+/// IEX DEEP+ 1.0.
+pub const IEX_DEEP_PLUS: &Venue =
+    &Venue { name: "IEX DEEP+ 1.0", detail: BookDetail::Orders, ..*IEX_DEEP };
+
+/// Cboe multicast PITCH of BZX. Messages do not state the exchange; the others have numbers of their
+/// own.
+pub const CBOE_PITCH: &Venue = &Venue {
+    name: "Cboe multicast PITCH 2",
+    publisher_id: 5,
+    zone: NEW_YORK,
+    day_begins_s: 0,
+    detail: BookDetail::Orders,
+};

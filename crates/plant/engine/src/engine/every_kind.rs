@@ -1,0 +1,190 @@
+//! Events that no message of ITCH makes: changes in several parts, orders without their stock,
+//! executions that state what remains, cleared books, modified orders, price levels.
+//!
+//! Where: the engine, for sources with [`HAS_EVERY_KIND`](nanotape_market::Origin::HAS_EVERY_KIND).
+//! Protocol: the parts of a change are applied as they come. Their outcomes report no change of the
+//! inside, except the last one, which reports that of all parts together.
+//! Bounds: an entry for each stock of which a part is awaited.
+
+use core::ops::ControlFlow;
+
+use nanotape_book::{Books, Inside, Order, OrderStore, OrderWatcher, Outcome, PriceLevels};
+use nanotape_market::{
+    Execution, LevelChange, MarketEvent, Modified, Origin, Position, Priority, What,
+};
+use nanotape_types::{BookEvent, Shares, StockLocate};
+
+use super::{BookEngine, Observer};
+use crate::DamageLog;
+
+/// The insides before changes of which a part is awaited.
+#[derive(Debug, Default)]
+pub(super) struct Parts(Vec<(StockLocate, Inside)>);
+
+impl Parts {
+    /// A part of a change of a stock is applied next.
+    fn begin(&mut self, stock_locate: StockLocate, inside: Inside) {
+        if self.0.iter().all(|(open, _)| *open != stock_locate) {
+            self.0.push((stock_locate, inside));
+        }
+    }
+
+    /// The last part was applied; returns the inside before the first.
+    fn end(&mut self, stock_locate: StockLocate) -> Option<Inside> {
+        let place = self.0.iter().position(|(open, _)| *open == stock_locate)?;
+        Some(self.0.swap_remove(place).1)
+    }
+}
+
+impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
+    /// Applies an event of any kind and calls the observer.
+    #[inline]
+    pub(super) fn observed_of_every_kind<O: Observer<Books<L, S>>>(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        observer: &mut O,
+        origin: impl Origin,
+        log: Option<&mut DamageLog>,
+    ) -> ControlFlow<()> {
+        let event = self.located(event);
+        if let What::Execution(execution) = event.what
+            && let Some(remaining) = execution.remaining
+        {
+            return self.executed_with_rest(at, (&event, execution, remaining), observer, origin);
+        }
+        self.observed_part(at, &event, observer, origin, log)
+    }
+
+    /// Applies an event that may be a part of a change.
+    #[inline]
+    fn observed_part<O: Observer<Books<L, S>>>(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        observer: &mut O,
+        origin: impl Origin,
+        log: Option<&mut DamageLog>,
+    ) -> ControlFlow<()> {
+        if !event.is_last {
+            // As outcomes have it: that of the order.
+            let of_order = self.order_of(event).map(|order| order.stock_locate);
+            let locate = of_order.unwrap_or(event.stock_locate);
+            self.parts.begin(locate, self.books.book(locate).inside());
+        }
+        self.observed_as_it_is(at, event, observer, origin, log)
+    }
+
+    /// The outcome of a change as a whole.
+    #[inline]
+    pub(super) fn outcome_of_all_parts(
+        &mut self,
+        event: &MarketEvent,
+        outcome: Option<Outcome>,
+    ) -> Option<Outcome> {
+        if event.is_last && self.parts.0.is_empty() {
+            return outcome;
+        }
+        let outcome = outcome?;
+        if !event.is_last {
+            return Some(Outcome { inside_changed: false, ..outcome });
+        }
+        let Some(before) = self.parts.end(outcome.stock_locate) else { return Some(outcome) };
+        let inside_changed = before != self.books.book(outcome.stock_locate).inside();
+        Some(Outcome { inside_changed, ..outcome })
+    }
+
+    /// An order has `remaining` shares after an execution, whatever it had: it gets those and the
+    /// executed ones first.
+    #[inline(never)]
+    fn executed_with_rest<O: Observer<Books<L, S>>>(
+        &mut self,
+        at: Position,
+        (event, execution, remaining): (&MarketEvent, Execution, Shares),
+        observer: &mut O,
+        origin: impl Origin,
+    ) -> ControlFlow<()> {
+        let Execution { reference, shares, .. } = execution;
+        let plain = Execution { remaining: None, ..execution };
+        let plain = MarketEvent { what: What::Execution(plain), ..*event };
+        let before = shares.get().saturating_add(remaining.get());
+        match self.books.order(reference) {
+            Some(order) if order.shares.get() != before => {
+                let modified = Modified {
+                    reference,
+                    side: None,
+                    shares: Shares::new(before),
+                    price: order.price,
+                    priority: Priority::Kept,
+                };
+                // No shares were executed: nothing follows.
+                let is_whole = shares.get() == 0;
+                let is_last = event.is_last && is_whole;
+                let what = What::OrderModified(modified);
+                let modified = MarketEvent { is_last, what, ..*event };
+                self.observed_part(at, &modified, observer, origin, None)?;
+                if is_whole {
+                    return ControlFlow::Continue(());
+                }
+            }
+            _ => {}
+        }
+        self.observed_part(at, &plain, observer, origin, None)
+    }
+
+    /// The event with the stock of its order, if it states none.
+    #[inline]
+    fn located(&self, event: &MarketEvent) -> MarketEvent {
+        let mut event = *event;
+        if event.stock_locate.get() != 0 {
+            return event;
+        }
+        let Some(order) = self.order_of(&event) else { return event };
+        event.stock_locate = order.stock_locate;
+        if let What::Order(
+            BookEvent::Cancel { stock_locate, .. }
+            | BookEvent::Delete { stock_locate, .. }
+            | BookEvent::Execute { stock_locate, .. }
+            | BookEvent::Replace { stock_locate, .. },
+        ) = &mut event.what
+        {
+            *stock_locate = order.stock_locate;
+        }
+        event
+    }
+
+    /// The order that an event is about.
+    #[inline]
+    fn order_of(&self, event: &MarketEvent) -> Option<Order> {
+        let reference = match event.what {
+            What::OrderModified(modified) => modified.reference,
+            _ => event.reference()?,
+        };
+        self.books.order(reference)
+    }
+
+    /// Applies an event that no message of ITCH makes. Of a clear the observer gets the outcome,
+    /// and no single orders.
+    #[inline]
+    pub(super) fn apply_other(
+        &mut self,
+        event: &MarketEvent,
+        watcher: impl OrderWatcher,
+    ) -> Option<Outcome> {
+        let stock_locate = event.stock_locate;
+        let books = &mut self.books;
+        Some(match event.what {
+            What::BookCleared => books.clear(stock_locate),
+            What::OrderModified(change) => books.modify_watched(stock_locate, change, watcher),
+            What::Level(LevelChange { side, price, shares, is_only }) => {
+                self.has_orders = false;
+                if is_only {
+                    books.set_only_level(stock_locate, side, price, shares)
+                } else {
+                    books.set_level(stock_locate, side, price, shares)
+                }
+            }
+            _ => return None,
+        })
+    }
+}
