@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod layouts;
 
+pub(crate) use layouts::TAKEN_BY_FUNCTIONS;
+
 use crate::{Bit, Code, Field, FieldType, Layout, Protocol, Role, Tag, reader::Source};
 
 /// Names that have another meaning in the code of a protocol.
-const TAKEN: [&str; 20] = [
+pub(crate) const TAKEN: [&str; 20] = [
     "Alpha",
     "Err",
     "DecodeError",

@@ -5,6 +5,9 @@
 //! or a [`ValueSchema`], or every [`Problem`] in it with its line. Pure functions, one per target,
 //! then turn it into text:
 //!
+//! XML descriptions of protocols are [described](describe), [imported](import()) as a schema, and
+//! [compared](compare()) with one.
+//!
 //! ```text
 //! TOML --> read --> check --+--> Protocol --+--> code           tables for nanotape-wire
 //!                     |     |               +--> document       offset tables
@@ -45,9 +48,13 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod compare;
+mod described;
 mod evolution;
+mod explained;
 mod field_type;
 mod head;
+mod import;
 mod interface;
 mod kind;
 mod literal;
@@ -61,8 +68,15 @@ mod reader;
 mod text;
 mod value;
 
+pub use compare::{Aspect, Difference, compare};
+pub use described::{
+    DescribedBits, DescribedCode, DescribedCodes, DescribedField, DescribedGroup, DescribedHead,
+    DescribedLayout, Description, DescriptionError, MOST_BYTES, Meaning, Spot, describe,
+};
+pub use explained::Explanations;
 pub use field_type::FieldType;
 pub use head::{MethodField, Target};
+pub use import::import;
 pub use interface::{FIRST_RESERVED_NUMBER, Interface, Method};
 pub use kind::{Schema, read_any, read_any_with, read_interface, read_ours, read_value};
 pub use literal::Literal;

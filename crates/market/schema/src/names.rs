@@ -27,10 +27,14 @@ pub(crate) fn identifier(
     let wanted = if fits("Aa") { "CamelCase" } else { "snake_case" };
     if !fits(name) {
         table.refuse_value(source, key, format!("{key} '{name}' must be {wanted}"));
-    } else if KEYWORDS.contains(&name) {
+    } else if is_keyword(name) {
         let text = format!("{key} '{name}' is a keyword of Rust, expected another {wanted} name");
         table.refuse_value(source, key, text);
     }
+}
+
+pub(crate) fn is_keyword(name: &str) -> bool {
+    KEYWORDS.contains(&name)
 }
 
 pub(crate) fn is_snake(name: &str) -> bool {

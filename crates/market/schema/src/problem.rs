@@ -33,7 +33,7 @@ impl From<Problem> for Problems {
     }
 }
 
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match is_control(c) {

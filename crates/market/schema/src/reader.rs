@@ -14,19 +14,20 @@ use crate::{Literal, Problem, Problems, problem::is_control};
 /// The file and the mistakes found in it so far.
 pub(crate) struct Source<'s> {
     path: &'s str,
-    text: &'s str,
+    /// Where each line ends.
+    ends: Vec<usize>,
     problems: Vec<Problem>,
 }
 
 impl<'s> Source<'s> {
-    pub(crate) fn new(path: &'s str, text: &'s str) -> Self {
-        Self { path, text, problems: Vec::new() }
+    pub(crate) fn new(path: &'s str, text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self { path, ends: ends.map(|(at, _)| at).collect(), problems: Vec::new() }
     }
 
     /// The line, from 1, of a byte of the file.
     pub(crate) fn line(&self, span: Range<usize>) -> usize {
-        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        1 + before.iter().filter(|&&byte| byte == b'\n').count()
+        1 + self.ends.partition_point(|end| *end < span.start)
     }
 
     pub(crate) fn problem(&mut self, line: usize, text: impl Into<String>) {

@@ -28,7 +28,8 @@ pub(super) const TABLE: &[Row] = &[
     Row { package: "nanotape-market", inside: &["nanotape-types"], outside: &[] },
     // For tests of every crate, so below all of them.
     Row { package: "nanotape-harness", inside: &[], outside: &["libc", "rustix", "tempfile"] },
-    Row { package: "nanotape-schema", inside: &[], outside: &["thiserror", "toml"] },
+    // roxmltree since docs/decisions/0078-descriptions-in-xml.md.
+    Row { package: "nanotape-schema", inside: &[], outside: &["roxmltree", "thiserror", "toml"] },
     // docs/decisions/0029-one-numbered-stream.md.
     Row { package: "nanotape-tape", inside: &["nanotape-clock"], outside: &["thiserror"] },
     Row { package: "nanotape-wire", inside: &["nanotape-types"], outside: &["thiserror"] },

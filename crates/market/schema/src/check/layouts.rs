@@ -6,7 +6,7 @@ use super::{own_name, whole};
 use crate::{Field, FieldType, Layout, Protocol, Role, reader::Source};
 
 /// Names of functions that generated code has already.
-const TAKEN: [&str; 10] = [
+pub(crate) const TAKEN_BY_FUNCTIONS: [&str; 10] = [
     "wrap",
     "fields",
     "as_bytes",
@@ -120,7 +120,7 @@ fn mistakes(protocol: &Protocol, layout: &Layout, field: &Field, is_last: bool) 
         let is_free = !is_tail && !field.kind.is_computed();
         refuse(!is_free, format!("'optional' is not for {kind}"));
     }
-    let is_taken = TAKEN.contains(&name.as_str()) || name.starts_with("write_");
+    let is_taken = TAKEN_BY_FUNCTIONS.contains(&name.as_str()) || name.starts_with("write_");
     refuse(is_taken, "generated code has a function of this name".into());
     found
 }
@@ -136,7 +136,7 @@ fn groups(source: &mut Source<'_>, layout: &Layout) {
             let text = format!("{subject} group '{name}': the name is on line {first} too");
             source.problem(group.line, text);
         }
-        if TAKEN.contains(&name.as_str()) {
+        if TAKEN_BY_FUNCTIONS.contains(&name.as_str()) {
             let text =
                 format!("{subject} group '{name}': generated code has a function of this name");
             source.problem(group.line, text);

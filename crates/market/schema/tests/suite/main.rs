@@ -1,6 +1,9 @@
 //! Tests of the schema compiler, one module per subject.
 
+mod compared;
+mod descriptions;
 mod growing;
+mod imported;
 mod interfaces;
 mod mistakes;
 mod newcomer;
