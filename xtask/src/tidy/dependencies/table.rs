@@ -517,6 +517,11 @@ pub(super) const TABLE: &[Row] = &[
         ],
         outside: &["anyhow", "clap", "serde_json"],
     },
+    Row {
+        package: "nanotape-schema-cli",
+        inside: &["nanotape-schema", "nanotape-console"],
+        outside: &["anyhow", "clap"],
+    },
     // For tests of the two programs.
     Row {
         package: "nanotape-runner",
