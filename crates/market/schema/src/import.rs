@@ -267,7 +267,7 @@ impl<'d> Import<'d> {
             return None;
         }
         let name = self.names.of_type(&camel(&list.name));
-        let mut taken = Names::of_codes();
+        let mut taken = Names::default();
         let out = &mut self.types;
         let _ = writeln!(out, "\n# Line {} of the XML.\n[[enumeration]]", list.spot.line);
         put(out, "name", &name);
@@ -276,7 +276,7 @@ impl<'d> Import<'d> {
         for (value, code) in rows {
             let doc =
                 documented(&code.doc, if code.name.is_empty() { &code.value } else { &code.name });
-            let name = taken.of_type(&camel(&code.name));
+            let name = taken.of_code(&camel(&code.name));
             let _ = writeln!(
                 out,
                 "    {{ code = {value}, name = {}, doc = {} }},",
@@ -350,9 +350,11 @@ impl<'d> Import<'d> {
         let Self { mut notes, head, types, layouts, description, .. } = self;
         notes.sort();
         notes.dedup();
-        let mut out = format!("# {}, version {}. ", description.name, description.version);
-        out.push_str("Imported by `nanotape-schema import`: compare it with the\n");
-        out.push_str("# specification, and give names, types and descriptions their final form.\n");
+        let mut out = format!("# {}, version {}.\n", description.name, description.version);
+        out.push_str(
+            "# Imported by `nanotape-schema import`: compare it with the specification, and\n",
+        );
+        out.push_str("# give names, types and descriptions their final form.\n");
         let _ = writeln!(out, "#\n# Form: {}.", description.form);
         if !notes.is_empty() {
             out.push_str("#\n# Not expressed here, with line and column of the XML:\n");

@@ -266,7 +266,7 @@ impl Reader<'_, '_, '_> {
         }
         let is_one = parts.len() == 1;
         for part in parts {
-            let name = match is_one && part.suffix.is_empty() {
+            let name = match is_one || part.suffix.is_empty() {
                 true => name.clone(),
                 false => format!("{name}_{}", part.suffix),
             };

@@ -20,17 +20,12 @@ impl Names {
         Self::without(&check::TAKEN_BY_FUNCTIONS)
     }
 
-    /// The names of the codes of an enumeration.
-    pub(super) fn of_codes() -> Self {
-        Self::without(&["Unknown"])
-    }
-
     /// The names of the bits of a set.
     pub(super) fn of_bits() -> Self {
         Self::without(&["names"])
     }
 
-    /// A free name of a type or a code.
+    /// A free name of a type.
     pub(super) fn of_type(&mut self, name: &str) -> String {
         let is_reserved = |name: &str| {
             check::TAKEN.contains(&name)
@@ -41,6 +36,12 @@ impl Names {
         };
         let name = if is_reserved(name) { format!("{name}Value") } else { name.to_owned() };
         self.free(name, "")
+    }
+
+    /// A free name of a code.
+    pub(super) fn of_code(&mut self, name: &str) -> String {
+        let is_reserved = names::is_keyword(name) || name == "Unknown";
+        self.free(if is_reserved { format!("{name}Value") } else { name.to_owned() }, "")
     }
 
     /// A free name of a field, a group or a bit.

@@ -75,6 +75,26 @@ fn what_no_schema_expresses_is_a_comment_with_its_position() {
 }
 
 #[test]
+fn a_composite_of_one_number_is_a_field_of_its_name() {
+    let stamp = "<composite name=\"Stamp\"><type name=\"Unit\" presence=\"constant\" \
+                 primitiveType=\"uint8\">9</type><type name=\"Time\" primitiveType=\"uint64\" \
+                 minValue=\"1\"/></composite>";
+    let text = PARCELS
+        .replacen("</types>", &format!("{stamp}</types>"), 1)
+        .replacen("id=\"1\" type=\"uint64\"", "id=\"1\" type=\"Stamp\"", 1)
+        .replacen("\"exponent\"", "\"Exponent\"", 2)
+        .replacen("name=\"Large\"", "name=\"None\"", 1);
+    let (schema, protocol, description) = imported("parcels.xml", &text);
+    assert_eq!(protocol.messages[0].fields[3].name, "posted_at");
+    assert_eq!(protocol.enumeration("Size").unwrap().codes[0].name, "None");
+    assert_eq!(compare(&protocol, &description), []);
+    for note in ["'Unit' is the constant 9: no bytes", "the least and the most value are not kept"]
+    {
+        assert!(schema.contains(note), "{schema}");
+    }
+}
+
+#[test]
 fn names_that_meet_get_numbers() {
     let twice = PARCELS.replacen("name=\"Nothing\"", "name=\"posted\"", 1).replacen(
         "name=\"two\"",

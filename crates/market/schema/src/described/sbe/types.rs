@@ -15,6 +15,9 @@ const MOST: usize = u16::MAX as usize;
 /// Types that refer to types that refer to types.
 const MOST_DEPTH: usize = 16;
 
+/// The most decimal places of a number.
+const MOST_PLACES: usize = 18;
+
 /// The most fields of one type, so that types in types do not multiply.
 const MOST_PARTS: usize = 1024;
 
@@ -221,6 +224,9 @@ impl<'x, 'n, 'd> Types<'x, 'n, 'd> {
             (Kind::Float, _) | (_, 2..) => Meaning::Opaque,
             (kind, _) => Meaning::Number { is_signed: Some(kind == Kind::Signed), places: Some(0) },
         };
+        if node.has_attribute("minValue") || node.has_attribute("maxValue") {
+            self.note(xml.spot(node), "the least and the most value are not kept".into());
+        }
         let null = self.null(node, primitive, presence)?;
         let is_number = matches!(meaning, Meaning::Number { .. });
         if null.is_some() && !is_number && node.has_attribute("nullValue") {
@@ -278,9 +284,9 @@ impl<'x, 'n, 'd> Types<'x, 'n, 'd> {
             let shape = self.shape(member, path)?;
             path.pop();
             if let Some(value) = shape.constant {
-                match (name, number(&value)) {
-                    ("exponent", Some(value)) => exponent = Some(value),
-                    _ => self.constant(member, name, &value),
+                match number(&value).filter(|_| name.eq_ignore_ascii_case("exponent")) {
+                    Some(value) => exponent = Some(value),
+                    None => self.constant(member, name, &value),
                 }
                 continue;
             }
@@ -303,15 +309,14 @@ impl<'x, 'n, 'd> Types<'x, 'n, 'd> {
             }
         }
         // A mantissa with a constant exponent is one number with implied decimals.
-        if let (Some(exponent), [part]) = (exponent, composite.parts.as_mut_slice())
-            && let Meaning::Number { places, .. } = &mut part.meaning
-        {
-            match usize::try_from(-exponent).ok().filter(|count| *count <= 18) {
-                Some(count) => (*places, part.suffix) = (Some(count), String::new()),
-                None => self.constant(node, "exponent", &exponent.to_string()),
+        if let Some(exponent) = exponent {
+            let count = usize::try_from(-exponent).ok().filter(|count| *count <= MOST_PLACES);
+            match (count, composite.parts.as_mut_slice()) {
+                (Some(count), [Part { suffix, meaning: Meaning::Number { places, .. }, .. }]) => {
+                    (*places, *suffix) = (Some(count), String::new());
+                }
+                _ => self.constant(node, "exponent", &exponent.to_string()),
             }
-        } else if let Some(exponent) = exponent {
-            self.constant(node, "exponent", &exponent.to_string());
         }
         Ok(composite)
     }
