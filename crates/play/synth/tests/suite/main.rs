@@ -3,5 +3,6 @@
 mod leads;
 mod market;
 mod market_rules;
+mod protocols;
 mod quote_day;
 mod second_feed;
