@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The event times are those of the ITCH messages, so a book at the end of an event is the same
-//! book in each protocol. docs/synthetic-market.md says what each message becomes.
+//! book in each protocol. docs/synthetic-market.md has the table of messages.
 
 mod changes;
 mod iex;

@@ -62,7 +62,7 @@ be opened or written.";
 pub(crate) enum Command {
     /// Turn an embedded synthetic day into books, best prices and statistics (the default)
     Demo(DemoArguments),
-    /// Write a realistic synthetic ITCH 5.0 day
+    /// Write a realistic synthetic day of ITCH 5.0, IEX or Cboe PITCH
     Synth(SynthArguments),
     /// Decode a day and print its messages
     Inspect(InspectArguments),

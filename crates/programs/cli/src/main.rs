@@ -4,6 +4,7 @@
 mod aeron;
 mod arguments;
 mod book_rows;
+mod capture_file;
 mod commands;
 mod framing;
 mod gaps;

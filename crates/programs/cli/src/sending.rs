@@ -199,7 +199,7 @@ where
 }
 
 /// Where packets go: those that are sent are of IPv4, as those of captures are.
-fn target(text: &str) -> Result<SocketAddrV4, String> {
+pub(crate) fn target(text: &str) -> Result<SocketAddrV4, String> {
     let address = text.parse::<SocketAddrV4>().ok().filter(|address| address.port() != 0);
     address.ok_or_else(|| {
         let found = match text.parse::<Ipv4Addr>() {

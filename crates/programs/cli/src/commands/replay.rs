@@ -10,21 +10,22 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use nanotape_arguments::DayArguments;
 use nanotape_engine::DamageLog;
 use nanotape_exchange::{
     replay::{CaptureOptions, replay_capture, replay_day},
     server::ExchangeOptions,
-    transport::{CaptureFormat, CaptureTransport, SocketTransport, Transport},
+    transport::{CaptureTransport, SocketTransport, Transport},
 };
 use nanotape_feed::DaySource;
 use nanotape_plant::{Pace, TradeDate, trade_date_of};
 use outcome::{Replayed, ReplayedCapture};
 
 use crate::{
+    capture_file::FileOfCapture,
     interrupt,
-    output::{FileFormat, Format, OutputArguments},
+    output::{Format, OutputArguments},
     progress::Progress,
     sending::{LineArguments, of_exchange},
     status::Status,
@@ -109,37 +110,6 @@ pub(crate) struct ReplayArguments {
     /// Format of the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-/// The format of a capture that is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum FileOfCapture {
-    /// A file header, then packets
-    Pcap,
-    /// Blocks of several types
-    Pcapng,
-}
-
-impl FileFormat for FileOfCapture {
-    const SUFFIXES: &str = ".pcap or .pcapng";
-    const OPTION: &str = "--capture-format";
-
-    fn of_suffix(suffix: &str) -> Option<Self> {
-        match suffix {
-            "pcap" => Some(Self::Pcap),
-            "pcapng" => Some(Self::Pcapng),
-            _ => None,
-        }
-    }
-}
-
-impl From<FileOfCapture> for CaptureFormat {
-    fn from(format: FileOfCapture) -> Self {
-        match format {
-            FileOfCapture::Pcap => Self::Pcap,
-            FileOfCapture::Pcapng => Self::Pcapng,
-        }
-    }
 }
 
 pub(crate) fn run(arguments: &ReplayArguments) -> anyhow::Result<Status> {

@@ -1,7 +1,8 @@
-//! `nanotape synth`: write a realistic synthetic ITCH 5.0 day, or one whose delays and leads are
-//! known.
+//! `nanotape synth`: write a realistic synthetic day, or one whose delays and leads are known, as
+//! ITCH 5.0 or in the protocol of another exchange.
 
 mod first;
+mod protocol;
 mod second;
 mod truth;
 
@@ -15,6 +16,7 @@ use anyhow::bail;
 use clap::Args;
 use first::{First, Hours};
 use nanotape_synth::{LeadSpec, MarketConfig, SecondFeedSpec, TradeDate, WaveSpec};
+use protocol::ProtocolArguments;
 use second::Second;
 use truth::{TruthFile, TruthRows, write_pairs};
 
@@ -36,11 +38,18 @@ Examples:
   nanotape synth -o a.itch50 --wave square:2ms --second-feed delay=350us --second-output b.itch50
   nanotape synth -o day.itch50 --leads pairs=20,lead=50ms..500ms,rho=0.8,unrelated=20,ticks=3/s \\
     --truth pairs.csv
+  nanotape synth -o deep.pcap.zst --protocol iex-deep --date 2024-03-11       packets of IEX DEEP
+  nanotape synth -o pitch.pcap --protocol cboe-pitch --units 4 --lines 2
 
 The same options give the same bytes on every machine. The day passes every rule of `nanotape
 check` and resembles a real day statistically; docs/synthetic-market.md compares them. The
 suffixes .gz and .zst compress. The date selects another day of the same stocks; it occurs in file
 names, not in ITCH messages.
+
+--protocol writes the same day as packets of another exchange, in a capture: the same books and trades
+at the same times, with the midnight of --date in New York. Line A goes to 239.1.1.1:5001 and line B
+to 239.1.1.2:5002; each further unit of PITCH has the next port. The suffix of FILE chooses the format,
+.pcap or .pcapng. docs/synthetic-market.md has a table of the messages.
 
 --second-feed writes a second day that shows what the first shows, later. Keys of SPEC:
   delay=350us          how much later; -350us is earlier
@@ -75,6 +84,9 @@ pub(crate) struct SynthArguments {
 
     #[command(flatten)]
     market: MarketArguments,
+
+    #[command(flatten)]
+    protocol: ProtocolArguments,
 
     #[command(flatten)]
     known: KnownArguments,
@@ -165,18 +177,21 @@ impl MarketArguments {
 pub(crate) const BYTES_PER_MESSAGE: u64 = 31;
 
 pub(crate) fn run(arguments: &SynthArguments) -> anyhow::Result<Status> {
-    let SynthArguments { output, force, market, known } = arguments;
+    let SynthArguments { output, force, market, protocol, known } = arguments;
     check_outputs(output, known)?;
+    let capture = protocol.capture(&market.config(), output, *force)?;
     let mut first = First::new(market.config(), known)?;
+    if let Some(capture) = capture {
+        if known.second_feed.is_some() {
+            bail!("--second-feed writes two days of ITCH: leave out --protocol");
+        }
+        let truth = truth_file(known, *force, &first)?;
+        truth.map_or(Ok(()), |file| write_pairs(file, first.pairs()))?;
+        capture.write(&mut first)?;
+        return Ok(Status::Good);
+    }
     let output = open(output, *force)?;
-    let truth = match known.truth.as_deref() {
-        Some(path) => Some(TruthFile {
-            format: output_of(path, *force).row_format()?,
-            output: open(path, *force)?,
-            symbols: first.market().stock_symbols(),
-        }),
-        None => None,
-    };
+    let truth = truth_file(known, *force, &first)?;
     let mut second = None;
     match (&known.second_feed, &known.second_output) {
         (Some(spec), Some(path)) => {
@@ -188,6 +203,20 @@ pub(crate) fn run(arguments: &SynthArguments) -> anyhow::Result<Status> {
     }
     write(&mut first, output, second)?;
     Ok(Status::Good)
+}
+
+/// Opens the file of `--truth`.
+fn truth_file(
+    known: &KnownArguments,
+    force: bool,
+    first: &First,
+) -> anyhow::Result<Option<TruthFile>> {
+    let Some(path) = known.truth.as_deref() else { return Ok(None) };
+    Ok(Some(TruthFile {
+        format: output_of(path, force).row_format()?,
+        output: open(path, force)?,
+        symbols: first.market().stock_symbols(),
+    }))
 }
 
 /// Writes the days, piece by piece.

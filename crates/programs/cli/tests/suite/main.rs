@@ -68,6 +68,7 @@ mod stat_live;
 mod stat_page;
 mod stats;
 mod synth;
+mod synth_protocols;
 mod tap;
 mod terminals;
 mod time_travel;

@@ -36,16 +36,16 @@ const LINES: [&str; 4] = ["--line-a", "239.1.1.1:5001", "--line-b", "239.1.1.2:5
 
 /// A datagram of a capture.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Captured {
-    ts_ns: Option<u64>,
+pub(crate) struct Captured {
+    pub(crate) ts_ns: Option<u64>,
     source: SocketAddrV4,
-    destination: SocketAddrV4,
+    pub(crate) destination: SocketAddrV4,
     vlans: Vec<u16>,
-    payload: Vec<u8>,
+    pub(crate) payload: Vec<u8>,
 }
 
 /// The complete datagrams of a capture.
-fn datagrams_of(bytes: &[u8]) -> Vec<Captured> {
+pub(crate) fn datagrams_of(bytes: &[u8]) -> Vec<Captured> {
     let (mut decoder, mut rest, mut datagrams) = (CaptureDecoder::new(), bytes, Vec::new());
     loop {
         match decoder.next(&mut rest, true) {
