@@ -94,8 +94,8 @@ pub struct Modified {
     pub priority: Priority,
 }
 
-/// The place of an order in its queue after a change of its price or size. At another price it is at
-/// the end in any case.
+/// The place of an order in its queue after a change of its price or size. At another price it is
+/// at the end in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Priority {
     /// It keeps its place.

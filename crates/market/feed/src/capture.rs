@@ -2,15 +2,16 @@
 //!
 //! Where: a [`DaySource`] whose bytes begin as a capture is read by this module instead of the day
 //! reader, so that every command that takes a day also takes a capture.
-//! Protocol: the messages of one MoldUDP64 session, of all destinations that carry it, in the order
-//! of their numbers: a capture is a file, and no packet of it is late. The session is that of the
-//! [`CaptureChoice`], or the first one in the file that has messages. Capture times are the receive
-//! times. A capture has no servers: what is in no packet is missing.
+//! Protocol: the messages of one session of a feed ([`Feed`](crate::Feed)), of all destinations
+//! that carry it, in the order of their numbers: a capture is a file, and no packet of it is late.
+//! The session is that of the [`CaptureChoice`], or the first one in the file that has messages.
+//! The units of PITCH are channels of one feed: all are read, each in its order. Capture times are
+//! the receive times. A capture has no servers: what is in no packet is missing.
 //! Bounds: 64 MiB of packets that wait for an earlier one, and a temporary file for more
 //! (`sequence`); [`MOST_ROWS`] destinations with a session, and [`MOST_DESTINATIONS`] others that
 //! are listed.
-//! Failure: damage of the file, of packets and of messages is reported to the handler. Reading goes
-//! on after it where the next record is certain.
+//! Failure: damage of the file, of packets and of messages is reported to the handler. Reading
+//! goes on after it where the next record is certain.
 
 mod choice;
 mod counting;
@@ -18,6 +19,7 @@ mod coverage;
 mod groups;
 mod items;
 mod kept;
+mod packet;
 mod reader;
 mod scan;
 mod sequence;
@@ -28,21 +30,23 @@ use std::{
     ops::{ControlFlow, Range},
 };
 
+pub use crate::carried::Carried;
 pub use choice::{CaptureChoice, SessionName};
 pub use groups::{Destination, Destinations, Group, MOST_DESTINATIONS};
 pub use items::{Item, read_items};
 use nanotape_market::{Damage, SessionChange};
-use nanotape_types::Alpha;
 pub use nanotape_wire::capture::SkipReason;
 use nanotape_wire::{
     capture::{CaptureDecoder, CaptureFormat, CaptureItem},
-    framing::{moldudp64::MoldUdp64, numbered::NumberedPacket},
+    framing::numbered::{NumberedPacket, PacketFraming},
 };
+pub(crate) use packet::AnyPacket;
 use reader::Beginning;
-pub use survey::{CaptureSurvey, Carried, MOST_ROWS, SurveyRow, SurveySession};
+pub use survey::{CaptureSurvey, MOST_ROWS, SurveyRow, SurveySession};
 
 use crate::{
     Block, DayEnd, DaySource, DaySummary, SourceError,
+    feed::Feed,
     session::{LineCounts, Messages},
 };
 
@@ -51,8 +55,10 @@ use crate::{
 pub struct SessionSummary {
     /// Packets in the file.
     pub packets: u64,
-    /// The session; `None` if the capture has no packet of one.
-    pub session: Option<Alpha<10>>,
+    /// The session, or the first channel of it; `None` if the capture has no packet of one.
+    pub session: Option<Carried>,
+    /// The channels that were read.
+    pub channels: usize,
     /// The destination and the counts of each line, in the order of their first packets.
     pub lines: Vec<(SocketAddr, LineCounts)>,
     /// The chosen groups without a packet of the session.
@@ -79,7 +85,7 @@ pub struct SessionSummary {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnreadSession {
     /// Its name.
-    pub session: Alpha<10>,
+    pub session: Carried,
     /// The lowest number of its messages.
     pub first: u64,
     /// The highest one.
@@ -115,10 +121,26 @@ impl DaySource {
         Err(SourceError::NotACapture { name: self.name().to_owned() })
     }
 
-    /// The time of the first packet with messages of a capture that is read, ns since the UNIX
-    /// epoch. `None` for other bytes, and if no packet has a time. Call it before the first block
-    /// is read.
+    /// When the messages of a capture that are read began, ns since the UNIX epoch: as the first
+    /// packet with messages states it, or as it was captured. `None` for other bytes, and if no
+    /// packet has a time. Call it before the first block is read.
     pub fn capture_began_ns(&mut self) -> Result<Option<u64>, SourceError> {
+        let Some(beginning) = self.search_beginning()? else { return Ok(None) };
+        let found = beginning.found();
+        let stated = found.and_then(|found| found.stated_ns.or(found.ts_ns));
+        Ok(stated.or(beginning.first_ns()))
+    }
+
+    /// Whose messages are read, from the first packet with messages of a capture. Call it before
+    /// the first block is read.
+    pub(crate) fn feed(&mut self) -> Result<Option<Feed>, SourceError> {
+        let beginning = self.search_beginning()?;
+        let found = beginning.and_then(|beginning| beginning.found());
+        Ok(found.and_then(|found| Feed::of(&found.carried)))
+    }
+
+    /// The first packet with messages that is read; `None` if the bytes are no capture.
+    fn search_beginning(&mut self) -> Result<Option<Beginning>, SourceError> {
         let mut beginning = Beginning::new(self.choice().clone());
         let block = self.beginning()?;
         if CaptureFormat::detect(block.bytes).is_none() {
@@ -138,7 +160,7 @@ impl DaySource {
                 }
             }
         }
-        Ok(beginning.ts_ns())
+        Ok(Some(beginning))
     }
 
     /// The first block, with the bytes that decide whether it is a capture.
@@ -184,13 +206,19 @@ pub(crate) fn read_if_capture(
 /// copy of it: order and counts are more code than a day file takes, and every consumer of a day
 /// would have it again.
 pub(crate) trait PacketSink {
-    /// The messages of a packet with these numbers, received at `ts_recv_ns`. `Break` ends reading.
-    fn messages(
-        &mut self,
-        numbers: Range<u64>,
-        ts_recv_ns: u64,
-        packet: &NumberedPacket<'_, MoldUdp64>,
-    ) -> ControlFlow<()>;
+    /// The messages from now on are of this feed; called once, before them.
+    fn begins(&mut self, feed: Feed) {
+        let _ = feed;
+    }
+
+    /// Messages of a packet, received at `ts_recv_ns`. `Break` ends reading.
+    fn messages(&mut self, ts_recv_ns: u64, messages: &PacketMessages<'_, '_>) -> ControlFlow<()>;
+
+    /// The numbers of a channel begin again; the next message has this number among all channels.
+    fn restarted(&mut self, number: u64, channel: Carried) -> ControlFlow<()> {
+        let _ = (number, channel);
+        ControlFlow::Continue(())
+    }
 
     /// Something is missing or was dropped.
     fn damage(&mut self, damage: Damage);
@@ -204,9 +232,20 @@ pub(crate) trait PacketSink {
     }
 }
 
+/// Some messages of a packet.
+#[derive(Clone, Debug)]
+pub(crate) struct PacketMessages<'p, 'a> {
+    /// The number of the first among the messages of all channels.
+    pub(crate) first: u64,
+    /// Their numbers in their channel.
+    pub(crate) numbers: Range<u64>,
+    /// The packet.
+    pub(crate) packet: AnyPacket<'p, 'a>,
+}
+
 /// The messages of a packet that have these numbers.
-pub(crate) fn messages_of<'a>(
-    packet: &NumberedPacket<'a, MoldUdp64>,
+pub(crate) fn messages_of<'a, F: PacketFraming>(
+    packet: &NumberedPacket<'a, F>,
     Range { start, end }: Range<u64>,
 ) -> impl Messages<'a> {
     packet.messages_from(start).take((end - start) as usize).map(|(_, message)| message)

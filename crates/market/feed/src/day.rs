@@ -10,25 +10,18 @@
 //! the day. All good records are delivered, also those before a cut and on both sides of damage.
 //! Cost: no allocation; per message only the length chain and the type switch.
 
-use core::{
-    fmt,
-    ops::{ControlFlow, Range},
-};
+use core::{fmt, ops::ControlFlow};
 
 use nanotape_market::{Damage, Position};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
-    framing::{
-        binary_file::{LENGTH_BYTES, Records},
-        moldudp64::MoldUdp64,
-        numbered::NumberedPacket,
-    },
+    framing::binary_file::{LENGTH_BYTES, Records},
     itch50::{self, Message, ORDER_RECORD_BYTES, TakeMessage},
 };
 
 use crate::{
     Block, DaySource, SessionSummary, SourceError,
-    capture::{PacketSink, messages_of, read_if_capture},
+    capture::{AnyPacket, PacketMessages, PacketSink, messages_of, read_if_capture},
     events::undecodable,
     irregular::{Irregular, KEPT_BYTES, Lost},
 };
@@ -380,13 +373,12 @@ pub fn read_day<H: MessageHandler>(
 struct Captured<'a, H>(&'a mut H);
 
 impl<H: MessageHandler> PacketSink for Captured<'_, H> {
-    fn messages(
-        &mut self,
-        numbers: Range<u64>,
-        _: u64,
-        packet: &NumberedPacket<'_, MoldUdp64>,
-    ) -> ControlFlow<()> {
-        for (number, bytes) in numbers.clone().zip(messages_of(packet, numbers)) {
+    fn messages(&mut self, _: u64, messages: &PacketMessages<'_, '_>) -> ControlFlow<()> {
+        let AnyPacket::MoldUdp64(packet) = &messages.packet else {
+            return ControlFlow::Continue(());
+        };
+        let these = messages_of(packet, messages.numbers.clone());
+        for (number, bytes) in (messages.first..).zip(these) {
             match Message::decode(bytes) {
                 Ok(message) => self.0.message(Position { number, offset: number }, message)?,
                 Err(_) => self.0.damage(undecodable(number, bytes)),

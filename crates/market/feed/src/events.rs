@@ -1,23 +1,25 @@
 //! A day file as a source of market events, with each event announced before its turn.
 
-use core::ops::{ControlFlow, Range};
+mod decoding;
 
+use core::ops::ControlFlow;
+
+use decoding::Decoding;
 use nanotape_market::{
     Damage, EventHandler, EventSource, MarketEvent, Origin, Position, SessionChange, Turn,
 };
 use nanotape_types::StockLocate;
-use nanotape_wire::{
-    framing::{moldudp64::MoldUdp64, numbered::NumberedPacket},
-    itch50::{self, Message},
-};
+use nanotape_wire::itch50::{self, Message};
 
 use crate::{
-    DaySource, DaySummary, MessageHandler, SourceError,
-    capture::{PacketSink, messages_of, read_if_capture},
+    DaySource, DaySummary, Feed, MessageHandler, SourceError,
+    capture::{PacketMessages, PacketSink, read_if_capture},
+    carried::Carried,
     day::{LookAhead, read_day_ahead},
     hidden::hidden_in,
     normalise::{Receive, deliver, market_event_of, rare_event},
     session::Messages,
+    venues::NASDAQ_ITCH,
 };
 
 const NANOS_A_DAY: u64 = 86_400_000_000_000;
@@ -32,11 +34,14 @@ impl EventSource for DaySource {
         mut progress: impl FnMut(&Self),
     ) -> Result<DaySummary, SourceError> {
         let day_begins_ns = self.day_begins_ns();
-        handler.day_begins(day_begins_ns);
-        let captured = Normalised { handler: &mut *handler, day_begins_ns };
+        let captured = CapturedEvents { handler: &mut *handler, day_begins_ns, decoding: None };
         match read_if_capture(self, captured, &mut progress)? {
             Some(summary) => Ok(summary),
-            None => read_day_ahead(self, &mut Normalised { handler, day_begins_ns }, progress),
+            None => {
+                handler.venue(NASDAQ_ITCH);
+                handler.day_begins(day_begins_ns);
+                read_day_ahead(self, &mut Normalised { handler, day_begins_ns }, progress)
+            }
         }
     }
 }
@@ -164,7 +169,7 @@ fn handle_rare<H: EventHandler>(
     handler.event(Position { number, offset }, &rare_event(bytes, day_begins_ns), origin)
 }
 
-/// Passes the messages of a day or a capture to a handler of events.
+/// Passes the messages of a day to a handler of events.
 struct Normalised<'a, H> {
     handler: &'a mut H,
     day_begins_ns: u64,
@@ -191,16 +196,34 @@ impl<H: EventHandler> MessageHandler for Normalised<'_, H> {
     }
 }
 
-impl<H: EventHandler> PacketSink for Normalised<'_, H> {
-    fn messages(
-        &mut self,
-        numbers: Range<u64>,
-        ts_recv_ns: u64,
-        packet: &NumberedPacket<'_, MoldUdp64>,
-    ) -> ControlFlow<()> {
+/// Passes the messages of a capture to a handler of events.
+struct CapturedEvents<'a, H> {
+    handler: &'a mut H,
+    day_begins_ns: u64,
+    /// `None` before the first messages.
+    decoding: Option<Decoding>,
+}
+
+impl<H: EventHandler> PacketSink for CapturedEvents<'_, H> {
+    fn begins(&mut self, feed: Feed) {
+        self.handler.venue(feed.venue());
+        self.handler.day_begins(self.day_begins_ns);
+        self.decoding = Some(Decoding::begin(feed, self.day_begins_ns));
+    }
+
+    fn messages(&mut self, ts_recv_ns: u64, messages: &PacketMessages<'_, '_>) -> ControlFlow<()> {
         self.handler.received(ts_recv_ns);
-        let messages = messages_of(packet, numbers.clone());
-        handle_messages(numbers.start, messages, self.day_begins_ns, self.handler)
+        match &mut self.decoding {
+            Some(decoding) => decoding.messages(messages, self.handler),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn restarted(&mut self, number: u64, channel: Carried) -> ControlFlow<()> {
+        match &mut self.decoding {
+            Some(decoding) => decoding.restarted(number, channel, self.handler),
+            None => ControlFlow::Continue(()),
+        }
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -22,13 +22,16 @@
 #![deny(unsafe_code)]
 
 pub mod capture;
+mod carried;
 mod day;
 mod events;
+mod feed;
 pub mod glimpse;
 mod hidden;
 mod irregular;
 mod locates;
 mod normalise;
+mod protocols;
 mod resync;
 pub mod session;
 pub mod soupbintcp;
@@ -39,6 +42,7 @@ pub mod venues;
 pub use capture::{CaptureChoice, Group, SessionName, SessionSummary};
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
 pub use events::{handle_message, handle_messages, handle_out_of_turn};
+pub use feed::Feed;
 pub use hidden::hidden_in;
 pub use locates::{FoundLocate, SymbolLocates};
 pub use nanotape_market::{Damage, Position};

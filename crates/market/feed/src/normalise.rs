@@ -286,7 +286,7 @@ fn status_change(message: &Message<'_>) -> Option<StatusChange> {
                 }
                 RegShoAction::Unknown(_) => None,
             },
-            ..unreported(TradingAction::SsrChange, StatusReason::None)
+            ..StatusChange::unreported(TradingAction::SsrChange, StatusReason::None)
         },
         // The feed also reports halts of BX and PSX, which do not affect trading on this venue.
         Message::OperationalHalt(halt) if halt.market_code() == MarketCode::Nasdaq => {
@@ -299,15 +299,10 @@ fn status_change(message: &Message<'_>) -> Option<StatusChange> {
                 BreachedLevel::Level3 => StatusReason::MarketWideHaltLevel3,
                 BreachedLevel::Unknown(_) => StatusReason::None,
             };
-            unreported(TradingAction::None, reason)
+            StatusChange::unreported(TradingAction::None, reason)
         }
         _ => return None,
     })
-}
-
-fn unreported(action: TradingAction, reason: StatusReason) -> StatusChange {
-    let (is_trading, is_quoting, is_short_sell_restricted) = (None, None, None);
-    StatusChange { action, reason, is_trading, is_quoting, is_short_sell_restricted }
 }
 
 /// What a system event means for the whole market, and whether stocks trade afterwards.
@@ -323,7 +318,11 @@ fn market_phase(code: EventCode) -> StatusChange {
         EventCode::EndOfSystemHours => (TradingAction::Close, Some(false)),
     };
     let (is_trading, is_quoting) = (is_open, is_open);
-    StatusChange { is_trading, is_quoting, ..unreported(action, StatusReason::Scheduled) }
+    StatusChange {
+        is_trading,
+        is_quoting,
+        ..StatusChange::unreported(action, StatusReason::Scheduled)
+    }
 }
 
 #[inline(always)]
@@ -335,7 +334,11 @@ fn trading_action(change: StockTradingAction<'_>) -> StatusChange {
         TradingState::Trading => (TradingAction::Trading, Some(true), Some(true)),
         TradingState::Unknown(_) => (TradingAction::None, None, None),
     };
-    StatusChange { is_trading, is_quoting, ..unreported(action, halt_reason(change.reason())) }
+    StatusChange {
+        is_trading,
+        is_quoting,
+        ..StatusChange::unreported(action, halt_reason(change.reason()))
+    }
 }
 
 #[inline(always)]
@@ -346,7 +349,11 @@ fn operational_halt(halt: OperationalHalt<'_>) -> StatusChange {
         HaltAction::Unknown(_) => (TradingAction::None, None),
     };
     let (is_trading, is_quoting) = (is_open, is_open);
-    StatusChange { is_trading, is_quoting, ..unreported(action, StatusReason::Operational) }
+    StatusChange {
+        is_trading,
+        is_quoting,
+        ..StatusChange::unreported(action, StatusReason::Operational)
+    }
 }
 
 /// The halt reasons that Nasdaq lists.

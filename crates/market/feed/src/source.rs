@@ -67,6 +67,7 @@ pub struct DaySource {
     earlier_fault: Option<SourceError>,
     kept_bytes: usize,
     day_begins_ns: u64,
+    venue: &'static Venue,
 }
 
 enum Kind {
@@ -309,16 +310,16 @@ impl DaySource {
 
     fn new(name: String, kind: Kind) -> Self {
         let (choice, kept_bytes) = (CaptureChoice::default(), KEPT_BYTES);
-        let (pieces_begun, earlier_fault, day_begins_ns) = (0, None, 0);
         Self {
             name,
             kind,
             file: None,
             choice,
-            pieces_begun,
-            earlier_fault,
+            pieces_begun: 0,
+            earlier_fault: None,
             kept_bytes,
-            day_begins_ns,
+            day_begins_ns: 0,
+            venue: NASDAQ_ITCH,
         }
     }
 
@@ -338,9 +339,18 @@ impl DaySource {
         self.kept_bytes = bytes;
     }
 
-    /// Whose messages it has.
+    /// Whose messages it has: those of ITCH, if [`find_venue`](Self::find_venue) has found nothing
+    /// else.
     pub fn venue(&self) -> &'static Venue {
-        NASDAQ_ITCH
+        self.venue
+    }
+
+    /// Finds out whose messages it has. Call it before the first block is read.
+    pub fn find_venue(&mut self) -> Result<&'static Venue, SourceError> {
+        if let Some(feed) = self.feed()? {
+            self.venue = feed.venue();
+        }
+        Ok(self.venue)
     }
 
     /// Gives messages that have times of day a date: their day begins at this time, in ns since the

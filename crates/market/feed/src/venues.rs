@@ -1,5 +1,5 @@
-//! The feeds that this crate reads, as the rest of a plant needs to know them. Numbers are DBN's; it
-//! has one feed of IEX.
+//! The feeds that this crate reads, as the rest of a plant needs to know them. Numbers are DBN's;
+//! it has one feed of IEX.
 
 use nanotape_market::{BookDetail, Venue};
 
@@ -27,8 +27,8 @@ pub const IEX_DEEP: &Venue = &Venue {
 pub const IEX_DEEP_PLUS: &Venue =
     &Venue { name: "IEX DEEP+ 1.0", detail: BookDetail::Orders, ..*IEX_DEEP };
 
-/// Cboe multicast PITCH of BZX. Messages do not state the exchange; the others have numbers of their
-/// own.
+/// Cboe multicast PITCH of BZX. Messages do not state the exchange; the others have numbers of
+/// their own.
 pub const CBOE_PITCH: &Venue = &Venue {
     name: "Cboe multicast PITCH 2",
     publisher_id: 5,

@@ -15,9 +15,9 @@ use nanotape_types::{
 
 use crate::StatusChange;
 
-/// A time that an exchange states: ns since the UNIX epoch. A source whose messages have times of day
-/// and no date counts from midnight instead; [`EventHandler::day_begins`] has the difference to
-/// times of day.
+/// A time that an exchange states: ns since the UNIX epoch. A source whose messages have times of
+/// day and no date counts from midnight instead; [`EventHandler::day_begins`] has the difference
+/// to times of day.
 ///
 /// [`EventHandler::day_begins`]: crate::EventHandler::day_begins
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -53,9 +53,9 @@ pub struct MarketEvent {
     pub stock_locate: StockLocate,
     /// The instrument's symbol, if the message has it.
     pub symbol: Maybe<Symbol>,
-    /// Whether the books can be read after it. Otherwise it is a part of a change of its instrument
-    /// whose other parts follow, as the levels that one order of an exchange changes, and the book may
-    /// look crossed until then.
+    /// Whether the books can be read after it. Otherwise it is a part of a change of its
+    /// instrument whose other parts follow, as the levels that one order of an exchange changes,
+    /// and the book may look crossed until then.
     pub is_last: bool,
     /// The kind of event.
     pub what: What,
@@ -108,8 +108,8 @@ pub struct Execution {
     pub is_printed: bool,
     /// The execution's number.
     pub match_number: MatchNumber,
-    /// The shares that the order has after it, if they are stated: they can differ from those before
-    /// less those executed.
+    /// The shares that the order has after it, if they are stated: they can differ from those
+    /// before less those executed.
     pub remaining: Option<Shares>,
 }
 

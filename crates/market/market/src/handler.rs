@@ -252,9 +252,9 @@ impl<H: EventHandler> EventHandler for &mut H {
 
 /// The source bytes of an event, for handlers that examine an event that fits no book.
 pub trait Origin: Copy {
-    /// Whether the source can have events that no message of ITCH makes: an order without its stock,
-    /// a change in several parts, a cleared book, a modified order, a price level. Without them, a
-    /// handler leaves out their code: in a day of ITCH it costs 7 instructions a message.
+    /// Whether the source can have events that no message of ITCH makes: an order without its
+    /// stock, a change in several parts, a cleared book, a modified order, a price level. Without
+    /// them, a handler leaves out their code: in a day of ITCH it costs 7 instructions a message.
     const HAS_EVERY_KIND: bool = true;
 
     /// The message as the exchange sent it; empty if the source does not have it.

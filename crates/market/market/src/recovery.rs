@@ -104,8 +104,8 @@ pub struct MarketSnapshot {
 }
 
 impl MarketSnapshot {
-    /// The same snapshot, whose times of day are those of a day that begins at this time, in ns since
-    /// the UNIX epoch.
+    /// The same snapshot, whose times of day are those of a day that begins at this time, in ns
+    /// since the UNIX epoch.
     pub fn set_day_begins(&mut self, unix_ns: u64) {
         let of_day = |time: EventTime| EventTime::new(unix_ns.saturating_add(time.get()));
         self.time = of_day(self.time);

@@ -18,6 +18,22 @@ pub struct StatusChange {
     pub is_short_sell_restricted: Option<bool>,
 }
 
+impl StatusChange {
+    /// A change without what is not reported.
+    #[inline]
+    pub const fn unreported(action: TradingAction, reason: StatusReason) -> Self {
+        let (is_trading, is_quoting, is_short_sell_restricted) = (None, None, None);
+        Self { action, reason, is_trading, is_quoting, is_short_sell_restricted }
+    }
+
+    /// The same with whether the instrument trades, and whether quotes are accepted.
+    #[inline]
+    #[must_use]
+    pub const fn with_trading(self, is_trading: Option<bool>, is_quoting: Option<bool>) -> Self {
+        Self { is_trading, is_quoting, ..self }
+    }
+}
+
 /// A kind of change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]

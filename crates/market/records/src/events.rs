@@ -331,8 +331,8 @@ pub fn is_level(order: &MboMsg) -> bool {
     order.flags.raw() & (dbn::flags::MBP | dbn::flags::TOB) != 0
 }
 
-/// What a record of a modified order has to say about the order's place in its queue. DBN has no flag
-/// for an order that grows and keeps it.
+/// What a record of a modified order has to say about the order's place in its queue. DBN has no
+/// flag for an order that grows and keeps it.
 #[inline]
 pub fn priority_of(order: &MboMsg) -> Priority {
     let is_kept = order.flags.raw() & GROWS_IN_PLACE != 0;

@@ -214,6 +214,10 @@ impl<V: BookVisitor> Observer<DefaultBooks> for BookRows<V> {
             grid.note(locate, at.number);
             return ControlFlow::Continue(());
         }
+        // Between the parts of a change the book may look crossed.
+        if !event.is_last {
+            return ControlFlow::Continue(());
+        }
         self.visitor.visit(&BookRow {
             stock: symbol_or_locate(engine.directory(), locate),
             book: engine.books().book(locate),

@@ -93,7 +93,9 @@ impl Input {
                 (Opened::Dbn(Box::new(run)), bounds, midnight_ns, earlier_runs)
             }
             Source::Day(source, date) => {
-                let midnight_ns = date.map(|date| date.midnight_ns());
+                let midnight_ns = date.map(|date| date.begins_ns(source.venue()));
+                let mut source = source;
+                source.set_day_begins(midnight_ns.unwrap_or_default());
                 let bounds = span.bounds(&name, midnight_ns)?;
                 (Opened::Day(source), bounds, midnight_ns, 0)
             }
@@ -179,9 +181,9 @@ impl Opening {
         Ok(Self { name: name.clone(), options, source, bounds, midnight_ns, earlier_runs })
     }
 
-    /// Calls `event` with each event, whose time is the time of day, with the time of its receipt in
-    /// ns since the UNIX epoch, if the input has those, and with the exchange's message, empty for
-    /// records. `Break` ends the reading.
+    /// Calls `event` with each event, whose time is the time of day, with the time of its receipt
+    /// in ns since the UNIX epoch, if the input has those, and with the exchange's message, empty
+    /// for records. `Break` ends the reading.
     pub fn read_events(
         self,
         event: impl FnMut(&MarketEvent, Option<u64>, &[u8]) -> ControlFlow<()>,

@@ -194,8 +194,8 @@ impl<B> BookEngine<B> {
         time.get().saturating_sub(self.day_begins_ns)
     }
 
-    /// Whether the books have orders. The exchange may show price levels only: then a level counts as
-    /// one order, which means nothing.
+    /// Whether the books have orders. The exchange may show price levels only: then a level counts
+    /// as one order, which means nothing.
     #[inline]
     pub fn has_orders(&self) -> bool {
         self.has_orders

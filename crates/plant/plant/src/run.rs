@@ -405,9 +405,10 @@ impl PlantRun {
         self.start.midnight_ns
     }
 
-    /// A handler that applies single events and publishes their records, without knowledge of later
-    /// events, as from a live feed. Their times are in ns since the UNIX epoch. A program with its own feed passes it each event, and calls
-    /// [`end`](Self::end) after the last, instead of [`run`](Self::run).
+    /// A handler that applies single events and publishes their records, without knowledge of
+    /// later events, as from a live feed. Their times are in ns since the UNIX epoch. A program
+    /// with its own feed passes it each event, and calls [`end`](Self::end) after the last,
+    /// instead of [`run`](Self::run).
     #[inline(always)]
     pub fn live(&mut self) -> EngineHandler<'_, DefaultBooks, Publisher<stream::Writer>> {
         self.engine.live(&mut self.publisher)

@@ -54,8 +54,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         Outcome { stock_locate, inside_changed, anomaly: None }
     }
 
-    /// Gives a side this level and no other; without shares it has none. For exchanges that send the
-    /// best levels only.
+    /// Gives a side this level and no other; without shares it has none. For exchanges that send
+    /// the best levels only.
     pub fn set_only_level(
         &mut self,
         stock_locate: StockLocate,
@@ -84,8 +84,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
 
     /// Gives an order another price or another number of shares; without shares it leaves.
     ///
-    /// An order that is not live enters, if its side is stated, and the book is tainted. A message of
-    /// the other side is refused.
+    /// An order that is not live enters, if its side is stated, and the book is tainted. A message
+    /// of the other side is refused.
     pub fn modify(&mut self, stock_locate: StockLocate, change: Modified) -> Outcome {
         self.modify_watched(stock_locate, change, ())
     }

@@ -3,9 +3,12 @@
 use std::{fmt, net::SocketAddrV4, path::PathBuf, str::FromStr};
 
 use nanotape_types::Alpha;
-use nanotape_wire::framing::{moldudp64::MoldUdp64, numbered::PacketFraming as _};
 
-use super::groups::{Group, is_chosen};
+use super::{
+    groups::{Group, is_chosen},
+    packet::carried_by,
+};
+use crate::carried::Carried;
 
 /// What of a capture is read, and in which files it is. The default is the first session with
 /// messages, on all of its destinations, in one file.
@@ -19,17 +22,19 @@ pub struct CaptureChoice {
     pub pieces: Vec<PathBuf>,
 }
 
-/// The name of a session of MoldUDP64, as it is typed: padding with spaces or zeros makes no
-/// difference.
+/// The name of a session, as it is typed. For one of MoldUDP64, padding with spaces or zeros makes
+/// no difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SessionName(Alpha<10>);
+pub struct SessionName(Alpha<NAME_BYTES>);
+
+/// More than the longest name, which is of IEX-TP.
+const NAME_BYTES: usize = 32;
 
 impl CaptureChoice {
     /// Whether a datagram to `destination` is chosen.
     pub fn has(&self, destination: SocketAddrV4, payload: &[u8]) -> bool {
-        let is_of = |name: SessionName| {
-            MoldUdp64::decode(payload).is_ok_and(|packet| name.is_of(&packet.session))
-        };
+        let is_of =
+            |name: SessionName| carried_by(payload).is_some_and(|carried| name.is_of(&carried));
         is_chosen(&self.groups, destination) && self.session.is_none_or(is_of)
     }
 
@@ -41,7 +46,10 @@ impl CaptureChoice {
 
 impl SessionName {
     /// Whether it is the name of this session.
-    pub fn is_of(&self, session: &Alpha<10>) -> bool {
+    pub fn is_of(&self, carried: &Carried) -> bool {
+        let Carried::MoldUdp64(session) = carried else {
+            return carried.to_string().as_bytes() == self.0.trimmed();
+        };
         let mut name = session.as_bytes().trim_ascii();
         while let [before @ .., 0] = name {
             name = before.trim_ascii_end();
@@ -56,13 +64,13 @@ impl FromStr for SessionName {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let name = text.trim_ascii().as_bytes();
         let is_name = !name.is_empty() && name.iter().all(|byte| matches!(byte, b' '..=b'~'));
-        let mut bytes = [b' '; 10];
+        let mut bytes = [b' '; NAME_BYTES];
         match bytes.get_mut(..name.len()).filter(|_| is_name) {
             Some(place) => {
                 place.copy_from_slice(name);
                 Ok(Self(Alpha::new(bytes)))
             }
-            None => Err("expected the name of a session, 1 to 10 printable characters"),
+            None => Err("expected the name of a session, 1 to 32 printable characters"),
         }
     }
 }
@@ -75,6 +83,8 @@ impl fmt::Display for SessionName {
 
 #[cfg(test)]
 mod tests {
+    use nanotape_wire::framing::pitch::PitchUnit;
+
     use super::*;
 
     #[test]
@@ -87,9 +97,14 @@ mod tests {
             (b"DAY 1\0\0\0\0\0", true),
             (b"DAY 12    ", false),
         ] {
-            assert_eq!(name.is_of(&Alpha::new(*session)), is_of, "{session:?}");
+            let carried = Carried::MoldUdp64(Alpha::new(*session));
+            assert_eq!(name.is_of(&carried), is_of, "{session:?}");
         }
-        for text in ["", "   ", "ELEVEN CHAR", "tab\there", "Z\u{fc}rich"] {
+        let name: SessionName = "unit 3".parse().unwrap();
+        assert!(name.is_of(&Carried::Pitch(PitchUnit(3))));
+        assert!(!name.is_of(&Carried::Pitch(PitchUnit(4))));
+        let long = "a".repeat(33);
+        for text in ["", "   ", &long, "tab\there", "Z\u{fc}rich"] {
             assert!(text.parse::<SessionName>().is_err(), "{text:?}");
         }
     }

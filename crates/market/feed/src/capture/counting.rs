@@ -1,8 +1,8 @@
 //! Counts the datagrams of a capture, by destination and session.
 //!
 //! Where: the survey of a capture, and the reader of its messages, so that both count the same.
-//! Protocol: a datagram is IEX-TP or MoldUDP64 if it follows that format to its last byte.
-//! Datagrams that follow neither are malformed if their destination carries a session, and
+//! Protocol: a datagram is IEX-TP, MoldUDP64 or PITCH if it follows that format to its last byte.
+//! Datagrams that follow none are malformed if their destination carries a session, and
 //! otherwise a row of their own.
 //! Bounds: [`MOST_ROWS`] rows, of which half are for datagrams without a session.
 //! Cost: a packet in order of its row costs the search for the row, and a few additions.
@@ -10,12 +10,10 @@
 use core::ops::Range;
 use std::{collections::HashMap, net::SocketAddrV4};
 
-use nanotape_types::Alpha;
 use nanotape_wire::{
     capture::{CapturedPacket, Datagram, datagram},
     framing::{
-        iextp::{IexTp, StreamOffsets},
-        moldudp64::MoldUdp64,
+        iextp::StreamOffsets,
         numbered::{MalformedKind, NumberedPacket, PacketFraming, PacketKind},
     },
 };
@@ -24,8 +22,10 @@ use super::{
     choice::CaptureChoice,
     coverage::Coverage,
     groups::{Destinations, Group, is_chosen},
-    survey::{CaptureSurvey, Carried, MOST_ROWS, SurveyRow, SurveySession},
+    packet::{Decoded, carried_by},
+    survey::{CaptureSurvey, MOST_ROWS, SurveyRow, SurveySession},
 };
+use crate::carried::Carried;
 use crate::session::LineCounts;
 
 /// Rows that are compared before the search by hash: those of a feed usually come first.
@@ -52,13 +52,13 @@ pub(super) struct Counting {
     offsets: StreamOffsets,
 }
 
-/// A datagram that was counted, and is not of IEX-TP.
+/// A datagram that was counted.
 pub(super) struct Counted<'a> {
     pub(super) datagram: Datagram<'a>,
     /// The index of its row; `None` if there was no room for one.
     pub(super) row: Option<usize>,
     /// The packet; otherwise why it is none.
-    pub(super) packet: Result<NumberedPacket<'a, MoldUdp64>, &'static str>,
+    pub(super) packet: Result<Decoded<'a>, &'static str>,
 }
 
 impl Surveyor {
@@ -68,7 +68,7 @@ impl Surveyor {
         surveyor
     }
 
-    /// Counts a packet. `None` if it has no datagram to a chosen group, or one of IEX-TP.
+    /// Counts a packet. `None` if it has no datagram to a chosen group.
     #[inline]
     pub(super) fn packet<'a>(&mut self, packet: &CapturedPacket<'a>) -> Option<Counted<'a>> {
         self.survey.packets += 1;
@@ -81,51 +81,46 @@ impl Surveyor {
         };
         if !is_chosen(&self.groups, datagram.destination) {
             if let Some(other) = self.survey.others.count(datagram.destination) {
-                other.session = other.session.or_else(|| session_of(datagram.payload));
+                other.session = other.session.or_else(|| carried_by(datagram.payload));
             }
             return None;
         }
         if !self.survey.absent.is_empty() {
             self.survey.absent.retain(|group| !group.contains(datagram.destination));
         }
-        if let Ok(segment) = IexTp::decode(datagram.payload) {
-            let carried = Carried::IexTp(segment.session);
-            if let Some(place) = self.row(&datagram, packet, carried) {
-                let counting = &mut self.rows[place];
-                counting.note(&segment);
-                let is_continued = counting.offsets.check(&segment).is_ok();
-                counting.row.offset_mismatches += u64::from(!is_continued);
-            }
-            return None;
-        }
-        let (row, packet) = match MoldUdp64::decode(datagram.payload) {
-            Ok(found) if is_session_name(&found.session) => {
-                let row = self.row(&datagram, packet, Carried::MoldUdp64(found.session));
-                if let Some(place) = row {
-                    self.rows[place].note(&found);
+        let decoded = Decoded::of(datagram.payload);
+        let carried = decoded.map_or(Carried::Other, |packet| packet.carried());
+        let row = self.row(&datagram, packet, carried);
+        let counting = row.map(|place| &mut self.rows[place]);
+        let packet = match decoded {
+            Ok(found) => {
+                if let Some(counting) = counting {
+                    counting.note_any(&found);
                 }
-                (row, Ok(found))
+                Ok(found)
             }
-            Ok(_) => (self.row(&datagram, packet, Carried::Other), Err("name of no session")),
-            Err(malformed) => {
-                let (kind, row) = (malformed.kind(), self.row(&datagram, packet, Carried::Other));
-                if let Some(place) = row {
-                    self.rows[place].malformed[kind as usize] += 1;
+            Err(None) => Err("name of no session"),
+            Err(Some(kind)) => {
+                if let Some(counting) = counting {
+                    counting.malformed[kind as usize] += 1;
                 }
-                (row, Err(kind.name()))
+                Err(kind.name())
             }
         };
         Some(Counted { datagram, row, packet })
     }
 
-    /// Whether packets of a session came to this destination.
-    pub(super) fn carries(&self, destination: SocketAddrV4, session: Alpha<10>) -> bool {
-        self.places.contains_key(&(destination, Carried::MoldUdp64(session)))
+    /// Whether packets of a feed came to this destination.
+    pub(super) fn carries(&self, destination: SocketAddrV4, feed: &Carried) -> bool {
+        let is_of = |(at, carried): &(SocketAddrV4, Carried)| {
+            *at == destination && carried.is_of_one_feed(feed)
+        };
+        self.places.keys().any(is_of)
     }
 
     /// The lowest number that packets of a session showed, and one above the highest.
-    pub(super) fn known(&self, session: Alpha<10>) -> Option<(u64, u64)> {
-        let is_of = |counting: &&Counting| counting.row.carried == Carried::MoldUdp64(session);
+    pub(super) fn known(&self, session: Carried) -> Option<(u64, u64)> {
+        let is_of = |counting: &&Counting| counting.row.carried == session;
         let known = self.rows.iter().filter(is_of).map(|counting| counting.known);
         known.fold(None, joined)
     }
@@ -180,7 +175,7 @@ impl Surveyor {
         let mut survey = self.survey;
         survey.rows = self.rows.into_iter().map(Counting::finish).collect();
         if let Some(name) = choice.session {
-            let is_of = |carried: &Carried| carried.mold().is_some_and(|of| name.is_of(&of));
+            let is_of = |carried: &Carried| name.is_of(carried);
             survey.sessions.retain(|session| is_of(&session.carried));
             survey.absent_session = survey.sessions.is_empty().then_some(name);
             let left = survey.rows.extract_if(.., |row| !is_of(&row.carried));
@@ -270,6 +265,22 @@ impl Counting {
     }
 
     /// Counts the messages of a packet.
+    fn note_any(&mut self, packet: &Decoded<'_>) {
+        match packet {
+            Decoded::MoldUdp64(packet) => self.note(packet),
+            Decoded::IexTp(segment) => {
+                self.note(segment);
+                let is_continued = self.offsets.check(segment).is_ok();
+                self.row.offset_mismatches += u64::from(!is_continued);
+            }
+            Decoded::Pitch(packet) => {
+                let expected = self.seen.span().map_or(1, |span| span.end);
+                self.note(&packet.nearest(expected));
+            }
+        }
+    }
+
+    /// Counts the messages of a packet of one framing.
     fn note<F: PacketFraming>(&mut self, packet: &NumberedPacket<'_, F>) {
         let (first, next) = (packet.first, packet.next());
         let row = &mut self.row;
@@ -330,22 +341,9 @@ impl Counting {
 /// Counts the datagrams of a row that is not read.
 pub(super) fn leave(others: &mut Destinations, row: &SurveyRow) {
     if let Some(other) = others.add(row.destination, row.packets) {
-        other.session = other.session.or(row.carried.mold());
+        let carried = Some(row.carried).filter(|carried| *carried != Carried::Other);
+        other.session = other.session.or(carried);
     }
-}
-
-/// The session of a datagram, if it is a packet of MoldUDP64.
-fn session_of(payload: &[u8]) -> Option<Alpha<10>> {
-    let packet = MoldUdp64::decode(payload).ok()?;
-    is_session_name(&packet.session).then_some(packet.session)
-}
-
-/// Whether a session is text, as names of MoldUDP64 are: other datagrams can follow its format by
-/// chance.
-fn is_session_name(session: &Alpha<10>) -> bool {
-    let [first, ..] = session.as_bytes();
-    let is_text = |byte: &u8| matches!(byte, b' '..=b'~' | 0);
-    *first != 0 && session.as_bytes().iter().all(is_text)
 }
 
 /// The span of both.

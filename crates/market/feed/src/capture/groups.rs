@@ -8,7 +8,7 @@ use std::{
     str::FromStr,
 };
 
-use nanotape_types::Alpha;
+use crate::carried::Carried;
 
 /// Destinations that a [`Destinations`] lists.
 pub const MOST_DESTINATIONS: usize = 64;
@@ -63,8 +63,8 @@ pub struct Destination {
     pub address: SocketAddrV4,
     /// The datagrams.
     pub datagrams: u64,
-    /// The MoldUDP64 session of the first datagram that had one.
-    pub session: Option<Alpha<10>>,
+    /// The session of the first datagram that had one.
+    pub session: Option<Carried>,
 }
 
 /// Datagrams that were not read, by destination in the order of their first datagrams.
@@ -119,7 +119,6 @@ impl Destinations {
 #[cfg(test)]
 mod tests {
     use super::*;
-
     #[test]
     fn a_group_without_a_port_has_every_port() {
         let group: Group = "233.54.12.111:26477".parse().unwrap();

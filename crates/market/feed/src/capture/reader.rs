@@ -4,13 +4,10 @@ use core::ops::ControlFlow;
 use std::net::{SocketAddr, SocketAddrV4};
 
 use nanotape_market::Damage;
-use nanotape_types::Alpha;
 use nanotape_wire::{
     capture::{CaptureDamage, CapturedPacket, datagram},
-    framing::{
-        moldudp64::MoldUdp64,
-        numbered::{NumberedPacket, PacketFraming as _},
-    },
+    framing::{iextp::IexTp, moldudp64::MoldUdp64, numbered::NumberedPacket, pitch::Pitch},
+    iextp::SegmentHeader,
 };
 
 use super::{
@@ -19,10 +16,10 @@ use super::{
     groups::is_chosen,
     items::{Item, read_items},
     kept::Waiting,
-    sequence::Sequence,
-    survey::Carried,
+    packet::{Captured, Decoded},
+    sequence::{CaptureSource, Consumer, Sequence},
 };
-use crate::{DayEnd, DaySource, DaySummary, Group, SourceError};
+use crate::{DayEnd, DaySource, DaySummary, Group, SourceError, carried::Carried, feed::Feed};
 
 /// Malformed packets that are kept until their destination is known to be a line.
 const MOST_EARLY: usize = 64;
@@ -40,11 +37,11 @@ pub(super) fn read_capture(
     let bytes = read_items(source, progress, |item| {
         match item {
             Item::Packet(packet) => reader.packet(&packet)?,
-            Item::Damage(damage) => reader.sequence.sink.damage(damage_of(&damage)),
+            Item::Damage(damage) => reader.consumer.sink.damage(damage_of(&damage)),
             Item::End(damage) => end = reader.end(damage)?,
-            Item::Idle => reader.sequence.flow = reader.sequence.sink.idle(),
+            Item::Idle => reader.consumer.flow = reader.consumer.sink.idle(),
         }
-        Ok::<_, SourceError>(reader.sequence.flow)
+        Ok::<_, SourceError>(reader.consumer.flow)
     })?;
     let summary = reader.summary();
     Ok(DaySummary {
@@ -60,12 +57,25 @@ struct CaptureReader<'h> {
     choice: CaptureChoice,
     /// All datagrams to the chosen groups.
     counts: Surveyor,
-    session: Option<Alpha<10>>,
-    sequence: Sequence<'h>,
+    channels: Option<Channels>,
+    consumer: Consumer<'h>,
+    source: CaptureSource,
     /// The latest time of a packet.
     now_ns: u64,
     /// Malformed packets to destinations that were not known as lines.
     early: Vec<(SocketAddrV4, Damage)>,
+}
+
+/// The channels of the feed that is read.
+enum Channels {
+    MoldUdp64(ChannelsOf<MoldUdp64>),
+    IexTp(ChannelsOf<IexTp>),
+    Pitch(ChannelsOf<Pitch>),
+}
+
+/// The channels of a feed of one framing, in the order of their first packets.
+struct ChannelsOf<F: Captured> {
+    sequences: Vec<(F::Session, Sequence<F>)>,
 }
 
 impl<'h> CaptureReader<'h> {
@@ -73,8 +83,9 @@ impl<'h> CaptureReader<'h> {
         Self {
             choice: source.choice().clone(),
             counts: Surveyor::new(source.choice()),
-            session: None,
-            sequence: Sequence::new(sink, source),
+            channels: None,
+            consumer: Consumer::new(sink),
+            source: CaptureSource::of(source),
             now_ns: 0,
             early: Vec::new(),
         }
@@ -87,52 +98,113 @@ impl<'h> CaptureReader<'h> {
         let Some(Counted { datagram, row, packet: found }) = self.counts.packet(packet) else {
             return Ok(());
         };
-        match found {
-            Ok(found) if self.session == Some(found.session) || self.begins(&found) => {
-                let ts_ns = packet.ts_ns.unwrap_or(self.now_ns);
-                let line = if self.sequence.waits(&found) { self.line_of(row) } else { 0 };
-                let waiting = Waiting { ts_ns, line, payload: datagram.payload };
-                let new = self.sequence.packet(&found, waiting)?;
-                if let Some(place) = row.filter(|_| new > 0) {
-                    let (messages, packets) = &mut self.counts.rows[place].firsts;
-                    (*messages, *packets) = (*messages + new, *packets + 1);
-                }
-            }
-            Ok(_) => {}
+        let found = match found {
+            Ok(found) => found,
             Err(reason) => {
                 self.malformed(datagram.destination, packet.offset, reason);
+                return Ok(());
             }
+        };
+        if self.channels.is_none() && !self.begins(&found) {
+            return Ok(());
+        }
+        let ts_ns = packet.ts_ns.unwrap_or(self.now_ns);
+        let waiting = Waiting { ts_ns, line: 0, payload: datagram.payload };
+        let new = match (self.channels.take(), found) {
+            (Some(Channels::MoldUdp64(mut channels)), Decoded::MoldUdp64(found)) => {
+                let new = self.take(&mut channels, &found, (row, waiting));
+                self.channels = Some(Channels::MoldUdp64(channels));
+                new?
+            }
+            (Some(Channels::IexTp(mut channels)), Decoded::IexTp(found)) => {
+                let new = self.take(&mut channels, &found, (row, waiting));
+                self.channels = Some(Channels::IexTp(channels));
+                new?
+            }
+            (Some(Channels::Pitch(mut channels)), Decoded::Pitch(found)) => {
+                let new = self.take(&mut channels, &found, (row, waiting));
+                self.channels = Some(Channels::Pitch(channels));
+                new?
+            }
+            (channels, _) => {
+                self.channels = channels;
+                0
+            }
+        };
+        if let Some(place) = row.filter(|_| new > 0) {
+            let (messages, packets) = &mut self.counts.rows[place].firsts;
+            (*messages, *packets) = (*messages + new, *packets + 1);
         }
         Ok(())
     }
 
-    /// Whether the session begins with this packet.
+    /// Passes a packet to its channel, and returns how many messages no earlier one had.
+    #[inline]
+    fn take<F: Captured>(
+        &mut self,
+        channels: &mut ChannelsOf<F>,
+        found: &NumberedPacket<'_, F>,
+        (row, waiting): (Option<usize>, Waiting<'_>),
+    ) -> Result<u64, SourceError> {
+        let is_of = |(session, _): &(F::Session, _)| *session == found.session;
+        let place = match channels.sequences.iter().position(is_of) {
+            Some(place) => place,
+            None if !self.is_channel(channels, found.session) => return Ok(0),
+            None => {
+                // Packets without messages may have come before.
+                let known = self.counts.known(F::carried(found.session));
+                channels.sequences.push((found.session, Sequence::new(&self.source, known)));
+                channels.sequences.len() - 1
+            }
+        };
+        let sequence = &mut channels.sequences[place].1;
+        let found = &found.nearest(sequence.expected());
+        if F::RESTARTS && sequence.is_restarted_by(found) {
+            sequence.end(self.now_ns, &mut self.consumer)?;
+            *sequence = Sequence::new(&self.source, None);
+            self.consumer.restarted(F::carried(found.session));
+        }
+        let line = if sequence.waits(found) {
+            line_of(&self.counts, F::carried(found.session), row)
+        } else {
+            0
+        };
+        sequence.packet(found, Waiting { line, ..waiting }, &mut self.consumer)
+    }
+
+    /// Whether a session is one more channel of the feed.
     #[cold]
-    fn begins(&mut self, packet: &NumberedPacket<'_, MoldUdp64>) -> bool {
-        let begins = self.session.is_none() && is_read(&self.choice, packet);
+    fn is_channel<F: Captured>(&self, channels: &ChannelsOf<F>, session: F::Session) -> bool {
+        let carried = F::carried(session);
+        let is_chosen = self.choice.session.is_none_or(|name| name.is_of(&carried));
+        let first = channels.sequences.first();
+        is_chosen && first.is_none_or(|(first, _)| F::carried(*first).is_of_one_feed(&carried))
+    }
+
+    /// Whether the feed begins with this packet.
+    #[cold]
+    fn begins(&mut self, packet: &Decoded<'_>) -> bool {
+        let begins = is_read(&self.choice, packet);
         if begins {
-            self.session = Some(packet.session);
-            // Packets without messages may have come before.
-            self.sequence.known = self.counts.known(packet.session);
+            self.channels = Some(Channels::of(packet));
+            if let Some(feed) = Feed::of(&packet.carried()) {
+                self.consumer.sink.begins(feed);
+            }
         }
         begins
     }
 
-    /// The number of a line: its place among the rows of the session.
-    #[cold]
-    fn line_of(&self, row: Option<usize>) -> u8 {
-        let before = self.counts.rows.iter().take(row.unwrap_or_default());
-        let carried = self.session.map(Carried::MoldUdp64);
-        let lines = before.filter(|counting| Some(counting.row.carried) == carried);
-        u8::try_from(lines.count()).unwrap_or(u8::MAX)
+    /// The first channel, and so the feed.
+    fn feed(&self) -> Option<Carried> {
+        self.channels.as_ref()?.first()
     }
 
     #[cold]
     fn malformed(&mut self, destination: SocketAddrV4, offset: u64, reason: &'static str) {
         let damage = Damage::Packet { offset, reason };
-        match self.session {
-            Some(session) if self.counts.carries(destination, session) => {
-                self.sequence.sink.damage(damage);
+        match self.feed() {
+            Some(feed) if self.counts.carries(destination, &feed) => {
+                self.consumer.sink.damage(damage);
             }
             _ if self.early.len() < MOST_EARLY => self.early.push((destination, damage)),
             _ => {}
@@ -141,56 +213,83 @@ impl<'h> CaptureReader<'h> {
 
     /// The capture ends.
     fn end(&mut self, damage: Option<CaptureDamage>) -> Result<DayEnd, SourceError> {
-        if self.session.is_none() && self.choice.session.is_none() {
+        if self.channels.is_none() && self.choice.session.is_none() {
             // Without messages, the first session is the one.
-            self.session = self.counts.rows.iter().find_map(|of| of.row.carried.mold());
-            self.sequence.known = self.session.and_then(|session| self.counts.known(session));
+            let mut carried = self.counts.rows.iter().map(|of| of.row.carried);
+            let first = carried.find(|carried| *carried != Carried::Other);
+            self.channels = first.and_then(|first| self.without_messages(first));
         }
+        let feed = self.feed();
         for (destination, damage) in std::mem::take(&mut self.early) {
-            if self.session.is_some_and(|session| self.counts.carries(destination, session)) {
-                self.sequence.sink.damage(damage);
+            if feed.is_some_and(|feed| self.counts.carries(destination, &feed)) {
+                self.consumer.sink.damage(damage);
             }
         }
-        self.sequence.end(self.now_ns)?;
+        match &mut self.channels {
+            Some(Channels::MoldUdp64(channels)) => channels.end(self.now_ns, &mut self.consumer)?,
+            Some(Channels::IexTp(channels)) => channels.end(self.now_ns, &mut self.consumer)?,
+            Some(Channels::Pitch(channels)) => channels.end(self.now_ns, &mut self.consumer)?,
+            None => {}
+        }
         Ok(match damage {
-            None if self.sequence.flow.is_break() => DayEnd::Stopped,
+            None if self.consumer.flow.is_break() => DayEnd::Stopped,
             None => DayEnd::EndOfFile,
             Some(CaptureDamage::Cut { offset, needed, present }) => {
                 DayEnd::Cut { offset, needed_bytes: needed.into(), present_bytes: present.into() }
             }
             Some(damage) => {
-                self.sequence.sink.damage(damage_of(&damage));
+                self.consumer.sink.damage(damage_of(&damage));
                 DayEnd::EndOfFile
             }
         })
     }
 
+    /// The channel of a session of which no packet has a message.
+    fn without_messages(&self, carried: Carried) -> Option<Channels> {
+        let known = self.counts.known(carried);
+        let source = &self.source;
+        Some(match carried {
+            Carried::MoldUdp64(session) => {
+                Channels::MoldUdp64(ChannelsOf::of(session, source, known))
+            }
+            Carried::IexTp(session) => Channels::IexTp(ChannelsOf::of(session, source, known)),
+            Carried::Pitch(session) => Channels::Pitch(ChannelsOf::of(session, source, known)),
+            Carried::Other => return None,
+        })
+    }
+
     fn summary(mut self) -> SessionSummary {
         self.counts.fold_malformed();
+        let feed = self.feed();
+        let channels = self.channels.as_ref().map_or(0, Channels::count);
         let Surveyor { rows, survey, .. } = self.counts;
         let mut summary = SessionSummary {
             packets: survey.packets,
-            session: self.session,
+            session: feed,
+            channels,
             absent: self.choice.groups,
             others: survey.others,
             skipped: survey.skipped,
-            first_message: self.sequence.first,
-            messages: self.sequence.messages,
-            missing: self.sequence.missing,
+            first_message: self.consumer.first,
+            messages: self.consumer.messages,
+            missing: self.consumer.missing,
             ..SessionSummary::default()
         };
         summary.others.add_unlisted(survey.without_row);
-        if self.session.is_none() {
+        if feed.is_none() {
             summary.absent_session = self.choice.session;
         }
         let mut others = Vec::new();
+        let is_read = |carried: &Carried| {
+            let is_chosen = self.choice.session.is_none_or(|name| name.is_of(carried));
+            is_chosen && feed.is_some_and(|feed| feed.is_of_one_feed(carried))
+        };
         for counting in rows {
-            match counting.row.carried.mold() {
-                Some(session) if self.session == Some(session) => {
-                    let (destination, counts) = counting.line();
-                    summary.lines.push((destination.into(), counts));
-                }
-                _ => others.push(counting),
+            if is_read(&counting.row.carried) {
+                let (destination, counts) = counting.line();
+                summary.lines.push((destination.into(), counts));
+            } else {
+                others.push(counting);
             }
         }
         if self.choice.session.is_none() {
@@ -207,12 +306,61 @@ impl<'h> CaptureReader<'h> {
     }
 }
 
-/// Removes the rows of sessions of MoldUDP64 with messages, and returns these sessions.
+impl Channels {
+    /// Those of the feed of a packet, none of which is known.
+    fn of(packet: &Decoded<'_>) -> Self {
+        match packet {
+            Decoded::MoldUdp64(_) => Self::MoldUdp64(ChannelsOf { sequences: Vec::new() }),
+            Decoded::IexTp(_) => Self::IexTp(ChannelsOf { sequences: Vec::new() }),
+            Decoded::Pitch(_) => Self::Pitch(ChannelsOf { sequences: Vec::new() }),
+        }
+    }
+
+    fn first(&self) -> Option<Carried> {
+        match self {
+            Self::MoldUdp64(channels) => channels.first(),
+            Self::IexTp(channels) => channels.first(),
+            Self::Pitch(channels) => channels.first(),
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::MoldUdp64(channels) => channels.sequences.len(),
+            Self::IexTp(channels) => channels.sequences.len(),
+            Self::Pitch(channels) => channels.sequences.len(),
+        }
+    }
+}
+
+impl<F: Captured> ChannelsOf<F> {
+    fn of(session: F::Session, source: &CaptureSource, known: Option<(u64, u64)>) -> Self {
+        Self { sequences: vec![(session, Sequence::new(source, known))] }
+    }
+
+    fn first(&self) -> Option<Carried> {
+        self.sequences.first().map(|(session, _)| F::carried(*session))
+    }
+
+    fn end(&mut self, now_ns: u64, consumer: &mut Consumer<'_>) -> Result<(), SourceError> {
+        self.sequences.iter_mut().try_for_each(|(_, sequence)| sequence.end(now_ns, consumer))
+    }
+}
+
+/// The number of a line: its place among the rows of its session.
+#[cold]
+fn line_of(counts: &Surveyor, carried: Carried, row: Option<usize>) -> u8 {
+    let before = counts.rows.iter().take(row.unwrap_or_default());
+    let lines = before.filter(|counting| counting.row.carried == carried);
+    u8::try_from(lines.count()).unwrap_or(u8::MAX)
+}
+
+/// Removes the rows of sessions with messages, and returns these sessions.
 fn unread_of(rows: &mut Vec<Counting>) -> Vec<UnreadSession> {
     let mut unread: Vec<UnreadSession> = Vec::new();
     for counting in rows.iter() {
-        let (Some(session), Some(numbers)) = (counting.row.carried.mold(), counting.numbers())
-        else {
+        let session = counting.row.carried;
+        let (false, Some(numbers)) = (session == Carried::Other, counting.numbers()) else {
             continue;
         };
         let (first, last) = (numbers.start, numbers.end - 1);
@@ -222,15 +370,15 @@ fn unread_of(rows: &mut Vec<Counting>) -> Vec<UnreadSession> {
         }
     }
     let is_unread = |session| unread.iter().any(|of| of.session == session);
-    rows.retain(|counting| !counting.row.carried.mold().is_some_and(is_unread));
+    rows.retain(|counting| !is_unread(counting.row.carried));
     unread
 }
 
-/// Whether a packet begins the session of a choice.
-fn is_read(choice: &CaptureChoice, packet: &NumberedPacket<'_, MoldUdp64>) -> bool {
+/// Whether a packet begins the feed of a choice.
+fn is_read(choice: &CaptureChoice, packet: &Decoded<'_>) -> bool {
     match choice.session {
-        Some(name) => name.is_of(&packet.session),
-        None => packet.count > 0,
+        Some(name) => name.is_of(&packet.carried()),
+        None => packet.has_messages() && Feed::of(&packet.carried()).is_some(),
     }
 }
 
@@ -238,17 +386,28 @@ fn damage_of(damage: &CaptureDamage) -> Damage {
     Damage::Packet { offset: damage.offset(), reason: damage.name() }
 }
 
-/// The search for the time of the first packet with messages that is read.
+/// The first packet with messages that is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FirstPacket {
+    /// When it was captured, ns since the UNIX epoch.
+    pub(super) ts_ns: Option<u64>,
+    /// What its messages belong to.
+    pub(super) carried: Carried,
+    /// The time that it states, ns since the UNIX epoch.
+    pub(super) stated_ns: Option<u64>,
+}
+
+/// The search for the first packet with messages that is read.
 pub(super) struct Beginning {
     choice: CaptureChoice,
     /// The time of the first packet of all.
     first_ns: Option<u64>,
-    found_ns: Option<u64>,
+    found: Option<FirstPacket>,
 }
 
 impl Beginning {
     pub(super) fn new(choice: CaptureChoice) -> Self {
-        Self { choice, first_ns: None, found_ns: None }
+        Self { choice, first_ns: None, found: None }
     }
 
     /// Whether this packet is the one.
@@ -256,13 +415,15 @@ impl Beginning {
         self.first_ns = self.first_ns.or(packet.ts_ns);
         if let Ok(datagram) = datagram(packet.link_type, packet.bytes)
             && is_chosen(&self.choice.groups, datagram.destination)
-            && let Ok(found) = MoldUdp64::decode(datagram.payload)
-            && found.count > 0
+            && let Ok(found) = Decoded::of(datagram.payload)
+            && found.has_messages()
             && is_read(&self.choice, &found)
         {
-            self.found_ns = packet.ts_ns;
+            let (ts_ns, carried) = (packet.ts_ns, found.carried());
+            let stated_ns = stated_ns(&carried, datagram.payload);
+            self.found = Some(FirstPacket { ts_ns, carried, stated_ns });
         }
-        self.found_ns.is_some()
+        self.found.is_some()
     }
 
     /// Searches a whole capture.
@@ -282,7 +443,19 @@ impl Beginning {
         Ok(())
     }
 
-    pub(super) fn ts_ns(&self) -> Option<u64> {
-        self.found_ns.or(self.first_ns)
+    /// The packet; `None` if no packet is read.
+    pub(super) fn found(&self) -> Option<FirstPacket> {
+        self.found
     }
+
+    /// The time of the first packet of all.
+    pub(super) fn first_ns(&self) -> Option<u64> {
+        self.first_ns
+    }
+}
+
+/// The time that a segment of IEX-TP states.
+fn stated_ns(carried: &Carried, payload: &[u8]) -> Option<u64> {
+    let Carried::IexTp(_) = carried else { return None };
+    SegmentHeader::wrap_first(payload).ok().map(|(header, _)| header.send_time())
 }

@@ -8,17 +8,14 @@
 
 use core::{cell::Cell, ops::ControlFlow};
 
-use nanotape_types::Alpha;
-use nanotape_wire::{
-    capture::datagram,
-    framing::{moldudp64::MoldUdp64, numbered::PacketFraming as _},
-};
+use nanotape_wire::capture::datagram;
 
 use super::{
     counting::joined,
     coverage::Coverage,
     groups::{Group, is_chosen},
     items::{Item, read_items},
+    packet::Captured,
 };
 use crate::{DaySource, SourceError};
 
@@ -35,9 +32,9 @@ pub(super) struct Scanned {
 
 /// Reads a capture to its end, for the numbers from `wanted` on. `None` if that fails, or if `idle`
 /// breaks, which is called once per block.
-pub(super) fn scan(
+pub(super) fn scan<F: Captured>(
     source: &mut DaySource,
-    (groups, session): (&[Group], Alpha<10>),
+    (groups, session): (&[Group], F::Session),
     wanted: u64,
     mut idle: impl FnMut() -> ControlFlow<()>,
 ) -> Option<Scanned> {
@@ -51,10 +48,11 @@ pub(super) fn scan(
                 Item::Packet(packet) => {
                     if let Ok(datagram) = datagram(packet.link_type, packet.bytes)
                         && is_chosen(groups, datagram.destination)
-                        && let Ok(packet) = MoldUdp64::decode(datagram.payload)
+                        && let Ok(packet) = F::decode(datagram.payload)
                         && packet.session == session
                         && packet.first > 0
                     {
+                        let packet = packet.nearest(wanted);
                         let (first, next) = (packet.first, packet.next());
                         scanned.numbers.add(first.max(wanted)..next);
                         scanned.known = joined(scanned.known, Some((first, next)));

@@ -2,8 +2,8 @@
 //!
 //! Where: `nanotape capture`. The reader of a [`DaySource`] delivers the messages of one session,
 //! and counts in the same way ([`counting`](super::counting)); this module delivers nothing.
-//! Protocol: a datagram is IEX-TP or MoldUDP64 if it follows that format to its last byte. A row
-//! is one session on one destination. Datagrams that follow neither format are malformed if their
+//! Protocol: a datagram is IEX-TP, MoldUDP64 or PITCH if it follows that format to its last byte. A
+//! row is one session on one destination. Datagrams that follow none are malformed if their
 //! destination carries a session, and otherwise a row of their own.
 //! Bounds: [`MOST_ROWS`] rows, each with a bounded set of message numbers; datagrams without a row
 //! are counted.
@@ -11,15 +11,7 @@
 use core::ops::ControlFlow;
 use std::net::SocketAddrV4;
 
-use nanotape_types::Alpha;
-use nanotape_wire::{
-    capture::{CaptureDamage, SkipReason, Vlans},
-    framing::{
-        iextp::{IexSession, IexTp},
-        moldudp64::MoldUdp64,
-        numbered::PacketFraming as _,
-    },
-};
+use nanotape_wire::capture::{CaptureDamage, SkipReason, Vlans};
 
 use super::{
     choice::SessionName,
@@ -27,52 +19,13 @@ use super::{
     groups::{Destinations, Group},
     items::{Item, read_items},
 };
-use crate::{DaySource, SourceError};
+use crate::{DaySource, SourceError, carried::Carried};
 
 /// Rows of a survey.
 pub const MOST_ROWS: usize = 1024;
 
 /// Damage that is kept; more is counted.
 const MOST_DAMAGE: usize = 64;
-
-/// The protocol of a row, and its session.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Carried {
-    /// A session of MoldUDP64.
-    MoldUdp64(Alpha<10>),
-    /// A session of IEX-TP.
-    IexTp(IexSession),
-    /// Datagrams of another protocol.
-    Other,
-}
-
-impl Carried {
-    /// The name of the protocol.
-    pub fn protocol(&self) -> &'static str {
-        match self {
-            Self::MoldUdp64(_) => MoldUdp64::NAME,
-            Self::IexTp(_) => IexTp::NAME,
-            Self::Other => "other UDP",
-        }
-    }
-
-    /// The session of MoldUDP64.
-    pub(super) fn mold(&self) -> Option<Alpha<10>> {
-        match self {
-            Self::MoldUdp64(session) => Some(*session),
-            Self::IexTp(_) | Self::Other => None,
-        }
-    }
-
-    /// The session, as text; `None` for another protocol.
-    pub fn session(&self) -> Option<String> {
-        match self {
-            Self::MoldUdp64(session) => Some(session.to_string()),
-            Self::IexTp(session) => Some(session.to_string()),
-            Self::Other => None,
-        }
-    }
-}
 
 /// One session on one destination.
 #[derive(Clone, PartialEq, Eq, Debug)]

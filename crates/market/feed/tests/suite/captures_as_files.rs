@@ -230,13 +230,14 @@ fn every_message_of_the_file_is_delivered_once_and_the_rest_is_reported() {
                 let naive = &sessions[first.session];
                 assert!(found.messages == naive.messages, "seed {seed}, {kept_bytes}");
                 assert_eq!(found.damage, naive.missing(), "seed {seed}, {kept_bytes}");
-                assert_eq!(capture.session, Some(SESSIONS[first.session]));
+                assert_eq!(capture.session, Some(Carried::MoldUdp64(SESSIONS[first.session])));
                 let other = 1 - first.session;
                 let numbers = &sessions[other].messages;
                 let unread: Vec<_> =
                     capture.unread.iter().map(|of| (of.session, of.first, of.last)).collect();
                 let expected = numbers.first_key_value().zip(numbers.last_key_value());
-                let expected = expected.map(|(one, two)| (SESSIONS[other], *one.0, *two.0));
+                let expected = expected
+                    .map(|(one, two)| (Carried::MoldUdp64(SESSIONS[other]), *one.0, *two.0));
                 assert_eq!(unread, Vec::from_iter(expected), "seed {seed}");
                 let firsts: u64 = capture.lines.iter().map(|(_, of)| of.first_messages).sum();
                 assert_eq!(firsts, capture.messages, "seed {seed}, {kept_bytes}");

@@ -63,8 +63,8 @@ impl fmt::Display for PlantStart {
 }
 
 impl PlantStart {
-    /// The start of a publisher whose text this is; `None` if it is not one of this version. The text
-    /// has neither the publisher nor a time.
+    /// The start of a publisher whose text this is; `None` if it is not one of this version. The
+    /// text has neither the publisher nor a time.
     pub fn of_text(text: &str, publisher_id: u16, started_ns: u64) -> Option<Self> {
         let (text, ended) = text.split_once(';').unwrap_or((text, ""));
         let (date, rest) = text.strip_prefix("trade date ")?.split_once(", records ")?;

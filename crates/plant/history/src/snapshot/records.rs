@@ -25,7 +25,8 @@ pub struct SnapshotRecords {
 }
 
 impl SnapshotRecords {
-    /// The records of these stocks of a snapshot, of a publisher. The orders of others are not read.
+    /// The records of these stocks of a snapshot, of a publisher. The orders of others are not
+    /// read.
     pub fn new(
         file: SnapshotFile,
         publisher_id: u16,

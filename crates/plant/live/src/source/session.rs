@@ -7,6 +7,7 @@
 use nanotape_board::{LiveStat, no_times};
 use nanotape_feed::{
     SessionSummary,
+    capture::Carried,
     session::{Line, MAX_LINES, NasdaqReceiver, PacketOrigin, SessionSettings},
     time_of_packet,
 };
@@ -154,7 +155,8 @@ impl LiveSession {
 
     pub(super) fn summary<H>(&self, delivery: &Delivery<'_, H>, stat: &LiveStat) -> SessionSummary {
         SessionSummary {
-            session: self.receiver.session(),
+            session: self.receiver.session().map(Carried::MoldUdp64),
+            channels: 1,
             lines: stat.lines.iter().map(|line| (line.address, line.counts)).collect(),
             first_message: delivery.first,
             messages: delivery.messages,

@@ -1,5 +1,5 @@
-//! Price levels of exchanges that show no orders: a record of each level, and the inside at the end of
-//! a change.
+//! Price levels of exchanges that show no orders: a record of each level, and the inside at the
+//! end of a change.
 
 use dbn::Action;
 use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};

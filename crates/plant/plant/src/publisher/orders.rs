@@ -149,8 +149,8 @@ impl<W: Publish> Publisher<W> {
     }
 
     /// All orders of a book left, or an order was modified. A modified order lost shares, or left
-    /// and entered again at the end of its queue: its records are those of a cancel or a replace. Only
-    /// one that grows in its place has a record of its own.
+    /// and entered again at the end of its queue: its records are those of a cancel or a replace.
+    /// Only one that grows in its place has a record of its own.
     #[cold]
     #[inline(never)]
     pub(super) fn cleared_or_modified<L: PriceLevels, S: OrderStore>(

@@ -126,6 +126,9 @@ pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate
         source.check_day()?;
         source.check_choice()?;
     }
+    if file.as_os_str() != "-" {
+        source.find_venue()?;
+    }
     source.set_patience(PATIENCE);
     let date = match date {
         Some(date) => Some(*date),
@@ -144,8 +147,12 @@ pub fn trade_date_of(
     source: &mut DaySource,
     file: &Path,
 ) -> Result<Option<TradeDate>, SourceError> {
+    let venue = source.find_venue()?;
     match TradeDate::of_file_name(file) {
-        None => Ok(source.capture_began_ns()?.and_then(TradeDate::of_time)),
+        None => {
+            let began_ns = source.capture_began_ns()?;
+            Ok(began_ns.and_then(|began_ns| TradeDate::of_day(venue, began_ns)))
+        }
         date => Ok(date),
     }
 }

@@ -1,5 +1,6 @@
 //! Events that change the books and that no message of ITCH makes: a book is cleared, an order is
-//! modified, or has another rest after an execution. Subscribers get records of both, and so the plant's books.
+//! modified, or has another rest after an execution. Subscribers get records of both, and so the
+//! plant's books.
 
 use nanotape_harness::Random;
 use nanotape_market::{Execution, Modified, Priority, What};

@@ -1,0 +1,97 @@
+//! What makes events of the messages of a capture, whatever its feed.
+
+use core::ops::ControlFlow;
+
+use nanotape_market::{EventHandler, Position};
+use nanotape_wire::framing::numbered::NumberedPacket;
+
+use super::handle_messages;
+use crate::{
+    Feed,
+    capture::{AnyPacket, PacketMessages, messages_of},
+    carried::Carried,
+    protocols::{IexDeep, IexDeepPlus, Pitch, Place, Protocol},
+};
+
+/// What makes events of the messages of a feed.
+pub(crate) enum Decoding {
+    Itch { day_begins_ns: u64 },
+    IexDeep(Box<<IexDeep as Protocol>::State>),
+    IexDeepPlus(Box<<IexDeepPlus as Protocol>::State>),
+    Pitch(Box<<Pitch as Protocol>::State>),
+}
+
+impl Decoding {
+    /// The decoding of a feed from the first message of a day on, which begins at this time.
+    pub(crate) fn begin(feed: Feed, day_begins_ns: u64) -> Self {
+        match feed {
+            Feed::Itch => Self::Itch { day_begins_ns },
+            Feed::IexDeep => Self::IexDeep(Box::new(IexDeep::begin(day_begins_ns))),
+            Feed::IexDeepPlus => Self::IexDeepPlus(Box::new(IexDeepPlus::begin(day_begins_ns))),
+            Feed::Pitch => Self::Pitch(Box::new(Pitch::begin(day_begins_ns))),
+        }
+    }
+
+    /// Calls `handler` with the events of messages. Those of another framing are of another feed.
+    pub(crate) fn messages(
+        &mut self,
+        messages: &PacketMessages<'_, '_>,
+        handler: &mut impl EventHandler,
+    ) -> ControlFlow<()> {
+        match (self, &messages.packet) {
+            (Self::Itch { day_begins_ns }, AnyPacket::MoldUdp64(packet)) => {
+                let these = messages_of(packet, messages.numbers.clone());
+                handle_messages(messages.first, these, *day_begins_ns, handler)
+            }
+            (Self::IexDeep(state), AnyPacket::IexTp(packet)) => {
+                deliver::<IexDeep>(state, messages, packet, handler)
+            }
+            (Self::IexDeepPlus(state), AnyPacket::IexTp(packet)) => {
+                deliver::<IexDeepPlus>(state, messages, packet, handler)
+            }
+            (Self::Pitch(state), AnyPacket::Pitch(packet)) => {
+                deliver::<Pitch>(state, messages, packet, handler)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Decoding {
+    /// A channel begins again.
+    #[cold]
+    pub(crate) fn restarted(
+        &mut self,
+        number: u64,
+        channel: Carried,
+        handler: &mut impl EventHandler,
+    ) -> ControlFlow<()> {
+        let at = Position { number, offset: number };
+        match (self, channel) {
+            (Self::IexDeep(state), Carried::IexTp(channel)) => {
+                IexDeep::restart(state, Place { at, channel }, handler)
+            }
+            (Self::IexDeepPlus(state), Carried::IexTp(channel)) => {
+                IexDeepPlus::restart(state, Place { at, channel }, handler)
+            }
+            (Self::Pitch(state), Carried::Pitch(channel)) => {
+                Pitch::restart(state, Place { at, channel }, handler)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn deliver<P: Protocol>(
+    state: &mut P::State,
+    messages: &PacketMessages<'_, '_>,
+    packet: &NumberedPacket<'_, P::Framing>,
+    handler: &mut impl EventHandler,
+) -> ControlFlow<()> {
+    let these = messages_of(packet, messages.numbers.clone());
+    for (number, bytes) in (messages.first..).zip(these) {
+        let at = Position { number, offset: number };
+        P::deliver(state, Place { at, channel: packet.session }, bytes, handler)?;
+    }
+    ControlFlow::Continue(())
+}

@@ -1,0 +1,46 @@
+//! The feeds that are read: what recognises each, and its venue. A new feed is a line in each function
+//! here, one in [`Decoding`](crate::events), and a protocol.
+
+use nanotape_market::Venue;
+use nanotape_wire::{iex_deep, iex_deep_plus};
+
+use crate::{carried::Carried, venues};
+
+/// A feed of an exchange.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Feed {
+    /// Nasdaq TotalView-ITCH.
+    Itch,
+    /// IEX DEEP.
+    IexDeep,
+    /// IEX DEEP+.
+    IexDeepPlus,
+    /// Cboe multicast PITCH.
+    Pitch,
+}
+
+impl Feed {
+    /// The feed of a session; `None` for one that is not read.
+    pub fn of(carried: &Carried) -> Option<Self> {
+        match carried {
+            Carried::MoldUdp64(_) => Some(Self::Itch),
+            Carried::IexTp(session) => match session.message_protocol_id {
+                iex_deep::MESSAGE_PROTOCOL_ID => Some(Self::IexDeep),
+                iex_deep_plus::MESSAGE_PROTOCOL_ID => Some(Self::IexDeepPlus),
+                _ => None,
+            },
+            Carried::Pitch(_) => Some(Self::Pitch),
+            Carried::Other => None,
+        }
+    }
+
+    /// Whose messages it has.
+    pub fn venue(self) -> &'static Venue {
+        match self {
+            Self::Itch => venues::NASDAQ_ITCH,
+            Self::IexDeep => venues::IEX_DEEP,
+            Self::IexDeepPlus => venues::IEX_DEEP_PLUS,
+            Self::Pitch => venues::CBOE_PITCH,
+        }
+    }
+}

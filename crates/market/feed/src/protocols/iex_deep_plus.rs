@@ -1,0 +1,97 @@
+//! IEX DEEP+ 1.0: orders. Each message is an event of its own.
+
+use core::ops::ControlFlow;
+
+use nanotape_market::{EventHandler, Execution, Modified, Priority, TradeKind, What};
+use nanotape_types::{BookEvent, StockLocate};
+use nanotape_wire::{
+    framing::iextp::{IexSession, IexTp},
+    iex_deep_plus::Message,
+};
+
+use super::{
+    Place, Protocol, iex,
+    iex::{IexState, of_every_feed},
+    price_of,
+};
+
+/// IEX DEEP+ 1.0.
+#[derive(Debug)]
+pub(crate) enum IexDeepPlus {}
+
+impl Protocol for IexDeepPlus {
+    type Framing = IexTp;
+    type State = IexState;
+
+    fn begin(_: u64) -> IexState {
+        IexState::default()
+    }
+
+    #[inline]
+    fn deliver(
+        state: &mut IexState,
+        from: Place<IexSession>,
+        bytes: &[u8],
+        handler: &mut impl EventHandler,
+    ) -> ControlFlow<()> {
+        let source = (from.at, bytes);
+        let Ok(message) = Message::decode(bytes) else {
+            return IexState::unreadable(source, handler);
+        };
+        let stock_locate = match message.symbol() {
+            Some(symbol) => match state.locate(symbol) {
+                Some(stock_locate) => stock_locate,
+                None => return IexState::unreadable(source, handler),
+            },
+            None => StockLocate::default(),
+        };
+        let what = match message {
+            Message::AddOrder(m) => match (m.side_indicator().side(), price_of(m.price())) {
+                (Some(side), Some(price)) => {
+                    let (reference, shares) = (m.order_reference_number(), m.shares());
+                    let added = BookEvent::Add { stock_locate, reference, side, shares, price };
+                    Some(What::Order(added))
+                }
+                (None, _) => Some(What::UnknownSide),
+                _ => None,
+            },
+            Message::OrderModify(m) => price_of(m.price()).map(|price| {
+                let is_kept = m.modify_flags().is_priority_kept();
+                What::OrderModified(Modified {
+                    reference: m.order_reference_number(),
+                    side: None,
+                    shares: m.shares(),
+                    price,
+                    priority: if is_kept { Priority::Kept } else { Priority::Lost },
+                })
+            }),
+            Message::OrderDelete(m) => {
+                let reference = m.order_reference_number();
+                Some(What::Order(BookEvent::Delete { stock_locate, reference }))
+            }
+            Message::OrderExecuted(m) => price_of(m.price()).map(|price| {
+                What::Execution(Execution {
+                    reference: m.order_reference_number(),
+                    shares: m.executed_shares(),
+                    price: Some(price),
+                    is_printed: true,
+                    match_number: m.match_number(),
+                    remaining: None,
+                })
+            }),
+            Message::ClearBook(_) => Some(What::BookCleared),
+            // A trade between hidden orders.
+            Message::TradeReport(m) => iex::trade(m, TradeKind::Hidden),
+            other => of_every_feed!(other).flatten(),
+        };
+        state.pass(source, (message.timestamp(), message.symbol()), (true, what), handler)
+    }
+
+    fn restart(
+        state: &mut IexState,
+        from: Place<IexSession>,
+        handler: &mut impl EventHandler,
+    ) -> ControlFlow<()> {
+        state.clear(from.at, handler)
+    }
+}
