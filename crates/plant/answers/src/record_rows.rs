@@ -88,7 +88,7 @@ const DECLARED: [(&str, Kind, &str, &str); COLUMNS] = [
     ("flags", Kind::U64, "", "Flags of DBN, as a sum of bits."),
     ("bid_price", Kind::Price9, "USD", "Best bid, of bbo. Absent if the side is empty."),
     ("bid_size", Kind::U64, "shares", "Displayed shares at the best bid."),
-    ("bid_orders", Kind::U64, "orders", "Orders at the best bid."),
+    ("bid_orders", Kind::U64, "orders", "Orders at the best bid. Absent if the exchange shows no orders."),
     ("ask_price", Kind::Price9, "USD", "Best offer, of bbo. Absent if the side is empty."),
     ("ask_size", Kind::U64, "shares", "Displayed shares at the best offer."),
     ("ask_orders", Kind::U64, "orders", "Orders at the best offer."),
@@ -309,6 +309,7 @@ fn size(shares: u32) -> Cell<'static> {
 fn size_of_level(price: i64, shares: u32, orders: u32) -> (Cell<'static>, Cell<'static>) {
     match price {
         dbn::UNDEF_PRICE => (Cell::Absent, Cell::Absent),
+        _ if orders == UNDEF_COUNT => (size(shares), Cell::Absent),
         _ => (size(shares), Cell::U64(orders.into())),
     }
 }
