@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use nanotape_plant::{
     dbn,
-    records::{Header, Notice, Record},
+    records::{Header, Notice, Record, UNDEF_COUNT},
 };
 use nanotape_tap::{Delivery, Event, Handover};
 use nanotape_types::rows::{Cell, Column, Kind, StockName};
@@ -91,7 +91,7 @@ const DECLARED: [(&str, Kind, &str, &str); COLUMNS] = [
     ("bid_orders", Kind::U64, "orders", "Orders at the best bid. Absent if the exchange shows no orders."),
     ("ask_price", Kind::Price9, "USD", "Best offer, of bbo. Absent if the side is empty."),
     ("ask_size", Kind::U64, "shares", "Displayed shares at the best offer."),
-    ("ask_orders", Kind::U64, "orders", "Orders at the best offer."),
+    ("ask_orders", Kind::U64, "orders", "Orders at the best offer, as bid_orders."),
     ("message", Kind::U64, "", "Number of the message in the input of the plant, from 1."),
     ("detail", Kind::Text, "", "What fits no other column."),
     ("lost_from", Kind::U64, "", "First sequence number of a loss."),
