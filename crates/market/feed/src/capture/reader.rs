@@ -158,7 +158,7 @@ impl<'h> CaptureReader<'h> {
             }
         };
         let sequence = &mut channels.sequences[place].1;
-        let found = &found.nearest(sequence.expected());
+        let found = &found.nearest(sequence.near());
         if F::RESTARTS && sequence.is_restarted_by(found) {
             sequence.end(self.now_ns, &mut self.consumer)?;
             *sequence = Sequence::new(&self.source, None);

@@ -52,7 +52,8 @@ pub(super) fn scan<F: Captured>(
                         && packet.session == session
                         && packet.first > 0
                     {
-                        let packet = packet.nearest(wanted);
+                        let near = scanned.known.map_or(wanted, |(_, next)| next);
+                        let packet = packet.nearest(near);
                         let (first, next) = (packet.first, packet.next());
                         scanned.numbers.add(first.max(wanted)..next);
                         scanned.known = joined(scanned.known, Some((first, next)));

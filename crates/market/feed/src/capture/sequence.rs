@@ -153,9 +153,12 @@ impl<F: Captured> Sequence<F> {
         }
     }
 
-    /// The number of the next message.
-    pub(super) fn expected(&self) -> u64 {
-        self.expected
+    /// A number near those of the next packets, for framings whose numbers come again.
+    pub(super) fn near(&self) -> u64 {
+        match self.known {
+            Some((_, next)) if self.expected == 1 => next,
+            _ => self.expected,
+        }
     }
 
     /// Whether a packet can be delivered at once.

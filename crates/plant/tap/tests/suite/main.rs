@@ -5,5 +5,6 @@
 mod damage_campaign;
 mod format_document;
 mod published;
+mod same_market;
 mod structures_agree;
 mod synthetic_days;
