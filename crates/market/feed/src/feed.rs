@@ -2,7 +2,7 @@
 //! here, one in [`Decoding`](crate::events), and a protocol.
 
 use nanotape_market::Venue;
-use nanotape_wire::{iex_deep, iex_deep_plus};
+use nanotape_wire::{iex_deep, iex_deep_plus, iex_tops};
 
 use crate::{carried::Carried, venues};
 
@@ -15,6 +15,8 @@ pub enum Feed {
     IexDeep,
     /// IEX DEEP+.
     IexDeepPlus,
+    /// IEX TOPS.
+    IexTops,
     /// Cboe multicast PITCH.
     Pitch,
 }
@@ -27,6 +29,7 @@ impl Feed {
             Carried::IexTp(session) => match session.message_protocol_id {
                 iex_deep::MESSAGE_PROTOCOL_ID => Some(Self::IexDeep),
                 iex_deep_plus::MESSAGE_PROTOCOL_ID => Some(Self::IexDeepPlus),
+                iex_tops::MESSAGE_PROTOCOL_ID => Some(Self::IexTops),
                 _ => None,
             },
             Carried::Pitch(_) => Some(Self::Pitch),
@@ -40,6 +43,7 @@ impl Feed {
             Self::Itch => venues::NASDAQ_ITCH,
             Self::IexDeep => venues::IEX_DEEP,
             Self::IexDeepPlus => venues::IEX_DEEP_PLUS,
+            Self::IexTops => venues::IEX_TOPS,
             Self::Pitch => venues::CBOE_PITCH,
         }
     }

@@ -12,12 +12,14 @@
 mod iex;
 mod iex_deep;
 mod iex_deep_plus;
+mod iex_tops;
 mod pitch;
 
 use core::ops::ControlFlow;
 
 pub(crate) use iex_deep::IexDeep;
 pub(crate) use iex_deep_plus::IexDeepPlus;
+pub(crate) use iex_tops::IexTops;
 use nanotape_market::{Damage, EventHandler, EventTime, MarketEvent, Origin, Position, What};
 use nanotape_types::{Decimal, Maybe, Price4, StockLocate, Symbol};
 use nanotape_wire::framing::numbered::PacketFraming;

@@ -27,6 +27,10 @@ pub const IEX_DEEP: &Venue = &Venue {
 pub const IEX_DEEP_PLUS: &Venue =
     &Venue { name: "IEX DEEP+ 1.0", detail: BookDetail::Orders, ..*IEX_DEEP };
 
+/// IEX TOPS 1.6.
+pub const IEX_TOPS: &Venue =
+    &Venue { name: "IEX TOPS 1.6", detail: BookDetail::Quotes, ..*IEX_DEEP };
+
 /// Cboe multicast PITCH of BZX. Messages do not state the exchange; the others have numbers of
 /// their own.
 pub const CBOE_PITCH: &Venue = &Venue {

@@ -10,7 +10,7 @@ use crate::{
     Feed,
     capture::{AnyPacket, PacketMessages, messages_of},
     carried::Carried,
-    protocols::{IexDeep, IexDeepPlus, Pitch, Place, Protocol},
+    protocols::{IexDeep, IexDeepPlus, IexTops, Pitch, Place, Protocol},
 };
 
 /// What makes events of the messages of a feed.
@@ -18,6 +18,7 @@ pub(crate) enum Decoding {
     Itch { day_begins_ns: u64 },
     IexDeep(Box<<IexDeep as Protocol>::State>),
     IexDeepPlus(Box<<IexDeepPlus as Protocol>::State>),
+    IexTops(Box<<IexTops as Protocol>::State>),
     Pitch(Box<<Pitch as Protocol>::State>),
 }
 
@@ -28,6 +29,7 @@ impl Decoding {
             Feed::Itch => Self::Itch { day_begins_ns },
             Feed::IexDeep => Self::IexDeep(Box::new(IexDeep::begin(day_begins_ns))),
             Feed::IexDeepPlus => Self::IexDeepPlus(Box::new(IexDeepPlus::begin(day_begins_ns))),
+            Feed::IexTops => Self::IexTops(Box::new(IexTops::begin(day_begins_ns))),
             Feed::Pitch => Self::Pitch(Box::new(Pitch::begin(day_begins_ns))),
         }
     }
@@ -48,6 +50,9 @@ impl Decoding {
             }
             (Self::IexDeepPlus(state), AnyPacket::IexTp(packet)) => {
                 deliver::<IexDeepPlus>(state, messages, packet, handler)
+            }
+            (Self::IexTops(state), AnyPacket::IexTp(packet)) => {
+                deliver::<IexTops>(state, messages, packet, handler)
             }
             (Self::Pitch(state), AnyPacket::Pitch(packet)) => {
                 deliver::<Pitch>(state, messages, packet, handler)
@@ -73,6 +78,9 @@ impl Decoding {
             }
             (Self::IexDeepPlus(state), Carried::IexTp(channel)) => {
                 IexDeepPlus::restart(state, Place { at, channel }, handler)
+            }
+            (Self::IexTops(state), Carried::IexTp(channel)) => {
+                IexTops::restart(state, Place { at, channel }, handler)
             }
             (Self::Pitch(state), Carried::Pitch(channel)) => {
                 Pitch::restart(state, Place { at, channel }, handler)

