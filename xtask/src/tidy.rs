@@ -19,6 +19,7 @@ mod repository;
 mod source;
 mod testing;
 mod unsafe_code;
+mod venues;
 mod waits;
 mod words;
 
@@ -83,6 +84,7 @@ fn problems(repository: &Repository) -> Result<Vec<Problem>> {
     all.extend(source::check(repository));
     all.extend(circles::check(repository));
     all.extend(unsafe_code::check(repository));
+    all.extend(venues::check(repository));
     all.extend(documents::check(repository));
     all.extend(edges::check(repository));
     all.extend(files::check(repository));

@@ -1,5 +1,5 @@
-//! The feeds that are read: what recognises each, and its venue. A new feed is a line in each function
-//! here, one in [`Decoding`](crate::events), and a protocol.
+//! The feeds that are read: what recognises each, and its venue. A new feed is a line in each
+//! function here, one in [`Decoding`](crate::events), and a protocol.
 
 use nanotape_market::Venue;
 use nanotape_wire::{iex_deep, iex_deep_plus, iex_tops};

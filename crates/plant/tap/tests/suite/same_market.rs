@@ -1,6 +1,6 @@
-//! One synthetic day in the protocols of several exchanges: the books of all end with the same insides,
-//! levels and trades at the ends of events. Each decoder, the channels of captures, the parts of
-//! changes and the books are the same market only if all of them are right.
+//! One synthetic day in the protocols of several exchanges: the books of all end with the same
+//! insides, levels and trades at the ends of events. Each decoder, the channels of captures, the
+//! parts of changes and the books are the same market only if all of them are right.
 
 use std::{
     collections::{BTreeMap, hash_map::DefaultHasher},
