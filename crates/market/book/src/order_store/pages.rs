@@ -18,8 +18,8 @@
 //! sparse, so that hardly any page gets a second order, there are at most [`FREE_PAGES`] and one
 //! page per [`ORDERS_PER_PAGE`] orders. Beyond the first few there is at most one chunk per
 //! [`ORDERS_PER_CHUNK`] orders. Orders that would need another page or chunk, and references of
-//! [`LIMIT`] and more, go to a standard map, which is empty on a real day. Any references are
-//! correct; those of an exchange are fast.
+//! [`LIMIT`] and more, go to a hash table. On a real day of Nasdaq it is empty; exchanges whose
+//! references are any 64 bits have all of their orders there.
 //!
 //! A table that is too small grows by a quarter and is copied, which stalls a tenth of a second on
 //! a full day. Stating the day's number of orders at the start avoids it.
@@ -27,9 +27,9 @@
 use core::fmt;
 
 use nanotape_shm::Table;
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side};
+use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-use super::{HashMapOrders, OrderStore};
+use super::{ClearingOrders, CompactOrders, OrderStore};
 use crate::{BookSide, Order};
 
 /// Orders by reference in pages of 32.
@@ -53,7 +53,7 @@ pub struct PagedOrders {
     entered: usize,
     left: usize,
     sparsity: Sparsity,
-    elsewhere: HashMapOrders,
+    elsewhere: ClearingOrders<CompactOrders>,
 }
 
 /// Whether the references are sparse: how many orders entered for each requested page.
@@ -335,7 +335,7 @@ impl OrderStore for PagedOrders {
             entered: 0,
             left: 0,
             sparsity: Sparsity::DENSE,
-            elsewhere: HashMapOrders::default(),
+            elsewhere: ClearingOrders::with_capacity(0),
         }
     }
 
@@ -421,11 +421,32 @@ impl OrderStore for PagedOrders {
         self.records.touch();
     }
 
+    /// An exchange that clears books has its references in the hash table, where a clear costs
+    /// nothing for other stocks; the pages are searched only if an order is in one.
+    fn clear(&mut self, stock_locate: StockLocate, count: usize, arrivals: u32) {
+        let mut paged = Vec::new();
+        if self.live() > 0 {
+            let of_stock = |(_, order): &(_, Order)| order.stock_locate == stock_locate;
+            paged.extend(self.paged().filter(of_stock).map(|(reference, _)| reference));
+        }
+        for reference in &paged {
+            self.take(*reference, u32::MAX);
+        }
+        self.elsewhere.clear(stock_locate, count.saturating_sub(paged.len()), arrivals);
+    }
+
     fn len(&self) -> usize {
         self.live() + self.elsewhere.len()
     }
 
     fn iter(&self) -> impl Iterator<Item = (OrderReferenceNumber, Order)> + '_ {
+        self.paged().chain(self.elsewhere.iter())
+    }
+}
+
+impl PagedOrders {
+    /// The live orders in pages.
+    fn paged(&self) -> impl Iterator<Item = (OrderReferenceNumber, Order)> + '_ {
         let chunks = self.uses.iter().enumerate().filter(|(_, chunk)| chunk.pages > 0);
         let references = chunks.flat_map(|(number, chunk)| {
             let first = number * CHUNK_ENTRIES;
@@ -439,7 +460,7 @@ impl OrderStore for PagedOrders {
         });
         let indexed = references.map(|reference| (reference, self.record(reference)));
         let live = indexed.filter(|(_, record)| record[SHARES] != 0);
-        live.map(|(reference, record)| (reference, order_of(record))).chain(self.elsewhere.iter())
+        live.map(|(reference, record)| (reference, order_of(record)))
     }
 }
 
