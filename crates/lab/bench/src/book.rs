@@ -143,7 +143,7 @@ pub(crate) fn apply<L: PriceLevels, S: OrderStore>(
     let mut inside = InsideChanged(false);
     if let Ok(message) = Message::decode(message) {
         let at = Position { number: 0, offset: 0 };
-        let _ = handle_message(at, &message, 0, engine.live(&mut inside));
+        let _ = handle_message(at, &message, engine.live(&mut inside));
     }
     inside.0
 }

@@ -40,14 +40,13 @@ impl EventSource for DaySource {
             None => {
                 handler.venue(NASDAQ_ITCH);
                 handler.day_begins(day_begins_ns);
-                read_day_ahead(self, &mut Normalised { handler, day_begins_ns }, progress)
+                read_day_ahead(self, &mut Normalised(handler), progress)
             }
         }
     }
 }
 
-/// Calls `handler` with the event of one message of a live feed, which has no look-ahead. The day
-/// begins at `day_begins_ns`.
+/// Calls `handler` with the event of one message of a live feed, which has no look-ahead.
 ///
 /// The handler is passed by value, so that a small one stays in registers; `&mut H` also implements
 /// the trait.
@@ -55,13 +54,12 @@ impl EventSource for DaySource {
 pub fn handle_message(
     at: Position,
     message: &Message<'_>,
-    day_begins_ns: u64,
     mut handler: impl EventHandler,
 ) -> ControlFlow<()> {
     if let Some(stock_locate) = message.stock_locate() {
         handler.prefetch_stock(stock_locate);
     }
-    deliver(message, day_begins_ns, Handling { at, day_begins_ns, handler })
+    deliver(message, Handling { at, handler })
 }
 
 /// Messages that are announced together.
@@ -73,7 +71,6 @@ const ANNOUNCED: usize = 16;
 pub fn handle_messages<'a>(
     first: u64,
     messages: impl Messages<'a>,
-    day_begins_ns: u64,
     handler: &mut impl EventHandler,
 ) -> ControlFlow<()> {
     let (mut rest, mut number) = (messages, first);
@@ -93,13 +90,8 @@ pub fn handle_messages<'a>(
             let at = Position { number, offset: number };
             number += 1;
             match Message::decode(bytes) {
-                Ok(message) if is_alone => {
-                    handle_message(at, &message, day_begins_ns, &mut *handler)?;
-                }
-                Ok(message) => {
-                    let handling = Handling { at, day_begins_ns, handler: &mut *handler };
-                    deliver(&message, day_begins_ns, handling)?;
-                }
+                Ok(message) if is_alone => handle_message(at, &message, &mut *handler)?,
+                Ok(message) => deliver(&message, Handling { at, handler: &mut *handler })?,
                 Err(_) => handler.damage(undecodable(at.number, bytes)),
             }
         }
@@ -111,14 +103,15 @@ pub fn handle_messages<'a>(
 pub fn handle_out_of_turn<'a>(
     first: u64,
     messages: impl Messages<'a>,
-    (turn, day_begins_ns): (Turn, u64),
+    turn: Turn,
     handler: &mut impl EventHandler,
 ) -> ControlFlow<()> {
     for (number, bytes) in (first..).zip(messages) {
         match Message::decode(bytes) {
             Ok(message) => {
                 let at = Position { number, offset: number };
-                handler.out_of_turn(at, &market_event_of(&message, day_begins_ns), turn)?;
+                let event = market_event_of(&message, handler.day_begins_ns());
+                handler.out_of_turn(at, &event, turn)?;
             }
             Err(_) if turn == Turn::Again => {}
             Err(_) => handler.damage(undecodable(number, bytes)),
@@ -136,12 +129,16 @@ pub(crate) fn undecodable(number: u64, bytes: &[u8]) -> Damage {
 /// Passes the event of a message to its handler.
 struct Handling<H> {
     at: Position,
-    day_begins_ns: u64,
     handler: H,
 }
 
 impl<H: EventHandler> Receive for Handling<H> {
     type Output = ControlFlow<()>;
+
+    #[inline(always)]
+    fn day_begins_ns(&self) -> u64 {
+        self.handler.day_begins_ns()
+    }
 
     #[inline(always)]
     fn order(mut self, event: MarketEvent, bytes: &[u8]) -> ControlFlow<()> {
@@ -152,7 +149,7 @@ impl<H: EventHandler> Receive for Handling<H> {
     #[inline(always)]
     fn rare(self, bytes: &[u8]) -> ControlFlow<()> {
         let Position { number, offset } = self.at;
-        handle_rare(self.handler, self.day_begins_ns, number, offset, bytes)
+        handle_rare(self.handler, number, offset, bytes)
     }
 }
 
@@ -160,39 +157,30 @@ impl<H: EventHandler> Receive for Handling<H> {
 #[inline(never)]
 fn handle_rare<H: EventHandler>(
     mut handler: H,
-    day_begins_ns: u64,
     number: u64,
     offset: u64,
     bytes: &[u8],
 ) -> ControlFlow<()> {
     let origin = MessageOrigin { bytes, offset };
-    handler.event(Position { number, offset }, &rare_event(bytes, day_begins_ns), origin)
+    let event = rare_event(bytes, handler.day_begins_ns());
+    handler.event(Position { number, offset }, &event, origin)
 }
 
 /// Passes the messages of a day to a handler of events.
-struct Normalised<'a, H> {
-    handler: &'a mut H,
-    day_begins_ns: u64,
-}
+struct Normalised<'a, H>(&'a mut H);
 
 impl<H: EventHandler> MessageHandler for Normalised<'_, H> {
     #[inline(always)]
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
-        let Self { handler, day_begins_ns } = self;
-        let day_begins_ns = *day_begins_ns;
-        deliver(
-            &message,
-            day_begins_ns,
-            Handling { at: position, day_begins_ns, handler: &mut **handler },
-        )
+        deliver(&message, Handling { at: position, handler: &mut *self.0 })
     }
 
     fn damage(&mut self, damage: Damage) {
-        self.handler.damage(damage);
+        self.0.damage(damage);
     }
 
     fn idle(&mut self) -> ControlFlow<()> {
-        self.handler.idle()
+        self.0.idle()
     }
 }
 
@@ -244,20 +232,20 @@ impl<H: EventHandler> LookAhead for Normalised<'_, H> {
 
     #[inline(always)]
     fn prefetch_index(&mut self, message: &[u8]) -> Option<H::Hint> {
-        itch50::coming(message).and_then(|coming| self.handler.prefetch_index(coming))
+        itch50::coming(message).and_then(|coming| self.0.prefetch_index(coming))
     }
 
     #[inline(always)]
     fn prefetch_order(&mut self, hint: &mut Option<H::Hint>) {
         if let Some(hint) = hint {
-            self.handler.prefetch_order(hint);
+            self.0.prefetch_order(hint);
         }
     }
 
     #[inline(always)]
     fn prefetch_levels(&mut self, hint: &Option<H::Hint>) {
         if let Some(hint) = hint {
-            self.handler.prefetch_levels(hint);
+            self.0.prefetch_levels(hint);
         }
     }
 }

@@ -26,6 +26,9 @@ pub(crate) trait Receive {
     /// Result of the receiver.
     type Output;
 
+    /// When the day of the message begins, ns since the UNIX epoch.
+    fn day_begins_ns(&self) -> u64;
+
     /// Receives the event of a message about a displayed order, and the message's bytes.
     fn order(self, event: MarketEvent, bytes: &[u8]) -> Self::Output;
 
@@ -47,6 +50,11 @@ pub(crate) fn market_event_of(message: &Message<'_>, day_begins_ns: u64) -> Mark
         type Output = MarketEvent;
 
         #[inline(always)]
+        fn day_begins_ns(&self) -> u64 {
+            self.0
+        }
+
+        #[inline(always)]
         fn order(self, event: MarketEvent, _: &[u8]) -> MarketEvent {
             event
         }
@@ -56,7 +64,7 @@ pub(crate) fn market_event_of(message: &Message<'_>, day_begins_ns: u64) -> Mark
             rare_event(bytes, self.0)
         }
     }
-    deliver(message, day_begins_ns, Keep(day_begins_ns))
+    deliver(message, Keep(day_begins_ns))
 }
 
 /// The exchange's time of the first message of a packet of MoldUDP64, if it has one.
@@ -79,6 +87,11 @@ pub fn book_event(message: &Message<'_>) -> Option<BookEvent> {
         type Output = Option<BookEvent>;
 
         #[inline(always)]
+        fn day_begins_ns(&self) -> u64 {
+            0
+        }
+
+        #[inline(always)]
         fn order(self, event: MarketEvent, _: &[u8]) -> Option<BookEvent> {
             event.book_event()
         }
@@ -88,29 +101,24 @@ pub fn book_event(message: &Message<'_>) -> Option<BookEvent> {
             None
         }
     }
-    deliver(message, 0, OfBooks)
+    deliver(message, OfBooks)
 }
 
-/// Makes the event of a message and calls `receiver` with it. The day begins at `day_begins_ns`.
+/// Makes the event of a message and calls `receiver` with it.
 #[inline(always)]
-pub(crate) fn deliver<R: Receive>(
-    message: &Message<'_>,
-    day_begins_ns: u64,
-    receiver: R,
-) -> R::Output {
+pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Output {
     macro_rules! event {
-        ($message:ident, $symbol:expr, $what:expr) => {
-            receiver.order(
-                MarketEvent {
-                    time: Some(time_of($message.timestamp(), day_begins_ns)),
-                    stock_locate: $message.stock_locate(),
-                    symbol: $symbol,
-                    is_last: true,
-                    what: $what,
-                },
-                $message.as_bytes(),
-            )
-        };
+        ($message:ident, $symbol:expr, $what:expr) => {{
+            let time = time_of($message.timestamp(), receiver.day_begins_ns());
+            let event = MarketEvent {
+                time: Some(time),
+                stock_locate: $message.stock_locate(),
+                symbol: $symbol,
+                is_last: true,
+                what: $what,
+            };
+            receiver.order(event, $message.as_bytes())
+        }};
     }
     macro_rules! added {
         ($message:ident) => {{

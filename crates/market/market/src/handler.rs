@@ -40,6 +40,13 @@ pub trait EventHandler {
         let _ = unix_ns;
     }
 
+    /// When the day begins, as [`day_begins`](Self::day_begins) has stated it. Events of messages that
+    /// have times of day count from there: with 0, of a handler that does not keep it, from midnight.
+    #[inline(always)]
+    fn day_begins_ns(&self) -> u64 {
+        0
+    }
+
     /// The source has the symbol of an instrument outside of any event.
     fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {
         let _ = (stock_locate, symbol);
@@ -144,6 +151,12 @@ macro_rules! forward_events {
         fn day_begins(&mut self, unix_ns: u64) {
             let $own = self;
             $handler.day_begins(unix_ns);
+        }
+
+        #[inline(always)]
+        fn day_begins_ns(&self) -> u64 {
+            let $own = self;
+            $handler.day_begins_ns()
         }
 
         fn name(

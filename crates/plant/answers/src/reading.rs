@@ -324,6 +324,10 @@ impl<F: FnMut(&MarketEvent, Option<u64>, &[u8]) -> ControlFlow<()>> EventHandler
         self.day_begins_ns = unix_ns;
     }
 
+    fn day_begins_ns(&self) -> u64 {
+        self.day_begins_ns
+    }
+
     fn received(&mut self, ts_recv_ns: u64) {
         self.received_ns = Some(ts_recv_ns);
     }

@@ -259,10 +259,12 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     ) -> ControlFlow<()> {
         observer.admit(at, event)?;
         observer.before(self, at, event);
-        let mut outcome = self.apply(event, origin, Watching::new(observer));
-        if F::HAS_EVERY_KIND {
-            outcome = self.outcome_of_all_parts(event, outcome);
-        }
+        let outcome = if F::HAS_EVERY_KIND {
+            let outcome = self.apply(event, origin, Watching::<_, _, _, true>::new(observer));
+            self.outcome_of_all_parts(event, outcome)
+        } else {
+            self.apply(event, origin, Watching::<_, _, _, false>::new(observer))
+        };
         if O::FINDS_HIDDEN_RECORDS
             && let Some(log) = log
             && outcome.is_some_and(|outcome| outcome.anomaly.is_some())
@@ -321,16 +323,24 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
 }
 
 /// Adapts an observer to the books: reports changes of single orders.
-struct Watching<'a, L, S, O>(&'a mut O, PhantomData<fn(&Books<L, S>)>);
+///
+/// Events that can be of every kind have a type of their own. The functions of the books are compiled
+/// for each type, and those of ITCH took 5% more instructions with the callers of both (bench:
+/// book/hot).
+struct Watching<'a, L, S, O, const HAS_EVERY_KIND: bool>(&'a mut O, PhantomData<fn(&Books<L, S>)>);
 
-impl<'a, L, S, O: Observer<Books<L, S>>> Watching<'a, L, S, O> {
+impl<'a, L, S, O: Observer<Books<L, S>>, const HAS_EVERY_KIND: bool>
+    Watching<'a, L, S, O, HAS_EVERY_KIND>
+{
     #[inline(always)]
     fn new(observer: &'a mut O) -> Self {
         Self(observer, PhantomData)
     }
 }
 
-impl<L, S, O: Observer<Books<L, S>>> OrderWatcher for Watching<'_, L, S, O> {
+impl<L, S, O: Observer<Books<L, S>>, const HAS_EVERY_KIND: bool> OrderWatcher
+    for Watching<'_, L, S, O, HAS_EVERY_KIND>
+{
     #[inline(always)]
     fn entered(&mut self, order: &Order) {
         self.0.order_entered(order);
@@ -388,6 +398,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     fn day_begins(&mut self, unix_ns: u64) {
         self.engine.day_begins_ns = unix_ns;
         self.observer.day_begins(unix_ns);
+    }
+
+    #[inline(always)]
+    fn day_begins_ns(&self) -> u64 {
+        self.engine.day_begins_ns
     }
 
     fn name(&mut self, stock_locate: StockLocate, symbol: Symbol) {

@@ -32,7 +32,7 @@ use nanotape_clock::Clock;
 use nanotape_engine::{BookEngine, DayReport, EngineHandler, Observer, RunReport};
 use nanotape_feed::{DaySource, source::Progress};
 use nanotape_live::LiveSource;
-use nanotape_market::{EventSource, EventTime, Venue};
+use nanotape_market::{EventHandler as _, EventSource, EventTime, Venue};
 use nanotape_ring::{Publish as _, RingError, Start, stream};
 use nanotape_shm::{Origin, OwnerState, RegionError, RegionOptions, Residency};
 use nanotape_tape::Pacer;
@@ -307,6 +307,10 @@ impl PlantRun {
             gate,
             report,
         });
+        let mut engine = engine;
+        let mut publisher = publisher;
+        // Of a program that passes events itself, too.
+        engine.live(&mut publisher).day_begins(start.midnight_ns);
         Self {
             source,
             engine,

@@ -34,7 +34,7 @@ pub(super) fn run(
         let position = Position { number, offset: record.offset };
         let began = clock.stamp_start();
         let applied = Message::decode(record.bytes)
-            .map(|message| handle_message(position, &message, 0, &mut *handler));
+            .map(|message| handle_message(position, &message, &mut *handler));
         let ended = clock.stamp();
         // Every message of a valid day decodes. If one does not, the answer lacks it.
         if let (Ok(_), Some(&tag)) = (applied, record.bytes.first()) {

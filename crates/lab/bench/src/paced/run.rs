@@ -195,7 +195,7 @@ impl Timed<'_> {
             self.due.push(due);
             let start = self.wait(now, due);
             if let Ok(message) = Message::decode(self.excerpt.bytes_of(piece)) {
-                handle_message(piece.at, &message, 0, &mut *handler)?;
+                handle_message(piece.at, &message, &mut *handler)?;
             }
             now = self.clock.stamp();
             self.ends.push(now);

@@ -34,6 +34,12 @@ const SWEPT_EVERY: u32 = 1 << 30;
 const GONE_AT_LEAST: usize = 4096;
 
 impl<S: OrderStore> ClearingOrders<S> {
+    /// Whether there is any record, also of an order that has left.
+    #[inline(always)]
+    pub(super) fn has_records(&self) -> bool {
+        !self.stored.is_empty()
+    }
+
     #[inline(always)]
     fn has_left(&self, order: &Order) -> bool {
         let cleared = self.cleared[order.stock_locate];

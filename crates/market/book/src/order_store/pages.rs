@@ -344,7 +344,7 @@ impl OrderStore for PagedOrders {
         if reference.get() >= LIMIT {
             return self.insert_elsewhere(reference, order);
         }
-        if !self.elsewhere.is_empty() && self.elsewhere.get(reference).is_some() {
+        if self.elsewhere.has_records() && self.elsewhere.get(reference).is_some() {
             return false;
         }
         let mut entry_index = self.entry_index(reference);

@@ -15,7 +15,7 @@ use crate::{
 
 /// What makes events of the messages of a feed.
 pub(crate) enum Decoding {
-    Itch { day_begins_ns: u64 },
+    Itch,
     IexDeep(Box<<IexDeep as Protocol>::State>),
     IexDeepPlus(Box<<IexDeepPlus as Protocol>::State>),
     IexTops(Box<<IexTops as Protocol>::State>),
@@ -26,7 +26,7 @@ impl Decoding {
     /// The decoding of a feed from the first message of a day on, which begins at this time.
     pub(crate) fn begin(feed: Feed, day_begins_ns: u64) -> Self {
         match feed {
-            Feed::Itch => Self::Itch { day_begins_ns },
+            Feed::Itch => Self::Itch,
             Feed::IexDeep => Self::IexDeep(Box::new(IexDeep::begin(day_begins_ns))),
             Feed::IexDeepPlus => Self::IexDeepPlus(Box::new(IexDeepPlus::begin(day_begins_ns))),
             Feed::IexTops => Self::IexTops(Box::new(IexTops::begin(day_begins_ns))),
@@ -41,9 +41,9 @@ impl Decoding {
         handler: &mut impl EventHandler,
     ) -> ControlFlow<()> {
         match (self, &messages.packet) {
-            (Self::Itch { day_begins_ns }, AnyPacket::MoldUdp64(packet)) => {
+            (Self::Itch, AnyPacket::MoldUdp64(packet)) => {
                 let these = messages_of(packet, messages.numbers.clone());
-                handle_messages(messages.first, these, *day_begins_ns, handler)
+                handle_messages(messages.first, these, handler)
             }
             (Self::IexDeep(state), AnyPacket::IexTp(packet)) => {
                 deliver::<IexDeep>(state, messages, packet, handler)

@@ -25,7 +25,6 @@ const MOST_REQUESTS: usize = 64;
 #[derive(Debug)]
 pub struct Delivery<'h, H> {
     pub(super) handler: &'h mut H,
-    day_begins_ns: u64,
     /// Whether the handler ended the reading: nothing is delivered after it.
     pub flow: ControlFlow<()>,
     /// Messages delivered.
@@ -65,7 +64,6 @@ impl<'h, H: EventHandler> Delivery<'h, H> {
         handler.day_begins(day_begins_ns);
         Self {
             handler,
-            day_begins_ns,
             flow: ControlFlow::Continue(()),
             messages: 0,
             missing: 0,
@@ -131,7 +129,7 @@ impl<'h, H: EventHandler> Delivery<'h, H> {
     fn deliver<'a>(&mut self, numbers: Numbers, ts_recv_ns: u64, messages: impl Messages<'a>) {
         self.messages += numbers.end - numbers.start;
         self.handler.received(ts_recv_ns);
-        self.flow = handle_messages(numbers.start, messages, self.day_begins_ns, self.handler);
+        self.flow = handle_messages(numbers.start, messages, self.handler);
     }
 
     /// Delivers messages of which later ones were shown ahead; returns the number after them.
@@ -149,8 +147,7 @@ impl<'h, H: EventHandler> Delivery<'h, H> {
             };
             let count = end - start;
             let these = messages.clone().take(count as usize);
-            let of = (turn, self.day_begins_ns);
-            self.flow = handle_out_of_turn(start, these, of, self.handler);
+            self.flow = handle_out_of_turn(start, these, turn, self.handler);
             self.messages += if turn == Turn::Missed { count } else { 0 };
             messages.by_ref().take(count as usize).for_each(drop);
             start = end;
@@ -207,8 +204,7 @@ impl<S: fmt::Display, H: EventHandler> SessionHandler<S> for Delivery<'_, H> {
         }
         self.messages += numbers.end - numbers.start;
         self.handler.received(ts_recv_ns);
-        let of = (Turn::Ahead, self.day_begins_ns);
-        self.flow = handle_out_of_turn(numbers.start, messages, of, self.handler);
+        self.flow = handle_out_of_turn(numbers.start, messages, Turn::Ahead, self.handler);
         match self.ahead.back_mut() {
             Some(last) if last.end == numbers.start => last.end = numbers.end,
             _ => self.ahead.push_back(numbers),

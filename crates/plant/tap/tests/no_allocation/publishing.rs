@@ -57,7 +57,7 @@ impl OnHeap {
 
 impl Publishes for OnHeap {
     fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()> {
-        handle_message(at, &message, 0, self.0.live(&mut self.1))
+        handle_message(at, &message, self.0.live(&mut self.1))
     }
 
     fn board(&self) -> BoardReader {
@@ -68,7 +68,7 @@ impl Publishes for OnHeap {
 /// A ring in a file, as in `nanotape run`.
 impl Publishes for PlantRun {
     fn apply(&mut self, at: Position, message: Message<'_>) -> ControlFlow<()> {
-        handle_message(at, &message, 0, self.live())
+        handle_message(at, &message, self.live())
     }
 
     fn board(&self) -> BoardReader {
@@ -111,7 +111,7 @@ impl Publishes for Traced {
             // One packet in ten was kept.
             live.received(ts_recv_ns - u64::from(at.number.is_multiple_of(10 * TOGETHER)));
         }
-        handle_message(at, &message, 0, live)
+        handle_message(at, &message, live)
     }
 
     fn board(&self) -> BoardReader {

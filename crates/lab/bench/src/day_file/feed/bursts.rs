@@ -202,7 +202,7 @@ impl EventSource for Bursts {
                 let packet = MoldUdp64::decode(packet.bytes).ok()?;
                 handler.received(now_ns);
                 let messages = packet.messages().map(|(_, message)| message);
-                let flow = handle_messages(packet.first, messages, 0, handler);
+                let flow = handle_messages(packet.first, messages, handler);
                 flow.is_continue().then_some(packet.count.into())
             });
         }

@@ -115,7 +115,7 @@ fn records_that_wait_for_those_of_the_next_messages_are_the_same_as_one_by_one()
     for (number, record) in (1..).zip(Records::new(&bytes, 0)) {
         let at = Position { number, offset: record.offset };
         let message = Message::decode(record.bytes).unwrap();
-        assert!(handle_message(at, &message, plant.midnight_ns(), plant.live()).is_continue());
+        assert!(handle_message(at, &message, plant.live()).is_continue());
         while reader.try_visit(|_| ()).unwrap() != Read::Empty {}
         assert_eq!(reader.next_sequence(), plant.next_sequence(), "nothing waits");
     }

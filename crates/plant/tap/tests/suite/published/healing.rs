@@ -206,10 +206,7 @@ impl Steps {
             let bytes = add(1, self.orders, b'B', 100, 1_000_000);
             let message = Message::decode(&bytes).unwrap();
             let at = Position { number: self.orders, offset: 0 };
-            assert!(
-                handle_message(at, &message, self.plant.midnight_ns(), self.plant.live())
-                    .is_continue()
-            );
+            assert!(handle_message(at, &message, self.plant.live()).is_continue());
         }
     }
 }

@@ -48,6 +48,10 @@ impl Tape {
         let reader = publisher.writer().reader(Start::Oldest).unwrap();
         let plant = BookEngine::new(DefaultBooks::with_capacity(64));
         let mut tape = Self { plant, publisher, reader, number: 0 };
+        nanotape_market::EventHandler::day_begins(
+            &mut tape.plant.live(&mut tape.publisher),
+            MIDNIGHT,
+        );
         tape.apply(&directory(STOCK, "AAPL"));
         tape.apply(&directory(OTHER, "MSFT"));
         tape
@@ -64,7 +68,7 @@ impl Tape {
         let message = Message::decode(bytes).unwrap();
         let position = Position { number: self.number, offset: 100 * self.number };
         let mut live = self.plant.live(&mut self.publisher);
-        let flow = handle_message(position, &message, MIDNIGHT, &mut live);
+        let flow = handle_message(position, &message, &mut live);
         assert_eq!(flow, ControlFlow::Continue(()));
         let (mut buffer, mut records) = ([0; 1024], Vec::new());
         while let Read::Message(message) = self.reader.try_read(&mut buffer).unwrap() {
