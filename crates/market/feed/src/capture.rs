@@ -131,9 +131,9 @@ impl DaySource {
         Ok(stated.or(beginning.first_ns()))
     }
 
-    /// Whose messages are read, from the first packet with messages of a capture. Call it before
-    /// the first block is read.
-    pub(crate) fn feed(&mut self) -> Result<Option<Feed>, SourceError> {
+    /// Whose messages are read, from the first packet with messages of a capture; `None` for other
+    /// bytes, and for a capture without such a packet. Call it before the first block is read.
+    pub fn feed(&mut self) -> Result<Option<Feed>, SourceError> {
         let beginning = self.search_beginning()?;
         let found = beginning.and_then(|beginning| beginning.found());
         Ok(found.and_then(|found| Feed::of(&found.carried)))

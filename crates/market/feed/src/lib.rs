@@ -21,6 +21,7 @@
 //! feed it any bytes. [`read_day`] connects it to a source.
 #![deny(unsafe_code)]
 
+mod any_message;
 pub mod capture;
 mod carried;
 mod day;
@@ -39,6 +40,7 @@ pub mod source;
 pub mod udp;
 pub mod venues;
 
+pub use any_message::{AnyMessage, TEMPLATE_BYTES, TypeText};
 pub use capture::{CaptureChoice, Group, SessionName, SessionSummary};
 pub use day::{DayDecoder, DayEnd, DaySummary, MessageHandler, Step, read_day};
 pub use events::{handle_message, handle_messages, handle_out_of_turn};
