@@ -35,7 +35,7 @@ pub fn message_columns() -> Vec<Column> {
     vec![
         message_column(),
         Column::new("offset", Kind::U64, 0, offset).of("bytes"),
-        Column::new("type", Kind::Text, 0, "The letter of the type."),
+        Column::new("type", Kind::Text, 0, "The type: a letter, or a number such as 0x21."),
         time_column(),
         symbol_column(),
     ]

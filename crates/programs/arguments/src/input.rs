@@ -50,7 +50,8 @@ pub struct InputArguments {
 /// An input of the exchange's own messages.
 #[derive(Args, Debug)]
 pub struct DayArguments {
-    /// ITCH 5.0 day file or capture (pcap, pcapng), plain, gzip or zstd; - is standard input
+    /// ITCH 5.0 day file, or capture (pcap, pcapng) of ITCH, IEX or Cboe PITCH; plain, gzip or
+    /// zstd; - is standard input
     #[arg(value_name = "FILE")]
     file: Given,
 

@@ -1,29 +1,36 @@
 //! `nanotape inspect`: decode a day and print its messages.
 
+mod captured;
+mod printer;
 mod table;
+mod types;
 
-use std::{fmt::Write as _, io, ops::ControlFlow};
+use std::{io, ops::ControlFlow};
 
 use anyhow::bail;
 use clap::Args;
-use nanotape_answers::{Span, SymbolFilter};
+use nanotape_answers::{Span, SymbolFilter, symbol_or_locate};
 use nanotape_arguments::{
     DayArguments, SpanArguments, SymbolArguments,
     errors::of_input,
     verdict::{conclude, require_symbols},
 };
 use nanotape_engine::{DamageLog, DayReport};
-use nanotape_feed::{Damage, MessageHandler, Position, hidden_in, market_event, read_day};
+use nanotape_feed::{
+    AnyMessage, Damage, DaySource, Feed, MessageHandler, Position, hidden_in, market_event,
+    read_day,
+};
 use nanotape_market::StockDirectory;
 use nanotape_plant::trade_date_of;
-use nanotape_types::{NanosSinceMidnight, Symbol};
-use nanotape_wire::itch50::{Message, TAGS};
-use table::Table;
+use nanotape_types::{NanosSinceMidnight, Symbol, rows::StockName};
+use nanotape_wire::itch50::Message;
+use printer::{MessagePrinter, ShownMessage};
+use types::{GivenType, SelectedTypes};
 
 use crate::{
     output::{Format, OutputArguments},
     progress::Progress,
-    status::{BadData, Status, note, warn},
+    status::{Status, note},
     values::count,
 };
 
@@ -34,10 +41,16 @@ Examples:
   nanotape inspect day.gz --type A,U --symbols AAPL --from 09:30 --until 09:30:01 --format json
   nanotape inspect day.gz --type P,Q -o trades.csv       a column for each field of both types
   nanotape inspect day.gz --offset 71       the message whose record starts at offset 71
+  nanotape inspect pitch.pcap --type 0x21,0x23 --symbols MAT
 
-Every line starts with the message's number in the file, from 1, and the offset of its record.
+The messages are those of the feed that the content shows: ITCH, or of a capture also IEX DEEP, IEX
+DEEP+, IEX TOPS or Cboe PITCH. Types are letters, those of PITCH numbers such as 0x21.
+
+Every line starts with the message's number in the file, from 1, and the offset of its record, which
+in a capture is the number again. Lines of IEX and PITCH go on with the time of day and the symbol:
+of PITCH, few messages have their stock, and those of orders get the one of the order.
 Unknown message types are printed as bytes. A selected type that no message has is reported; one that
-ITCH 5.0 does not have either is an error.
+the feed does not have either is an error.
 
 CSV has a column for each field of the selected types, under its name in the specification; ts_ns is
 the timestamp. symbol is that of the message's stock locate, also for messages without a stock. JSON
@@ -46,9 +59,9 @@ pub(crate) struct InspectArguments {
     #[command(flatten)]
     input: DayArguments,
 
-    /// Only these message types, by their letter
+    /// Only these message types, by their letter, or number such as 0x21
     #[arg(long = "type", value_name = "A,U", value_delimiter = ',')]
-    types: Vec<char>,
+    types: Vec<GivenType>,
 
     #[command(flatten)]
     symbols: SymbolArguments,
@@ -70,17 +83,32 @@ pub(crate) struct InspectArguments {
 
 pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
     let format = arguments.output.format_or(Format::Text)?;
-    let types = wanted_types(&arguments.types)?;
     let mut source = arguments.input.open()?;
+    let feed = source.feed()?.unwrap_or(Feed::Itch);
+    let types = SelectedTypes::new(feed, &arguments.types)?;
     let date = trade_date_of(&mut source, arguments.input.name().path())?;
-    let midnight_ns = date.map(|date| date.midnight_ns());
+    let midnight_ns = match feed {
+        Feed::Itch => date.map(|date| date.midnight_ns()),
+        _ => date.map(|date| date.begins_ns(feed.venue())),
+    };
     let bounds =
         Span::from(arguments.span).bounds(arguments.input.name(), midnight_ns).map_err(of_input)?;
-    let output = arguments.output.open()?;
-    let printer = match format {
-        Format::Csv => Printer::Csv(Table::new(output, &types)),
-        _ => Printer::Lines { output: io::BufWriter::with_capacity(64 << 10, output), format },
-    };
+    let printer = MessagePrinter::new(arguments.output.open()?, format, feed, &types);
+    if feed == Feed::Itch {
+        return inspect_itch(arguments, source, bounds, types, printer);
+    }
+    source.set_day_begins(midnight_ns.unwrap_or_default());
+    captured::inspect(arguments, source, bounds, types, printer)
+}
+
+/// Prints messages of ITCH, which need no books.
+fn inspect_itch(
+    arguments: &InspectArguments,
+    mut source: DaySource,
+    bounds: (u64, u64),
+    types: SelectedTypes,
+    printer: MessagePrinter,
+) -> anyhow::Result<Status> {
     let symbols = arguments.symbols.list();
     let mut inspection = Inspection {
         arguments,
@@ -90,9 +118,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
         symbols,
         directory: StockDirectory::default(),
         printer,
-        line: String::new(),
         printed: 0,
-        seen: [false; 256],
         is_past: false,
         last_offset: 0,
         damage: DamageLog::default(),
@@ -107,7 +133,6 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
         })?),
     };
     drop(progress);
-    let (ended_early, missing) = (inspection.is_past, inspection.missing_types());
     let Inspection { printer, filter, directory, damage, error, printed, last_offset, .. } =
         inspection;
     if let Some(error) = error {
@@ -120,80 +145,53 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<Status> {
             source.name()
         );
     }
-    match printer {
-        Printer::Csv(table) => table.finish()?,
-        Printer::Lines { output, .. } => {
-            output.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
-        }
-    }
+    printer.finish()?;
     let Some(summary) = summary else { return Ok(Status::Good) };
-    let stopped = summary.end == nanotape_feed::DayEnd::Stopped;
-    let status = conclude(source.name(), &DayReport { summary, damage });
+    let report = DayReport { summary, damage };
+    let found = FoundMessages { printed, is_past: inspection.is_past, types: &inspection.types };
+    conclude_inspection(arguments, (source.name(), &report), found, (&filter, &directory))
+}
+
+/// What a reading found.
+struct FoundMessages<'a> {
+    /// Messages printed.
+    printed: u64,
+    /// Whether a message after the span ended the reading.
+    is_past: bool,
+    types: &'a SelectedTypes,
+}
+
+/// Reports damage, and what no message has of the selection.
+fn conclude_inspection(
+    arguments: &InspectArguments,
+    (name, report): (&str, &DayReport),
+    FoundMessages { printed, is_past, types }: FoundMessages<'_>,
+    (filter, directory): (&SymbolFilter, &StockDirectory),
+) -> anyhow::Result<Status> {
+    let stopped = report.summary.end == nanotape_feed::DayEnd::Stopped;
+    let status = conclude(name, report);
     if printed == 0 && !stopped {
-        require_symbols(source.name(), &filter, &directory)?;
+        require_symbols(name, filter, directory)?;
     }
-    if arguments.offset.is_none() && (!stopped || ended_early) {
-        require_types(source.name(), &missing)?;
-        if printed == 0 && missing.is_empty() {
-            note(format_args!("{}: no message is selected by all options", source.name()));
+    if arguments.offset.is_none() && (!stopped || is_past) {
+        types.require(name)?;
+        if printed == 0 && types.are_all_seen() {
+            note(format_args!("{name}: no message is selected by all options"));
         }
     }
     Ok(status)
-}
-
-/// A table of the selected types; all types if none are selected.
-fn wanted_types(types: &[char]) -> anyhow::Result<[bool; 256]> {
-    let mut wanted = [types.is_empty(); 256];
-    for &letter in types {
-        let Ok(tag) = u8::try_from(letter) else {
-            bail!("--type {letter}: not a message type; use one letter")
-        };
-        if !tag.is_ascii_graphic() {
-            bail!("--type {letter}: not a message type; use one letter");
-        }
-        wanted[usize::from(tag)] = true;
-    }
-    Ok(wanted)
-}
-
-/// Reports selected types that no message of the span has; an error if one is no type of ITCH 5.0.
-fn require_types(name: &str, missing: &[u8]) -> anyhow::Result<()> {
-    let list = |tags: &[u8]| {
-        let letters: Vec<_> = tags.iter().map(|tag| char::from(*tag).to_string()).collect();
-        letters.join(", ")
-    };
-    let unknown: Vec<_> = missing.iter().copied().filter(|tag| !TAGS.contains(tag)).collect();
-    if !unknown.is_empty() {
-        let (unknown, known) = (list(&unknown), list(TAGS));
-        let line = format!(
-            "{name}: no message of type {unknown}, which ITCH 5.0 does not have: its types are {known}"
-        );
-        return Err(BadData(line).into());
-    }
-    if !missing.is_empty() {
-        warn(format_args!("{name}: no message of type {} in the selected time", list(missing)));
-    }
-    Ok(())
-}
-
-enum Printer {
-    Csv(Table),
-    Lines { output: io::BufWriter<crate::output::Output>, format: Format },
 }
 
 struct Inspection<'a> {
     arguments: &'a InspectArguments,
     /// The first nanosecond since midnight of the span, and the first one after it.
     bounds: (u64, u64),
-    types: [bool; 256],
+    types: SelectedTypes,
     symbols: Vec<Symbol>,
     filter: SymbolFilter,
     directory: StockDirectory,
-    printer: Printer,
-    line: String,
+    printer: MessagePrinter,
     printed: u64,
-    /// Whether a message of the span has this type.
-    seen: [bool; 256],
     /// Whether a message after the span ended the reading.
     is_past: bool,
     /// Offset of the last record that starts before the requested one.
@@ -205,12 +203,6 @@ struct Inspection<'a> {
 }
 
 impl Inspection<'_> {
-    /// The types that `--type` selects, and that no message has.
-    fn missing_types(&self) -> Vec<u8> {
-        let selected = self.arguments.types.iter().filter_map(|&letter| u8::try_from(letter).ok());
-        selected.filter(|&tag| !self.seen[usize::from(tag)]).collect()
-    }
-
     /// Records the damage if a message with missing bytes hides a whole record in its body.
     fn check_inside(&mut self, position: Position, message: &Message<'_>) {
         const TEN_MINUTES_NS: u64 = 600_000_000_000;
@@ -245,8 +237,8 @@ impl MessageHandler for Inspection<'_> {
                 return ControlFlow::Continue(());
             }
         }
-        self.seen[usize::from(message.tag())] = true;
-        let wanted = self.types[usize::from(message.tag())]
+        self.types.see(message.tag());
+        let wanted = self.types.selects(message.tag())
             && chosen.offset.is_none_or(|offset| position.offset == offset)
             && (self.symbols.is_empty() || self.about_wanted_stock(&message));
         if !wanted {
@@ -281,30 +273,17 @@ impl Inspection<'_> {
     }
 
     fn print(&mut self, position: Position, message: Message<'_>) -> io::Result<()> {
-        let (line, Position { number, offset }) = (&mut self.line, position);
-        line.clear();
-        // Writing to a string cannot fail.
-        match &mut self.printer {
-            Printer::Csv(table) => table.print(position, message, &self.directory),
-            Printer::Lines { output, format: Format::Json } => {
-                let _ = message.write_json(line);
-                // The number and the offset become the first members of the object.
-                let members = line.strip_prefix('{').unwrap_or(line);
-                writeln_to(
-                    output,
-                    format_args!("{{\"message\":{number},\"offset\":{offset},{members}"),
-                )
+        let stock = match (message.stock(), message.stock_locate()) {
+            (Some(stock), locate) => {
+                Some(StockName::new(Some(stock), locate.map_or(0, |locate| locate.get().into())))
             }
-            Printer::Lines { output, .. } => {
-                let _ = write!(line, "{number:>9} {offset:>12} ");
-                let _ = message.write_text(line);
-                writeln_to(output, format_args!("{line}"))
+            (None, Some(locate)) if locate.get() != 0 => {
+                Some(symbol_or_locate(&self.directory, locate))
             }
-        }
+            _ => None,
+        };
+        let ts_ns = message.timestamp().map(|time| time.get());
+        self.printer
+            .print(position, &ShownMessage { message: AnyMessage::Itch(message), ts_ns, stock })
     }
-}
-
-fn writeln_to(output: &mut impl io::Write, line: std::fmt::Arguments<'_>) -> io::Result<()> {
-    output.write_fmt(line)?;
-    output.write_all(b"\n")
 }

@@ -16,6 +16,7 @@ mod exchange;
 mod honest;
 mod inputs;
 mod inputs_of_other_kinds;
+mod inspect_feeds;
 mod joined;
 mod journal;
 mod journal_beside;

@@ -3,21 +3,18 @@
 
 use std::{borrow::Cow, convert::Infallible, io};
 
-use nanotape_answers::{message_columns, symbol_or_locate};
-use nanotape_feed::Position;
-use nanotape_market::StockDirectory;
-use nanotape_wire::{
-    itch50::{Message, TAGS, length_of},
-    render::{Describe as _, FieldVisitor, Value, set_bits},
-};
+use nanotape_answers::message_columns;
+use nanotape_feed::{AnyMessage, Feed, Position, TEMPLATE_BYTES};
+use nanotape_wire::render::{Describe as _, FieldVisitor, Value, set_bits};
 
+use super::{printer::ShownMessage, types::SelectedTypes};
 use crate::{
     output::{Format, Output},
     rows::{Column, Kind, Rows},
 };
 
 /// Fields that other columns have: `timestamp` is `ts_ns`.
-const LEFT_OUT: &str = "timestamp";
+const LEFT_OUT: [&str; 2] = ["timestamp", "symbol"];
 
 pub(super) struct Table {
     rows: Rows,
@@ -27,19 +24,15 @@ pub(super) struct Table {
 
 impl Table {
     /// A table of these message types.
-    pub(super) fn new(output: Output, types: &[bool; 256]) -> Self {
+    pub(super) fn new(output: Output, feed: Feed, types: &SelectedTypes) -> Self {
         let mut names = Names::default();
-        // A message of ones has the fields of its type, and no value that stands for an absent one.
-        let mut ones = [1; 128];
-        let has_unknown = (0..=u8::MAX).any(|tag| types[usize::from(tag)] && !TAGS.contains(&tag));
-        for &tag in TAGS.iter().filter(|&&tag| types[usize::from(tag)]) {
-            ones[0] = tag;
-            let ones = length_of(tag).and_then(|length| ones.get(..length)).unwrap_or(&ones);
-            if let Ok(message) = Message::decode(ones) {
+        for tag in types.known() {
+            let mut bytes = [0; TEMPLATE_BYTES];
+            if let Some(message) = AnyMessage::template(feed, tag, &mut bytes) {
                 let Ok(()) = message.for_each_field(&mut names);
             }
         }
-        if has_unknown {
+        if types.has_unknown() {
             let Ok(()) = names.field("bytes", Value::Bytes(&[]));
         }
         let fields = names.0.iter().map(|column| column.name.clone()).collect();
@@ -47,26 +40,18 @@ impl Table {
         Self { rows: Rows::new(output, Format::Csv, columns), fields }
     }
 
-    pub(super) fn print(
-        &mut self,
-        at: Position,
-        message: Message<'_>,
-        directory: &StockDirectory,
-    ) -> io::Result<()> {
+    pub(super) fn print(&mut self, at: Position, shown: &ShownMessage<'_>) -> io::Result<()> {
         let Self { rows, fields } = self;
         rows.integer(at.number);
         rows.integer(at.offset);
-        rows.text(message.tag().escape_ascii());
-        rows.integer_or_absent(message.timestamp().map(|time| time.get()));
-        match (message.stock(), message.stock_locate()) {
-            (Some(stock), _) => rows.text(stock),
-            (None, Some(locate)) if locate.get() != 0 => {
-                rows.text(symbol_or_locate(directory, locate));
-            }
-            _ => rows.absent(),
+        rows.text(shown.message.type_text());
+        rows.integer_or_absent(shown.ts_ns);
+        match shown.stock {
+            Some(stock) => rows.text(stock),
+            None => rows.absent(),
         }
         let mut cells = Cells { fields, values: vec![Value::Absent; fields.len()] };
-        let Ok(()) = message.for_each_field(&mut cells);
+        let Ok(()) = shown.message.for_each_field(&mut cells);
         cells.values.into_iter().for_each(|value| write_cell(rows, value));
         rows.end_row()
     }
@@ -96,7 +81,7 @@ impl FieldVisitor<'_> for Names {
             Value::Text(_) | Value::Code(..) | Value::Bytes(_) | Value::Absent => (Kind::Text, ""),
             Value::Signed(_) | Value::Decimal(_) | Value::Bits(..) => (Kind::Text, ""),
         };
-        if name != LEFT_OUT && self.0.iter().all(|column| column.name != name) {
+        if !LEFT_OUT.contains(&name) && self.0.iter().all(|column| column.name != name) {
             let doc = "Field of the message, under its name in the specification.";
             self.0.push(Column::new(name, kind, 0, doc).of(unit));
         }
