@@ -205,8 +205,6 @@ mod tests {
 
     use super::*;
 
-    const FEEDS: [Feed; 4] = [Feed::Itch, Feed::IexDeep, Feed::IexDeepPlus, Feed::Pitch];
-
     #[derive(Default)]
     struct Fields(Vec<(&'static str, bool)>);
 
@@ -221,7 +219,7 @@ mod tests {
 
     #[test]
     fn each_type_has_a_template_with_all_its_fields() {
-        for feed in FEEDS {
+        for feed in Feed::ALL {
             assert!(feed.types().len() > 10);
             for &tag in feed.types() {
                 let mut bytes = [0; TEMPLATE_BYTES];

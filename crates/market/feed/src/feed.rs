@@ -37,6 +37,15 @@ impl Feed {
         }
     }
 
+    /// All feeds.
+    pub const ALL: [Self; 5] =
+        [Self::Itch, Self::IexDeep, Self::IexDeepPlus, Self::IexTops, Self::Pitch];
+
+    /// The feed of a venue; `None` for one that is not read.
+    pub fn of_venue(venue: &Venue) -> Option<Self> {
+        Self::ALL.into_iter().find(|feed| feed.venue() == venue)
+    }
+
     /// Whose messages it has.
     pub fn venue(self) -> &'static Venue {
         match self {

@@ -35,6 +35,9 @@ pub(crate) trait Protocol {
     /// What is known between two messages, of all channels.
     type State;
 
+    /// The number of a channel.
+    fn channel(session: <Self::Framing as PacketFraming>::Session) -> u32;
+
     /// The state before the first message of a day that begins at this time, in ns since the UNIX
     /// epoch.
     fn begin(day_begins_ns: u64) -> Self::State;

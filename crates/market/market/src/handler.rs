@@ -16,6 +16,22 @@ pub struct Position {
     pub offset: u64,
 }
 
+/// Some messages of one packet, the next ones of their channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChannelMessages {
+    /// One of the channels of a feed that has several, such as the units of an exchange.
+    pub channel: u32,
+    /// The number of the first one in its channel.
+    pub first: u64,
+    /// The number of the message after the last one in the channel.
+    pub next: u64,
+    /// Their bytes among those of the channel, from the first up to the one after the last, if the
+    /// packets of the feed count bytes.
+    pub bytes: Option<(u64, u64)>,
+    /// The number of the first one among the messages of all channels, as in a [`Position`].
+    pub number: u64,
+}
+
 /// Consumes the events of a source.
 ///
 /// A source that has coming messages announces each of them three times before it delivers it, so
@@ -64,6 +80,13 @@ pub trait EventHandler {
     #[inline(always)]
     fn arrived(&mut self, ts_recv_ns: u64) {
         let _ = ts_recv_ns;
+    }
+
+    /// The events from now on are those of these messages. A source calls it if its feed can have
+    /// several channels, or counts bytes.
+    #[inline(always)]
+    fn of_channel(&mut self, messages: &ChannelMessages) {
+        let _ = messages;
     }
 
     /// A line of a live session, 0 for line A, brought the messages with these numbers, first or
@@ -178,6 +201,12 @@ macro_rules! forward_events {
         fn arrived(&mut self, ts_recv_ns: u64) {
             let $own = self;
             $handler.arrived(ts_recv_ns);
+        }
+
+        #[inline(always)]
+        fn of_channel(&mut self, messages: &$crate::ChannelMessages) {
+            let $own = self;
+            $handler.of_channel(messages);
         }
 
         #[inline(always)]

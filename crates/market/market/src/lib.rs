@@ -25,7 +25,7 @@ pub use event::{
     AuctionImbalance, Definition, EventTime, Execution, LevelChange, MarketEvent, Trade, TradeKind,
     What,
 };
-pub use handler::{EventHandler, EventSource, NoOrigin, Origin, Position};
+pub use handler::{ChannelMessages, EventHandler, EventSource, NoOrigin, Origin, Position};
 pub use nanotape_types::{Modified, Priority};
 pub use recovery::{
     MAX_LINES, MarketSnapshot, MessageNumbers, RestingOrder, SessionChange, SessionGap, Suspect,

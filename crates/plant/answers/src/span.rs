@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_engine::{BookEngine, Observer};
-use nanotape_market::{Damage, MarketEvent, Position};
+use nanotape_market::{ChannelMessages, Damage, MarketEvent, Position, Venue};
 use nanotape_plant::Moment;
 use nanotape_types::StockLocate;
 
@@ -144,6 +144,15 @@ where
 {
     const FINDS_HIDDEN_RECORDS: bool = O::FINDS_HIDDEN_RECORDS;
     const READS_BYTES: bool = O::READS_BYTES;
+
+    fn venue(&mut self, venue: &'static Venue) {
+        self.observer.venue(venue);
+    }
+
+    #[inline(always)]
+    fn of_channel(&mut self, messages: &ChannelMessages) {
+        self.observer.of_channel(messages);
+    }
 
     fn day_begins(&mut self, unix_ns: u64) {
         let of_day = |nanos: u64| unix_ns.saturating_add(nanos);

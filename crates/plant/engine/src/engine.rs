@@ -14,8 +14,8 @@ use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
 };
 use nanotape_market::{
-    BookDetail, Damage, EventHandler, EventSource, EventTime, MarketEvent, MarketSnapshot,
-    NoOrigin, Origin, Position, SessionChange, StockDirectory, Turn, Venue, What,
+    BookDetail, ChannelMessages, Damage, EventHandler, EventSource, EventTime, MarketEvent,
+    MarketSnapshot, NoOrigin, Origin, Position, SessionChange, StockDirectory, Turn, Venue, What,
 };
 use nanotape_types::{Coming, StockLocate, Symbol};
 
@@ -113,6 +113,12 @@ pub trait Observer<B> {
     #[inline(always)]
     fn arrived(&mut self, ts_recv_ns: u64) {
         let _ = ts_recv_ns;
+    }
+
+    /// The events from now on are those of these messages.
+    #[inline(always)]
+    fn of_channel(&mut self, messages: &ChannelMessages) {
+        let _ = messages;
     }
 
     /// A part of the source is unreadable. The report lists it in any case.
@@ -417,6 +423,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     #[inline(always)]
     fn arrived(&mut self, ts_recv_ns: u64) {
         self.observer.arrived(ts_recv_ns);
+    }
+
+    #[inline(always)]
+    fn of_channel(&mut self, messages: &ChannelMessages) {
+        self.observer.of_channel(messages);
     }
 
     fn damage(&mut self, damage: Damage) {

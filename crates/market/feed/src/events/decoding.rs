@@ -1,9 +1,9 @@
 //! What makes events of the messages of a capture, whatever its feed.
 
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 
-use nanotape_market::{EventHandler, Position};
-use nanotape_wire::framing::numbered::NumberedPacket;
+use nanotape_market::{ChannelMessages, EventHandler, Position};
+use nanotape_wire::framing::numbered::{NumberedPacket, PacketFraming};
 
 use super::handle_messages;
 use crate::{
@@ -97,9 +97,45 @@ fn deliver<P: Protocol>(
     handler: &mut impl EventHandler,
 ) -> ControlFlow<()> {
     let these = messages_of(packet, messages.numbers.clone());
+    handler.of_channel(&ChannelMessages {
+        channel: P::channel(packet.session),
+        first: messages.numbers.start,
+        next: messages.numbers.end,
+        bytes: bytes_of(packet, &messages.numbers),
+        number: messages.first,
+    });
     for (number, bytes) in (messages.first..).zip(these) {
         let at = Position { number, offset: number };
         P::deliver(state, Place { at, channel: packet.session }, bytes, handler)?;
     }
     ControlFlow::Continue(())
+}
+
+/// The place of messages of a packet among the bytes of their channel.
+#[inline]
+fn bytes_of<F: PacketFraming>(
+    packet: &NumberedPacket<'_, F>,
+    numbers: &Range<u64>,
+) -> Option<(u64, u64)> {
+    let whole = (packet.stream_offset?, packet.next_stream_offset()?);
+    if (packet.first, packet.next()) == (numbers.start, numbers.end) {
+        return Some(whole);
+    }
+    bytes_of_some(packet, numbers, whole)
+}
+
+/// The same for a packet of which other messages came before.
+#[cold]
+fn bytes_of_some<F: PacketFraming>(
+    packet: &NumberedPacket<'_, F>,
+    numbers: &Range<u64>,
+    whole: (u64, u64),
+) -> Option<(u64, u64)> {
+    let length_bytes = if F::LENGTH.is_in_message() { 0 } else { 2 };
+    let bytes_before = |number: u64| {
+        let before = packet.messages().take_while(|(of, _)| *of < number);
+        before.map(|(_, message)| length_bytes + message.len() as u64).sum::<u64>()
+    };
+    let at = |number| whole.0.saturating_add(bytes_before(number));
+    Some((at(numbers.start), at(numbers.end)))
 }

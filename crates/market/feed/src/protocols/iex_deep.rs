@@ -23,6 +23,10 @@ impl Protocol for IexDeep {
     type Framing = IexTp;
     type State = IexState;
 
+    fn channel(session: IexSession) -> u32 {
+        session.channel_id
+    }
+
     fn begin(_: u64) -> IexState {
         IexState::default()
     }

@@ -52,6 +52,10 @@ impl Protocol for Pitch {
     type Framing = pitch::Pitch;
     type State = PitchState;
 
+    fn channel(unit: PitchUnit) -> u32 {
+        unit.0.into()
+    }
+
     fn begin(day_begins_ns: u64) -> PitchState {
         PitchState {
             day_begins_ns,
