@@ -367,7 +367,7 @@ pub(super) const TABLE: &[Row] = &[
             "zstd",
         ],
     },
-    // The rules are those of one exchange, so this crate uses its messages.
+    // The rules are those of exchanges, so this crate uses their messages.
     Row {
         package: "nanotape-check",
         inside: &[

@@ -1,11 +1,11 @@
-//! `nanotape check`: validate a day against the rules of the specification.
+//! `nanotape check`: validate a day against the rules of its specification.
 
 use std::io::Write as _;
 
 use clap::Args;
 use nanotape_answers::InputReport;
 use nanotape_arguments::{DayArguments, verdict::status_of};
-use nanotape_check::{Rule, Strength, Validator};
+use nanotape_check::{Strength, Validator};
 use nanotape_feed::DayEnd;
 
 use nanotape_console::values::counted_grouped as counted;
@@ -22,6 +22,10 @@ use crate::{
 Examples:
   nanotape check 12302019.NASDAQ_ITCH50.gz
   nanotape check day.gz --format json | jq 'select(.violations > 0)'
+  nanotape check 20231002_IEXTP1_DEEP1.0.pcap.gz
+
+The rules are those of the feed that the content shows: ITCH, or of a capture also IEX DEEP, IEX DEEP+,
+IEX TOPS or Cboe PITCH. Messages of captures have their number as their offset.
 
 Prints a line per rule: the number of violations, and the record offset and message number of the
 first one. The specification states or implies the rules of strength \"spec\"; real days follow those
@@ -81,8 +85,8 @@ struct Verdict {
 impl Verdict {
     fn new(status: Status, validator: &Validator, report: &InputReport) -> Self {
         let violated = |strength: Strength| {
-            let rules = Rule::ALL.into_iter().filter(|rule| rule.strength() == strength);
-            let counts = rules.map(|rule| validator.finding(rule).violations);
+            let rules = validator.rules().iter().filter(|row| row.strength == strength);
+            let counts = rules.map(|row| validator.finding(row.rule).violations);
             let counts = counts.filter(|&violations| violations > 0);
             counts.fold((0, 0), |(rules, sum), violations| (rules + 1, sum + violations))
         };

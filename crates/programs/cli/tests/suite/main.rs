@@ -9,6 +9,7 @@ mod capture_contents;
 mod capture_groups;
 mod capture_sessions;
 mod captures;
+mod check_feeds;
 mod commands;
 mod convert;
 mod damaged_days;

@@ -1,4 +1,4 @@
-//! Every rule of a whole day: a synthetic day follows it, and a day that breaks it is detected.
+//! Every rule of a day of ITCH: a synthetic day follows it, and a day that breaks it is detected.
 
 use std::sync::Arc;
 
@@ -23,8 +23,9 @@ fn a_synthetic_day_breaks_no_rule() {
         let mut validator = Validator::default();
         let report = engine.run(&mut source, &mut validator, |_| ()).unwrap();
         validator.finish(&engine, &report);
-        for rule in Rule::ALL {
-            assert_eq!(validator.finding(rule).violations, 0, "{} ({seed})", rule.text());
+        assert_eq!(validator.rules().len(), 13);
+        for row in validator.rules() {
+            assert_eq!(validator.finding(row.rule).violations, 0, "{} ({seed})", row.text);
         }
     }
 }
@@ -43,7 +44,7 @@ fn the_validator_finds_what_is_wrong() {
         let report = engine.run(&mut source, &mut validator, |_| ()).unwrap();
         validator.finish(&engine, &report);
         let finding = validator.finding(rule);
-        assert!(finding.violations > 0 && finding.first.is_some(), "{}", rule.text());
+        assert!(finding.violations > 0 && finding.first.is_some(), "{rule:?}");
     };
     let without = |tag: u8| {
         records.iter().filter(|record| record[2] != tag).copied().collect::<Vec<_>>().concat()
