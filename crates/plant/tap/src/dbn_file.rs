@@ -46,6 +46,7 @@
 //! caller reports the events that [`add`](DbnFile::add) leaves out, and the [late
 //! names](DbnFile::late_names).
 
+mod merged;
 mod metadata;
 
 use std::io::{self, Write};
@@ -56,6 +57,7 @@ use nanotape_ring::Gap;
 use nanotape_types::{LocateTable, Sentinel as _, StockLocate, Symbol};
 
 use crate::{Delivery, Event, Subscriber};
+pub use merged::MergedNames;
 use metadata::Contents;
 
 /// Writes the events of a subscriber as DBN.
@@ -266,13 +268,7 @@ impl<W: Write> DbnFile<W> {
 
     #[cold]
     fn begin(&mut self, subscriber: &Subscriber) -> io::Result<()> {
-        for (locate, symbol) in subscriber.symbols() {
-            let is_wanted = self.is_wanted(symbol);
-            let name = &mut self.names[locate];
-            if is_wanted && *name == Symbol::ABSENT {
-                *name = symbol;
-            }
-        }
+        self.name_all(subscriber.symbols());
         let midnight_ns = subscriber.midnight_ns().filter(|&midnight_ns| midnight_ns > 0);
         let date = midnight_ns.and_then(TradeDate::of_time).map(TradeDate::number);
         self.date = self.date.or(date);

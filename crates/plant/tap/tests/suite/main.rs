@@ -4,6 +4,7 @@
 
 mod damage_campaign;
 mod format_document;
+mod merges;
 mod published;
 mod same_market;
 mod structures_agree;
