@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use dbn::{Metadata, RecordHeader, SType, UNDEF_TIMESTAMP};
+use dbn::{MappingInterval, Metadata, RecordHeader, SType, UNDEF_TIMESTAMP};
 use nanotape_records::{
     Notice, PlantStart, PlantStop, Predecessor, RecordKind, RecordKinds, StopReason, TradeDate,
     UNSTATED_PUBLISHER_ID,
@@ -168,18 +168,17 @@ impl Days {
         let Some(date) = time.map(|time| time.date()) else { return ControlFlow::Continue(()) };
         let is_inverse = self.metadata.stype_in == Some(SType::InstrumentId);
         for mapping in &self.metadata.mappings {
-            let mut intervals = mapping.intervals.iter();
-            let Some(interval) = intervals.find(|i| i.start_date <= date && date < i.end_date)
-            else {
-                continue;
-            };
-            let (number, symbol) = match is_inverse {
-                true => (&mapping.raw_symbol, &interval.symbol),
-                false => (&interval.symbol, &mapping.raw_symbol),
-            };
-            // Other numbers and longer symbols are refused or unnamed when a record has them.
-            if let (Ok(locate), Ok(symbol)) = (number.parse(), symbol.parse()) {
-                visit(Entry::Name(StockLocate::new(locate), symbol))?;
+            // A symbol of several sources has a number of each.
+            let of_date = |of: &&MappingInterval| of.start_date <= date && date < of.end_date;
+            for interval in mapping.intervals.iter().filter(of_date) {
+                let (number, symbol) = match is_inverse {
+                    true => (&mapping.raw_symbol, &interval.symbol),
+                    false => (&interval.symbol, &mapping.raw_symbol),
+                };
+                // Other numbers and longer symbols are refused or unnamed when a record has them.
+                if let (Ok(locate), Ok(symbol)) = (number.parse(), symbol.parse()) {
+                    visit(Entry::Name(StockLocate::new(locate), symbol))?;
+                }
             }
         }
         ControlFlow::Continue(())

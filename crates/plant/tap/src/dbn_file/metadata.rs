@@ -1,6 +1,9 @@
 //! The metadata of a DBN file: the data set and the names of the stocks.
 
-use std::io::{self, Write};
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
 
 use dbn::{
     MappingInterval, Metadata, Publisher, RecordHeader, SType, SymbolMapping,
@@ -45,19 +48,25 @@ impl Contents<'_> {
 
     fn metadata(&self) -> Metadata {
         let named = || self.names.iter().filter(|(_, name)| **name != Symbol::ABSENT);
+        let (first, last) = self.times();
+        // One mapping for a symbol, also if stocks of several sources have it: Databento's package
+        // keeps only the last one.
+        let (mut mappings, mut places) = (Vec::<SymbolMapping>::new(), HashMap::new());
+        for (locate, symbol) in named() {
+            let place = *places.entry(*symbol).or_insert_with(|| {
+                let raw_symbol = text_of(*symbol);
+                mappings.push(SymbolMapping { raw_symbol, intervals: Vec::new() });
+                mappings.len() - 1
+            });
+            mappings[place].intervals.extend(interval(first, last, locate));
+        }
+        let all = || mappings.iter().map(|mapping| mapping.raw_symbol.clone()).collect();
         let symbols = match self.wanted {
-            [] => named().map(|(_, symbol)| text_of(*symbol)).collect(),
+            [] => all(),
             // A pattern is no symbol: the stocks that it selects have their names.
-            wanted if wanted.iter().any(|symbol| symbol.is_pattern()) => {
-                named().map(|(_, symbol)| text_of(*symbol)).collect()
-            }
+            wanted if wanted.iter().any(|symbol| symbol.is_pattern()) => all(),
             wanted => wanted.iter().copied().map(text_of).collect(),
         };
-        let (first, last) = self.times();
-        let mappings = named().map(|(locate, symbol)| SymbolMapping {
-            raw_symbol: text_of(*symbol),
-            intervals: interval(first, last, locate).into_iter().collect(),
-        });
         Metadata::builder()
             .dataset(self.dataset())
             .schema(self.kind.map(RecordKind::schema))
@@ -65,7 +74,7 @@ impl Contents<'_> {
             .stype_in(Some(SType::RawSymbol))
             .stype_out(SType::InstrumentId)
             .symbols(symbols)
-            .mappings(mappings.collect())
+            .mappings(mappings)
             .build()
     }
 
