@@ -80,6 +80,11 @@ impl Input {
         &self.name
     }
 
+    /// Runs of a DBN file that are not read although no run was chosen.
+    pub fn earlier_runs(&self) -> u64 {
+        self.earlier_runs
+    }
+
     /// What it is.
     pub fn kind(&self) -> InputKind {
         match self.source {
@@ -145,6 +150,8 @@ impl Source {
         options.check(name, InputKind::Day)?;
         source.check_day()?;
         choose(&mut source, &options.capture)?;
+        // The zone of a given date is that of the venue.
+        source.find_venue()?;
         let date = match options.date {
             Some(date) => Some(date),
             None => trade_date_of(&mut source, name.path())?,

@@ -11,6 +11,7 @@
 mod book_rows;
 mod book_tables;
 mod breaks;
+mod consolidated;
 mod error;
 mod given;
 mod input;
@@ -33,6 +34,11 @@ pub use book_tables::{
     DepthTable, InsideTable, message_column, message_columns, symbol_column, time_column,
 };
 pub use breaks::Breaks;
+pub use consolidated::{
+    ConsolidatedBooks, ConsolidatedInside, ConsolidatedQuote, ConsolidatedReading,
+    ConsolidatedRings, ConsolidatedRow, ConsolidatedTable, MOST_VENUES, VenueChange, VenueInput,
+    VenueSession, VenueSet, venue_labels,
+};
 pub use error::{Choice, InputError};
 pub use given::Given;
 pub use input::{Input, InputOptions, day_again, open_day, open_day_on_thread};

@@ -29,6 +29,8 @@ pub struct Opening {
     pub bounds: (u64, u64),
     /// The exchange's midnight in ns since the UNIX epoch, if the input has a date.
     pub midnight_ns: Option<u64>,
+    /// DBN's number of the feed and its venue; 0 if it is unknown.
+    pub publisher_id: u16,
     /// Runs before the one that is read, if no run was chosen.
     pub earlier_runs: u64,
 }
@@ -67,7 +69,7 @@ impl Input {
     pub fn within(self, span: Span, symbols: &[Symbol]) -> Result<Opening, InputError> {
         let Self { name, options, source, earlier_runs } = self;
         let choice = options.run;
-        let (source, bounds, midnight_ns, earlier_runs) = match source {
+        let (source, bounds, midnight_ns, publisher_id, earlier_runs) = match source {
             Source::Ring => return Err(InputError::IsARing { name: name.to_string() }),
             Source::Journal(path) => {
                 let runs = Runs::of_journal(&path)?;
@@ -84,23 +86,26 @@ impl Input {
                 let stream = JournalRun::open(&path, &runs, run, &wanted)?;
                 let source = RecordedRun::of_run(stream, run.cloned()).until(wanted.until_ns);
                 let earlier = RunChoice::earlier(choice, runs.len() as u64);
-                (Opened::Journal(Box::new(source)), bounds, midnight_ns, earlier)
+                let publisher_id = run.map_or(0, |run| run.publisher_id);
+                (Opened::Journal(Box::new(source)), bounds, midnight_ns, publisher_id, earlier)
             }
             Source::Dbn(stream) => {
                 let midnight_ns = stream.start().map(|start| start.midnight_ns);
                 let bounds = span.bounds(&name, midnight_ns)?;
+                let publisher_id = stream.start().map_or(0, |start| start.publisher_id);
                 let run = RecordedRun::new(*stream).until(last_of(bounds, midnight_ns));
-                (Opened::Dbn(Box::new(run)), bounds, midnight_ns, earlier_runs)
+                (Opened::Dbn(Box::new(run)), bounds, midnight_ns, publisher_id, earlier_runs)
             }
             Source::Day(source, date) => {
                 let midnight_ns = date.map(|date| date.begins_ns(source.venue()));
                 let mut source = source;
                 source.set_day_begins(midnight_ns.unwrap_or_default());
                 let bounds = span.bounds(&name, midnight_ns)?;
-                (Opened::Day(source), bounds, midnight_ns, 0)
+                let publisher_id = source.venue().publisher_id;
+                (Opened::Day(source), bounds, midnight_ns, publisher_id, 0)
             }
         };
-        Ok(Opening { name, options, source, bounds, midnight_ns, earlier_runs })
+        Ok(Opening { name, options, source, bounds, midnight_ns, publisher_id, earlier_runs })
     }
 }
 
@@ -177,8 +182,15 @@ impl Opening {
     pub fn of_messages(name: &Given, capture: &CaptureChoice) -> Result<Self, InputError> {
         let source = Opened::Day(Box::new(open_day(name, capture)?));
         let options = InputOptions { capture: capture.clone(), ..InputOptions::default() };
-        let (bounds, midnight_ns, earlier_runs) = (Span::WHOLE, None, 0);
-        Ok(Self { name: name.clone(), options, source, bounds, midnight_ns, earlier_runs })
+        Ok(Self {
+            name: name.clone(),
+            options,
+            source,
+            bounds: Span::WHOLE,
+            midnight_ns: None,
+            publisher_id: 0,
+            earlier_runs: 0,
+        })
     }
 
     /// Calls `event` with each event, whose time is the time of day, with the time of its receipt

@@ -113,6 +113,26 @@ impl<'a> RecordRow<'a> {
             .collect()
     }
 
+    /// The columns before them in a table of several sources.
+    pub fn source_columns() -> Vec<Column> {
+        vec![
+            Column::new("source", Kind::Text, 0, "The ring or the file, as it was given."),
+            Column::new(
+                "publisher",
+                Kind::U64,
+                0,
+                "DBN's number of the feed and its venue. Absent if it is unknown.",
+            ),
+            Column::new(
+                "dataset",
+                Kind::Text,
+                0,
+                "The name of the data set of the publisher, such as XNAS.ITCH. Absent if it is \
+                 unknown.",
+            ),
+        ]
+    }
+
     /// The cells of an event. `detail`: buffer for text.
     #[inline]
     pub fn of(event: &Event<'_>, detail: &'a mut String) -> Self {

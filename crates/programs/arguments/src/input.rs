@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use nanotape_answers::{
     Breaks, Given, Input, InputOptions, InputReport, Opening, Reading, RunChoice, Session, Span,
-    SymbolFilter, open_day, open_day_on_thread,
+    SymbolFilter, VenueSession, open_day, open_day_on_thread,
 };
 use nanotape_book::DefaultBooks;
 use nanotape_console::{
@@ -19,7 +19,11 @@ use nanotape_market::MarketEvent;
 use nanotape_plant::{PlantConfig, TradeDate};
 use nanotape_types::Symbol;
 
-use crate::{errors::of_input, groups::GroupArguments, verdict::conclude_session};
+use crate::{
+    errors::of_input,
+    groups::GroupArguments,
+    verdict::{conclude_session, conclude_venues},
+};
 
 /// An input of events.
 #[derive(Args, Debug)]
@@ -72,16 +76,24 @@ impl InputArguments {
 
     /// Opens the input for a span. `symbols`: the stocks, empty for all of them.
     pub fn open(&self, span: Span, symbols: &[Symbol]) -> anyhow::Result<Opening> {
-        let options = InputOptions {
-            run: self.run,
-            date: self.date,
-            capture: self.groups.choice(),
-            ..InputOptions::default()
-        };
-        let open = || Input::open(self.input.clone(), options)?.within(span, symbols);
+        let open = || Input::open(self.input.clone(), self.options())?.within(span, symbols);
         let opening = open().map_err(of_input)?;
         note_earlier_runs(&self.input, opening.earlier_runs);
         Ok(opening)
+    }
+
+    /// Opens one of several inputs, which can be a ring. The options apply to those that have what
+    /// they choose.
+    pub fn open_one_of_several(&self, name: &Given) -> anyhow::Result<Input> {
+        let options = InputOptions { rings: true, lenient: true, ..self.options() };
+        let input = Input::open(name.clone(), options).map_err(of_input)?;
+        note_earlier_runs(name, input.earlier_runs());
+        Ok(input)
+    }
+
+    fn options(&self) -> InputOptions {
+        let (run, date, capture) = (self.run, self.date, self.groups.choice());
+        InputOptions { run, date, capture, ..InputOptions::default() }
     }
 
     /// Runs the events of an open input through books; the observer gets those of the span.
@@ -102,6 +114,12 @@ impl InputArguments {
         selected: &mut SymbolFilter,
     ) -> anyhow::Result<Status> {
         conclude_session(session, selected, self.strict)
+    }
+
+    /// The same for several inputs that were read together. A requested symbol must be in one of
+    /// them.
+    pub fn conclude_together(&self, venues: &mut [VenueSession]) -> anyhow::Result<Status> {
+        conclude_venues(venues, self.strict)
     }
 
     /// Refuses an input of which a part is missing, if `--strict` is given.

@@ -1,7 +1,8 @@
 //! What an input lacks, on standard error, and the exit status that follows from it.
 
 use nanotape_answers::{
-    InputReport, Recorded, Session, SymbolFilter, is_whole, symbol_or_locate, with_suggestions,
+    InputReport, Recorded, Session, SymbolFilter, VenueSession, is_whole, symbol_or_locate,
+    with_suggestions,
 };
 use nanotape_book::AnomalyCounts;
 use nanotape_console::{
@@ -34,11 +35,48 @@ pub(crate) fn conclude_session(
         }
         result => result?,
     }
-    if is_strict && (status != Status::Good || is_tainted) {
-        let line = "refused by --strict: a part is missing or a book is unreliable";
-        return Err(BadData(format!("{}: {line}", session.name)).into());
-    }
+    refuse_parts(&session.name, status != Status::Good || is_tainted, is_strict)?;
     Ok(status)
+}
+
+/// Refuses an answer from an input that lacks a part, with `--strict`.
+fn refuse_parts(name: &str, is_bad: bool, is_strict: bool) -> anyhow::Result<()> {
+    if is_strict && is_bad {
+        let line = "refused by --strict: a part is missing or a book is unreliable";
+        return Err(BadData(format!("{name}: {line}")).into());
+    }
+    Ok(())
+}
+
+/// The same for sessions that were read together. A symbol is missing if all of them lack it.
+pub(crate) fn conclude_venues(
+    venues: &mut [VenueSession],
+    is_strict: bool,
+) -> anyhow::Result<Status> {
+    let (mut all, mut missing, mut has_passed) = (Status::Good, None::<Vec<Symbol>>, false);
+    for VenueSession { session, filter, unnamed } in &mut *venues {
+        let status = status_of(&session.name, &session.report);
+        let is_tainted = warn_of_tainted(session, filter);
+        refuse_parts(&session.name, status != Status::Good || is_tainted, is_strict)?;
+        if *unnamed > 0 {
+            warn(format_args!(
+                "{}: {} of stocks that no message has named: they count for no best price",
+                session.name,
+                counted(*unnamed, "change")
+            ));
+        }
+        if status != Status::Good {
+            all = status;
+        }
+        let here = filter.missing(session.engine.directory());
+        missing.get_or_insert_with(|| here.clone()).retain(|symbol| here.contains(symbol));
+        has_passed |= session.has_passed_the_span();
+    }
+    let missing = missing.unwrap_or_default();
+    let known = venues.iter().flat_map(|venue| venue.session.engine.directory().iter());
+    let place = if has_passed { "all inputs, up to the end of the span" } else { "all inputs" };
+    require_none_missing(place, &missing, known)?;
+    Ok(all)
 }
 
 /// Reports what the input lacks, and returns the exit status.

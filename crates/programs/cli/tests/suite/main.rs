@@ -18,6 +18,8 @@ mod honest;
 mod inputs;
 mod inputs_of_other_kinds;
 mod inspect_feeds;
+mod inside_consolidated;
+mod inside_rings;
 mod joined;
 mod journal;
 mod journal_beside;

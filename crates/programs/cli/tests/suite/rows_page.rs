@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use nanotape_answers::{
-    DepthTable, InsideTable, Part, RecordRow, TradeRows, book_columns, change_columns,
-    message_columns, stats_columns,
+    ConsolidatedTable, DepthTable, InsideTable, Part, RecordRow, TradeRows, book_columns,
+    change_columns, message_columns, stats_columns,
 };
 use nanotape_check::Validator;
 use nanotape_types::rows::Column;
@@ -26,6 +26,7 @@ fn page() -> String {
     let tables = [
         ("inspect, before the fields of the message", message_columns()),
         ("inside --with message,orders", InsideTable::<()>::columns(true, true)),
+        ("inside --consolidated", ConsolidatedTable::<()>::columns()),
         ("depth --levels 1 --with orders", DepthTable::<()>::columns(1, true, true)),
         ("trades", TradeRows::<()>::columns()),
         ("book", book_columns(Part::Levels, true)),
