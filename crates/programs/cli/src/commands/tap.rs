@@ -6,6 +6,7 @@ mod dbn_files;
 mod event_times;
 mod follow;
 mod join;
+mod merged;
 mod missing_end;
 mod numbered;
 mod printer;
@@ -43,7 +44,7 @@ use crate::{
     interrupt,
     output::{FileFormat, Output, OutputArguments},
     status::{Status, note},
-    values::seconds,
+    values::{seconds, some_duration},
 };
 
 #[derive(Args, Debug)]
@@ -64,6 +65,8 @@ Examples:
   nanotape tap 'aeron:udp?endpoint=239.1.1.1:4000|stream=7' --embedded-driver   another host's ring
   nanotape tap 12302019.NASDAQ_ITCH50.gz -o day.dbn.zst       what a plant publishes of a day file
   zstd -dc day.dbn.zst | nanotape tap - --records trades      a DBN file on standard input
+  nanotape tap nasdaq iex bzx --records bbo                   three rings, in the order of ts_recv
+  nanotape tap a.pcap b.dbn.zst days/c -o all.dbn.zst         three files, in that of ts_event
   nanotape tap equities --symbols AAPL --records bbo --format csv |
       awk -F, 'NR == 1 || $2 == \"bbo\"' | cut -d, -f5,6,13,14,16,17
                                                      the rows of nanotape inside
@@ -125,6 +128,15 @@ when the tap ends: FILE is always complete. With --roll it gets its name earlier
 continues in FILE.2, FILE.3 and so on (day.2.csv for day.csv). A killed tap leaves the .partial
 file; the next command that writes FILE names it.
 
+With several INPUTs their records come in the order of --by; of equal times, the first INPUT is first,
+and the order of one INPUT never changes. Each row has the source, and DBN's number and data set of
+its publisher. Files and journals are merged exactly. A record of a ring waits up to --wait-silent for
+the other rings; a record that comes after one of a later time is printed at once, and the last lines
+count those. A DBN file of several INPUTs has one trade date, records of all publishers, and in its
+metadata the data set of the first INPUT. Its stocks have numbers of their own, since two INPUTs can
+use one number for two stocks: docs/formats/records.md explains them. It has no starts and stops of
+plants. Options of a single plant, such as --heal and --name, do not apply.
+
 Format: text on a terminal, CSV otherwise.
 
 The command ends when the plant stops, dies or closes the ring, at the end of a file, on Ctrl-C, or
@@ -152,12 +164,32 @@ pub(crate) struct TapArguments {
     #[arg(value_name = "INPUT")]
     input: Given,
 
+    /// Further inputs: the records of all of them come in the order of their times
+    #[arg(value_name = "INPUTS")]
+    more: Vec<Given>,
+
     #[command(flatten)]
     symbols: SymbolArguments,
 
     /// Only these kinds: mbo, bbo, trades, status, definitions, imbalances, or all
     #[arg(long, value_name = "A,B", default_value = "all")]
     records: RecordKinds,
+
+    /// The time by which the records of several inputs are ordered [default: ts_recv if one is a
+    /// ring, otherwise ts_event]
+    #[arg(
+        help_heading = "Several inputs",
+        long,
+        value_name = "TIME",
+        value_enum,
+        requires = "more"
+    )]
+    by: Option<By>,
+
+    /// How long a record of a ring waits for a ring that is silent
+    #[arg(help_heading = "Several inputs", long, value_name = "TIME", default_value = "100ms",
+        value_parser = some_duration)]
+    wait_silent: Duration,
 
     /// Where to start: oldest (or beginning), newest (or end), or a sequence number; except for a
     /// ring also a moment of the exchange's time (inclusive): HH:MM[:SS[.nnnnnnnnn]], an RFC 3339
@@ -254,6 +286,16 @@ pub(crate) struct TapArguments {
     driver: DriverArguments,
 }
 
+/// `--by`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum By {
+    /// When the plant received the message
+    TsRecv,
+    /// The exchange's time of the message
+    TsEvent,
+}
+
 /// `--ts-recv`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum TsRecv {
@@ -318,6 +360,9 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
     nanotape_shm::guard_against_truncation().context("cannot install a handler for SIGBUS")?;
     let format = command.format()?;
     let interrupt = interrupt::install()?;
+    if !command.more.is_empty() {
+        return merged::run(command, format, &interrupt);
+    }
     if AeronAddress::is_meant(&command.input) {
         return aeron::run(command, format, &interrupt);
     }
@@ -335,10 +380,12 @@ pub(crate) fn run(command: &TapArguments) -> anyhow::Result<Status> {
 impl TapArguments {
     /// Opens the INPUT. `rings`: whether it can be the name of one.
     fn open(&self, rings: bool) -> anyhow::Result<Input> {
+        Input::open(self.input.clone(), self.options(rings)).map_err(of_input)
+    }
+
+    fn options(&self, rings: bool) -> InputOptions {
         let capture = self.groups.choice();
-        let options =
-            InputOptions { run: self.run, date: self.date, capture, rings, lenient: false };
-        Input::open(self.input.clone(), options).map_err(of_input)
+        InputOptions { run: self.run, date: self.date, capture, rings, lenient: false }
     }
 
     /// Writes the records of an open INPUT.

@@ -74,6 +74,7 @@ mod stats;
 mod synth;
 mod synth_protocols;
 mod tap;
+mod tap_merged;
 mod terminals;
 mod time_travel;
 mod trace;

@@ -33,6 +33,7 @@ fn page() -> String {
         ("book --orders", book_columns(Part::Orders, true)),
         ("diff", change_columns(Part::Levels, true)),
         ("diff --orders", change_columns(Part::Orders, true)),
+        ("tap of several inputs, before the columns of tap", RecordRow::source_columns()),
         ("tap, convert", RecordRow::columns()),
         ("stats", stats_columns()),
         ("check", Validator::columns()),

@@ -107,6 +107,9 @@ impl ConvertArguments {
         let (from, until) = self.span.moments();
         TapArguments {
             input: self.input.clone(),
+            more: Vec::new(),
+            by: None,
+            wait_silent: Duration::ZERO,
             symbols: self.symbols.clone(),
             records: self.records,
             from: from.map(TapStart::Moment),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nanotape_answers::{Input, InputKind, RecordSpan};
+use nanotape_answers::{Given, Input, InputKind, RecordSpan};
 use nanotape_arguments::records;
 use nanotape_plant::records::RecordKinds;
 use nanotape_tap::{Subscriber, Subscription};
@@ -36,7 +36,16 @@ pub(super) fn join(
 
 /// The subscription that the options describe, without its start.
 pub(super) fn subscription(command: &TapArguments, interrupt: &ShutdownFlag) -> Subscription {
-    let mut subscription = Subscription::to(&command.input)
+    subscription_to(&command.input, command, interrupt)
+}
+
+/// The same for one of several inputs.
+pub(super) fn subscription_to(
+    name: &Given,
+    command: &TapArguments,
+    interrupt: &ShutdownFlag,
+) -> Subscription {
+    let mut subscription = Subscription::to(name)
         .symbols(command.symbols.list())
         .records(command.records.iter())
         .rejoin(command.rejoin.unwrap_or_default().into())

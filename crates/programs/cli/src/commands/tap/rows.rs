@@ -29,6 +29,33 @@ impl Table {
         Self { rows: Rows::new(output, format, columns), format, detail: String::new() }
     }
 
+    /// A table of records of several sources.
+    pub(super) fn of_sources(output: Output, format: Format) -> Self {
+        let mut columns = RecordRow::source_columns();
+        columns.extend(RecordRow::columns());
+        let columns = if format == Format::Text { Vec::new() } else { columns };
+        Self { rows: Rows::new(output, format, columns), format, detail: String::new() }
+    }
+
+    /// Prints a record, or a loss, of a source.
+    pub(super) fn print_of(&mut self, source: &RowSource<'_>, event: &Event<'_>) -> io::Result<()> {
+        if self.format == Format::Text {
+            let buffer = self.rows.buffer();
+            padded(buffer, source.width, |buffer| {
+                buffer.extend_from_slice(source.name.as_bytes());
+            });
+            buffer.extend_from_slice(b"  ");
+        } else {
+            self.rows.put(Cell::Text(source.name));
+            match source.publisher_id {
+                0 => self.rows.absent(),
+                publisher_id => self.rows.integer(publisher_id.into()),
+            }
+            self.rows.put(source.dataset.map_or(Cell::Absent, Cell::Text));
+        }
+        self.print(event)
+    }
+
     /// Completes the file and begins the next one.
     pub(super) fn roll(&mut self, files: &mut NumberedFiles) -> io::Result<()> {
         let (_, output) = files.next()?;
@@ -53,6 +80,18 @@ impl Table {
         }
         rows.end_row()
     }
+}
+
+/// The source of a row.
+pub(super) struct RowSource<'a> {
+    /// Its name, as it was given.
+    pub(super) name: &'a str,
+    /// The width of the names of all sources, in text.
+    pub(super) width: usize,
+    /// DBN's number of the publisher of the record; 0 if it is unknown.
+    pub(super) publisher_id: u16,
+    /// The data set of the publisher.
+    pub(super) dataset: Option<&'static str>,
 }
 
 /// An event as one line of text.
