@@ -2,12 +2,14 @@
 //!
 //! Failure: an unknown key is an error with its line; nothing is ignored.
 
+mod inputs;
 mod journal;
 mod latest;
 mod roll;
 mod schedule;
 
 use std::{
+    borrow::Cow,
     fmt, fs,
     path::{Path, PathBuf},
     str::FromStr,
@@ -22,6 +24,7 @@ use nanotape_live::{
 use nanotape_types::{Symbol, nearest, units};
 use serde::{Deserialize, Deserializer, de};
 
+pub use inputs::OwnConfig;
 pub use journal::{Compression, JournalConfig, parse_sync_policy, sync_policy_text};
 pub use latest::LatestConfig;
 pub use roll::Roll;
@@ -42,6 +45,9 @@ pub(crate) const MIN_CAPACITY_BYTES: u64 = 64 << 10;
 pub struct PlantConfig {
     /// The input.
     pub input: InputConfig,
+    /// The name of the plant among several, if it has one beside that of its ring.
+    #[serde(skip)]
+    pub name: Option<String>,
     /// When sessions are joined; `None`: whenever there are any.
     pub schedule: Option<ScheduleConfig>,
     /// The ring to publish on.
@@ -222,14 +228,38 @@ impl PlantConfig {
     pub fn parse(text: &str) -> Result<Self, (usize, String)> {
         parse(text)
     }
+
+    /// Reads a file of one plant, or of one for each `[[input]]`.
+    pub fn read_all(path: &Path) -> Result<Vec<Self>, ConfigError> {
+        let text = text_of(path)?;
+        let of_text = |(line, what)| ConfigError::Text { path: path.to_owned(), line, what };
+        Self::parse_all(&text).map_err(of_text)
+    }
+
+    /// Parses the text of such a file.
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, (usize, String)> {
+        parse::<inputs::PlantFile>(text)?.plants().map_err(|what| (1, what))
+    }
+
+    /// The name in messages: its own one, or that of its ring.
+    pub fn display_name(&self) -> Cow<'_, str> {
+        let ring = &self.ring.name;
+        match &self.name {
+            Some(name) => Cow::Borrowed(name),
+            None => ring.file_name().unwrap_or(ring.as_os_str()).to_string_lossy(),
+        }
+    }
 }
 
 /// Reads a configuration of any kind from a file.
 pub fn read<T: de::DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
-    let path = || path.to_owned();
-    let text =
-        fs::read_to_string(path()).map_err(|source| ConfigError::Read { path: path(), source })?;
-    parse(&text).map_err(|(line, what)| ConfigError::Text { path: path(), line, what })
+    let text = text_of(path)?;
+    parse(&text).map_err(|(line, what)| ConfigError::Text { path: path.to_owned(), line, what })
+}
+
+fn text_of(path: &Path) -> Result<String, ConfigError> {
+    let of_file = |source| ConfigError::Read { path: path.to_owned(), source };
+    fs::read_to_string(path).map_err(of_file)
 }
 
 fn parse<T: de::DeserializeOwned>(text: &str) -> Result<T, (usize, String)> {

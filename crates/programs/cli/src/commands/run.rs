@@ -11,7 +11,10 @@ mod results;
 mod several;
 mod systemd;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -41,6 +44,7 @@ Examples:
   nanotape run --config plant.toml --journal days/equities --snapshots
   nanotape run --config plant.toml --journal days/equities --latest quotes
   nanotape run --config nasdaq.toml --config bx.toml --config psx.toml
+  nanotape run --config venues.toml                     a file with several [[input]]
   nanotape run --input day.gz --date 2019-12-30 --ring equities --wait-for 1
   nanotape run --live --line-a 233.54.12.111:26477 --line-b 233.86.230.111:26477 \\
       --interface 10.0.0.5 --rerequest 10.0.0.9:17777 --ring equities
@@ -85,7 +89,9 @@ without it, and ends with status 1. One of the same name can join again. A live 
 no one.
 
 With several --config, each is a plant with a thread of its own, and all of its settings are in its
-file. One that cannot start ends the others too. After that each ends by itself: the process ends
+file. A file can have several, too: each table [[input]] is one, with the keys of [input] and name, ring,
+journal, latest, cpu, records and symbols; the other sections apply to all of them. Each plant has its
+name, or that of its ring, before its lines, and an object in JSON. One that cannot start ends the others too. After that each ends by itself: the process ends
 with the last one, with the highest exit status.
 
 A unit of systemd with Type=notify and WatchdogSec= knows when the plant has started, what it does and
@@ -230,26 +236,49 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
 impl RunArguments {
     /// The configurations of all plants, each checked.
     fn configs(&self) -> anyhow::Result<Vec<PlantConfig>> {
-        let [first, second, ..] = &self.config[..] else {
-            let config = self.config.first().map(|path| PlantConfig::read(path)).transpose()?;
-            return Ok(vec![self.overriding(config.unwrap_or_default())?]);
-        };
-        let mut configs: Vec<PlantConfig> = Vec::new();
+        let mut given = Vec::new();
         for path in &self.config {
-            let config = PlantConfig::read(path)?;
-            if self.overriding(config.clone())? != config {
-                let (first, second) = (first.display(), second.display());
+            let configs = PlantConfig::read_all(path)?;
+            given.extend(configs.into_iter().map(|config| (path.as_path(), config)));
+        }
+        if given.len() < 2 {
+            let config = given.pop().map(|(_, config)| config);
+            return Ok(vec![self.overriding(config.unwrap_or_default())?]);
+        }
+        let mut configs: Vec<PlantConfig> = Vec::new();
+        for (place, (path, config)) in given.iter().enumerate() {
+            let place_of = |place: usize| self.place_of(&given, place);
+            let overridden = self.overriding(config.clone());
+            if overridden.with_context(|| place_of(place))? != *config {
+                let files: Vec<_> =
+                    self.config.iter().map(|path| path.display().to_string()).collect();
                 bail!(
-                    "options of a plant do not apply to several: change {first}, {second} instead"
+                    "options of a plant do not apply to several: change {} instead",
+                    files.join(", ")
                 );
             }
-            if let Some((other, what)) = several::conflict(&configs, &config) {
-                let (path, other) = (path.display(), self.config[other].display());
-                bail!("{path}: {what} is that of {other}: each plant has its own");
+            if let Some((other, what)) = several::conflict(&configs, config) {
+                let place = place_of(place);
+                bail!("{place}: {what} is that of {}: each plant has its own", place_of(other));
             }
-            configs.push(config);
+            let is_same = |other: &PlantConfig| other.display_name() == config.display_name();
+            if config.name.is_some() && configs.iter().any(is_same) {
+                let name = config.display_name();
+                bail!("{}: another plant has the name {name}, too", path.display());
+            }
+            configs.push(config.clone());
         }
         Ok(configs)
+    }
+
+    /// The file of a plant, and its input if the file has several.
+    fn place_of(&self, given: &[(&Path, PlantConfig)], place: usize) -> String {
+        let (path, config) = &given[place];
+        let of_file = given.iter().filter(|(other, _)| other == path).count();
+        match of_file > self.config.iter().filter(|other| other == path).count() {
+            true => format!("{}: input {}", path.display(), config.display_name()),
+            false => path.display().to_string(),
+        }
     }
 
     /// A configuration, overridden by the options.

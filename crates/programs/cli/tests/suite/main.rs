@@ -59,6 +59,7 @@ mod rows_again;
 mod rows_in_time;
 mod rows_page;
 mod run;
+mod run_inputs;
 mod run_journal;
 mod run_logs;
 mod run_readers;

@@ -42,14 +42,20 @@ pub(super) struct Outcome {
 
 /// Where a plant publishes and which records. A CSV table has a row for each session, written at
 /// its end.
-pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Vec<u8>) -> io::Result<()> {
+pub(super) fn begun(
+    plant: &PlantRun,
+    format: Format,
+    output: &mut Vec<u8>,
+    name: Option<&str>,
+) -> io::Result<()> {
     if format == Format::Csv {
         return Ok(());
     }
-    let record = Record::default().with("event", "start").joined(beginning(plant));
-    record.write(output, format, true, || {
+    let record = Record::default().with("event", "start").joined(named(name));
+    record.joined(beginning(plant)).write(output, format, true, || {
+        let name = name.map_or_else(String::new, |name| format!("{name}: "));
         format!(
-            "{}: {}; first message {}; trade date {}, pace {}, records {}\n",
+            "{name}{}: {}; first message {}; trade date {}, pace {}, records {}\n",
             plant.ring().display(),
             came(plant.origin()),
             plant.first_sequence(),
@@ -62,7 +68,7 @@ pub(super) fn begun(plant: &PlantRun, format: Format, output: &mut Vec<u8>) -> i
 
 /// That a plant has failed, for programs: a person reads it on standard error.
 pub(super) fn failed(
-    ring: &Path,
+    (ring, name): (&Path, Option<&str>),
     error: &anyhow::Error,
     format: Format,
     output: &mut Vec<u8>,
@@ -72,10 +78,16 @@ pub(super) fn failed(
     }
     let record = Record::default()
         .with("event", "stop")
+        .joined(named(name))
         .with("path", nanotape_shm::named(ring).unwrap_or_default().display().to_string())
         .with("reason", "failed")
         .with("error", text_of(error));
     record.write(output, format, true, String::new)
+}
+
+/// The name of a plant, if there are several.
+fn named(name: Option<&str>) -> Record {
+    name.map_or_else(Record::default, |name| Record::default().with("name", name))
 }
 
 /// A line about the bytes that a journal of this day will take; empty without a journal, and if the
@@ -120,11 +132,15 @@ impl Outcome {
         let recording = finished.recording.as_ref().ok().and_then(Option::as_ref);
         let followers = finished.followers.as_ref();
         let ending = self.ending().joined(of_recording(recording)).joined(of_followers(followers));
+        let of_name = named(name);
         let name = name.map_or_else(String::new, |name| format!("{name}: "));
         let text = name + &self.text(recording, followers);
         let record = match format {
             Format::Csv => self.beginning.joined(ending),
-            _ => Record::default().with("event", "stop").with("path", self.path).joined(ending),
+            _ => {
+                let record = Record::default().with("event", "stop").joined(of_name);
+                record.with("path", self.path).joined(ending)
+            }
         };
         record.write(output, format, is_first, || text)
     }

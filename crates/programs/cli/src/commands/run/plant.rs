@@ -115,7 +115,7 @@ impl<'a> Plant<'a> {
         complain(plant.ring(), &plant.residency());
         let keeper = latest::start(self.config, &self.report)?;
         live::complain_of_sockets(plant.source());
-        self.results.begun(&plant)?;
+        self.results.begun(&plant, self.label.as_deref())?;
         let notifier = Notifier::ready(&plant, self.service, self.place);
 
         let (ended, nanos) = {
@@ -142,7 +142,7 @@ impl<'a> Plant<'a> {
                 let error = of_run(error);
                 // Of several plants each one that fails has a result, also before it has begun.
                 if self.label.is_none() {
-                    self.results.failed(&self.config.ring.name, &error)?;
+                    self.results.failed(&self.config.ring.name, &error, None)?;
                 }
                 return Err(error);
             }

@@ -47,9 +47,10 @@ impl Results {
         Ok(Self { format, has_result: AtomicBool::new(false), writing, thread })
     }
 
-    /// Prints where a plant publishes, and which records.
-    pub(super) fn begun(&self, plant: &PlantRun) -> io::Result<()> {
-        self.write(|output| outcome::begun(plant, self.format, output))
+    /// Prints where a plant publishes, and which records. `name`: that of the plant, if there are
+    /// several.
+    pub(super) fn begun(&self, plant: &PlantRun, name: Option<&str>) -> io::Result<()> {
+        self.write(|output| outcome::begun(plant, self.format, output, name))
     }
 
     /// Prints the result of a plant, or of a session of it. `name`: that of the plant, if there are
@@ -67,8 +68,13 @@ impl Results {
     }
 
     /// Prints that a plant has failed.
-    pub(super) fn failed(&self, ring: &Path, error: &anyhow::Error) -> io::Result<()> {
-        self.write(|output| outcome::failed(ring, error, self.format, output))
+    pub(super) fn failed(
+        &self,
+        ring: &Path,
+        error: &anyhow::Error,
+        name: Option<&str>,
+    ) -> io::Result<()> {
+        self.write(|output| outcome::failed((ring, name), error, self.format, output))
     }
 
     /// The lock keeps the results of several plants in the order of their first rows.

@@ -66,7 +66,8 @@ fn spelled_once(path: &Path) -> PathBuf {
 
 /// Runs the plants until all have ended.
 pub(super) fn run(configs: &[PlantConfig], results: &Results, interrupt: &ShutdownFlag) -> Status {
-    let names: Vec<String> = configs.iter().map(|config| name_of(&config.ring.name)).collect();
+    let names: Vec<String> =
+        configs.iter().map(|config| config.display_name().into_owned()).collect();
     let service = Service::of(names.iter().map(String::as_str));
     // A plant whose recorder fails for good ends itself, and not the others.
     let stops: Vec<ShutdownFlag> = configs.iter().map(|_| ShutdownFlag::new()).collect();
@@ -86,7 +87,9 @@ pub(super) fn run(configs: &[PlantConfig], results: &Results, interrupt: &Shutdo
             }
             Err(error) => {
                 report_error(&error);
-                if let Err(unwritten) = results.failed(&configs[place].ring.name, &error) {
+                if let Err(unwritten) =
+                    results.failed(&configs[place].ring.name, &error, Some(&names[place]))
+                {
                     warn(unwritten);
                 }
                 if !service.is_ready() {
@@ -113,9 +116,4 @@ pub(super) fn run(configs: &[PlantConfig], results: &Results, interrupt: &Shutdo
         };
         threads.into_iter().map(status).max().unwrap_or(Status::Good)
     })
-}
-
-/// The name of a ring, before the lines of its plant.
-fn name_of(ring: &Path) -> String {
-    ring.file_name().unwrap_or(ring.as_os_str()).to_string_lossy().into_owned()
 }
