@@ -5,6 +5,7 @@ mod decoding;
 use core::ops::ControlFlow;
 
 use decoding::Decoding;
+pub use decoding::FeedDecoder;
 use nanotape_market::{
     Damage, EventHandler, EventSource, MarketEvent, Origin, Position, SessionChange, Turn,
 };

@@ -14,6 +14,7 @@ mod iex_deep;
 mod iex_deep_plus;
 mod iex_tops;
 mod pitch;
+mod spin;
 
 use core::ops::ControlFlow;
 
@@ -24,6 +25,7 @@ use nanotape_market::{Damage, EventHandler, EventTime, MarketEvent, Origin, Posi
 use nanotape_types::{Decimal, Maybe, Price4, StockLocate, Symbol};
 use nanotape_wire::framing::numbered::PacketFraming;
 pub(crate) use pitch::Pitch;
+pub use spin::{SpinError, SpinImage, SpinOrder};
 
 use crate::{FoundLocate, SymbolLocates};
 

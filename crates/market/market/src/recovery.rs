@@ -101,6 +101,8 @@ pub struct MarketSnapshot {
     pub states: Vec<MarketEvent>,
     /// All live orders; those of one price level from the first to be executed.
     pub orders: Vec<RestingOrder>,
+    /// The stocks whose books it has, in order; `None`: all of them. Other books stay as they are.
+    pub stocks: Option<Vec<StockLocate>>,
 }
 
 impl MarketSnapshot {
@@ -108,8 +110,8 @@ impl MarketSnapshot {
     /// since the UNIX epoch.
     pub fn set_day_begins(&mut self, unix_ns: u64) {
         let of_day = |time: EventTime| EventTime::new(unix_ns.saturating_add(time.get()));
-        self.time = of_day(self.time);
         self.states.iter_mut().for_each(|state| state.time = state.time.map(of_day));
+        self.time = of_day(self.time);
     }
 }
 

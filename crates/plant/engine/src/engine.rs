@@ -8,7 +8,6 @@ mod every_kind;
 mod restore;
 
 use core::{marker::PhantomData, ops::ControlFlow};
-use std::collections::BTreeMap;
 
 use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
@@ -442,7 +441,7 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     }
 
     fn restore(&mut self, snapshot: &MarketSnapshot) {
-        self.engine.restore(snapshot, Wanted::All(BTreeMap::new()), true, self.observer);
+        self.engine.restore(snapshot, Wanted::of(snapshot), true, self.observer);
     }
 
     fn out_of_turn(&mut self, at: Position, event: &MarketEvent, turn: Turn) -> ControlFlow<()> {

@@ -1,16 +1,23 @@
-//! What makes events of the messages of a capture, whatever its feed.
+//! What makes events of the messages of a capture or of a live feed, whatever its protocol.
 
-use core::ops::{ControlFlow, Range};
+use core::{
+    fmt,
+    ops::{ControlFlow, Range},
+};
 
-use nanotape_market::{ChannelMessages, EventHandler, Position};
-use nanotape_wire::framing::numbered::{NumberedPacket, PacketFraming};
+use nanotape_market::{ChannelMessages, EventHandler, MarketSnapshot, Position};
+use nanotape_wire::framing::{
+    numbered::{NumberedPacket, PacketFraming},
+    pitch::PitchUnit,
+};
 
 use super::handle_messages;
 use crate::{
     Feed,
     capture::{AnyPacket, PacketMessages, messages_of},
     carried::Carried,
-    protocols::{IexDeep, IexDeepPlus, IexTops, Pitch, Place, Protocol},
+    protocols::{IexDeep, IexDeepPlus, IexTops, Pitch, Place, Protocol, SpinImage},
+    session::Messages,
 };
 
 /// What makes events of the messages of a feed.
@@ -46,18 +53,84 @@ impl Decoding {
                 handle_messages(messages.first, these, handler)
             }
             (Self::IexDeep(state), AnyPacket::IexTp(packet)) => {
-                deliver::<IexDeep>(state, messages, packet, handler)
+                captured::<IexDeep>(state, messages, packet, handler)
             }
             (Self::IexDeepPlus(state), AnyPacket::IexTp(packet)) => {
-                deliver::<IexDeepPlus>(state, messages, packet, handler)
+                captured::<IexDeepPlus>(state, messages, packet, handler)
             }
             (Self::IexTops(state), AnyPacket::IexTp(packet)) => {
-                deliver::<IexTops>(state, messages, packet, handler)
+                captured::<IexTops>(state, messages, packet, handler)
             }
             (Self::Pitch(state), AnyPacket::Pitch(packet)) => {
-                deliver::<Pitch>(state, messages, packet, handler)
+                captured::<Pitch>(state, messages, packet, handler)
             }
             _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Decodes the messages of all channels of a feed, in the order in which they are delivered: for a
+/// source that puts the packets in order itself.
+pub struct FeedDecoder(Decoding);
+
+impl fmt::Debug for FeedDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FeedDecoder").finish_non_exhaustive()
+    }
+}
+
+impl FeedDecoder {
+    /// The decoder of a feed from the first message of a day on, which begins at this time, in ns
+    /// since the UNIX epoch.
+    pub fn begin(feed: Feed, day_begins_ns: u64) -> Self {
+        Self(Decoding::begin(feed, day_begins_ns))
+    }
+
+    /// Calls `handler` with the events of consecutive messages of a channel, of which the first has
+    /// number `first` among those of all channels. Those of another feed have none.
+    #[inline]
+    pub fn messages<'a>(
+        &mut self,
+        channel: Carried,
+        first: u64,
+        messages: impl Messages<'a>,
+        handler: &mut impl EventHandler,
+    ) -> ControlFlow<()> {
+        match (&mut self.0, channel) {
+            (Decoding::Itch, Carried::MoldUdp64(_)) => handle_messages(first, messages, handler),
+            (Decoding::IexDeep(state), Carried::IexTp(channel)) => {
+                deliver::<IexDeep>(state, channel, (first, messages), handler)
+            }
+            (Decoding::IexDeepPlus(state), Carried::IexTp(channel)) => {
+                deliver::<IexDeepPlus>(state, channel, (first, messages), handler)
+            }
+            (Decoding::IexTops(state), Carried::IexTp(channel)) => {
+                deliver::<IexTops>(state, channel, (first, messages), handler)
+            }
+            (Decoding::Pitch(state), Carried::Pitch(unit)) => {
+                deliver::<Pitch>(state, unit, (first, messages), handler)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// A channel begins again: its books are empty. The next message of all channels has this
+    /// number.
+    pub fn restarted(
+        &mut self,
+        number: u64,
+        channel: Carried,
+        handler: &mut impl EventHandler,
+    ) -> ControlFlow<()> {
+        self.0.restarted(number, channel, handler)
+    }
+
+    /// The books of an image of a unit of PITCH; later messages of the unit count their times from
+    /// its last second. `next` is the number of the next message of all channels.
+    pub fn restore(&mut self, unit: PitchUnit, image: &SpinImage, next: u64) -> MarketSnapshot {
+        match &mut self.0 {
+            Decoding::Pitch(state) => state.restore(unit, image, next),
+            _ => MarketSnapshot { next, stocks: Some(Vec::new()), ..MarketSnapshot::default() },
         }
     }
 }
@@ -90,13 +163,13 @@ impl Decoding {
     }
 }
 
-fn deliver<P: Protocol>(
+/// Passes messages of a packet of a capture on, with their place in their channel.
+fn captured<P: Protocol>(
     state: &mut P::State,
     messages: &PacketMessages<'_, '_>,
     packet: &NumberedPacket<'_, P::Framing>,
     handler: &mut impl EventHandler,
 ) -> ControlFlow<()> {
-    let these = messages_of(packet, messages.numbers.clone());
     handler.of_channel(&ChannelMessages {
         channel: P::channel(packet.session),
         first: messages.numbers.start,
@@ -104,9 +177,19 @@ fn deliver<P: Protocol>(
         bytes: bytes_of(packet, &messages.numbers),
         number: messages.first,
     });
-    for (number, bytes) in (messages.first..).zip(these) {
+    let these = messages_of(packet, messages.numbers.clone());
+    deliver::<P>(state, packet.session, (messages.first, these), handler)
+}
+
+fn deliver<'a, P: Protocol>(
+    state: &mut P::State,
+    channel: <P::Framing as PacketFraming>::Session,
+    (first, messages): (u64, impl Iterator<Item = &'a [u8]>),
+    handler: &mut impl EventHandler,
+) -> ControlFlow<()> {
+    for (number, bytes) in (first..).zip(messages) {
         let at = Position { number, offset: number };
-        P::deliver(state, Place { at, channel: packet.session }, bytes, handler)?;
+        P::deliver(state, Place { at, channel }, bytes, handler)?;
     }
     ControlFlow::Continue(())
 }

@@ -7,8 +7,8 @@
 use core::ops::ControlFlow;
 
 use nanotape_market::{
-    AuctionImbalance, EventHandler, EventTime, Execution, Modified, Priority, StatusChange,
-    StatusReason, Trade, TradeKind, TradingAction, What,
+    AuctionImbalance, EventHandler, EventTime, Execution, MarketEvent, MarketSnapshot, Modified,
+    Priority, RestingOrder, StatusChange, StatusReason, Trade, TradeKind, TradingAction, What,
 };
 use nanotape_types::{
     BookEvent, Decimal, LocateTable, MatchNumber, Maybe, NanosOffset, OrderReferenceNumber, Price4,
@@ -22,7 +22,10 @@ use nanotape_wire::{
     },
 };
 
-use super::{Passing, Place, Protocol, Stocks, price_of};
+use super::{
+    Passing, Place, Protocol, Stocks, price_of,
+    spin::{SpinImage, SpinOrder},
+};
 
 const NANOS: u64 = 1_000_000_000;
 
@@ -168,6 +171,58 @@ impl Protocol for Pitch {
 }
 
 impl PitchState {
+    /// The books of an image of a unit: of the stocks that the unit has had orders of, and of those
+    /// that the image has. Orders of a stock of another unit are left out. Times count from the
+    /// last second of the image.
+    pub(crate) fn restore(
+        &mut self,
+        unit: PitchUnit,
+        image: &SpinImage,
+        next: u64,
+    ) -> MarketSnapshot {
+        let owner = u16::from(unit.0) + 1;
+        let mut orders = Vec::with_capacity(image.orders().len());
+        for order in image.orders() {
+            let Some(stock_locate) = self.locate_in(unit, order.symbol) else { continue };
+            let SpinOrder { reference, side, shares, price, .. } = *order;
+            orders.push(RestingOrder { stock_locate, reference, side, shares, price });
+        }
+        let mut states = Vec::with_capacity(image.statuses().len());
+        for symbol in image.symbols() {
+            if let Some(stock_locate) = self.locate_in(unit, symbol) {
+                let about = MarketEvent::about(stock_locate, What::Other);
+                states.push(MarketEvent { symbol: Maybe::of(symbol), ..about });
+            }
+        }
+        for &(symbol, status) in image.statuses() {
+            let Some(found) = self.stocks.locate(symbol) else { continue };
+            if [0, owner].contains(&self.unit_of[found.stock_locate]) {
+                let about = MarketEvent::about(found.stock_locate, What::Status(status));
+                states.push(MarketEvent { symbol: Maybe::of(symbol), ..about });
+            }
+        }
+        if let Some(second) = image.second() {
+            self.unit(unit).second_ns = Some(u64::from(second) * NANOS);
+        }
+        let time = self.time(unit, NanosOffset::new(0)).unwrap_or_default();
+        let mut stocks = self.unit(unit).stocks.clone();
+        stocks.sort_unstable();
+        stocks.dedup();
+        MarketSnapshot { next, time, states, orders, stocks: Some(stocks) }
+    }
+
+    /// The number of a stock of a unit, which becomes one of it if it is of no unit; `None` for
+    /// one of another unit, and if all numbers are given.
+    fn locate_in(&mut self, unit: PitchUnit, symbol: Symbol) -> Option<StockLocate> {
+        let stock_locate = self.stocks.locate(symbol)?.stock_locate;
+        let owner = u16::from(unit.0) + 1;
+        if self.unit_of[stock_locate] == 0 {
+            self.unit_of[stock_locate] = owner;
+            self.unit(unit).stocks.push(stock_locate);
+        }
+        (self.unit_of[stock_locate] == owner).then_some(stock_locate)
+    }
+
     #[inline]
     fn unit(&mut self, unit: PitchUnit) -> &mut Unit {
         &mut self.units[usize::from(unit.0)]
@@ -267,7 +322,7 @@ fn hidden(shares: Shares, price: Option<Price4>, match_number: MatchNumber) -> O
     Some(What::Trade(Trade { shares: shares.into(), price, match_number, kind, aggressor: None }))
 }
 
-fn status(change: TradingStatus<'_>) -> StatusChange {
+pub(super) fn status(change: TradingStatus<'_>) -> StatusChange {
     let (action, reason, is_trading, is_quoting) = match change.trading_status() {
         TradingStatusCode::AcceptingOrders => {
             (TradingAction::PreOpen, StatusReason::None, Some(false), Some(true))

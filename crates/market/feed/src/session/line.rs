@@ -39,6 +39,32 @@ pub struct LineCounts {
     pub silences: u64,
 }
 
+impl LineCounts {
+    /// Adds the counts of another session of the line.
+    pub fn add(&mut self, other: &Self) {
+        let counts = [
+            (&mut self.packets, other.packets),
+            (&mut self.bytes, other.bytes),
+            (&mut self.heartbeats, other.heartbeats),
+            (&mut self.messages, other.messages),
+            (&mut self.first_messages, other.first_messages),
+            (&mut self.first_packets, other.first_packets),
+            (&mut self.duplicates, other.duplicates),
+            (&mut self.overtaken, other.overtaken),
+            (&mut self.missing, other.missing),
+            (&mut self.other_session, other.other_session),
+            (&mut self.far_ahead, other.far_ahead),
+            (&mut self.silences, other.silences),
+        ];
+        for (sum, more) in counts {
+            *sum = sum.saturating_add(more);
+        }
+        for (sum, more) in self.malformed.iter_mut().zip(other.malformed) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
 /// A line, or the answers of a re-request server. A power of two of bytes: the hot path finds it by
 /// a shift.
 #[derive(Debug)]

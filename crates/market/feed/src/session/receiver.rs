@@ -204,6 +204,12 @@ impl<F: PacketFraming> Receiver<F> {
         &self.lines[line.index()].counts
     }
 
+    /// One above the highest number that a line brought of the session; 0 before its first packet.
+    #[inline]
+    pub fn line_next(&self, line: Line) -> u64 {
+        self.lines[line.index()].next
+    }
+
     /// The counts of the answers of the re-request server.
     pub fn answers(&self) -> &LineCounts {
         &self.answers.counts
@@ -296,6 +302,19 @@ impl<F: PacketFraming> Receiver<F> {
             self.abandon(now_ns, handler);
         }
         self.note_silence(now_ns, handler);
+        self.settle(now_ns, handler);
+    }
+
+    /// A server has refused to send message `first` again: its gap is closed in another way, by a
+    /// snapshot or as a loss. While an earlier gap is open that no snapshot closes, this has no
+    /// effect: the request is repeated, and refused again.
+    pub fn refused(
+        &mut self,
+        first: u64,
+        now_ns: u64,
+        handler: &mut impl SessionHandler<F::Session>,
+    ) {
+        self.refuse(first, now_ns, handler);
         self.settle(now_ns, handler);
     }
 

@@ -300,7 +300,7 @@ fn check_all_blocks<F: PacketFraming>(
 }
 
 /// The number nearest to `expected` that is written as `number`, where 1 follows `last`.
-fn nearest_number(number: u64, expected: u64, last: u64) -> u64 {
+pub(super) fn nearest_number(number: u64, expected: u64, last: u64) -> u64 {
     if number == 0 || last == 0 {
         return number;
     }

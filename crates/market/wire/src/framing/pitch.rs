@@ -22,7 +22,7 @@
 use core::fmt;
 
 use super::numbered::{
-    BlockWriter, LengthField, Malformed, NumberedPacket, PacketFraming, PacketKind,
+    BlockWriter, LengthField, Malformed, NumberedPacket, PacketFraming, PacketKind, nearest_number,
 };
 use crate::{
     pitch::{SequencedUnitHeader, SequencedUnitHeaderFields},
@@ -109,6 +109,12 @@ pub fn gap_request(unit: PitchUnit, first: u64, count: u16) -> Option<[u8; GAP_R
 fn written(number: u64) -> Option<u32> {
     let before = number.checked_sub(1)? % u64::from(LAST);
     Some(before as u32 + 1)
+}
+
+/// The number that a receiver counts with of a message that is `number` on the wire: the nearest
+/// one to `expected`.
+pub fn counted(number: u32, expected: u64) -> u64 {
+    nearest_number(number.into(), expected, LAST.into())
 }
 
 /// The first unit of the bytes of a stream.

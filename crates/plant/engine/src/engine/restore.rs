@@ -43,6 +43,14 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
+    /// Those that a snapshot has.
+    pub(super) fn of(snapshot: &MarketSnapshot) -> Self {
+        match &snapshot.stocks {
+            Some(stocks) => Self::These(stocks.iter().map(|stock| (*stock, None)).collect()),
+            None => Self::All(BTreeMap::new()),
+        }
+    }
+
     fn has(&self, stock_locate: StockLocate) -> bool {
         match self {
             Self::All(_) => true,
@@ -92,9 +100,10 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             }
         }
         let mut theirs = snapshot.orders.clone();
+        theirs.retain(|order| wanted.has(order.stock_locate));
         theirs.sort_by_key(|order| order.stock_locate);
         // Orders leave before others enter, in all books: a reference may have changed its stock.
-        let mut stocks = self.leave(&theirs, &wanted);
+        let mut stocks = self.leave(&theirs, &wanted, snapshot.stocks.is_some());
         theirs.retain(|order| self.enters(order, &mut stocks));
         let mut rest = theirs.as_slice();
         let restored = stocks.into_iter().map(|stock| {
@@ -118,8 +127,14 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     }
 
     /// The stocks of the snapshot and of the books, after those that differ lost their orders.
-    /// `theirs`: the orders of the snapshot, by stock.
-    fn leave(&mut self, mut theirs: &[RestingOrder], wanted: &Wanted) -> Vec<Leaving> {
+    /// `theirs`: the orders of the snapshot, by stock. `can_move`: whether the exchange has orders
+    /// that lose their place in the queue and keep their reference.
+    fn leave(
+        &mut self,
+        mut theirs: &[RestingOrder],
+        wanted: &Wanted,
+        can_move: bool,
+    ) -> Vec<Leaving> {
         let ours = self.books.orders().iter().filter(|(_, order)| wanted.has(order.stock_locate));
         let mut ours: Vec<RestingOrder> = ours.map(resting).collect();
         ours.sort_unstable_by_key(|order| order.stock_locate);
@@ -136,7 +151,8 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             if is_same && is_reliable || !wanted.has(stock_locate) {
                 continue;
             }
-            let is_replaced = differ(our_orders, their_orders);
+            let is_replaced = differ(our_orders, their_orders)
+                || can_move && self.has_other_queues(our_orders, their_orders);
             let inside_before = self.books.book(stock_locate).inside();
             for &RestingOrder { reference, .. } in our_orders {
                 if is_replaced {
@@ -150,6 +166,19 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             stocks.push(Leaving { stock_locate, is_replaced, was_tainted, inside_before, refused });
         }
         stocks
+    }
+
+    /// Whether the same orders of a stock have other places in their queues.
+    fn has_other_queues(&self, ours: &[RestingOrder], theirs: &[RestingOrder]) -> bool {
+        let of_ours = ours.iter().map(|order| order.reference);
+        let ours = of_ours.filter_map(|reference| Some((reference, self.books.order(reference)?)));
+        let mut ours: Vec<_> =
+            self.books.by_queue(ours.collect()).into_iter().map(resting).collect();
+        let mut theirs = theirs.to_vec();
+        // Stable: the orders of a level keep their order.
+        ours.sort_by_key(|order| (order.side, order.price));
+        theirs.sort_by_key(|order| (order.side, order.price));
+        ours != theirs
     }
 
     /// Whether an order of a snapshot is in its book, where it enters now if the book is replaced.
@@ -191,8 +220,8 @@ fn take_of<'a>(orders: &mut &'a [RestingOrder], locate: StockLocate) -> &'a [Res
     of_stock
 }
 
-/// Whether two sets of orders differ. The same orders have the same queue positions: an order takes
-/// its place when it enters, and keeps it under its reference.
+/// Whether two sets of orders differ. At Nasdaq the same orders have the same queue positions: an
+/// order takes its place when it enters, and keeps it under its reference.
 fn differ(ours: &[RestingOrder], theirs: &[RestingOrder]) -> bool {
     if ours.len() != theirs.len() {
         return true;

@@ -211,6 +211,22 @@ impl<F: PacketFraming> Receiver<F> {
         }
     }
 
+    /// A server has refused to send a message again.
+    pub(super) fn refuse(
+        &mut self,
+        first: u64,
+        now_ns: u64,
+        handler: &mut impl SessionHandler<F::Session>,
+    ) {
+        let Some(gap) = self.gaps.gap_of(first).map(|gap| gap.numbers.clone()) else { return };
+        let is_missing = self.gaps.first_part(first..gap.end).is_some();
+        let is_first = self.gaps.first_missing().is_some_and(|number| gap.contains(&number));
+        if is_missing && !self.is_holding && (is_first || self.settings.snapshots.is_some()) {
+            self.requests.iter_mut().for_each(Requests::clear);
+            self.escalate(gap.end, now_ns, handler);
+        }
+    }
+
     /// No line and no server has the messages that are missing before `end`: fetches a snapshot, or
     /// accepts the loss.
     fn escalate(&mut self, end: u64, now_ns: u64, handler: &mut impl SessionHandler<F::Session>) {
