@@ -219,7 +219,7 @@ pub(crate) struct BulkSettings {
 /// Settings that contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct SettingsError(&'static str);
+pub struct SettingsError(pub(crate) &'static str);
 
 impl LineAddress {
     fn is_group(&self) -> bool {
@@ -364,12 +364,12 @@ impl LiveConfig {
     }
 }
 
-fn nanos(duration: Duration) -> u64 {
+pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Text in a field of the protocol, padded on the right.
-fn short_text<'de, D: Deserializer<'de>, const N: usize>(
+pub(crate) fn short_text<'de, D: Deserializer<'de>, const N: usize>(
     deserializer: D,
 ) -> Result<Alpha<N>, D::Error> {
     let text = String::deserialize(deserializer)?;

@@ -5,11 +5,13 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod channels;
 mod config;
 mod source;
 #[doc(hidden)]
 pub mod text;
 
 pub use addresses::{GroupAddress, Interface, ServerAddress, parse_ip};
+pub use channels::{ChannelFeed, ChannelSource, ChannelsConfig, SpinServer};
 pub use config::{LineAddress, LiveConfig, SettingsError, Timestamps};
 pub use source::{Begun, Between, Delivery, KeptSource, LiveError, LiveSource, NewsLine};

@@ -20,25 +20,25 @@
 //! 64 packets of a line.
 
 mod arriving;
-mod attention;
+pub(crate) mod attention;
 mod between;
 mod bulk;
 mod catching_up;
 mod delivery;
-mod drops;
+pub(crate) mod drops;
 mod error;
 mod keep;
 mod kept;
-mod lines;
-mod news;
-mod outage;
+pub(crate) mod lines;
+pub(crate) mod news;
+pub(crate) mod outage;
 mod overlap;
-mod receive_times;
+pub(crate) mod receive_times;
 mod replay;
 mod requests;
 mod session;
 mod snapshots;
-mod task;
+pub(crate) mod task;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -61,6 +61,7 @@ use between::Waiting;
 pub use between::{Begun, Between};
 use bulk::Bulk;
 pub use delivery::Delivery;
+pub(crate) use delivery::is_problem;
 use drops::DropCounter;
 pub use error::LiveError;
 use keep::Keeper;

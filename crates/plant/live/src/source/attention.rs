@@ -12,7 +12,7 @@ const MOST_AHEAD_NS: u64 = 500_000_000;
 
 /// Compares the time of a session with that of the plant.
 #[derive(Debug)]
-pub(super) struct Attention {
+pub(crate) struct Attention {
     /// The time of the last round, and the time that counts of all rounds, in ns.
     last_ns: u64,
     attended_ns: u64,
@@ -21,13 +21,13 @@ pub(super) struct Attention {
 }
 
 impl Attention {
-    pub(super) fn new(now_ns: u64) -> Self {
+    pub(crate) fn new(now_ns: u64) -> Self {
         Self { last_ns: now_ns, attended_ns: 0, least_ns: u64::MAX }
     }
 
     /// A round of the plant at `now_ns` has read all lines up to `read_to_ns`. Whether the time of
     /// the session passed without the plant.
-    pub(super) fn was_missing(&mut self, now_ns: u64, read_to_ns: u64) -> bool {
+    pub(crate) fn was_missing(&mut self, now_ns: u64, read_to_ns: u64) -> bool {
         let passed_ns = now_ns.saturating_sub(core::mem::replace(&mut self.last_ns, now_ns));
         self.attended_ns += passed_ns.min(MOST_ROUND_NS);
         let beyond_ns = read_to_ns.saturating_sub(self.attended_ns);

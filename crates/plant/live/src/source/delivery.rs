@@ -279,7 +279,7 @@ impl<S: fmt::Display, H: EventHandler> SessionHandler<S> for Delivery<'_, H> {
 }
 
 /// Whether an event of a session is something wrong, and not its usual course or the end of it.
-fn is_problem<S>(event: &SessionEvent<S>) -> bool {
+pub(crate) fn is_problem<S>(event: &SessionEvent<S>) -> bool {
     match event {
         SessionEvent::Joined { next, .. } => *next > 1,
         SessionEvent::GapClosed(report) => report.fills.lost > 0,

@@ -17,14 +17,14 @@ const PERIOD: Duration = Duration::from_millis(500);
 
 /// The drops of each line. The thread ends with the value.
 #[derive(Debug, Default)]
-pub(super) struct DropCounter {
+pub(crate) struct DropCounter {
     counts: Arc<Vec<AtomicU64>>,
     lines: Vec<KernelDrops>,
 }
 
 impl DropCounter {
     /// Begins to count. Without a thread the counts stay 0 until the [end](Self::finish).
-    pub(super) fn start(lines: Vec<KernelDrops>) -> Self {
+    pub(crate) fn start(lines: Vec<KernelDrops>) -> Self {
         let counts: Arc<Vec<AtomicU64>> =
             Arc::new(lines.iter().map(|_| AtomicU64::new(0)).collect());
         let (weak, watched) = (Arc::downgrade(&counts), lines.clone());
@@ -38,12 +38,12 @@ impl DropCounter {
     }
 
     /// The drops of a line.
-    pub(super) fn of(&self, line: usize) -> u64 {
+    pub(crate) fn of(&self, line: usize) -> u64 {
         self.counts.get(line).map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
     /// Reads the final counts.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         read(&Arc::downgrade(&self.counts), &self.lines);
     }
 }

@@ -23,8 +23,8 @@ const CHECK_NS: u64 = 2_000_000_000;
 
 /// The socket of a line.
 #[derive(Debug)]
-pub(super) struct LineSocket {
-    pub(super) socket: UdpSocket,
+pub(crate) struct LineSocket {
+    pub(crate) socket: UdpSocket,
     interface: Interface,
     /// What was requested.
     options: UdpOptions,
@@ -32,18 +32,18 @@ pub(super) struct LineSocket {
 
 /// A packet of a line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LinePacket<'p> {
-    pub(super) bytes: &'p [u8],
+pub(crate) struct LinePacket<'p> {
+    pub(crate) bytes: &'p [u8],
     /// The receive time of its records, in ns since the UNIX epoch.
-    pub(super) ts_recv_ns: u64,
+    pub(crate) ts_recv_ns: u64,
     /// Its receive time for timers: that of the kernel.
-    pub(super) timer_ns: u64,
+    pub(crate) timer_ns: u64,
 }
 
 /// Reads the socket of a line.
 #[derive(Debug)]
-pub(super) struct LineReader<'s> {
-    pub(super) line: Line,
+pub(crate) struct LineReader<'s> {
+    pub(crate) line: Line,
     of: &'s LineSocket,
     reader: UdpReader<'s>,
     /// Whether the socket cannot be read.
@@ -55,14 +55,14 @@ pub(super) struct LineReader<'s> {
     /// Whether times of the card were requested, and every packet had one.
     has_card_times: bool,
     /// Errors of the socket.
-    pub(super) errors: u64,
+    pub(crate) errors: u64,
     /// What an operator should read.
-    pub(super) news: Option<NewsLine>,
+    pub(crate) news: Option<NewsLine>,
 }
 
 impl LineSocket {
     /// Opens the socket of a line, on the number that its interface has now.
-    pub(super) fn open(line: &LineAddress, options: &UdpOptions) -> Result<Self, LiveError> {
+    pub(crate) fn open(line: &LineAddress, options: &UdpOptions) -> Result<Self, LiveError> {
         let LineAddress { address, interface, sender } = line.clone();
         let failed = |source| LiveError::Interface { interface: interface.clone(), source };
         let number = interface.number().map_err(failed)?;
@@ -73,7 +73,7 @@ impl LineSocket {
 
 /// What the sockets lack of what was requested, in lines for an operator. A source that does not
 /// spin sleeps in a wait.
-pub(super) fn warnings(sockets: &[LineSocket], spins: bool) -> Vec<String> {
+pub(crate) fn warnings(sockets: &[LineSocket], spins: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     for LineSocket { socket, options, .. } in sockets {
         let (address, given) = (socket.address(), socket.buffer_bytes());
@@ -145,26 +145,30 @@ const MOST_APART_NS: u64 = 1_000_000_000;
 
 impl<'s> LineReader<'s> {
     /// A reader for each line.
-    pub(super) fn of(sockets: &'s [LineSocket], now_ns: u64) -> Vec<Self> {
-        let lines = sockets.iter().enumerate().filter_map(|(index, of)| {
-            Some(Self {
-                line: Line::new(index)?,
-                of,
-                reader: of.socket.reader(),
-                reading: Outage::default(),
-                joining: Outage::default(),
-                checked_ns: now_ns,
-                has_card_times: of.options.card_times,
-                errors: 0,
-                news: None,
-            })
-        });
+    pub(crate) fn of(sockets: &'s [LineSocket], now_ns: u64) -> Vec<Self> {
+        let lines = sockets.iter().enumerate();
+        let lines = lines.filter_map(|(index, of)| Some(Self::new(Line::new(index)?, of, now_ns)));
         lines.collect()
+    }
+
+    /// A reader of one socket of a line.
+    pub(crate) fn new(line: Line, of: &'s LineSocket, now_ns: u64) -> Self {
+        Self {
+            line,
+            of,
+            reader: of.socket.reader(),
+            reading: Outage::default(),
+            joining: Outage::default(),
+            checked_ns: now_ns,
+            has_card_times: of.options.card_times,
+            errors: 0,
+            news: None,
+        }
     }
 
     /// Calls `visit` with the packets that are there, and returns their number.
     #[inline]
-    pub(super) fn receive(&mut self, now_ns: u64, mut visit: impl FnMut(LinePacket<'_>)) -> usize {
+    pub(crate) fn receive(&mut self, now_ns: u64, mut visit: impl FnMut(LinePacket<'_>)) -> usize {
         if !self.reading.is_due(now_ns) {
             return 0;
         }
@@ -200,7 +204,7 @@ impl<'s> LineReader<'s> {
     }
 
     /// Whether the socket cannot be read, or its group cannot be joined.
-    pub(super) fn is_failing(&self) -> bool {
+    pub(crate) fn is_failing(&self) -> bool {
         self.reading.is_open() || self.joining.is_open()
     }
 

@@ -20,7 +20,7 @@ pub struct NewsLine {
 
 /// Lines for an operator, not too many.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(crate) struct News {
     lines: Vec<NewsLine>,
     /// Lines that were left out since the last one that was taken.
     left_out: u64,
@@ -31,24 +31,24 @@ pub(super) struct News {
 
 impl NewsLine {
     /// Something is wrong.
-    pub(super) fn problem(text: impl Into<String>) -> Self {
+    pub(crate) fn problem(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_problem: true }
     }
 
     /// Something happened.
-    pub(super) fn note(text: impl Into<String>) -> Self {
+    pub(crate) fn note(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_problem: false }
     }
 }
 
 impl News {
     /// Adds a line about something that is wrong, if there were few.
-    pub(super) fn push(&mut self, line: &dyn fmt::Display) {
+    pub(crate) fn push(&mut self, line: &dyn fmt::Display) {
         self.add(|| NewsLine::problem(line.to_string()));
     }
 
     /// Adds a line, if there were few.
-    pub(super) fn add(&mut self, line: impl FnOnce() -> NewsLine) {
+    pub(crate) fn add(&mut self, line: impl FnOnce() -> NewsLine) {
         if self.in_second < MOST_NEWS {
             self.in_second += 1;
             self.lines.push(line());
@@ -58,13 +58,13 @@ impl News {
     }
 
     /// Forgets the lines that were not taken.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.lines.clear();
         (self.left_out, self.in_second) = (0, 0);
     }
 
     /// Moves the lines to `lines`, and begins the next second if it is time.
-    pub(super) fn take(&mut self, now_ns: u64, lines: &mut Vec<NewsLine>) {
+    pub(crate) fn take(&mut self, now_ns: u64, lines: &mut Vec<NewsLine>) {
         lines.append(&mut self.lines);
         if now_ns.saturating_sub(self.second_ns) < SECOND_NS {
             return;

@@ -6,7 +6,7 @@ const PAUSES_NS: (u64, u64) = (1_000_000, 1_000_000_000);
 
 /// The state of a socket or a server.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Outage {
+pub(crate) struct Outage {
     /// When it stopped to work; 0 while it works.
     since_ns: u64,
     /// When it is tried again.
@@ -16,7 +16,7 @@ pub(super) struct Outage {
 
 impl Outage {
     /// An attempt failed. Whether it worked before.
-    pub(super) fn begin(&mut self, now_ns: u64) -> bool {
+    pub(crate) fn begin(&mut self, now_ns: u64) -> bool {
         self.pause_ns = (self.pause_ns * 2).clamp(PAUSES_NS.0, PAUSES_NS.1);
         self.retry_ns = now_ns.saturating_add(self.pause_ns);
         let is_new = self.since_ns == 0;
@@ -27,20 +27,20 @@ impl Outage {
     }
 
     /// It works. For how long it did not, in ns, if that is so.
-    pub(super) fn end(&mut self, now_ns: u64) -> Option<u64> {
+    pub(crate) fn end(&mut self, now_ns: u64) -> Option<u64> {
         let since_ns = core::mem::take(self).since_ns;
         (since_ns != 0).then(|| now_ns.saturating_sub(since_ns))
     }
 
     /// Whether it does not work.
     #[inline]
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.since_ns != 0
     }
 
     /// Whether to try it.
     #[inline]
-    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+    pub(crate) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.retry_ns
     }
 }

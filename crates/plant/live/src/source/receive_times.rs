@@ -21,7 +21,7 @@ const STEP: Duration = Duration::from_micros(200);
 
 /// Waits until the kernel notes receive times. It does as long as the returned socket, or another
 /// one that requests them, is open. `None` if that cannot be seen, as without a loopback interface.
-pub(super) fn wait_for_receive_times() -> Option<UdpSocket> {
+pub(crate) fn wait_for_receive_times() -> Option<UdpSocket> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let at = UdpAddress { address, interface: 0, sender: None };
     let options = UdpOptions { buffer_bytes: 1 << 12, datagram_bytes: 1, ..UdpOptions::default() };

@@ -15,14 +15,14 @@ const STEP: Duration = Duration::from_millis(20);
 
 /// Work in a thread of its own. To drop this cancels it.
 #[derive(Debug)]
-pub(super) struct Task(Arc<AtomicBool>);
+pub(crate) struct Task(Arc<AtomicBool>);
 
 /// Whether work is cancelled, in its thread.
-pub(super) struct Cancelled(Arc<AtomicBool>);
+pub(crate) struct Cancelled(Arc<AtomicBool>);
 
 impl Task {
     /// Begins it in a thread of this name.
-    pub(super) fn start(
+    pub(crate) fn start(
         name: &str,
         work: impl FnOnce(&Cancelled) + Send + 'static,
     ) -> io::Result<Self> {
@@ -42,12 +42,12 @@ impl Drop for Task {
 
 impl Cancelled {
     /// Whether it is.
-    pub(super) fn get(&self) -> bool {
+    pub(crate) fn get(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Pauses, unless it is cancelled.
-    pub(super) fn pause(&self, pause: Duration) {
+    pub(crate) fn pause(&self, pause: Duration) {
         let mut rest = pause;
         while !rest.is_zero() && !self.get() {
             thread::sleep(rest.min(STEP));

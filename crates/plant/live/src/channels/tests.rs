@@ -1,0 +1,5 @@
+//! Feeds of channels: simulated without a socket over many seeds, and on the loopback interface.
+
+mod day;
+mod exchange;
+mod simulated;
