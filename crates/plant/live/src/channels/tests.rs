@@ -2,4 +2,7 @@
 
 mod day;
 mod exchange;
+mod iex;
+mod servers;
 mod simulated;
+mod sockets;

@@ -145,9 +145,12 @@ pub(super) fn queued(
 /// An order without what depends on the place of its book: reference number, side, price, shares.
 type PlainOrder = (u64, bool, u32, u32);
 
+/// The orders of each symbol.
+pub(super) type OrdersBySymbol = BTreeMap<[u8; 8], Vec<PlainOrder>>;
+
 /// The books by symbol, each level in queue order.
-pub(super) fn books(engine: &BookEngine<DefaultBooks>) -> BTreeMap<[u8; 8], Vec<PlainOrder>> {
-    let mut books: BTreeMap<_, Vec<_>> = BTreeMap::new();
+pub(super) fn books(engine: &BookEngine<DefaultBooks>) -> OrdersBySymbol {
+    let mut books = OrdersBySymbol::new();
     for (symbol, reference, order) in queued(engine) {
         let plain =
             (reference.get(), order.side == Side::Buy, order.price.get(), order.shares.get());
