@@ -18,7 +18,7 @@ use std::{
 
 use nanotape_feed::{CaptureChoice, Group, SessionName};
 use nanotape_live::{
-    LiveConfig,
+    ChannelsConfig, LiveConfig,
     text::{duration, parsed, quoted, size},
 };
 use nanotape_types::{Symbol, nearest, units};
@@ -92,9 +92,16 @@ pub struct InputConfig {
     pub until: Option<Moment>,
     /// A live session; `None`: the plant reads the file.
     pub live: Option<LiveConfig>,
+    /// A live feed of channels; `None`: the plant reads the session or the file.
+    pub channels: Option<ChannelsConfig>,
 }
 
 impl InputConfig {
+    /// Whether it is received, and not read from a file.
+    pub fn is_live(&self) -> bool {
+        self.live.is_some() || self.channels.is_some()
+    }
+
     /// What of a capture is read.
     pub fn choice(&self) -> CaptureChoice {
         let (groups, pieces) = (self.groups.clone(), self.pieces.clone());

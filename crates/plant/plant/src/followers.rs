@@ -69,6 +69,16 @@ pub enum Reported<'a> {
     Problem(&'a str),
 }
 
+impl<'a> Reported<'a> {
+    /// A line of a live source.
+    pub(crate) fn of(line: &'a nanotape_live::NewsLine) -> Self {
+        match line.is_problem {
+            true => Self::Problem(&line.text),
+            false => Self::Note(&line.text),
+        }
+    }
+}
+
 impl Report {
     /// Lines go to this function.
     pub fn new(report: impl Fn(Reported<'_>) + Send + Sync + 'static) -> Self {

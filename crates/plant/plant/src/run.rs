@@ -175,7 +175,8 @@ impl PlantRun {
         // start record the plant is expected to work. A plant that goes on with what is kept has a
         // thread that receives meanwhile.
         let touched = || books(config).touched();
-        let is_early = config.input.live.as_ref().is_some_and(|live| live.keep.is_none());
+        let is_early = config.input.channels.is_some()
+            || config.input.live.as_ref().is_some_and(|live| live.keep.is_none());
         let early = ready.or_else(|| is_early.then(touched));
         let (source, date) = input()?;
         let engine = BookEngine::new(early.unwrap_or_else(touched));
@@ -359,15 +360,14 @@ impl PlantRun {
             PlantSource::Live(source) => {
                 let report = engine.run(source.as_mut(), publisher, |source| {
                     show(source.progress(), Some(source.stat()));
-                    for line in source.news() {
-                        let text = line.text.as_str();
-                        let is_problem = line.is_problem;
-                        news(if is_problem {
-                            Reported::Problem(text)
-                        } else {
-                            Reported::Note(text)
-                        });
-                    }
+                    source.news().iter().for_each(|line| news(Reported::of(line)));
+                });
+                report.map_err(RunError::from)
+            }
+            PlantSource::Channels(source) => {
+                let report = engine.run(source.as_mut(), publisher, |source| {
+                    show(source.progress(), Some(source.stat()));
+                    source.news().iter().for_each(|line| news(Reported::of(line)));
                 });
                 report.map_err(RunError::from)
             }
@@ -553,9 +553,9 @@ impl PlantRun {
 }
 
 fn books(config: &PlantConfig) -> DefaultBooks {
-    let estimate = || match config.input.live {
-        Some(_) => MOST_ORDERS,
-        None => orders_of(&config.input.file),
+    let estimate = || match config.input.is_live() {
+        true => MOST_ORDERS,
+        false => orders_of(&config.input.file),
     };
     let orders = config.machine.orders.unwrap_or_else(estimate);
     DefaultBooks::with_capacity(orders)

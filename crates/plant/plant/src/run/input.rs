@@ -6,7 +6,7 @@ use nanotape_board::LiveStat;
 use nanotape_clock::Clock;
 use nanotape_feed::{DaySource, SourceError, source::Progress};
 use nanotape_history::DBN_MAGIC;
-use nanotape_live::{KeptSource, LiveSource};
+use nanotape_live::{ChannelSource, KeptSource, LiveError, LiveSource};
 use nanotape_market::Venue;
 
 use super::{PATIENCE, RunError};
@@ -22,6 +22,8 @@ pub enum PlantSource {
     Day(Box<DaySource>),
     /// A live session.
     Live(Box<LiveSource>),
+    /// A live feed of channels.
+    Channels(Box<ChannelSource>),
     /// A session that was kept.
     Kept(Box<KeptSource>),
     /// It belongs to another plant now.
@@ -34,6 +36,7 @@ impl PlantSource {
         match self {
             Self::Day(source) => source.name(),
             Self::Live(source) => source.name(),
+            Self::Channels(source) => source.name(),
             Self::Kept(source) => source.name(),
             Self::HandedOn => "",
         }
@@ -44,6 +47,7 @@ impl PlantSource {
         match self {
             Self::Day(source) => source.venue(),
             Self::Live(source) => source.venue(),
+            Self::Channels(source) => source.venue(),
             Self::Kept(source) => source.venue(),
             Self::HandedOn => Venue::UNKNOWN,
         }
@@ -54,6 +58,7 @@ impl PlantSource {
         match self {
             Self::Day(source) => source.progress(),
             Self::Live(source) => source.progress(),
+            Self::Channels(source) => source.progress(),
             Self::Kept(source) => source.progress(),
             Self::HandedOn => Progress { done_bytes: 0, total_bytes: None },
         }
@@ -61,7 +66,7 @@ impl PlantSource {
 
     /// Whether it is a live session, which waits for nothing.
     pub fn is_live(&self) -> bool {
-        matches!(self, Self::Live(_))
+        matches!(self, Self::Live(_) | Self::Channels(_))
     }
 
     /// Whether it begins with what it has kept, and waits for the plant until then.
@@ -79,6 +84,7 @@ impl PlantSource {
         match self {
             Self::Day(_) | Self::HandedOn => None,
             Self::Live(source) => Some(source.stat()),
+            Self::Channels(source) => Some(source.stat()),
             Self::Kept(source) => Some(source.stat()),
         }
     }
@@ -97,6 +103,15 @@ pub(super) fn open_input(config: &InputConfig) -> Result<(PlantSource, TradeDate
         let date = date.or_else(today).ok_or_else(no_date)?;
         let source = Box::new(LiveSource::open(live, date)?);
         return Ok((PlantSource::Live(source), date));
+    }
+    if let Some(channels) = &config.channels {
+        channels.check().map_err(LiveError::from)?;
+        let venue = channels.feed.map_or(Venue::UNKNOWN, |feed| feed.feed().venue());
+        let today = || TradeDate::of_day(venue, Clock::monotonic().utc_ns());
+        let no_date = || RunError::NoDate { name: "live feed".to_owned() };
+        let date = date.or_else(today).ok_or_else(no_date)?;
+        let source = Box::new(ChannelSource::open(channels, date)?);
+        return Ok((PlantSource::Channels(source), date));
     }
     if file.as_os_str().is_empty() {
         return Err(RunError::NoInput);

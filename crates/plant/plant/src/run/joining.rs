@@ -24,7 +24,7 @@ pub(super) fn check_wait_for(config: &PlantConfig) -> Result<(), WaitForError> {
     if wanted > MOST_FOLLOWERS {
         return Err(WaitForError::TooMany { wanted });
     }
-    if wanted > 0 && config.input.live.is_some() {
+    if wanted > 0 && config.input.is_live() {
         return Err(WaitForError::Live);
     }
     Ok(())

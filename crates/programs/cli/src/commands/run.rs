@@ -1,6 +1,7 @@
 //! `nanotape run`: a plant. It reads a day and publishes normalised records on a ring, until the
 //! day ends or the run is stopped.
 
+mod feed;
 mod journal;
 mod latest;
 mod live;
@@ -209,6 +210,9 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     live: live::LiveArguments,
+
+    #[command(flatten)]
+    feed: feed::FeedArguments,
 }
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Status> {
@@ -322,6 +326,7 @@ impl RunArguments {
             input.pieces.clone_from(&self.groups.pieces);
         }
         self.live.override_input(self.input.is_some(), input);
+        self.feed.override_input(self.input.is_some() || self.live.is_given(), input);
         input.date = self.date.or(input.date);
         input.pace = self.pace.unwrap_or(input.pace);
         input.pace_from = self.pace_from.or(input.pace_from);
@@ -343,11 +348,14 @@ impl RunArguments {
     }
 
     fn require_enough(&self, config: &PlantConfig) -> anyhow::Result<()> {
-        if config.input.file.as_os_str().is_empty() && config.input.live.is_none() {
+        let is_live = config.input.is_live();
+        if config.input.file.as_os_str().is_empty() && !is_live {
             bail!(
-                "no input given: use --input FILE (- for standard input), --live or --config FILE"
+                "no input given: use --input FILE (- for standard input), --live, --feed or \
+                 --config FILE"
             );
         }
+        feed::require_feed(config)?;
         live::require_line(config)?;
         self.live.require_schedule(config)?;
         if config.ring.name.as_os_str().is_empty() {
@@ -355,13 +363,13 @@ impl RunArguments {
         }
         self.journal.require_folder(config.journal.as_ref())?;
         self.latest.require_map(config)?;
-        if config.input.live.is_some() && !config.input.choice().is_default() {
+        if is_live && !config.input.choice().is_default() {
             bail!(
                 "--group, --session and --piece apply to captures: a live session has --line-a and \
                  --line-b"
             );
         }
-        if config.input.live.is_some() && config.input.pace != Pace::Max {
+        if is_live && config.input.pace != Pace::Max {
             bail!("--pace does not apply to a live session, which has its own pace");
         }
         if self.pace_from.is_some() && config.input.pace == Pace::Max {

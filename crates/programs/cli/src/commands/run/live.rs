@@ -129,6 +129,11 @@ pub(super) struct LiveArguments {
 }
 
 impl LiveArguments {
+    /// Whether a live session is chosen.
+    pub(super) fn is_given(&self) -> bool {
+        self.live
+    }
+
     /// Overrides the live session of the configuration. A file on the command line replaces it.
     pub(super) fn override_input(&self, has_file: bool, input: &mut InputConfig) {
         if has_file {
@@ -229,8 +234,10 @@ pub(super) fn require_line(config: &PlantConfig) -> anyhow::Result<()> {
 
 /// Warns of what the sockets of the lines lack: a receive buffer that is smaller than requested.
 pub(super) fn complain_of_sockets(source: &PlantSource) {
-    if let PlantSource::Live(source) = source {
-        source.warnings().into_iter().for_each(warn);
+    match source {
+        PlantSource::Live(source) => source.warnings().into_iter().for_each(warn),
+        PlantSource::Channels(source) => source.warnings().into_iter().for_each(warn),
+        _ => {}
     }
 }
 
