@@ -193,6 +193,11 @@ impl ProxySession {
     }
 }
 
+/// Whether a refused request can be accepted a little later.
+pub fn is_for_now(status: GapStatus) -> bool {
+    matches!(status, GapStatus::SecondLimit | GapStatus::MinuteLimit | GapStatus::Unavailable)
+}
+
 /// Why a request was refused, in words.
 pub fn gap_status(status: GapStatus) -> String {
     match status {

@@ -6,7 +6,7 @@
 //! thread of its own.
 //! Bounds: [`MOST_WAITING`] requests before the proxy has accepted the login.
 //! Failure: a lost connection is reported, and made again after pauses that grow to a second.
-//! Until then, requests count as refused: the next way is tried.
+//! Until then an image is fetched where a server has one, and requests are repeated elsewhere.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -19,11 +19,11 @@ use std::{
 use nanotape_clock::Clock;
 use nanotape_feed::{
     SpinImage,
-    pitch_tcp::{GapLogin, ProxyEvent, ProxySession, SpinExchange, gap_status},
+    pitch_tcp::{GapLogin, ProxyEvent, ProxySession, SpinExchange, gap_status, is_for_now},
     soupbintcp::attended_ns,
 };
 
-use super::config::SpinServer;
+use super::{config::SpinServer, set::Refusal};
 use crate::{
     ServerAddress,
     source::{
@@ -57,8 +57,8 @@ pub(crate) struct ProxyLink {
     connecting: Option<Receiver<std::io::Result<TcpStream>>>,
     outage: Outage,
     waiting: Vec<(u8, u64, u16)>,
-    /// Messages whose requests were refused: their units and first numbers.
-    pub(crate) refused: Vec<(u8, u64)>,
+    /// Requests that were refused, or that cannot be sent.
+    pub(crate) refused: Vec<Refusal>,
     polled_ns: u64,
     buffer: Box<[u8]>,
     /// Failures of the connection.
@@ -100,7 +100,7 @@ impl ProxyLink {
             return;
         }
         if self.outage.is_open() || self.waiting.len() == MOST_WAITING {
-            self.refused.push((key, first));
+            self.refused.push(Refusal { key, first, is_for_now: true });
         } else {
             self.waiting.push((key, first, count));
         }
@@ -134,7 +134,8 @@ impl ProxyLink {
                              {why}"
                         );
                         news.push(NewsLine::problem(text));
-                        refused.push((key, first));
+                        let is_for_now = is_for_now(status);
+                        refused.push(Refusal { key, first, is_for_now });
                     }
                 });
             }
@@ -163,7 +164,7 @@ impl ProxyLink {
         self.news.push(NewsLine::note(text));
         for (key, first, count) in core::mem::take(&mut self.waiting) {
             if !self.session.request(key, first, count) {
-                self.refused.push((key, first));
+                self.refused.push(Refusal { key, first, is_for_now: true });
             }
         }
     }
@@ -221,7 +222,12 @@ impl ProxyLink {
             self.news.push(NewsLine::problem(text));
         }
         let waiting = core::mem::take(&mut self.waiting);
-        self.refused.extend(waiting.into_iter().map(|(key, first, _)| (key, first)));
+        let refused = waiting.into_iter();
+        self.refused.extend(refused.map(|(key, first, _)| Refusal {
+            key,
+            first,
+            is_for_now: true,
+        }));
     }
 }
 

@@ -44,6 +44,17 @@ pub(crate) struct SetSettings {
     pub(crate) has_images: [bool; 256],
 }
 
+/// A request that was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Refusal {
+    /// Its channel.
+    pub(crate) key: u8,
+    /// The number of its first message.
+    pub(crate) first: u64,
+    /// Whether it can be accepted a little later.
+    pub(crate) is_for_now: bool,
+}
+
 /// The channels of a feed.
 #[derive(Debug)]
 pub(crate) struct ChannelSet<F: ChannelFraming> {
@@ -215,15 +226,18 @@ impl<F: ChannelFraming> ChannelSet<F> {
         }
     }
 
-    /// A server has refused to send the messages of a channel from this one on again.
+    /// A server has refused to send messages again. If it may send them later, the request is
+    /// repeated where no server gives an image.
     #[cold]
     pub(crate) fn refused(
         &mut self,
-        (key, first): (u8, u64),
+        refusal: Refusal,
         now_ns: u64,
         handler: &mut impl EventHandler,
     ) {
-        if let Some(place) = self.known(key) {
+        let Refusal { key, first, is_for_now } = refusal;
+        let has_next_way = self.settings.has_images[usize::from(key)] || !is_for_now;
+        if let Some(place) = self.known(key).filter(|_| has_next_way) {
             let (receiver, mut delivery) = self.parts(place, handler);
             receiver.refused(first, now_ns, &mut delivery);
         }

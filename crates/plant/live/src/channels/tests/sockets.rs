@@ -340,6 +340,7 @@ fn a_server_that_is_not_there_is_reported_and_ends_nothing() {
     let news = received.news.join("\n");
     assert!(news.contains("Connection refused"), "{news}");
     assert!(received.watcher.missing > 0, "{news}");
+    assert!(received.summary.session.unwrap().channels == UNITS);
 }
 
 #[test]

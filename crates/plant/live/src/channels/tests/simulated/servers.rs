@@ -1,14 +1,14 @@
 //! The servers of the simulated exchange: what they do with the bytes of the clients.
 
 use nanotape_feed::{
-    pitch_tcp::{ProxyEvent, SpinExchange},
+    pitch_tcp::{ProxyEvent, SpinExchange, is_for_now},
     session::PacketOrigin,
 };
 use nanotape_wire::pitch_tcp::{GapStatus, LoginStatus, SpinStatus};
 
 use super::{
     super::{
-        super::delivery::Wish,
+        super::{delivery::Wish, set::Refusal},
         exchange::{
             FromClient, answers, available, gap_response, heartbeat, login_response, spin,
             take_messages,
@@ -21,7 +21,10 @@ impl Simulation {
     pub(super) fn proxy_sent(&mut self, bytes: &[u8]) {
         let (mut refused, mut packets) = (Vec::new(), Vec::new());
         self.proxy.receive(bytes, self.now_ns, |event| match event {
-            ProxyEvent::Refused { key, first, .. } => refused.push((key, first)),
+            ProxyEvent::Refused { key, first, status } => {
+                let is_for_now = is_for_now(status);
+                refused.push(Refusal { key, first, is_for_now });
+            }
             ProxyEvent::Packet(unit) => packets.push(unit.to_vec()),
             ProxyEvent::LoggedIn => {}
         });
@@ -42,7 +45,8 @@ impl Simulation {
                 Wish::Request { key, first, count } => {
                     if !self.proxy.request(key, first, count) {
                         let mut handler = self.engine.live(&mut self.watcher);
-                        self.set.refused((key, first), self.now_ns, &mut handler);
+                        let refusal = Refusal { key, first, is_for_now: true };
+                        self.set.refused(refusal, self.now_ns, &mut handler);
                     }
                 }
                 Wish::Image { key, next } => self.fetch(key, next),
