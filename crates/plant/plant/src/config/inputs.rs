@@ -250,7 +250,7 @@ symbols = [\"AAPL\"]
         let journal = one.journal.as_ref().unwrap();
         let hourly = PlantConfig::parse("[journal]\nroll = \"hour\"\n").unwrap();
         let hourly = hourly.journal.unwrap().roll;
-        assert_eq!((journal.dir.as_path(), journal.roll), (Path::new("days/one"), hourly));
+        assert_eq!((journal.dir.as_path(), &journal.roll), (Path::new("days/one"), &hourly));
         assert_eq!((&two.journal, &one.latest), (&None, &None));
         assert_eq!(two.latest.as_ref().unwrap().name, Path::new("quotes"));
         assert_eq!((one.machine.cpu, two.machine.cpu), (Some(1), None));
