@@ -72,6 +72,9 @@ pub struct Faults {
     pub session: Chance,
     /// From this time on, all packets have the name of another session.
     pub session_from: Option<NanosSinceMidnight>,
+    /// From this time on, the numbers begin again with 1 in the same session. Only both lines of
+    /// IEX can have this.
+    pub restart: Option<NanosSinceMidnight>,
     /// Before this time, nothing is sent.
     pub start: Option<NanosSinceMidnight>,
     /// Times in which nothing is sent.
@@ -139,7 +142,7 @@ impl fmt::Display for FaultsProblem {
         match self {
             Self::Name => f.write_str(
                 "unknown fault: use drop, burst, dup, reorder, delay, truncate, corrupt, flip, \
-                 session, start or silence",
+                 session, restart, start or silence",
             ),
             Self::Twice => f.write_str("given twice: only silence can be repeated"),
             Self::Form(example) => write!(f, "expected a value as in {example}"),

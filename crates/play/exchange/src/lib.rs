@@ -20,6 +20,7 @@
 
 mod faithfulness;
 pub mod faults;
+mod framing;
 mod glimpse;
 mod history;
 mod line;
@@ -33,6 +34,7 @@ mod tcp;
 pub mod transport;
 
 pub use faults::{Faults, FaultsProblem, ParseFaultsError, ParseServerFaultsError, ServerFaults};
+pub use framing::LineFraming;
 pub use glimpse::{Glimpse, GlimpseSession, Snapshot};
 pub use history::{History, HistoryError, HistoryWriter};
 pub use line::{Line, LineCounts, LostOnBoth};

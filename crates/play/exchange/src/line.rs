@@ -8,11 +8,11 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use nanotape_types::NanosSinceMidnight;
-use nanotape_wire::moldudp64::DownstreamHeader;
+use nanotape_types::{Alpha, NanosSinceMidnight};
 
 use crate::{
     faults::{Chance, Faults},
+    framing::LineFraming,
     packetiser::Outgoing,
     rng::{Rng, mixed},
 };
@@ -57,6 +57,28 @@ pub struct LineCounts {
     pub flipped: u64,
     /// Packets with the name of another session.
     pub other_session: u64,
+}
+
+impl core::ops::AddAssign for LineCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.messages += other.messages;
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        self.idle_packets += other.idle_packets;
+        self.dropped += other.dropped;
+        self.dropped_in_bursts += other.dropped_in_bursts;
+        self.dropped_on_both += other.dropped_on_both;
+        self.silenced += other.silenced;
+        self.before_start += other.before_start;
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+        self.delayed += other.delayed;
+        self.truncated += other.truncated;
+        self.corrupted += other.corrupted;
+        self.flipped += other.flipped;
+        self.other_session += other.other_session;
+    }
 }
 
 /// A packet that waits.
@@ -110,6 +132,7 @@ impl LostOnBoth {
 /// The packets of one line on their way to the socket.
 #[derive(Clone, Debug)]
 pub struct Line {
+    framing: LineFraming,
     faults: Faults,
     both: LostOnBoth,
     rng: Rng,
@@ -124,8 +147,20 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line with its own faults, and those of both lines.
-    pub fn new(mut faults: Faults, both: &Faults, seed: u64, line: u64) -> Self {
+    /// A line of MoldUDP64 with its own faults, and those of both lines.
+    pub fn new(faults: Faults, both: &Faults, seed: u64, line: u64) -> Self {
+        // The name of the session is in the packets.
+        Self::framed(LineFraming::MoldUdp64(Alpha::new([b' '; 10])), faults, both, seed, line)
+    }
+
+    /// A line with this framing, its own faults, and those of both lines.
+    pub fn framed(
+        framing: LineFraming,
+        mut faults: Faults,
+        both: &Faults,
+        seed: u64,
+        line: u64,
+    ) -> Self {
         faults.silences.extend(both.silences.iter().copied());
         faults.start = faults.start.max(both.start);
         faults.session_from = match (faults.session_from, both.session_from) {
@@ -133,6 +168,7 @@ impl Line {
             (own, common) => own.or(common),
         };
         Self {
+            framing,
             faults,
             both: LostOnBoth::new(both, seed),
             rng: Rng::new(seed, 1 + line),
@@ -187,12 +223,12 @@ impl Line {
     /// A heartbeat or an end of session of this time, as it leaves the line; `None` if the line is
     /// silent. Probabilities do not apply, so that the faults do not depend on how long the line
     /// was idle.
-    pub fn idle_packet(&mut self, time_ns: u64, mut packet: [u8; 20]) -> Option<[u8; 20]> {
+    pub fn idle_packet(&mut self, time_ns: u64, mut packet: Vec<u8>) -> Option<Vec<u8>> {
         if self.is_silent(time_ns) {
             return None;
         }
         if self.is_of_other_session(time_ns) {
-            rename(&mut packet);
+            self.framing.rename(&mut packet);
         }
         self.counts.idle_packets += 1;
         Some(packet)
@@ -269,7 +305,7 @@ impl Line {
     fn damage(&mut self, packet: Outgoing<'_>, bytes: &mut Vec<u8>) {
         if self.rng.chance(self.faults.session.get()) || self.is_of_other_session(packet.due_ns) {
             self.counts.other_session += 1;
-            rename(bytes);
+            self.framing.rename(bytes);
         }
         if self.rng.chance(self.faults.flip.get()) {
             let byte = self.byte_of_a_message(bytes);
@@ -278,7 +314,9 @@ impl Line {
         }
         if self.rng.chance(self.faults.corrupt.get()) {
             // The message count no longer fits the blocks, which every receiver can detect.
-            bytes[DownstreamHeader::LEN - 1 - self.rng.below(2) as usize] ^= 1 << self.rng.below(8);
+            let (field, bit) = (self.framing.count_field(), self.rng.below(8));
+            let byte = field.end - 1 - self.rng.below(field.len() as u64) as usize;
+            bytes[byte] ^= 1 << bit;
             self.counts.corrupted += 1;
         }
         if self.rng.chance(self.faults.truncate.get()) {
@@ -290,13 +328,7 @@ impl Line {
 
     /// A random byte of a random message; of an empty message, its length.
     fn byte_of_a_message(&mut self, bytes: &[u8]) -> usize {
-        let mut starts = Vec::new();
-        let mut at = DownstreamHeader::LEN;
-        while let Some(&[high, low]) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-            let length = usize::from(u16::from_be_bytes([high, low]));
-            starts.push((at + 2, length));
-            at += 2 + length;
-        }
+        let starts = self.framing.contents(bytes);
         let (start, length) = starts[self.rng.below(starts.len() as u64) as usize];
         match length {
             0 => start - 1,
@@ -339,14 +371,6 @@ impl Line {
                 index += 1;
             }
         }
-    }
-}
-
-/// Changes the session of a packet to one that no line has.
-fn rename(packet: &mut [u8]) {
-    // The first byte is printable before and after.
-    if let Some(first) = packet.first_mut() {
-        *first = if *first == b'#' { b'!' } else { b'#' };
     }
 }
 

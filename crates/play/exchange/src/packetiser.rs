@@ -1,4 +1,4 @@
-//! Cuts the messages of a day into the MoldUDP64 packets of one line.
+//! Cuts the messages of a day into the packets of one line.
 //!
 //! Protocol: messages are numbered from 1. Messages that follow each other within a short time
 //! share a packet. A packet leaves at the time of its last message.
@@ -7,9 +7,14 @@
 //! Cost: one copy of each message, no allocation.
 
 use nanotape_types::Alpha;
-use nanotape_wire::moldudp64::{DownstreamHeader, DownstreamHeaderFields, END_OF_SESSION};
 
-use crate::rng::Rng;
+use crate::{
+    framing::{HeaderValues, LineFraming},
+    rng::Rng,
+};
+
+/// The most messages of a packet of another protocol than MoldUDP64 if its limits are drawn.
+const MOST_SHARING: u64 = 32;
 
 /// How a line cuts messages into packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,33 +50,43 @@ pub struct Outgoing<'a> {
 /// The packets of one line.
 #[derive(Clone, Debug)]
 pub struct Packetiser {
-    session: Alpha<10>,
+    framing: LineFraming,
     cut: Cut,
     rng: Option<Rng>,
     /// Number of the next message.
     next: u64,
+    /// Bytes of blocks in the packets before this one.
+    stream_offset: u64,
     /// Room for the header, then the blocks.
     buffer: Vec<u8>,
     count: u16,
     max_bytes: usize,
     share_ns: u64,
+    most_messages: u16,
     /// Time of the first message of the packet, and of the last one so far.
     first_ns: u64,
     last_ns: u64,
 }
 
 impl Packetiser {
-    /// A line of this session, whose next message has number `next`.
+    /// A line of MoldUDP64 with this session, whose next message has number `next`.
     pub fn new(session: Alpha<10>, next: u64, cut: Cut) -> Self {
+        Self::framed(LineFraming::MoldUdp64(session), next, cut)
+    }
+
+    /// A line with this framing, whose next message has number `next`.
+    pub fn framed(framing: LineFraming, next: u64, cut: Cut) -> Self {
         let mut packetiser = Self {
-            session,
+            framing,
             cut,
             rng: cut.seed.map(|seed| Rng::new(seed, 0)),
             next,
-            buffer: vec![0; DownstreamHeader::LEN],
+            stream_offset: 0,
+            buffer: vec![0; framing.header_bytes()],
             count: 0,
             max_bytes: 0,
             share_ns: 0,
+            most_messages: framing.most_messages(),
             first_ns: 0,
             last_ns: 0,
         };
@@ -85,17 +100,19 @@ impl Packetiser {
     }
 
     /// Skips a message: it takes a number, and is in no packet. `out` gets the packet before it.
-    pub fn skip(&mut self, out: impl FnMut(Outgoing<'_>)) {
+    pub fn skip(&mut self, message: &[u8], out: impl FnMut(Outgoing<'_>)) {
         self.flush(out);
         self.next += 1;
+        self.stream_offset += (self.framing.length_bytes() + message.len()) as u64;
     }
 
     /// Adds a message of this time. `out` gets the packet before it, if the message begins another.
     pub fn push(&mut self, message: &[u8], time_ns: u64, out: impl FnMut(Outgoing<'_>)) {
         // The times of a day are not guaranteed to be in order.
         let time_ns = time_ns.max(self.last_ns);
-        let is_full = self.buffer.len() + 2 + message.len() > self.max_bytes
-            || self.count == END_OF_SESSION - 1;
+        let block_bytes = self.framing.length_bytes() + message.len();
+        let is_full =
+            self.buffer.len() + block_bytes > self.max_bytes || self.count == self.most_messages;
         if self.count > 0 && (is_full || time_ns - self.first_ns > self.share_ns) {
             self.flush(out);
         }
@@ -103,8 +120,7 @@ impl Packetiser {
             self.first_ns = time_ns;
         }
         self.last_ns = time_ns;
-        self.buffer.extend_from_slice(&(message.len() as u16).to_be_bytes());
-        self.buffer.extend_from_slice(message);
+        self.framing.append(message, &mut self.buffer);
         self.count += 1;
         self.next += 1;
     }
@@ -115,11 +131,14 @@ impl Packetiser {
             return;
         }
         let first = self.first_unsent();
-        let header = self.header(first, self.count);
-        self.buffer[..DownstreamHeader::LEN].copy_from_slice(&header);
-        let (due_ns, count, bytes) = (self.last_ns, self.count, self.buffer.as_slice());
-        out(Outgoing { due_ns, first, count, bytes });
-        self.buffer.truncate(DownstreamHeader::LEN);
+        let header_bytes = self.framing.header_bytes();
+        let block_bytes = self.buffer.len() - header_bytes;
+        let (due_ns, count, stream_offset) = (self.last_ns, self.count, self.stream_offset);
+        let values = HeaderValues { first, count, block_bytes, stream_offset, due_ns };
+        self.framing.write_header(values, &mut self.buffer);
+        out(Outgoing { due_ns, first, count, bytes: self.buffer.as_slice() });
+        self.buffer.truncate(header_bytes);
+        self.stream_offset += block_bytes as u64;
         self.count = 0;
         self.draw_limits();
     }
@@ -129,18 +148,35 @@ impl Packetiser {
         self.next - u64::from(self.count)
     }
 
-    /// The packet of an idle line. `next` is the number of the next message that it will send.
-    pub fn heartbeat(&self, next: u64) -> [u8; DownstreamHeader::LEN] {
-        self.header(next, 0)
+    /// Bytes of blocks before the next packet.
+    pub(crate) fn stream_offset(&self) -> u64 {
+        self.stream_offset
     }
 
-    /// The packet of a line without further messages.
-    pub fn end_of_session(&self) -> [u8; DownstreamHeader::LEN] {
-        self.header(self.next, END_OF_SESSION)
+    /// How the line frames its messages.
+    pub(crate) fn framing(&self) -> LineFraming {
+        self.framing
     }
 
-    fn header(&self, sequence_number: u64, message_count: u16) -> [u8; DownstreamHeader::LEN] {
-        DownstreamHeaderFields { session: self.session, sequence_number, message_count }.encode()
+    /// Begins again with number 1 in the same session. `out` gets the packet before it.
+    pub(crate) fn restart(&mut self, out: impl FnMut(Outgoing<'_>)) {
+        self.flush(out);
+        (self.next, self.stream_offset) = (1, 0);
+    }
+
+    /// The packet of a line that is idle at a time. `next` is the number of the next message that
+    /// it will send, after `stream_offset` bytes of blocks.
+    pub fn heartbeat(&self, next: u64, stream_offset: u64, time_ns: u64) -> Vec<u8> {
+        let mut packet = vec![0; self.framing.header_bytes()];
+        let values =
+            HeaderValues { first: next, count: 0, block_bytes: 0, stream_offset, due_ns: time_ns };
+        self.framing.write_header(values, &mut packet);
+        packet
+    }
+
+    /// The packet of a line without further messages; `None` if the protocol has none.
+    pub fn end_of_session(&self) -> Option<Vec<u8>> {
+        self.framing.end_of_session(self.next)
     }
 
     fn draw_limits(&mut self) {
@@ -148,6 +184,10 @@ impl Packetiser {
         (self.max_bytes, self.share_ns) = match &mut self.rng {
             None => (max_bytes, share_ns),
             Some(rng) => {
+                if !matches!(self.framing, LineFraming::MoldUdp64(_)) {
+                    // The messages of an event have one time here, and rarely fill a packet.
+                    self.most_messages = rng.between(1, MOST_SHARING) as u16;
+                }
                 let bytes = rng.between(max_bytes as u64 / 2, max_bytes as u64) as usize;
                 (bytes, rng.between(share_ns / 2, share_ns))
             }
@@ -223,7 +263,7 @@ mod tests {
         for time_ns in [0, 20_000, 20_001, 15_000, 40_002] {
             packetiser.push(b"message", time_ns, &mut out);
         }
-        packetiser.skip(&mut out);
+        packetiser.skip(b"message", &mut out);
         packetiser.push(&[0; 2_000], 50_000, &mut out);
         packetiser.push(b"message", 50_000, &mut out);
         packetiser.flush(&mut out);
@@ -236,8 +276,8 @@ mod tests {
     fn an_idle_line_shows_the_next_number() {
         let packetiser = Packetiser::new(SESSION, 7, Cut::default());
         for (bytes, kind) in [
-            (packetiser.heartbeat(7), PacketKind::Heartbeat),
-            (packetiser.end_of_session(), PacketKind::EndOfSession),
+            (packetiser.heartbeat(7, 0, 0), PacketKind::Heartbeat),
+            (packetiser.end_of_session().unwrap(), PacketKind::EndOfSession),
         ] {
             let packet = MoldUdp64::decode(&bytes).unwrap();
             assert_eq!((packet.kind, packet.next()), (kind, 7));

@@ -4,18 +4,19 @@
 //! that are complete wait for their due time, in the order of both lines together. A message can be
 //! read by the servers when no line still holds it back.
 //! Without a pace a packet does not wait, and its due time is the time that the transport gets.
-//! Bounds: see [`Line`]. One thread sends; nothing but the clock and the transport makes it wait.
+//! Bounds: see [`Line`](crate::Line). One thread sends; only the clock and the transport make it
+//! wait.
+
+mod sending_line;
 
 use std::{
-    collections::VecDeque,
-    io,
     net::{Ipv4Addr, SocketAddrV4},
     ops::ControlFlow,
     thread,
     time::Duration,
 };
 
-use nanotape_clock::{Clock, Stamp};
+use nanotape_clock::Clock;
 use nanotape_feed::{Damage, DaySource, DaySummary, MessageHandler, Position, read_day};
 use nanotape_tape::{LongWaits, Pacer, ShutdownFlag};
 use nanotape_types::NanosSinceMidnight;
@@ -24,11 +25,12 @@ use nanotape_wire::itch50::Message;
 use crate::{
     faithfulness::Faithfulness,
     history::{HistoryError, HistoryWriter},
-    line::{Line, LineCounts},
-    packetiser::Packetiser,
     server::ExchangeError,
     transport::{Departure, Transport},
 };
+
+pub use sending_line::LineSummary;
+pub(crate) use sending_line::SendingLine;
 
 /// Time without sending after which a line sends a heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -39,101 +41,23 @@ const TURN: Duration = Duration::from_millis(20);
 /// Messages between two updates of the history while nothing waits.
 const PUBLISH_EVERY: u64 = 256;
 
-/// What became of a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LineSummary {
-    /// Packets and faults.
-    pub counts: LineCounts,
-    /// Packets that the system refused to send.
-    pub send_errors: u64,
-    /// The number of the first error.
-    pub first_error: Option<i32>,
-}
-
-/// A line and where it goes; without a target it keeps the schedule only.
-#[derive(Debug)]
-pub(crate) struct SendingLine {
-    pub(crate) packetiser: Packetiser,
-    pub(crate) line: Line,
-    pub(crate) target: Option<SocketAddrV4>,
-    /// Due times of packets, and the number after each, until they are due.
-    announced: VecDeque<(u64, u64)>,
-    /// Number of the next message that the line sends.
-    next: u64,
-    last_sent: Stamp,
-    send_errors: u64,
-    first_error: Option<i32>,
-}
-
-impl SendingLine {
-    pub(crate) fn new(
-        packetiser: Packetiser,
-        line: Line,
-        target: Option<SocketAddrV4>,
-        now: Stamp,
-    ) -> Self {
-        let next = packetiser.next();
-        let announced = VecDeque::new();
-        let (send_errors, first_error) = (0, None);
-        Self { packetiser, line, target, announced, next, last_sent: now, send_errors, first_error }
-    }
-
-    /// What became of the line; nothing if it goes nowhere.
-    pub(crate) fn summary(&self) -> LineSummary {
-        if self.target.is_none() {
-            return LineSummary::default();
-        }
-        let (send_errors, first_error) = (self.send_errors, self.first_error);
-        LineSummary { counts: self.line.counts(), send_errors, first_error }
-    }
-
-    /// Gives a complete packet to the line.
-    fn queue(line: &mut Line, announced: &mut VecDeque<(u64, u64)>, packet: crate::Outgoing<'_>) {
-        announced.push_back((packet.due_ns, packet.first + u64::from(packet.count)));
-        line.packet(packet);
-    }
-
-    fn push(&mut self, message: &[u8], time_ns: u64) {
-        let Self { packetiser, line, announced, .. } = self;
-        packetiser.push(message, time_ns, |packet| Self::queue(line, announced, packet));
-    }
-
-    fn skip(&mut self) {
-        let Self { packetiser, line, announced, .. } = self;
-        packetiser.skip(|packet| Self::queue(line, announced, packet));
-        self.next = self.packetiser.next();
-    }
-
-    fn flush(&mut self) {
-        let Self { packetiser, line, announced, .. } = self;
-        packetiser.flush(|packet| Self::queue(line, announced, packet));
-    }
-
-    /// Number of the first message of a packet that is not due yet.
-    fn first_held_back(&self) -> u64 {
-        match self.announced.front() {
-            Some(_) => self.next,
-            None => self.packetiser.first_unsent(),
-        }
-    }
-
-    fn count_error(&mut self, error: &io::Error) {
-        self.send_errors += 1;
-        self.first_error = self.first_error.or(error.raw_os_error());
-    }
-}
+/// Lines of a stream: they carry the same messages under the same numbers.
+pub(crate) const LINES: usize = 2;
 
 /// The sender of all lines.
 #[derive(Debug)]
 pub(crate) struct Sender<T> {
+    /// Line A and line B of each stream.
     pub(crate) lines: Vec<SendingLine>,
     pub(crate) transport: T,
     /// Where packets come from.
     pub(crate) interface: Ipv4Addr,
     /// The midnight of the day, in nanoseconds since the UNIX epoch. Only a capture needs it.
     pub(crate) midnight_ns: u64,
-    /// The messages for servers; `None` without any.
-    pub(crate) history: Option<HistoryWriter>,
+    /// The messages for servers, of each stream; empty without servers.
+    pub(crate) histories: Vec<HistoryWriter>,
+    /// From this time on, the numbers begin again with 1.
+    pub(crate) restart: Option<NanosSinceMidnight>,
     pub(crate) clock: Clock,
     pub(crate) pacer: Option<Pacer>,
     pub(crate) from: Option<NanosSinceMidnight>,
@@ -149,6 +73,8 @@ pub(crate) struct Sender<T> {
 /// What the sender found besides the lines.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
+    /// Messages of all streams.
+    pub(crate) messages: u64,
     /// Messages before the first one that was sent.
     pub(crate) skipped: u64,
     /// The last time of a message.
@@ -203,27 +129,30 @@ impl<T: Transport> Sender<T> {
         Ok((day, self.clock.nanos_between(began, self.clock.stamp())))
     }
 
-    /// Messages of the session so far.
-    pub(crate) fn messages(&self) -> u64 {
-        self.lines.first().map_or(0, |line| line.packetiser.next() - 1)
-    }
-
     fn message(&mut self, position: Position, message: Message<'_>) -> ControlFlow<()> {
         let time = message.timestamp().map_or(self.outcome.time_ns, NanosSinceMidnight::get);
         if self.stop.is_requested() || self.until.is_some_and(|until| time >= until.get()) {
             return ControlFlow::Break(());
         }
-        match self.one(position, message.as_bytes(), time) {
-            Ok(flow) => flow,
-            Err(error) => {
-                self.outcome.error = Some(error.into());
-                ControlFlow::Break(())
-            }
-        }
+        self.message_of(0, position.offset, message.as_bytes(), time)
+    }
+
+    /// Sends a message of a stream, which is at `offset` of the day. `Break` ends the sending.
+    pub(crate) fn message_of(
+        &mut self,
+        stream: usize,
+        offset: u64,
+        message: &[u8],
+        time_ns: u64,
+    ) -> ControlFlow<()> {
+        self.one(stream, offset, message, time_ns).unwrap_or_else(|error| {
+            self.outcome.error = Some(error.into());
+            ControlFlow::Break(())
+        })
     }
 
     /// A pipe is silent: what is complete is sent.
-    fn idle(&mut self) -> ControlFlow<()> {
+    pub(crate) fn idle(&mut self) -> ControlFlow<()> {
         if self.stop.is_requested() {
             return ControlFlow::Break(());
         }
@@ -239,16 +168,19 @@ impl<T: Transport> Sender<T> {
 
     fn one(
         &mut self,
-        position: Position,
+        stream: usize,
+        offset: u64,
         message: &[u8],
         time_ns: u64,
     ) -> Result<ControlFlow<()>, HistoryError> {
-        if let Some(history) = &mut self.history {
-            history.push(position.offset, message)?;
+        if let Some(history) = self.histories.get_mut(stream) {
+            history.push(offset, message)?;
         }
+        let of_stream = stream * LINES..(stream + 1) * LINES;
+        self.outcome.messages += 1;
         self.outcome.time_ns = self.outcome.time_ns.max(time_ns);
         if self.from.is_some_and(|from| time_ns < from.get()) {
-            self.lines.iter_mut().for_each(SendingLine::skip);
+            self.lines[of_stream].iter_mut().for_each(|line| line.skip(message));
             self.outcome.skipped += 1;
             self.publish_now_and_then()?;
             return Ok(ControlFlow::Continue(()));
@@ -258,7 +190,10 @@ impl<T: Transport> Sender<T> {
         if let Some(pacer) = &mut self.pacer {
             pacer.begin_at(time_ns, &self.clock);
         }
-        self.lines.iter_mut().for_each(|line| line.push(message, time_ns));
+        if self.restart.take_if(|restart| restart.get() <= time_ns).is_some() {
+            self.lines.iter_mut().for_each(SendingLine::restart);
+        }
+        self.lines[of_stream].iter_mut().for_each(|line| line.push(message, time_ns));
         let flow = self.send_until(self.outcome.time_ns);
         self.publish_now_and_then()?;
         Ok(flow)
@@ -269,7 +204,7 @@ impl<T: Transport> Sender<T> {
         loop {
             let next = self.lines.iter().enumerate().filter_map(|(index, sending)| {
                 // A lost packet is announced too, and the history waits for its time.
-                let announced = sending.announced.front().map(|&(due_ns, _)| due_ns);
+                let announced = sending.announced.front().map(|packet| packet.due_ns);
                 let due = sending.line.next_due().into_iter().chain(announced).min()?;
                 Some((due, index))
             });
@@ -280,11 +215,10 @@ impl<T: Transport> Sender<T> {
             self.outcome.first_due_ns.get_or_insert(due_ns);
             self.outcome.last_due_ns = self.outcome.last_due_ns.max(due_ns);
             let sending = &mut self.lines[index];
-            while let Some(&(at_ns, next)) = sending.announced.front()
-                && at_ns <= due_ns
+            while let Some(packet) =
+                sending.announced.pop_front_if(|packet| packet.due_ns <= due_ns)
             {
-                sending.announced.pop_front();
-                sending.next = next;
+                (sending.next, sending.stream_offset) = (packet.next, packet.stream_offset);
             }
             while let Some((due_ns, bytes)) = self.lines[index].line.take(due_ns) {
                 self.send(index, due_ns, &bytes);
@@ -346,8 +280,11 @@ impl<T: Transport> Sender<T> {
     /// Lets the servers have every message that no line holds back.
     fn publish(&mut self) -> Result<(), HistoryError> {
         self.outcome.unpublished = 0;
-        let next = self.lines.iter().map(SendingLine::first_held_back).min();
-        self.history.as_mut().map_or(Ok(()), |history| history.publish(next.unwrap_or(u64::MAX)))
+        for (history, lines) in self.histories.iter_mut().zip(self.lines.chunks(LINES)) {
+            let next = lines.iter().map(SendingLine::first_held_back).min();
+            history.publish(next.unwrap_or(u64::MAX))?;
+        }
+        Ok(())
     }
 
     /// Sends a heartbeat, or an end of session, on each line that has been idle for a second.
@@ -365,11 +302,10 @@ impl<T: Transport> Sender<T> {
 
     fn send_idle(&mut self, line: usize, time_ns: u64, is_over: bool) {
         let sending = &mut self.lines[line];
-        let packet = if is_over {
-            sending.packetiser.end_of_session()
-        } else {
-            sending.packetiser.heartbeat(sending.next)
-        };
+        let end = sending.packetiser.end_of_session().filter(|_| is_over);
+        let packet = end.unwrap_or_else(|| {
+            sending.packetiser.heartbeat(sending.next, sending.stream_offset, time_ns)
+        });
         match sending.line.idle_packet(time_ns, packet) {
             Some(packet) => self.send(line, time_ns, &packet),
             None => sending.last_sent = self.clock.stamp(),
@@ -382,14 +318,12 @@ impl<T: Transport> Sender<T> {
     }
 
     /// Sends what is left of the day, and lets the servers have all of it.
-    fn complete(&mut self) -> Result<(), ExchangeError> {
+    pub(crate) fn complete(&mut self) -> Result<(), ExchangeError> {
         self.require_no_error()?;
         self.lines.iter_mut().for_each(SendingLine::flush);
         let is_stopped = self.stop.is_requested() || self.send_until(u64::MAX).is_break();
         self.require_no_error()?;
-        if let Some(history) = &mut self.history {
-            history.finish(!is_stopped)?;
-        }
+        self.histories.iter_mut().try_for_each(|history| history.finish(!is_stopped))?;
         Ok(())
     }
 

@@ -27,9 +27,10 @@ pub use rerequests::ServedRequests;
 use crate::{
     Cut, Faults, Glimpse, GlimpseSession, History, HistoryWriter, Line, Packetiser, Rerequests,
     ServerFaults,
-    rng::Rng,
-    sender::{Outcome, Sender, SendingLine},
-    tcp::Connections,
+    framing::LineFraming,
+    rng::{Rng, mixed},
+    sender::{LINES, Outcome, Sender, SendingLine},
+    tcp::{Connections, Soup},
     transport::{SocketTransport, Transport},
 };
 pub use crate::{faithfulness::Faithfulness, sender::LineSummary, tcp::ConnectionCounts};
@@ -201,7 +202,7 @@ impl Servers {
             let (history, end) = (history.clone(), servers.end.clone());
             let faults = (options.soup_faults, Rng::new(options.seed, 4));
             let serve = move || {
-                let make = || history.clone();
+                let make = |now_ns| Soup::new(history.clone(), now_ns);
                 Connections::new(listener, MOST_CLIENTS, faults, make).serve(&end, || false)
             };
             servers.soup = Some(spawn("soup", serve)?);
@@ -261,7 +262,7 @@ impl SimulatedExchange {
     ) -> Result<Self, ExchangeError> {
         let transport = SocketTransport::open(options.interface, options.ttl)?;
         let (addresses, servers) = Servers::start(&options, history)?;
-        let sender = Sender { history: Some(writer), ..sender(&options, transport, stop) };
+        let sender = Sender { histories: vec![writer], ..sender(&options, transport, stop) };
         let (wait, linger) = (options.wait, options.linger);
         Ok(Self { sender, addresses, wait, linger, servers })
     }
@@ -301,20 +302,40 @@ pub(crate) fn sender<T: Transport>(
     transport: T,
     stop: ShutdownFlag,
 ) -> Sender<T> {
+    sender_of(options, &[LineFraming::MoldUdp64(options.session)], transport, stop)
+}
+
+/// The sender of the lines of several streams. Further streams have the ports after those of the
+/// first one, and faults of their own.
+pub(crate) fn sender_of<T: Transport>(
+    options: &ExchangeOptions,
+    streams: &[LineFraming],
+    transport: T,
+    stop: ShutdownFlag,
+) -> Sender<T> {
     let clock = Clock::calibrate();
-    let targets = options.lines.iter().zip(&options.faults);
-    let lines = (0..).zip(targets).map(|(number, (target, faults))| {
-        let seed = Some(options.seed.wrapping_mul(2).wrapping_add(number));
-        let packetiser = Packetiser::new(options.session, 1, Cut { seed, ..options.cut });
-        let line = Line::new(faults.clone(), &options.faults_of_both, options.seed, number);
-        SendingLine::new(packetiser, line, *target, clock.stamp())
-    });
+    let mut lines = Vec::new();
+    for (stream, &framing) in (0u16..).zip(streams) {
+        let seed = match stream {
+            0 => options.seed,
+            _ => mixed(options.seed ^ mixed(stream.into())),
+        };
+        for ((number, target), faults) in (0..).zip(&options.lines).zip(&options.faults) {
+            let cut = Cut { seed: Some(seed.wrapping_mul(2).wrapping_add(number)), ..options.cut };
+            let packetiser = Packetiser::framed(framing, 1, cut);
+            let both = &options.faults_of_both;
+            let line = Line::framed(framing, faults.clone(), both, seed, number);
+            let target = target.map(|target| further(target, stream));
+            lines.push(SendingLine::new(packetiser, line, target, clock.stamp()));
+        }
+    }
     Sender {
-        lines: lines.collect(),
+        lines,
         transport,
         interface: options.interface,
         midnight_ns: 0,
-        history: None,
+        histories: Vec::new(),
+        restart: options.faults_of_both.restart,
         clock,
         pacer: Pacer::new(
             options.pace_milli,
@@ -330,19 +351,25 @@ pub(crate) fn sender<T: Transport>(
     }
 }
 
+/// The address of a further stream.
+pub(crate) fn further(first: SocketAddrV4, stream: u16) -> SocketAddrV4 {
+    SocketAddrV4::new(*first.ip(), first.port().saturating_add(stream))
+}
+
 /// What was sent, without servers.
 pub(crate) fn summary<T: Transport>(
     sender: Sender<T>,
     day: DaySummary,
     sending_ns: u64,
 ) -> ExchangeSummary {
-    let messages = sender.messages();
-    let Sender { lines, faithfulness, outcome, .. } = sender;
-    let mut summaries = lines.iter().map(SendingLine::summary);
-    let lines = [(); 2].map(|()| summaries.next().unwrap_or_default());
+    let Sender { lines: of_streams, faithfulness, outcome, .. } = sender;
+    let mut lines = [LineSummary::default(); LINES];
+    for (index, line) in of_streams.iter().enumerate() {
+        lines[index % LINES] += line.summary();
+    }
     ExchangeSummary {
         day,
-        messages,
+        messages: outcome.messages,
         skipped: outcome.skipped,
         lines,
         faithfulness,
@@ -354,7 +381,7 @@ pub(crate) fn summary<T: Transport>(
     }
 }
 
-fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ExchangeError> {
+pub(crate) fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ExchangeError> {
     let listener = TcpListener::bind(address).map_err(ExchangeError::bind(address))?;
     listener.set_nonblocking(true).map_err(ExchangeError::bind(address))?;
     let bound = listener.local_addr().map_err(ExchangeError::bind(address))?;
@@ -370,7 +397,8 @@ fn serve_glimpse(
 ) -> ConnectionCounts {
     let glimpse = Rc::new(RefCell::new(Glimpse::with_capacity(1 << 16)));
     let mut followed = history.clone();
-    let make = || GlimpseSession::new(Rc::clone(&glimpse), history.clone());
+    let make =
+        |now_ns| Soup::new(GlimpseSession::new(Rc::clone(&glimpse), history.clone()), now_ns);
     let connections = Connections::new(listener, MOST_GLIMPSE_CLIENTS, faults, make);
     connections.serve(end, || {
         let mut glimpse = glimpse.borrow_mut();
@@ -380,7 +408,7 @@ fn serve_glimpse(
     })
 }
 
-fn spawn<T: Send + 'static>(
+pub(crate) fn spawn<T: Send + 'static>(
     name: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, ExchangeError> {
@@ -389,7 +417,7 @@ fn spawn<T: Send + 'static>(
 }
 
 /// The result of a server; a panic of its thread continues here.
-fn join<T: Default>(server: Option<JoinHandle<T>>) -> T {
+pub(crate) fn join<T: Default>(server: Option<JoinHandle<T>>) -> T {
     match server.map(JoinHandle::join) {
         None => T::default(),
         Some(Ok(result)) => result,

@@ -1,5 +1,6 @@
-//! Serves SoupBinTCP connections in one thread: accepts, reads, writes, and never waits for one of
-//! them.
+//! Serves connections in one thread: accepts, reads, writes, and never waits for one of them.
+//!
+//! What is said on a connection is a [`Conversation`]; that of SoupBinTCP is here.
 
 use std::{
     io::{self, ErrorKind, Read as _, Write as _},
@@ -49,43 +50,142 @@ pub struct ConnectionCounts {
     pub violations: u64,
 }
 
-struct Connection<S> {
-    stream: TcpStream,
+impl core::ops::AddAssign for ConnectionCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.connections += other.connections;
+        self.refused += other.refused;
+        self.dropped += other.dropped;
+        self.logins += other.logins;
+        self.rejected += other.rejected;
+        self.messages += other.messages;
+        self.slow += other.slow;
+        self.lost += other.lost;
+        self.violations += other.violations;
+    }
+}
+
+/// The server's side of one connection: bytes in, bytes out, and no socket.
+pub(crate) trait Conversation {
+    /// Takes bytes of the client.
+    fn receive(&mut self, bytes: &[u8], now_ns: u64, counts: &mut ConnectionCounts);
+    /// Does what is due.
+    fn poll(&mut self, now_ns: u64, counts: &mut ConnectionCounts);
+    /// Whether it takes bytes now; if not, they wait in the system and the client is slowed down.
+    fn is_ready(&self) -> bool {
+        true
+    }
+    /// Bytes for the client.
+    fn output(&self) -> &[u8];
+    /// The first bytes of the output were sent.
+    fn sent(&mut self, length: usize, now_ns: u64);
+    /// The client is gone.
+    fn disconnected(&mut self);
+    /// Whether the server ended the conversation, and all output was sent.
+    fn is_finished(&self) -> bool;
+    /// Whether the client is gone.
+    fn is_lost(&self) -> bool;
+    /// Counts how it ended, or where it is.
+    fn count(&self, counts: &mut ConnectionCounts);
+}
+
+/// A conversation of SoupBinTCP.
+pub(crate) struct Soup<S> {
     server: Server,
     store: S,
+    first: Option<u64>,
+}
+
+impl<S: MessageStore> Soup<S> {
+    pub(crate) fn new(store: S, now_ns: u64) -> Self {
+        Self { server: Server::new(ServerOptions::default(), now_ns), store, first: None }
+    }
+}
+
+impl<S: MessageStore> Conversation for Soup<S> {
+    fn receive(&mut self, bytes: &[u8], now_ns: u64, counts: &mut ConnectionCounts) {
+        let Self { server, store, first } = self;
+        server.receive(bytes, now_ns, store, |event| {
+            if let ServerEvent::Accepted { next, .. } = event {
+                counts.logins += 1;
+                *first = Some(next);
+            }
+        });
+    }
+
+    fn poll(&mut self, now_ns: u64, _: &mut ConnectionCounts) {
+        self.server.poll(now_ns, &mut self.store);
+    }
+
+    fn output(&self) -> &[u8] {
+        self.server.output()
+    }
+
+    fn sent(&mut self, length: usize, now_ns: u64) {
+        self.server.sent(length, now_ns);
+    }
+
+    fn disconnected(&mut self) {
+        self.server.disconnected();
+    }
+
+    fn is_finished(&self) -> bool {
+        self.server.is_finished()
+    }
+
+    fn is_lost(&self) -> bool {
+        self.server.closed() == Some(ServerClosed::ConnectionLost)
+    }
+
+    fn count(&self, counts: &mut ConnectionCounts) {
+        let first = self.first.unwrap_or(self.server.next_number());
+        counts.messages += self.server.next_number() - first;
+        match self.server.closed() {
+            Some(ServerClosed::Rejected(_) | ServerClosed::LoginTimeout { .. }) => {
+                counts.rejected += 1;
+            }
+            Some(ServerClosed::Slow { .. }) => counts.slow += 1,
+            Some(ServerClosed::Violation(_)) => counts.violations += 1,
+            Some(ServerClosed::ConnectionLost | ServerClosed::Silence { .. }) => counts.lost += 1,
+            _ => {}
+        }
+    }
+}
+
+struct Connection<C> {
+    stream: TcpStream,
+    conversation: C,
     /// Before this time the connection is not read: a slow or dead server.
     opens_ns: u64,
-    first: Option<u64>,
     /// When the last byte was sent after the end.
     ended: Option<Stamp>,
 }
 
 /// A listener, and the connections of one kind of server.
-pub(crate) struct Connections<S, M> {
+pub(crate) struct Connections<C, M> {
     listener: TcpListener,
-    make_store: M,
+    make: M,
     most: usize,
     faults: ServerFaults,
     rng: Rng,
     clock: Clock,
     began: Stamp,
-    open: Vec<Connection<S>>,
+    open: Vec<Connection<C>>,
     counts: ConnectionCounts,
     buffer: Vec<u8>,
 }
 
-impl<S: MessageStore, M: FnMut() -> S> Connections<S, M> {
-    /// `make_store` gives each connection its messages; there are at most `most` at a time.
+impl<C: Conversation, M: FnMut(u64) -> C> Connections<C, M> {
+    /// `make` begins a conversation at a time; there are at most `most` at once.
     pub(crate) fn new(
         listener: TcpListener,
         most: usize,
         (faults, rng): (ServerFaults, Rng),
-        make_store: M,
+        make: M,
     ) -> Self {
         let clock = Clock::monotonic();
         Self {
             listener,
-            make_store,
+            make,
             most,
             faults,
             rng,
@@ -100,18 +200,11 @@ impl<S: MessageStore, M: FnMut() -> S> Connections<S, M> {
     /// Serves until a shutdown is requested. Calls `between` in each turn; it returns whether it
     /// has more to do.
     pub(crate) fn serve(
-        mut self,
+        self,
         stop: &ShutdownFlag,
-        mut between: impl FnMut() -> bool,
+        between: impl FnMut() -> bool,
     ) -> ConnectionCounts {
-        while !stop.is_requested() {
-            let is_busy = self.turn() | between();
-            if !is_busy {
-                thread::sleep(if self.open.is_empty() { ALONE } else { IDLE });
-            }
-        }
-        self.open.iter().for_each(|connection| count(&mut self.counts, connection));
-        self.counts
+        serve_all(vec![self], stop, between)
     }
 
     /// Moves bytes of all connections. Returns whether there were any.
@@ -125,7 +218,7 @@ impl<S: MessageStore, M: FnMut() -> S> Connections<S, M> {
         self.open.retain_mut(|connection| {
             let is_over = connection.is_over(&clock);
             if is_over {
-                count(counts, connection);
+                connection.conversation.count(counts);
             }
             !is_over
         });
@@ -146,51 +239,69 @@ impl<S: MessageStore, M: FnMut() -> S> Connections<S, M> {
         }
         self.counts.connections += 1;
         let now_ns = self.clock.nanos_between(self.began, self.clock.stamp());
-        let server = Server::new(ServerOptions::default(), now_ns);
-        let store = (self.make_store)();
+        let conversation = (self.make)(now_ns);
         let delay_ns = if self.faults.is_dead { u64::MAX } else { self.faults.delay_ns };
         let opens_ns = now_ns.saturating_add(delay_ns);
-        let (first, ended) = (None, None);
-        self.open.push(Connection { stream, server, store, opens_ns, first, ended });
+        self.open.push(Connection { stream, conversation, opens_ns, ended: None });
         true
     }
 }
 
-impl<S: MessageStore> Connection<S> {
+/// Serves the connections of several listeners, as [`Connections::serve`] does. The counts are the
+/// sums of all.
+pub(crate) fn serve_all<C: Conversation, M: FnMut(u64) -> C>(
+    mut servers: Vec<Connections<C, M>>,
+    stop: &ShutdownFlag,
+    mut between: impl FnMut() -> bool,
+) -> ConnectionCounts {
+    while !stop.is_requested() {
+        let is_busy = servers.iter_mut().fold(false, |is_busy, server| server.turn() | is_busy);
+        if !(between() | is_busy) {
+            let is_alone = servers.iter().all(|server| server.open.is_empty());
+            thread::sleep(if is_alone { ALONE } else { IDLE });
+        }
+    }
+    let mut counts = ConnectionCounts::default();
+    for mut server in servers {
+        let open = &server.open;
+        open.iter().for_each(|connection| connection.conversation.count(&mut server.counts));
+        counts += server.counts;
+    }
+    counts
+}
+
+impl<C: Conversation> Connection<C> {
     fn turn(&mut self, now_ns: u64, buffer: &mut [u8], counts: &mut ConnectionCounts) -> bool {
+        let conversation = &mut self.conversation;
         if now_ns < self.opens_ns {
             if self.stream.peek(&mut [0]).is_ok_and(|length| length == 0) {
-                self.server.disconnected();
+                conversation.disconnected();
             }
             return false;
         }
         let mut is_busy = false;
-        match self.stream.read(buffer) {
-            Ok(0) => self.server.disconnected(),
-            Ok(length) => {
-                is_busy = true;
-                let first = &mut self.first;
-                self.server.receive(&buffer[..length], now_ns, &mut self.store, |event| {
-                    if let ServerEvent::Accepted { next, .. } = event {
-                        counts.logins += 1;
-                        *first = Some(next);
-                    }
-                });
+        if conversation.is_ready() {
+            match self.stream.read(buffer) {
+                Ok(0) => conversation.disconnected(),
+                Ok(length) => {
+                    is_busy = true;
+                    conversation.receive(&buffer[..length], now_ns, counts);
+                }
+                Err(error) if is_pending(&error) => {}
+                Err(_) => conversation.disconnected(),
             }
-            Err(error) if is_pending(&error) => {}
-            Err(_) => self.server.disconnected(),
         }
-        self.server.poll(now_ns, &mut self.store);
-        let output = self.server.output();
+        conversation.poll(now_ns, counts);
+        let output = conversation.output();
         if !output.is_empty() {
             let piece = &output[..output.len().min(PIECE)];
             match self.stream.write(piece) {
                 Ok(length) => {
                     is_busy |= length > 0;
-                    self.server.sent(length, now_ns);
+                    conversation.sent(length, now_ns);
                 }
                 Err(error) if is_pending(&error) => {}
-                Err(_) => self.server.disconnected(),
+                Err(_) => conversation.disconnected(),
             }
         }
         is_busy
@@ -198,7 +309,7 @@ impl<S: MessageStore> Connection<S> {
 
     /// Whether the connection can be closed: the client closed it, or had time to.
     fn is_over(&mut self, clock: &Clock) -> bool {
-        if !self.server.is_finished() {
+        if !self.conversation.is_finished() {
             return false;
         }
         let now = clock.stamp();
@@ -206,7 +317,7 @@ impl<S: MessageStore> Connection<S> {
             self.ended = Some(now);
             // A client that is gone needs no end of the stream.
             let _ = self.stream.shutdown(Shutdown::Write);
-            return self.server.closed() == Some(ServerClosed::ConnectionLost);
+            return self.conversation.is_lost();
         };
         let mut byte = [0];
         let is_closed = match self.stream.read(&mut byte) {
@@ -214,18 +325,6 @@ impl<S: MessageStore> Connection<S> {
             Err(error) => !is_pending(&error),
         };
         is_closed || clock.nanos_between(ended, now) >= DRAIN_NS
-    }
-}
-
-fn count<S>(counts: &mut ConnectionCounts, connection: &Connection<S>) {
-    let first = connection.first.unwrap_or(connection.server.next_number());
-    counts.messages += connection.server.next_number() - first;
-    match connection.server.closed() {
-        Some(ServerClosed::Rejected(_) | ServerClosed::LoginTimeout { .. }) => counts.rejected += 1,
-        Some(ServerClosed::Slow { .. }) => counts.slow += 1,
-        Some(ServerClosed::Violation(_)) => counts.violations += 1,
-        Some(ServerClosed::ConnectionLost | ServerClosed::Silence { .. }) => counts.lost += 1,
-        _ => {}
     }
 }
 

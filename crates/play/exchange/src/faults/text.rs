@@ -52,6 +52,11 @@ impl Faults {
                 Some(time) => self.session_from = Some(time_of(time, "session=@15:00")?),
                 None => self.session = chance(value, "session=0.01% or session=@15:00")?,
             },
+            "restart" => {
+                const FORM: &str = "restart=@12:00";
+                let time = value.strip_prefix('@').ok_or(FaultsProblem::Form(FORM))?;
+                self.restart = Some(time_of(time, FORM)?);
+            }
             "start" => {
                 let form = FaultsProblem::Form("start=@09:31");
                 self.start = Some(time_of(value.strip_prefix('@').ok_or(form)?, "start=@09:31")?);
@@ -177,6 +182,7 @@ impl fmt::Display for Faults {
         chance("flip", self.flip, String::new());
         chance("session", self.session, String::new());
         parts.extend(self.session_from.map(|time| format!("session=@{}", time_text(time))));
+        parts.extend(self.restart.map(|time| format!("restart=@{}", time_text(time))));
         parts.extend(self.start.map(|time| format!("start=@{}", time_text(time))));
         let silence = |s: &Silence| format!("silence=@{}+{}", time_text(s.from), Nanos(s.for_ns));
         parts.extend(self.silences.iter().map(silence));
@@ -191,7 +197,7 @@ mod tests {
     #[test]
     fn what_is_printed_is_parsed_as_the_same_faults() {
         let all = "drop=2%,burst=0.1%x20,dup=1%,reorder=1%x4,delay=1%x2ms,truncate=0.01%,\
-                   corrupt=0.0001%,flip=100%,session=0.5%,session=@15:00:00,start=@09:31:00,\
+                   corrupt=0.0001%,flip=100%,session=0.5%,session=@15:00:00,restart=@12:00:00,start=@09:31:00,\
                    silence=@10:00:00+50ms,silence=@11:00:00.000000001+1500us,\
                    silence=@12:00:00+2m";
         for text in ["", "drop=2%", "delay=100%x3s", all] {
@@ -220,6 +226,7 @@ mod tests {
             "delay",
             "reorder",
             "start",
+            "restart",
             "silence",
             "session",
             "flip",
@@ -273,6 +280,7 @@ mod tests {
             ("reorder=1%x1001", "\"reorder=1%x1001\": expected a depth of 1 to 1000"),
             ("delay=1%x5", "\"delay=1%x5\": expected a value as in delay=1%x2ms, or "),
             ("delay=61s", "\"delay=61s\": expected a delay of 1ns to 60s"),
+            ("restart", "\"restart\": expected a value as in restart=@12:00"),
             ("start=09:31", "\"start=09:31\": expected a value as in start=@09:31"),
             ("silence=@10:00", "\"silence=@10:00\": expected a value as in silence=@10:00+50ms"),
             ("silence=@25:00:61+1s", "\"silence=@25:00:61+1s\": expected a value as in silence="),

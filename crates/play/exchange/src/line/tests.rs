@@ -186,10 +186,13 @@ fn a_line_starts_late_is_silent_and_changes_its_session_at_the_given_times() {
         (3_050_000_000, false),
     ] {
         assert_eq!(line.is_silent(time_ns), is_silent, "{time_ns}");
-        assert_eq!(line.idle_packet(time_ns, [b'x'; 20]).is_none(), is_silent, "{time_ns}");
+        assert_eq!(line.idle_packet(time_ns, vec![b'x'; 20]).is_none(), is_silent, "{time_ns}");
     }
-    assert_eq!(line.idle_packet(9_999_999_999, [b'x'; 20]), Some([b'x'; 20]));
-    assert_eq!(line.idle_packet(10_000_000_000, [b'x'; 20]).map(|packet| packet[0]), Some(b'#'));
+    assert_eq!(line.idle_packet(9_999_999_999, vec![b'x'; 20]), Some(vec![b'x'; 20]));
+    assert_eq!(
+        line.idle_packet(10_000_000_000, vec![b'x'; 20]).map(|packet| packet[0]),
+        Some(b'#')
+    );
 }
 
 #[test]

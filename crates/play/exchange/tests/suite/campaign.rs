@@ -124,7 +124,7 @@ impl Feed {
         let end_ns = self.messages[MESSAGES - 1].1;
         for second in 1..60 {
             let at_ns = end_ns + second * SECOND;
-            let end = line.idle_packet(at_ns, packetiser.end_of_session());
+            let end = line.idle_packet(at_ns, packetiser.end_of_session().unwrap());
             sent.extend(end.map(|packet| (at_ns, packet.to_vec())));
         }
         sent
