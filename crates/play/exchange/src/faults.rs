@@ -96,6 +96,18 @@ impl Faults {
         *self == Self::default()
     }
 
+    /// The first fault that has a time of day, if there is one.
+    pub fn with_a_time(&self) -> Option<&'static str> {
+        [
+            ("session=@", self.session_from.is_some()),
+            ("restart", self.restart.is_some()),
+            ("start", self.start.is_some()),
+            ("silence", !self.silences.is_empty()),
+        ]
+        .into_iter()
+        .find_map(|(name, is_given)| is_given.then_some(name))
+    }
+
     /// The first fault that cannot hit both lines at once, if there is one.
     pub fn not_of_both(&self) -> Option<&'static str> {
         [

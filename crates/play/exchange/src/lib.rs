@@ -20,6 +20,7 @@
 
 mod faithfulness;
 pub mod faults;
+pub mod feeds;
 mod framing;
 mod glimpse;
 mod history;

@@ -234,6 +234,11 @@ impl Line {
         Some(packet)
     }
 
+    /// Packets that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len() + self.held.len()
+    }
+
     /// When the next packet is due.
     pub fn next_due(&self) -> Option<u64> {
         let waiting = self.waiting.peek().map(|Reverse(waiting)| waiting.due_ns);

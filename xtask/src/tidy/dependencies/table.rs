@@ -171,7 +171,7 @@ pub(super) const TABLE: &[Row] = &[
         inside: &["nanotape-types", "nanotape-wire", "nanotape-trace"],
         outside: &["libm", "rand_xoshiro", "thiserror"],
     },
-    // docs/decisions/0035-a-simulated-exchange.md.
+    // docs/decisions/0035-a-simulated-exchange.md; synth for days in other protocols.
     Row {
         package: "nanotape-exchange",
         inside: &[
@@ -182,6 +182,7 @@ pub(super) const TABLE: &[Row] = &[
             "nanotape-feed",
             "nanotape-book",
             "nanotape-trace",
+            "nanotape-synth",
         ],
         // tempfile since docs/decisions/0054-files-that-no-other-user-chooses.md.
         outside: &["rand_xoshiro", "socket2", "tempfile", "thiserror"],

@@ -21,6 +21,14 @@ pub enum ExchangeError {
         /// The cause.
         source: io::Error,
     },
+    /// Each unit has a port of its own, and there are not enough.
+    #[error("{address}: {units} units need as many ports from this one on")]
+    Ports {
+        /// The address of the first unit.
+        address: SocketAddr,
+        /// The number of units.
+        units: u16,
+    },
     /// The socket of the lines cannot be prepared.
     #[error("interface {interface}: cannot {operation}: {source}")]
     Socket {
