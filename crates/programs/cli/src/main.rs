@@ -6,6 +6,7 @@ mod arguments;
 mod book_rows;
 mod capture_file;
 mod commands;
+mod day_protocol;
 mod framing;
 mod gaps;
 mod journals;

@@ -157,8 +157,22 @@ impl LineArguments {
         if let Some(fault) = self.faults_both.as_ref().and_then(Faults::not_of_both) {
             bail!(
                 "--faults-both: {fault} cannot hit both lines at once; use --faults-a and \
-                 --faults-b, or drop, burst, start, silence or session=@"
+                 --faults-b, or drop, burst, start, silence, session=@ or restart"
             );
+        }
+        Ok(())
+    }
+
+    /// Returns an error if the numbers of a feed begin again that has no such fault.
+    pub(crate) fn require_no_restart(&self, is_iex: bool) -> anyhow::Result<()> {
+        let restarts = |faults: &Option<Faults>| {
+            faults.as_ref().is_some_and(|faults| faults.restart.is_some())
+        };
+        if restarts(&self.faults_a) || restarts(&self.faults_b) {
+            bail!("restart hits both lines at once: use --faults-both");
+        }
+        if restarts(&self.faults_both) && !is_iex {
+            bail!("--faults-both: restart applies to the protocols of IEX");
         }
         Ok(())
     }

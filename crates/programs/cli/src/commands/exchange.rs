@@ -1,5 +1,6 @@
 //! `nanotape exchange`: the exchange side of a day, with faults.
 
+mod feed;
 mod outcome;
 
 use std::{net::SocketAddr, time::Duration};
@@ -13,6 +14,7 @@ use nanotape_exchange::{
     server::{ExchangeOptions, SimulatedExchange, history_of},
 };
 use nanotape_plant::{Pace, TradeDate, trade_date_of};
+use nanotape_synth::FeedProtocol;
 
 use crate::{
     interrupt,
@@ -31,6 +33,11 @@ Examples:
       127.0.0.1:5003 --faults-a drop=2%,reorder=1%x4 --faults-both silence=@09:31+50ms --seed 7
   nanotape exchange day.itch50 --pace max --soup 127.0.0.1:0 --glimpse 127.0.0.1:0 --linger 1m \\
       --format json
+  nanotape exchange day.itch50 --protocol cboe-pitch --units 4 --line-a 239.1.1.1:5001 \\
+      --line-b 239.1.1.2:5001 --gap-server 127.0.0.1:7001 --gap-answers 239.1.1.3:6001 \\
+      --spin-server 127.0.0.1:7101 --login 0001:USER:PASSWORD --faults-both drop=1%
+  nanotape exchange day.itch50 --protocol iex-deep --date 2019-12-30 --line-a 239.1.1.1:5001 \\
+      --line-b 239.1.1.2:5001 --faults-both restart=@12:00
 
 The lines carry MoldUDP64 packets with the same messages under the same numbers, from 1; each line
 cuts packets at other messages. An address of 224.0.0.0 or higher is a multicast group. Port 0 of a
@@ -41,7 +48,11 @@ FAULTS is a list: drop=2%, burst=0.1%x20, dup=1%, reorder=1%x4, delay=1%x2ms, tr
 corrupt=0.01%, flip=0.01%, session=0.01%, session=@15:00, start=@09:31, silence=@10:00+50ms. Times
 and durations are those of the exchange. --faults-both takes drop, burst, start, silence and
 session=@; its probabilities are of messages. The faults of a server are dead, drop=10% and
-delay=5ms. The same seed gives the same faults at every pace. docs/exchange.md describes each one.
+delay=5ms; --gap-server-faults takes unavailable=10% too. restart=@12:00 of --faults-both begins the
+numbers of IEX again with 1. The same seed gives the same faults at every pace. docs/exchange.md describes each one.
+
+With --protocol the day is translated, and the lines carry its messages in the packets of that
+exchange. Unit n of PITCH has the ports n - 1 above those given. IEX has no servers.
 
 Ctrl-C ends the lines without an end of session, as a crash would.
 
@@ -91,12 +102,18 @@ pub(crate) struct ExchangeArguments {
     linger: Duration,
 
     #[command(flatten)]
+    feed: feed::FeedArguments,
+
+    #[command(flatten)]
     output: OutputArguments,
 }
 
 pub(crate) fn run(arguments: &ExchangeArguments) -> anyhow::Result<Status> {
     arguments.require_consistent()?;
     let format = arguments.output.format_or(Format::Text)?;
+    if let Some(protocol) = arguments.feed.protocol() {
+        return feed::run(arguments, protocol, format);
+    }
     let mut source = arguments.input.open_on_thread()?;
     let interrupt = interrupt::install()?;
     let folder = std::env::temp_dir();
@@ -144,6 +161,21 @@ impl ExchangeArguments {
     }
 
     fn require_consistent(&self) -> anyhow::Result<()> {
+        let servers = [
+            ("--rerequest", self.rerequest.is_some()),
+            ("--soup", self.soup.is_some()),
+            ("--glimpse", self.glimpse.is_some()),
+        ];
+        let protocol = self.feed.protocol();
+        let used = servers.iter().find(|(_, is_used)| *is_used);
+        if let (Some(protocol), Some((option, _))) = (protocol, used) {
+            bail!("{option} is a server of ITCH, and the protocol is {protocol}");
+        }
+        self.feed.require_consistent()?;
+        self.lines.require_no_restart(protocol.is_some_and(|p| p != FeedProtocol::CboePitch))?;
+        if protocol.is_some() && (self.feed.has_server() || self.lines.is_any()) {
+            return self.lines.require_consistent(self.lines.targets());
+        }
         let has_server = self.rerequest.or(self.soup).or(self.glimpse).is_some();
         if !self.lines.is_any() && !has_server {
             bail!(

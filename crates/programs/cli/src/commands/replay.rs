@@ -184,6 +184,7 @@ impl ReplayArguments {
             options.lines[0] = Some(LINE_A);
         }
         self.lines.require_consistent(options.lines)?;
+        self.lines.require_no_restart(false)?;
         Ok(options)
     }
 

@@ -14,6 +14,7 @@ mod commands;
 mod convert;
 mod damaged_days;
 mod exchange;
+mod exchange_feeds;
 mod honest;
 mod inputs;
 mod inputs_of_other_kinds;

@@ -17,8 +17,27 @@ use crate::{
 
 /// What the exchange does, and where.
 pub(super) struct Ready {
-    record: Record,
+    pub(super) record: Record,
     text: String,
+}
+
+impl Ready {
+    /// What is always known, then the parts that have a value: name, title and value.
+    pub(super) fn new<const N: usize>(
+        mut record: Record,
+        mut text: String,
+        parts: [(&'static str, &str, Option<String>); N],
+    ) -> Self {
+        for (name, title, value) in parts {
+            if let Some(value) = &value {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "; {title} {value}");
+            }
+            record = record.with(name, value);
+        }
+        text.push('\n');
+        Self { record, text }
+    }
 }
 
 pub(super) fn ready(arguments: &ExchangeArguments, addresses: Addresses) -> Ready {
@@ -38,21 +57,12 @@ pub(super) fn ready(arguments: &ExchangeArguments, addresses: Addresses) -> Read
         ("soup_faults", "faults of SoupBinTCP", server_text(arguments.soup_faults)),
         ("glimpse_faults", "faults of GLIMPSE", server_text(arguments.glimpse_faults)),
     ];
-    let mut record = Record::default()
+    let record = Record::default()
         .with("session", lines.session.to_string())
         .with("pace", arguments.pace.to_string())
         .with("seed", lines.seed);
-    let mut text =
-        format!("session {}: pace {}, seed {}", lines.session, arguments.pace, lines.seed);
-    for (name, title, value) in parts {
-        if let Some(value) = &value {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "; {title} {value}");
-        }
-        record = record.with(name, value);
-    }
-    text.push('\n');
-    Ready { record, text }
+    let text = format!("session {}: pace {}, seed {}", lines.session, arguments.pace, lines.seed);
+    Ready::new(record, text, parts)
 }
 
 /// Prints where the servers are. A CSV table has one row, written at the end.
@@ -96,18 +106,23 @@ fn record_of(summary: &ExchangeSummary) -> Record {
         .with("rerequest_dropped", served.counts.dropped + served.overflowed)
         .with("rerequest_send_errors", served.send_errors);
     for (name, counts) in [("soup", &summary.soup), ("glimpse", &summary.glimpse)] {
-        record = record
-            .with(format!("{name}_connections"), counts.connections)
-            .with(format!("{name}_refused"), counts.refused)
-            .with(format!("{name}_dropped"), counts.dropped)
-            .with(format!("{name}_logins"), counts.logins)
-            .with(format!("{name}_rejected"), counts.rejected)
-            .with(format!("{name}_messages"), counts.messages)
-            .with(format!("{name}_slow"), counts.slow)
-            .with(format!("{name}_lost"), counts.lost)
-            .with(format!("{name}_violations"), counts.violations);
+        record = connections_record(record, name, counts);
     }
     record
+}
+
+/// Adds the counts of a server of connections to a record.
+pub(super) fn connections_record(record: Record, name: &str, counts: &ConnectionCounts) -> Record {
+    record
+        .with(format!("{name}_connections"), counts.connections)
+        .with(format!("{name}_refused"), counts.refused)
+        .with(format!("{name}_dropped"), counts.dropped)
+        .with(format!("{name}_logins"), counts.logins)
+        .with(format!("{name}_rejected"), counts.rejected)
+        .with(format!("{name}_messages"), counts.messages)
+        .with(format!("{name}_slow"), counts.slow)
+        .with(format!("{name}_lost"), counts.lost)
+        .with(format!("{name}_violations"), counts.violations)
 }
 
 fn text_of(summary: &ExchangeSummary) -> String {
@@ -128,7 +143,7 @@ fn text_of(summary: &ExchangeSummary) -> String {
     text
 }
 
-fn write_connections(text: &mut String, name: &str, counts: &ConnectionCounts) {
+pub(super) fn write_connections(text: &mut String, name: &str, counts: &ConnectionCounts) {
     if counts.connections + counts.refused + counts.dropped == 0 {
         return;
     }

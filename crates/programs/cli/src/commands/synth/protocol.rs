@@ -7,13 +7,19 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use nanotape_exchange::transport::{CaptureTransport, Departure, Transport as _};
 use nanotape_plant::TradeDate;
 use nanotape_synth::{FeedPacket, FeedProtocol, MarketConfig, ProtocolConfig, ProtocolDay};
 
 use super::First;
-use crate::{capture_file::FileOfCapture, output::OutputArguments, sending::target, values::count};
+use crate::{
+    capture_file::FileOfCapture,
+    day_protocol::{DayProtocol, check_lines},
+    output::OutputArguments,
+    sending::target,
+    values::count,
+};
 
 /// Where the lines go by default.
 const LINES: [SocketAddrV4; 2] = [
@@ -54,34 +60,6 @@ pub(super) struct ProtocolArguments {
     /// Format of the capture [default: from the suffix of FILE, otherwise pcap]
     #[arg(long, value_enum, value_name = "FORMAT", requires = "protocol")]
     capture_format: Option<FileOfCapture>,
-}
-
-/// The protocols in which a day can be written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum DayProtocol {
-    /// Nasdaq ITCH 5.0, a day file
-    Itch,
-    /// IEX DEEP 1.0: price levels
-    IexDeep,
-    /// IEX DEEP+ 1.0: orders
-    IexDeepPlus,
-    /// IEX TOPS 1.6: best bids and offers
-    IexTops,
-    /// Cboe US Equities PITCH 2.x: orders, in matching units
-    CboePitch,
-}
-
-impl DayProtocol {
-    /// The protocol of another exchange; `None` for ITCH.
-    fn feed(self) -> Option<FeedProtocol> {
-        match self {
-            Self::Itch => None,
-            Self::IexDeep => Some(FeedProtocol::IexDeep),
-            Self::IexDeepPlus => Some(FeedProtocol::IexDeepPlus),
-            Self::IexTops => Some(FeedProtocol::IexTops),
-            Self::CboePitch => Some(FeedProtocol::CboePitch),
-        }
-    }
 }
 
 /// A capture to be written.
@@ -130,30 +108,13 @@ impl ProtocolArguments {
             has_line_b: self.line_b.is_some() || self.lines == Some(2),
         };
         let lines = [self.line_a.unwrap_or(LINES[0]), self.line_b.unwrap_or(LINES[1])];
-        check_lines(&lines, &config)?;
+        check_lines(&lines[..1 + usize::from(config.has_line_b)], config.streams())?;
         let force = force && output != Path::new("-");
         let format = self.capture_format;
         let output = OutputArguments { output: Some(output.to_owned()), force, format };
         let format = output.format_or(FileOfCapture::Pcap)?;
         Ok(Some(ProtocolCapture { config, lines, output, format }))
     }
-}
-
-/// Refuses ports that do not exist, and lines with ports in common.
-fn check_lines(lines: &[SocketAddrV4; 2], config: &ProtocolConfig) -> anyhow::Result<()> {
-    let further = config.streams() as u16 - 1;
-    let count = 1 + usize::from(config.has_line_b);
-    for line in &lines[..count] {
-        if line.port().checked_add(further).is_none() {
-            bail!("{line}: {} units need as many ports from this one on", further + 1);
-        }
-    }
-    let [a, b] = lines;
-    let is_apart = a.ip() != b.ip() || a.port().abs_diff(b.port()) > further;
-    if config.has_line_b && !is_apart {
-        bail!("{a} and {b}: the lines have ports in common");
-    }
-    Ok(())
 }
 
 impl ProtocolCapture {
