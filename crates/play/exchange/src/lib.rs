@@ -14,8 +14,10 @@
 //!     +------> Glimpse       books, followed message by message, and their snapshots
 //! ```
 //!
-//! Everything but [`server`], [`replay`] and [`transport`] is a state machine: no socket, no clock,
-//! and all faults from a seed.
+//! [`feeds`] has the same of other exchanges: Cboe PITCH with its servers, and IEX.
+//!
+//! Everything but [`server`], [`feeds`], [`replay`] and [`transport`] is a state machine: no
+//! socket, no clock, and all faults from a seed.
 #![forbid(unsafe_code)]
 
 mod faithfulness;
