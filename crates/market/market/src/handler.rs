@@ -56,8 +56,9 @@ pub trait EventHandler {
         let _ = unix_ns;
     }
 
-    /// When the day begins, as [`day_begins`](Self::day_begins) has stated it. Events of messages that
-    /// have times of day count from there: with 0, of a handler that does not keep it, from midnight.
+    /// When the day begins, as [`day_begins`](Self::day_begins) has stated it. Events of messages
+    /// that have times of day count from there: with 0, of a handler that does not keep it, from
+    /// midnight.
     #[inline(always)]
     fn day_begins_ns(&self) -> u64 {
         0

@@ -329,9 +329,9 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
 
 /// Adapts an observer to the books: reports changes of single orders.
 ///
-/// Events that can be of every kind have a type of their own. The functions of the books are compiled
-/// for each type, and those of ITCH took 5% more instructions with the callers of both (bench:
-/// book/hot).
+/// Events that can be of every kind have a type of their own. The functions of the books are
+/// compiled for each type, and those of ITCH took 5% more instructions with the callers of both
+/// (bench: book/hot).
 struct Watching<'a, L, S, O, const HAS_EVERY_KIND: bool>(&'a mut O, PhantomData<fn(&Books<L, S>)>);
 
 impl<'a, L, S, O: Observer<Books<L, S>>, const HAS_EVERY_KIND: bool>
