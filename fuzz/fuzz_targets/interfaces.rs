@@ -31,7 +31,7 @@ fuzz_target!(|input: &[u8]| {
     }
     if let Some(notice) = Notice::decode(type_id, payload) {
         let mut buffer = Notice::buffer();
-        let bytes = notice.encode(&mut buffer);
+        let bytes = notice.encode(7, &mut buffer);
         assert_eq!(Notice::decode(type_id, bytes), Some(notice));
     }
 });

@@ -110,7 +110,7 @@ impl EventSource for Session<'_> {
             ..SessionSettings::default()
         };
         let mut receiver = NasdaqReceiver::new(settings);
-        let mut delivery = Delivery::new(handler);
+        let mut delivery = Delivery::new(handler, 0);
         let mut now_ns = MS;
         for _ in 0..MOST_STEPS {
             let Some((&[step, after_ms, number], after)) = rest.split_first_chunk() else { break };

@@ -76,7 +76,7 @@ impl ConsolidatedRings {
     pub fn step(
         &mut self,
         mut visit: impl FnMut(&ConsolidatedRow<'_>) -> ControlFlow<()>,
-    ) -> Result<MergeStep, (usize, SubscribeError)> {
+    ) -> Result<MergeStep, (usize, Box<SubscribeError>)> {
         let books = &mut self.books;
         let step = self.merged.step(|venue, event| books.apply(venue, event, &mut visit))?;
         if step != MergeStep::Stopped && self.check_stale(&mut visit).is_break() {

@@ -106,7 +106,7 @@ impl MergedSources {
     pub fn step(
         &mut self,
         mut visit: impl FnMut(usize, &Event<'_>) -> ControlFlow<()>,
-    ) -> Result<MergeStep, (usize, SubscribeError)> {
+    ) -> Result<MergeStep, (usize, Box<SubscribeError>)> {
         let mut is_idle = true;
         while let Some(Merged { source, item, .. }) = self.merge.pop(self.now_ns()) {
             is_idle = false;
@@ -136,7 +136,7 @@ impl MergedSources {
                 Ok(has_read) => is_idle &= !has_read,
                 Err(error) => {
                     is_idle = false;
-                    failed = failed.or(Some((number, error)));
+                    failed = failed.or(Some((number, Box::new(error))));
                 }
             }
             if source.end.is_some() {

@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &InsideArguments, inputs: Vec<Input>) -> anyhow::Re
                 }
                 std::thread::sleep(PAUSE);
             }
-            Err((_, error)) => return Err(of_subscription(error)),
+            Err((_, error)) => return Err(of_subscription(*error)),
         }
     }
     table.sink.require_written()?;

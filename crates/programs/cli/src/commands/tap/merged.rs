@@ -13,7 +13,8 @@ use nanotape_arguments::{
 };
 use nanotape_plant::TradeDate;
 use nanotape_tap::{
-    Event, MergeBy, MergeStep, MergedInstruments, MergedSources, SourceEnd, Subscriber,
+    Event, MergeBy, MergeStep, MergedInstruments, MergedSources, SourceEnd, SubscribeError,
+    Subscriber,
 };
 use nanotape_tape::{ShutdownFlag, WriterState};
 use nanotape_types::Symbol;
@@ -257,13 +258,13 @@ impl<'a> MergedTap<'a> {
                     std::thread::sleep(PAUSE);
                 }
                 // One record is invalid; the records around it are valid.
-                Err((source, error @ nanotape_tap::SubscribeError::Record { .. })) => {
+                Err((source, error)) if matches!(*error, SubscribeError::Record { .. }) => {
                     self.bad_records += 1;
                     if self.bad_records <= LINES {
                         warn(format_args!("{}: {error}", self.names[source]));
                     }
                 }
-                Err((_, error)) => return Err(of_subscription(error)),
+                Err((_, error)) => return Err(of_subscription(*error)),
             }
             if interrupt.is_requested() {
                 return Ok(());

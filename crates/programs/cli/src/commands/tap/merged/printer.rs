@@ -32,7 +32,7 @@ pub(super) struct MergePrinter<'a> {
 }
 
 enum MergeTarget {
-    Rows(Table),
+    Rows(Box<Table>),
     Dbn { file: Box<DbnFile<BufWriter<Output>>>, bytes: Vec<u8> },
 }
 
@@ -44,7 +44,7 @@ impl<'a> MergePrinter<'a> {
         names: &[&'a Given],
         instruments: MergedInstruments,
     ) -> Self {
-        let rows = |output, format| MergeTarget::Rows(Table::of_sources(output, format));
+        let rows = |output, format| MergeTarget::Rows(Box::new(Table::of_sources(output, format)));
         let target = match format {
             TapFormat::Text => rows(output, Format::Text),
             TapFormat::Csv => rows(output, Format::Csv),
