@@ -42,6 +42,7 @@ impl Decoding {
     }
 
     /// Calls `handler` with the events of messages. Those of another framing are of another feed.
+    #[inline(never)]
     pub(crate) fn messages(
         &mut self,
         messages: &PacketMessages<'_, '_>,

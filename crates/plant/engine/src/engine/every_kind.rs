@@ -37,8 +37,9 @@ impl Parts {
 }
 
 impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
-    /// Applies an event of any kind and calls the observer.
-    #[inline]
+    /// Applies an event of any kind and calls the observer: a function of its own, so that the
+    /// loops over messages that have only some kinds stay small.
+    #[inline(never)]
     pub(super) fn observed_of_every_kind<O: Observer<Books<L, S>>>(
         &mut self,
         at: Position,

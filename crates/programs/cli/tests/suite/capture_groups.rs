@@ -221,8 +221,8 @@ fn a_capture_without_a_session_is_an_error() {
     assert_eq!(ran.status, 1);
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     if let Some(path) = real_data("iex_deep10_20231002.pcap.gz") {
-        let ran = inside(&path, &[]);
+        let ran = inside(&path, &["--session", "MONDAY"]);
         assert_eq!(ran.status, 1);
-        assert!(ran.stderr.contains("233.215.21.4:10378 (5,000)"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("233.215.21.4:10378 (5,000"), "{}", ran.stderr);
     }
 }

@@ -323,7 +323,8 @@ fn wrong_usage_is_one_line_and_status_2() {
     for (arguments, expected) in [
         (
             vec!["run"],
-            "no input given: use --input FILE (- for standard input), --live or --config FILE",
+            "no input given: use --input FILE (- for standard input), --live, --feed \
+             or --config FILE",
         ),
         (vec!["run", "--input", &day], "no ring given: use --ring NAME"),
         (
