@@ -96,54 +96,38 @@ impl fmt::Display for AnyDecimal {
     }
 }
 
-/// Reads the raw integer, and writes it.
-macro_rules! decimals {
-    ($($inner:ty, $width:literal;)*) => {$(
-        impl<const PLACES: u8> WireValue<$width> for Decimal<$inner, PLACES> {
-            #[inline]
-            fn from_be_bytes(bytes: [u8; $width]) -> Self {
-                Self(<$inner>::from_be_bytes(bytes))
-            }
+impl<T: WireValue<N>, const N: usize, const PLACES: u8> WireValue<N> for Decimal<T, PLACES> {
+    #[inline]
+    fn from_be_bytes(bytes: [u8; N]) -> Self {
+        Self(T::from_be_bytes(bytes))
+    }
 
-            #[inline]
-            fn to_be_bytes(self) -> [u8; $width] {
-                self.0.to_be_bytes()
-            }
+    #[inline]
+    fn to_be_bytes(self) -> [u8; N] {
+        self.0.to_be_bytes()
+    }
 
-            #[inline]
-            fn from_le_bytes(bytes: [u8; $width]) -> Self {
-                Self(<$inner>::from_le_bytes(bytes))
-            }
+    #[inline]
+    fn from_le_bytes(bytes: [u8; N]) -> Self {
+        Self(T::from_le_bytes(bytes))
+    }
 
-            #[inline]
-            fn to_le_bytes(self) -> [u8; $width] {
-                self.0.to_le_bytes()
-            }
-        }
-
-        impl<const PLACES: u8> WireBits for Decimal<$inner, PLACES> {
-            #[inline]
-            fn to_wire_bits(self) -> u64 {
-                self.0.to_wire_bits()
-            }
-
-            #[inline]
-            fn from_wire_bits(bits: u64) -> Self {
-                Self(<$inner>::from_wire_bits(bits))
-            }
-        }
-    )*};
+    #[inline]
+    fn to_le_bytes(self) -> [u8; N] {
+        self.0.to_le_bytes()
+    }
 }
 
-decimals! {
-    u8, 1;
-    u16, 2;
-    u32, 4;
-    u64, 8;
-    i8, 1;
-    i16, 2;
-    i32, 4;
-    i64, 8;
+impl<T: WireBits, const PLACES: u8> WireBits for Decimal<T, PLACES> {
+    #[inline]
+    fn to_wire_bits(self) -> u64 {
+        self.0.to_wire_bits()
+    }
+
+    #[inline]
+    fn from_wire_bits(bits: u64) -> Self {
+        Self(T::from_wire_bits(bits))
+    }
 }
 
 #[cfg(test)]
