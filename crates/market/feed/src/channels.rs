@@ -63,7 +63,7 @@ impl ChannelFraming for Pitch {
         let (header, _) = SequencedUnitHeader::wrap_first(bytes).ok()?;
         let has_messages = header.message_count() > 0;
         let (key, first) = (header.unit(), header.sequence_number().into());
-        // Unit 0 is none in particular, and has no numbers.
+        // Unit 0 stands for no unit, and has no numbers.
         (key > 0).then_some(Peek { key, first, has_messages })
     }
 

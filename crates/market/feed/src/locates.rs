@@ -28,7 +28,7 @@ pub struct SymbolLocates {
 pub struct FoundLocate {
     /// The locate.
     pub stock_locate: StockLocate,
-    /// Whether the symbol has got it just now.
+    /// Whether this call assigned it to the symbol.
     pub is_new: bool,
 }
 

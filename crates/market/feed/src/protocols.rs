@@ -123,8 +123,8 @@ impl<H: EventHandler> Passing<'_, H> {
         ControlFlow::Continue(())
     }
 
-    /// The message cannot be an event: it is too short for its type, a price is none of a book, or
-    /// there are more stocks than numbers.
+    /// The message cannot be an event: it is too short for its type, a book cannot have its price,
+    /// or there are more stocks than numbers.
     #[cold]
     fn unreadable(&mut self) -> ControlFlow<()> {
         let tag = self.bytes.first().copied().unwrap_or_default();

@@ -2,7 +2,7 @@
 //!
 //! Names differ between the two, so messages are paired by their types. Fields are paired by name
 //! where both sides have it once, and otherwise by offset: a field that was moved is one
-//! difference, and a renamed one is none.
+//! difference, and a renamed one is not a difference.
 
 mod difference;
 mod fields;

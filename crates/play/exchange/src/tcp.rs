@@ -1,6 +1,6 @@
 //! Serves connections in one thread: accepts, reads, writes, and never waits for one of them.
 //!
-//! What is said on a connection is a [`Conversation`]; that of SoupBinTCP is here.
+//! A [`Conversation`] is the protocol of a connection; that of SoupBinTCP is here.
 
 use std::{
     io::{self, ErrorKind, Read as _, Write as _},

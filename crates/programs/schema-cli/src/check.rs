@@ -74,7 +74,7 @@ fn schema_of(path: &Path) -> anyhow::Result<Option<Protocol>> {
     match read_any_with(&name, &text, &mut load) {
         Ok(Schema::Protocol(protocol)) => Ok(Some(protocol)),
         Ok(Schema::Interface(_) | Schema::Value(_)) => {
-            warn(format_args!("{name}: an XML description is of a [protocol], and this is none"));
+            warn(format_args!("{name}: not a [protocol], which an XML description needs"));
             Ok(None)
         }
         Err(problems) => {

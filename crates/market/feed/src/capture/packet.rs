@@ -78,7 +78,7 @@ pub(crate) enum Decoded<'a> {
 }
 
 impl<'a> Decoded<'a> {
-    /// The packet; otherwise why it is none, as one of MoldUDP64.
+    /// The packet, or the error that makes it an invalid packet of MoldUDP64.
     #[inline]
     pub(super) fn of(payload: &'a [u8]) -> Result<Self, Option<MalformedKind>> {
         if let Ok(segment) = IexTp::decode(payload) {

@@ -113,7 +113,7 @@ impl ProxySession {
                         let is_of = |of: &OpenRequest| {
                             of.key == key && counted(number, of.first) == of.first
                         };
-                        // Of a request that nobody sent it is none.
+                        // An answer without an open request is ignored.
                         let Some(place) = open.iter().position(is_of) else { continue };
                         let OpenRequest { key, first } = open.remove(place);
                         let status = response.gap_status();

@@ -169,7 +169,7 @@ pub(super) fn trade(report: TradeReport<'_>, kind: TradeKind) -> Option<What> {
     }))
 }
 
-/// The state of a coming auction. A price of 0 is none.
+/// The state of a coming auction. A price of 0 means that there is no price.
 pub(super) fn auction(auction: AuctionInformation<'_>) -> Option<What> {
     let price = |price| {
         let price: Price4 = price_of(price)?;

@@ -70,7 +70,7 @@ impl Protocol for IexTops {
     }
 }
 
-/// The best level of a side; one without shares is none.
+/// The best level of a side; a side without shares has no level.
 #[inline]
 fn best(side: Side, price: Decimal<i64, 4>, shares: Shares) -> Option<What> {
     let price = price_of(price)?;

@@ -350,7 +350,7 @@ pub(super) fn status(change: TradingStatus<'_>) -> StatusChange {
     StatusChange { is_short_sell_restricted, ..change }
 }
 
-/// The state of a coming auction. A price of 0 is none.
+/// The state of a coming auction. A price of 0 means that there is no price.
 fn auction(update: AuctionUpdate<'_>) -> Option<What> {
     let price = |price| {
         let price = price_of(price)?;

@@ -39,7 +39,7 @@ pub(super) fn enumeration(source: &mut Source<'_>, mut table: Table<'_, '_>) -> 
     Enumeration { line, name, doc, is_numeric, codes }
 }
 
-/// The byte of a code, or why it is none.
+/// The byte of a code, or why it is invalid.
 fn byte_of(code: &Literal) -> Result<u8, String> {
     match code {
         Literal::Text(text) => match text.as_bytes() {

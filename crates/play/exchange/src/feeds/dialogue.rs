@@ -41,7 +41,7 @@ const HEARTBEAT_NS: u64 = 1_000_000_000;
 pub(super) trait PitchService {
     /// The client is logged in, to this session.
     fn begin(&mut self, session: Option<usize>);
-    /// Answers a message of the client; `false` if it is none that the server takes.
+    /// Answers a message of the client; `false` if the server does not take such messages.
     fn request(&mut self, message: Message<'_>, now_ns: u64, output: &mut UnitOutput) -> bool;
     /// Sends what is due.
     fn poll(&mut self, output: &mut UnitOutput);

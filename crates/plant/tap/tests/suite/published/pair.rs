@@ -54,7 +54,7 @@ impl Pair {
         self.apply_part(stock, what, true)
     }
 
-    /// The same for a part of a change, which may not be the last.
+    /// The same for a part of a change, which might not be the last.
     pub(crate) fn apply_part(
         &mut self,
         stock: StockLocate,

@@ -284,8 +284,8 @@ impl ImageWriter {
                 );
             }
             (None, _) => {
-                let nobody = (Mpid::new(*b"    "), CustomerIndicator::NonCustomer);
-                let (participant_id, customer_indicator) = owner.unwrap_or(nobody);
+                let unstated = (Mpid::new(*b"    "), CustomerIndicator::NonCustomer);
+                let (participant_id, customer_indicator) = owner.unwrap_or(unstated);
                 let shares = Shares::new(shares);
                 self.put(
                     &AddOrderExpandedFields {
