@@ -8,13 +8,57 @@ use nanotape_market::{
     Trade, TradeKind, TradingAction, What,
 };
 use nanotape_types::{Alpha, Maybe, NanosSinceEpoch, Price4, Side, StockLocate, Symbol};
-use nanotape_wire::iex_common::{
-    AuctionInformation, ImbalanceSide, OperationalHaltCode, OperationalHaltStatus,
-    SecurityDirectory, ShortSalePriceTestStatus, ShortSaleTestStatus, SystemEventCode, TradeReport,
-    TradingStatus, TradingStatusCode,
+use nanotape_wire::{
+    framing::iextp::{IexSession, IexTp},
+    iex_common::{
+        AuctionInformation, ImbalanceSide, OperationalHaltCode, OperationalHaltStatus,
+        SecurityDirectory, ShortSalePriceTestStatus, ShortSaleTestStatus, SystemEventCode,
+        TradeReport, TradingStatus, TradingStatusCode,
+    },
 };
 
-use super::{Passing, Stocks, price_of};
+use super::{Passing, Place, Protocol, Stocks, price_of};
+
+/// A feed of IEX: its messages, and the rest as every feed of IEX has it.
+pub(crate) trait IexFeed {
+    /// Calls `handler` with the events of a message at a position.
+    fn message(
+        state: &mut IexState,
+        source: (Position, &[u8]),
+        handler: &mut impl EventHandler,
+    ) -> ControlFlow<()>;
+}
+
+impl<F: IexFeed> Protocol for F {
+    type Framing = IexTp;
+    type State = IexState;
+
+    fn channel(session: IexSession) -> u32 {
+        session.channel_id
+    }
+
+    fn begin(_: u64) -> IexState {
+        IexState::default()
+    }
+
+    #[inline]
+    fn deliver(
+        state: &mut IexState,
+        from: Place<IexSession>,
+        bytes: &[u8],
+        handler: &mut impl EventHandler,
+    ) -> ControlFlow<()> {
+        F::message(state, (from.at, bytes), handler)
+    }
+
+    fn restart(
+        state: &mut IexState,
+        from: Place<IexSession>,
+        handler: &mut impl EventHandler,
+    ) -> ControlFlow<()> {
+        state.clear(from.at, handler)
+    }
+}
 
 /// The state of a feed of IEX, whose messages have a time and a symbol each.
 #[derive(Debug, Default)]

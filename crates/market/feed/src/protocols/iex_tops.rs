@@ -2,16 +2,13 @@
 
 use core::ops::ControlFlow;
 
-use nanotape_market::{EventHandler, LevelChange, TradeKind, What};
+use nanotape_market::{EventHandler, LevelChange, Position, TradeKind, What};
 use nanotape_types::{Decimal, Shares, Side};
-use nanotape_wire::{
-    framing::iextp::{IexSession, IexTp},
-    iex_tops::Message,
-};
+use nanotape_wire::iex_tops::Message;
 
 use super::{
-    Place, Protocol, iex,
-    iex::{IexState, of_every_feed},
+    iex,
+    iex::{IexFeed, IexState, of_every_feed},
     price_of,
 };
 
@@ -19,27 +16,14 @@ use super::{
 #[derive(Debug)]
 pub(crate) enum IexTops {}
 
-impl Protocol for IexTops {
-    type Framing = IexTp;
-    type State = IexState;
-
-    fn channel(session: IexSession) -> u32 {
-        session.channel_id
-    }
-
-    fn begin(_: u64) -> IexState {
-        IexState::default()
-    }
-
+impl IexFeed for IexTops {
     #[inline]
-    fn deliver(
+    fn message(
         state: &mut IexState,
-        from: Place<IexSession>,
-        bytes: &[u8],
+        source: (Position, &[u8]),
         handler: &mut impl EventHandler,
     ) -> ControlFlow<()> {
-        let source = (from.at, bytes);
-        let Ok(message) = Message::decode(bytes) else {
+        let Ok(message) = Message::decode(source.1) else {
             return IexState::unreadable(source, handler);
         };
         let of = (message.timestamp(), message.symbol());
@@ -59,14 +43,6 @@ impl Protocol for IexTops {
             other => of_every_feed!(other).flatten(),
         };
         state.pass(source, of, (true, what), handler)
-    }
-
-    fn restart(
-        state: &mut IexState,
-        from: Place<IexSession>,
-        handler: &mut impl EventHandler,
-    ) -> ControlFlow<()> {
-        state.clear(from.at, handler)
     }
 }
 
