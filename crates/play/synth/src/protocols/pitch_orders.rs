@@ -1,13 +1,11 @@
 //! The messages of PITCH about orders and trades, each in the shortest form that can say it.
 
-use nanotape_types::{
-    Alpha, Decimal, MatchNumber, Mpid, OrderReferenceNumber, Shares, Side, Symbol,
-};
+use nanotape_types::{Decimal, MatchNumber, Mpid, OrderReferenceNumber, Shares, Side};
 use nanotape_wire::pitch::{
-    AddFlags, AddOrderExpandedFields, AddOrderLongFields, AddOrderShortFields, CustomerIndicator,
-    DeleteOrderFields, ModifyFlags, ModifyOrderLongFields, ModifyOrderShortFields,
-    OrderExecutedAtPriceSizeFields, OrderExecutedFields, ReduceSizeLongFields,
-    ReduceSizeShortFields, SideIndicator, TradeExpandedFields, TradeLongFields, TradeShortFields,
+    AddFlags, AddOrderExpandedFields, CustomerIndicator, DeleteOrderFields, ModifyFlags,
+    ModifyOrderLongFields, ModifyOrderShortFields, OrderExecutedAtPriceSizeFields,
+    OrderExecutedFields, ReduceSizeLongFields, ReduceSizeShortFields, SideIndicator,
+    TradeExpandedFields, TradeLongFields, TradeShortFields, short_symbol, short_terms,
 };
 
 use super::{
@@ -19,19 +17,6 @@ use super::{
 /// A price of ITCH in a long field.
 pub(super) fn price(units: u32) -> Decimal<u64, 4> {
     Decimal::new(units.into())
-}
-
-/// The shares and the price of a short message, if they fit: at most 65,535 shares, and whole cents
-/// up to 655.35.
-fn short(shares: u32, price: u32) -> Option<(u16, Decimal<u16, 2>)> {
-    let cents = price.is_multiple_of(100).then_some(price / 100)?;
-    Some((shares.try_into().ok()?, Decimal::new(cents.try_into().ok()?)))
-}
-
-/// The symbol of a short or long message, if it has at most six characters.
-fn short_symbol(symbol: Symbol) -> Option<Alpha<6>> {
-    let [a, b, c, d, e, f, b' ', b' '] = symbol.as_bytes() else { return None };
-    Some(Alpha::new([a, b, c, d, e, f]))
 }
 
 /// Writes a change of a displayed order, or a hidden trade.
@@ -73,48 +58,18 @@ fn add(
         Side::Buy => SideIndicator::Buy,
         Side::Sell => SideIndicator::Sell,
     };
-    let add_flags = AddFlags::DISPLAYED;
-    let symbol = short_symbol(stock.symbol).filter(|_| attribution.is_none());
-    match (symbol, short(order.shares, order.price)) {
-        (None, _) => {
-            let message = AddOrderExpandedFields {
-                time_offset,
-                order_reference_number,
-                side_indicator,
-                shares: Shares::new(order.shares),
-                symbol: stock.symbol,
-                price: price(order.price),
-                add_flags,
-                participant_id: attribution.unwrap_or(Mpid::new(*b"    ")),
-                customer_indicator: CustomerIndicator::NonCustomer,
-            };
-            messages.put(&message.encode());
-        }
-        (Some(symbol), Some((shares, price))) => {
-            let message = AddOrderShortFields {
-                time_offset,
-                order_reference_number,
-                side_indicator,
-                shares,
-                symbol,
-                price,
-                add_flags,
-            };
-            messages.put(&message.encode());
-        }
-        (Some(symbol), None) => {
-            let message = AddOrderLongFields {
-                time_offset,
-                order_reference_number,
-                side_indicator,
-                shares: Shares::new(order.shares),
-                symbol,
-                price: price(order.price),
-                add_flags,
-            };
-            messages.put(&message.encode());
-        }
-    }
+    let message = AddOrderExpandedFields {
+        time_offset,
+        order_reference_number,
+        side_indicator,
+        shares: Shares::new(order.shares),
+        symbol: stock.symbol,
+        price: price(order.price),
+        add_flags: AddFlags::DISPLAYED,
+        participant_id: attribution.unwrap_or(Mpid::new(*b"    ")),
+        customer_indicator: CustomerIndicator::NonCustomer,
+    };
+    message.put_shortest(attribution.is_some(), |message| messages.put(message));
 }
 
 /// `0x23`, or `0x24` at another price.
@@ -171,7 +126,7 @@ fn resized(messages: &mut PitchMessages<'_>, order: &ShownOrder, modify_flags: M
     }
     let time_offset = messages.time_offset();
     let order_reference_number = OrderReferenceNumber::new(order.id);
-    if let Some((shares, price)) = short(order.shares, order.price) {
+    if let Some((shares, price)) = short_terms(Shares::new(order.shares), price(order.price)) {
         let message = ModifyOrderShortFields {
             time_offset,
             order_reference_number,
@@ -202,7 +157,7 @@ pub(super) fn trade(
     let order_reference_number = OrderReferenceNumber::new(hidden_order);
     let side_indicator = SideIndicator::Buy;
     let match_number = MatchNumber::new(print.id);
-    match (short_symbol(stock.symbol), short(print.shares, print.price)) {
+    match (short_symbol(stock.symbol), short_terms(Shares::new(print.shares), price(print.price))) {
         (None, _) => {
             let message = TradeExpandedFields {
                 time_offset,

@@ -5,14 +5,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use nanotape_types::{
-    Alpha, Decimal, Mpid, NanosOffset, OrderReferenceNumber, SecondsSinceMidnight, Shares, Symbol,
+    Decimal, Mpid, NanosOffset, OrderReferenceNumber, SecondsSinceMidnight, Shares, Symbol,
 };
 use nanotape_wire::{
     framing::pitch::PitchUnit,
     pitch::{
-        AddFlags, AddOrderExpandedFields, AddOrderLongFields, AddOrderShortFields,
-        CustomerIndicator, Message, ModifyFlags, SideIndicator, TimeFields, TradingStatusFields,
-        symbol_of,
+        AddFlags, AddOrderExpandedFields, CustomerIndicator, Message, ModifyFlags, SideIndicator,
+        TimeFields, TradingStatusFields, symbol_of,
     },
 };
 
@@ -244,65 +243,20 @@ impl ImageWriter {
 
     /// An order in the shortest message that can say it.
     fn order(&mut self, order: &OpenOrder, time_offset: NanosOffset) {
-        let OpenOrder { reference, side, shares, symbol, price, flags, owner } = *order;
-        let (order_reference_number, side_indicator, add_flags) = (reference, side, flags);
-        let short_symbol = match symbol.as_bytes() {
-            [a, b, c, d, e, f, b' ', b' '] if owner.is_none() => Some([a, b, c, d, e, f]),
-            _ => None,
+        let unstated = (Mpid::new(*b"    "), CustomerIndicator::NonCustomer);
+        let (participant_id, customer_indicator) = order.owner.unwrap_or(unstated);
+        let message = AddOrderExpandedFields {
+            time_offset,
+            order_reference_number: order.reference,
+            side_indicator: order.side,
+            shares: Shares::new(order.shares),
+            symbol: order.symbol,
+            price: order.price,
+            add_flags: order.flags,
+            participant_id,
+            customer_indicator,
         };
-        let cents = price.get().is_multiple_of(100).then_some(price.get() / 100);
-        let short = u16::try_from(shares).ok().zip(cents.and_then(|cents| cents.try_into().ok()));
-        match (short_symbol.map(Alpha::new), short) {
-            (Some(symbol), Some((shares, cents))) => {
-                let price = Decimal::new(cents);
-                self.put(
-                    &AddOrderShortFields {
-                        time_offset,
-                        order_reference_number,
-                        side_indicator,
-                        shares,
-                        symbol,
-                        price,
-                        add_flags,
-                    }
-                    .encode(),
-                );
-            }
-            (Some(symbol), None) => {
-                let shares = Shares::new(shares);
-                self.put(
-                    &AddOrderLongFields {
-                        time_offset,
-                        order_reference_number,
-                        side_indicator,
-                        shares,
-                        symbol,
-                        price,
-                        add_flags,
-                    }
-                    .encode(),
-                );
-            }
-            (None, _) => {
-                let unstated = (Mpid::new(*b"    "), CustomerIndicator::NonCustomer);
-                let (participant_id, customer_indicator) = owner.unwrap_or(unstated);
-                let shares = Shares::new(shares);
-                self.put(
-                    &AddOrderExpandedFields {
-                        time_offset,
-                        order_reference_number,
-                        side_indicator,
-                        shares,
-                        symbol,
-                        price,
-                        add_flags,
-                        participant_id,
-                        customer_indicator,
-                    }
-                    .encode(),
-                );
-            }
-        }
+        message.put_shortest(order.owner.is_some(), |message| self.put(message));
     }
 
     fn put(&mut self, message: &[u8]) {
