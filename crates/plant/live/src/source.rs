@@ -77,13 +77,13 @@ use crate::{LiveConfig, ServerAddress};
 
 /// How long the source waits without a packet before the plant shows that it is alive, and checks
 /// for a requested stop.
-const PATIENCE_NS: u64 = 100_000_000;
+pub(crate) const PATIENCE_NS: u64 = 100_000_000;
 
 /// Time between two comparisons with the kernel's clock, which take about ten microseconds.
 const ANCHOR_AT_WORK_NS: u64 = 60_000_000_000;
 
 /// The largest step of the clock in a session, in ns.
-const MOST_STEP_NS: u64 = 1_000_000_000;
+pub(crate) const MOST_STEP_NS: u64 = 1_000_000_000;
 
 /// The longest sleep while a thread fetches something, whose end no socket of the session shows.
 const FETCH_PATIENCE_NS: u64 = 2_000_000;

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     LineAddress, LiveError, SettingsError,
     source::{
-        NewsLine,
+        MOST_STEP_NS, NewsLine, PATIENCE_NS,
         attention::Attention,
         drops::DropCounter,
         lines::{LineReader, LineSocket, warnings},
@@ -36,19 +36,12 @@ use crate::{
     },
 };
 
-/// How long the source waits without a packet before the plant shows that it is alive, and checks
-/// for a requested stop.
-const PATIENCE_NS: u64 = 100_000_000;
-
 /// The longest sleep while an answer is awaited that no socket of the lines shows, and while there
 /// are more sockets than can be waited for.
 const SHORT_PATIENCE_NS: u64 = 1_000_000;
 
 /// Time between two comparisons with the kernel's clock.
 const ANCHOR_NS: u64 = 60_000_000_000;
-
-/// The largest step of the clock in a session, in ns.
-const MOST_STEP_NS: u64 = 1_000_000_000;
 
 /// How long after the last message of all channels the source goes on: another one may begin.
 const END_NS: u64 = 1_000_000_000;
