@@ -136,7 +136,8 @@ pub(crate) fn run(arguments: &ExchangeArguments) -> anyhow::Result<Status> {
             .run(&mut source, |source| progress.set(source.progress().done_bytes), on_damage)
             .map_err(of_exchange)?
     };
-    outcome::write_summary(ready, &summary, format, &mut output)?;
+    let (counts, text) = (outcome::record_of(&summary), || outcome::text_of(&summary));
+    outcome::write_summary(ready, counts, text, format, &mut output)?;
     output.finish()?;
     let is_sent = require_sent(arguments.lines.targets(), &summary.lines);
     let status =

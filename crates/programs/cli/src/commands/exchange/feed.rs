@@ -216,7 +216,8 @@ pub(super) fn run(
             .run(&mut source, |source| progress.set(source.progress().done_bytes), on_damage)
             .map_err(of_exchange)?
     };
-    report::write_summary(ready, &summary, format, &mut output)?;
+    let (counts, text) = (report::record_of(&summary), || report::text_of(&summary));
+    super::outcome::write_summary(ready, counts, text, format, &mut output)?;
     output.finish()?;
     let is_sent = require_sent(arguments.lines.targets(), &summary.sent.lines);
     if let Some(answers) = feed.gap_answers {

@@ -17,7 +17,7 @@ use crate::{
 
 /// What the exchange does, and where.
 pub(super) struct Ready {
-    pub(super) record: Record,
+    record: Record,
     text: String,
 }
 
@@ -79,10 +79,11 @@ pub(super) fn write_ready(
     Ok(())
 }
 
-/// Prints what was sent, with the counts of each line and server.
+/// Prints what was sent, with its counts, and their text for people.
 pub(super) fn write_summary(
     ready: Ready,
-    summary: &ExchangeSummary,
+    counts: Record,
+    text: impl FnOnce() -> String,
     format: Format,
     output: &mut Output,
 ) -> anyhow::Result<()> {
@@ -90,11 +91,12 @@ pub(super) fn write_summary(
         Format::Csv => ready.record,
         _ => Record::default().with("event", "stop"),
     };
-    record.joined(record_of(summary)).write(output, format, true, || text_of(summary))?;
+    record.joined(counts).write(output, format, true, text)?;
     Ok(())
 }
 
-fn record_of(summary: &ExchangeSummary) -> Record {
+/// The counts of each line and server.
+pub(super) fn record_of(summary: &ExchangeSummary) -> Record {
     let served = &summary.rerequests;
     let mut record = day_record(summary)
         .with("rerequest_requests", served.counts.requests)
@@ -125,7 +127,7 @@ pub(super) fn connections_record(record: Record, name: &str, counts: &Connection
         .with(format!("{name}_violations"), counts.violations)
 }
 
-fn text_of(summary: &ExchangeSummary) -> String {
+pub(super) fn text_of(summary: &ExchangeSummary) -> String {
     let mut text = day_text(summary, "sent");
     let requests = summary.rerequests.counts;
     if requests.requests > 0 {

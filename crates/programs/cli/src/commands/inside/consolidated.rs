@@ -1,5 +1,7 @@
 //! `nanotape inside --consolidated`: the best bid and offer over several inputs.
 
+use std::fmt::Display;
+
 use anyhow::bail;
 use nanotape_answers::{
     ConsolidatedReading, ConsolidatedTable, Given, Input, InputKind, MOST_VENUES, Opening,
@@ -10,7 +12,8 @@ use nanotape_plant::TradeDate;
 
 use super::{InsideArguments, rings};
 use crate::{
-    rows::Rows,
+    output::{Format, OutputArguments},
+    rows::{Rows, Times},
     status::{Status, note},
     values::nanos,
 };
@@ -43,13 +46,7 @@ pub(super) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
     let times = time.times(names[dated], midnights[dated])?;
     let from_ns = openings.iter().map(|opening| opening.bounds.0).min().unwrap_or(0);
     let publishers: Vec<_> = openings.iter().map(|opening| opening.publisher_id).collect();
-    let labels = venue_labels(&publishers);
-    for (label, name) in labels.iter().zip(&names) {
-        note(format_args!("{label}: {name}"));
-    }
-    let columns = ConsolidatedTable::<Rows>::columns();
-    let rows = Rows::with_times(output.open()?, format, columns, times);
-    let mut table = ConsolidatedTable::new(rows, labels);
+    let mut table = open_table((output, format), &publishers, &names, times)?;
     let read = |opening| VenueInput::read(opening, symbols, nanos(*stale_after));
     let inputs = openings.into_iter().map(read).collect();
     let reading = ConsolidatedReading::new(inputs, &midnights, from_ns);
@@ -59,6 +56,22 @@ pub(super) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
     let status = input.conclude_together(&mut venues)?;
     table.sink.finish()?;
     Ok(status)
+}
+
+/// Opens the output, and notes which label is that of which input.
+pub(super) fn open_table(
+    (output, format): (&OutputArguments, Format),
+    publishers: &[u16],
+    names: &[impl Display],
+    times: Times,
+) -> anyhow::Result<ConsolidatedTable<Rows>> {
+    let labels = venue_labels(publishers);
+    for (label, name) in labels.iter().zip(names) {
+        note(format_args!("{label}: {name}"));
+    }
+    let columns = ConsolidatedTable::<Rows>::columns();
+    let rows = Rows::with_times(output.open()?, format, columns, times);
+    Ok(ConsolidatedTable::new(rows, labels))
 }
 
 /// Refuses inputs of different trade dates.

@@ -3,17 +3,16 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use nanotape_answers::{ConsolidatedRings, ConsolidatedTable, Input, RecordSpan, venue_labels};
+use nanotape_answers::{ConsolidatedRings, Input, RecordSpan};
 use nanotape_arguments::{errors::of_subscription, records, regions::state_sentence};
 use nanotape_plant::records::{RecordKind, RecordKinds};
 use nanotape_tap::{MergeStep, SourceEnd, Subscriber, Subscription};
 use nanotape_tape::WriterState;
 
-use super::InsideArguments;
+use super::{InsideArguments, consolidated};
 use crate::{
     interrupt,
-    rows::Rows,
-    status::{Status, note, warn},
+    status::{Status, warn},
     values::{counted, nanos_text},
 };
 
@@ -48,13 +47,7 @@ pub(super) fn run(arguments: &InsideArguments, inputs: Vec<Input>) -> anyhow::Re
         subscribers.iter().map(|of| run_of(of).map_or(0, |run| run.publisher_id)).collect();
     let midnight_ns = subscribers.iter().find_map(Subscriber::midnight_ns);
     let times = time.times(&names[0], midnight_ns)?;
-    let labels = venue_labels(&publishers);
-    for (label, name) in labels.iter().zip(&names) {
-        note(format_args!("{label}: {name}"));
-    }
-    let columns = ConsolidatedTable::<Rows>::columns();
-    let rows = Rows::with_times(output.open()?, format, columns, times);
-    let mut table = ConsolidatedTable::new(rows, labels);
+    let mut table = consolidated::open_table((output, format), &publishers, &names, times)?;
     let mut reading = ConsolidatedRings::new(subscribers, *wait_silent, *stale_after);
     let mut is_flushed = true;
     while !interrupt.is_requested() {

@@ -10,7 +10,6 @@ use super::super::{
     outcome::{Ready, connections_record, write_connections},
 };
 use crate::{
-    output::{Format, Output},
     record::Record,
     sending::{day_record, day_text},
     values::{counted, grouped},
@@ -56,22 +55,8 @@ pub(super) fn ready(
     Ready::new(record, text, parts)
 }
 
-/// Prints what was sent, with the counts of each line, unit and server.
-pub(super) fn write_summary(
-    ready: Ready,
-    summary: &FeedSummary,
-    format: Format,
-    output: &mut Output,
-) -> anyhow::Result<()> {
-    let record = match format {
-        Format::Csv => ready.record,
-        _ => Record::default().with("event", "stop"),
-    };
-    record.joined(record_of(summary)).write(output, format, true, || text_of(summary))?;
-    Ok(())
-}
-
-fn record_of(summary: &FeedSummary) -> Record {
+/// The counts of each line, unit and server.
+pub(super) fn record_of(summary: &FeedSummary) -> Record {
     let (gap, spin, answers) =
         (&summary.gap.requests, &summary.spin.requests, &summary.gap.answers);
     let mut record = day_record(&summary.sent);
@@ -116,7 +101,7 @@ fn record_of(summary: &FeedSummary) -> Record {
     connections_record(record, "spin_server", &summary.spin.connections)
 }
 
-fn text_of(summary: &FeedSummary) -> String {
+pub(super) fn text_of(summary: &FeedSummary) -> String {
     let mut text = day_text(&summary.sent, "sent");
     let (gap, spin) = (&summary.gap.requests, &summary.spin.requests);
     // Writing to a string cannot fail.
