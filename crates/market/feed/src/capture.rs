@@ -2,11 +2,11 @@
 //!
 //! Where: a [`DaySource`] whose bytes begin as a capture is read by this module instead of the day
 //! reader, so that every command that takes a day also takes a capture.
-//! Protocol: the messages of one session of a feed ([`Feed`](crate::Feed)), of all destinations
-//! that carry it, in the order of their numbers: a capture is a file, and no packet of it is late.
-//! The session is that of the [`CaptureChoice`], or the first one in the file that has messages.
-//! The units of PITCH are channels of one feed: all are read, each in its order. Capture times are
-//! the receive times. A capture has no servers: what is in no packet is missing.
+//! Protocol: the messages of one session of a feed ([`Feed`]), of all destinations that carry it,
+//! in the order of their numbers: a capture is a file, and no packet of it is late. The session is
+//! that of the [`CaptureChoice`], or the first one in the file that has messages. The units of
+//! PITCH are channels of one feed: all are read, each in its order. Capture times are the receive
+//! times. A capture has no servers: what is in no packet is missing.
 //! Bounds: 64 MiB of packets that wait for an earlier one, and a temporary file for more
 //! (`sequence`); [`MOST_ROWS`] destinations with a session, and [`MOST_DESTINATIONS`] others that
 //! are listed.
