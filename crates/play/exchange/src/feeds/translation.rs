@@ -5,16 +5,16 @@
 
 use std::{io, ops::ControlFlow};
 
-use nanotape_feed::{Damage, DaySource, DaySummary, MessageHandler, Position, read_day};
+use nanotape_feed::{Damage, DayEnd, DaySource, DaySummary, MessageHandler, Position, read_day};
 use nanotape_synth::{FeedPacket, FeedProtocol, ProtocolDay};
-use nanotape_types::NanosSinceMidnight;
+use nanotape_types::{NanosSinceMidnight, StockLocate, TrackingNumber};
 use nanotape_wire::{
     framing::{
         iextp::IexTp,
         numbered::{NumberedPacket, PacketFraming},
         pitch::Pitch,
     },
-    itch50::Message,
+    itch50::{EventCode, Message, SystemEventFields},
 };
 
 use crate::{sender::Sender, server::ExchangeError, transport::Transport};
@@ -29,8 +29,9 @@ struct Translation<'a, T, D> {
     on_damage: D,
 }
 
-/// Sends the messages of a day, up to its end or to a requested shutdown. Returns how the reading
-/// ended, and how long the sending took.
+/// Sends the messages of a day, up to its end or to a requested shutdown. A day that is sent until
+/// a moment has its last message there. Returns how the reading ended, and how long the sending
+/// took.
 pub(super) fn send_day<T: Transport>(
     sender: &mut Sender<T>,
     (day, protocol): (ProtocolDay, FeedProtocol),
@@ -42,6 +43,16 @@ pub(super) fn send_day<T: Transport>(
     let began = clock.stamp();
     let mut translation = Translation { sender, day, protocol, record: Vec::new(), on_damage };
     let summary = read_day(source, &mut translation, progress)?;
+    let is_cut = matches!(summary.end, DayEnd::Stopped) && !translation.sender.stop.is_requested();
+    if let Some(until) = translation.sender.until.filter(|_| is_cut) {
+        let end = SystemEventFields {
+            stock_locate: StockLocate::default(),
+            tracking_number: TrackingNumber::default(),
+            timestamp: until,
+            event_code: EventCode::EndOfMessages,
+        };
+        let _ = translation.add(&end.encode());
+    }
     let Translation { sender, day, .. } = translation;
     if !sender.stop.is_requested() {
         let mut flow = ControlFlow::Continue(());
@@ -52,14 +63,10 @@ pub(super) fn send_day<T: Transport>(
     Ok((summary, clock.nanos_between(began, clock.stamp())))
 }
 
-impl<T: Transport, D: FnMut(Damage)> MessageHandler for Translation<'_, T, D> {
-    fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
+impl<T: Transport, D> Translation<'_, T, D> {
+    /// Gives the messages of one of ITCH to the lines.
+    fn add(&mut self, bytes: &[u8]) -> ControlFlow<()> {
         let Self { sender, day, protocol, record, .. } = self;
-        let time = message.timestamp().map_or(0, NanosSinceMidnight::get);
-        if sender.stop.is_requested() || sender.until.is_some_and(|until| time >= until.get()) {
-            return ControlFlow::Break(());
-        }
-        let bytes = message.as_bytes();
         record.clear();
         record.extend_from_slice(&(bytes.len() as u16).to_be_bytes());
         record.extend_from_slice(bytes);
@@ -67,6 +74,17 @@ impl<T: Transport, D: FnMut(Damage)> MessageHandler for Translation<'_, T, D> {
         // No error: a broken flow ends the sending.
         let _ = day.add(record, &mut |packet| deliver(sender, *protocol, packet, &mut flow));
         flow
+    }
+}
+
+impl<T: Transport, D: FnMut(Damage)> MessageHandler for Translation<'_, T, D> {
+    fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
+        let sender = &self.sender;
+        let time = message.timestamp().map_or(0, NanosSinceMidnight::get);
+        if sender.stop.is_requested() || sender.until.is_some_and(|until| time >= until.get()) {
+            return ControlFlow::Break(());
+        }
+        self.add(message.as_bytes())
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -22,10 +22,15 @@ use nanotape_feed::DaySource;
 use nanotape_harness::Scratch;
 use nanotape_synth::{FeedProtocol, MarketConfig, ProtocolConfig, ProtocolDay};
 use nanotape_tape::ShutdownFlag;
-use nanotape_wire::framing::{
-    iextp::IexTp,
-    numbered::{NumberedPacket, PacketFraming, PacketKind},
-    pitch::Pitch,
+use nanotape_types::{StockLocate, TrackingNumber};
+use nanotape_wire::{
+    framing::{
+        binary_file::{Record, Records},
+        iextp::IexTp,
+        numbered::{NumberedPacket, PacketFraming, PacketKind},
+        pitch::Pitch,
+    },
+    itch50,
 };
 
 /// Midnight of 2019-12-30 in New York.
@@ -51,7 +56,8 @@ pub(super) fn options(protocol: FeedProtocol, units: u8) -> FeedExchangeOptions 
     }
 }
 
-/// The messages of each stream of a day, as the synthetic market makes them.
+/// The messages of each stream of a day, as the synthetic market makes them. The last one of a day
+/// that is sent until a moment has that time.
 pub(super) fn translated(day: &[u8], options: &FeedExchangeOptions) -> Vec<Messages> {
     let FeedExchangeOptions { protocol, units, midnight_ns, .. } = *options;
     let config = ProtocolConfig { protocol, midnight_ns, units, has_line_b: false };
@@ -62,7 +68,27 @@ pub(super) fn translated(day: &[u8], options: &FeedExchangeOptions) -> Vec<Messa
         Ok(())
     };
     let mut translation = ProtocolDay::new(&MarketConfig::default(), config);
-    translation.add(day, &mut take).unwrap();
+    match options.lines.until {
+        None => translation.add(day, &mut take).unwrap(),
+        Some(until) => {
+            let is_before = |record: &Record<'_>| {
+                let message = itch50::Message::decode(record.bytes).unwrap();
+                message.timestamp().unwrap() < until
+            };
+            let end = itch50::SystemEventFields {
+                stock_locate: StockLocate::default(),
+                tracking_number: TrackingNumber::default(),
+                timestamp: until,
+                event_code: itch50::EventCode::EndOfMessages,
+            };
+            let end = end.encode();
+            let sent = Records::new(day, 0).take_while(is_before).map(|record| record.bytes);
+            for message in sent.chain([&end[..]]) {
+                let length = (message.len() as u16).to_be_bytes();
+                translation.add(&[&length, message].concat(), &mut take).unwrap();
+            }
+        }
+    }
     translation.finish(&mut take).unwrap();
     streams
 }
