@@ -7,6 +7,6 @@ mod proxy;
 mod spin;
 mod stream;
 
-pub use proxy::{ProxyEvent, ProxySession, gap_status, is_for_now};
+pub use proxy::{ProxyEvent, ProxySession, RefusedFor, gap_status};
 pub use spin::{SpinEnd, SpinExchange};
 pub use stream::{GapLogin, HEARTBEAT_NS, PitchClosed, SILENCE_NS};

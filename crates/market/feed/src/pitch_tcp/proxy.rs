@@ -193,9 +193,26 @@ impl ProxySession {
     }
 }
 
-/// Whether a refused request can be accepted a little later.
-pub fn is_for_now(status: GapStatus) -> bool {
-    matches!(status, GapStatus::SecondLimit | GapStatus::MinuteLimit | GapStatus::Unavailable)
+/// For how long a request is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RefusedFor {
+    /// It can be accepted a little later.
+    Now,
+    /// The server may not have the messages yet, or not any more.
+    Perhaps,
+    /// It will be refused again.
+    Good,
+}
+
+impl RefusedFor {
+    /// What a status says.
+    pub fn of(status: GapStatus) -> Self {
+        match status {
+            GapStatus::SecondLimit | GapStatus::MinuteLimit | GapStatus::Unavailable => Self::Now,
+            GapStatus::OutOfRange => Self::Perhaps,
+            _ => Self::Good,
+        }
+    }
 }
 
 /// Why a request was refused, in words.

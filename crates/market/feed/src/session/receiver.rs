@@ -305,6 +305,11 @@ impl<F: PacketFraming> Receiver<F> {
         self.settle(now_ns, handler);
     }
 
+    /// For how long the gap of message `number` has been known, in ns; `None` if it is not missing.
+    pub fn missing_ns(&self, number: u64, now_ns: u64) -> Option<u64> {
+        self.gaps.gap_of(number).map(|gap| now_ns.saturating_sub(gap.seen_ns))
+    }
+
     /// A server has refused to send message `first` again: its gap is closed in another way, by a
     /// snapshot or as a loss. While an earlier gap is open that no snapshot closes, this has no
     /// effect: the request is repeated, and refused again.

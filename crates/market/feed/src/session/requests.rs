@@ -32,7 +32,8 @@ struct Chunk {
 pub(super) enum Pumped {
     /// Nothing failed.
     Fine,
-    /// The last repetition of the request for this message has no answer.
+    /// The last repetition of the request for this message has no answer: the last of those that
+    /// failed together.
     Failed(u64),
 }
 
@@ -65,7 +66,7 @@ impl Requests {
         }
         self.paused_to_ns = 0;
         let RequestSettings { timeout_ns, retries, messages, in_flight, .. } = self.settings;
-        let (mut failed, mut has_answer) = (None, false);
+        let (mut failed, mut has_answer, mut waits) = (None, false, false);
         self.chunks.retain_mut(|chunk| {
             let Some(part) = gaps.parts(chunk.numbers.clone()).next() else {
                 has_answer = true;
@@ -74,13 +75,16 @@ impl Requests {
             let is_answered = part.start > chunk.numbers.start;
             has_answer |= is_answered;
             if !is_answered && now_ns.saturating_sub(chunk.sent_ns) < timeout_ns {
+                waits = true;
                 return true;
             }
             chunk.repeated = if is_answered { 0 } else { chunk.repeated + 1 };
             if chunk.repeated > retries {
-                failed = failed.or(Some(part.start));
+                // Several at once: a dead server costs its time once, not for each gap.
+                failed = failed.filter(|_| waits).or(Some(part.start));
                 return false;
             }
+            waits = true;
             (chunk.numbers.start, chunk.sent_ns) = (part.start, now_ns);
             gaps.count_request(part.start);
             send(part.start, count_of(&part, messages));

@@ -175,7 +175,7 @@ impl Default for ChannelsConfig {
             gap_retries: 2,
             gap_messages: 100,
             spin_servers: Vec::new(),
-            spin_login: false,
+            spin_login: true,
             spin_timeout: Duration::from_nanos(snapshots.timeout_ns),
             spin_attempts: snapshots.attempts,
             spin_retry_after: Duration::from_nanos(snapshots.retry_after_ns),

@@ -19,7 +19,7 @@ use std::{
 use nanotape_clock::Clock;
 use nanotape_feed::{
     SpinImage,
-    pitch_tcp::{GapLogin, ProxyEvent, ProxySession, SpinExchange, gap_status, is_for_now},
+    pitch_tcp::{GapLogin, ProxyEvent, ProxySession, RefusedFor, SpinExchange, gap_status},
     soupbintcp::attended_ns,
 };
 
@@ -100,7 +100,7 @@ impl ProxyLink {
             return;
         }
         if self.outage.is_open() || self.waiting.len() == MOST_WAITING {
-            self.refused.push(Refusal { key, first, is_for_now: true });
+            self.refused.push(Refusal { key, first, lasts: RefusedFor::Now });
         } else {
             self.waiting.push((key, first, count));
         }
@@ -134,8 +134,7 @@ impl ProxyLink {
                              {why}"
                         );
                         news.push(NewsLine::problem(text));
-                        let is_for_now = is_for_now(status);
-                        refused.push(Refusal { key, first, is_for_now });
+                        refused.push(Refusal { key, first, lasts: RefusedFor::of(status) });
                     }
                 });
             }
@@ -164,7 +163,7 @@ impl ProxyLink {
         self.news.push(NewsLine::note(text));
         for (key, first, count) in core::mem::take(&mut self.waiting) {
             if !self.session.request(key, first, count) {
-                self.refused.push(Refusal { key, first, is_for_now: true });
+                self.refused.push(Refusal { key, first, lasts: RefusedFor::Now });
             }
         }
     }
@@ -226,7 +225,7 @@ impl ProxyLink {
         self.refused.extend(refused.map(|(key, first, _)| Refusal {
             key,
             first,
-            is_for_now: true,
+            lasts: RefusedFor::Now,
         }));
     }
 }

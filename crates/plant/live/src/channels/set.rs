@@ -6,6 +6,7 @@
 //! number 1 under the same session is a new stream with empty books ([`restart`](super::restart)).
 //! Bounds: [`MOST_CHANNELS`] channels, each with the memory of its settings. What a server says is
 //! checked: an image far ahead of all lines is refused.
+//! Failure: a refused request is repeated, or an image takes its place, as its reason says.
 
 use core::marker::PhantomData;
 
@@ -14,6 +15,7 @@ use nanotape_feed::{
     Feed, SpinImage,
     capture::Carried,
     channels::{ChannelFraming, PacketPlace},
+    pitch_tcp::RefusedFor,
     session::{
         Line, LineCounts, MAX_LINES, PacketOrigin, Receiver, SessionPosition, SessionSettings,
     },
@@ -51,8 +53,8 @@ pub(crate) struct Refusal {
     pub(crate) key: u8,
     /// The number of its first message.
     pub(crate) first: u64,
-    /// Whether it can be accepted a little later.
-    pub(crate) is_for_now: bool,
+    /// For how long.
+    pub(crate) lasts: RefusedFor,
 }
 
 /// The channels of a feed.
@@ -226,8 +228,9 @@ impl<F: ChannelFraming> ChannelSet<F> {
         }
     }
 
-    /// A server has refused to send messages again. If it may send them later, the request is
-    /// repeated where no server gives an image.
+    /// A server has refused to send messages again. Where it may send them later, and no server
+    /// gives an image, the request is repeated. It is also repeated if a message has been missing
+    /// for less than an answer may take: a server can be behind the lines.
     #[cold]
     pub(crate) fn refused(
         &mut self,
@@ -235,9 +238,16 @@ impl<F: ChannelFraming> ChannelSet<F> {
         now_ns: u64,
         handler: &mut impl EventHandler,
     ) {
-        let Refusal { key, first, is_for_now } = refusal;
-        let has_next_way = self.settings.has_images[usize::from(key)] || !is_for_now;
-        if let Some(place) = self.known(key).filter(|_| has_next_way) {
+        let Refusal { key, first, lasts } = refusal;
+        let timeout_ns = self.settings.session.requests.map_or(0, |requests| requests.timeout_ns);
+        let Some(place) = self.known(key) else { return };
+        let missing_ns = self.channels[place].receiver.missing_ns(first, now_ns);
+        let has_next_way = match lasts {
+            RefusedFor::Now => self.settings.has_images[usize::from(key)],
+            RefusedFor::Perhaps => missing_ns.is_none_or(|missing_ns| missing_ns >= timeout_ns),
+            RefusedFor::Good => true,
+        };
+        if has_next_way {
             let (receiver, mut delivery) = self.parts(place, handler);
             receiver.refused(first, now_ns, &mut delivery);
         }

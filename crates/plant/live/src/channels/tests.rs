@@ -3,6 +3,7 @@
 mod day;
 mod exchange;
 mod iex;
+mod refusals;
 mod servers;
 mod simulated;
 mod sockets;

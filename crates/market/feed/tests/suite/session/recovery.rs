@@ -429,6 +429,26 @@ fn a_server_without_an_answer_gets_its_budget_once() {
     assert!((2_000..3_000).contains(&waited_ms), "{waited_ms} ms for four gaps");
 }
 
+/// Each gap behind the first one would wait for three timeouts of its own.
+#[test]
+fn requests_that_fail_together_are_given_up_together() {
+    let requests =
+        RequestSettings { timeout_ns: 200 * MS, in_flight: 8, ..with_requests().requests.unwrap() };
+    let settings = SessionSettings { requests: Some(requests), ..with_requests() };
+    let mut session = Session::new(settings);
+    session.packet(A, 1, 1);
+    for number in 0..16 {
+        session.both(3 + 2 * number, 1);
+    }
+    let mut waited_ms = 0;
+    while session.owner.next < 34 {
+        session.after(10);
+        waited_ms += 10;
+    }
+    assert_eq!(session.owner.skipped.len(), 16);
+    assert!((1_200..1_400).contains(&waited_ms), "{waited_ms} ms for sixteen gaps");
+}
+
 #[test]
 fn a_snapshot_that_is_older_than_the_gap_is_a_failed_attempt() {
     let mut session = Session::new(with_snapshots());

@@ -25,11 +25,11 @@ pub(super) struct FeedArguments {
     #[arg(long, value_name = "HOST:PORT", requires = "feed")]
     gap_server: Option<ServerAddress>,
 
-    /// Address on which its answers come
+    /// Address on which its answers come; given again, that of other units
     #[arg(long, value_name = "IP:PORT", requires = "gap_server")]
     gap_answers: Vec<GroupAddress>,
 
-    /// Spin server of a unit, which sends an image of its books
+    /// Spin server of a unit, which sends an image of its books; given again, that of another unit
     #[arg(long, value_name = "UNIT=HOST:PORT", requires = "feed")]
     spin_server: Vec<SpinServer>,
 }

@@ -1,7 +1,7 @@
 //! The servers of the simulated exchange: what they do with the bytes of the clients.
 
 use nanotape_feed::{
-    pitch_tcp::{ProxyEvent, SpinExchange, is_for_now},
+    pitch_tcp::{ProxyEvent, RefusedFor, SpinExchange},
     session::PacketOrigin,
 };
 use nanotape_wire::pitch_tcp::{GapStatus, LoginStatus, SpinStatus};
@@ -22,8 +22,7 @@ impl Simulation {
         let (mut refused, mut packets) = (Vec::new(), Vec::new());
         self.proxy.receive(bytes, self.now_ns, |event| match event {
             ProxyEvent::Refused { key, first, status } => {
-                let is_for_now = is_for_now(status);
-                refused.push(Refusal { key, first, is_for_now });
+                refused.push(Refusal { key, first, lasts: RefusedFor::of(status) });
             }
             ProxyEvent::Packet(unit) => packets.push(unit.to_vec()),
             ProxyEvent::LoggedIn => {}
@@ -45,7 +44,7 @@ impl Simulation {
                 Wish::Request { key, first, count } => {
                     if !self.proxy.request(key, first, count) {
                         let mut handler = self.engine.live(&mut self.watcher);
-                        let refusal = Refusal { key, first, is_for_now: true };
+                        let refusal = Refusal { key, first, lasts: RefusedFor::Now };
                         self.set.refused(refusal, self.now_ns, &mut handler);
                     }
                 }
