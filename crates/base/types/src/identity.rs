@@ -35,6 +35,13 @@ impl StockLocate {
         (0..=u16::MAX).map(Self)
     }
 
+    /// Whether it is that of a stock. A message about no stock has locate 0, and so has one whose
+    /// feed does not state the stock, about an order that is unknown: it is about no book.
+    #[inline(always)]
+    pub const fn is_of_a_stock(self) -> bool {
+        self.get() > 0
+    }
+
     /// The locate as a table index, always below [`StockLocate::COUNT`].
     #[inline]
     pub const fn index(self) -> usize {

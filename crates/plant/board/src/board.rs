@@ -116,10 +116,10 @@ impl Board {
     }
 
     /// Counts a message that does not fit the book of its stock; returns whether it is the first
-    /// one.
+    /// one. A message of no known stock is about no book.
     pub fn taint(&self, locate: StockLocate, anomaly: Anomaly) -> bool {
         self.add(layout::ANOMALIES + anomaly as usize, 1);
-        let is_first = self.add(layout::TAINTS + locate.index(), 1) == 1;
+        let is_first = locate.is_of_a_stock() && self.add(layout::TAINTS + locate.index(), 1) == 1;
         if is_first {
             self.add(layout::TAINTED_STOCKS, 1);
         }

@@ -396,7 +396,8 @@ impl PlantRun {
         }
         let stop = self.say_the_end(reason, cut);
         let books = self.engine.books();
-        let (anomalies, tainted_stocks) = (books.anomalies(), books.tainted().count());
+        let tainted = books.tainted().filter(|(locate, _)| locate.is_of_a_stock());
+        let (anomalies, tainted_stocks) = (books.anomalies(), tainted.count());
         self.loss_error()?;
         if let Some(error) = self.publisher.refused() {
             return Err(RunError::Refused { path: self.ring().to_owned(), error });

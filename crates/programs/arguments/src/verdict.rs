@@ -109,8 +109,9 @@ fn warn_of_tainted(session: &Session, selected: &mut SymbolFilter) -> bool {
     };
     let mut is_selected = |locate: StockLocate| selected.accepts(locate, directory);
     let tainted = engine.books().tainted().filter(|(locate, _)| is_selected(*locate));
-    let (totals, count) = tainted
-        .fold((AnomalyCounts::default(), 0), |(sum, count), of| (sum.plus(&of.1), count + 1));
+    let (totals, count) = tainted.fold((AnomalyCounts::default(), 0), |(sum, count), of| {
+        (sum.plus(&of.1), count + usize::from(of.0.is_of_a_stock()))
+    });
     let misfits = misfits.iter().filter(|(locate, _)| is_selected(**locate));
     let first = misfits.min_by_key(|(_, at)| at.number).map(|(locate, at)| (*locate, at.number));
     warn_of_taint(name, totals, count, first.map(first_of));
