@@ -8,6 +8,7 @@
 //!
 //! To add a structure, add a line to `variants.rs`; to add a plant, one to `plant_variants.rs`.
 
+mod beside;
 mod book;
 mod books;
 mod feed;
@@ -49,7 +50,7 @@ use crate::error::Error;
 /// A day, and what its books need.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Day {
-    /// ITCH 5.0 day file (plain, gzip or zstd)
+    /// ITCH 5.0 day file (plain, gzip or zstd); of books also a capture of any feed
     #[arg(value_name = "FILE", required_unless_present = "list")]
     file: Option<PathBuf>,
 
@@ -68,6 +69,11 @@ pub(crate) struct Day {
     /// Its messages.
     #[arg(skip)]
     messages: u64,
+
+    /// Whether it is a capture.
+    #[arg(skip)]
+    #[serde(default)]
+    is_capture: bool,
 
     /// The stock with the most messages.
     #[arg(skip)]
@@ -111,13 +117,25 @@ impl Day {
         self.orders.unwrap_or(0) as usize
     }
 
+    /// The mean size of a message; `None` before the survey.
+    fn message_bytes(&self) -> Option<f64> {
+        (self.messages > 0).then(|| self.bytes as f64 / self.messages as f64)
+    }
+
     /// Messages of all repetitions together.
     pub(crate) fn operations(&self) -> u64 {
         self.messages * u64::from(self.repeat)
     }
 
-    /// Reads the whole file once and adds notes about it.
+    /// Reads a whole day file once and adds notes about it.
     fn survey(&mut self, cpu: Option<u32>, notes: &mut Vec<String>) -> anyhow::Result<()> {
+        self.check_file()?;
+        survey::refuse_capture(self.path()).map_err(Error::judged)?;
+        self.survey_input(cpu, notes)
+    }
+
+    /// Whether every reading can open it again.
+    fn check_file(&self) -> anyhow::Result<()> {
         if self.path() == Path::new("-") {
             bail!(
                 "every measurement reads the input again, which standard input does not allow: \
@@ -130,11 +148,19 @@ impl Day {
             let path = self.path().display();
             bail!("{path}: not a regular file, which every reading could read again");
         }
+        Ok(())
+    }
+
+    /// Reads a whole day file or capture once and adds notes about it.
+    fn survey_input(&mut self, cpu: Option<u32>, notes: &mut Vec<String>) -> anyhow::Result<()> {
+        self.check_file()?;
+        let found = std::fs::metadata(self.path()).ok();
         let progress = Progress::with_total(found.map(|found| found.len()));
         let survey = Survey::of(self.path(), |source| progress.set(source.progress().done_bytes));
         let survey = survey.map_err(Error::judged)?;
         self.orders.get_or_insert(survey.orders());
         (self.bytes, self.messages) = (survey.bytes, survey.messages);
+        self.is_capture = survey.is_capture;
         self.busiest = survey.busiest.map(|symbol| symbol.to_string());
 
         notes.push("the file was read once before anything was measured".to_owned());
@@ -148,6 +174,9 @@ impl Day {
                 survey.stored_bytes as f64 / 1e9,
                 survey.available_memory_bytes.unwrap_or(0) as f64 / 1e9
             ));
+        }
+        if survey.missing > 0 {
+            notes.push(format!("{} messages are in no packet of the capture", survey.missing));
         }
         if survey.compression != Compression::None {
             notes.push(format!(

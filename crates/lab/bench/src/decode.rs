@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use nanotape_feed::{Block, Damage, DayDecoder, MessageHandler, Position, book_event};
 use nanotape_lab::Fixture;
+use nanotape_market::{MarketEvent, What};
 use nanotape_types::BookEvent;
 use nanotape_wire::itch50::Message;
 
@@ -81,6 +82,24 @@ pub(crate) fn sum_of_event(event: BookEvent) -> u64 {
                 + u64::from(price.get())
         }
     }
+}
+
+/// The same for any event that a book receives.
+#[inline]
+pub(crate) fn sum_of_market_event(event: &MarketEvent) -> u64 {
+    let of_book = event.book_event().map_or(0, sum_of_event);
+    let rest = match event.what {
+        What::Level(level) => {
+            u64::from(level.price.get()) + u64::from(level.shares.get()) + level.side as u64
+        }
+        What::OrderModified(changed) => {
+            changed.reference.get()
+                + u64::from(changed.price.get())
+                + u64::from(changed.shares.get())
+        }
+        _ => 0,
+    };
+    of_book + rest + u64::from(event.stock_locate.get())
 }
 
 /// The same sum, from the offsets of the specification and without the decoder.

@@ -109,6 +109,11 @@ pub(crate) trait Benchmark:
         None
     }
 
+    /// The day file of one row.
+    fn day_of(&self, _: &Row<Self>) -> Option<&Day> {
+        self.day()
+    }
+
     /// The requested processors and priority.
     fn requested(&self) -> Requested;
 
@@ -138,8 +143,8 @@ pub(crate) trait Benchmark:
     }
 
     /// Longest time of a reading of this row, without the start of its processes.
-    fn longest(&self, _: &Row<Self>) -> Duration {
-        slowest(self.day().map_or(0, Day::operations))
+    fn longest(&self, row: &Row<Self>) -> Duration {
+        slowest(self.day_of(row).map_or(0, Day::operations))
     }
 
     /// The work of one process of a row.
@@ -163,7 +168,7 @@ pub(crate) trait Benchmark:
 
     /// Compares the answers, and computes results that belong to no single row.
     fn conclude(run: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
-        run.options.day().map_or(Ok(()), |day| compare(run, day.operations()))
+        run.options.day().map_or(Ok(()), |day| compare(run, day))
     }
 
     /// A row of `--list` in JSON.

@@ -19,6 +19,7 @@ mod coverage;
 mod groups;
 mod items;
 mod kept;
+mod messages;
 mod packet;
 mod reader;
 mod scan;
@@ -34,6 +35,7 @@ pub use crate::carried::Carried;
 pub use choice::{CaptureChoice, SessionName};
 pub use groups::{Destination, Destinations, Group, MOST_DESTINATIONS};
 pub use items::{Item, read_items};
+pub use messages::read_messages;
 use nanotape_market::{Damage, SessionChange};
 pub use nanotape_wire::capture::SkipReason;
 use nanotape_wire::{

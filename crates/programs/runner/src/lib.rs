@@ -87,6 +87,16 @@ impl Folder {
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
         path
     }
+
+    /// The same day as a capture of another protocol.
+    pub fn capture(&self, protocol: &str, messages: u64, symbols: u32) -> String {
+        let path = self.path(&format!("{protocol}.pcap"));
+        let (messages, symbols) = (messages.to_string(), symbols.to_string());
+        let market = ["--messages", &messages, "--symbols", &symbols];
+        let ran = nanotape(["synth", "-o", &path, "--protocol", protocol].iter().chain(&market));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+        path
+    }
 }
 
 /// Whether `/dev/shm` has room for a benchmark, which has its rings there; a notice if not.

@@ -1,5 +1,7 @@
 //! `nanotape lab bench book`: every structure of the books on one day file, with the limits.
 
+use std::path::PathBuf;
+
 use anyhow::bail;
 use clap::Args;
 use nanotape_console::{progress::Progress, records::Columns};
@@ -7,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    Day, Pass, one_by_one,
+    Day, Pass,
+    beside::{BESIDE, is_beside},
+    one_by_one,
     profile::{Profile, profile},
     reading::{compare, heading},
     variants::{DEFAULT, FIGURES, ROWS, Take},
@@ -28,6 +32,8 @@ Examples:
   nanotape lab bench book day.itch50 --only default,levels/sorted-map --latency
   nanotape lab bench book day.itch50 --only default,decode --profile
   nanotape lab bench book day.itch50 --repeat 10                 ten such days in a row
+  nanotape lab bench book day.pitch.pcap --beside day.itch50.pcap
+                                                                 two feeds of one market
   nanotape lab bench book --list                                 the names
 
 Every structure of price levels runs with the default store of orders, and every store with the
@@ -39,6 +45,11 @@ Times are per message, from the first byte to the last message, in processor tim
 time); they are medians over rounds. Ratios are medians over rounds too. Allocating the tables is
 `start-up` and not part of the times. A compressed file is decompressed within the time:
 decompress it before. JSON is one list with an object for each row.
+
+A capture of any feed is a day too, with the cost of its packets in every time. With --beside, the
+rows below `beside` measure a second file in the same rounds: `file / this` is the time of FILE
+divided by that of the second file, for a message and for a byte of a message. Compare a capture
+with a capture.
 
 `peak` is the most memory of the process (VmHWM), including the program. `anonymous` is the most
 memory seen that belongs to no file (RssAnon, read every 32 MB of the file and at the end); it may
@@ -56,6 +67,15 @@ pub(crate) struct Book {
     /// Send the file N times through the same books, as N days
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = nanotape_console::values::count::<u32>(1..=10_000))]
     repeat: u32,
+
+    /// Measure this file in the same rounds, for rows below `beside`
+    #[arg(long, value_name = "FILE")]
+    beside: Option<PathBuf>,
+
+    /// The second day.
+    #[arg(skip)]
+    #[serde(default)]
+    pub(super) second: Day,
 
     /// Also time single messages as a live feed delivers them, for `default` or the --only rows
     #[arg(long)]
@@ -101,7 +121,8 @@ impl Benchmark for Book {
     const FIGURES: Figures<Self> = FIGURES;
     const COLUMNS: Columns = columns! {
         "name", "kind", "ns_per_message", "ns_per_message_low", "ns_per_message_high",
-        "wall_ns_per_message", "ratio_to_default", "ns_per_access", "startup_ms",
+        "wall_ns_per_message", "ratio_to_default", "ns_per_byte", "file_to_beside",
+        "file_to_beside_per_byte", "ns_per_access", "startup_ms",
         "peak_memory_bytes", "peak_anonymous_bytes", "latency_p50_ns" = "latency/p50_ns",
         "latency_p99_ns" = "latency/p99_ns", "latency_p99.9_ns" = "latency/p99.9_ns",
         "latency_max_ns" = "latency/max_ns",
@@ -112,6 +133,10 @@ impl Benchmark for Book {
 
     fn day(&self) -> Option<&Day> {
         Some(&self.day)
+    }
+
+    fn day_of(&self, row: &Row<Self>) -> Option<&Day> {
+        Some(if is_beside(row) { &self.second } else { &self.day })
     }
 
     fn requested(&self) -> Requested {
@@ -128,7 +153,28 @@ impl Benchmark for Book {
         }
         options.is_all = run.is_all;
         options.day.repeat = options.repeat;
-        options.day.survey(run.cpu, &mut run.notes)
+        options.day.survey_input(run.cpu, &mut run.notes)?;
+        if options.day.is_capture && (options.latency || options.profile) {
+            bail!(
+                "{}: is a capture, and --latency and --profile need a BinaryFILE day",
+                options.day.path().display()
+            );
+        }
+        match &options.beside {
+            Some(beside) => {
+                let orders = options.day.orders;
+                let file = Some(beside.clone());
+                options.second = Day { file, orders, repeat: options.repeat, ..Day::default() };
+                options.second.survey_input(run.cpu, &mut run.notes)
+            }
+            None if !run.is_all && run.rows.iter().any(|row| is_beside(row)) => {
+                bail!("--only selects rows below {BESIDE}, which need a second file: --beside FILE")
+            }
+            None => {
+                run.rows.retain(|row| !is_beside(row));
+                Ok(())
+            }
+        }
     }
 
     fn passes(&self, row: &Row<Self>) -> Vec<Pass> {
@@ -138,7 +184,9 @@ impl Benchmark for Book {
 
     fn work(worker: &mut Worker<Self>) -> Result<Reading, Error> {
         worker.begin(&[])?;
-        (worker.row.work)(&worker.job.options.day, worker.clock, worker.job.pass)
+        let options = &worker.job.options;
+        let day = options.day_of(worker.row).unwrap_or(&options.day);
+        (worker.row.work)(day, worker.clock, worker.job.pass)
     }
 
     fn number(_: &Row<Self>, reading: &Reading) -> Option<f64> {
@@ -146,11 +194,12 @@ impl Benchmark for Book {
     }
 
     fn base(row: &Row<Self>) -> Option<Base> {
-        (!is_load(row)).then_some(Base::whole(DEFAULT))
+        (!is_load(row) && !is_beside(row)).then_some(Base::whole(DEFAULT))
     }
 
     fn conclude(run: &mut Run<Self>, progress: &Progress) -> Result<(), Error> {
-        compare(run, run.options.day.operations())?;
+        compare(run, &run.options.day)?;
+        compare(run, &run.options.second)?;
         if run.options.profile {
             run.options.profiled = Some(profile(run, &run.options.day, &ROWS[0], false, progress)?);
         }

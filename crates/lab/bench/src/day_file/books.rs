@@ -25,16 +25,18 @@ pub(super) fn measure<L: PriceLevels, S: OrderStore>(
     let mut peak = Peak::default();
     let mut changes = Changes::default();
     let mut source = day.open()?;
+    let mut messages = 0;
     let watch = Stopwatch::start(clock);
     for repetition in 1..=day.repeat {
         let report = plant.run(&mut source, &mut changes, |_| peak.pass())?;
-        refuse_damage(day.path(), report)?;
+        messages += refuse_damage(day.path(), report)?.records;
         if repetition < day.repeat {
             source = day.open()?;
         }
     }
     let reading = watch.reading(startup_nanos, day.operations(), peak);
-    Ok(DayReading { answer: answer(&plant, changes), ..reading }.into())
+    let answer = Answer { messages: Some(messages), ..answer(&plant, changes) };
+    Ok(DayReading { answer, ..reading }.into())
 }
 
 /// Times of single messages.

@@ -5,8 +5,10 @@ use core::{hint::black_box, ops::ControlFlow};
 
 use nanotape_clock::Clock;
 use nanotape_feed::{
-    Damage, DaySource, MessageHandler, Position, SourceError, book_event, read_day,
+    Damage, DaySource, MessageHandler, Position, SourceError, book_event, capture::read_messages,
+    read_day,
 };
+use nanotape_market::{EventHandler, EventSource as _, MarketEvent, Origin};
 use nanotape_shm::prefetch;
 use nanotape_wire::{
     framing::binary_file::{End, Record, Records},
@@ -18,7 +20,11 @@ use super::{
     reading::{Answer, DayReading},
     usage::{Peak, Stopwatch},
 };
-use crate::{decode::sum_of_event, engine::Reading, error::Error};
+use crate::{
+    decode::{sum_of_event, sum_of_market_event},
+    engine::Reading,
+    error::Error,
+};
 
 /// Distance in front of the walk at which the file is prefetched.
 const FILE_AHEAD_BYTES: usize = 1024;
@@ -65,19 +71,20 @@ impl Tally {
         }
     }
 
-    /// The length in front of every message, which leads to the next one.
+    /// The length of every message, which leads to the next one; in a capture also its packets, in
+    /// order.
     pub(super) fn framing(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
-        for_each_record(source, |record| {
+        for_each_message(source, |bytes| {
             self.messages += 1;
-            self.sum += record.bytes.len() as u64;
+            self.sum += bytes.len() as u64;
         })
     }
 
-    /// Also the type and the stock locate of every message.
+    /// Also the first bytes of every message: of ITCH its type and its stock locate.
     pub(super) fn touch(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
-        for_each_record(source, |record| {
+        for_each_message(source, |bytes| {
             self.messages += 1;
-            if let Some(&[tag, high, low]) = record.bytes.first_chunk() {
+            if let Some(&[tag, high, low]) = bytes.first_chunk() {
                 self.sum += u64::from(tag) + u64::from(u16::from_be_bytes([high, low]));
             }
         })
@@ -86,8 +93,25 @@ impl Tally {
     /// Every field that a book would receive.
     pub(super) fn decode(&mut self, source: &mut DaySource) -> Result<(), SourceError> {
         // Damage was refused before the measurement.
+        if source.is_capture()? {
+            self.messages += source.read(self, |_| ())?.records;
+            return Ok(());
+        }
         read_day(source, self, |_| ()).map(|_| ())
     }
+}
+
+/// The events of a capture. Its messages are counted at its end: one can have several events.
+impl EventHandler for Tally {
+    type Hint = ();
+
+    #[inline(always)]
+    fn event(&mut self, _: Position, event: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
+        self.sum = self.sum.wrapping_add(sum_of_market_event(event));
+        ControlFlow::Continue(())
+    }
+
+    fn damage(&mut self, _: Damage) {}
 }
 
 impl MessageHandler for Tally {
@@ -101,6 +125,22 @@ impl MessageHandler for Tally {
     }
 
     fn damage(&mut self, _: Damage) {}
+}
+
+/// Iterates over the messages of a valid day or capture and does nothing else.
+#[inline]
+fn for_each_message(
+    source: &mut DaySource,
+    mut take: impl FnMut(&[u8]),
+) -> Result<(), SourceError> {
+    let captured = read_messages(source, |bytes| {
+        take(bytes);
+        ControlFlow::Continue(())
+    })?;
+    match captured {
+        Some(_) => Ok(()),
+        None => for_each_record(source, |record| take(record.bytes)),
+    }
 }
 
 /// Iterates over the messages of a valid day and does nothing else.

@@ -167,7 +167,7 @@ impl Benchmark for Plant {
     }
 
     fn conclude(run: &mut Run<Self>, progress: &Progress) -> Result<(), Error> {
-        compare(run, run.options.day.operations())?;
+        compare(run, &run.options.day)?;
         if run.options.profile {
             let Some(&row) = run.rows.iter().find(|row| row.name == PLANT) else { return Ok(()) };
             run.options.profiled = Some(profile(run, &run.options.day, row, true, progress)?);

@@ -161,11 +161,13 @@ pub(super) fn heading<B: Benchmark>(run: &Run<B>, day: &Day) -> String {
     )
 }
 
-/// Compares the answers of all readings, also with the number of messages in the file.
-pub(crate) fn compare<B: Benchmark>(run: &Run<B>, messages: u64) -> Result<(), Error> {
-    let counted = Answer { messages: Some(messages), ..Answer::default() };
+/// Compares the answers of all readings of a day, also with the number of messages in its file.
+pub(crate) fn compare<B: Benchmark>(run: &Run<B>, day: &Day) -> Result<(), Error> {
+    let counted = Answer { messages: Some(day.operations()), ..Answer::default() };
     let mut answers = vec![("the file", counted)];
-    for row in &run.measured {
+    let is_of_day =
+        |row: &&Measured<B>| run.options.day_of(row.row).is_some_and(|of| core::ptr::eq(of, day));
+    for row in run.measured.iter().filter(is_of_day) {
         let readings = row.readings.iter().chain(&row.others);
         answers.extend(readings.map(|reading| (row.row.name, reading.day.answer)));
     }

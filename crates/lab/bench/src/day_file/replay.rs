@@ -250,7 +250,7 @@ impl Benchmark for Replay {
 
     fn conclude(run: &mut Run<Self>, _: &Progress) -> Result<(), Error> {
         if run.measured.iter().any(|row| row.row.work.is_plant()) {
-            compare(run, run.options.day.operations())?;
+            compare(run, &run.options.day)?;
         }
         Ok(())
     }

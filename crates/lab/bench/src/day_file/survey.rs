@@ -7,12 +7,11 @@ use std::{fs::File, io::Read as _, path::Path};
 
 use nanotape_engine::{DamageLog, DayReport};
 use nanotape_feed::{
-    Compression, Damage, DayEnd, DaySource, DaySummary, MessageHandler, Position, SourceError,
-    market_event, read_day, source::OtherKind,
+    Compression, Damage, DayEnd, DaySource, DaySummary, Position, SourceError,
+    capture::read_messages, source::OtherKind,
 };
-use nanotape_market::StockDirectory;
+use nanotape_market::{EventHandler, EventSource as _, MarketEvent, Origin, StockDirectory};
 use nanotape_types::{LocateTable, StockLocate, Symbol};
-use nanotape_wire::itch50::Message;
 
 use crate::error::Error;
 use nanotape_host::available_memory_bytes;
@@ -22,10 +21,14 @@ use nanotape_host::available_memory_bytes;
 pub(super) struct Survey {
     /// Size of the file as stored.
     pub(super) stored_bytes: u64,
-    /// Bytes of its messages and their lengths.
+    /// Bytes of its messages; of those of a day file also their lengths.
     pub(super) bytes: u64,
     /// Number of messages.
     pub(super) messages: u64,
+    /// Messages that are in no packet of a capture.
+    pub(super) missing: u64,
+    /// Whether it is a capture.
+    pub(super) is_capture: bool,
     /// Compression of the file.
     pub(super) compression: Compression,
     /// The stock with the most messages, if the file names its stocks.
@@ -46,11 +49,7 @@ impl Survey {
     pub(super) fn of(path: &Path, progress: impl FnMut(&DaySource)) -> Result<Self, Error> {
         let mut source = DaySource::open(path)?;
         source.check_day()?;
-        if source.is_capture()? {
-            let advice = "the measurements need a BinaryFILE day";
-            let kind = OtherKind { what: "a capture", advice, command: None };
-            return Err(SourceError::NotADay { name: path.display().to_string(), kind }.into());
-        }
+        let is_capture = source.is_capture()?;
         let stored_bytes = source.progress().total_bytes.unwrap_or(0);
         let mut first = Vec::new();
         let first_bytes = Compression::MAGIC_BYTES as u64;
@@ -60,18 +59,19 @@ impl Survey {
         read.map_err(|source| SourceError::System { operation: "read", name, source })?;
 
         let mut count = Count {
-            messages: 0,
             of_stock: LocateTable::filled(0),
             stocks: StockDirectory::default(),
             damage: DamageLog::default(),
         };
-        let summary = read_day(&mut source, &mut count, progress)?;
+        let summary = source.read(&mut count, progress)?;
         let busiest = count.busiest();
         let summary = refuse_damage(path, DayReport { summary, damage: count.damage })?;
         Ok(Self {
             stored_bytes,
-            bytes: summary.bytes,
-            messages: count.messages,
+            bytes: if is_capture { message_bytes(path)? } else { summary.bytes },
+            messages: summary.records,
+            missing: summary.session.as_ref().map_or(0, |session| session.missing),
+            is_capture,
             compression: Compression::of(&first),
             busiest,
             available_memory_bytes: available_memory_bytes(),
@@ -87,6 +87,26 @@ impl Survey {
     pub(super) fn stays_in_memory(&self) -> bool {
         self.available_memory_bytes.is_none_or(|available| self.stored_bytes < available)
     }
+}
+
+/// Refuses a capture, for measurements that need a day file.
+pub(super) fn refuse_capture(path: &Path) -> Result<(), Error> {
+    if DaySource::open(path)?.is_capture()? {
+        let advice = "the measurements need a BinaryFILE day";
+        let kind = OtherKind { what: "a capture", advice, command: None };
+        return Err(SourceError::NotADay { name: path.display().to_string(), kind }.into());
+    }
+    Ok(())
+}
+
+/// The bytes of the messages of a capture.
+fn message_bytes(path: &Path) -> Result<u64, Error> {
+    let mut bytes = 0;
+    read_messages(&mut DaySource::open(path)?, |message| {
+        bytes += message.len() as u64;
+        ControlFlow::Continue(())
+    })?;
+    Ok(bytes)
 }
 
 /// The summary of a valid day; an error with the reason for any other day.
@@ -110,7 +130,6 @@ pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary
 }
 
 struct Count {
-    messages: u64,
     of_stock: LocateTable<u64>,
     stocks: StockDirectory,
     damage: DamageLog,
@@ -128,14 +147,13 @@ impl Count {
     }
 }
 
-impl MessageHandler for Count {
+impl EventHandler for Count {
+    type Hint = ();
+
     #[inline]
-    fn message(&mut self, _: Position, message: Message<'_>) -> ControlFlow<()> {
-        self.messages += 1;
-        self.stocks.learn(&market_event(&message));
-        if let Some(locate) = message.stock_locate() {
-            self.of_stock[locate] += 1;
-        }
+    fn event(&mut self, _: Position, event: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
+        self.stocks.learn(event);
+        self.of_stock[event.stock_locate] += 1;
         ControlFlow::Continue(())
     }
 

@@ -145,7 +145,7 @@ impl Benchmark for Trace {
         if !run.measured.iter().all(made) {
             return Err(Error::found(rows::COPIES, "the recorder made no copy"));
         }
-        compare(run, run.options.day.operations())
+        compare(run, &run.options.day)
     }
 
     fn heading(run: &Run<Self>) -> String {

@@ -13,7 +13,7 @@ use nanotape_clock::Clock;
 use nanotape_engine::Observer;
 
 use super::{
-    Book, Day, Pass,
+    Book, Day, Pass, beside,
     book::is_load,
     books,
     limits::{Tally, measure},
@@ -21,7 +21,9 @@ use super::{
     profile::{self, Profile},
 };
 use crate::{
-    engine::{Figure, Figures, Measured, Reading, Row, Spread, figures, sections, table},
+    engine::{
+        Benchmark as _, Figure, Figures, Measured, Reading, Row, Spread, figures, sections, table,
+    },
     error::Error,
 };
 
@@ -48,6 +50,9 @@ pub(super) const ROWS: &[Row<Book>] = &[
     Row::new("framing", &LIMIT, |day, clock, _| measure(day, clock, Tally::framing)),
     Row::new("touch", &LIMIT, |day, clock, _| measure(day, clock, Tally::touch)),
     Row::new("decode", &LIMIT, |day, clock, _| measure(day, clock, Tally::decode)),
+    Row::new("beside/default", &SECOND, take_default_books),
+    Row::new("beside/framing", &SECOND, |day, clock, _| measure(day, clock, Tally::framing)),
+    Row::new("beside/decode", &SECOND, |day, clock, _| measure(day, clock, Tally::decode)),
     load::<1>("load/dependent"),
     load::<8>("load/8"),
     load::<16>("load/16"),
@@ -60,6 +65,7 @@ sections! {
     Book:
     BOOKS = "books" times [NANOS, MEMORY] |_| "Books: processor time for a message, in ns";
     LIMIT = "limit" times [NANOS] |_| "Limits: the same file without books, ns a message";
+    SECOND = "beside" times [BESIDE_NANOS, MEMORY] |run| beside::title(run);
     LOADS = "memory" times [&["ns_per_access*"]] |run|
         format!(
             "Limits of memory: random loads from a table of {:.0} MB, ns a load",
@@ -67,6 +73,8 @@ sections! {
         );
 }
 
+const BESIDE_NANOS: &[&str] =
+    &["ns_per_message*", "ns_per_byte", "file_to_beside", "file_to_beside_per_byte"];
 const NANOS: &[&str] = &["ns_per_message*", "wall_ns_per_message", "ratio_to_default"];
 const MEMORY: &[&str] = &["peak_memory_bytes", "peak_anonymous_bytes", "startup_ms"];
 
@@ -75,7 +83,7 @@ pub(super) const FIGURES: Figures<Book> = &[
     Figure::COMMON,
     figures! {
         /// `books`: books in given structures. `limit`: the same file with less work than books.
-        /// `memory`: loads from memory, without a file
+        /// `memory`: loads from memory, without a file. `beside`: a second file
         "kind": "text" = |row, _| row.row.section.name;
         /// The number of passes of the file through the same books in each reading
         "repeat": "number" = |_, run| run.options.day.repeat;
@@ -87,9 +95,24 @@ pub(super) const FIGURES: Figures<Book> = &[
             row.wall_ns().filter(|_| !is_load(row.row))
         };
         /// The time divided by that of `default`: the median over rounds of the quotient of two
-        /// readings of one round. null if `default` was not measured, and for `memory`
+        /// readings of one round. null if `default` was not measured, and for `memory` and `beside`
         "ratio_to_default": "number or null" ["ratio" 8 ratio] = |row, run| {
             row.ratio(run).map(|ratio| ratio.value)
+        };
+        /// The time for a byte of the messages; the median over rounds. null for `memory`
+        "ns_per_byte": "number or null" ["a byte" 8 ratio] = |row, run| {
+            let bytes = run.options.day_of(row.row).and_then(Day::message_bytes);
+            let time = table::median(table::number(row)).filter(|_| !is_load(row.row));
+            time.zip(bytes).map(|(time, bytes)| time / bytes)
+        };
+        /// For `beside`: the time of the first file for a message in the row of the same name,
+        /// divided by this one: the median over rounds
+        "file_to_beside": "number or null" ["file/this" 9 ratio] = |row, run| {
+            beside::file_to_beside(row, run)
+        };
+        /// The same for a byte of the messages
+        "file_to_beside_per_byte": "number or null" ["by byte" 8 ratio] = |row, run| {
+            beside::file_to_beside_per_byte(row, run)
         };
         /// For `memory`: processor time of one load
         "ns_per_access": spread ["median" 8 nanos] = |row, _| {

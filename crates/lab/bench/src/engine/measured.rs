@@ -97,13 +97,16 @@ impl<B: Benchmark> Measured<B> {
     /// The ratio of the row to its base, if that was measured too.
     pub(crate) fn ratio(&self, run: &Run<B>) -> Option<Ratio> {
         let to = B::base(self.row)?;
-        let base = run.find(to.row)?;
-        let pairs = self.readings.iter().zip(&base.readings);
-        let quotients = pairs.filter_map(|(one, other)| {
-            Some(B::number(self.row, one)? / B::number(base.row, other)?)
-        });
-        let quotient = median(&quotients.collect::<Vec<_>>())?;
+        let quotient = self.quotient(run.find(to.row)?)?;
         Some(Ratio { value: if to.is_half { 2.0 * quotient } else { quotient }, to })
+    }
+
+    /// The median over rounds of the quotient of this row and another one.
+    pub(crate) fn quotient(&self, other: &Self) -> Option<f64> {
+        let pairs = self.readings.iter().zip(&other.readings);
+        let quotients = pairs
+            .filter_map(|(one, two)| Some(B::number(self.row, one)? / B::number(other.row, two)?));
+        median(&quotients.collect::<Vec<_>>())
     }
 
     /// The difference between the row and `base`, round by round.

@@ -129,14 +129,14 @@ impl<B: Benchmark> Figure<Measured<B>, Run<B>> {
     /// Those of a table of a day file.
     pub(crate) const DAY: &'static [Self] = figures! {
         /// `path` (text, as in the command), `bytes` (of all messages and their lengths,
-        /// decompressed), `messages`
-        "file": "object" = |_, run| run.options.day().map(|day| day.to_json());
+        /// decompressed; of a capture without lengths that are in no message), `messages`
+        "file": "object" = |row, run| run.options.day_of(row.row).map(|day| day.to_json());
     };
 
     /// The capacity of its books.
     pub(crate) const ORDERS: &'static [Self] = figures! {
         /// Initial capacity for live orders
-        "orders": "number" = |_, run| run.options.day().map(|day| day.orders());
+        "orders": "number" = |row, run| run.options.day_of(row.row).map(|day| day.orders());
     };
 }
 

@@ -20,7 +20,8 @@ fn every_variant_is_in_one_list_with_its_time_and_memory() {
     let day = folder.day(20_000, 20);
     let list = list(&bench_book(&[&day, "--rounds", "1", "--format", "json"]));
     let known = bench_book(&["--list"]).stdout;
-    assert_eq!(names(&list), known.lines().collect::<Vec<_>>());
+    let of_one_file = known.lines().filter(|name| !name.starts_with("beside/"));
+    assert_eq!(names(&list), of_one_file.collect::<Vec<_>>());
     for name in ["default", "levels/sorted-map", "orders/hash-map", "bytes", "framing", "touch"] {
         assert!(names(&list).contains(&name), "{name}");
     }
@@ -113,6 +114,57 @@ fn tables_have_a_section_for_everything_that_was_requested() {
     assert_eq!(types.iter().map(|one| one["count"].as_u64().unwrap()).sum::<u64>(), 20_000);
     let share: f64 = types.iter().map(|one| one["share_of_time"].as_f64().unwrap()).sum();
     assert!((share - 1.0).abs() < 1e-6, "{share}");
+}
+
+#[test]
+fn captures_of_every_feed_are_measured_beside_one_of_itch() {
+    let folder = Folder::new("bench-book-captures");
+    let itch = folder.capture("itch", 20_000, 20);
+    let arguments = ["--beside", &itch, "--rounds", "1", "--format", "json", "--only"];
+    let only = "default,levels/sorted-map,orders/hash-map,bytes,framing,touch,decode,\
+                beside/default,beside/framing,beside/decode";
+    for protocol in ["cboe-pitch", "iex-deep-plus", "iex-deep", "iex-tops", "itch"] {
+        let other = || folder.capture(protocol, 20_000, 20);
+        let file = if protocol == "itch" { itch.clone() } else { other() };
+        let list = list(&bench_book(&[&[file.as_str()], &arguments[..], &[only]].concat()));
+        assert_eq!(names(&list), only.split(',').collect::<Vec<_>>(), "{protocol}");
+        let row = |name: &str| list.iter().find(|record| record["name"] == name).unwrap();
+        for record in &list {
+            let positive = |place: &str| record[place].as_f64().is_some_and(|number| number > 0.0);
+            assert!(positive("ns_per_message") && positive("ns_per_byte"), "{protocol}: {record}");
+            let is_beside = record["kind"] == "beside";
+            let path = if is_beside { &itch } else { &file };
+            assert_eq!(record["file"]["path"].as_str(), Some(path.as_str()), "{protocol}");
+            for place in ["file_to_beside", "file_to_beside_per_byte"] {
+                assert_eq!(positive(place), is_beside, "{protocol}: {record}");
+            }
+            let counted = record["name"] != "bytes";
+            assert_eq!(
+                record["answer"]["messages"],
+                if counted { record["file"]["messages"].clone() } else { Value::Null },
+                "{protocol}"
+            );
+        }
+        let answer = &row("default")["answer"];
+        assert!(answer["inside_changes"].as_u64() > Some(100), "{protocol}: {answer}");
+        assert_eq!(answer["anomalies"], 0, "{protocol}: {answer}");
+        if protocol == "itch" {
+            assert_eq!(answer, &row("beside/default")["answer"]);
+        }
+    }
+
+    let file = folder.path("iex-deep.pcap");
+    for (arguments, said) in [
+        (vec!["--latency"], "is a capture, and --latency and --profile need a BinaryFILE day"),
+        (vec!["--only", "beside/decode"], "which need a second file: --beside FILE"),
+        (vec!["--beside", "/no/such/day"], "/no/such/day"),
+    ] {
+        let ran = bench_book(&[&[file.as_str()], arguments.as_slice()].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+    }
+    let text = bench_book(&[&file, "--beside", &itch, "--rounds", "1", "--only", only]).stdout;
+    assert!(text.contains(&format!("\nBeside: {itch}, 20,000 messages, ")), "{text}");
 }
 
 #[test]

@@ -241,6 +241,7 @@ mod tests {
             repeat: 1,
             bytes: 0,
             messages: 20_000,
+            is_capture: false,
             busiest: None,
         };
         let moments = Moments::draw(&day, 30).unwrap();
