@@ -36,6 +36,7 @@ mod latest_share;
 mod live;
 mod live_bulk;
 mod live_days;
+mod live_feeds;
 mod live_ipv6;
 mod live_judge;
 mod live_kept;
