@@ -10,7 +10,7 @@ const DURATIONS: [&str; 7] =
     ["TIME", "DURATION", "PERIOD", "AGE", "SECONDS", "MILLISECONDS", "MICROSECONDS"];
 
 /// Options whose value has such a name and is no duration.
-const OTHERS: [&str; 1] = ["--ts-recv"];
+const OTHERS: [&str; 2] = ["--ts-recv", "--by"];
 
 /// Visits each command: its words, and its help.
 fn visit(command: &[String], seen: &mut BTreeSet<(Vec<String>, String)>) {
@@ -245,6 +245,13 @@ fn every_column_has_the_name_that_the_rule_gives() {
             assert!(names.contains(&name), "{command} {options:?}: {name} is not in rows.md");
             seen.insert(name);
         }
+    }
+    // Of several inputs.
+    let other = folder.capture("iex-deep", 5_000, 2);
+    for arguments in [["inside", "--consolidated"], ["tap", "--date=2019-12-30"]] {
+        let ran = nanotape(arguments.into_iter().chain([day.as_str(), &other, "--format", "csv"]));
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
+        seen.extend(ran.stdout.lines().next().unwrap().split(',').map(str::to_owned));
     }
     // The columns before the fields of the exchange.
     let inspect = nanotape(["inspect", &day, "--count", "1", "--format", "csv"]).stdout;
