@@ -11,6 +11,7 @@ mod home;
 mod packed_order;
 mod pages;
 mod pool;
+mod ranges;
 
 use core::fmt::Debug;
 

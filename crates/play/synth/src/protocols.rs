@@ -154,7 +154,7 @@ impl ProtocolDay {
             }
             FeedProtocol::CboePitch => {
                 let writer = ProtocolWriter::Pitch(PitchWriter::new(streams));
-                (writer, FeedFraming::Units, NumberStyle::Scattered)
+                (writer, FeedFraming::Units, NumberStyle::Base36)
             }
         };
         let ProtocolConfig { midnight_ns, has_line_b, .. } = config;

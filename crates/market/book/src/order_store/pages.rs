@@ -18,8 +18,8 @@
 //! sparse, so that hardly any page gets a second order, there are at most [`FREE_PAGES`] and one
 //! page per [`ORDERS_PER_PAGE`] orders. Beyond the first few there is at most one chunk per
 //! [`ORDERS_PER_CHUNK`] orders. Orders that would need another page or chunk, and references of
-//! [`LIMIT`] and more, go to a hash table. On a real day of Nasdaq it is empty; exchanges whose
-//! references are any 64 bits have all of their orders there.
+//! [`LIMIT`] and more, go to a store of their own (`ranges`). On a real day of Nasdaq it is empty;
+//! exchanges that count from large numbers have all of their orders there, in pages too.
 //!
 //! A table that is too small grows by a quarter and is copied, which stalls a tenth of a second on
 //! a full day. Stating the day's number of orders at the start avoids it.
@@ -29,7 +29,7 @@ use core::fmt;
 use nanotape_shm::Table;
 use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
 
-use super::{ClearingOrders, CompactOrders, OrderStore};
+use super::{ClearingOrders, OrderStore, ranges::RangedOrders};
 use crate::{BookSide, Order};
 
 /// Orders by reference in pages of 32.
@@ -53,7 +53,7 @@ pub struct PagedOrders {
     entered: usize,
     left: usize,
     sparsity: Sparsity,
-    elsewhere: ClearingOrders<CompactOrders>,
+    elsewhere: ClearingOrders<RangedOrders>,
 }
 
 /// Whether the references are sparse: how many orders entered for each requested page.
@@ -97,7 +97,7 @@ const FREE_PAGES: usize = 1 << 16;
 const ORDERS_PER_PAGE: usize = 8;
 
 /// References of this value and above are not indexed.
-const LIMIT: u64 = 1 << 34;
+pub(super) const LIMIT: u64 = 1 << 34;
 
 /// Orders in a page: eight cache lines.
 const PAGE_ORDERS: usize = 32;
@@ -335,7 +335,7 @@ impl OrderStore for PagedOrders {
             entered: 0,
             left: 0,
             sparsity: Sparsity::DENSE,
-            elsewhere: ClearingOrders::with_capacity(0),
+            elsewhere: ClearingOrders::with_capacity(orders),
         }
     }
 

@@ -1,21 +1,20 @@
 //! Numbers of orders and trades in the style of another exchange.
 //!
-//! ITCH counts orders and trades from 1 in small steps. Other exchanges do not, and a reader that
-//! relies on small or growing numbers must fail on a synthetic day, not on a real one.
+//! ITCH counts orders and trades from 1 in small steps. Other exchanges count from large numbers in
+//! several places, and a reader that relies on small or growing numbers must fail on a synthetic
+//! day, not on a real one.
 
 use crate::rng::Rng;
 
-/// Machines of IEX among which its stocks are divided.
+/// Machines of an exchange among which its stocks are divided.
 const PARTITIONS: u64 = 6;
 
-/// The number of the first of them.
+/// The number of the first of them at IEX.
 const FIRST_PARTITION: u64 = 0x60;
 
-/// Bits of a Cboe number that the count is scattered over.
-const SCATTERED_BITS: u32 = 60;
-
-/// Odd, so that multiples of it modulo a power of two are distinct.
-const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The number `1V6HCH000000` of Cboe in base 36, and the value of its first digit.
+const CBOE_BASE: u64 = 0x0368_9eea_e974_1000;
+const CBOE_FIRST_DIGIT: u64 = 36_u64.pow(11);
 
 /// One in so many new orders takes the number of an order that was deleted.
 const REUSED_ONE_IN: u64 = 64;
@@ -25,8 +24,9 @@ const REUSED_ONE_IN: u64 = 64;
 pub(super) enum NumberStyle {
     /// As IEX: the number of a machine in the upper 16 bits, then a count of orders and trades.
     Partitions,
-    /// As Cboe: large numbers without visible order.
-    Scattered,
+    /// As Cboe: twelve digits in base 36, of which the last six count orders and trades. Numbers of
+    /// different machines differ in the first one.
+    Base36,
 }
 
 /// Makes numbers, each once, and decides when a number comes back.
@@ -44,18 +44,12 @@ impl FeedNumbers {
 
     /// A new number for an order or a trade of a stock.
     pub(super) fn next(&mut self, stock: u16) -> u64 {
-        let partition = match self.style {
-            NumberStyle::Partitions => u64::from(stock) % PARTITIONS,
-            NumberStyle::Scattered => 0,
-        };
+        let partition = u64::from(stock) % PARTITIONS;
         let count = &mut self.counts[partition as usize];
         *count += 1;
         match self.style {
             NumberStyle::Partitions => (FIRST_PARTITION + partition) << 48 | *count,
-            NumberStyle::Scattered => {
-                let mask = (1 << SCATTERED_BITS) - 1;
-                1 << SCATTERED_BITS | (count.wrapping_mul(SCATTER) & mask)
-            }
+            NumberStyle::Base36 => CBOE_BASE + partition * CBOE_FIRST_DIGIT + *count,
         }
     }
 
@@ -79,7 +73,7 @@ mod tests {
 
     #[test]
     fn numbers_are_large_and_distinct() {
-        for style in [NumberStyle::Partitions, NumberStyle::Scattered] {
+        for style in [NumberStyle::Partitions, NumberStyle::Base36] {
             let mut numbers = FeedNumbers::new(style, Rng::new(1, 0));
             let all: BTreeSet<_> = (0..10_000).map(|stock| numbers.next(stock)).collect();
             assert_eq!(all.len(), 10_000);

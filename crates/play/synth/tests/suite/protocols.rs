@@ -252,7 +252,7 @@ fn the_packets_are_the_same_on_every_machine() {
     let digests = FeedProtocol::ALL.map(|protocol| digest(protocol, 1));
     assert_eq!(
         digests,
-        [6825628761259078333, 7567453107997179750, 17050559817237602592, 5370220886069361931]
+        [6825628761259078333, 7567453107997179750, 17050559817237602592, 14506436246508976161]
     );
     assert_ne!(digest(FeedProtocol::IexTops, 2), digests[2]);
 }
