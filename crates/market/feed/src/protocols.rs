@@ -105,6 +105,7 @@ impl<H: EventHandler> Passing<'_, H> {
         is_last: bool,
         what: What,
     ) -> ControlFlow<()> {
+        self.handler.prefetch_stock(stock_locate);
         let event = MarketEvent { time: self.time, stock_locate, symbol, is_last, what };
         self.handler.event(self.at, &event, MessageBytes(self.bytes))
     }

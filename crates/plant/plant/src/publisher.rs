@@ -429,7 +429,11 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
 
     #[inline(always)]
     fn admit(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
-        if self.is_attentive { self.attend(at, event) } else { ControlFlow::Continue(()) }
+        if self.is_attentive {
+            self.attend(at, event.time.unwrap_or_default())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     fn venue(&mut self, venue: &'static Venue) {
@@ -439,7 +443,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
     #[inline(always)]
     fn before(&mut self, engine: &BookEngine<Books<L, S>>, _: Position, event: &MarketEvent) {
         if let What::Level(change) = event.what {
-            self.before_level(engine, event, change);
+            self.before_level(engine, event.stock_locate, change);
         }
     }
 
@@ -480,9 +484,10 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
                     What::Order(BookEvent::Replace { replacement, .. }) => {
                         self.order(engine, reference, replacement, outcome);
                     }
-                    What::Level(change) => self.level(engine, event, change, outcome),
-                    What::BookCleared | What::OrderModified(_) => {
-                        self.cleared_or_modified(engine, event, outcome);
+                    What::Level(change) => self.level(engine, (change, event.is_last), outcome),
+                    What::BookCleared => self.cleared_or_modified(engine, None, outcome),
+                    What::OrderModified(change) => {
+                        self.cleared_or_modified(engine, Some(change), outcome);
                     }
                     _ => self.order(engine, reference, reference, outcome),
                 }

@@ -39,6 +39,8 @@ pub(super) struct RangedOrders {
     /// Orders to make room for there.
     capacity: usize,
     elsewhere: CompactOrders,
+    /// All of them: one load, since a store without any asks at each insertion.
+    live: usize,
 }
 
 /// The range in each slot, plus one; 0 without one.
@@ -97,11 +99,49 @@ impl Ranges {
 impl OrderStore for RangedOrders {
     fn with_capacity(orders: usize) -> Self {
         let elsewhere = CompactOrders::with_capacity(0);
-        Self { ranges: Ranges([0; RANGES]), paged: None, capacity: orders, elsewhere }
+        Self { ranges: Ranges([0; RANGES]), paged: None, capacity: orders, elsewhere, live: 0 }
     }
 
     #[inline]
     fn insert(&mut self, reference: OrderReferenceNumber, order: Order) -> bool {
+        let is_new = self.enter(reference, order);
+        self.live += usize::from(is_new);
+        is_new
+    }
+
+    #[inline]
+    fn take(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order> {
+        let before = self.reduce(reference, shares)?;
+        self.live -= usize::from(before.shares.get() <= shares);
+        Some(before)
+    }
+
+    #[inline]
+    fn get(&self, reference: OrderReferenceNumber) -> Option<Order> {
+        let paged = self.ranges.find(reference).zip(self.paged.as_ref());
+        let found = paged.and_then(|(number, paged)| paged.get(number));
+        found.or_else(|| self.elsewhere.get(reference))
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.live
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (OrderReferenceNumber, Order)> + '_ {
+        // Boxed: the orders of the pages can be in a store like this one.
+        let paged: Box<dyn Iterator<Item = _>> = match &self.paged {
+            Some(paged) => Box::new(paged.iter()),
+            None => Box::new(core::iter::empty()),
+        };
+        let paged = paged.map(|(number, order)| (self.ranges.reference(number), order));
+        paged.chain(self.elsewhere.iter())
+    }
+}
+
+impl RangedOrders {
+    #[inline]
+    fn enter(&mut self, reference: OrderReferenceNumber, order: Order) -> bool {
         // A range that has a slot now might have had none before.
         if self.elsewhere.len() > 0 && self.elsewhere.get(reference).is_some() {
             return false;
@@ -116,34 +156,13 @@ impl OrderStore for RangedOrders {
     }
 
     #[inline]
-    fn take(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order> {
+    fn reduce(&mut self, reference: OrderReferenceNumber, shares: u32) -> Option<Order> {
         if let (Some(number), Some(paged)) = (self.ranges.find(reference), &mut self.paged)
             && let Some(before) = paged.take(number, shares)
         {
             return Some(before);
         }
         self.elsewhere.take(reference, shares)
-    }
-
-    #[inline]
-    fn get(&self, reference: OrderReferenceNumber) -> Option<Order> {
-        let paged = self.ranges.find(reference).zip(self.paged.as_ref());
-        let found = paged.and_then(|(number, paged)| paged.get(number));
-        found.or_else(|| self.elsewhere.get(reference))
-    }
-
-    fn len(&self) -> usize {
-        self.paged.as_ref().map_or(0, |paged| paged.len()) + self.elsewhere.len()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (OrderReferenceNumber, Order)> + '_ {
-        // Boxed: the orders of the pages can be in a store like this one.
-        let paged: Box<dyn Iterator<Item = _>> = match &self.paged {
-            Some(paged) => Box::new(paged.iter()),
-            None => Box::new(core::iter::empty()),
-        };
-        let paged = paged.map(|(number, order)| (self.ranges.reference(number), order));
-        paged.chain(self.elsewhere.iter())
     }
 }
 

@@ -142,6 +142,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         }
         let Some(order) = self.order_of(&event) else { return event };
         event.stock_locate = order.stock_locate;
+        self.books.prefetch_stock(order.stock_locate);
         if let What::Order(
             BookEvent::Cancel { stock_locate, .. }
             | BookEvent::Delete { stock_locate, .. }

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use nanotape_market::{MarketEvent, Position};
+use nanotape_market::{EventTime, Position};
 use nanotape_ring::Publish;
 
 use super::{Publisher, seams::Seam};
@@ -36,11 +36,12 @@ impl<W: Publish> Publisher<W> {
         self.pacer.is_some() || self.until.is_some()
     }
 
-    /// Before a message is applied: checks for the end, and waits until it is due.
+    /// Before a message of this time is applied: checks for the end, and waits until it is due. Not
+    /// the event: the loop over messages would read it back from memory after this call, and no
+    /// more know what it is.
     #[cold]
     #[inline(never)]
-    pub(super) fn attend(&mut self, at: Position, event: &MarketEvent) -> ControlFlow<()> {
-        let time = event.time.unwrap_or_default();
+    pub(super) fn attend(&mut self, at: Position, time: EventTime) -> ControlFlow<()> {
         if self.until.is_some_and(|until| time >= until) {
             self.reason = Some(StopReason::Until);
             return ControlFlow::Break(());

@@ -1,12 +1,12 @@
 //! Price levels of exchanges that show no orders: a record of each level, and the inside at the
-//! end of a change.
+//! end of a change. These functions take no event: see [`attend`](Publisher::attend).
 
 use dbn::Action;
 use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
 use nanotape_engine::BookEngine;
-use nanotape_market::{LevelChange, MarketEvent};
+use nanotape_market::LevelChange;
 use nanotape_ring::Publish;
-use nanotape_types::Side;
+use nanotape_types::{Side, StockLocate};
 
 use super::Publisher;
 use crate::records::{
@@ -21,10 +21,10 @@ impl<W: Publish> Publisher<W> {
     pub(super) fn before_level<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
-        event: &MarketEvent,
+        stock_locate: StockLocate,
         change: LevelChange,
     ) {
-        let level = engine.books().book(event.stock_locate).level(change.side, change.price);
+        let level = engine.books().book(stock_locate).level(change.side, change.price);
         self.level_before = level.map_or(0, |level| level.shares.get());
     }
 
@@ -34,8 +34,7 @@ impl<W: Publish> Publisher<W> {
     pub(super) fn level<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
-        event: &MarketEvent,
-        change: LevelChange,
+        (change, is_last): (LevelChange, bool),
         outcome: Outcome,
     ) {
         let Some(flags) = self.order_flags(engine, outcome) else { return };
@@ -49,7 +48,7 @@ impl<W: Publish> Publisher<W> {
         let common = Common { flags, ..self.common(outcome.stock_locate) };
         let of_level = Common { flags: flags | level_flag(is_only), ..common };
         let change = Change { action, side: side_of(side), price: price_of(price), size };
-        let last = if event.is_last { LAST } else { 0 };
+        let last = if is_last { LAST } else { 0 };
         let kinds = self.kinds;
         let mut outbox = self.outbox();
         if kinds.has(RecordKind::Mbo) {

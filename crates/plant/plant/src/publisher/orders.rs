@@ -3,7 +3,7 @@
 use dbn::Action;
 use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
 use nanotape_engine::BookEngine;
-use nanotape_market::{Execution, MarketEvent, Modified, Priority, What};
+use nanotape_market::{Execution, Modified, Priority};
 use nanotape_ring::Publish;
 use nanotape_types::{OrderReferenceNumber, Side};
 
@@ -156,10 +156,10 @@ impl<W: Publish> Publisher<W> {
     pub(super) fn cleared_or_modified<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
-        event: &MarketEvent,
+        modified: Option<Modified>,
         outcome: Outcome,
     ) {
-        if let What::OrderModified(Modified { reference, priority, .. }) = event.what {
+        if let Some(Modified { reference, priority, .. }) = modified {
             let (left, came) = (self.changes.first(), self.changes.second());
             let is_two = self.changes.count() == 2;
             if is_two && priority == Priority::Kept && left.price == came.price {
