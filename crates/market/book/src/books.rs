@@ -219,6 +219,12 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         }
     }
 
+    /// Starts to load an order, for an event that comes soon without another announcement.
+    #[inline]
+    pub fn prefetch_known(&self, reference: OrderReferenceNumber) {
+        self.orders.prefetch(reference);
+    }
+
     /// Counts an anomaly that was noticed before it could become an event.
     pub fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly) {
         self.anomalies[stock_locate].record(anomaly);

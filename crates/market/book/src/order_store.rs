@@ -62,6 +62,12 @@ pub trait OrderStore: Debug {
         }
     }
 
+    /// Starts to load the order, without another step. A hint: a store without it does nothing.
+    #[inline]
+    fn prefetch(&self, reference: OrderReferenceNumber) {
+        let _ = reference;
+    }
+
     /// Starts to load what [`touch`](Self::touch) will need, without waiting. Returns the argument
     /// for `touch`. All three look-ahead functions are hints: they change nothing, and a store
     /// without look-ahead does nothing.

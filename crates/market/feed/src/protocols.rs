@@ -22,7 +22,7 @@ pub(crate) use iex_deep::IexDeep;
 pub(crate) use iex_deep_plus::IexDeepPlus;
 pub(crate) use iex_tops::IexTops;
 use nanotape_market::{Damage, EventHandler, EventTime, MarketEvent, Origin, Position, What};
-use nanotape_types::{Decimal, Maybe, Price4, StockLocate, Symbol};
+use nanotape_types::{Decimal, Maybe, OrderReferenceNumber, Price4, StockLocate, Symbol};
 use nanotape_wire::framing::numbered::PacketFraming;
 pub(crate) use pitch::Pitch;
 pub use spin::{SpinError, SpinImage, SpinOrder};
@@ -51,6 +51,13 @@ pub(crate) trait Protocol {
         bytes: &[u8],
         handler: &mut impl EventHandler,
     ) -> ControlFlow<()>;
+
+    /// The order that a message is about, if it is not a new one: a guess, to load it early.
+    #[inline]
+    fn known_order(bytes: &[u8]) -> Option<OrderReferenceNumber> {
+        let _ = bytes;
+        None
+    }
 
     /// The numbers of a channel begin again: what it had before is over.
     fn restart(

@@ -2,7 +2,7 @@
 
 use core::ops::{ControlFlow, Range};
 
-use nanotape_types::{Coming, StockLocate, Symbol};
+use nanotape_types::{Coming, OrderReferenceNumber, StockLocate, Symbol};
 
 use crate::{Damage, MarketEvent, MarketSnapshot, SessionChange, Turn, Venue};
 
@@ -141,6 +141,12 @@ pub trait EventHandler {
         let _ = stock_locate;
     }
 
+    /// The event after the next one is about this order; no other announcement follows.
+    #[inline(always)]
+    fn prefetch_known(&mut self, reference: OrderReferenceNumber) {
+        let _ = reference;
+    }
+
     /// First announcement: time to load the index entry of the order. A handler that needs no data
     /// returns `None`, and gets no further announcement.
     #[inline(always)]
@@ -260,6 +266,12 @@ macro_rules! forward_events {
         fn prefetch_stock(&mut self, stock_locate: $crate::forward::StockLocate) {
             let $own = self;
             $handler.prefetch_stock(stock_locate);
+        }
+
+        #[inline(always)]
+        fn prefetch_known(&mut self, reference: $crate::forward::OrderReferenceNumber) {
+            let $own = self;
+            $handler.prefetch_known(reference);
         }
 
         #[inline(always)]

@@ -37,5 +37,5 @@ pub use venue::{BookDetail, Venue};
 /// The types that [`forward_events`] names.
 #[doc(hidden)]
 pub mod forward {
-    pub use nanotape_types::{Coming, StockLocate, Symbol};
+    pub use nanotape_types::{Coming, OrderReferenceNumber, StockLocate, Symbol};
 }

@@ -16,7 +16,7 @@ use nanotape_market::{
     BookDetail, ChannelMessages, Damage, EventHandler, EventSource, EventTime, MarketEvent,
     MarketSnapshot, NoOrigin, Origin, Position, SessionChange, StockDirectory, Turn, Venue, What,
 };
-use nanotape_types::{Coming, StockLocate, Symbol};
+use nanotape_types::{Coming, OrderReferenceNumber, StockLocate, Symbol};
 
 use behind::Behind;
 use every_kind::Parts;
@@ -463,6 +463,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     #[inline(always)]
     fn prefetch_stock(&mut self, stock_locate: StockLocate) {
         self.engine.books.prefetch_stock(stock_locate);
+    }
+
+    #[inline(always)]
+    fn prefetch_known(&mut self, reference: OrderReferenceNumber) {
+        self.engine.books.prefetch_known(reference);
     }
 
     #[inline(always)]

@@ -111,6 +111,11 @@ impl<S: OrderStore> OrderStore for ClearingOrders<S> {
     }
 
     #[inline]
+    fn prefetch(&self, reference: OrderReferenceNumber) {
+        self.stored.prefetch(reference);
+    }
+
+    #[inline]
     fn prefetch_index(&self, reference: OrderReferenceNumber) -> usize {
         self.stored.prefetch_index(reference)
     }

@@ -394,6 +394,16 @@ impl OrderStore for PagedOrders {
         Some(order_of(record))
     }
 
+    #[inline]
+    fn prefetch(&self, reference: OrderReferenceNumber) {
+        if reference.get() >= LIMIT {
+            return self.elsewhere.prefetch(reference);
+        }
+        // Entries are dense: theirs is mostly in the cache.
+        let entry = PageEntry(self.entries[self.entry_index(reference)]);
+        self.records.prefetch(Self::record_index(entry, reference));
+    }
+
     /// Returns the index of the entry.
     #[inline(always)]
     fn prefetch_index(&self, reference: OrderReferenceNumber) -> usize {

@@ -124,6 +124,13 @@ impl OrderStore for RangedOrders {
     }
 
     #[inline]
+    fn prefetch(&self, reference: OrderReferenceNumber) {
+        if let (Some(number), Some(paged)) = (self.ranges.find(reference), &self.paged) {
+            paged.prefetch(number);
+        }
+    }
+
+    #[inline]
     fn len(&self) -> usize {
         self.live
     }

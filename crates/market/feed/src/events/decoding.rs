@@ -188,9 +188,16 @@ fn deliver<'a, P: Protocol>(
     (first, messages): (u64, impl Iterator<Item = &'a [u8]>),
     handler: &mut impl EventHandler,
 ) -> ControlFlow<()> {
-    for (number, bytes) in (first..).zip(messages) {
+    let mut messages = messages;
+    let (mut number, mut coming) = (first, messages.next());
+    while let Some(bytes) = coming {
+        coming = messages.next();
+        if let Some(reference) = coming.and_then(P::known_order) {
+            handler.prefetch_known(reference);
+        }
         let at = Position { number, offset: number };
         P::deliver(state, Place { at, channel }, bytes, handler)?;
+        number += 1;
     }
     ControlFlow::Continue(())
 }

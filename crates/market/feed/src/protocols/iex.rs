@@ -7,7 +7,9 @@ use nanotape_market::{
     AuctionImbalance, Definition, EventHandler, EventTime, Position, StatusChange, StatusReason,
     Trade, TradeKind, TradingAction, What,
 };
-use nanotape_types::{Alpha, Maybe, NanosSinceEpoch, Price4, Side, StockLocate, Symbol};
+use nanotape_types::{
+    Alpha, Maybe, NanosSinceEpoch, OrderReferenceNumber, Price4, Side, StockLocate, Symbol,
+};
 use nanotape_wire::{
     framing::iextp::{IexSession, IexTp},
     iex_common::{
@@ -27,6 +29,13 @@ pub(crate) trait IexFeed {
         source: (Position, &[u8]),
         handler: &mut impl EventHandler,
     ) -> ControlFlow<()>;
+
+    /// As [`Protocol::known_order`].
+    #[inline]
+    fn known_order(bytes: &[u8]) -> Option<OrderReferenceNumber> {
+        let _ = bytes;
+        None
+    }
 }
 
 impl<F: IexFeed> Protocol for F {
@@ -39,6 +48,11 @@ impl<F: IexFeed> Protocol for F {
 
     fn begin(_: u64) -> IexState {
         IexState::default()
+    }
+
+    #[inline]
+    fn known_order(bytes: &[u8]) -> Option<OrderReferenceNumber> {
+        <F as IexFeed>::known_order(bytes)
     }
 
     #[inline]

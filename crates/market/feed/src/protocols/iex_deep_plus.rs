@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 
 use nanotape_market::{EventHandler, Execution, Modified, Position, Priority, TradeKind, What};
-use nanotape_types::{BookEvent, StockLocate};
+use nanotape_types::{BookEvent, OrderReferenceNumber, StockLocate};
 use nanotape_wire::iex_deep_plus::Message;
 
 use super::{
@@ -17,6 +17,14 @@ use super::{
 pub(crate) enum IexDeepPlus {}
 
 impl IexFeed for IexDeepPlus {
+    /// Modified, deleted and executed orders have their ids at one place.
+    #[inline]
+    fn known_order(bytes: &[u8]) -> Option<OrderReferenceNumber> {
+        let id = bytes.get(18..)?.first_chunk()?;
+        let is_of_known = matches!(bytes[0], b'M' | b'R' | b'L');
+        is_of_known.then(|| OrderReferenceNumber::new(u64::from_le_bytes(*id)))
+    }
+
     #[inline]
     fn message(
         state: &mut IexState,

@@ -68,6 +68,14 @@ impl Protocol for Pitch {
         }
     }
 
+    /// Executed, reduced, modified and deleted orders have their ids at one place.
+    #[inline]
+    fn known_order(bytes: &[u8]) -> Option<OrderReferenceNumber> {
+        let id = bytes.get(6..)?.first_chunk()?;
+        let is_of_known = matches!(bytes[1], 0x23..=0x29);
+        is_of_known.then(|| OrderReferenceNumber::new(u64::from_le_bytes(*id)))
+    }
+
     #[inline]
     fn deliver(
         state: &mut PitchState,
