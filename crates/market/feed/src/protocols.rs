@@ -99,6 +99,8 @@ impl Stocks {
 struct Passing<'a, H> {
     at: Position,
     bytes: &'a [u8],
+    /// Where the message has its type.
+    type_at: usize,
     time: Option<EventTime>,
     handler: &'a mut H,
 }
@@ -135,7 +137,7 @@ impl<H: EventHandler> Passing<'_, H> {
     /// or there are more stocks than numbers.
     #[cold]
     fn unreadable(&mut self) -> ControlFlow<()> {
-        let tag = self.bytes.first().copied().unwrap_or_default();
+        let tag = self.bytes.get(self.type_at).copied().unwrap_or_default();
         let (number, actual_bytes) = (self.at.number, self.bytes.len() as u16);
         self.handler.damage(Damage::Message { number, tag, actual_bytes });
         ControlFlow::Continue(())

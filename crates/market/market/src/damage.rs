@@ -66,7 +66,8 @@ pub enum Damage {
         /// The kind of error.
         reason: &'static str,
     },
-    /// A message of a session has a length that its type does not have, and was skipped.
+    /// A message of a session was skipped: it is too short or too long for its type, or has a value
+    /// that no event can have, such as a price that no book can have.
     Message {
         /// Its sequence number.
         number: u64,
@@ -133,7 +134,8 @@ impl fmt::Display for Damage {
             }
             Self::Message { number, tag, actual_bytes } => write!(
                 f,
-                "message {number}: {actual_bytes} bytes, not the length of type '{}': skipped",
+                "message {number} of type '{}', {actual_bytes} bytes: its length or a value of it \
+                 cannot be read: skipped",
                 tag.escape_ascii()
             ),
             Self::Missing { first, next } => {

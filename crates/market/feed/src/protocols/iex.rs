@@ -91,7 +91,7 @@ impl IexState {
         handler: &mut H,
     ) -> ControlFlow<()> {
         let time = time.map(|time| EventTime::new(time.get()));
-        let mut passing = Passing { at, bytes, time, handler };
+        let mut passing = Passing { at, bytes, type_at: 0, time, handler };
         let Some(what) = what else { return passing.unreadable() };
         let Some(symbol) = symbol else { return passing.of_market(what) };
         let Some(found) = self.stocks.locate(symbol) else { return passing.unreadable() };
@@ -110,7 +110,7 @@ impl IexState {
         (at, bytes): (Position, &[u8]),
         handler: &mut H,
     ) -> ControlFlow<()> {
-        Passing { at, bytes, time: None, handler }.unreadable()
+        Passing { at, bytes, type_at: 0, time: None, handler }.unreadable()
     }
 
     /// All books are empty.
@@ -119,7 +119,7 @@ impl IexState {
         at: Position,
         handler: &mut H,
     ) -> ControlFlow<()> {
-        Passing { at, bytes: &[], time: None, handler }.clear(self.stocks.all())
+        Passing { at, bytes: &[], type_at: 0, time: None, handler }.clear(self.stocks.all())
     }
 }
 

@@ -84,7 +84,7 @@ impl Protocol for Pitch {
         handler: &mut impl EventHandler,
     ) -> ControlFlow<()> {
         let (at, unit) = (from.at, from.channel);
-        let mut passing = Passing { at, bytes, time: None, handler };
+        let mut passing = Passing { at, bytes, type_at: 1, time: None, handler };
         let Ok(message) = Message::decode(bytes) else { return passing.unreadable() };
         if let Message::Time(time) = message {
             state.unit(unit).second_ns = Some(u64::from(time.time().get()) * NANOS);
@@ -174,7 +174,8 @@ impl Protocol for Pitch {
         let unit = state.unit(from.channel);
         unit.second_ns = None;
         let stocks = unit.stocks.clone();
-        Passing { at: from.at, bytes: &[], time: None, handler }.clear(stocks.into_iter())
+        Passing { at: from.at, bytes: &[], type_at: 1, time: None, handler }
+            .clear(stocks.into_iter())
     }
 }
 

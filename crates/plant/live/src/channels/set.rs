@@ -14,13 +14,13 @@ use nanotape_board::LiveStat;
 use nanotape_feed::{
     Feed, SpinImage,
     capture::Carried,
-    channels::{ChannelFraming, PacketPlace},
+    channels::{ChannelFraming, PacketPlace, Peek},
     pitch_tcp::RefusedFor,
     session::{
         Line, LineCounts, MAX_LINES, PacketOrigin, Receiver, SessionPosition, SessionSettings,
     },
 };
-use nanotape_market::EventHandler;
+use nanotape_market::{Damage, EventHandler};
 
 use super::{
     delivery::{ChannelDelivery, ChannelState, Common},
@@ -30,6 +30,11 @@ use crate::source::news::NewsLine;
 
 /// Channels of a feed, at most.
 const MOST_CHANNELS: usize = 64;
+
+/// Packets of a new channel that follow each other on a line before it is believed, unless it
+/// begins with message 1 or has a server of images: a damaged header names a channel that nothing
+/// else has.
+const BELIEVED_PACKETS: u8 = 8;
 
 /// How far after the messages that are known an image can be: lines can be silent for a while.
 const MOST_AHEAD: u64 = 1 << 22;
@@ -66,9 +71,20 @@ pub(crate) struct ChannelSet<F: ChannelFraming> {
     /// One above the place of each channel; 0 for none.
     places: [u8; 256],
     pub(crate) common: Common,
-    /// Packets of another feed, or of none, by line.
+    /// For each channel that is not believed, and each line.
+    prospects: Box<[[Prospect; MAX_LINES]; 256]>,
+    /// Packets of another feed, of none, or of a channel that is not believed, by line.
     strays: [u64; MAX_LINES],
     has_too_many: bool,
+}
+
+/// What a line brought of a channel that is not believed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Prospect {
+    /// The number that its next packet would have.
+    next: u64,
+    /// Packets that followed each other.
+    packets: u8,
 }
 
 #[derive(Debug)]
@@ -88,6 +104,7 @@ impl<F: ChannelFraming> ChannelSet<F> {
             settings,
             channels: Vec::new(),
             places: [0; 256],
+            prospects: Box::new([[Prospect::default(); MAX_LINES]; 256]),
             common: Common::new(feed, day_begins_ns),
             strays: [0; MAX_LINES],
             has_too_many: false,
@@ -111,7 +128,10 @@ impl<F: ChannelFraming> ChannelSet<F> {
         handler: &mut impl EventHandler,
     ) {
         let Some(peek) = F::peek(self.feed, bytes) else { return self.stray(origin) };
-        let Some(place) = self.place(peek.key) else { return };
+        let known = self.known(peek.key);
+        let Some(place) = known.or_else(|| self.admit(peek, origin, bytes, handler)) else {
+            return;
+        };
         if let PacketOrigin::Line(line) = origin {
             let channel = &self.channels[place];
             if channel.restarts.is_usual(peek.first) {
@@ -366,21 +386,27 @@ impl<F: ChannelFraming> ChannelSet<F> {
         usize::from(self.places[usize::from(key)]).checked_sub(1)
     }
 
-    /// The place of a channel, which begins with its first packet.
-    #[inline]
-    fn place(&mut self, key: u8) -> Option<usize> {
-        match self.known(key) {
-            Some(place) => Some(place),
-            None => self.begin(key),
-        }
-    }
-
+    /// The place of a channel that begins with this packet; `None` if it is not believed, or there
+    /// are too many.
     #[cold]
-    fn begin(&mut self, key: u8) -> Option<usize> {
+    fn admit(
+        &mut self,
+        peek: Peek,
+        origin: PacketOrigin,
+        bytes: &[u8],
+        handler: &mut impl EventHandler,
+    ) -> Option<usize> {
+        let PacketOrigin::Line(line) = origin else { return None };
+        if !self.is_believed(peek, line, bytes) {
+            self.stray(origin);
+            return None;
+        }
+        let key = peek.key;
         if self.channels.len() == MOST_CHANNELS {
             if !core::mem::replace(&mut self.has_too_many, true) {
                 let what = format_args!("more than {MOST_CHANNELS} channels: others are left out");
                 self.common.news.push(&what);
+                handler.damage(Damage::Packet { offset: 0, reason: "too many channels" });
             }
             return None;
         }
@@ -390,6 +416,21 @@ impl<F: ChannelFraming> ChannelSet<F> {
         self.channels.push(Channel { receiver, state, restarts: Restarts::default(), before });
         self.places[usize::from(key)] = self.channels.len() as u8;
         Some(self.channels.len() - 1)
+    }
+
+    /// Whether a packet of a new channel on a line shows that the channel is there. The only
+    /// channel of a feed has key 0.
+    fn is_believed(&mut self, peek: Peek, line: Line, bytes: &[u8]) -> bool {
+        let key = usize::from(peek.key);
+        if key == 0 || peek.first <= 1 || self.settings.has_images[key] {
+            return true;
+        }
+        let Some(place) = F::place(bytes, peek.first) else { return false };
+        let prospect = &mut self.prospects[key][line.index()];
+        let follows = prospect.next == place.first;
+        prospect.packets = if follows { prospect.packets.saturating_add(1) } else { 1 };
+        prospect.next = place.next;
+        prospect.packets >= BELIEVED_PACKETS
     }
 
     fn settings_of(&self, key: u8) -> SessionSettings {
@@ -405,7 +446,10 @@ impl<F: ChannelFraming> ChannelSet<F> {
             let strays = &mut self.strays[line.index()];
             *strays += 1;
             if *strays == 1 {
-                let what = format_args!("line {line}: packets of another feed are left out");
+                let what = format_args!(
+                    "line {line}: packets of another feed, or of a new channel that is not yet believed, \
+                     are left out"
+                );
                 self.common.news.push(&what);
             }
         }

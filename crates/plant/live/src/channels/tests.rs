@@ -1,5 +1,6 @@
 //! Feeds of channels: simulated without a socket over many seeds, and on the loopback interface.
 
+mod believed;
 mod day;
 mod exchange;
 mod iex;

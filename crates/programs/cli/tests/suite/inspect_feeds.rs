@@ -157,7 +157,7 @@ fn a_unit_clear_is_printed_once() {
         let ran = nanotape([&["inspect", &file, "--format", "json"], options].concat());
         assert_eq!(ran.status, 1);
         assert!(
-            ran.stderr.contains("message 6: 6 bytes, not the length of type"),
+            ran.stderr.contains(", 6 bytes: its length or a value of it cannot be read"),
             "{}",
             ran.stderr
         );

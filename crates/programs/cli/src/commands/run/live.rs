@@ -252,9 +252,14 @@ pub(super) fn report_session(source: &PlantSource) {
 pub(super) fn report_late_join(report: &DayReport) -> bool {
     let session = report.summary.session.as_ref().filter(|session| session.is_late);
     if let Some(SessionSummary { first_message, .. }) = session.map(|session| &**session) {
+        // Messages of several channels are numbered together from 1.
+        let at = match first_message {
+            1 => String::new(),
+            first => format!(", at message {first}"),
+        };
         warn(format_args!(
-            "joined late, at message {first_message}: the books lack earlier orders; use --join start \
-             or --join snapshot with a server"
+            "joined late{at}: the books lack earlier orders; use --join start or --join snapshot with \
+             a server, or the spin servers of a feed of channels"
         ));
     }
     session.is_some()
