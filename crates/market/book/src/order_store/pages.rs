@@ -431,7 +431,7 @@ impl OrderStore for PagedOrders {
         self.records.touch();
     }
 
-    /// An exchange that clears books has its references in the hash table, where a clear costs
+    /// An exchange that clears books has its references in the other store, where a clear costs
     /// nothing for other stocks; the pages are searched only if an order is in one.
     fn clear(&mut self, stock_locate: StockLocate, count: usize, arrivals: u32) {
         let mut paged = Vec::new();
