@@ -131,7 +131,13 @@ impl Day {
     fn survey(&mut self, cpu: Option<u32>, notes: &mut Vec<String>) -> anyhow::Result<()> {
         self.check_file()?;
         survey::refuse_capture(self.path()).map_err(Error::judged)?;
-        self.survey_input(cpu, notes)
+        self.read_once(cpu, notes)
+    }
+
+    /// Reads a whole day file or capture once and adds notes about it.
+    fn survey_input(&mut self, cpu: Option<u32>, notes: &mut Vec<String>) -> anyhow::Result<()> {
+        self.check_file()?;
+        self.read_once(cpu, notes)
     }
 
     /// Whether every reading can open it again.
@@ -151,9 +157,13 @@ impl Day {
         Ok(())
     }
 
-    /// Reads a whole day file or capture once and adds notes about it.
-    fn survey_input(&mut self, cpu: Option<u32>, notes: &mut Vec<String>) -> anyhow::Result<()> {
-        self.check_file()?;
+    /// Adds notes that are not there yet: a second file has some in common with the first.
+    fn read_once(&mut self, cpu: Option<u32>, notes: &mut Vec<String>) -> anyhow::Result<()> {
+        let mut note = |text: String| {
+            if !notes.contains(&text) {
+                notes.push(text);
+            }
+        };
         let found = std::fs::metadata(self.path()).ok();
         let progress = Progress::with_total(found.map(|found| found.len()));
         let survey = Survey::of(self.path(), |source| progress.set(source.progress().done_bytes));
@@ -163,12 +173,12 @@ impl Day {
         self.is_capture = survey.is_capture;
         self.busiest = survey.busiest.map(|symbol| symbol.to_string());
 
-        notes.push("the file was read once before anything was measured".to_owned());
+        note("the file was read once before anything was measured".to_owned());
         // The size of one huge page: the kernel gives the same answer for larger tables.
         let pages = nanotape_shm::Table::new(2 << 20, 0_u8).huge_pages();
-        notes.push(format!("tables of packed, pages and buckets are in {pages}"));
+        note(format!("tables of packed, pages and buckets are in {pages}"));
         if !survey.stays_in_memory() {
-            notes.push(format!(
+            note(format!(
                 "the file has {:.1} GB and {:.1} GB of memory are available: it does not fit in \
                  memory, so times include the disk",
                 survey.stored_bytes as f64 / 1e9,
@@ -176,16 +186,17 @@ impl Day {
             ));
         }
         if survey.missing > 0 {
-            notes.push(format!("{} messages are in no packet of the capture", survey.missing));
+            let path = self.path().display();
+            note(format!("{path}: {} messages are in no packet", survey.missing));
         }
         if survey.compression != Compression::None {
-            notes.push(format!(
+            note(format!(
                 "the file is compressed ({}): every time includes decompression",
                 survey.compression
             ));
         }
         if cpu.is_none() {
-            notes.push(
+            note(
                 "not pinned to a processor: readings may be from different \
                         processors"
                     .to_owned(),

@@ -7,8 +7,7 @@ use std::{fs::File, io::Read as _, path::Path};
 
 use nanotape_engine::{DamageLog, DayReport};
 use nanotape_feed::{
-    Compression, Damage, DayEnd, DaySource, DaySummary, Position, SourceError,
-    capture::read_messages, source::OtherKind,
+    Compression, Damage, DayEnd, DaySource, DaySummary, Position, SourceError, source::OtherKind,
 };
 use nanotape_market::{EventHandler, EventSource as _, MarketEvent, Origin, StockDirectory};
 use nanotape_types::{LocateTable, StockLocate, Symbol};
@@ -59,6 +58,8 @@ impl Survey {
         read.map_err(|source| SourceError::System { operation: "read", name, source })?;
 
         let mut count = Count {
+            last: 0,
+            bytes: 0,
             of_stock: LocateTable::filled(0),
             stocks: StockDirectory::default(),
             damage: DamageLog::default(),
@@ -68,7 +69,7 @@ impl Survey {
         let summary = refuse_damage(path, DayReport { summary, damage: count.damage })?;
         Ok(Self {
             stored_bytes,
-            bytes: if is_capture { message_bytes(path)? } else { summary.bytes },
+            bytes: if is_capture { count.bytes } else { summary.bytes },
             messages: summary.records,
             missing: summary.session.as_ref().map_or(0, |session| session.missing),
             is_capture,
@@ -99,16 +100,6 @@ pub(super) fn refuse_capture(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The bytes of the messages of a capture.
-fn message_bytes(path: &Path) -> Result<u64, Error> {
-    let mut bytes = 0;
-    read_messages(&mut DaySource::open(path)?, |message| {
-        bytes += message.len() as u64;
-        ControlFlow::Continue(())
-    })?;
-    Ok(bytes)
-}
-
 /// The summary of a valid day; an error with the reason for any other day.
 pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary, Error> {
     let bad = |reason: String| Err(Error::found(path.display(), reason));
@@ -130,6 +121,10 @@ pub(super) fn refuse_damage(path: &Path, report: DayReport) -> Result<DaySummary
 }
 
 struct Count {
+    /// The number of the last message: one can have several events.
+    last: u64,
+    /// The bytes of the messages.
+    bytes: u64,
     of_stock: LocateTable<u64>,
     stocks: StockDirectory,
     damage: DamageLog,
@@ -151,7 +146,10 @@ impl EventHandler for Count {
     type Hint = ();
 
     #[inline]
-    fn event(&mut self, _: Position, event: &MarketEvent, _: impl Origin) -> ControlFlow<()> {
+    fn event(&mut self, at: Position, event: &MarketEvent, origin: impl Origin) -> ControlFlow<()> {
+        if core::mem::replace(&mut self.last, at.number) != at.number {
+            self.bytes += origin.bytes().len() as u64;
+        }
         self.stocks.learn(event);
         self.of_stock[event.stock_locate] += 1;
         ControlFlow::Continue(())
