@@ -49,9 +49,10 @@ Examples:
   nanotape inside day.gz --symbols AAPL,MSFT -o inside.csv
   nanotape book day.gz --symbols AAPL --at 09:45 --levels 5
 
-INPUT is a Nasdaq ITCH 5.0 BinaryFILE day or a capture of its packets (pcap or pcapng; both plain,
-gzip or zstd), the folder of a journal that recorded a plant, a DBN file (plain or zstd; of tap or of
-Databento), or - for one of these files on standard input. The content decides, not the suffix.
+INPUT is a Nasdaq ITCH 5.0 BinaryFILE day or a capture of Nasdaq, IEX or Cboe (pcap or pcapng; both
+plain, gzip or zstd), the folder of a journal that recorded a plant, a DBN file (plain or zstd; of
+tap or of Databento), or - for one of these files on standard input. The content decides, not the
+suffix.
 Results go to standard output or to -o FILE, whose suffix chooses the format (.csv, .json, .txt) and
 compression (.gz, .zst).
 
