@@ -23,7 +23,8 @@ TIMES = (128, 1 / 64)
 COUNTS = (4096, 1 / 2048)
 
 ANOMALIES = ["unknown_reference", "duplicate_reference", "over_execution", "over_cancel", "zero_shares",
-             "locate_mismatch", "unknown_side", "missed_messages"]
+             "locate_mismatch", "unknown_side", "missed_messages",
+             "price_out_of_range"]
 
 # Offset of the stock in the messages that name one; a directory message has the last word.
 STOCK_AT = {"A": 24, "F": 24, "P": 24, "Q": 19, "I": 28, "R": 11, "H": 11, "Y": 11, "L": 15, "K": 11, "J": 11,

@@ -27,11 +27,14 @@ pub enum Anomaly {
     UnknownSide,
     /// Messages of the stock are missing: a snapshot of the exchange differs from the book.
     MissedMessages,
+    /// The price of an order or a level is none that a book can have. It is not stored, and an
+    /// order that had another price leaves.
+    PriceOutOfRange,
 }
 
 impl Anomaly {
     /// All kinds, in the order of their counts.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::UnknownReference,
         Self::DuplicateReference,
         Self::OverExecution,
@@ -40,6 +43,7 @@ impl Anomaly {
         Self::LocateMismatch,
         Self::UnknownSide,
         Self::MissedMessages,
+        Self::PriceOutOfRange,
     ];
 
     /// The name used in tables and JSON.
@@ -53,6 +57,7 @@ impl Anomaly {
             Self::LocateMismatch => "locate_mismatch",
             Self::UnknownSide => "unknown_side",
             Self::MissedMessages => "missed_messages",
+            Self::PriceOutOfRange => "price_out_of_range",
         }
     }
 }

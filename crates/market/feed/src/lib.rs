@@ -53,3 +53,4 @@ pub use nanotape_market::{Damage, Position};
 pub use normalise::{book_event, market_event, time_of_packet};
 pub use protocols::{SpinError, SpinImage, SpinOrder};
 pub use source::{Block, Compression, DaySource, SourceError};
+pub use venues::venue_of;

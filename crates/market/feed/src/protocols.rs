@@ -155,6 +155,8 @@ fn price_of<T: Copy + Into<i128>, const PLACES: u8>(price: Decimal<T, PLACES>) -
 struct MessageBytes<'a>(&'a [u8]);
 
 impl Origin for MessageBytes<'_> {
+    const LACKS_STOCKS: bool = true;
+
     fn bytes(&self) -> &[u8] {
         self.0
     }

@@ -12,6 +12,7 @@ pub const NASDAQ_ITCH: &Venue = &Venue {
     zone: NEW_YORK,
     day_begins_s: 0,
     detail: BookDetail::Orders,
+    skew_ns: 0,
 };
 
 /// IEX DEEP 1.0.
@@ -21,6 +22,7 @@ pub const IEX_DEEP: &Venue = &Venue {
     zone: NEW_YORK,
     day_begins_s: 0,
     detail: BookDetail::Levels,
+    skew_ns: 0,
 };
 
 /// IEX DEEP+ 1.0.
@@ -32,11 +34,20 @@ pub const IEX_TOPS: &Venue =
     &Venue { name: "IEX TOPS 1.6", detail: BookDetail::Quotes, ..*IEX_DEEP };
 
 /// Cboe multicast PITCH of BZX. Messages do not state the exchange; the others have numbers of
-/// their own.
+/// their own. Its units are read in the order in which their packets came.
 pub const CBOE_PITCH: &Venue = &Venue {
     name: "Cboe multicast PITCH 2",
     publisher_id: 5,
     zone: NEW_YORK,
     day_begins_s: 0,
     detail: BookDetail::Orders,
+    skew_ns: 1_000_000_000,
 };
+
+/// A feed with this number in DBN, of which feeds of one number have all that records need;
+/// [`Venue::UNKNOWN`] for another one.
+pub fn venue_of(publisher_id: u16) -> &'static Venue {
+    let all = [NASDAQ_ITCH, IEX_DEEP, CBOE_PITCH];
+    let found = all.into_iter().find(|venue| venue.publisher_id == publisher_id);
+    found.unwrap_or(Venue::UNKNOWN)
+}

@@ -312,6 +312,9 @@ pub trait Origin: Copy {
     /// them, a handler leaves out their code: in a day of ITCH it costs 7 instructions a message.
     const HAS_EVERY_KIND: bool = true;
 
+    /// Whether messages about a known order may state no stock.
+    const LACKS_STOCKS: bool = false;
+
     /// The message as the exchange sent it; empty if the source does not have it.
     fn bytes(&self) -> &[u8];
 

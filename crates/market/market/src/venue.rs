@@ -16,6 +16,9 @@ pub struct Venue {
     pub day_begins_s: i32,
     /// What its books can have.
     pub detail: BookDetail,
+    /// How far the times of its messages are out of order, at most, in ns: those of channels that
+    /// are read together.
+    pub skew_ns: u64,
 }
 
 impl Venue {
@@ -26,6 +29,7 @@ impl Venue {
         zone: "UTC",
         day_begins_s: 0,
         detail: BookDetail::Orders,
+        skew_ns: 1_000_000_000,
     };
 }
 

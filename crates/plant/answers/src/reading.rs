@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use nanotape_book::DefaultBooks;
 use nanotape_engine::{BookEngine, DamageLog, Observer, RunReport};
-use nanotape_feed::{CaptureChoice, DayEnd, DaySource};
+use nanotape_feed::{CaptureChoice, DayEnd, DaySource, venue_of};
 use nanotape_history::{DbnStream, JournalRun, RecordedEnd, RecordedRun, RunSpan, Runs};
 use nanotape_market::{
     Damage, EventHandler, EventSource as _, EventTime, MarketEvent, Origin, Position,
@@ -77,16 +77,19 @@ impl Input {
                 let run = runs.iter().nth(number.wrapping_sub(1) as usize);
                 let midnight_ns = run.map(|run| run.midnight_ns);
                 let bounds = span.bounds(&name, midnight_ns)?;
+                let publisher_id = run.map_or(0, |run| run.publisher_id);
+                // Before it, books can have an event that is later.
+                let skew_ns = venue_of(publisher_id).skew_ns;
                 let of_day = |nanos: u64| midnight_ns.unwrap_or(0).saturating_add(nanos);
+                let books_at_ns = span.books_from(bounds).map(of_day);
                 let wanted = RunSpan {
-                    books_at_ns: span.books_from(bounds).map(of_day),
+                    books_at_ns: books_at_ns.map(|at_ns| at_ns.saturating_sub(skew_ns)),
                     until_ns: last_of(bounds, midnight_ns),
                     symbols: symbols.to_vec(),
                 };
                 let stream = JournalRun::open(&path, &runs, run, &wanted)?;
                 let source = RecordedRun::of_run(stream, run.cloned()).until(wanted.until_ns);
                 let earlier = RunChoice::earlier(choice, runs.len() as u64);
-                let publisher_id = run.map_or(0, |run| run.publisher_id);
                 (Opened::Journal(Box::new(source)), bounds, midnight_ns, publisher_id, earlier)
             }
             Source::Dbn(stream) => {
@@ -151,8 +154,9 @@ impl Opening {
         observer: &mut impl Observer<DefaultBooks>,
         mut reading: impl FnMut(Reading),
     ) -> Result<Session, InputError> {
-        let Self { name, options, mut source, bounds, .. } = self;
-        let engine = BookEngine::new(DefaultBooks::with_capacity(orders_of(name.path())));
+        let Self { name, options, mut source, bounds, publisher_id, .. } = self;
+        let books = DefaultBooks::with_capacity(orders_of(name.path()));
+        let engine = BookEngine::new(books).ending(bounds.1, venue_of(publisher_id).skew_ns);
         // A whole day has a loop of its own, because reading the time of each message costs.
         if let (Opened::Day(day), Span::WHOLE) = (&mut source, bounds) {
             let mut guard = Guard::<_, false>::new(observer, bounds);
@@ -269,10 +273,11 @@ impl Session {
 
     /// Whether a message after the span ended the reading.
     pub fn has_passed_the_span(&self) -> bool {
-        match &self.report {
+        let is_stopped = match &self.report {
             InputReport::Day(report) => report.summary.end == DayEnd::Stopped,
             InputReport::Records(recorded) => recorded.summary.end == RecordedEnd::Stopped,
-        }
+        };
+        is_stopped || self.engine.has_left_out()
     }
 
     fn new(name: &str, engine: BookEngine<DefaultBooks>, report: InputReport) -> Self {

@@ -111,13 +111,16 @@ pub(crate) struct Guard<'a, O, const HAS_BOUNDS: bool> {
     from: u64,
     to: u64,
     is_inside: bool,
+    /// Whether the observer gets the current event: one of the span.
+    is_shown: bool,
     misfits: BTreeMap<StockLocate, Position>,
 }
 
 impl<'a, O, const HAS_BOUNDS: bool> Guard<'a, O, HAS_BOUNDS> {
     pub(crate) fn new(observer: &'a mut O, (from, to): (u64, u64)) -> Self {
         let bounds = (from, to);
-        Self { observer, bounds, from, to, is_inside: from == 0, misfits: BTreeMap::new() }
+        let (is_inside, is_shown) = (from == 0, from == 0);
+        Self { observer, bounds, from, to, is_inside, is_shown, misfits: BTreeMap::new() }
     }
 
     pub(crate) fn misfits(self) -> BTreeMap<StockLocate, Position> {
@@ -125,8 +128,8 @@ impl<'a, O, const HAS_BOUNDS: bool> Guard<'a, O, HAS_BOUNDS> {
     }
 
     #[inline(always)]
-    fn is_inside(&self) -> bool {
-        !HAS_BOUNDS || self.is_inside
+    fn is_shown(&self) -> bool {
+        !HAS_BOUNDS || self.is_shown
     }
 
     #[cold]
@@ -170,11 +173,16 @@ where
 
     #[inline]
     fn before(&mut self, engine: &BookEngine<Books<L, S>>, at: Position, event: &MarketEvent) {
-        if !self.is_inside() && event.time.is_some_and(|time| time.get() >= self.from) {
-            self.is_inside = true;
-            self.observer.begin(engine, self.bounds.0);
+        if HAS_BOUNDS {
+            let is_early = event.time.is_some_and(|time| time.get() < self.from);
+            if !self.is_inside && event.time.is_some() && !is_early {
+                self.is_inside = true;
+                self.observer.begin(engine, self.bounds.0);
+            }
+            // Times can be out of order.
+            self.is_shown = self.is_inside && !is_early;
         }
-        if self.is_inside() {
+        if self.is_shown() {
             self.observer.before(engine, at, event);
         }
     }
@@ -190,7 +198,7 @@ where
         if let Some(Outcome { stock_locate, anomaly: Some(_), .. }) = outcome {
             self.misfit(stock_locate, at);
         }
-        if !self.is_inside() {
+        if !self.is_shown() {
             return ControlFlow::Continue(());
         }
         self.observer.after(engine, at, event, outcome)
@@ -203,7 +211,7 @@ where
         bytes: &[u8],
         outcome: Option<Outcome>,
     ) {
-        if self.is_inside() {
+        if self.is_shown() {
             self.observer.bytes(engine, at, bytes, outcome);
         }
     }

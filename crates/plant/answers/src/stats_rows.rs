@@ -59,6 +59,7 @@ fn doc_of(anomaly: Anomaly) -> &'static str {
         Anomaly::LocateMismatch => "Changes of an order that name another stock.",
         Anomaly::UnknownSide => "Entries of an order that is neither buy nor sell.",
         Anomaly::MissedMessages => "Snapshots of the exchange that differ from the book.",
+        Anomaly::PriceOutOfRange => "Orders and levels whose price no book can have.",
     }
 }
 

@@ -169,6 +169,11 @@ pub struct BookEngine<B> {
     directory: StockDirectory,
     day_begins_ns: u64,
     has_orders: bool,
+    /// The first ns of the day that is not wanted.
+    end_ns: u64,
+    /// How far times are out of order, at most.
+    skew_ns: u64,
+    has_left_out: bool,
     parts: Parts,
     /// While messages are applied ahead of missing ones.
     behind: Option<Box<Behind>>,
@@ -182,9 +187,25 @@ impl<B> BookEngine<B> {
             directory: StockDirectory::default(),
             day_begins_ns: 0,
             has_orders: true,
+            end_ns: u64::MAX,
+            skew_ns: 0,
+            has_left_out: false,
             parts: Parts::default(),
             behind: None,
         }
+    }
+
+    /// Events from this time of day on, in ns since midnight, are not wanted. If the times of the
+    /// venue are out of order by `skew_ns`, those in the first `skew_ns` from there are left out,
+    /// since wanted ones follow. The observer gets the others, and ends the reading.
+    #[must_use]
+    pub fn ending(self, end_ns: u64, skew_ns: u64) -> Self {
+        Self { end_ns, skew_ns, ..self }
+    }
+
+    /// Whether an event was left out because it is after the end.
+    pub fn has_left_out(&self) -> bool {
+        self.has_left_out
     }
 
     /// The books.
@@ -397,6 +418,7 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
 
     fn venue(&mut self, venue: &'static Venue) {
         self.engine.has_orders = venue.detail == BookDetail::Orders;
+        self.engine.skew_ns = venue.skew_ns;
         self.observer.venue(venue);
     }
 

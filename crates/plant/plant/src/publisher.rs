@@ -489,6 +489,10 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
                     What::OrderModified(change) => {
                         self.cleared_or_modified(engine, Some(change), outcome);
                     }
+                    What::PriceOutOfRange(of) => {
+                        let reference = of.unwrap_or_default();
+                        self.order(engine, reference, reference, outcome);
+                    }
                     _ => self.order(engine, reference, reference, outcome),
                 }
                 self.changes.clear();

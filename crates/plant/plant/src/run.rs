@@ -308,7 +308,9 @@ impl PlantRun {
             gate,
             report,
         });
-        let mut engine = engine;
+        let end_ns = until.map(of_day).map(|ns| ns.saturating_sub(start.midnight_ns));
+        let skew_ns = source.venue().skew_ns;
+        let mut engine = engine.ending(end_ns.unwrap_or(u64::MAX), skew_ns);
         let mut publisher = publisher;
         // Of a program that passes events itself, too.
         engine.live(&mut publisher).day_begins(start.midnight_ns);

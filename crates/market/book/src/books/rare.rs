@@ -157,6 +157,23 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         Outcome { stock_locate: locate, inside_changed, anomaly: None }
     }
 
+    /// A displayed order has a price that no book can have: it leaves, and the book is tainted.
+    /// `None` for one that enters, and for a level.
+    pub fn price_out_of_range(
+        &mut self,
+        stock_locate: StockLocate,
+        reference: Option<OrderReferenceNumber>,
+        watcher: impl OrderWatcher,
+    ) -> Outcome {
+        let live = reference.filter(|&reference| self.order(reference).is_some());
+        let Some(reference) = live else {
+            return self.refused(stock_locate, false, Anomaly::PriceOutOfRange);
+        };
+        let left = self.take(stock_locate, reference, u32::MAX, None, Rarely(watcher));
+        let of = self.refused(left.stock_locate, left.inside_changed, Anomaly::PriceOutOfRange);
+        Outcome { anomaly: left.anomaly.or(of.anomaly), ..of }
+    }
+
     /// Number of live orders of a stock.
     fn order_count(&self, stock_locate: StockLocate) -> usize {
         let book = self.book(stock_locate);

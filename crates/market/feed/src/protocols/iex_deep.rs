@@ -47,6 +47,8 @@ impl IexFeed for IexDeep {
 
 #[inline]
 fn level(side: Side, price: Decimal<i64, 4>, shares: Shares) -> Option<What> {
-    let price = price_of(price)?;
-    Some(What::Level(LevelChange { side, price, shares, is_only: false }))
+    Some(match price_of(price) {
+        Some(price) => What::Level(LevelChange { side, price, shares, is_only: false }),
+        None => What::PriceOutOfRange(None),
+    })
 }

@@ -42,39 +42,46 @@ impl IexFeed for IexDeepPlus {
             None => StockLocate::default(),
         };
         let what = match message {
-            Message::AddOrder(m) => match (m.side_indicator().side(), price_of(m.price())) {
+            Message::AddOrder(m) => Some(match (m.side_indicator().side(), price_of(m.price())) {
                 (Some(side), Some(price)) => {
                     let (reference, shares) = (m.order_reference_number(), m.shares());
                     let added = BookEvent::Add { stock_locate, reference, side, shares, price };
-                    Some(What::Order(added))
+                    What::Order(added)
                 }
-                (None, _) => Some(What::UnknownSide),
-                _ => None,
-            },
-            Message::OrderModify(m) => price_of(m.price()).map(|price| {
-                let is_kept = m.modify_flags().is_priority_kept();
-                What::OrderModified(Modified {
-                    reference: m.order_reference_number(),
-                    side: None,
-                    shares: m.shares(),
-                    price,
-                    priority: if is_kept { Priority::Kept } else { Priority::Lost },
-                })
+                (None, _) => What::UnknownSide,
+                (_, None) => What::PriceOutOfRange(None),
             }),
+            Message::OrderModify(m) => {
+                let (reference, shares) = (m.order_reference_number(), m.shares());
+                let is_kept = m.modify_flags().is_priority_kept();
+                let priority = if is_kept { Priority::Kept } else { Priority::Lost };
+                Some(match price_of(m.price()) {
+                    Some(price) => {
+                        let side = None;
+                        What::OrderModified(Modified { reference, side, shares, price, priority })
+                    }
+                    None => What::PriceOutOfRange(Some(reference)),
+                })
+            }
             Message::OrderDelete(m) => {
                 let reference = m.order_reference_number();
                 Some(What::Order(BookEvent::Delete { stock_locate, reference }))
             }
-            Message::OrderExecuted(m) => price_of(m.price()).map(|price| {
-                What::Execution(Execution {
+            Message::OrderExecuted(m) => {
+                let price = price_of(m.price());
+                if price.is_none() {
+                    // The trade is lost; what the order has is known.
+                    IexState::unreadable(source, handler)?;
+                }
+                Some(What::Execution(Execution {
                     reference: m.order_reference_number(),
                     shares: m.executed_shares(),
-                    price: Some(price),
-                    is_printed: true,
+                    price,
+                    is_printed: price.is_some(),
                     match_number: m.match_number(),
                     remaining: None,
-                })
-            }),
+                }))
+            }
             Message::ClearBook(_) => Some(What::BookCleared),
             // A trade between hidden orders.
             Message::TradeReport(m) => iex::trade(m, TradeKind::Hidden),

@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 
 use nanotape_market::{EventHandler, LevelChange, Position, TradeKind, What};
-use nanotape_types::{Decimal, Shares, Side};
+use nanotape_types::{Price4, Shares, Side};
 use nanotape_wire::iex_tops::Message;
 
 use super::{
@@ -30,12 +30,17 @@ impl IexFeed for IexTops {
         let what = match message {
             // Both sides are one change.
             Message::QuoteUpdate(m) => {
-                let bid = best(Side::Buy, m.bid_price(), m.bid_shares());
-                let offer = best(Side::Sell, m.offer_price(), m.offer_shares());
-                if bid.is_some() && offer.is_some() {
-                    state.pass(source, of, (false, bid), handler)?;
+                let (bid, offer) = (price_of(m.bid_price()), price_of(m.offer_price()));
+                let has_both = bid.is_some() && offer.is_some();
+                let bid = best(Side::Buy, bid, m.bid_shares());
+                let offer = best(Side::Sell, offer, m.offer_shares());
+                state.pass(source, of, (false, Some(bid)), handler)?;
+                if has_both {
+                    Some(offer)
+                } else {
+                    state.pass(source, of, (false, Some(offer)), handler)?;
+                    Some(What::PriceOutOfRange(None))
                 }
-                bid.and(offer)
             }
             Message::TradeReport(m) => iex::trade(m, TradeKind::Unstated),
             Message::AuctionInformation(m) => iex::auction(m),
@@ -46,9 +51,11 @@ impl IexFeed for IexTops {
     }
 }
 
-/// The best level of a side; a side without shares has no level.
+/// The best level of a side; a side without shares has no level, nor has one whose price no book
+/// can have.
 #[inline]
-fn best(side: Side, price: Decimal<i64, 4>, shares: Shares) -> Option<What> {
-    let price = price_of(price)?;
-    Some(What::Level(LevelChange { side, price, shares, is_only: true }))
+fn best(side: Side, price: Option<Price4>, shares: Shares) -> What {
+    let shares = if price.is_some() { shares } else { Shares::new(0) };
+    let price = price.unwrap_or_default();
+    What::Level(LevelChange { side, price, shares, is_only: true })
 }

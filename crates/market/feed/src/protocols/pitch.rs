@@ -121,20 +121,24 @@ impl Protocol for Pitch {
                     remaining: None,
                 })
             ),
-            Message::OrderExecutedAtPriceSize(m) => match price_of(m.price()) {
-                Some(price) => of_order!(
+            Message::OrderExecutedAtPriceSize(m) => {
+                let price = price_of(m.price());
+                if price.is_none() {
+                    // The trade is lost; what the order has is known.
+                    passing.unreadable()?;
+                }
+                of_order!(
                     m,
                     What::Execution(Execution {
                         reference: m.order_reference_number(),
                         shares: m.executed_shares(),
-                        price: Some(price),
-                        is_printed: true,
+                        price,
+                        is_printed: price.is_some(),
                         match_number: m.match_number(),
                         remaining: Some(m.remaining_shares()),
                     })
-                ),
-                None => passing.unreadable(),
-            },
+                )
+            }
             Message::ReduceSizeLong(m) => {
                 of_order!(m, cancelled(m.order_reference_number(), m.cancelled_shares()))
             }
@@ -144,18 +148,12 @@ impl Protocol for Pitch {
             }
             Message::ModifyOrderLong(m) => {
                 let (reference, shares) = (m.order_reference_number(), m.shares());
-                match modified(reference, shares, price_of(m.price()), m.modify_flags()) {
-                    Some(what) => of_order!(m, what),
-                    None => passing.unreadable(),
-                }
+                of_order!(m, modified(reference, shares, price_of(m.price()), m.modify_flags()))
             }
             Message::ModifyOrderShort(m) => {
                 let reference = m.order_reference_number();
                 let shares = Shares::new(m.shares().into());
-                match modified(reference, shares, price_of(m.price()), m.modify_flags()) {
-                    Some(what) => of_order!(m, what),
-                    None => passing.unreadable(),
-                }
+                of_order!(m, modified(reference, shares, price_of(m.price()), m.modify_flags()))
             }
             Message::DeleteOrder(m) => {
                 let (stock_locate, reference) =
@@ -255,7 +253,6 @@ impl PitchState {
         mut passing: Passing<'_, H>,
     ) -> ControlFlow<()> {
         let Some(found) = self.stocks.locate(symbol) else { return passing.unreadable() };
-        let Some(price) = price_of(price) else { return passing.unreadable() };
         let stock_locate = found.stock_locate;
         let owner = u16::from(unit.0) + 1;
         if self.unit_of[stock_locate] != owner {
@@ -264,6 +261,9 @@ impl PitchState {
         }
         let stock = (stock_locate, Maybe::of(symbol));
         let Some(side) = side.side() else { return passing.event(stock, true, What::UnknownSide) };
+        let Some(price) = price_of(price) else {
+            return passing.event(stock, true, What::PriceOutOfRange(None));
+        };
         let added = BookEvent::Add { stock_locate, reference, side, shares, price };
         passing.event(stock, true, What::Order(added))
     }
@@ -320,10 +320,14 @@ fn modified(
     shares: Shares,
     price: Option<Price4>,
     flags: ModifyFlags,
-) -> Option<What> {
+) -> What {
     let priority = if flags.is_priority_kept() { Priority::Kept } else { Priority::Lost };
-    let price = price?;
-    Some(What::OrderModified(Modified { reference, side: None, shares, price, priority }))
+    match price {
+        Some(price) => {
+            What::OrderModified(Modified { reference, side: None, shares, price, priority })
+        }
+        None => What::PriceOutOfRange(Some(reference)),
+    }
 }
 
 fn hidden(shares: Shares, price: Option<Price4>, match_number: MatchNumber) -> Option<What> {

@@ -55,7 +55,8 @@ nanotape_interface::interface! {
             [24..32] anomaly: u64,
                 "0 unknown reference, 1 duplicate reference, 2 over-execution, 3 over-cancel, 4 no \
                  shares, 5 another locate, 6 unknown side, 7 messages were missed: a snapshot \
-                 differs from the book; a greater number belongs to a later version.";
+                 differs from the book, 8 a price that no book can have; a greater number belongs \
+                 to a later version.";
             [32..40] message: u64,
                 "Number of the message in 64 bits; for anomaly 7 the last message before the \
                  snapshot.";

@@ -86,7 +86,7 @@ with_head! { message:
         "Add Order (long)";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
     [14] side_indicator: SideIndicator, "Side.";
     [15..19] shares: Shares, "Displayed shares.";
     [19..25] symbol: Alpha<6>, "Symbol, at most six characters.";
@@ -100,7 +100,7 @@ with_head! { message:
         "Add Order (short)";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
     [14] side_indicator: SideIndicator, "Side.";
     [15..17] shares: u16, "Displayed shares.";
     [17..23] symbol: Alpha<6>, "Symbol, at most six characters.";
@@ -115,7 +115,7 @@ with_head! { message:
         growing, type 0x2f as u8 at 1, "Add Order (expanded)";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
     [14] side_indicator: SideIndicator, "Side.";
     [15..19] shares: Shares, "Displayed shares.";
     [19..27] symbol: Symbol, "Symbol.";
@@ -132,7 +132,7 @@ with_head! { message:
         "Order Executed";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
     [14..18] executed_shares: Shares, "Shares to remove from the order.";
     [18..26] match_number: MatchNumber,
         "Execution ID in the specification: identifies the execution; unique for the day.";
@@ -145,7 +145,7 @@ with_head! { message:
         growing, type 0x24 as u8 at 1, "Order Executed at Price/Size";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
     [14..18] executed_shares: Shares, "Shares traded.";
     [18..22] remaining_shares: Shares, "Shares of the order from now on; 0 removes it.";
     [22..30] match_number: MatchNumber,
@@ -159,7 +159,7 @@ with_head! { message:
         "Reduce Size (long)";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
     [14..18] cancelled_shares: Shares, "Shares to remove from the order.";
 }
 
@@ -169,7 +169,7 @@ with_head! { message:
         "Reduce Size (short)";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
     [14..16] cancelled_shares: u16, "Shares to remove from the order.";
 }
 
@@ -179,7 +179,7 @@ with_head! { message:
         "Modify Order (long)";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
     [14..18] shares: Shares, "Displayed shares from now on.";
     [18..26] price: Decimal<u64, 4>, "Display price from now on.";
     [26] modify_flags: ModifyFlags, "Flags.";
@@ -191,7 +191,7 @@ with_head! { message:
         growing, type 0x28 as u8 at 1, "Modify Order (short)";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
     [14..16] shares: u16, "Displayed shares from now on.";
     [16..18] price: Decimal<u16, 2>, "Display price from now on.";
     [18] modify_flags: ModifyFlags, "Flags.";
@@ -203,7 +203,7 @@ with_head! { message:
         "Delete Order";
     [2..6] time_offset: NanosOffset, "Nanoseconds after the last Time of the unit.";
     [6..14] order_reference_number: OrderReferenceNumber,
-        "Order ID in the specification: identifies the order; unique for the day in its unit.";
+        "Order ID in the specification: identifies the order; unique for the day among the units.";
 }
 
 with_head! { message:

@@ -8,11 +8,13 @@
 
 use core::ops::ControlFlow;
 
-use nanotape_book::{Books, Inside, Order, OrderStore, OrderWatcher, Outcome, PriceLevels};
-use nanotape_market::{
-    Execution, LevelChange, MarketEvent, Modified, Origin, Position, Priority, What,
+use nanotape_book::{
+    Anomaly, Books, Inside, Order, OrderStore, OrderWatcher, Outcome, PriceLevels,
 };
-use nanotape_types::{BookEvent, Shares, StockLocate};
+use nanotape_market::{
+    EventTime, Execution, LevelChange, MarketEvent, Modified, Origin, Position, Priority, What,
+};
+use nanotape_types::{BookEvent, Maybe, Shares, StockLocate};
 
 use super::{BookEngine, Observer};
 use crate::DamageLog;
@@ -40,21 +42,61 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     /// Applies an event of any kind and calls the observer: a function of its own, so that the
     /// loops over messages that have only some kinds stay small.
     #[inline(never)]
-    pub(super) fn observed_of_every_kind<O: Observer<Books<L, S>>>(
+    pub(super) fn observed_of_every_kind<F: Origin, O: Observer<Books<L, S>>>(
         &mut self,
         at: Position,
         event: &MarketEvent,
         observer: &mut O,
-        origin: impl Origin,
+        origin: F,
         log: Option<&mut DamageLog>,
     ) -> ControlFlow<()> {
+        if event.time.is_some_and(|time| self.is_left_out(time)) {
+            self.has_left_out = true;
+            return ControlFlow::Continue(());
+        }
         let event = self.located(event);
         if let What::Execution(execution) = event.what
             && let Some(remaining) = execution.remaining
         {
             return self.executed_with_rest(at, (&event, execution, remaining), observer, origin);
         }
-        self.observed_part(at, &event, observer, origin, log)
+        let duplicates = self.books.anomalies().of(Anomaly::DuplicateReference);
+        self.observed_part(at, &event, observer, origin, log)?;
+        if F::LACKS_STOCKS && self.books.anomalies().of(Anomaly::DuplicateReference) != duplicates {
+            return self.both_in_doubt(at, &event, observer);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// An order entered under a reference that an order of another stock has: later messages state
+    /// no stock, and are about either of them.
+    #[cold]
+    #[inline(never)]
+    fn both_in_doubt<O: Observer<Books<L, S>>>(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        observer: &mut O,
+    ) -> ControlFlow<()> {
+        let Some(live) = self.order_of(event) else { return ControlFlow::Continue(()) };
+        let stock_locate = live.stock_locate;
+        if stock_locate == event.stock_locate {
+            return ControlFlow::Continue(());
+        }
+        let anomaly = Anomaly::DuplicateReference;
+        self.books.record_anomaly(stock_locate, anomaly);
+        let outcome = Outcome { stock_locate, inside_changed: false, anomaly: Some(anomaly) };
+        let doubt = MarketEvent { symbol: Maybe::NONE, stock_locate, what: What::Other, ..*event };
+        observer.admit(at, &doubt)?;
+        observer.before(self, at, &doubt);
+        observer.after(self, at, &doubt, Some(outcome))
+    }
+
+    /// Whether an event of this time is not wanted, and others that are wanted can follow.
+    #[inline]
+    fn is_left_out(&self, time: EventTime) -> bool {
+        let of_day_ns = self.time_of_day_ns(time);
+        of_day_ns >= self.end_ns && of_day_ns - self.end_ns < self.skew_ns
     }
 
     /// Applies an event that may be a part of a change.
@@ -160,6 +202,7 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     fn order_of(&self, event: &MarketEvent) -> Option<Order> {
         let reference = match event.what {
             What::OrderModified(modified) => modified.reference,
+            What::PriceOutOfRange(reference) => reference?,
             _ => event.reference()?,
         };
         self.books.order(reference)
@@ -178,6 +221,9 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         Some(match event.what {
             What::BookCleared => books.clear(stock_locate),
             What::OrderModified(change) => books.modify_watched(stock_locate, change, watcher),
+            What::PriceOutOfRange(reference) => {
+                books.price_out_of_range(stock_locate, reference, watcher)
+            }
             What::Level(LevelChange { side, price, shares, is_only }) => {
                 self.has_orders = false;
                 if is_only {

@@ -50,6 +50,7 @@ mod live_several;
 mod live_sockets;
 mod lobster;
 mod mirror;
+mod odd_feeds;
 mod other_users;
 mod outputs;
 mod real_days;

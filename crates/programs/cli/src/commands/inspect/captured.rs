@@ -23,10 +23,6 @@ use crate::{progress::Progress, status::Status};
 /// Orders for which the books have room from the beginning.
 const ORDERS: usize = 1 << 16;
 
-/// Channels and stocks have no order in time among each other, but no message is this much later
-/// than one that follows it.
-const MOST_LATER_NS: u64 = 1_000_000_000;
-
 /// Prints the messages of a capture.
 pub(super) fn inspect(
     arguments: &InspectArguments,
@@ -161,7 +157,7 @@ impl CapturedInspection<'_> {
         let EventOf { ts_ns, stock_locate, is_of_several } = self.event;
         let (from, until) = self.bounds;
         if ts_ns.is_some_and(|ts_ns| ts_ns < from || ts_ns >= until) {
-            let last = until.saturating_add(MOST_LATER_NS);
+            let last = until.saturating_add(self.feed.venue().skew_ns);
             self.is_past = ts_ns.is_some_and(|ts_ns| ts_ns >= last);
             self.is_done |= self.is_past;
             return;
