@@ -225,6 +225,14 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         self.orders.prefetch(reference);
     }
 
+    /// Starts to load the levels of the side of an order that was announced before.
+    #[inline]
+    pub fn prefetch_side_of(&self, reference: OrderReferenceNumber) {
+        if let Some(order) = self.orders.get(reference) {
+            self.levels.touch(BookSide::new(order.stock_locate, order.side));
+        }
+    }
+
     /// Counts an anomaly that was noticed before it could become an event.
     pub fn record_anomaly(&mut self, stock_locate: StockLocate, anomaly: Anomaly) {
         self.anomalies[stock_locate].record(anomaly);

@@ -40,10 +40,11 @@ pub trait PriceLevels: Debug {
     fn reduce(&mut self, side: BookSide, key: PriceKey, shares: u32, order_leaves: bool) -> bool;
 
     /// Gives the level at `key` these shares, whatever it had; with 0 it closes. For books without
-    /// orders: a level counts as one.
+    /// orders: a level counts as one. Returns whether the best level has another key or other
+    /// shares than before.
     #[inline]
-    fn set(&mut self, side: BookSide, key: PriceKey, shares: u32) {
-        set_by_orders(self, side, key, shares);
+    fn set(&mut self, side: BookSide, key: PriceKey, shares: u32) -> bool {
+        set_by_orders(self, side, key, shares)
     }
 
     /// Closes all levels of a side, in time that depends on its orders.
@@ -118,15 +119,18 @@ fn set_by_orders<L: PriceLevels + ?Sized>(
     side: BookSide,
     key: PriceKey,
     shares: u32,
-) {
+) -> bool {
+    let best = |levels: &L| levels.best(side).map(|level| (level.key, level.shares));
+    let before = best(levels);
     if shares > 0 {
         levels.add(side, key, shares);
     }
-    let Some(Level { shares: sum, orders, .. }) = levels.at(side, key) else { return };
+    let Some(Level { shares: sum, orders, .. }) = levels.at(side, key) else { return false };
     let mut rest = sum - u64::from(shares);
     for _ in u32::from(shares > 0)..orders {
         let less = u32::try_from(rest).unwrap_or(u32::MAX);
         levels.reduce(side, key, less, true);
         rest -= u64::from(less);
     }
+    before != best(levels)
 }

@@ -59,6 +59,12 @@ pub(crate) trait Protocol {
         None
     }
 
+    /// The symbol of a message about a level or a new order: a guess, to load its levels early.
+    fn symbol(bytes: &[u8]) -> Option<Symbol>;
+
+    /// The numbers of the stocks.
+    fn stocks(state: &Self::State) -> &Stocks;
+
     /// The numbers of a channel begin again: what it had before is over.
     fn restart(
         state: &mut Self::State,
@@ -89,6 +95,12 @@ impl Stocks {
         self.locates.of(symbol)
     }
 
+    /// The number of a stock that has one.
+    #[inline]
+    pub(crate) fn known(&self, symbol: Symbol) -> Option<StockLocate> {
+        self.locates.known(symbol)
+    }
+
     /// All numbers that are given.
     fn all(&self) -> impl Iterator<Item = StockLocate> + use<> {
         (1..=self.locates.len()).map(|locate| StockLocate::new(locate as u16))
@@ -114,7 +126,6 @@ impl<H: EventHandler> Passing<'_, H> {
         is_last: bool,
         what: What,
     ) -> ControlFlow<()> {
-        self.handler.prefetch_stock(stock_locate);
         let event = MarketEvent { time: self.time, stock_locate, symbol, is_last, what };
         self.handler.event(self.at, &event, MessageBytes(self.bytes))
     }

@@ -141,9 +141,15 @@ pub trait EventHandler {
         let _ = stock_locate;
     }
 
-    /// The event after the next one is about this order; no other announcement follows.
+    /// An event about this order comes soon: time to load the order.
     #[inline(always)]
     fn prefetch_known(&mut self, reference: OrderReferenceNumber) {
+        let _ = reference;
+    }
+
+    /// The same order was announced before: time to load the levels of its side.
+    #[inline(always)]
+    fn prefetch_side_of(&mut self, reference: OrderReferenceNumber) {
         let _ = reference;
     }
 
@@ -272,6 +278,12 @@ macro_rules! forward_events {
         fn prefetch_known(&mut self, reference: $crate::forward::OrderReferenceNumber) {
             let $own = self;
             $handler.prefetch_known(reference);
+        }
+
+        #[inline(always)]
+        fn prefetch_side_of(&mut self, reference: $crate::forward::OrderReferenceNumber) {
+            let $own = self;
+            $handler.prefetch_side_of(reference);
         }
 
         #[inline(always)]

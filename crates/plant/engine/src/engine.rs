@@ -493,6 +493,11 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     }
 
     #[inline(always)]
+    fn prefetch_side_of(&mut self, reference: OrderReferenceNumber) {
+        self.engine.books.prefetch_side_of(reference);
+    }
+
+    #[inline(always)]
     fn prefetch_index(&mut self, coming: Coming) -> Option<PrefetchHint> {
         Some(self.engine.books.prefetch_index(coming))
     }

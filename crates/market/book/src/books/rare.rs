@@ -48,9 +48,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         shares: Shares,
     ) -> Outcome {
         let (key, side) = (PriceKey::new(side, price), BookSide::new(stock_locate, side));
-        let before = self.best_quote(side);
-        self.levels.set(side, key, shares.get());
-        let inside_changed = before != self.best_quote(side);
+        let inside_changed = self.levels.set(side, key, shares.get());
         Outcome { stock_locate, inside_changed, anomaly: None }
     }
 

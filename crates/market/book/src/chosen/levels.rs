@@ -63,7 +63,7 @@ macro_rules! chosen_levels {
             }
 
             #[inline]
-            fn set(&mut self, side: BookSide, key: PriceKey, shares: u32) {
+            fn set(&mut self, side: BookSide, key: PriceKey, shares: u32) -> bool {
                 match self {
                     $(Self::$Variant(levels) => levels.set(side, key, shares),)*
                 }

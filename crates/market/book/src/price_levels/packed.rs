@@ -133,18 +133,24 @@ impl PriceLevels for PackedLevels {
     }
 
     #[inline]
-    fn set(&mut self, side: BookSide, key: PriceKey, shares: u32) {
+    fn set(&mut self, side: BookSide, key: PriceKey, shares: u32) -> bool {
         let header = self.header(side);
         let better = self.better(header, key);
         match self.found(header, better, key) {
-            Some(index) if self.sizes[index][1] != 1 => set_by_orders(self, side, key, shares),
-            // One order has less than 2^32 shares, so nothing is carried.
-            Some(index) if shares > 0 => self.sizes[index] = [shares, 1],
+            Some(index) if self.sizes[index][1] != 1 => {
+                return set_by_orders(self, side, key, shares);
+            }
+            Some(index) if shares > 0 => {
+                // One order has less than 2^32 shares, so nothing is carried.
+                let [had, _] = core::mem::replace(&mut self.sizes[index], [shares, 1]);
+                return better == 0 && had != shares;
+            }
             Some(index) => self.close(side, index, better),
-            None if header.has_deep => set_by_orders(self, side, key, shares),
+            None if header.has_deep => return set_by_orders(self, side, key, shares),
             None if shares > 0 => self.open(side, better, key, shares),
-            None => {}
+            None => return false,
         }
+        better == 0
     }
 
     #[inline(always)]

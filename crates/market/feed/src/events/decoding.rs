@@ -11,7 +11,7 @@ use nanotape_wire::framing::{
     pitch::PitchUnit,
 };
 
-use super::handle_messages;
+use super::{ANNOUNCED, handle_messages};
 use crate::{
     Feed,
     capture::{AnyPacket, PacketMessages, messages_of},
@@ -185,21 +185,31 @@ fn captured<P: Protocol>(
 fn deliver<'a, P: Protocol>(
     state: &mut P::State,
     channel: <P::Framing as PacketFraming>::Session,
-    (first, messages): (u64, impl Iterator<Item = &'a [u8]>),
+    (first, messages): (u64, impl Messages<'a>),
     handler: &mut impl EventHandler,
 ) -> ControlFlow<()> {
-    let mut messages = messages;
-    let (mut number, mut coming) = (first, messages.next());
-    while let Some(bytes) = coming {
-        coming = messages.next();
-        if let Some(reference) = coming.and_then(P::known_order) {
+    let (mut rest, mut number) = (messages, first);
+    loop {
+        let together = || rest.clone().take(ANNOUNCED);
+        for reference in together().filter_map(P::known_order) {
             handler.prefetch_known(reference);
         }
-        let at = Position { number, offset: number };
-        P::deliver(state, Place { at, channel }, bytes, handler)?;
-        number += 1;
+        for bytes in together() {
+            if let Some(symbol) = P::symbol(bytes) {
+                if let Some(stock_locate) = P::stocks(state).known(symbol) {
+                    handler.prefetch_stock(stock_locate);
+                }
+            } else if let Some(reference) = P::known_order(bytes) {
+                handler.prefetch_side_of(reference);
+            }
+        }
+        for _ in 0..ANNOUNCED {
+            let Some(bytes) = rest.next() else { return ControlFlow::Continue(()) };
+            let at = Position { number, offset: number };
+            P::deliver(state, Place { at, channel }, bytes, handler)?;
+            number += 1;
+        }
     }
-    ControlFlow::Continue(())
 }
 
 /// The place of messages of a packet among the bytes of their channel.

@@ -55,6 +55,17 @@ impl<F: IexFeed> Protocol for F {
         <F as IexFeed>::known_order(bytes)
     }
 
+    /// All messages with a symbol have it at one place.
+    #[inline]
+    fn symbol(bytes: &[u8]) -> Option<Symbol> {
+        bytes.get(10..)?.first_chunk().copied().map(Symbol::new)
+    }
+
+    #[inline]
+    fn stocks(state: &IexState) -> &Stocks {
+        &state.stocks
+    }
+
     #[inline]
     fn deliver(
         state: &mut IexState,

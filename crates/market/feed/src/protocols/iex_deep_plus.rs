@@ -90,3 +90,38 @@ impl IexFeed for IexDeepPlus {
         state.pass(source, (message.timestamp(), message.symbol()), (true, what), handler)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nanotape_types::{Alpha, Decimal, NanosSinceEpoch, Shares, Symbol};
+    use nanotape_wire::iex_deep_plus::{AddOrderFields, OrderDeleteFields, SideIndicator};
+
+    use super::*;
+    use crate::protocols::Protocol;
+
+    #[test]
+    fn what_is_loaded_early_is_what_the_schema_has() {
+        let (timestamp, symbol) = (NanosSinceEpoch::new(5), Symbol::new(*b"ZIEXT   "));
+        let order_reference_number = OrderReferenceNumber::new(77);
+        let added = AddOrderFields {
+            side_indicator: SideIndicator::Buy,
+            timestamp,
+            symbol,
+            order_reference_number,
+            shares: Shares::new(1),
+            price: Decimal::new(1),
+        };
+        let deleted = OrderDeleteFields {
+            reserved: Alpha::new(*b" "),
+            timestamp,
+            symbol,
+            order_reference_number,
+        };
+        for (bytes, known) in
+            [(&added.encode()[..], None), (&deleted.encode()[..], Some(order_reference_number))]
+        {
+            assert_eq!(<IexDeepPlus as Protocol>::symbol(bytes), Some(symbol));
+            assert_eq!(<IexDeepPlus as Protocol>::known_order(bytes), known);
+        }
+    }
+}

@@ -11,8 +11,8 @@ use nanotape_market::{
     Priority, RestingOrder, StatusChange, StatusReason, Trade, TradeKind, TradingAction, What,
 };
 use nanotape_types::{
-    BookEvent, Decimal, LocateTable, MatchNumber, Maybe, NanosOffset, OrderReferenceNumber, Price4,
-    Shares, Side, StockLocate, Symbol,
+    Alpha, BookEvent, Decimal, LocateTable, MatchNumber, Maybe, NanosOffset, OrderReferenceNumber,
+    Price4, Shares, Side, StockLocate, Symbol,
 };
 use nanotape_wire::{
     framing::pitch::{self, PitchUnit},
@@ -74,6 +74,22 @@ impl Protocol for Pitch {
         let id = bytes.get(6..)?.first_chunk()?;
         let is_of_known = matches!(bytes[1], 0x23..=0x29);
         is_of_known.then(|| OrderReferenceNumber::new(u64::from_le_bytes(*id)))
+    }
+
+    /// Of an order that enters.
+    #[inline]
+    fn symbol(bytes: &[u8]) -> Option<Symbol> {
+        let at = match bytes.get(1)? {
+            0x21 => 19,
+            0x22 => 17,
+            _ => return None,
+        };
+        bytes.get(at..)?.first_chunk().copied().map(Alpha::new).map(symbol_of)
+    }
+
+    #[inline]
+    fn stocks(state: &PitchState) -> &Stocks {
+        &state.stocks
     }
 
     #[inline]
@@ -384,4 +400,55 @@ fn auction(update: AuctionUpdate<'_>) -> Option<What> {
         auction: update.auction_type().code(),
         significance: b' ',
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use nanotape_wire::pitch::{
+        AddFlags, AddOrderLongFields, AddOrderShortFields, DeleteOrderFields, ReduceSizeShortFields,
+    };
+
+    use super::*;
+
+    #[test]
+    fn what_is_loaded_early_is_what_the_schema_has() {
+        let (time_offset, reference) = (NanosOffset::new(7), OrderReferenceNumber::new(77));
+        let (symbol, side_indicator) = (Alpha::new(*b"ZVZZT "), SideIndicator::Buy);
+        let long = AddOrderLongFields {
+            time_offset,
+            order_reference_number: reference,
+            side_indicator,
+            shares: Shares::new(1),
+            symbol,
+            price: Decimal::new(1),
+            add_flags: AddFlags::default(),
+        };
+        let short = AddOrderShortFields {
+            time_offset,
+            order_reference_number: reference,
+            side_indicator,
+            shares: 1,
+            symbol,
+            price: Decimal::new(1),
+            add_flags: AddFlags::default(),
+        };
+        for bytes in [&long.encode()[..], &short.encode()] {
+            assert_eq!(Pitch::symbol(bytes), Some(symbol_of(symbol)));
+            assert_eq!(Pitch::known_order(bytes), None);
+        }
+        let deleted = DeleteOrderFields { time_offset, order_reference_number: reference };
+        let reduced = ReduceSizeShortFields {
+            time_offset,
+            order_reference_number: reference,
+            cancelled_shares: 1,
+        };
+        for bytes in [&deleted.encode()[..], &reduced.encode()] {
+            assert_eq!((Pitch::known_order(bytes), Pitch::symbol(bytes)), (Some(reference), None));
+        }
+        for bytes in [&long.encode()[..], &deleted.encode()] {
+            for length in 0..bytes.len() {
+                let _ = (Pitch::known_order(&bytes[..length]), Pitch::symbol(&bytes[..length]));
+            }
+        }
+    }
 }

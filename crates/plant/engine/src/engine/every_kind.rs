@@ -54,16 +54,22 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             self.has_left_out = true;
             return ControlFlow::Continue(());
         }
-        let event = self.located(event);
+        let located;
+        let event = if event.stock_locate.get() == 0 {
+            located = self.located(event);
+            &located
+        } else {
+            event
+        };
         if let What::Execution(execution) = event.what
             && let Some(remaining) = execution.remaining
         {
-            return self.executed_with_rest(at, (&event, execution, remaining), observer, origin);
+            return self.executed_with_rest(at, (event, execution, remaining), observer, origin);
         }
         let duplicates = self.books.anomalies().of(Anomaly::DuplicateReference);
-        self.observed_part(at, &event, observer, origin, log)?;
+        self.observed_part(at, event, observer, origin, log)?;
         if F::LACKS_STOCKS && self.books.anomalies().of(Anomaly::DuplicateReference) != duplicates {
-            return self.both_in_doubt(at, &event, observer);
+            return self.both_in_doubt(at, event, observer);
         }
         ControlFlow::Continue(())
     }
@@ -179,12 +185,8 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
     #[inline]
     fn located(&self, event: &MarketEvent) -> MarketEvent {
         let mut event = *event;
-        if event.stock_locate.get() != 0 {
-            return event;
-        }
         let Some(order) = self.order_of(&event) else { return event };
         event.stock_locate = order.stock_locate;
-        self.books.prefetch_stock(order.stock_locate);
         if let What::Order(
             BookEvent::Cancel { stock_locate, .. }
             | BookEvent::Delete { stock_locate, .. }
