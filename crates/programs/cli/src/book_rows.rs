@@ -1,8 +1,10 @@
-//! `--every` and `--with`: which rows of books there are, and their columns.
+//! `--every` and `--with`: which rows of books there are, and their columns; and what needs orders.
 
 use std::time::Duration;
 
+use anyhow::ensure;
 use clap::{Args, ValueEnum};
+use nanotape_answers::Session;
 
 use crate::values::{duration, nanos};
 
@@ -46,6 +48,16 @@ impl EveryArguments {
     pub(crate) fn period_ns(self) -> Option<u64> {
         self.every.map(nanos)
     }
+}
+
+/// Refuses an option that lists orders, for a feed that shows none.
+pub(crate) fn require_orders(session: &Session, option: &str) -> anyhow::Result<()> {
+    ensure!(
+        session.engine.has_orders(),
+        "{}: {option} needs orders, and the feed shows price levels only: leave it out",
+        session.name
+    );
+    Ok(())
 }
 
 /// Parses a period that is not shorter than a microsecond.

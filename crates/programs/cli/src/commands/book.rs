@@ -5,7 +5,9 @@ use nanotape_answers::{Part, Span, SymbolFilter, book_columns, book_rows, expand
 use nanotape_arguments::{InputArguments, SymbolArguments};
 use nanotape_plant::Moment;
 
-use crate::{output::OutputArguments, rows::Rows, status::Status, values::count};
+use crate::{
+    book_rows::require_orders, output::OutputArguments, rows::Rows, status::Status, values::count,
+};
 
 #[derive(Args, Debug)]
 #[command(mut_arg("symbols", |symbols| symbols.required(true)))]
@@ -49,6 +51,9 @@ pub(crate) fn run(arguments: &BookArguments) -> anyhow::Result<Status> {
     let output = arguments.output.open()?;
     let (span, symbols) = (Span::up_to(arguments.at), &arguments.symbols.list());
     let session = arguments.input.read(arguments.input.open(span, symbols)?, &mut ())?;
+    if arguments.orders {
+        require_orders(&session, "--orders")?;
+    }
     let status = arguments.input.conclude(&session, &mut SymbolFilter::new(symbols))?;
     let part = if arguments.orders { Part::Orders } else { Part::Levels };
     let (has_symbol, levels) = (has_several(symbols), arguments.levels.unwrap_or(usize::MAX));

@@ -1,5 +1,5 @@
 //! Feeds whose messages no book can have, or which contradict each other: every book that can be
-//! wrong is marked, and the others are right.
+//! wrong is marked, and the others are right. And what a feed of levels cannot answer.
 
 use nanotape_types::{
     Alpha, Decimal, MatchNumber, NanosOffset, OrderReferenceNumber, SecondsSinceMidnight, Shares,
@@ -188,4 +188,20 @@ fn a_moment_has_the_messages_of_every_unit() {
         objects(&rows).into_iter().map(|row| row["ts_ns"].as_u64().unwrap() - 36_000_000_000_000);
     let half = u64::from(HALF);
     assert_eq!(times.collect::<Vec<_>>(), [half, half + 1, 3 * half], "{rows}");
+}
+
+#[test]
+fn a_feed_of_levels_lists_no_orders() {
+    let folder = Folder::new("odd-levels");
+    let (file, out) = (folder.capture("iex-deep", 2_000, 5), folder.path("lobster"));
+    let rows = nanotape(["stats", &file, "--format", "json"]).stdout;
+    let symbol = objects(&rows)[1]["symbol"].as_str().unwrap().to_owned();
+    let book = nanotape(["book", &file, "--symbols", &symbol, "--orders"]);
+    let lobster = nanotape(["depth", &file, "--symbols", &symbol, "--lobster", &out]);
+    for (ran, option) in [(book, "--orders"), (lobster, "--lobster")] {
+        let why = format!("{option} needs orders, and the feed shows price levels only");
+        assert!((ran.status, ran.stdout.len()) == (2, 0), "{} {}", ran.status, ran.stderr);
+        assert!(ran.stderr.contains(&why), "{}", ran.stderr);
+    }
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
 }

@@ -22,6 +22,7 @@ use nanotape_types::{BookEvent, Price4, Side, StockLocate, Symbol};
 
 use super::DepthArguments;
 use crate::{
+    book_rows::require_orders,
     output::Output,
     status::{Status, warn},
     values::counted,
@@ -74,6 +75,7 @@ pub(super) fn run(
     if let Some(error) = lobster.error {
         return Err(error.into());
     }
+    require_orders(&session, "--lobster")?;
     let status = arguments.input.conclude(&session, &mut lobster.filter)?;
     if lobster.without_type > 0 {
         let events = counted(lobster.without_type, "event");
