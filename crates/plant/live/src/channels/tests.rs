@@ -3,6 +3,7 @@
 mod believed;
 mod day;
 mod exchange;
+mod hostile;
 mod iex;
 mod refusals;
 mod servers;
