@@ -216,10 +216,9 @@ pub(crate) trait PacketSink {
     /// Messages of a packet, received at `ts_recv_ns`. `Break` ends reading.
     fn messages(&mut self, ts_recv_ns: u64, messages: &PacketMessages<'_, '_>) -> ControlFlow<()>;
 
-    /// The numbers of a channel begin again; the next message has this number among all channels.
-    fn restarted(&mut self, number: u64, channel: Carried) -> ControlFlow<()> {
-        let _ = (number, channel);
-        ControlFlow::Continue(())
+    /// The numbers of a channel begin again.
+    fn restarted(&mut self, channel: Carried) {
+        let _ = channel;
     }
 
     /// Something is missing or was dropped.

@@ -208,10 +208,9 @@ impl<H: EventHandler> PacketSink for CapturedEvents<'_, H> {
         }
     }
 
-    fn restarted(&mut self, number: u64, channel: Carried) -> ControlFlow<()> {
-        match &mut self.decoding {
-            Some(decoding) => decoding.restarted(number, channel, self.handler),
-            None => ControlFlow::Continue(()),
+    fn restarted(&mut self, channel: Carried) {
+        if let Some(decoding) = &mut self.decoding {
+            decoding.restarted(channel);
         }
     }
 

@@ -65,12 +65,9 @@ pub(crate) trait Protocol {
     /// The numbers of the stocks.
     fn stocks(state: &Self::State) -> &Stocks;
 
-    /// The numbers of a channel begin again: what it had before is over.
-    fn restart(
-        state: &mut Self::State,
-        from: Place<<Self::Framing as PacketFraming>::Session>,
-        handler: &mut impl EventHandler,
-    ) -> ControlFlow<()>;
+    /// The numbers of a channel begin again: what it had before is over, as of the time of its next
+    /// message, which comes with the events of that.
+    fn restart(state: &mut Self::State, channel: <Self::Framing as PacketFraming>::Session);
 }
 
 /// Where a message comes from.
@@ -134,6 +131,11 @@ impl<H: EventHandler> Passing<'_, H> {
     #[inline]
     fn of_market(&mut self, what: What) -> ControlFlow<()> {
         self.event((StockLocate::default(), Maybe::NONE), true, what)
+    }
+
+    /// All orders of these stocks had left before this message.
+    fn clear_before(&mut self, stocks: impl Iterator<Item = StockLocate>) -> ControlFlow<()> {
+        Passing { bytes: &[], handler: &mut *self.handler, ..*self }.clear(stocks)
     }
 
     /// All orders of these stocks left.

@@ -73,7 +73,7 @@ impl<'h> Consumer<'h> {
     /// A channel begins again: what it had before is over.
     pub(super) fn restarted(&mut self, channel: Carried) {
         if self.flow.is_continue() {
-            self.flow = self.sink.restarted(self.next, channel);
+            self.sink.restarted(channel);
         }
     }
 

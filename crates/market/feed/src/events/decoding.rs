@@ -115,15 +115,9 @@ impl FeedDecoder {
         }
     }
 
-    /// A channel begins again: its books are empty. The next message of all channels has this
-    /// number.
-    pub fn restarted(
-        &mut self,
-        number: u64,
-        channel: Carried,
-        handler: &mut impl EventHandler,
-    ) -> ControlFlow<()> {
-        self.0.restarted(number, channel, handler)
+    /// A channel begins again: its books are empty from its next message on.
+    pub fn restarted(&mut self, channel: Carried) {
+        self.0.restarted(channel);
     }
 
     /// The books of an image of a unit of PITCH; later messages of the unit count their times from
@@ -139,27 +133,15 @@ impl FeedDecoder {
 impl Decoding {
     /// A channel begins again.
     #[cold]
-    pub(crate) fn restarted(
-        &mut self,
-        number: u64,
-        channel: Carried,
-        handler: &mut impl EventHandler,
-    ) -> ControlFlow<()> {
-        let at = Position { number, offset: number };
+    pub(crate) fn restarted(&mut self, channel: Carried) {
         match (self, channel) {
-            (Self::IexDeep(state), Carried::IexTp(channel)) => {
-                IexDeep::restart(state, Place { at, channel }, handler)
-            }
+            (Self::IexDeep(state), Carried::IexTp(channel)) => IexDeep::restart(state, channel),
             (Self::IexDeepPlus(state), Carried::IexTp(channel)) => {
-                IexDeepPlus::restart(state, Place { at, channel }, handler)
+                IexDeepPlus::restart(state, channel);
             }
-            (Self::IexTops(state), Carried::IexTp(channel)) => {
-                IexTops::restart(state, Place { at, channel }, handler)
-            }
-            (Self::Pitch(state), Carried::Pitch(channel)) => {
-                Pitch::restart(state, Place { at, channel }, handler)
-            }
-            _ => ControlFlow::Continue(()),
+            (Self::IexTops(state), Carried::IexTp(channel)) => IexTops::restart(state, channel),
+            (Self::Pitch(state), Carried::Pitch(channel)) => Pitch::restart(state, channel),
+            _ => {}
         }
     }
 }

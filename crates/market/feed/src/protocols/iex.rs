@@ -76,12 +76,8 @@ impl<F: IexFeed> Protocol for F {
         F::message(state, (from.at, bytes), handler)
     }
 
-    fn restart(
-        state: &mut IexState,
-        from: Place<IexSession>,
-        handler: &mut impl EventHandler,
-    ) -> ControlFlow<()> {
-        state.clear(from.at, handler)
+    fn restart(state: &mut IexState, _: IexSession) {
+        state.is_over = true;
     }
 }
 
@@ -89,6 +85,8 @@ impl<F: IexFeed> Protocol for F {
 #[derive(Debug, Default)]
 pub(crate) struct IexState {
     stocks: Stocks,
+    /// Whether the numbers have begun again: the books are empty from the next message on.
+    is_over: bool,
 }
 
 impl IexState {
@@ -103,6 +101,9 @@ impl IexState {
     ) -> ControlFlow<()> {
         let time = time.map(|time| EventTime::new(time.get()));
         let mut passing = Passing { at, bytes, type_at: 0, time, handler };
+        if self.is_over {
+            self.begin_again(&mut passing)?;
+        }
         let Some(what) = what else { return passing.unreadable() };
         let Some(symbol) = symbol else { return passing.of_market(what) };
         let Some(found) = self.stocks.locate(symbol) else { return passing.unreadable() };
@@ -124,13 +125,11 @@ impl IexState {
         Passing { at, bytes, type_at: 0, time: None, handler }.unreadable()
     }
 
-    /// All books are empty.
-    pub(super) fn clear<H: EventHandler>(
-        &mut self,
-        at: Position,
-        handler: &mut H,
-    ) -> ControlFlow<()> {
-        Passing { at, bytes: &[], type_at: 0, time: None, handler }.clear(self.stocks.all())
+    /// The first message since the numbers began again.
+    #[cold]
+    fn begin_again<H: EventHandler>(&mut self, passing: &mut Passing<'_, H>) -> ControlFlow<()> {
+        self.is_over = false;
+        passing.clear_before(self.stocks.all())
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct PitchState {
 
 #[derive(Clone, Debug, Default)]
 struct Unit {
+    /// Whether its numbers have begun again: its books are empty from its next message on.
+    is_over: bool,
     /// The time of its last Time message, in ns since the day began.
     second_ns: Option<u64>,
     /// The stocks that it has had orders of.
@@ -102,18 +104,24 @@ impl Protocol for Pitch {
         let (at, unit) = (from.at, from.channel);
         let mut passing = Passing { at, bytes, type_at: 1, time: None, handler };
         let Ok(message) = Message::decode(bytes) else { return passing.unreadable() };
-        if let Message::Time(time) = message {
-            state.unit(unit).second_ns = Some(u64::from(time.time().get()) * NANOS);
-            passing.time = state.time(unit, NanosOffset::new(0));
-            return passing.of_market(What::Other);
+        let offset = match message {
+            Message::Time(time) => {
+                state.unit(unit).second_ns = Some(u64::from(time.time().get()) * NANOS);
+                Some(NanosOffset::new(0))
+            }
+            _ => message.time_offset(),
+        };
+        passing.time = offset.and_then(|offset| state.time(unit, offset));
+        if state.unit(unit).is_over {
+            state.begin_again(unit, &mut passing)?;
         }
-        passing.time = message.time_offset().and_then(|offset| state.time(unit, offset));
         macro_rules! of_order {
             ($m:ident, $what:expr) => {
                 passing.event((StockLocate::default(), Maybe::NONE), true, $what)
             };
         }
         match message {
+            Message::Time(_) => passing.of_market(What::Other),
             Message::AddOrderShort(m) => {
                 let added = (m.side_indicator(), Shares::new(m.shares().into()), m.price());
                 state.add(unit, (symbol_of(m.symbol()), m.order_reference_number()), added, passing)
@@ -180,16 +188,9 @@ impl Protocol for Pitch {
         }
     }
 
-    fn restart(
-        state: &mut PitchState,
-        from: Place<PitchUnit>,
-        handler: &mut impl EventHandler,
-    ) -> ControlFlow<()> {
-        let unit = state.unit(from.channel);
-        unit.second_ns = None;
-        let stocks = unit.stocks.clone();
-        Passing { at: from.at, bytes: &[], type_at: 1, time: None, handler }
-            .clear(stocks.into_iter())
+    fn restart(state: &mut PitchState, unit: PitchUnit) {
+        let unit = state.unit(unit);
+        (unit.is_over, unit.second_ns) = (true, None);
     }
 }
 
@@ -228,6 +229,8 @@ impl PitchState {
             self.unit(unit).second_ns = Some(u64::from(second) * NANOS);
         }
         let time = self.time(unit, NanosOffset::new(0)).unwrap_or_default();
+        // The image has the place of all that was before.
+        self.unit(unit).is_over = false;
         let mut stocks = self.unit(unit).stocks.clone();
         stocks.sort_unstable();
         stocks.dedup();
@@ -257,6 +260,17 @@ impl PitchState {
         let second_ns = self.unit(unit).second_ns?;
         let of_day = second_ns.saturating_add(offset.get().into());
         Some(EventTime::new(self.day_begins_ns.saturating_add(of_day)))
+    }
+
+    /// The first message of a unit since its numbers began again.
+    #[cold]
+    fn begin_again<H: EventHandler>(
+        &mut self,
+        unit: PitchUnit,
+        passing: &mut Passing<'_, H>,
+    ) -> ControlFlow<()> {
+        self.unit(unit).is_over = false;
+        passing.clear_before(self.unit(unit).stocks.clone().into_iter())
     }
 
     /// An order enters.

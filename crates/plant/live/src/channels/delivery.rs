@@ -199,11 +199,8 @@ impl<F: ChannelFraming, H: EventHandler> ChannelDelivery<'_, F, H> {
 
     /// The channel begins again: its books are empty, and lack nothing.
     pub(crate) fn restart(&mut self) {
-        let next = self.common.next.max(1);
-        if let Some(carried) = self.state.carried.take()
-            && self.common.flow.is_continue()
-        {
-            self.common.flow = self.common.decoder.restarted(next, carried, self.handler);
+        if let Some(carried) = self.state.carried.take() {
+            self.common.decoder.restarted(carried);
         }
         let state = &mut *self.state;
         (state.is_late, state.is_lossy, state.open_gaps) = (false, false, 0);
