@@ -15,14 +15,14 @@ pub const NASDAQ_ITCH: &Venue = &Venue {
     skew_ns: 0,
 };
 
-/// IEX DEEP 1.0.
+/// IEX DEEP 1.0. Messages of different stocks are not in the order of their times.
 pub const IEX_DEEP: &Venue = &Venue {
     name: "IEX DEEP 1.0",
     publisher_id: 38,
     zone: NEW_YORK,
     day_begins_s: 0,
     detail: BookDetail::Levels,
-    skew_ns: 0,
+    skew_ns: 1_000_000_000,
 };
 
 /// IEX DEEP+ 1.0.

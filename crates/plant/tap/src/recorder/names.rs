@@ -8,7 +8,7 @@ use std::path::Path;
 
 use nanotape_board::BoardReader;
 use nanotape_history::{Run, RunLog, RunsError};
-use nanotape_records::{FIRST_TYPE_ID, Header, Notice, RecordKind};
+use nanotape_records::{FIRST_TYPE_ID, Header, Notice, RecordKind, Taint};
 use nanotape_tape::Gap;
 use nanotape_types::StockLocate;
 
@@ -68,11 +68,19 @@ impl Names {
 
     #[cold]
     fn notice(&mut self, sequence: u64, type_id: u16, payload: &[u8]) -> Result<(), RunsError> {
-        if let Some(Notice::Start(start)) = Notice::decode(type_id, payload) {
-            self.symbols.begin(sequence, &start);
-            self.begin(&Run::of(sequence, &start))?;
+        match Notice::decode(type_id, payload) {
+            Some(Notice::Start(start)) => {
+                self.symbols.begin(sequence, &start);
+                self.begin(&Run::of(sequence, &start))
+            }
+            // It may be all that a stock has.
+            Some(Notice::Taint(Taint { instrument_id, .. })) => {
+                let locate = StockLocate::new(u16::try_from(instrument_id).unwrap_or(0));
+                let is_named = self.log.as_ref().is_some_and(|log| log.is_named(locate));
+                if is_named { Ok(()) } else { self.learn(sequence, type_id, payload, locate) }
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     #[cold]

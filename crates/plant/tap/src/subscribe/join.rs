@@ -11,6 +11,7 @@ use nanotape_history::{
     DbnStream, LocalBooks, Runs, SnapshotFile, Snapshots, snapshot::SnapshotRecords,
 };
 use nanotape_journal::{ErrorKind, Tailer, TailerSource};
+use nanotape_market::Venue;
 use nanotape_records::{RecordBuffer, TradeDate};
 use nanotape_ring::{Rejoin, RingSource, Start, Subscribe as _, stream};
 use nanotape_shm::Refusal;
@@ -343,6 +344,8 @@ impl Subscription {
         let window = self.window.unwrap_or_default();
         let Some(until_ns) = window.from_ns.checked_sub(1) else { return Ok(None) };
         let snapshots = Snapshots::list(journal).map_err(SubscribeError::Snapshot)?;
+        // Where times are out of order, a snapshot can be a little later than records after it.
+        let until_ns = until_ns.saturating_sub(Venue::UNKNOWN.skew_ns);
         let last = snapshots.last_named_until(first..window.end, until_ns);
         Ok(last.as_ref().map(SnapshotFile::next_sequence))
     }
