@@ -59,6 +59,8 @@ pub struct DayStatistics {
     traded: LocateTable<Option<(i64, i64)>>,
     /// The trades that can be broken.
     breakable: BreakableTrades,
+    /// The number of the message that is kept last.
+    last_number: u64,
     /// Between `before` and `after` of one message.
     began: Stamp,
     depth: Option<u32>,
@@ -98,6 +100,7 @@ impl DayStatistics {
             worker: Worker::start(),
             traded: LocateTable::filled(None),
             breakable: BreakableTrades::default(),
+            last_number: 0,
             began: clock.stamp(),
             depth: None,
         }
@@ -114,6 +117,21 @@ impl DayStatistics {
     #[inline(never)]
     fn count(&mut self) {
         self.worker.messages(&mut self.kept);
+    }
+
+    /// Keeps a message until it is counted. A message can be several events of its stock.
+    #[inline]
+    fn keep(&mut self, number: u64, message: Message) {
+        let is_same = std::mem::replace(&mut self.last_number, number) == number;
+        match self.kept.last_mut() {
+            Some(last) if is_same && last.locate == message.locate => last.join(message),
+            _ => {
+                if self.kept.len() == KEPT {
+                    self.count();
+                }
+                self.kept.push(message);
+            }
+        }
     }
 
     /// Trades of these numbers do not count: breaks that are not among the messages.
@@ -184,7 +202,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
     fn after(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
-        _: Position,
+        at: Position,
         event: &MarketEvent,
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
@@ -209,10 +227,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for DayStatistics {
             message.inside = outcome.inside_changed.then(|| book.inside().condition());
         }
         let locate = message.locate;
-        self.kept.push(message);
-        if self.kept.len() == KEPT {
-            self.count();
-        }
+        self.keep(at.number, message);
         self.trades(locate, event);
         ControlFlow::Continue(())
     }

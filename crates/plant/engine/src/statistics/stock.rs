@@ -51,6 +51,16 @@ pub(super) const NONE: u32 = u32::MAX;
 const _: () = assert!(size_of::<Message>() == 32);
 
 impl Message {
+    /// Takes a later event of the same message in.
+    pub(super) fn join(&mut self, later: Self) {
+        self.processing_nanos += later.processing_nanos;
+        self.depth_ticks = self.depth_ticks.min(later.depth_ticks);
+        if later.levels != [NONE; 2] {
+            self.levels = later.levels;
+        }
+        self.inside = later.inside.or(self.inside);
+    }
+
     const EMPTY: Self = Self {
         nanos: 0,
         processing_nanos: 0,
