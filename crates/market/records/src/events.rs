@@ -146,7 +146,7 @@ impl EventReader {
         let what = match joined {
             Some(what) => what,
             None => {
-                if self.flush(visit).is_break() {
+                if self.flush_before(order, visit).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
                 self.advance(order.sequence);
@@ -156,7 +156,28 @@ impl EventReader {
                 }
             }
         };
-        Ok(visit(self.number, &self.event(&order.hd, what)?))
+        let event = self.event(&order.hd, what)?;
+        // An order that grows before an execution of the same message.
+        let is_last = is_last || !matches!(what, What::OrderModified(_));
+        Ok(visit(self.number, &MarketEvent { is_last, ..event }))
+    }
+
+    /// Visits the event that waits. Of the message of the next order, it is a part: an order lost
+    /// shares before an execution that states what remains.
+    #[inline]
+    fn flush_before(
+        &mut self,
+        next: &MboMsg,
+        visit: &mut impl FnMut(u64, &MarketEvent) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if self.held.is_none() {
+            return ControlFlow::Continue(());
+        }
+        let is_part = next.sequence != 0
+            && matches!(&self.held, Some(Held::Cancel(left)) if are_of_one_message(left, next));
+        self.flush(&mut |number, event: &MarketEvent| {
+            visit(number, &MarketEvent { is_last: !is_part, ..*event })
+        })
     }
 
     /// The event of a record of a price level. It may be a part of a change.

@@ -8,6 +8,7 @@ mod every_kind;
 mod restore;
 
 use core::{marker::PhantomData, ops::ControlFlow};
+use std::collections::BTreeSet;
 
 use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
@@ -175,6 +176,8 @@ pub struct BookEngine<B> {
     skew_ns: u64,
     has_left_out: bool,
     parts: Parts,
+    /// References that two stocks have had at the same time, of messages that state no stock.
+    contested: BTreeSet<OrderReferenceNumber>,
     /// While messages are applied ahead of missing ones.
     behind: Option<Box<Behind>>,
 }
@@ -191,6 +194,7 @@ impl<B> BookEngine<B> {
             skew_ns: 0,
             has_left_out: false,
             parts: Parts::default(),
+            contested: BTreeSet::new(),
             behind: None,
         }
     }

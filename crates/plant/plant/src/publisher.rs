@@ -31,7 +31,9 @@ use nanotape_board::{Board, BoardReader, Counts, Watch};
 use nanotape_book::{Anomaly, Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp, Timeline};
 use nanotape_engine::{BookEngine, Observer, RestoredStock};
-use nanotape_market::{Damage, EventTime, MarketEvent, Position, SessionChange, Venue, What};
+use nanotape_market::{
+    Damage, EventTime, MarketEvent, Modified, Position, SessionChange, Venue, What,
+};
 use nanotape_ring::{Publish, PublishError};
 use nanotape_shm::RegionError;
 use nanotape_tape::{LongWaits, Pacer};
@@ -486,6 +488,9 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
                     }
                     What::Level(change) => self.level(engine, (change, event.is_last), outcome),
                     What::BookCleared => self.cleared_or_modified(engine, None, outcome),
+                    What::OrderModified(Modified { reference, .. }) if !event.is_last => {
+                        self.before_execution(engine, reference, outcome);
+                    }
                     What::OrderModified(change) => {
                         self.cleared_or_modified(engine, Some(change), outcome);
                     }

@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 
 use nanotape_market::{EventHandler, LevelChange, Position, TradeKind, What};
-use nanotape_types::{Decimal, Shares, Side};
+use nanotape_types::{Decimal, Price4, Shares, Side};
 use nanotape_wire::iex_deep::Message;
 
 use super::{
@@ -26,6 +26,7 @@ impl IexFeed for IexDeep {
         let Ok(message) = Message::decode(source.1) else {
             return IexState::unreadable(source, handler);
         };
+        let of = (message.timestamp(), message.symbol());
         let mut is_last = true;
         let what = match message {
             Message::PriceLevelUpdateBuy(m) => {
@@ -41,7 +42,14 @@ impl IexFeed for IexDeep {
             Message::OfficialPrice(_) => Some(What::Other),
             other => of_every_feed!(other).flatten(),
         };
-        state.pass(source, (message.timestamp(), message.symbol()), (is_last, what), handler)
+        if what == Some(What::PriceOutOfRange(None)) {
+            state.pass(source, of, (false, what), handler)?;
+            // A level that was not there can end the event.
+            let (side, price, shares) = (Side::Buy, Price4::default(), Shares::new(0));
+            let none = What::Level(LevelChange { side, price, shares, is_only: false });
+            return state.pass(source, of, (is_last, Some(none)), handler);
+        }
+        state.pass(source, of, (is_last, what), handler)
     }
 }
 

@@ -34,13 +34,13 @@ impl IexFeed for IexTops {
                 let has_both = bid.is_some() && offer.is_some();
                 let bid = best(Side::Buy, bid, m.bid_shares());
                 let offer = best(Side::Sell, offer, m.offer_shares());
-                state.pass(source, of, (false, Some(bid)), handler)?;
-                if has_both {
-                    Some(offer)
-                } else {
-                    state.pass(source, of, (false, Some(offer)), handler)?;
-                    Some(What::PriceOutOfRange(None))
+                if !has_both {
+                    // First, so that the records of both sides are marked.
+                    let out_of_range = What::PriceOutOfRange(None);
+                    state.pass(source, of, (false, Some(out_of_range)), handler)?;
                 }
+                state.pass(source, of, (false, Some(bid)), handler)?;
+                Some(offer)
             }
             Message::TradeReport(m) => iex::trade(m, TradeKind::Unstated),
             Message::AuctionInformation(m) => iex::auction(m),

@@ -4,7 +4,8 @@
 //! Where: the engine, for sources with [`HAS_EVERY_KIND`](nanotape_market::Origin::HAS_EVERY_KIND).
 //! Protocol: the parts of a change are applied as they come. Their outcomes report no change of the
 //! inside, except the last one, which reports that of all parts together.
-//! Bounds: an entry for each stock of which a part is awaited.
+//! Bounds: an entry for each stock of which a part is awaited, and one for each reference that two
+//! stocks have had at the same time, up to [`MOST_CONTESTED`].
 
 use core::ops::ControlFlow;
 
@@ -18,6 +19,9 @@ use nanotape_types::{BookEvent, Maybe, Shares, StockLocate};
 
 use super::{BookEngine, Observer};
 use crate::DamageLog;
+
+/// References that are kept because two stocks have had them at the same time.
+const MOST_CONTESTED: usize = 1 << 16;
 
 /// The insides before changes of which a part is awaited.
 #[derive(Debug, Default)]
@@ -68,10 +72,52 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         }
         let duplicates = self.books.anomalies().of(Anomaly::DuplicateReference);
         self.observed_part(at, event, observer, origin, log)?;
-        if F::LACKS_STOCKS && self.books.anomalies().of(Anomaly::DuplicateReference) != duplicates {
-            return self.both_in_doubt(at, event, observer);
+        if F::LACKS_STOCKS {
+            if self.books.anomalies().of(Anomaly::DuplicateReference) != duplicates {
+                return self.both_in_doubt(at, event, observer);
+            }
+            if !self.contested.is_empty() {
+                return self.again_in_doubt(at, event, observer);
+            }
         }
         ControlFlow::Continue(())
+    }
+
+    /// An order entered under a reference that two stocks have had at the same time: messages about
+    /// either of them can still come.
+    #[cold]
+    #[inline(never)]
+    fn again_in_doubt<O: Observer<Books<L, S>>>(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        observer: &mut O,
+    ) -> ControlFlow<()> {
+        match event.what {
+            What::Order(BookEvent::Add { reference, .. })
+                if self.contested.contains(&reference) =>
+            {
+                self.in_doubt(at, event, event.stock_locate, observer)
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// The book of a stock has become doubtful with an event, which was applied.
+    fn in_doubt<O: Observer<Books<L, S>>>(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        stock_locate: StockLocate,
+        observer: &mut O,
+    ) -> ControlFlow<()> {
+        let anomaly = Anomaly::DuplicateReference;
+        self.books.record_anomaly(stock_locate, anomaly);
+        let outcome = Outcome { stock_locate, inside_changed: false, anomaly: Some(anomaly) };
+        let doubt = MarketEvent { symbol: Maybe::NONE, stock_locate, what: What::Other, ..*event };
+        observer.admit(at, &doubt)?;
+        observer.before(self, at, &doubt);
+        observer.after(self, at, &doubt, Some(outcome))
     }
 
     /// An order entered under a reference that an order of another stock has: later messages state
@@ -84,18 +130,16 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         event: &MarketEvent,
         observer: &mut O,
     ) -> ControlFlow<()> {
-        let Some(live) = self.order_of(event) else { return ControlFlow::Continue(()) };
-        let stock_locate = live.stock_locate;
-        if stock_locate == event.stock_locate {
+        let (Some(live), Some(reference)) = (self.order_of(event), event.reference()) else {
+            return ControlFlow::Continue(());
+        };
+        if live.stock_locate == event.stock_locate {
             return ControlFlow::Continue(());
         }
-        let anomaly = Anomaly::DuplicateReference;
-        self.books.record_anomaly(stock_locate, anomaly);
-        let outcome = Outcome { stock_locate, inside_changed: false, anomaly: Some(anomaly) };
-        let doubt = MarketEvent { symbol: Maybe::NONE, stock_locate, what: What::Other, ..*event };
-        observer.admit(at, &doubt)?;
-        observer.before(self, at, &doubt);
-        observer.after(self, at, &doubt, Some(outcome))
+        if self.contested.len() < MOST_CONTESTED {
+            self.contested.insert(reference);
+        }
+        self.in_doubt(at, event, live.stock_locate, observer)
     }
 
     /// Whether an event of this time is not wanted, and others that are wanted can follow.

@@ -148,6 +148,30 @@ impl<W: Publish> Publisher<W> {
         outbox.publish();
     }
 
+    /// An order has other shares before an execution that states what remains, which follows.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn before_execution<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        reference: OrderReferenceNumber,
+        outcome: Outcome,
+    ) {
+        let Some(flags) = self.order_flags(engine, outcome) else { return };
+        let (flags, change) = match self.changes.count() {
+            0 => return,
+            1 => (flags, self.changes.first()),
+            _ => {
+                let grown = Change { action: Action::Modify, ..self.changes.second() };
+                (flags | GROWS_IN_PLACE, grown)
+            }
+        };
+        let common = Common { flags, ..self.common(outcome.stock_locate) };
+        if self.kinds.has(RecordKind::Mbo) {
+            self.record(RecordKind::Mbo, mbo(&common, 0, reference.get(), change));
+        }
+    }
+
     /// All orders of a book left, or an order was modified. A modified order lost shares, or left
     /// and entered again at the end of its queue: its records are those of a cancel or a replace.
     /// Only one that grows in its place has a record of its own.

@@ -6,7 +6,10 @@ use nanotape_types::{
 };
 use nanotape_wire::{
     capture::CaptureFormat,
-    framing::pitch::{PitchUnit, UnitWriter},
+    framing::{
+        iextp::{IexSession, SegmentWriter},
+        pitch::{PitchUnit, UnitWriter},
+    },
     pitch::{
         AddFlags, AddOrderLongFields, DeleteOrderFields, ModifyFlags, ModifyOrderLongFields,
         OrderExecutedAtPriceSizeFields, SideIndicator, TimeFields,
@@ -204,4 +207,160 @@ fn a_feed_of_levels_lists_no_orders() {
         assert!(ran.stderr.contains(&why), "{}", ran.stderr);
     }
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
+}
+
+/// A quote of TOPS, as bytes: symbol, bid and ask with shares and price.
+fn quote(nanos: u64, symbol: &[u8; 8], bid: (u32, i64), offer: (u32, i64)) -> Vec<u8> {
+    let mut bytes = vec![b'Q', 0];
+    bytes.extend((OPEN_NS + nanos).to_le_bytes());
+    bytes.extend(symbol);
+    bytes.extend(bid.0.to_le_bytes());
+    bytes.extend(bid.1.to_le_bytes());
+    bytes.extend(offer.1.to_le_bytes());
+    bytes.extend(offer.0.to_le_bytes());
+    bytes
+}
+
+/// 2019-12-30 at 10:00 in New York, ns since the UNIX epoch.
+const OPEN_NS: u64 = 1_577_718_000_000_000_000;
+
+/// Segments of IEX-TP from its messages, each with its first number.
+fn segments(protocol: u16, segments: &[(u64, &[Vec<u8>])]) -> Vec<u8> {
+    let mut capture = MadeCapture::new(CaptureFormat::Pcap);
+    let session = IexSession { message_protocol_id: protocol, channel_id: 1, session_id: 77 };
+    let mut offset = 0;
+    for &(first, messages) in segments {
+        let mut buffer = [0; 1_400];
+        offset = if first == 1 { 0 } else { offset };
+        let mut segment = SegmentWriter::new(session, first, offset, 0, &mut buffer).unwrap();
+        assert!(messages.iter().all(|message| segment.push(message)));
+        let payload = segment.finish();
+        offset += payload.len() as u64 - 40;
+        capture.datagram("233.215.21.4:10378", &[], payload);
+    }
+    capture.bytes
+}
+
+/// The journal of a plant of a file.
+fn journal_of(folder: &Folder, file: &str, name: &str) -> String {
+    let (journal, ring) = (folder.path(name), Ring::new(name));
+    let run = ["run", "--input", file, "--ring", ring.path(), "--date", "2019-12-30"];
+    let ran = nanotape([&run[..], &["--journal", &journal]].concat());
+    assert!(ran.status < 2, "{}", ran.stderr);
+    journal
+}
+
+#[test]
+fn a_quote_at_a_price_that_no_book_has_shows_its_other_side_and_is_marked() {
+    let messages = [
+        quote(1, b"ZIEXT   ", (100, 1_000_000), (100, 1_000_100)),
+        quote(2, b"ZIEXT   ", (100, LARGE as i64), (50, 1_000_200)),
+        quote(3, b"MAT     ", (10, 1_000_000), (10, -5)),
+    ];
+    let folder = Folder::new("odd-quotes");
+    let file = folder.write("odd.pcap", &segments(0x8003, &[(1, &messages)]));
+    let insides = |input: &str| {
+        let ran = nanotape(["inside", input, "--symbols", "ZIEXT,MAT", "--format", "csv"]);
+        ran.stdout.lines().skip(1).map(|row| row[row.find(',').unwrap()..].to_owned()).collect()
+    };
+    let rows: Vec<String> = insides(&file);
+    assert_eq!(
+        rows,
+        [",ZIEXT,100.0000,100,100.0100,100", ",ZIEXT,,,100.0200,50", ",MAT,100.0000,10,,"]
+    );
+    let journal = journal_of(&folder, &file, "odd-quotes");
+    assert_eq!(insides(&journal), rows);
+    let records = nanotape(["tap", &journal, "--records", "bbo", "--format", "json"]).stdout;
+    let records = objects(&records);
+    let bbo = records.iter().filter(|one| one["record"] == "bbo");
+    // The last record of a message, and the flag of a book that is not reliable.
+    let flags: Vec<_> = bbo.map(|one| one["flags"].as_u64().unwrap() & (128 | 4)).collect();
+    assert_eq!(flags, [128, 128 | 4, 128 | 4], "{records:?}");
+    assert_eq!(anomalies(&file, "price_out_of_range"), of(&[("*", 2), ("MAT", 1), ("ZIEXT", 1)]));
+    let rows = objects(&nanotape(["stats", &file, "--format", "json"]).stdout);
+    assert_eq!(rows[0]["messages"], 3, "a quote is one message");
+}
+
+#[test]
+fn a_stock_with_nothing_but_an_order_that_no_book_has_is_in_a_journal() {
+    let messages = [second(36_000), add(1, 1, *b"BRK.A ", LARGE)];
+    let folder = Folder::new("odd-alone");
+    let file = folder.write("odd.pcap", &capture(&[(1, 1, &messages)]));
+    let journal = journal_of(&folder, &file, "odd-alone");
+    for input in [&file, &journal] {
+        let ran = nanotape(["book", input, "--symbols", "BRK.A", "--strict"]);
+        assert_eq!(ran.status, 1, "{input}: {}", ran.stderr);
+        assert!(ran.stderr.contains("BRK.A"), "{input}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_id_that_two_units_had_marks_each_stock_that_gets_it_later() {
+    let first = [second(36_000), add(1, 7, *b"MAT   ", 100_000)];
+    let second_unit = [second(36_000), add(3, 7, *b"IBM   ", 100_000)];
+    let third = [delete(5, 7), add(6, 7, *b"ZVZZT ", 100_000)];
+    let folder = Folder::new("odd-reused");
+    let packets = [(1, 1, &first[..]), (2, 1, &second_unit[..]), (1, 3, &third[..])];
+    let file = folder.write("odd.pcap", &capture(&packets));
+    let marked = of(&[("*", 3), ("IBM", 1), ("MAT", 1), ("ZVZZT", 1)]);
+    assert_eq!(anomalies(&file, "duplicate_reference"), marked);
+}
+
+/// What an order has after an execution can differ from what it had less what was executed.
+#[test]
+fn an_execution_with_other_shares_left_is_one_change_in_a_journal_too() {
+    for remaining in [95, 60] {
+        let messages = [
+            second(36_000),
+            add(1, 2, *b"MAT   ", 100_000),
+            executed(2, 2, (10, remaining), 100_000),
+            delete(3, 2),
+        ];
+        let folder = Folder::new("odd-rest");
+        let file = folder.write("odd.pcap", &capture(&[(1, 1, &messages)]));
+        let name = format!("odd-rest-{remaining}");
+        let journal = journal_of(&folder, &file, &name);
+        let insides = |input: &str| nanotape(["inside", input, "--symbols", "MAT"]).stdout;
+        assert_eq!(insides(&file).lines().count(), 4);
+        assert_eq!(insides(&file), insides(&journal));
+        let records = nanotape(["tap", &journal, "--records", "mbo", "--format", "json"]).stdout;
+        let records = objects(&records);
+        let orders = records.iter().filter(|one| one["record"] == "mbo");
+        let last = orders.filter(|one| one["flags"].as_u64().unwrap() & 128 > 0);
+        assert_eq!(last.count(), 3, "one for each message: {records:?}");
+    }
+}
+
+#[test]
+fn records_of_a_span_are_those_of_its_times() {
+    let first = [second(36_000), add(100, 1, *b"MAT   ", 1), add(900, 2, *b"MAT   ", 2)];
+    let second_unit = [second(36_000), add(200, 4, *b"IBM   ", 3), add(500, 5, *b"IBM   ", 4)];
+    let folder = Folder::new("odd-spans");
+    let packets = [(1, 1, &first[..]), (2, 1, &second_unit[..])];
+    let file = folder.write("odd.pcap", &capture(&packets));
+    let journal = journal_of(&folder, &file, "odd-spans");
+    let span = ["--from", "10:00:00.0000002", "--until", "10:00:00.0000009"];
+    for input in [&file, &journal] {
+        let tap = ["tap", input, "--records", "mbo", "--format", "json"];
+        let records = objects(&nanotape([&tap[..], &span].concat()).stdout);
+        let orders = records.iter().filter(|one| one["record"] == "mbo");
+        let times = orders.map(|one| one["ts_ns"].as_u64().unwrap() - 36_000_000_000_000);
+        assert_eq!(times.collect::<Vec<_>>(), [200, 500], "{input}: {records:?}");
+    }
+}
+
+#[test]
+fn a_stream_that_begins_again_has_its_books_until_then() {
+    let before = [quote(1, b"ZIEXT   ", (100, 1_000_000), (100, 1_000_100))];
+    let after = [quote(60_000_000_000, b"MAT     ", (10, 500_000), (10, 500_100))];
+    let folder = Folder::new("odd-restart");
+    let file = folder.write("odd.pcap", &segments(0x8003, &[(1, &before), (1, &after)]));
+    let journal = journal_of(&folder, &file, "odd-restart");
+    for (input, options) in [(&file, &["--date", "2019-12-30"][..]), (&journal, &[])] {
+        for (moment, levels) in [("10:00:59.999999999", 1), ("10:01:00", 0)] {
+            let at = [&["--at", moment, "--levels", "1"], options].concat();
+            let found = bids(input, "ZIEXT", &at);
+            assert_eq!(found.len(), 2 * levels, "{input} {moment}: {found:?}");
+        }
+    }
 }
