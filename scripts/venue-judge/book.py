@@ -55,6 +55,7 @@ EMPTYQ = EMPTY
 
 class Engine:
     def __init__(self, what, misfit, out, events='message', breaks='mark', dup_add='replace', base=0):
+        self.owner, self.emptied = None, {}         # the stream of the message, and stocks that a restart emptied
         self.what, self.misfit, self.out = what, misfit, out
         self.by_ts = events == 'timestamp'
         self.breaks, self.dup_add, self.base = breaks, dup_add, base
@@ -178,9 +179,10 @@ class Engine:
         else:
             self.misfit('unknown_level', '%s %s %d' % (s.name, 'BA'[side], price))
 
-    # --- stream restart: as if nothing had been before (no rows)
+    # --- stream restart: as if nothing had been before; a row for each stock that had an inside, at the next message
     def forget(self, owner, space=None):
         self.flush()
+        had = {id(s): s for s in self.syms.values() if s.published != (None,) * 4}
         for s in self.clear_owner(owner):
             s.published, s.digest, s.qdigest, s.dirty = (None,) * 4, EMPTY, EMPTYQ, False
         if space is not None:
@@ -190,9 +192,16 @@ class Engine:
                     for k in list(s.orders):
                         del self.orders[k], s.orders[k]
                     s.published, s.digest, s.qdigest, s.dirty = (None,) * 4, EMPTY, EMPTYQ, False
+        emptied = [s for s in had.values() if s.published == (None,) * 4]
+        self.emptied.setdefault(owner, []).extend(emptied)
         for k in [k for k in self.trades if k[0] == owner]:
             del self.trades[k]
             self.broken.discard(k)
+
+    def show_emptied(self, owner, ts):
+        for s in self.emptied.pop(owner, []):
+            if self.what == 'insides' and ts is not None:
+                self.line(self.stamp(ts), s.name, None, None, None, None)
 
     # --- trades
     def trade(self, ts, s, owner, price, size, tid):
@@ -258,6 +267,7 @@ class Engine:
             s.st['crossed'] += 1            # locked books count as crossed, and are also counted apart
             if b[0] == b[2]:
                 s.st['locked'] += 1
+        self.show_emptied(self.owner, ts)
         if b != s.published:
             s.published = b
             s.st['insides'] += 1

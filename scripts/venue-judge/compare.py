@@ -2,8 +2,7 @@
 
 --book: the program reads this input instead, a journal or a DBN file that was made from the capture. Rows of one time
 are compared in the order of symbols: a unit that is cleared has no order among its stocks. Rows without a time are left
-out: books that a restarted stream empties, and messages of a unit before its first second. Prints one line; exit status
-1 if they differ.
+out: those of messages of a unit before its first second. Prints one line; exit status 1 if they differ.
 """
 import argparse, csv, os, subprocess, sys
 

@@ -114,12 +114,18 @@ class Replay:
                 continue
             _, _, num, m, seg = d
             self.messages += 1
+            e.owner = key
             if protocol == 'iex':
                 r = iex.apply(e, protos[key.split('/')[0]], key, m)
             elif protocol == 'pitch':
                 r = pitch.apply(e, clock, key, m)
             else:
                 r = itch.apply(e, key, m)
+            if r is not None and key in e.emptied:
+                ts = r.get('ts')
+                if ts is None and protocol == 'pitch' and key in clock.sec:
+                    ts = clock.sec[key] * 10**9
+                e.show_emptied(key, ts)
             if hook:
                 hook('msg', num, r)
             if what == 'events':
