@@ -44,8 +44,8 @@ pub const CBOE_PITCH: &Venue = &Venue {
     skew_ns: 1_000_000_000,
 };
 
-/// A feed with this number in DBN, of which feeds of one number have all that records need;
-/// [`Venue::UNKNOWN`] for another one.
+/// A feed with this number in DBN; [`Venue::UNKNOWN`] if there is none. Feeds of one number differ
+/// in nothing that a reader of records needs.
 pub fn venue_of(publisher_id: u16) -> &'static Venue {
     let all = [NASDAQ_ITCH, IEX_DEEP, CBOE_PITCH];
     let found = all.into_iter().find(|venue| venue.publisher_id == publisher_id);

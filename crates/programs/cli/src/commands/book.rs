@@ -19,9 +19,10 @@ Examples:
   nanotape book days/equities --symbols AAPL --run 1 --at 2019-12-30T14:45:00Z --strict
 
 Prints the book after the last message with a timestamp not later than --at; reading stops at the
-first later message. Bids come first, then asks, each from the best price. With several stocks, the
-first column has the symbol. --orders lists the orders of each level in queue order, the next to be
-executed first, with the orders and shares ahead of each. Format: text on a terminal, CSV otherwise.")]
+first later message, of feeds whose times are out of order a second after --at. Bids come first,
+then asks, each from the best price. With several stocks, the first column has the symbol. --orders
+lists the orders of each level in queue order, the next to be executed first, with the orders and
+shares ahead of each. Format: text on a terminal, CSV otherwise.")]
 pub(crate) struct BookArguments {
     #[command(flatten)]
     input: InputArguments,
