@@ -278,7 +278,7 @@ fn a_reader_begins_with_the_newest_state_and_goes_on_with_each_trade() {
     PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
     let map = place.path().join("map");
     let state = |map: &Path| {
-        let copied = CopiedStocks::read(map).unwrap();
+        let copied = CopiedStocks::read(map, 2).unwrap();
         let most = copied.stocks.into_iter().max_by_key(|(_, state)| state.trades());
         most.unwrap()
     };
@@ -294,7 +294,7 @@ fn a_reader_begins_with_the_newest_state_and_goes_on_with_each_trade() {
     let text = output_of("15_begin_with_the_newest_state", &arguments).unwrap();
     keeper.run(|_| ()).unwrap();
     keeper.close().unwrap();
-    let copied = CopiedStocks::read(&map).unwrap();
+    let copied = CopiedStocks::read(&map, 2).unwrap();
     let (_, whole) = copied.stocks.iter().find(|(of, _)| *of == symbol).unwrap();
     assert!(part.trades() > 0 && whole.trades() > part.trades(), "{part:?}, {whole:?}");
     assert!(

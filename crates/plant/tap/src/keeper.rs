@@ -18,7 +18,7 @@ use std::{
 
 use nanotape_board::{BoardReader, follower_path};
 use nanotape_latest::{LatestError, LatestWriter};
-use nanotape_records::{RecordKind, RecordKinds, UNSTATED_PUBLISHER_ID};
+use nanotape_records::{Header, RecordKind, RecordKinds};
 use nanotape_ring::{Rejoin, Start};
 use nanotape_shm::{RegionError, RegionOptions};
 use nanotape_tape::{Deadline, Gap, ShutdownFlag, Step, WriterState};
@@ -154,6 +154,17 @@ pub enum LatestKeeperError {
         /// The other keeper.
         writer: u32,
     },
+    /// The next plant of the ring publishes another venue, whose entries are others.
+    #[error(
+        "{}: the next run is of publisher {publisher}, whose entries are others: start a keeper for it",
+        ring.display()
+    )]
+    OtherPublisher {
+        /// The ring.
+        ring: PathBuf,
+        /// DBN's number of the publisher.
+        publisher: u16,
+    },
     /// Another keeper has taken the entries over, or a tool has changed the market's entry.
     #[error(
         "{}: the entry of the market is not that of this keeper any more: another keeper, or another \
@@ -203,12 +214,15 @@ impl LatestKeeper {
         let board = Deadline::after(*wait).open(shutdown, is_pending, || BoardReader::open(ring));
         let board = board.map_err(SubscribeError::Region)?.ok_or(SubscribeError::Shutdown)?;
         let mut writer = join(map, options).map_err(of_map)?;
-        let there = own(map, &mut writer, options)?;
+        let (started_ns, publisher) = (board.run().started_ns, board.run().publisher_id);
+        let there = own(map, &mut writer, publisher, options)?;
 
-        let started_ns = board.run().started_ns;
         let mut stocks = match there.filter(|copied| copied.market.started_ns() == started_ns) {
-            Some(copied) => Stocks::of_map(copied),
-            None => Stocks::of_run(started_ns, board.first_sequence() - 1, kinds_of(&board)),
+            Some(copied) => Stocks::of_map(publisher, copied),
+            None => {
+                let before = board.first_sequence() - 1;
+                Stocks::of_run(publisher, started_ns, before, kinds_of(&board))
+            }
         };
         let next = stocks.market.sequence() + 1;
         let mut subscription = Subscription::to(ring)
@@ -262,6 +276,7 @@ impl LatestKeeper {
         let before = subscriber.next_sequence();
         // A new run has begun, at the end of what this step reads.
         let mut begins = false;
+        let mut other_publisher = None;
         let step = subscriber.step(|event| {
             match event {
                 Event::Record(delivery) => {
@@ -270,6 +285,8 @@ impl LatestKeeper {
                     {
                         *stocks = stocks.next_run(start.started_ns, delivery.sequence, start.kinds);
                         begins = true;
+                        other_publisher =
+                            Header::of(delivery.bytes).map(|header| header.publisher_id);
                     }
                 }
                 Event::Lost(gap) => {
@@ -278,6 +295,7 @@ impl LatestKeeper {
                         let started_ns = board.run().started_ns;
                         *stocks = stocks.next_run(started_ns, gap.to, kinds_of(&board));
                         begins = true;
+                        other_publisher = Some(board.run().publisher_id);
                     }
                     stocks.lose(&gap);
                     report(LatestKeeperEvent::Lost(gap));
@@ -287,6 +305,10 @@ impl LatestKeeper {
             }
             ControlFlow::Continue(())
         })?;
+        if let Some(publisher) = other_publisher.filter(|of_run| *of_run != stocks.publisher) {
+            let ring = ring.clone();
+            return Err(LatestKeeperError::OtherPublisher { ring, publisher });
+        }
         if begins {
             self.begin()?;
         }
@@ -316,11 +338,11 @@ impl LatestKeeper {
         let Self { stocks, writer, .. } = self;
         let written = stocks.write_market(writer);
         self.written(written)?;
-        let started_ns = self.stocks.market.started_ns();
+        let (started_ns, publisher) = (self.stocks.market.started_ns(), self.stocks.publisher);
         let mut old = Vec::new();
         let collected = self.writer.reader().for_each(|key, value, _| {
             let is_old = StockState::of(value).started_ns() != started_ns;
-            if is_old && symbol_of(key, UNSTATED_PUBLISHER_ID).is_some() {
+            if is_old && symbol_of(key, publisher).is_some() {
                 old.push(key.to_vec());
             }
         });
@@ -355,7 +377,7 @@ impl LatestKeeper {
 
     /// Gives the entries of the publisher to the next keeper.
     pub fn close(mut self) -> Result<(), LatestKeeperError> {
-        let written = release(&mut self.writer);
+        let written = release(&mut self.writer, self.stocks.publisher);
         self.written(written)
     }
 }
@@ -370,20 +392,21 @@ fn join(map: &Path, options: &LatestKeeperOptions) -> Result<LatestWriter, Lates
     }
 }
 
-/// Becomes the keeper of the publisher, when no other one is alive. Returns what is there.
+/// Becomes the keeper of a publisher, when no other one is alive. Returns what is there.
 fn own(
     map: &Path,
     writer: &mut LatestWriter,
+    publisher: u16,
     options: &LatestKeeperOptions,
 ) -> Result<Option<CopiedStocks>, LatestKeeperError> {
     let of_map = |error| LatestKeeperError::Latest { map: map.to_owned(), error: Box::new(error) };
-    let key = stock_key(UNSTATED_PUBLISHER_ID, WHOLE_MARKET);
+    let key = stock_key(publisher, WHOLE_MARKET);
     let (reader, me) = (writer.reader(), writer.number());
     let wrong_sums = reader.verify().map_err(of_map)?.wrong_sums;
     if wrong_sums > 0 {
         return Err(LatestKeeperError::Damaged { map: map.to_owned(), wrong_sums });
     }
-    let there = match CopiedStocks::with_old_keys(&reader) {
+    let there = match CopiedStocks::with_old_keys(&reader, publisher) {
         Ok(copied) => Some(copied),
         Err(CopyError::Empty) => None,
         Err(error) => {
@@ -416,7 +439,7 @@ fn own(
     // Copied before, the states may be older than what the other keeper wrote last.
     match there {
         None => Ok(None),
-        Some(_) => CopiedStocks::with_old_keys(&reader).map(Some).map_err(|error| {
+        Some(_) => CopiedStocks::with_old_keys(&reader, publisher).map(Some).map_err(|error| {
             LatestKeeperError::Copy { map: map.to_owned(), error: Box::new(error) }
         }),
     }

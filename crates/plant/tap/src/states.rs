@@ -26,7 +26,6 @@ use std::{cmp::Reverse, path::Path};
 
 pub use generated::stock_state::StockState;
 use nanotape_latest::{LatestError, LatestReader, LatestSpec};
-use nanotape_records::UNSTATED_PUBLISHER_ID;
 use nanotape_types::Symbol;
 
 /// Words of a key.
@@ -83,7 +82,7 @@ impl<W: AsRef<[u64]>> StockState<W> {
     }
 }
 
-/// A copy of a map: the market, and the stocks, each at its own number.
+/// A copy of the states of a publisher: the market, and the stocks, each at its own number.
 #[derive(Clone, Debug)]
 pub struct CopiedStocks {
     /// The market as a whole.
@@ -117,11 +116,16 @@ impl CopyError {
     }
 }
 
-/// The state of the market as a whole, from the map at a path.
-pub fn read_market(path: &Path) -> Result<StockState<StockWords>, CopyError> {
+/// The state of the market of a publisher as a whole, from the map at a path.
+pub fn read_market(path: &Path, publisher: u16) -> Result<StockState<StockWords>, CopyError> {
     let reader = LatestReader::open(path)?;
     check_values(&reader)?;
-    market_of(&reader)
+    market_of(&reader, publisher)
+}
+
+/// Refuses a map of other values.
+pub fn require_stock_map(path: &Path) -> Result<(), CopyError> {
+    check_values(&LatestReader::open(path)?)
 }
 
 fn check_values(reader: &LatestReader) -> Result<(), CopyError> {
@@ -132,22 +136,23 @@ fn check_values(reader: &LatestReader) -> Result<(), CopyError> {
     }
 }
 
-fn market_of(reader: &LatestReader) -> Result<StockState<StockWords>, CopyError> {
+fn market_of(reader: &LatestReader, publisher: u16) -> Result<StockState<StockWords>, CopyError> {
     let mut words = [0; WORDS];
-    let key = stock_key(UNSTATED_PUBLISHER_ID, WHOLE_MARKET);
+    let key = stock_key(publisher, WHOLE_MARKET);
     reader.get(&key, &mut words)?.ok_or(CopyError::Empty)?;
     Ok(StockState::of(words))
 }
 
 impl CopiedStocks {
-    /// Copies the map at a path.
-    pub fn read(path: &Path) -> Result<Self, CopyError> {
-        Self::of(&LatestReader::open(path)?)
+    /// Copies the states of a publisher from the map at a path.
+    pub fn read(path: &Path, publisher: u16) -> Result<Self, CopyError> {
+        Self::of(&LatestReader::open(path)?, publisher)
     }
 
-    /// Copies a map. Repeats it while a new run begins, or if a stock got another key meanwhile.
-    pub fn of(reader: &LatestReader) -> Result<Self, CopyError> {
-        let mut copied = Self::with_old_keys(reader)?;
+    /// Copies the states of a publisher from a map. Repeats it while a new run begins, or if a
+    /// stock got another key meanwhile.
+    pub fn of(reader: &LatestReader, publisher: u16) -> Result<Self, CopyError> {
+        let mut copied = Self::with_old_keys(reader, publisher)?;
         copied.stocks.sort_by_key(|(key, state)| {
             let is_number = key.as_bytes()[0] == b'#';
             (state.instrument_id(), Reverse(state.sequence()), is_number)
@@ -157,9 +162,9 @@ impl CopiedStocks {
     }
 
     /// The same, with the old entry of a stock that gets another key.
-    pub(crate) fn with_old_keys(reader: &LatestReader) -> Result<Self, CopyError> {
+    pub(crate) fn with_old_keys(reader: &LatestReader, publisher: u16) -> Result<Self, CopyError> {
         check_values(reader)?;
-        let market = || market_of(reader);
+        let market = || market_of(reader, publisher);
         loop {
             // The number first: every entry that is copied after it has at least its records.
             let first = market()?;
@@ -167,8 +172,7 @@ impl CopiedStocks {
                 |market: &StockState<StockWords>| (market.started_ns(), market.key_changes());
             let mut stocks = Vec::new();
             reader.for_each(|key, value, _| {
-                let symbol =
-                    symbol_of(key, UNSTATED_PUBLISHER_ID).filter(|symbol| *symbol != WHOLE_MARKET);
+                let symbol = symbol_of(key, publisher).filter(|symbol| *symbol != WHOLE_MARKET);
                 let (Some(symbol), Ok(words)) = (symbol, value.try_into()) else { return };
                 let state = StockState::<StockWords>::of(words);
                 if state.started_ns() == first.started_ns() {

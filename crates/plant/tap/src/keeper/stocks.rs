@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use nanotape_latest::{LatestError, LatestWriter};
 use nanotape_records::{
     GapKind, Header, Notice, PlantStart, Record, RecordKind, RecordKinds, RestoredCause,
-    RestoredNotice, SuspectReason, UNSTATED_PUBLISHER_ID,
+    RestoredNotice, SuspectReason,
 };
 use nanotape_tape::Gap;
 use nanotape_types::{LocateTable, StockLocate, Symbol};
@@ -25,6 +25,8 @@ const NO_PLACE: u32 = u32::MAX;
 /// The states of all stocks.
 #[derive(Debug)]
 pub(super) struct Stocks {
+    /// DBN's number of their publisher.
+    pub(super) publisher: u16,
     pub(super) market: StockState<StockWords>,
     stocks: Vec<Stock>,
     /// The stock of each key, also of those that are stale.
@@ -64,14 +66,16 @@ impl From<LatestError> for WriteError {
 }
 
 impl Stocks {
-    /// No stock of the run that started then, of a plant that publishes these kinds.
-    pub(super) fn of_run(started_ns: u64, before: u64, kinds: RecordKinds) -> Self {
+    /// No stock of the run that started then, of a plant of this publisher with records of these
+    /// kinds.
+    pub(super) fn of_run(publisher: u16, started_ns: u64, before: u64, kinds: RecordKinds) -> Self {
         let mut market = unknown(0, started_ns);
         market.set_sequence(before);
         if !NEEDED.iter().all(|kind| kinds.has(*kind)) {
             market.doubt(doubt::UNPUBLISHED, before + 1);
         }
         Self {
+            publisher,
             market,
             stocks: Vec::new(),
             keys: BTreeMap::new(),
@@ -82,9 +86,9 @@ impl Stocks {
         }
     }
 
-    /// Those of a map, to go on with.
-    pub(super) fn of_map(copied: CopiedStocks) -> Self {
-        let mut all = Self::of_run(0, 0, RecordKinds::ALL);
+    /// Those of a publisher in a map, to go on with.
+    pub(super) fn of_map(publisher: u16, copied: CopiedStocks) -> Self {
+        let mut all = Self::of_run(publisher, 0, 0, RecordKinds::ALL);
         all.market = copied.market;
         for (key, state) in copied.stocks {
             let Ok(locate) = u16::try_from(state.instrument_id()) else { continue };
@@ -113,7 +117,7 @@ impl Stocks {
 
     /// No stock of the next run, for the same keeper.
     pub(super) fn next_run(&self, started_ns: u64, before: u64, kinds: RecordKinds) -> Self {
-        let mut next = Self::of_run(started_ns, before, kinds);
+        let mut next = Self::of_run(self.publisher, started_ns, before, kinds);
         next.market.set_keeper(self.market.keeper());
         next
     }
@@ -327,8 +331,10 @@ impl Stocks {
                 // find out. The rest of the market's entry is complete up to its own number.
                 let changes = self.market.key_changes().wrapping_add(1);
                 self.market.set_key_changes(changes);
-                change_market(writer, |value| StockState::of(value).set_key_changes(changes))?;
-                writer.remove(&stock_key(UNSTATED_PUBLISHER_ID, old))?;
+                change_market(writer, self.publisher, |value| {
+                    StockState::of(value).set_key_changes(changes);
+                })?;
+                writer.remove(&stock_key(self.publisher, old))?;
                 self.keys.remove(&old);
             }
             while let Some(place) = self.changed.pop() {
@@ -352,7 +358,7 @@ impl Stocks {
         if !std::mem::take(&mut stock.is_changed) {
             return Ok(());
         }
-        let (key, words) = (stock_key(UNSTATED_PUBLISHER_ID, stock.key), stock.state.words());
+        let (key, words) = (stock_key(self.publisher, stock.key), stock.state.words());
         if writer.update(&key, |value| value.copy_from_slice(words))?.is_none() {
             writer.insert(&key, words)?;
         }
@@ -369,7 +375,7 @@ impl Stocks {
 
     /// Writes the entry of the market, as long as it is that of this keeper.
     pub(super) fn write_market(&self, writer: &mut LatestWriter) -> Result<(), WriteError> {
-        change_market(writer, |value| value.copy_from_slice(self.market.words()))
+        change_market(writer, self.publisher, |value| value.copy_from_slice(self.market.words()))
     }
 }
 
@@ -378,20 +384,21 @@ fn is_of_stock(symbol: Symbol) -> bool {
     symbol != WHOLE_MARKET && symbol.as_bytes()[0] != b'#'
 }
 
-/// Leaves the entry of the market to the next keeper. It stays as it was written last: what came
-/// after it might not be in the map.
-pub(super) fn release(writer: &mut LatestWriter) -> Result<(), WriteError> {
-    change_market(writer, |value| StockState::of(value).set_keeper(0))
+/// Leaves the entry of the market of a publisher to the next keeper. It stays as it was written
+/// last: what came after it might not be in the map.
+pub(super) fn release(writer: &mut LatestWriter, publisher: u16) -> Result<(), WriteError> {
+    change_market(writer, publisher, |value| StockState::of(value).set_keeper(0))
 }
 
-/// Changes the entry of the market, if it has the number of this writer.
+/// Changes the entry of the market of a publisher, if it has the number of this writer.
 fn change_market(
     writer: &mut LatestWriter,
+    publisher: u16,
     change: impl FnOnce(&mut [u64]),
 ) -> Result<(), WriteError> {
     let me = writer.number() as u16;
     let mut is_mine = false;
-    writer.update(&stock_key(UNSTATED_PUBLISHER_ID, WHOLE_MARKET), |value| {
+    writer.update(&stock_key(publisher, WHOLE_MARKET), |value| {
         is_mine = StockState::of(&*value).keeper() == me;
         if is_mine {
             change(value);

@@ -28,7 +28,11 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        Self { stocks: Stocks::of_run(77, 0, RecordKinds::ALL), next: 1, symbol: Some(MSFT) }
+        Self {
+            stocks: Stocks::of_run(UNSTATED_PUBLISHER_ID, 77, 0, RecordKinds::ALL),
+            next: 1,
+            symbol: Some(MSFT),
+        }
     }
 
     fn apply(&mut self, record: Record<'_>, bytes: &[u8]) {
@@ -136,7 +140,7 @@ impl Run {
         let _ = writer.insert(&key, market.words()).unwrap();
         self.stocks.market.set_keeper(writer.number() as u16);
         self.stocks.write_all(&mut writer, self.next - 1);
-        let copied = CopiedStocks::of(&writer.reader()).unwrap();
+        let copied = CopiedStocks::of(&writer.reader(), UNSTATED_PUBLISHER_ID).unwrap();
         let [(symbol, state)] = copied.stocks[..] else { panic!("{copied:?}") };
         assert_eq!(Some(symbol), self.symbol);
         state
@@ -341,7 +345,10 @@ fn states_that_are_ahead_of_the_market_take_each_record_once() {
     let behind = run.stocks.market;
     run.trade(2, 20, 6);
     let ahead = run.state();
-    run.stocks = Stocks::of_map(CopiedStocks { market: behind, stocks: vec![(MSFT, ahead)] });
+    run.stocks = Stocks::of_map(
+        UNSTATED_PUBLISHER_ID,
+        CopiedStocks { market: behind, stocks: vec![(MSFT, ahead)] },
+    );
     run.next = 2;
     run.trade(2, 20, 6);
     run.trade(3, 30, 7);
@@ -353,7 +360,7 @@ fn states_that_are_ahead_of_the_market_take_each_record_once() {
 fn a_plant_that_does_not_publish_all_leaves_a_doubt() {
     let kinds = RecordKinds::NONE.with(nanotape_records::RecordKind::Bbo);
     let mut run = Run::new();
-    run.stocks = Stocks::of_run(77, 0, kinds);
+    run.stocks = Stocks::of_run(UNSTATED_PUBLISHER_ID, 77, 0, kinds);
     run.quote(10, 0);
     assert_eq!(run.doubts(), doubt::UNPUBLISHED);
 }
@@ -375,7 +382,7 @@ impl Written {
     }
 
     fn copy(&self) -> CopiedStocks {
-        CopiedStocks::with_old_keys(&self.writer.reader()).unwrap()
+        CopiedStocks::with_old_keys(&self.writer.reader(), UNSTATED_PUBLISHER_ID).unwrap()
     }
 }
 
@@ -414,7 +421,7 @@ fn every_stock_has_one_entry_whatever_the_symbols_are() {
                     assert_eq!(found.collect::<Vec<_>>(), expected, "round {round}, stock {place}");
                 }
                 if random.below(4) == 0 {
-                    run.stocks = Stocks::of_map(copied);
+                    run.stocks = Stocks::of_map(UNSTATED_PUBLISHER_ID, copied);
                 }
             }
         }
@@ -462,7 +469,7 @@ fn a_reader_finds_every_stock_once_while_they_get_other_keys() {
     std::thread::scope(|scope| {
         let copies = scope.spawn(move || {
             for _ in 0..nanotape_harness::campaign(2_000) {
-                let copied = CopiedStocks::of(&reader).unwrap();
+                let copied = CopiedStocks::of(&reader, UNSTATED_PUBLISHER_ID).unwrap();
                 let found = copied.stocks.iter().map(|(_, state)| state.instrument_id());
                 assert!(found.eq(1..=STOCKS), "{copied:?}");
             }

@@ -5,7 +5,7 @@
 //! number was read. So the next record has the number after it. Some states are newer: records that
 //! they include are not delivered.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use nanotape_board::BoardReader;
 use nanotape_history::Runs;
@@ -68,14 +68,7 @@ impl Subscription {
             },
             _ => false,
         };
-        let copy = || {
-            let copied = CopiedStocks::read(&map).map_err(|error| SubscribeError::Latest {
-                map: map.clone(),
-                error: Box::new(error),
-            })?;
-            self.require_run(&map, copied.market.started_ns())?;
-            Ok(copied)
-        };
+        let copy = || self.copied(&map);
         let copied = Deadline::after(self.wait).open(&self.shutdown, is_pending, copy)?;
         let copied = copied.ok_or(SubscribeError::Shutdown)?;
         self.start = Some(Start::Sequence(copied.next_sequence()));
@@ -85,19 +78,34 @@ impl Subscription {
         Ok(subscriber)
     }
 
-    /// Refuses states of another run than that of the ring, or than those of the journal.
-    fn require_run(&self, map: &Path, started_ns: u64) -> Result<(), SubscribeError> {
+    /// The states in the map of the run of the ring, or of a run of the journal. A map can have
+    /// those of several publishers.
+    fn copied(&self, map: &Path) -> Result<CopiedStocks, SubscribeError> {
         let path = nanotape_shm::named(&self.ring)?;
-        let is_its = match !path.is_file() && self.ring.is_dir() {
+        let runs: Vec<(u16, u64)> = match !path.is_file() && self.ring.is_dir() {
             true => {
                 let runs = Runs::read_good(&self.ring).unwrap_or_default();
-                runs.iter().any(|run| run.started_ns == started_ns)
+                runs.iter().map(|run| (run.publisher_id, run.started_ns)).collect()
             }
-            false => BoardReader::open(&path)?.run().started_ns == started_ns,
+            false => {
+                let board = BoardReader::open(&path)?;
+                vec![(board.run().publisher_id, board.run().started_ns)]
+            }
         };
-        match is_its {
-            true => Ok(()),
-            false => Err(SubscribeError::OtherRun { map: map.to_owned(), path }),
+        let publishers: BTreeSet<u16> = runs.iter().map(|(publisher, _)| *publisher).collect();
+        let mut found = Err(SubscribeError::OtherRun { map: map.to_owned(), path });
+        for publisher in publishers {
+            match CopiedStocks::read(map, publisher) {
+                Ok(copied) if runs.contains(&(publisher, copied.market.started_ns())) => {
+                    return Ok(copied);
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let error = Box::new(error);
+                    found = Err(SubscribeError::Latest { map: map.to_owned(), error });
+                }
+            }
         }
+        found
     }
 }

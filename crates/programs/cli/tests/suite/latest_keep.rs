@@ -78,6 +78,32 @@ fn assert_inside(naive: &NaiveDay, locate: u16, state: &Value) {
 }
 
 #[test]
+fn plants_of_two_feeds_share_a_map() {
+    let (folder, map) = (Folder::new("keep-feeds"), Scratch::new("keep-feeds-map"));
+    let path = map.path().to_str().unwrap();
+    // DBN's numbers of the publishers.
+    let feeds = [("iex-deep", "38"), ("cboe-pitch", "5")];
+    let mut stats = Vec::new();
+    for (protocol, _) in feeds {
+        let (file, ring) = (folder.capture(protocol, 4_000, 6), Ring::new(protocol));
+        let ran = nanotape(["run", "--input", &file, "--ring", ring.path(), "--latest", path]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        stats.push(objects(&nanotape(["stats", &file, "--format", "json"]).stdout));
+    }
+    for ((_, publisher), stocks) in feeds.iter().zip(&stats) {
+        for stock in stocks {
+            let key = format!("{publisher},{}", stock["symbol"].as_str().unwrap());
+            let got = nanotape(["latest", "get", path, &key, "--format", "json"]);
+            let state = json(&got.stdout);
+            assert_eq!(state["trades"], stock["trades"], "{state} {stock}");
+            assert_eq!(state["is_over"], u64::from(stock["symbol"] == "*"), "{state}");
+        }
+    }
+    let unstated = nanotape(["latest", "get", path, "*"]);
+    assert_ne!(unstated.status, 0, "{}", unstated.stdout);
+}
+
+#[test]
 fn a_plant_keeps_the_newest_state_of_every_stock() {
     let (folder, ring) = (Folder::new("keep"), Ring::new("keep"));
     let (map, day) = (Scratch::new("keep-map"), folder.day(60_000, 20));

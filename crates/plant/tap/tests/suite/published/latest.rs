@@ -60,7 +60,7 @@ impl Kept {
     }
 
     fn copy(&self) -> CopiedStocks {
-        CopiedStocks::read(&self.map()).unwrap()
+        CopiedStocks::read(&self.map(), PUBLISHER).unwrap()
     }
 
     /// The words of the market's entry.

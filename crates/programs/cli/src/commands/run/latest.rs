@@ -13,7 +13,7 @@ use nanotape_latest::{LatestError, LatestReader};
 use nanotape_plant::{
     Companion, CompanionProcess, PlantConfig, RecordingError, Report, config::LatestConfig,
 };
-use nanotape_tap::states::{CopyError, read_market};
+use nanotape_tap::states::{CopyError, StockState, StockWords, read_market, require_stock_map};
 use nanotape_tape::Deadline;
 
 use super::recorder::{program, words};
@@ -77,8 +77,8 @@ impl LatestOptions {
             bail!("{}: the map and the ring need different names", path.display());
         }
         // A plant that has begun has no way back.
-        match read_market(&path) {
-            Ok(_) | Err(CopyError::Empty) => Ok(()),
+        match require_stock_map(&path) {
+            Ok(()) => Ok(()),
             Err(CopyError::Latest(LatestError::Region(error))) if error.refusal().is_pending() => {
                 match path.parent().is_none_or(Path::is_dir) {
                     true => Ok(()),
@@ -124,7 +124,7 @@ pub(super) fn is_whole(config: &PlantConfig, process: Option<CompanionProcess>) 
     let path = nanotape_shm::named(&latest.name).unwrap_or_default();
     let (mut number, mut since) = (0, Deadline::after(PATIENCE));
     let lacks = process.finish_while(|| {
-        let now = read_market(&path).map_or(0, |market| market.sequence());
+        let now = market_of(config, &path).map_or(0, |market| market.sequence());
         if now != number {
             (number, since) = (now, Deadline::after(PATIENCE));
         }
@@ -151,11 +151,16 @@ pub(super) fn is_whole(config: &PlantConfig, process: Option<CompanionProcess>) 
 
 /// Whether the map has the stop of this run, which is its last record.
 fn has_stop(config: &PlantConfig, map: &Path) -> bool {
-    let ring = nanotape_shm::named(&config.ring.name).unwrap_or_default();
-    let (Ok(board), Ok(market)) = (BoardReader::open(&ring), read_market(map)) else {
-        return false;
-    };
-    market.started_ns() == board.run().started_ns && market.is_over() != 0
+    market_of(config, map).is_some_and(|market| market.is_over() != 0)
+}
+
+/// The state of the market of this run in the map.
+fn market_of(config: &PlantConfig, map: &Path) -> Option<StockState<StockWords>> {
+    let ring = nanotape_shm::named(&config.ring.name).ok()?;
+    let board = BoardReader::open(&ring).ok()?;
+    let run = board.run();
+    let market = read_market(map, run.publisher_id).ok()?;
+    (market.started_ns() == run.started_ns).then_some(market)
 }
 
 fn is_full(map: &Path) -> bool {
