@@ -36,14 +36,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = engine.directory().symbol(locate).ok_or("the stock has no name")?;
     let book = engine.books().book(locate);
     println!("\n{name} at noon: {:?}", book.inside().condition());
+    let scale = book.price_scale();
     for side in Side::BOTH {
         println!("  {:<4} {:>12} {:>8} {:>6}", side.quote_name(), "price", "shares", "orders");
         for level in book.depth(side).take(5) {
-            println!("       {:>12} {:>8} {:>6}", level.price, level.shares, level.orders);
+            let price = scale.shown(level.price);
+            println!("       {price:>12} {:>8} {:>6}", level.shares, level.orders);
         }
     }
     if let Some(bid) = book.best(Side::Buy) {
-        println!("\nqueue at {}, next to be executed first", bid.price);
+        println!("\nqueue at {}, next to be executed first", scale.shown(bid.price));
         for order in engine.books().queue(locate, Side::Buy, bid.price) {
             let position = engine.books().queue_position(order.reference).unwrap_or_default();
             let (reference, shares, ahead) = (order.reference, order.shares, position.shares_ahead);

@@ -59,8 +59,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The best bid and offer of a stock with their shares.
 fn best(books: &LocalBooks, locate: StockLocate) -> String {
     let book = books.book(locate);
+    let scale = book.price_scale();
     let [bid, offer] = Side::BOTH.map(|side| match book.best(side) {
-        Some(quote) => format!("{} at {}", quote.shares.get(), quote.price),
+        Some(quote) => format!("{} at {}", quote.shares.get(), scale.shown(quote.price)),
         None => "-".to_owned(),
     });
     format!("{bid:>18}  {offer:>18}")

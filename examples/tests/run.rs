@@ -202,7 +202,8 @@ impl Observer<DefaultBooks> for Insides {
             let inside = engine.books().book(outcome.stock_locate).inside();
             let [bid, offer] = [inside.bid, inside.offer].map(|quote| match quote {
                 Some(quote) => {
-                    let (whole, part) = (quote.price.get() / 10_000, quote.price.get() % 10_000);
+                    let units = engine.books().price_scale().ten_thousandths(quote.price);
+                    let (whole, part) = (units / 10_000, units % 10_000);
                     format!("{} at {whole}.{part:04}", quote.shares.get())
                 }
                 None => "-".to_owned(),

@@ -74,7 +74,7 @@ fn orders_of<L: PriceLevels, S: OrderStore>(
 ) -> Vec<(StockLocate, OrderReferenceNumber, u32, u32)> {
     let orders = books.in_queue_order().into_iter();
     let order = |(reference, order): (_, nanotape_book::Order)| {
-        (order.stock_locate, reference, order.shares.get(), order.price.get())
+        (order.stock_locate, reference, order.shares.get(), order.price.code())
     };
     orders.map(order).collect()
 }

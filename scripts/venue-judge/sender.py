@@ -101,7 +101,7 @@ class Market:
         self.trades = []                 # [symbol, price, size, id, broken], in the order they are sent
         self.unsent = {}                 # id -> trade whose message is made but not sent yet
         self.tid = rng.randrange(1, 1 << 40)
-        self.mid = {s: rng.choice([9050, 1000000, 2345600, 35000000]) for s in symbols}
+        self.mid = {s: rng.choice([9050, 1000000, 2345600, 35000000, 1999999900, 7400000000]) for s in symbols}
 
     def tick(self):
         self.t += self.r.choice([0, 37, 1500, 90000, 4000000, 4000000, 150000000])
@@ -242,9 +242,10 @@ class Deep(Iex):
         if k < 0.60 and own:
             return [L(side, ts, 0, r.choice(list(own)), True)]
         if k < 0.63:
-            q = price + 1
+            dust = 1 if price < 2000000000 else 10  # a step of a book
+            q = price + dust
             while q in own:
-                q += 1
+                q += dust
             return [L(side, ts, 0, q, True)]                                    # a level that does not exist
         if k < 0.66 and own:
             q = r.choice(list(own))
@@ -880,7 +881,7 @@ NAMES = ['A', 'IBM', 'AAPL', 'ZVZZT', 'GOOG.L', 'ABCD.PRA', 'BRKAB.WS', 'X+', 'Q
 
 
 def main(argv=None):
-    a = argparse.ArgumentParser(usage=__doc__)
+    a = argparse.ArgumentParser(usage=__doc__.replace('%', '%%'))
     a.add_argument('--protocol', required=True, choices=['deep', 'deepplus', 'pitch'])
     a.add_argument('--seed', type=int, default=1)
     a.add_argument('--faults', default='none')

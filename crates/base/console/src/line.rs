@@ -4,7 +4,7 @@
 //! as a word. The next cell begins inside that word and overwrites the rest. Nothing is read back
 //! from memory: a load that spans several recent stores would wait for them.
 
-use nanotape_types::{Price4, Symbol};
+use nanotape_types::Symbol;
 
 /// Characters of the longest line, and of a word that begins at its end.
 pub(crate) const LINE_BYTES: usize = 144;
@@ -83,11 +83,11 @@ impl<'a> Line<'a> {
         self.absent();
     }
 
-    /// Appends a price with four decimals.
+    /// Appends a price in units of 0.0001, with four decimals.
     #[inline(always)]
-    pub(crate) fn price(&mut self, price: Price4) {
-        let (whole, fraction) = (price.get() / Price4::SCALE, price.get() % Price4::SCALE);
-        self.leading(whole);
+    pub(crate) fn price(&mut self, units: u64) {
+        let fraction = (units % UNITS) as u32;
+        self.leading((units / UNITS) as u32);
         // The four digits and a comma between a point and nothing.
         let fraction = (digits(fraction) | every(b'0')) >> 24 & !0xff;
         self.characters(fraction | u64::from(b'.') | u64::from(b',') << 40, 6);
@@ -124,6 +124,9 @@ impl<'a> Line<'a> {
     }
 }
 
+/// Units of a price in 1.0.
+const UNITS: u64 = 10_000;
+
 const E8: u64 = 100_000_000;
 
 /// A word of eight times a byte.
@@ -144,6 +147,7 @@ const fn digits(value: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use nanotape_types::Price4;
     use proptest::prelude::*;
 
     use super::*;
@@ -163,7 +167,7 @@ mod tests {
             assert_eq!(line(|line| line.integer(value)), value.to_string());
             if let Ok(price) = value.try_into() {
                 let price = Price4::new(price);
-                assert_eq!(line(|line| line.price(price)), price.to_string());
+                assert_eq!(line(|line| line.price(price.get().into())), price.to_string());
             }
         }
     }
@@ -206,9 +210,9 @@ mod tests {
             let got = line(|line| {
                 line.integer(time);
                 line.symbol(PlainSymbol::of(symbol).unwrap());
-                line.price(bid_price);
+                line.price(bid_price.get().into());
                 line.integer(bid);
-                line.price(offer_price);
+                line.price(offer_price.get().into());
                 line.integer(offer);
             });
             let (bid, offer) = (format!("{bid_price},{bid}"), format!("{offer_price},{offer}"));

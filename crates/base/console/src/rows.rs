@@ -15,6 +15,7 @@ pub use nanotape_types::rows::{Column, Kind};
 use nanotape_types::{
     NanosSinceMidnight, Price4,
     rows::{Cell, Sink, printable_letter, write_price9},
+    write_price4,
 };
 
 use crate::{
@@ -166,7 +167,7 @@ impl Rows {
 
     /// Appends a price with four decimals.
     pub fn price(&mut self, price: Price4) {
-        self.cell(price.write_decimal(&mut [0; 11]).as_bytes(), false);
+        self.cell(price.write_decimal(&mut [0; 12]).as_bytes(), false);
     }
 
     /// Appends a text.
@@ -246,7 +247,9 @@ impl Rows {
             Cell::U64(value) => self.integer(value),
             Cell::I64(value) => self.signed(value),
             Cell::F64(value) => self.decimal(value),
-            Cell::Price(price) => self.price(price),
+            Cell::Price(price) => {
+                self.cell(write_price4(price, &mut [0; 12]).as_bytes(), false);
+            }
             Cell::Price9(units) => {
                 let mut digits = std::mem::take(&mut self.digits);
                 digits.clear();

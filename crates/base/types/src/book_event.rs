@@ -4,7 +4,7 @@
 //! and the book consumes only these. They are passed by value and applied through a match, so that
 //! after inlining no event object is left.
 
-use crate::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use crate::{OrderReferenceNumber, Price, Shares, Side, StockLocate};
 
 /// One change to the displayed orders of one stock.
 ///
@@ -23,7 +23,7 @@ pub enum BookEvent {
         /// The displayed shares; at least one.
         shares: Shares,
         /// The display price.
-        price: Price4,
+        price: Price,
     },
     /// Shares of an order were executed; it leaves the book when none remain.
     Execute {
@@ -61,7 +61,7 @@ pub enum BookEvent {
         /// Total displayed shares of the new order.
         shares: Shares,
         /// The display price of the new order.
-        price: Price4,
+        price: Price,
     },
 }
 
@@ -89,7 +89,7 @@ pub struct Modified {
     /// Its shares now; 0 if it left.
     pub shares: Shares,
     /// Its price now.
-    pub price: Price4,
+    pub price: Price,
     /// Its place in the queue.
     pub priority: Priority,
 }

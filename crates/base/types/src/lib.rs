@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod book_event;
+mod book_price;
 mod coming;
 mod decimal;
 mod epoch;
@@ -28,6 +29,7 @@ pub mod units;
 mod wire_value;
 
 pub use book_event::{BookEvent, Modified, Priority};
+pub use book_price::{Price, PriceScale, ShownPrice};
 pub use coming::Coming;
 pub use decimal::{AnyDecimal, Decimal, MOST_PLACES};
 pub use epoch::{NanosOffset, NanosSinceEpoch, SecondsSinceEpoch};
@@ -36,7 +38,7 @@ pub use locate_table::LocateTable;
 pub use maybe::{Maybe, Sentinel};
 pub use nearest::nearest;
 pub use nullable::{Nullable, WireBits};
-pub use price::{ParsePriceError, Price4, Price8};
+pub use price::{ParsePriceError, Price4, Price8, PriceText, write_price4};
 pub use quantity::{Shares, TotalShares};
 pub use side::Side;
 pub use text::{Alpha, Mpid, ParseSymbolError, Symbol};

@@ -20,23 +20,8 @@ impl Price4 {
 
     /// Writes the decimal into `buffer` and returns it, without `core::fmt`: for commands that
     /// print a row per message.
-    pub fn write_decimal(self, buffer: &mut [u8; 11]) -> &str {
-        let (mut whole, mut fraction) = (self.0 / Self::SCALE, self.0 % Self::SCALE);
-        for position in (7..11).rev() {
-            buffer[position] = b'0' + (fraction % 10) as u8;
-            fraction /= 10;
-        }
-        buffer[6] = b'.';
-        let mut start = 6;
-        loop {
-            start -= 1;
-            buffer[start] = b'0' + (whole % 10) as u8;
-            whole /= 10;
-            if whole == 0 {
-                break;
-            }
-        }
-        core::str::from_utf8(&buffer[start..]).unwrap_or_default()
+    pub fn write_decimal(self, buffer: &mut PriceText) -> &str {
+        write_price4(self.0.into(), buffer)
     }
 }
 
@@ -47,7 +32,7 @@ impl Sentinel for Price4 {
 
 impl fmt::Display for Price4 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.write_decimal(&mut [0; 11]))
+        f.pad(self.write_decimal(&mut [0; 12]))
     }
 }
 
@@ -84,6 +69,30 @@ impl FromStr for Price4 {
         let raw = whole.checked_mul(Self::SCALE).and_then(|w| w.checked_add(fraction));
         raw.map(Self).ok_or(ParsePriceError)
     }
+}
+
+/// Memory for the decimal of a price with four places.
+pub type PriceText = [u8; 12];
+
+/// Writes units of 0.0001, less than 10^11 of them, as a decimal with four places.
+pub fn write_price4(ten_thousandths: u64, buffer: &mut PriceText) -> &str {
+    let scale = u64::from(Price4::SCALE);
+    let (mut whole, mut fraction) = (ten_thousandths / scale, ten_thousandths % scale);
+    for position in (8..12).rev() {
+        buffer[position] = b'0' + (fraction % 10) as u8;
+        fraction /= 10;
+    }
+    buffer[7] = b'.';
+    let mut start = 7;
+    loop {
+        start -= 1;
+        buffer[start] = b'0' + (whole % 10) as u8;
+        whole /= 10;
+        if whole == 0 || start == 0 {
+            break;
+        }
+    }
+    core::str::from_utf8(&buffer[start..]).unwrap_or_default()
 }
 
 #[cfg(test)]

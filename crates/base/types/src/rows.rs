@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, fmt, io::Write as _, ops::ControlFlow};
 
-use crate::{Price4, Symbol};
+use crate::{Symbol, write_price4};
 
 /// A column of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,8 +93,8 @@ pub enum Cell<'a> {
     I64(i64),
     /// Of [`Kind::F64`].
     F64(f64),
-    /// Of [`Kind::Price`].
-    Price(Price4),
+    /// Of [`Kind::Price`], in units of 0.0001, less than 10^11 of them.
+    Price(u64),
     /// Of [`Kind::Price9`].
     Price9(i64),
     /// Of [`Kind::Time`].
@@ -118,9 +118,9 @@ impl Cell<'_> {
         value.map_or(Self::Absent, Self::U64)
     }
 
-    /// A price, or nothing.
+    /// A price in units of 0.0001, or nothing.
     #[inline]
-    pub fn price(value: Option<Price4>) -> Self {
+    pub fn price(value: Option<u64>) -> Self {
         value.map_or(Self::Absent, Self::Price)
     }
 
@@ -182,12 +182,15 @@ pub fn printable_letter(letter: u8) -> u8 {
 /// Units of 1e-9 in one of 1e-4.
 const UNITS_OF_PRICE4: i64 = 100_000;
 
+/// Units of 1e-4 that need no more than twelve characters.
+const MOST_UNITS: u64 = 100_000_000_000;
+
 /// Appends a price in units of 1e-9 as a decimal, with four places, or more if it needs them.
 #[inline]
 pub fn write_price9(buffer: &mut Vec<u8>, price: i64) {
-    match u32::try_from(price / UNITS_OF_PRICE4) {
-        Ok(units) if price % UNITS_OF_PRICE4 == 0 => {
-            buffer.extend_from_slice(Price4::new(units).write_decimal(&mut [0; 11]).as_bytes());
+    match u64::try_from(price / UNITS_OF_PRICE4) {
+        Ok(units) if price % UNITS_OF_PRICE4 == 0 && units < MOST_UNITS => {
+            buffer.extend_from_slice(write_price4(units, &mut [0; 12]).as_bytes());
         }
         _ => write_long_price(buffer, price),
     }
@@ -219,6 +222,8 @@ mod tests {
             (-1_500_000_000, "-1.5000"),
             (429_496_729_500_000, "429496.7295"),
             (429_496_729_600_000, "429496.7296"),
+            (9_999_999_999_900_000, "9999999.9999"),
+            (10_000_000_000_000_000, "10000000.0000"),
             (i64::MIN, "-9223372036.854775808"),
         ] {
             let mut buffer = b"x".to_vec();

@@ -65,7 +65,7 @@ pub(crate) fn sum_of_event(event: BookEvent) -> u64 {
             u64::from(stock_locate.get())
                 + reference.get()
                 + u64::from(shares.get())
-                + u64::from(price.get())
+                + u64::from(price.code())
         }
         BookEvent::Execute { stock_locate, reference, shares }
         | BookEvent::Cancel { stock_locate, reference, shares } => {
@@ -79,7 +79,7 @@ pub(crate) fn sum_of_event(event: BookEvent) -> u64 {
                 + original.get()
                 + replacement.get()
                 + u64::from(shares.get())
-                + u64::from(price.get())
+                + u64::from(price.code())
         }
     }
 }
@@ -90,11 +90,11 @@ pub(crate) fn sum_of_market_event(event: &MarketEvent) -> u64 {
     let of_book = event.book_event().map_or(0, sum_of_event);
     let rest = match event.what {
         What::Level(level) => {
-            u64::from(level.price.get()) + u64::from(level.shares.get()) + level.side as u64
+            u64::from(level.price.code()) + u64::from(level.shares.get()) + level.side as u64
         }
         What::OrderModified(changed) => {
             changed.reference.get()
-                + u64::from(changed.price.get())
+                + u64::from(changed.price.code())
                 + u64::from(changed.shares.get())
         }
         _ => 0,

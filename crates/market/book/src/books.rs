@@ -13,8 +13,8 @@ mod rare;
 use core::fmt;
 
 use nanotape_types::{
-    BookEvent, Coming, LocateTable, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
-    TotalShares,
+    BookEvent, Coming, LocateTable, OrderReferenceNumber, Price, PriceScale, Shares, Side,
+    StockLocate, TotalShares,
 };
 
 use crate::{
@@ -31,6 +31,7 @@ pub struct Books<L, S> {
     /// One entry for each possible locate, so that indexing needs no bounds check.
     anomalies: LocateTable<AnomalyCounts>,
     totals: AnomalyCounts,
+    scale: PriceScale,
 }
 
 /// Omits the levels, and the entries for 65,536 stocks.
@@ -133,7 +134,19 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
             arrivals: 0,
             anomalies: LocateTable::filled(AnomalyCounts::default()),
             totals: AnomalyCounts::default(),
+            scale: PriceScale::default(),
         }
+    }
+
+    /// The scale of their prices.
+    #[inline]
+    pub fn price_scale(&self) -> PriceScale {
+        self.scale
+    }
+
+    /// The prices of the events have this scale. The books must be empty.
+    pub fn set_price_scale(&mut self, scale: PriceScale) {
+        self.scale = scale;
     }
 
     /// Uses every page of the tables once, which the kernel otherwise supplies when an event needs
@@ -242,7 +255,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     /// The book of one stock.
     #[inline]
     pub fn book(&self, stock_locate: StockLocate) -> Book<'_, L> {
-        Book { levels: &self.levels, stock_locate, anomalies: &self.anomalies[stock_locate] }
+        let (levels, anomalies) = (&self.levels, &self.anomalies[stock_locate]);
+        Book { levels, stock_locate, anomalies, scale: self.scale }
     }
 
     /// A live order.
@@ -281,7 +295,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         reference: OrderReferenceNumber,
         side: Side,
         shares: Shares,
-        price: Price4,
+        price: Price,
         mut watcher: impl OrderWatcher,
     ) -> Outcome {
         if shares.get() == 0 {
@@ -335,7 +349,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         original: OrderReferenceNumber,
         replacement: OrderReferenceNumber,
         shares: Shares,
-        price: Price4,
+        price: Price,
         mut watcher: impl OrderWatcher,
     ) -> Outcome {
         let Some(order) = self.orders.take(original, u32::MAX) else {
@@ -384,9 +398,16 @@ pub struct Book<'a, L> {
     levels: &'a L,
     stock_locate: StockLocate,
     anomalies: &'a AnomalyCounts,
+    scale: PriceScale,
 }
 
 impl<'a, L: PriceLevels> Book<'a, L> {
+    /// The scale of its prices.
+    #[inline]
+    pub fn price_scale(&self) -> PriceScale {
+        self.scale
+    }
+
     /// Best bid and best offer.
     #[inline]
     pub fn inside(&self) -> Inside {
@@ -412,7 +433,7 @@ impl<'a, L: PriceLevels> Book<'a, L> {
     }
 
     /// The level at a price, if it has an order.
-    pub fn level(&self, side: Side, price: Price4) -> Option<DepthLevel> {
+    pub fn level(&self, side: Side, price: Price) -> Option<DepthLevel> {
         self.levels.at(self.side(side), PriceKey::new(side, price))?.shown(side)
     }
 

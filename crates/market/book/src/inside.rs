@@ -2,13 +2,13 @@
 
 use core::num::NonZeroU64;
 
-use nanotape_types::{Price4, Side};
+use nanotape_types::{Price, Side};
 
 /// The best price of one side and the shares displayed at it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quote {
     /// Best price.
-    pub price: Price4,
+    pub price: Price,
     /// Shares displayed at it.
     pub shares: NonZeroU64,
 }

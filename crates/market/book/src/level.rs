@@ -2,7 +2,7 @@
 
 use core::num::{NonZeroU32, NonZeroU64};
 
-use nanotape_types::{Price4, Side};
+use nanotape_types::{Price, Side};
 
 /// A price ordered so that greater is better, on either side.
 ///
@@ -18,9 +18,9 @@ impl PriceKey {
 
     /// The key of `price` on `side`.
     #[inline]
-    pub const fn new(side: Side, price: Price4) -> Self {
+    pub const fn new(side: Side, price: Price) -> Self {
         // The mask is all ones for an offer, zero for a bid.
-        Self(price.get() ^ (side as u32).wrapping_neg())
+        Self(price.code() ^ (side as u32).wrapping_neg())
     }
 
     /// The key as a number: greater is better.
@@ -37,8 +37,8 @@ impl PriceKey {
 
     /// The price of this key.
     #[inline]
-    pub const fn price(self, side: Side) -> Price4 {
-        Price4::new(self.0 ^ (side as u32).wrapping_neg())
+    pub const fn price(self, side: Side) -> Price {
+        Price::new(self.0 ^ (side as u32).wrapping_neg())
     }
 
     /// The greatest result of [`PriceKey::tick`].
@@ -48,7 +48,7 @@ impl PriceKey {
     /// between two ticks.
     #[inline]
     pub(crate) const fn tick(self, side: Side) -> Option<u32> {
-        if self.price(side).get().is_multiple_of(TICK) {
+        if self.price(side).code().is_multiple_of(TICK) {
             Some(self.nearby_tick(side))
         } else {
             None
@@ -59,8 +59,8 @@ impl PriceKey {
     #[inline]
     pub(crate) const fn nearby_tick(self, side: Side) -> u32 {
         match side {
-            Side::Buy => self.price(side).get() / TICK,
-            Side::Sell => Self::MAX_TICK - self.price(side).get() / TICK,
+            Side::Buy => self.price(side).code() / TICK,
+            Side::Sell => Self::MAX_TICK - self.price(side).code() / TICK,
         }
     }
 
@@ -72,11 +72,11 @@ impl PriceKey {
             Side::Buy => tick,
             Side::Sell => Self::MAX_TICK - tick,
         };
-        Self::new(side, Price4::new(ticks * TICK))
+        Self::new(side, Price::new(ticks * TICK))
     }
 }
 
-/// Price units in a tick of 0.01.
+/// Codes of prices in a tick of 0.01; above 200,000.0000 in one of 0.1.
 const TICK: u32 = 100;
 
 /// A price level as the structures store it.
@@ -97,7 +97,7 @@ const _: () = assert!(size_of::<Level>() == 16);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DepthLevel {
     /// The price.
-    pub price: Price4,
+    pub price: Price,
     /// Number of orders.
     pub orders: NonZeroU32,
     /// Sum of their shares.
@@ -123,11 +123,11 @@ mod tests {
 
     #[test]
     fn a_better_price_has_a_greater_key_on_both_sides() {
-        let (low, high) = (Price4::new(1), Price4::new(2_000_000_000));
+        let (low, high) = (Price::new(1), Price::new(2_000_000_000));
         assert!(PriceKey::new(Side::Buy, high) > PriceKey::new(Side::Buy, low));
         assert!(PriceKey::new(Side::Sell, low) > PriceKey::new(Side::Sell, high));
         for side in Side::BOTH {
-            for price in [Price4::new(0), low, high, Price4::new(u32::MAX)] {
+            for price in [Price::new(0), low, high, Price::new(u32::MAX)] {
                 assert_eq!(PriceKey::new(side, price).price(side), price);
             }
         }
@@ -137,7 +137,7 @@ mod tests {
     fn ticks_are_numbered_best_greatest() {
         for side in Side::BOTH {
             for price in [0, 100, 1_899_500, 1_999_999_900, u32::MAX / 100 * 100] {
-                let key = PriceKey::new(side, Price4::new(price));
+                let key = PriceKey::new(side, Price::new(price));
                 let tick = key.tick(side).unwrap();
                 assert!(tick <= PriceKey::MAX_TICK);
                 assert_eq!(PriceKey::of_tick(side, tick), key);
@@ -145,11 +145,11 @@ mod tests {
                     Side::Buy => price.checked_add(100),
                     Side::Sell => price.checked_sub(100),
                 };
-                let better = better.map(|price| PriceKey::new(side, Price4::new(price)));
+                let better = better.map(|price| PriceKey::new(side, Price::new(price)));
                 assert!(better.is_none_or(|better| better.tick(side) == Some(tick + 1)));
             }
             for price in [1, 99, 101, u32::MAX] {
-                assert_eq!(PriceKey::new(side, Price4::new(price)).tick(side), None);
+                assert_eq!(PriceKey::new(side, Price::new(price)).tick(side), None);
             }
         }
     }

@@ -16,7 +16,7 @@
 //!
 //! ```
 //! use nanotape_book::DefaultBooks;
-//! use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+//! use nanotape_types::{BookEvent, OrderReferenceNumber, Price, Shares, Side, StockLocate};
 //!
 //! let mut books = DefaultBooks::with_capacity(1024);
 //! let apple = StockLocate::new(13);
@@ -25,11 +25,11 @@
 //!     reference: OrderReferenceNumber::new(1001),
 //!     side: Side::Buy,
 //!     shares: Shares::new(300),
-//!     price: "189.95".parse().unwrap(),
+//!     price: Price::new(1_899_500),
 //! });
 //! assert!(outcome.inside_changed);
 //! let bid = books.book(apple).inside().bid.unwrap();
-//! assert_eq!((bid.price, bid.shares.get()), (Price4::new(1_899_500), 300));
+//! assert_eq!((bid.price, bid.shares.get()), (Price::new(1_899_500), 300));
 //! ```
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! What a book stores of one displayed order.
 
-use nanotape_types::{Price4, Shares, Side, StockLocate};
+use nanotape_types::{Price, Shares, Side, StockLocate};
 
 /// One live order, stored under its reference number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,7 +10,7 @@ pub struct Order {
     /// Its side.
     pub side: Side,
     /// Its display price, which is its level.
-    pub price: Price4,
+    pub price: Price,
     /// Shares that remain; at least one while it is stored.
     pub shares: Shares,
     /// Number in the order of arrival, modulo 2^32. It decides the queue order of a level.

@@ -4,7 +4,7 @@
 //! path from bytes to books pays only four bytes per order; a query walks the order store (about a
 //! nanosecond per slot). See docs/decisions/0005-queue-position-on-demand.md.
 
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{OrderReferenceNumber, Price, Shares, Side, StockLocate};
 
 use crate::{Books, Order, OrderStore, PriceLevels};
 
@@ -68,8 +68,8 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
             let locate = u64::from(order.stock_locate.get()) << 33;
             let side = u64::from(order.side == Side::Sell) << 32;
             let from_best = match order.side {
-                Side::Buy => !order.price.get(),
-                Side::Sell => order.price.get(),
+                Side::Buy => !order.price.code(),
+                Side::Sell => order.price.code(),
             };
             (locate | side | u64::from(from_best), !self.age(order.arrival))
         };
@@ -78,7 +78,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
     }
 
     /// The orders of one price level, next to be executed first.
-    pub fn queue(&self, stock_locate: StockLocate, side: Side, price: Price4) -> Vec<QueuedOrder> {
+    pub fn queue(&self, stock_locate: StockLocate, side: Side, price: Price) -> Vec<QueuedOrder> {
         let at_level = self.orders().iter().filter(|(_, order)| {
             (order.stock_locate, order.side, order.price) == (stock_locate, side, price)
         });

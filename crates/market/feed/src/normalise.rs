@@ -8,7 +8,9 @@ use nanotape_market::{
     AuctionImbalance, Definition, EventTime, Execution, MarketEvent, StatusChange, StatusReason,
     Trade, TradeKind, TradingAction, What,
 };
-use nanotape_types::{Alpha, BookEvent, Maybe, NanosSinceMidnight, Side, StockLocate};
+use nanotape_types::{
+    Alpha, BookEvent, Maybe, NanosSinceMidnight, Price, Price4, Side, StockLocate,
+};
 use nanotape_wire::itch50::{
     BreachedLevel, EventCode, HaltAction, ImbalanceDirection, MarketCategory, MarketCode, Message,
     NetOrderImbalance, OperationalHalt, RegShoAction, StockDirectory, StockTradingAction,
@@ -130,7 +132,7 @@ pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Outp
                 reference: $message.order_reference_number(),
                 side,
                 shares: $message.shares(),
-                price: $message.price(),
+                price: Price::of_price4($message.price()),
             };
             event!($message, Maybe::of($message.stock()), What::Order(added))
         }};
@@ -154,7 +156,7 @@ pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Outp
             let execution = Execution {
                 reference: m.order_reference_number(),
                 shares: m.executed_shares(),
-                price: Some(m.execution_price()),
+                price: Some(Price::of_price4(m.execution_price())),
                 is_printed: m.printable() == YesNo::Yes,
                 match_number: m.match_number(),
                 remaining: None,
@@ -182,7 +184,7 @@ pub(crate) fn deliver<R: Receive>(message: &Message<'_>, receiver: R) -> R::Outp
                 original: m.original_order_reference_number(),
                 replacement: m.new_order_reference_number(),
                 shares: m.shares(),
-                price: m.price(),
+                price: Price::of_price4(m.price()),
             };
             event!(m, Maybe::NONE, What::Order(replaced))
         }
@@ -205,14 +207,14 @@ pub(crate) fn rare_event(bytes: &[u8], day_begins_ns: u64) -> MarketEvent {
         Message::AddOrder(_) | Message::AddOrderMpid(_) => What::UnknownSide,
         Message::Trade(m) => What::Trade(Trade {
             shares: m.shares().into(),
-            price: m.price(),
+            price: Price::of_price4(m.price()),
             match_number: m.match_number(),
             kind: TradeKind::Hidden,
             aggressor: None,
         }),
         Message::CrossTrade(m) => What::Trade(Trade {
             shares: m.shares(),
-            price: m.cross_price(),
+            price: Price::of_price4(m.cross_price()),
             match_number: m.match_number(),
             kind: TradeKind::Auction,
             aggressor: None,
@@ -264,15 +266,17 @@ fn listing_venue(category: MarketCategory) -> &'static [u8; 4] {
 }
 
 fn auction_imbalance(message: NetOrderImbalance<'_>) -> AuctionImbalance {
+    let price =
+        |price: Maybe<Price4>| price.get().map(Price::of_price4).map_or(Maybe::NONE, Maybe::of);
     AuctionImbalance {
         side: match message.imbalance_direction() {
             ImbalanceDirection::Buy => Some(Side::Buy),
             ImbalanceDirection::Sell => Some(Side::Sell),
             _ => None,
         },
-        reference_price: message.current_reference_price(),
-        near_price: message.near_price(),
-        far_price: message.far_price(),
+        reference_price: Price::of_price4(message.current_reference_price()),
+        near_price: price(message.near_price()),
+        far_price: price(message.far_price()),
         paired_shares: message.paired_shares(),
         imbalance_shares: message.imbalance_shares(),
         auction: message.cross_type().code(),

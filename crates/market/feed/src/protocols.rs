@@ -22,7 +22,9 @@ pub(crate) use iex_deep::IexDeep;
 pub(crate) use iex_deep_plus::IexDeepPlus;
 pub(crate) use iex_tops::IexTops;
 use nanotape_market::{Damage, EventHandler, EventTime, MarketEvent, Origin, Position, What};
-use nanotape_types::{Decimal, Maybe, OrderReferenceNumber, Price4, StockLocate, Symbol};
+use nanotape_types::{
+    Decimal, Maybe, OrderReferenceNumber, Price, PriceScale, StockLocate, Symbol,
+};
 use nanotape_wire::framing::numbered::PacketFraming;
 pub(crate) use pitch::Pitch;
 pub use spin::{SpinError, SpinImage, SpinOrder};
@@ -157,10 +159,11 @@ impl<H: EventHandler> Passing<'_, H> {
     }
 }
 
-/// A price of a book; `None` for one that is negative, too large, or between two of its units.
+/// A price of a book; `None` for one that is negative, too large, or between two steps. Venues that
+/// are read here have [`PriceScale::WIDE`].
 #[inline]
-fn price_of<T: Copy + Into<i128>, const PLACES: u8>(price: Decimal<T, PLACES>) -> Option<Price4> {
-    u32::try_from(price.in_units(4)?).ok().map(Price4::new)
+fn price_of<T: Copy + Into<i128>, const PLACES: u8>(price: Decimal<T, PLACES>) -> Option<Price> {
+    PriceScale::WIDE.of_ten_thousandths(u64::try_from(price.in_units(4)?).ok()?)
 }
 
 /// A message as an exchange sent it, in a feed that can have every kind of event.

@@ -2,6 +2,7 @@
 //! it has one feed of IEX.
 
 use nanotape_market::{BookDetail, Venue};
+use nanotape_types::PriceScale;
 
 const NEW_YORK: &str = "America/New_York";
 
@@ -13,6 +14,7 @@ pub const NASDAQ_ITCH: &Venue = &Venue {
     day_begins_s: 0,
     detail: BookDetail::Orders,
     skew_ns: 0,
+    price_scale: PriceScale::ITCH,
 };
 
 /// IEX DEEP 1.0. Messages of different stocks are not in the order of their times.
@@ -23,6 +25,7 @@ pub const IEX_DEEP: &Venue = &Venue {
     day_begins_s: 0,
     detail: BookDetail::Levels,
     skew_ns: 1_000_000_000,
+    price_scale: PriceScale::WIDE,
 };
 
 /// IEX DEEP+ 1.0.
@@ -42,6 +45,7 @@ pub const CBOE_PITCH: &Venue = &Venue {
     day_begins_s: 0,
     detail: BookDetail::Orders,
     skew_ns: 1_000_000_000,
+    price_scale: PriceScale::WIDE,
 };
 
 /// A feed with this number in DBN; [`Venue::UNKNOWN`] if there is none. Feeds of one number differ

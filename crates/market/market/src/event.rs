@@ -3,14 +3,13 @@
 //! An event is passed by value or by reference to a local value, and is consumed through a match.
 //! After inlining, a message about an order leaves no event object.
 //!
-//! Prices are those of the books, [`Price4`]. An exchange with wider or signed prices adds a
-//! variant to `BookEvent` for its orders;
+//! Prices are those of the books, [`Price`].
 //! `docs/decisions/0030-market-events-that-no-exchange-owns.md` lists what each of the other
 //! exchanges adds.
 
 use nanotape_types::{
     Alpha, BookEvent, Coming, MatchNumber, Maybe, Modified, NanosSinceMidnight,
-    OrderReferenceNumber, Price4, Shares, Side, StockLocate, Symbol, TotalShares,
+    OrderReferenceNumber, Price, Shares, Side, StockLocate, Symbol, TotalShares,
 };
 
 use crate::StatusChange;
@@ -106,7 +105,7 @@ pub struct Execution {
     /// Shares executed now.
     pub shares: Shares,
     /// The execution's price; `None` if it is the order's own.
-    pub price: Option<Price4>,
+    pub price: Option<Price>,
     /// Whether it counts as a trade; otherwise another event does.
     pub is_printed: bool,
     /// The execution's number.
@@ -122,7 +121,7 @@ pub struct LevelChange {
     /// Its side.
     pub side: Side,
     /// Its price.
-    pub price: Price4,
+    pub price: Price,
     /// All of its displayed shares now; 0 if it closed, which a level that was not there may do.
     pub shares: Shares,
     /// Whether the side has no other level: the exchange shows the best one only.
@@ -135,7 +134,7 @@ pub struct Trade {
     /// Shares; an auction without any reports 0.
     pub shares: TotalShares,
     /// The price.
-    pub price: Price4,
+    pub price: Price,
     /// The number of the trade.
     pub match_number: MatchNumber,
     /// The origin of the trade.
@@ -179,11 +178,11 @@ pub struct AuctionImbalance {
     /// The side with more shares; `None` if neither or not reported.
     pub side: Option<Side>,
     /// The price at which paired and imbalance shares are counted.
-    pub reference_price: Price4,
+    pub reference_price: Price,
     /// The price at which the auction would clear against orders of the book as well.
-    pub near_price: Maybe<Price4>,
+    pub near_price: Maybe<Price>,
     /// The price at which orders for the auction alone would clear.
-    pub far_price: Maybe<Price4>,
+    pub far_price: Maybe<Price>,
     /// Shares that would trade.
     pub paired_shares: TotalShares,
     /// Shares without a counterpart.

@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{OrderReferenceNumber, Price, Shares, Side, StockLocate};
 
 use crate::{EventTime, MarketEvent};
 
@@ -127,7 +127,7 @@ pub struct RestingOrder {
     /// Its remaining shares.
     pub shares: Shares,
     /// Its price.
-    pub price: Price4,
+    pub price: Price,
 }
 
 /// `messages 27 to 30 missing, seen by line A`, or

@@ -2,6 +2,8 @@
 //!
 //! Where: FEED has the venues. What depends on this type works for each of them.
 
+use nanotape_types::PriceScale;
+
 /// A feed of an exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Venue {
@@ -19,6 +21,8 @@ pub struct Venue {
     /// How far the times of its messages are out of order, at most, in ns: those of channels that
     /// are read together.
     pub skew_ns: u64,
+    /// The scale of the prices of its books.
+    pub price_scale: PriceScale,
 }
 
 impl Venue {
@@ -30,6 +34,7 @@ impl Venue {
         day_begins_s: 0,
         detail: BookDetail::Orders,
         skew_ns: 1_000_000_000,
+        price_scale: PriceScale::WIDE,
     };
 }
 

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::{
         Common, Notice, PlantStart, Predecessor, PublisherInstrument, RecordKinds, Taint,
-        encode::{Change, LAST, bytes, mbo, mbp1, trade},
+        encode::{BestLevels, Change, LAST, bytes, mbo, mbp1, trade},
     };
 
     const COMMON: Common = Common {
@@ -162,7 +162,11 @@ mod tests {
     fn the_time_of_receipt_is_not_covered_and_every_other_byte_is() {
         let kinds: [(RecordKind, Vec<[u8; 8]>, usize); 3] = [
             (RecordKind::Mbo, bytes(mbo(&COMMON, LAST, 7, Change::NONE)).to_vec(), 5),
-            (RecordKind::Bbo, bytes(mbp1(&COMMON, LAST, Change::NONE, None, None)).to_vec(), 4),
+            (
+                RecordKind::Bbo,
+                bytes(mbp1(&COMMON, LAST, Change::NONE, BestLevels::default())).to_vec(),
+                4,
+            ),
             (RecordKind::Trades, bytes(trade(&COMMON, LAST, Change::NONE)).to_vec(), 4),
         ];
         for (kind, words, receive) in kinds {

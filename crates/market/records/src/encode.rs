@@ -5,11 +5,8 @@
 //! records are built in registers; a test compares them with the structs.
 
 use dbn::{Action, BidAskPair, Side as DbnSide, UNDEF_ORDER_SIZE, UNDEF_PRICE, rtype};
-use nanotape_book::DepthLevel;
-use nanotape_types::{Price4, Side};
-
-/// DBN's price units in a unit of a `Price4`.
-pub(crate) const SCALE: i64 = dbn::FIXED_PRICE_SCALE / Price4::SCALE as i64;
+use nanotape_book::{Book, DepthLevel, PriceLevels};
+use nanotape_types::{PriceScale, Side};
 
 /// The publisher of files of earlier versions, which do not state it: Nasdaq TotalView-ITCH.
 pub const UNSTATED_PUBLISHER_ID: u16 = 2;
@@ -92,12 +89,6 @@ pub const fn level_flag(is_only: bool) -> u8 {
 /// The number of orders of a level whose exchange does not show it.
 pub const UNDEF_COUNT: u32 = u32::MAX;
 
-/// A price in DBN's units.
-#[inline(always)]
-pub fn price_of(price: Price4) -> i64 {
-    price.get() as i64 * SCALE
-}
-
 /// A side as DBN names it.
 #[inline(always)]
 pub fn side_of(side: Side) -> DbnSide {
@@ -156,31 +147,19 @@ pub fn trade(common: &Common, last: u8, change: Change) -> [u64; 6] {
 
 /// [`mbp1`] of a book without orders: levels have no counts.
 #[inline(never)]
-pub fn mbp1_of_levels(
-    common: &Common,
-    last: u8,
-    change: Change,
-    bid: Option<DepthLevel>,
-    offer: Option<DepthLevel>,
-) -> [u64; 10] {
-    let mut words = mbp1(common, last, change, bid, offer);
+pub fn mbp1_of_levels(common: &Common, last: u8, change: Change, best: BestLevels) -> [u64; 10] {
+    let mut words = mbp1(common, last, change, best);
     let count = |level: Option<DepthLevel>| u64::from(level.map_or(0, |_| UNDEF_COUNT));
-    words[9] = count(bid) | count(offer) << 32;
+    words[9] = count(best.bid) | count(best.offer) << 32;
     words
 }
 
 /// `Mbp1Msg`; a side without orders has no price, and size and count 0.
 #[inline(always)]
-pub fn mbp1(
-    common: &Common,
-    last: u8,
-    change: Change,
-    bid: Option<DepthLevel>,
-    offer: Option<DepthLevel>,
-) -> [u64; 10] {
+pub fn mbp1(common: &Common, last: u8, change: Change, best: BestLevels) -> [u64; 10] {
     let [a, b, c, d, e, f] = priced(10, rtype::MBP_1, common, last, change);
     let ((bid_price, bid_size, bid_count), (offer_price, offer_size, offer_count)) =
-        (level(bid), level(offer));
+        (best.level(best.bid), best.level(best.offer));
     [
         a,
         b,
@@ -213,19 +192,41 @@ fn priced(words: usize, rtype: u8, common: &Common, last: u8, change: Change) ->
     ]
 }
 
-/// The best levels of both sides as a record has them.
-pub fn pair_of(bid: Option<DepthLevel>, offer: Option<DepthLevel>) -> BidAskPair {
-    let ((bid_px, bid_sz, bid_ct), (ask_px, ask_sz, ask_ct)) = (level(bid), level(offer));
-    BidAskPair { bid_px, ask_px, bid_sz, ask_sz, bid_ct, ask_ct }
+/// The best levels of both sides of a book.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BestLevels {
+    /// The highest level to buy.
+    pub bid: Option<DepthLevel>,
+    /// The lowest level to sell.
+    pub offer: Option<DepthLevel>,
+    /// The scale of their prices.
+    pub scale: PriceScale,
 }
 
-#[inline(always)]
-fn level(level: Option<DepthLevel>) -> (i64, u32, u32) {
-    match level {
-        Some(level) => {
-            (price_of(level.price), size_of_shares(level.shares.get()), level.orders.get())
+impl BestLevels {
+    /// Those of a book.
+    #[inline(always)]
+    pub fn of<L: PriceLevels>(book: &Book<'_, L>) -> Self {
+        let [bid, offer] = [book.best_level(Side::Buy), book.best_level(Side::Sell)];
+        Self { bid, offer, scale: book.price_scale() }
+    }
+
+    /// As a record has them.
+    pub fn pair(self) -> BidAskPair {
+        let ((bid_px, bid_sz, bid_ct), (ask_px, ask_sz, ask_ct)) =
+            (self.level(self.bid), self.level(self.offer));
+        BidAskPair { bid_px, ask_px, bid_sz, ask_sz, bid_ct, ask_ct }
+    }
+
+    #[inline(always)]
+    fn level(self, level: Option<DepthLevel>) -> (i64, u32, u32) {
+        match level {
+            Some(level) => {
+                let price = self.scale.nanos(level.price);
+                (price, size_of_shares(level.shares.get()), level.orders.get())
+            }
+            None => (UNDEF_PRICE, 0, 0),
         }
-        None => (UNDEF_PRICE, 0, 0),
     }
 }
 
@@ -240,6 +241,7 @@ mod tests {
     use core::num::{NonZeroU32, NonZeroU64};
 
     use dbn::{FlagSet, MboMsg, Mbp1Msg, RecordHeader, TradeMsg};
+    use nanotape_types::Price;
 
     use super::*;
 
@@ -303,7 +305,7 @@ mod tests {
         assert_eq!(words.as_flattened(), trade_expected.as_ref());
 
         let bid = DepthLevel {
-            price: Price4::new(1_899_400),
+            price: Price::new(1_899_400),
             orders: NonZeroU32::new(3).unwrap(),
             shares: NonZeroU64::new(u64::from(u32::MAX) + 5).unwrap(),
         };
@@ -327,7 +329,8 @@ mod tests {
                 ask_ct: 0,
             }],
         };
-        let words = bytes(mbp1(&COMMON, LAST, CHANGE, Some(bid), None));
+        let best = BestLevels { bid: Some(bid), ..BestLevels::default() };
+        let words = bytes(mbp1(&COMMON, LAST, CHANGE, best));
         assert_eq!(words.as_flattened(), expected.as_ref());
     }
 }

@@ -21,14 +21,11 @@ use nanotape_market::{
     TradeKind, What,
 };
 use nanotape_types::{
-    Alpha, BookEvent, MatchNumber, Maybe, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
-    Symbol, TotalShares,
+    Alpha, BookEvent, MatchNumber, Maybe, OrderReferenceNumber, Price, PriceScale, Shares, Side,
+    StockLocate, Symbol, TotalShares,
 };
 
-use crate::{
-    Record,
-    encode::{GROWS_IN_PLACE, SCALE},
-};
+use crate::{Record, encode::GROWS_IN_PLACE};
 
 /// A record that is not an event of a book.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -41,7 +38,9 @@ pub enum BadOrder {
     #[error("order of side '{}', expected B or A", .0.escape_ascii())]
     Side(u8),
     /// A price that books do not have.
-    #[error("price {0}e-9, expected a multiple of 0.0001 from 0 to 429496.7295")]
+    #[error(
+        "price {0}e-9, expected 0 to 200000 in steps of 0.0001, or up to 2494967.295 in steps of 0.001"
+    )]
     Price(i64),
     /// A number that is no stock locate.
     #[error("instrument {0}, expected a number up to 65535")]
@@ -423,13 +422,10 @@ fn executed(order: &MboMsg, fill: &MboMsg, is_printed: bool) -> Result<What, Bad
     }))
 }
 
-/// A price of the books.
+/// A price of the books, which have [`PriceScale::WIDE`].
 #[inline]
-fn price(nanounits: i64) -> Result<Price4, BadOrder> {
-    match u32::try_from(nanounits / SCALE) {
-        Ok(price) if nanounits % SCALE == 0 => Ok(Price4::new(price)),
-        _ => Err(BadOrder::Price(nanounits)),
-    }
+fn price(nanounits: i64) -> Result<Price, BadOrder> {
+    PriceScale::WIDE.of_nanos(nanounits).ok_or(BadOrder::Price(nanounits))
 }
 
 /// A trade without its fills. A cross of no shares has no price.
@@ -437,7 +433,7 @@ fn print(order: &MboMsg) -> Result<Trade, BadOrder> {
     let is_empty = order.size == 0;
     Ok(Trade {
         shares: TotalShares::new(u64::from(order.size)),
-        price: if is_empty { Price4::new(0) } else { price(order.price)? },
+        price: if is_empty { Price::new(0) } else { price(order.price)? },
         match_number: MatchNumber::default(),
         kind: if is_empty { TradeKind::Auction } else { TradeKind::Hidden },
         aggressor: side(order).ok(),

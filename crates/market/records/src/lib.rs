@@ -26,7 +26,7 @@ pub use dbn;
 pub use decode::{BadRecord, Header, Record, RecordBuffer};
 pub use definition::{definition, symbol_text};
 pub use digest::{Digests, is_covered, is_same_record};
-pub use encode::{Common, PublisherInstrument, UNDEF_COUNT, UNSTATED_PUBLISHER_ID, price_of};
+pub use encode::{Common, PublisherInstrument, UNDEF_COUNT, UNSTATED_PUBLISHER_ID};
 pub use events::{BadOrder, EventReader, is_level, priority_of};
 pub use imbalance::imbalance;
 pub use kinds::{ParseKindsError, RecordKind, RecordKinds};

@@ -155,7 +155,7 @@ impl<W: fmt::Write> FieldVisitor<'_> for TextWriter<'_, W> {
         write!(out, " {name}=")?;
         match value {
             Value::Integer(number) => write!(out, "{number}"),
-            Value::Price4(price) => out.write_str(price.write_decimal(&mut [0; 11])),
+            Value::Price4(price) => out.write_str(price.write_decimal(&mut [0; 12])),
             Value::Price8(price) => write!(out, "{price}"),
             Value::NanosSinceMidnight(time) => write!(out, "{time}"),
             Value::SecondsSinceMidnight(time) => write!(out, "{time}"),
@@ -204,7 +204,7 @@ impl<W: fmt::Write> FieldVisitor<'_> for JsonWriter<'_, W> {
             // Many readers of JSON keep 53 bits of a number.
             Value::Integer(number) if number > 1 << 53 => write!(out, "\"{number}\""),
             Value::Integer(number) => write!(out, "{number}"),
-            Value::Price4(price) => out.write_str(price.write_decimal(&mut [0; 11])),
+            Value::Price4(price) => out.write_str(price.write_decimal(&mut [0; 12])),
             Value::Price8(price) => write!(out, "{price}"),
             Value::NanosSinceMidnight(time) => write!(out, "{}", time.get()),
             Value::SecondsSinceMidnight(time) => write!(out, "{}", time.get()),

@@ -33,13 +33,15 @@ impl fmt::Display for BookRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = self.ts_ns.and_then(NanosSinceMidnight::new).unwrap_or_default();
         write!(f, "{time} {:<8}", self.stock)?;
-        let inside = self.book.inside();
+        let (inside, scale) = (self.book.inside(), self.book.price_scale());
         if let Some(Quote { price, shares }) = inside.side(Side::Buy) {
-            write!(f, " {} x {price}", shares.get())?;
+            write!(f, " {} x {}", shares.get(), scale.shown(price))?;
         }
         f.write_str(" |")?;
         match inside.side(Side::Sell) {
-            Some(Quote { price, shares }) => write!(f, " {price} x {}", shares.get()),
+            Some(Quote { price, shares }) => {
+                write!(f, " {} x {}", scale.shown(price), shares.get())
+            }
             None => Ok(()),
         }
     }

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use nanotape_book::{DepthLevel, Outcome};
+use nanotape_book::{DepthLevel, Outcome, Quote};
 use nanotape_types::{
-    Side,
+    PriceScale, Side,
     rows::{Cell, Column, Kind, Sink},
 };
 
@@ -74,15 +74,17 @@ impl<S: Sink> BookVisitor for InsideTable<S> {
         if !self.has_message && !self.has_orders {
             let inside = row.book.inside();
             let [bid, offer] = Side::BOTH.map(|side| inside.side(side));
-            let size = |quote: Option<nanotape_book::Quote>| {
-                Cell::u64(quote.map(|quote| quote.shares.get()))
+            let scale = row.book.price_scale();
+            let price = |quote: Option<Quote>| {
+                Cell::price(quote.map(|quote| scale.ten_thousandths(quote.price)))
             };
+            let size = |quote: Option<Quote>| Cell::u64(quote.map(|quote| quote.shares.get()));
             return self.sink.row(&[
                 Cell::time(row.ts_ns),
                 Cell::Stock(row.stock),
-                Cell::price(bid.map(|quote| quote.price)),
+                price(bid),
                 size(bid),
-                Cell::price(offer.map(|quote| quote.price)),
+                price(offer),
                 size(offer),
             ]);
         }
@@ -95,7 +97,7 @@ impl<S: Sink> BookVisitor for InsideTable<S> {
         for side in Side::BOTH {
             push_level(
                 cells,
-                row.book.depth(side).next(),
+                (row.book.depth(side).next(), row.book.price_scale()),
                 self.has_orders.then_some(row.has_orders),
             );
         }
@@ -148,10 +150,11 @@ impl<S: Sink> BookVisitor for DepthTable<S> {
             cells.push(Cell::Stock(row.stock));
         }
         let [mut bids, mut offers] = [row.book.depth(Side::Buy), row.book.depth(Side::Sell)];
+        let scale = row.book.price_scale();
         for _ in 0..self.levels {
             let orders = self.has_orders.then_some(row.has_orders);
-            push_level(cells, offers.next(), orders);
-            push_level(cells, bids.next(), orders);
+            push_level(cells, (offers.next(), scale), orders);
+            push_level(cells, (bids.next(), scale), orders);
         }
         self.sink.row(cells)
     }
@@ -172,8 +175,12 @@ fn level_columns(side: &str, suffix: &str, has_orders: bool) -> impl Iterator<It
 }
 
 /// `orders`: whether the levels have a number of orders; `None` without a column for it.
-fn push_level(cells: &mut Vec<Cell<'static>>, level: Option<DepthLevel>, orders: Option<bool>) {
-    cells.push(Cell::price(level.map(|level| level.price)));
+fn push_level(
+    cells: &mut Vec<Cell<'static>>,
+    (level, scale): (Option<DepthLevel>, PriceScale),
+    orders: Option<bool>,
+) {
+    cells.push(Cell::price(level.map(|level| scale.ten_thousandths(level.price))));
     cells.push(Cell::u64(level.map(|level| level.shares.get())));
     if let Some(has_orders) = orders {
         let level = level.filter(|_| has_orders);

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 use nanotape_book::{DefaultBooks, OrderStore as _};
 use nanotape_engine::BookEngine;
 use nanotape_types::{
-    Price4, Side, StockLocate, Symbol,
+    Price, PriceScale, Side, StockLocate, Symbol,
     rows::{Cell, Column, Kind, Sink, StockName},
 };
 
@@ -89,7 +89,7 @@ fn level_rows(
             cells.truncate(first);
             cells.extend([
                 Cell::Text(side.quote_name()),
-                Cell::Price(level.price),
+                Cell::Price(engine.books().price_scale().ten_thousandths(level.price)),
                 Cell::U64(level.shares.get()),
                 match engine.has_orders() {
                     true => Cell::U64(level.orders.get().into()),
@@ -118,7 +118,7 @@ fn order_rows(
                 cells.truncate(first);
                 cells.extend([
                     Cell::Text(order.side.quote_name()),
-                    Cell::Price(order.price),
+                    Cell::Price(engine.books().price_scale().ten_thousandths(order.price)),
                     Cell::U64(reference.get()),
                     Cell::U64(order.shares.get().into()),
                     Cell::U64(ahead as u64),
@@ -138,7 +138,8 @@ pub struct BookState {
     /// By rank: shares and number of orders.
     levels: BTreeMap<(usize, u32), (u64, u64)>,
     /// By reference: price and shares.
-    orders: BTreeMap<(usize, u64), (Price4, u64)>,
+    orders: BTreeMap<(usize, u64), (Price, u64)>,
+    scale: PriceScale,
     /// Whether the exchange shows levels only: they have no number of orders.
     is_of_levels: bool,
 }
@@ -161,7 +162,8 @@ impl BookState {
             ((order.side as usize, reference.get()), (order.price, size))
         });
         let is_of_levels = !engine.has_orders();
-        Self { levels: levels.collect(), orders: orders.collect(), is_of_levels }
+        let (levels, orders) = (levels.collect(), orders.collect());
+        Self { levels, orders, scale: books.price_scale(), is_of_levels }
     }
 }
 
@@ -201,6 +203,10 @@ pub fn change_rows(
     let mut cells: Vec<_> = symbol.map(stock).into_iter().collect();
     let first = cells.len();
     let is_of_levels = before.is_of_levels || after.is_of_levels;
+    // A state without orders has no scale of its own.
+    let is_empty = before.levels.is_empty() && before.orders.is_empty();
+    let scale = if is_empty { after.scale } else { before.scale };
+    let price = |price: Price| Cell::Price(scale.ten_thousandths(price));
     let mut row = |head: [Cell<'static>; 3], tail: [Cell<'static>; 4]| {
         cells.truncate(first);
         cells.extend(head);
@@ -211,7 +217,7 @@ pub fn change_rows(
         Part::Levels => {
             for ((side, rank), (before, after)) in changes(&before.levels, &after.levels) {
                 let side = Side::BOTH[side];
-                let price = Cell::Price(Price4::new(rank_of(side, Price4::new(rank))));
+                let price = price(Price::new(rank_of(side, Price::new(rank))));
                 let ([a, b], [c, d]) = (pair(before, Cell::U64), pair(after, Cell::U64));
                 let [b, d] = if is_of_levels { [Cell::Absent; 2] } else { [b, d] };
                 let change = change_of(before.is_some(), after.is_some());
@@ -220,7 +226,7 @@ pub fn change_rows(
         }
         Part::Orders => {
             for ((side, reference), (before, after)) in changes(&before.orders, &after.orders) {
-                let ([a, b], [c, d]) = (pair(before, Cell::Price), pair(after, Cell::Price));
+                let ([a, b], [c, d]) = (pair(before, price), pair(after, price));
                 let change = change_of(before.is_some(), after.is_some());
                 let side = Cell::Text(Side::BOTH[side].quote_name());
                 row([side, Cell::U64(reference), change], [a, b, c, d])?;
@@ -243,10 +249,10 @@ fn change_of(was: bool, is: bool) -> Cell<'static> {
 }
 
 /// The best price of a side has the lowest rank, and the price is the rank of its rank.
-fn rank_of(side: Side, price: Price4) -> u32 {
+fn rank_of(side: Side, price: Price) -> u32 {
     match side {
-        Side::Buy => !price.get(),
-        Side::Sell => price.get(),
+        Side::Buy => !price.code(),
+        Side::Sell => price.code(),
     }
 }
 

@@ -9,7 +9,7 @@ use nanotape_book::{DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{Execution, MarketEvent, Position, Trade, TradeKind, What};
 use nanotape_types::{
-    MatchNumber, Price4, Side, Symbol,
+    MatchNumber, Price, Side, Symbol,
     rows::{Cell, Column, Kind, Sink},
 };
 
@@ -38,7 +38,7 @@ pub struct TradeRows<S> {
 /// A print.
 struct Print {
     kind: &'static str,
-    price: Option<Price4>,
+    price: Option<Price>,
     shares: u64,
     match_number: MatchNumber,
     /// Of an execution of one order.
@@ -149,7 +149,7 @@ impl<S: Sink> Observer<DefaultBooks> for TradeRows<S> {
             Cell::time(event.time.map(|time| engine.time_of_day_ns(time))),
             Cell::Stock(symbol_or_locate(engine.directory(), locate)),
             Cell::Text(kind),
-            Cell::price(price),
+            Cell::price(price.map(|price| engine.books().price_scale().ten_thousandths(price))),
             Cell::U64(shares),
             aggressor.map_or(Cell::Absent, |side| Cell::Text(side.name())),
             Cell::u64(reference),

@@ -12,7 +12,7 @@ use nanotape_harness::Scratch;
 use nanotape_market::{MarketEvent, Position};
 use nanotape_plant::Moment;
 use nanotape_synth::{Market, MarketConfig};
-use nanotape_types::{Price4, Side, Symbol};
+use nanotape_types::{Price, Side, Symbol};
 use proptest::{collection::vec, prelude::*};
 
 const S: u64 = 1_000_000_000;
@@ -41,7 +41,7 @@ fn best(insides: &[Inside], stale: &[Option<u64>]) -> ConsolidatedInside {
 fn quote() -> impl Strategy<Value = Option<Quote>> {
     proptest::option::weighted(0.8, (10_u32..14, 1_u64..4)).prop_map(|of| {
         of.map(|(price, shares)| Quote {
-            price: Price4::new(price),
+            price: Price::new(price),
             shares: NonZeroU64::new(shares).unwrap(),
         })
     })

@@ -423,6 +423,7 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
     fn venue(&mut self, venue: &'static Venue) {
         self.engine.has_orders = venue.detail == BookDetail::Orders;
         self.engine.skew_ns = venue.skew_ns;
+        self.engine.books.set_price_scale(venue.price_scale);
         self.observer.venue(venue);
     }
 

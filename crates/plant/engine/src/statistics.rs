@@ -33,7 +33,7 @@ pub use level_counts::LevelCounts;
 use nanotape_book::{Books, Condition, OrderStore, Outcome, PriceLevels};
 use nanotape_clock::{Clock, Stamp};
 use nanotape_market::{MarketEvent, Position, What};
-use nanotape_types::{BookEvent, LocateTable, MatchNumber, Price4, Side, StockLocate};
+use nanotape_types::{BookEvent, LocateTable, MatchNumber, Price, Side, StockLocate};
 pub use stock::StockStatistics;
 use stock::{Message, NONE};
 use worker::Worker;
@@ -258,11 +258,13 @@ fn ticks_from_best<L: PriceLevels, S: OrderStore>(
     books: &Books<L, S>,
     locate: StockLocate,
     side: Side,
-    price: Price4,
+    price: Price,
 ) -> u32 {
-    /// Price units in a tick of 0.01.
+    /// Units of 0.0001 in a tick of 0.01.
     const TICK: u64 = 100;
     let Some(best) = books.book(locate).best(side) else { return 0 };
-    // Prices have 32 bits.
-    ((u64::from(best.price.get().abs_diff(price.get())) + TICK / 2) / TICK) as u32
+    let scale = books.price_scale();
+    let units = scale.ten_thousandths(best.price).abs_diff(scale.ten_thousandths(price));
+    // The greatest price has 28 bits in ticks.
+    ((units + TICK / 2) / TICK) as u32
 }

@@ -10,14 +10,14 @@ use nanotape_book::{
     Anomaly, AnomalyCounts, Book, BookEvent, DefaultBooks, Order, OrderStore as _, PackedLevels,
 };
 use nanotape_records::{is_level, priority_of};
-use nanotape_types::{Modified, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{Modified, OrderReferenceNumber, PriceScale, Shares, Side, StockLocate};
 
 use crate::snapshot::SnapshotOrder;
 
 /// Live orders to reserve memory for; tables grow.
 const ORDERS: usize = 1 << 14;
 
-/// Books of the stocks that a subscriber selects.
+/// Books of the stocks that a subscriber selects. Their prices are of [`PriceScale::WIDE`].
 pub struct LocalBooks {
     books: DefaultBooks,
     is_whole: bool,
@@ -121,9 +121,10 @@ impl LocalBooks {
                     b'A' => Side::Sell,
                     _ => return self.books.record_anomaly(stock_locate, Anomaly::UnknownSide),
                 };
-                // A plant publishes prices in units of 1/10,000.
-                let Ok(price) = u32::try_from(record.price / PRICE_UNITS) else { return };
-                let price = Price4::new(price);
+                let Some(price) = PriceScale::WIDE.of_nanos(record.price) else {
+                    let _ = self.books.price_out_of_range(stock_locate, Some(reference), ());
+                    return;
+                };
                 if action == Action::Modify {
                     let (side, priority) = (Some(side), priority_of(record));
                     let change = Modified { reference, side, shares, price, priority };
@@ -150,9 +151,9 @@ impl LocalBooks {
             Ok(Action::Cancel | Action::None) => Shares::new(0),
             _ => return,
         };
-        let (side, price) = match (record.side as u8, u32::try_from(record.price / PRICE_UNITS)) {
-            (b'B', Ok(price)) => (Side::Buy, Price4::new(price)),
-            (b'A', Ok(price)) => (Side::Sell, Price4::new(price)),
+        let (side, price) = match (record.side as u8, PriceScale::WIDE.of_nanos(record.price)) {
+            (b'B', Some(price)) => (Side::Buy, price),
+            (b'A', Some(price)) => (Side::Sell, price),
             _ => return,
         };
         self.has_levels = true;
@@ -173,6 +174,3 @@ impl fmt::Debug for LocalBooks {
             .finish_non_exhaustive()
     }
 }
-
-/// Price units of DBN in one price unit of ITCH.
-const PRICE_UNITS: i64 = 100_000;

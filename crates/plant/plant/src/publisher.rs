@@ -38,7 +38,7 @@ use nanotape_ring::{Publish, PublishError};
 use nanotape_shm::RegionError;
 use nanotape_tape::{LongWaits, Pacer};
 use nanotape_trace::spans::{Switches, Tracer};
-use nanotape_types::{BookEvent, LocateTable, StockLocate, Symbol};
+use nanotape_types::{BookEvent, LocateTable, PriceScale, StockLocate, Symbol};
 
 use changes::Changes;
 use outbox::Outbox;
@@ -97,6 +97,8 @@ pub struct Publisher<W> {
     symbols: Vec<Symbol>,
     stocks: LocateTable<Stock>,
     changes: Changes,
+    /// The scale of the prices of the books.
+    scale: PriceScale,
     /// The shares of the level that the current event changes, before it.
     level_before: u64,
     /// The publisher of the records, and no instrument.
@@ -175,6 +177,7 @@ impl<W: Publish> Publisher<W> {
             symbols: parts.symbols,
             stocks: LocateTable::filled(Stock::Unknown),
             changes: Changes::default(),
+            scale: PriceScale::default(),
             level_before: 0,
             market: PublisherInstrument::none_of(parts.publisher_id),
             midnight_ns: parts.midnight_ns,
@@ -440,6 +443,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
 
     fn venue(&mut self, venue: &'static Venue) {
         self.market = PublisherInstrument::none_of(venue.publisher_id);
+        self.scale = venue.price_scale;
     }
 
     #[inline(always)]
@@ -489,7 +493,7 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
                     What::Level(change) => self.level(engine, (change, event.is_last), outcome),
                     What::BookCleared => self.cleared_or_modified(engine, None, outcome),
                     What::OrderModified(Modified { reference, .. }) if !event.is_last => {
-                        self.before_execution(engine, reference, outcome);
+                        self.in_its_place(engine, (reference, 0), outcome);
                     }
                     What::OrderModified(change) => {
                         self.cleared_or_modified(engine, Some(change), outcome);

@@ -13,10 +13,10 @@ use std::{ops::ControlFlow, path::Path, time::Duration};
 
 use dbn::Mbp1Msg;
 use nanotape_history::LocalBooks;
-use nanotape_records::{Notice, Record, encode::pair_of};
+use nanotape_records::{Notice, Record, encode::BestLevels};
 use nanotape_ring::{RingError, RingSource, Start, stream};
 use nanotape_tape::{Item, ShutdownFlag, Source as _, Step, Tape as _};
-use nanotape_types::{Side, StockLocate};
+use nanotape_types::StockLocate;
 
 use crate::{Delivery, Event, SubscribeError, Subscriber, Subscription, recorder::check_origin};
 
@@ -195,5 +195,5 @@ fn is_inside(bbo: &Mbp1Msg, books: &LocalBooks) -> Option<bool> {
     }
     let book = books.book(locate);
     let [published] = &bbo.levels;
-    Some(*published == pair_of(book.best_level(Side::Buy), book.best_level(Side::Sell)))
+    Some(*published == BestLevels::of(&book).pair())
 }

@@ -19,8 +19,8 @@ use nanotape_feed::{
     soupbintcp::{MAX_MESSAGE_BYTES, MessageStore},
 };
 use nanotape_types::{
-    Alpha, Mpid, NanosSinceMidnight, OrderReferenceNumber, Sentinel as _, StockLocate, Symbol,
-    TrackingNumber,
+    Alpha, Mpid, NanosSinceMidnight, OrderReferenceNumber, Price4, Sentinel as _, StockLocate,
+    Symbol, TrackingNumber,
 };
 use nanotape_wire::{
     itch50::{
@@ -209,7 +209,9 @@ impl Glimpse {
             let stock = self.stocks.get(&stock_locate).map_or(Symbol::ABSENT, |s| s.symbol);
             let (tracking_number, timestamp) = (TrackingNumber::default(), self.time);
             let buy_sell_indicator = BuySellIndicator::from(order.side);
-            let (shares, price) = (order.shares, order.price);
+            // Its orders came in messages of ITCH.
+            let price = Price4::new(order.price.code());
+            let shares = order.shares;
             match self.attributions.get(&order_reference_number) {
                 None => snapshot.push(
                     &AddOrderFields {

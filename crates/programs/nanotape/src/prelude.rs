@@ -13,5 +13,5 @@ pub use nanotape_tap::{
     states::{CopiedStocks, StockState, StockWords},
 };
 pub use nanotape_types::{
-    NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side, StockLocate, Symbol,
+    NanosSinceMidnight, OrderReferenceNumber, Price, Price4, Shares, Side, StockLocate, Symbol,
 };

@@ -1,7 +1,7 @@
 //! Changes from records of other exchanges and from snapshots: a book that is cleared, an order
 //! that is modified under its own reference, and a level that is set. ITCH has no such messages.
 
-use nanotape_types::{Modified, OrderReferenceNumber, Price4, Priority, Shares, Side, StockLocate};
+use nanotape_types::{Modified, OrderReferenceNumber, Price, Priority, Shares, Side, StockLocate};
 
 use super::{Books, OrderWatcher, Outcome};
 use crate::{Anomaly, AnomalyCounts, BookSide, Order, OrderStore, PriceKey, PriceLevels};
@@ -44,7 +44,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         &mut self,
         stock_locate: StockLocate,
         side: Side,
-        price: Price4,
+        price: Price,
         shares: Shares,
     ) -> Outcome {
         let (key, side) = (PriceKey::new(side, price), BookSide::new(stock_locate, side));
@@ -58,7 +58,7 @@ impl<L: PriceLevels, S: OrderStore> Books<L, S> {
         &mut self,
         stock_locate: StockLocate,
         side: Side,
-        price: Price4,
+        price: Price,
         shares: Shares,
     ) -> Outcome {
         let (key, side) = (PriceKey::new(side, price), BookSide::new(stock_locate, side));

@@ -21,7 +21,7 @@
 //! an insertion writes and the hot path never reads.
 
 use nanotape_shm::Table;
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{OrderReferenceNumber, Price, Shares, Side, StockLocate};
 
 use super::{HashMapOrders, OrderStore, home::MULTIPLIER};
 use crate::Order;
@@ -131,7 +131,7 @@ impl Place {
         Order {
             stock_locate: StockLocate::new((self.word >> 1) as u16),
             side,
-            price: Price4::new(self.price),
+            price: Price::new(self.price),
             shares: Shares::new(self.shares),
             arrival,
         }
@@ -222,7 +222,7 @@ impl BucketOrders {
         let identity = home.remainder << DISPLACEMENT_BITS | displacement as u64;
         let owner = u64::from(order.stock_locate.get()) << 1 | order.side as u64;
         self.buckets[bucket].0[place % PLACES] = Place {
-            price: order.price.get(),
+            price: order.price.code(),
             shares: order.shares.get(),
             word: identity << OWNER_BITS | owner,
         };

@@ -157,13 +157,13 @@ impl<S: OrderStore> OrderStore for ClearingOrders<S> {
 
 #[cfg(test)]
 mod tests {
-    use nanotape_types::{Price4, Shares};
+    use nanotape_types::{Price, Shares};
 
     use super::*;
     use crate::HashMapOrders;
 
     fn order(stock: u16, arrival: u32) -> Order {
-        let (stock_locate, price) = (StockLocate::new(stock), Price4::new(10_000));
+        let (stock_locate, price) = (StockLocate::new(stock), Price::new(10_000));
         Order { stock_locate, side: Side::Buy, price, shares: Shares::new(5), arrival }
     }
 

@@ -1,6 +1,6 @@
 //! An order in 16 bytes, the form in which stores keep it.
 
-use nanotape_types::{Price4, Shares, Side, StockLocate};
+use nanotape_types::{Price, Shares, Side, StockLocate};
 
 use crate::Order;
 
@@ -31,7 +31,7 @@ impl PackedOrder {
     pub(super) fn new(order: Order) -> Self {
         debug_assert!(order.shares.get() > 0, "an entry without shares is a free entry");
         Self {
-            price: order.price.get(),
+            price: order.price.code(),
             shares: order.shares.get(),
             arrival: order.arrival,
             stock_locate: order.stock_locate.get(),
@@ -50,7 +50,7 @@ impl PackedOrder {
         Order {
             stock_locate: StockLocate::new(self.stock_locate),
             side: self.side,
-            price: Price4::new(self.price),
+            price: Price::new(self.price),
             shares: Shares::new(self.shares),
             arrival: self.arrival,
         }

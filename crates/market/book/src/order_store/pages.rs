@@ -27,7 +27,7 @@
 use core::fmt;
 
 use nanotape_shm::Table;
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{OrderReferenceNumber, Price, Shares, Side, StockLocate};
 
 use super::{ClearingOrders, OrderStore, ranges::RangedOrders};
 use crate::{BookSide, Order};
@@ -477,7 +477,7 @@ impl PagedOrders {
 #[inline(always)]
 fn record_of(order: Order) -> Record {
     let side = BookSide::new(order.stock_locate, order.side);
-    [order.price.get(), order.shares.get(), order.arrival, side.index() as u32]
+    [order.price.code(), order.shares.get(), order.arrival, side.index() as u32]
 }
 
 #[inline(always)]
@@ -492,7 +492,7 @@ fn order_of(record: Record) -> Order {
     Order {
         stock_locate: side.stock_locate(),
         side: side.side(),
-        price: Price4::new(price),
+        price: Price::new(price),
         shares: Shares::new(shares),
         arrival,
     }

@@ -218,7 +218,7 @@ impl OrderStore for PooledOrders {
 
 #[cfg(test)]
 mod tests {
-    use nanotape_types::{Price4, Shares, Side, StockLocate};
+    use nanotape_types::{Price, Shares, Side, StockLocate};
 
     use super::*;
 
@@ -228,7 +228,7 @@ mod tests {
         let order = Order {
             stock_locate: StockLocate::new(1),
             side: Side::Sell,
-            price: Price4::new(7),
+            price: Price::new(7),
             shares: Shares::new(3),
             arrival: 0,
         };

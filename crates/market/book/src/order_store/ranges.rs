@@ -177,12 +177,12 @@ impl RangedOrders {
 mod tests {
     use std::collections::BTreeMap;
 
-    use nanotape_types::{Price4, Shares, Side, StockLocate};
+    use nanotape_types::{Price, Shares, Side, StockLocate};
 
     use super::*;
 
     fn order(arrival: u32) -> Order {
-        let (stock_locate, price) = (StockLocate::new(7), Price4::new(10_000));
+        let (stock_locate, price) = (StockLocate::new(7), Price::new(10_000));
         Order { stock_locate, side: Side::Buy, price, shares: Shares::new(5), arrival }
     }
 

@@ -98,7 +98,7 @@ impl Search for NearSearch {
 
 #[cfg(test)]
 mod tests {
-    use nanotape_types::{Price4, Side};
+    use nanotape_types::{Price, Side};
 
     use super::*;
 
@@ -111,7 +111,7 @@ mod tests {
     /// Tests every price, present and absent, in sides of every size up to a few times [`NEAR`].
     #[test]
     fn every_policy_finds_every_price() {
-        let key = |price| PriceKey::new(Side::Buy, Price4::new(price));
+        let key = |price| PriceKey::new(Side::Buy, Price::new(price));
         for count in 0..70 {
             let levels: Vec<Level> = (0..count)
                 .map(|index| Level { key: key(2 * index + 1), orders: 1, shares: 1 })

@@ -26,7 +26,7 @@
 use core::hint::black_box;
 use std::collections::BTreeMap;
 
-use nanotape_types::{Price4, Side};
+use nanotape_types::{Price, Side};
 
 use super::PriceLevels;
 use crate::{BookSide, Level, PriceKey};
@@ -42,7 +42,7 @@ const PATIENCE: u32 = 64;
 
 /// The window's entry where there is no level.
 const NO_LEVEL: Level =
-    Level { key: PriceKey::new(Side::Buy, Price4::new(0)), orders: 0, shares: 0 };
+    Level { key: PriceKey::new(Side::Buy, Price::new(0)), orders: 0, shares: 0 };
 
 /// Levels in arrays of ticks that follow the inside, with overflow in sorted maps.
 #[derive(Debug)]
@@ -356,11 +356,11 @@ mod tests {
     const SIDE: Side = Side::Buy;
 
     fn key(price: u32) -> PriceKey {
-        PriceKey::new(SIDE, Price4::new(price))
+        PriceKey::new(SIDE, Price::new(price))
     }
 
     fn depth(ticks: &Ticks) -> Vec<u32> {
-        ticks.best_first().map(|level| level.key.price(SIDE).get()).collect()
+        ticks.best_first().map(|level| level.key.price(SIDE).code()).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Event sequences that real feeds never have and that could break structures.
 
-use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{BookEvent, OrderReferenceNumber, Price, Shares, Side, StockLocate};
 
 use super::lockstep::Lockstep;
 
@@ -15,7 +15,7 @@ fn add(reference: u64, side: Side, price: u32) -> BookEvent {
         reference: OrderReferenceNumber::new(reference),
         side,
         shares: Shares::new(7),
-        price: Price4::new(price),
+        price: Price::new(price),
     }
 }
 
@@ -37,7 +37,7 @@ fn replace(original: u64, replacement: u64, price: u32) -> BookEvent {
         original: OrderReferenceNumber::new(original),
         replacement: OrderReferenceNumber::new(replacement),
         shares: Shares::new(1 + replacement as u32 % 9),
-        price: Price4::new(price),
+        price: Price::new(price),
     }
 }
 

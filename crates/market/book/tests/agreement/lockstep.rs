@@ -5,9 +5,9 @@ use nanotape_testkit::{
     naive::NaiveBooks,
     structures::{NamedBooks, every_structure},
 };
-use nanotape_types::{BookEvent, Modified, Price4, Side, StockLocate};
+use nanotape_types::{BookEvent, Modified, Price, Side, StockLocate};
 
-type NaiveInside = [Option<(Price4, u64)>; 2];
+type NaiveInside = [Option<(Price, u64)>; 2];
 
 /// Books of every structure beside the naive model.
 pub(crate) struct Lockstep {
@@ -152,7 +152,11 @@ impl Lockstep {
             for &(price, shares, orders) in &expected {
                 let queue: Vec<_> =
                     books.queue(locate, side, price).iter().map(|order| order.reference).collect();
-                assert_eq!(queue, naive.queue(locate, side, price), "queue at {price}, {context}");
+                assert_eq!(
+                    queue,
+                    naive.queue(locate, side, price),
+                    "queue at {price:?}, {context}"
+                );
                 in_queue_order.extend(queue);
                 let level = book.level(side, price).map(|l| (l.shares.get(), l.orders.get()));
                 assert_eq!(level, Some((shares, orders)), "{context}");

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use nanotape_book::{BookSide, ChosenLevels, Level, LevelStructure, PriceKey, PriceLevels as _};
 use nanotape_harness::Random;
-use nanotape_types::{Price4, Side, StockLocate};
+use nanotape_types::{Price, Side, StockLocate};
 
 use super::{operations, seed};
 
@@ -94,7 +94,7 @@ fn agrees_with_many_levels(structure: LevelStructure, count: u32, opened: Opened
         side: BookSide::new(StockLocate::new(7), side),
         model: BTreeMap::new(),
     };
-    let key = |price: u32| PriceKey::new(side, Price4::new(price));
+    let key = |price: u32| PriceKey::new(side, Price::new(price));
     let mut keys: Vec<_> = (1..=count).map(|tick| key(tick * 100)).collect();
     keys.sort();
     if opened == Opened::FromTheInside {

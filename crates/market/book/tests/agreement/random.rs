@@ -2,7 +2,7 @@
 
 use nanotape_harness::Random;
 use nanotape_types::{
-    BookEvent, Modified, OrderReferenceNumber, Price4, Priority, Shares, Side, StockLocate,
+    BookEvent, Modified, OrderReferenceNumber, Price, Priority, Shares, Side, StockLocate,
 };
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn any_event() -> impl Strategy<Value = BookEvent> {
         12 => (0u32..40).prop_map(|tick| 1_000_000 + tick * 100),
         1 => Just(0), 1 => Just(1), 1 => Just(1_999_999_900), 1 => Just(u32::MAX),
     ]
-    .prop_map(Price4::new);
+    .prop_map(Price::new);
     let side = prop_oneof![Just(Side::Buy), Just(Side::Sell)];
     let all = (0u8..10, locate, reference(), reference(), shares, price, side);
     all.prop_map(|(kind, stock_locate, reference, replacement, shares, price, side)| match kind {
@@ -116,11 +116,11 @@ impl RandomEvents {
         })
     }
 
-    fn price(&mut self, stock: usize) -> Price4 {
+    fn price(&mut self, stock: usize) -> Price {
         let (random, middle) = (&mut self.random, self.middles[stock]);
         let around =
             |ticks: u64, tick: u64| middle.saturating_add(ticks as u32).saturating_sub(tick as u32);
-        Price4::new(match random.below(64) {
+        Price::new(match random.below(64) {
             0 => [0, 1, 99, 100, 1_999_999_900, 4_294_967_200, u32::MAX - 1, u32::MAX]
                 [random.below(8) as usize],
             1..4 => around(random.below(200), 100),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use nanotape_harness::Random;
 use nanotape_testkit::structures::every_structure;
-use nanotape_types::{Price4, Shares, Side, StockLocate};
+use nanotape_types::{Price, Shares, Side, StockLocate};
 
 use crate::{operations, seed};
 
@@ -13,10 +13,10 @@ const LOCATES: [StockLocate; 3] =
 
 type NaiveLevels = BTreeMap<(StockLocate, bool), BTreeMap<u32, u32>>;
 
-fn best_first(levels: &NaiveLevels, locate: StockLocate, side: Side) -> Vec<(Price4, u64)> {
+fn best_first(levels: &NaiveLevels, locate: StockLocate, side: Side) -> Vec<(Price, u64)> {
     let of_side = levels.get(&(locate, side == Side::Buy)).into_iter().flatten();
     let mut all: Vec<_> =
-        of_side.map(|(&price, &shares)| (Price4::new(price), shares.into())).collect();
+        of_side.map(|(&price, &shares)| (Price::new(price), shares.into())).collect();
     if side == Side::Buy {
         all.reverse();
     }
@@ -57,7 +57,7 @@ fn structures_agree_with_a_sorted_map_when_levels_are_set_and_books_are_cleared(
             let outcome = match is_clear {
                 true => named.books.clear(locate),
                 false => {
-                    named.books.set_level(locate, side, Price4::new(price), Shares::new(shares))
+                    named.books.set_level(locate, side, Price::new(price), Shares::new(shares))
                 }
             };
             let did = (outcome.stock_locate, outcome.inside_changed, outcome.anomaly);

@@ -8,7 +8,7 @@ use nanotape_market::{
     Trade, TradeKind, TradingAction, What,
 };
 use nanotape_types::{
-    Alpha, Maybe, NanosSinceEpoch, OrderReferenceNumber, Price4, Side, StockLocate, Symbol,
+    Alpha, Maybe, NanosSinceEpoch, OrderReferenceNumber, Price, Side, StockLocate, Symbol,
 };
 use nanotape_wire::{
     framing::iextp::{IexSession, IexTp},
@@ -240,8 +240,8 @@ pub(super) fn trade(report: TradeReport<'_>, kind: TradeKind) -> Option<What> {
 /// The state of a coming auction. A price of 0 means that there is no price.
 pub(super) fn auction(auction: AuctionInformation<'_>) -> Option<What> {
     let price = |price| {
-        let price: Price4 = price_of(price)?;
-        Some(if price.get() == 0 { Maybe::NONE } else { Maybe::of(price) })
+        let price: Price = price_of(price)?;
+        Some(if price.code() == 0 { Maybe::NONE } else { Maybe::of(price) })
     };
     Some(What::AuctionImbalance(AuctionImbalance {
         side: match auction.imbalance_side() {

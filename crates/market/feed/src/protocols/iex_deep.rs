@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 
 use nanotape_market::{EventHandler, LevelChange, Position, TradeKind, What};
-use nanotape_types::{Decimal, Price4, Shares, Side};
+use nanotape_types::{Decimal, Price, Shares, Side};
 use nanotape_wire::iex_deep::Message;
 
 use super::{
@@ -45,7 +45,7 @@ impl IexFeed for IexDeep {
         if what == Some(What::PriceOutOfRange(None)) {
             state.pass(source, of, (false, what), handler)?;
             // A level that was not there can end the event.
-            let (side, price, shares) = (Side::Buy, Price4::default(), Shares::new(0));
+            let (side, price, shares) = (Side::Buy, Price::default(), Shares::new(0));
             let none = What::Level(LevelChange { side, price, shares, is_only: false });
             return state.pass(source, of, (is_last, Some(none)), handler);
         }

@@ -3,7 +3,7 @@
 use core::ops::ControlFlow;
 
 use nanotape_market::{EventHandler, LevelChange, Position, TradeKind, What};
-use nanotape_types::{Price4, Shares, Side};
+use nanotape_types::{Price, Shares, Side};
 use nanotape_wire::iex_tops::Message;
 
 use super::{
@@ -54,7 +54,7 @@ impl IexFeed for IexTops {
 /// The best level of a side; a side without shares has no level, nor has one whose price no book
 /// can have.
 #[inline]
-fn best(side: Side, price: Option<Price4>, shares: Shares) -> What {
+fn best(side: Side, price: Option<Price>, shares: Shares) -> What {
     let shares = if price.is_some() { shares } else { Shares::new(0) };
     let price = price.unwrap_or_default();
     What::Level(LevelChange { side, price, shares, is_only: true })

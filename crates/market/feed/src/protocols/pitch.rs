@@ -12,7 +12,7 @@ use nanotape_market::{
 };
 use nanotape_types::{
     Alpha, BookEvent, Decimal, LocateTable, MatchNumber, Maybe, NanosOffset, OrderReferenceNumber,
-    Price4, Shares, Side, StockLocate, Symbol,
+    Price, Shares, Side, StockLocate, Symbol,
 };
 use nanotape_wire::{
     framing::pitch::{self, PitchUnit},
@@ -348,7 +348,7 @@ fn cancelled(reference: OrderReferenceNumber, shares: Shares) -> What {
 fn modified(
     reference: OrderReferenceNumber,
     shares: Shares,
-    price: Option<Price4>,
+    price: Option<Price>,
     flags: ModifyFlags,
 ) -> What {
     let priority = if flags.is_priority_kept() { Priority::Kept } else { Priority::Lost };
@@ -360,7 +360,7 @@ fn modified(
     }
 }
 
-fn hidden(shares: Shares, price: Option<Price4>, match_number: MatchNumber) -> Option<What> {
+fn hidden(shares: Shares, price: Option<Price>, match_number: MatchNumber) -> Option<What> {
     let (kind, price) = (TradeKind::Hidden, price?);
     Some(What::Trade(Trade { shares: shares.into(), price, match_number, kind, aggressor: None }))
 }
@@ -397,7 +397,7 @@ pub(super) fn status(change: TradingStatus<'_>) -> StatusChange {
 fn auction(update: AuctionUpdate<'_>) -> Option<What> {
     let price = |price| {
         let price = price_of(price)?;
-        Some(if price.get() == 0 { Maybe::NONE } else { Maybe::of(price) })
+        Some(if price.code() == 0 { Maybe::NONE } else { Maybe::of(price) })
     };
     let (buy, sell) = (update.buy_shares(), update.sell_shares());
     Some(What::AuctionImbalance(AuctionImbalance {

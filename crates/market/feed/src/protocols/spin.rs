@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use nanotape_market::StatusChange;
-use nanotape_types::{Decimal, OrderReferenceNumber, Price4, Shares, Side, Symbol};
+use nanotape_types::{Decimal, OrderReferenceNumber, Price, Shares, Side, Symbol};
 use nanotape_wire::pitch::{Message, SideIndicator, symbol_of};
 
 use super::{pitch, price_of};
@@ -34,7 +34,7 @@ pub struct SpinOrder {
     /// Its shares.
     pub shares: Shares,
     /// Its price.
-    pub price: Price4,
+    pub price: Price,
 }
 
 /// The open orders and trading states of a unit.
@@ -107,7 +107,7 @@ impl SpinImage {
         &mut self,
         symbol: Symbol,
         reference: OrderReferenceNumber,
-        (side, shares, price): (SideIndicator, Shares, Option<Price4>),
+        (side, shares, price): (SideIndicator, Shares, Option<Price>),
     ) -> Result<(), SpinError> {
         if self.orders.len() == MOST_ORDERS {
             return Err(SpinError::TooMany);
@@ -141,7 +141,7 @@ impl SpinImage {
     }
 }
 
-fn price<T: Copy + Into<i128>, const PLACES: u8>(price: Decimal<T, PLACES>) -> Option<Price4> {
+fn price<T: Copy + Into<i128>, const PLACES: u8>(price: Decimal<T, PLACES>) -> Option<Price> {
     price_of(price)
 }
 
@@ -158,7 +158,7 @@ mod tests {
         let mut add = *b"\x1a\x22\0\0\0\0\x09\0\0\0\0\0\0\0B\x64\0AAPL  \x5f\0\x01";
         image.message(&add).unwrap();
         let [order] = image.orders() else { panic!("{image:?}") };
-        assert_eq!((order.reference.get(), order.side, order.price.get()), (9, Side::Buy, 9500));
+        assert_eq!((order.reference.get(), order.side, order.price.code()), (9, Side::Buy, 9500));
         assert_eq!(image.second(), Some(7));
         assert_eq!(image.symbols().count(), 1);
         add[14] = b'X';

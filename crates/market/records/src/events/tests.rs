@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     Common, PublisherInstrument, RecordBuffer, RecordKind, definition,
-    encode::{Change, LAST, bytes, mbo, opposite, price_of},
+    encode::{Change, LAST, bytes, mbo, opposite},
 };
 
 const COMMON: Common = Common {
@@ -28,7 +28,7 @@ struct Given {
 }
 
 fn change(action: Action, price: u32, size: u32) -> Change {
-    let price = price_of(Price4::new(price));
+    let price = PriceScale::WIDE.nanos(Price::new(price));
     Change { action, side: DbnSide::Bid, price, size }
 }
 
@@ -76,7 +76,7 @@ fn add(reference: u64, price: u32, shares: u32) -> What {
         reference: OrderReferenceNumber::new(reference),
         side: Side::Buy,
         shares: Shares::new(shares),
-        price: Price4::new(price),
+        price: Price::new(price),
     })
 }
 
@@ -94,14 +94,14 @@ fn replace(original: u64, replacement: u64, price: u32, shares: u32) -> What {
         original: OrderReferenceNumber::new(original),
         replacement: OrderReferenceNumber::new(replacement),
         shares: Shares::new(shares),
-        price: Price4::new(price),
+        price: Price::new(price),
     })
 }
 
 fn hidden(price: u32, shares: u32) -> What {
     What::Trade(Trade {
         shares: TotalShares::new(shares.into()),
-        price: Price4::new(price),
+        price: Price::new(price),
         match_number: MatchNumber::default(),
         kind: TradeKind::Hidden,
         aggressor: Some(Side::Buy),
@@ -118,7 +118,7 @@ fn execution(reference: u64, price: Option<u32>, shares: u32, is_printed: bool) 
     What::Execution(Execution {
         reference: OrderReferenceNumber::new(reference),
         shares: Shares::new(shares),
-        price: price.map(Price4::new),
+        price: price.map(Price::new),
         is_printed,
         match_number: MatchNumber::default(),
         remaining: None,
@@ -160,7 +160,7 @@ fn actions_of_other_venues_are_events() {
         reference: OrderReferenceNumber::new(7),
         side: Some(Side::Buy),
         shares: Shares::new(20),
-        price: Price4::new(400),
+        price: Price::new(400),
         priority: Priority::KeptIfLess,
     });
     assert_eq!(events(&[given(LAST, 7, change(Action::Modify, 400, 20))]), [modified]);
@@ -213,7 +213,7 @@ fn a_record_that_is_no_event_is_refused_with_its_reason() {
     let refused = |given: Given| read(&[given])[0].clone().unwrap_err().to_string();
     let bid = change(Action::Add, 500, 30);
     let reason = refused(given(LAST, 7, Change { price: -100_000, ..bid }));
-    assert!(reason.starts_with("price -100000e-9, expected a multiple of 0.0001"), "{reason}");
+    assert!(reason.starts_with("price -100000e-9, expected 0 to 200000"), "{reason}");
     let reason = refused(given(LAST, 7, Change { price: 99_999, ..bid }));
     assert!(reason.starts_with("price 99999e-9"), "{reason}");
     let reason = refused(given(LAST, 7, Change { side: DbnSide::None, ..bid }));
@@ -252,17 +252,17 @@ fn a_definition_carries_the_symbol() {
 /// The order records of a message, as a plant and Databento write them, without `F_LAST`.
 fn records_of(sequence: u32, what: What) -> Vec<Given> {
     let given = |order_id, change| Given { sequence, last: 0, order_id, change };
-    let units = |price: Option<Price4>| price.map_or(500, Price4::get);
+    let units = |price: Option<Price>| price.map_or(500, Price::code);
     match what {
         What::Order(BookEvent::Add { reference, shares, price, .. }) => {
-            vec![given(reference.get(), change(Action::Add, price.get(), shares.get()))]
+            vec![given(reference.get(), change(Action::Add, price.code(), shares.get()))]
         }
         What::Order(BookEvent::Cancel { reference, shares, .. }) => {
             vec![given(reference.get(), change(Action::Cancel, 500, shares.get()))]
         }
         What::Order(BookEvent::Replace { original, replacement, shares, price, .. }) => vec![
             given(original.get(), change(Action::Cancel, 500, 9)),
-            given(replacement.get(), change(Action::Add, price.get(), shares.get())),
+            given(replacement.get(), change(Action::Add, price.code(), shares.get())),
         ],
         What::Execution(execution) => {
             let (order_id, size) = (execution.reference.get(), execution.shares.get());
@@ -277,7 +277,7 @@ fn records_of(sequence: u32, what: What) -> Vec<Given> {
         }
         What::Trade(trade) => {
             let size = trade.shares.get() as u32;
-            vec![given(0, change(Action::Trade, trade.price.get(), size))]
+            vec![given(0, change(Action::Trade, trade.price.code(), size))]
         }
         other => panic!("{other:?} is not drawn"),
     }

@@ -1,9 +1,10 @@
-//! Best prices over venues. Pure: it has no clock and reads nothing.
+//! Best prices over venues. Pure: it has no clock and reads nothing. Prices of all venues are of
+//! [`PriceScale::WIDE`](nanotape_types::PriceScale::WIDE).
 
 use std::collections::HashMap;
 
 use nanotape_book::{Inside, Quote};
-use nanotape_types::{Price4, Side, Symbol};
+use nanotape_types::{Price, Side, Symbol};
 
 /// How many venues there can be.
 pub const MOST_VENUES: usize = 64;
@@ -34,7 +35,7 @@ impl VenueSet {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConsolidatedQuote {
     /// Best price.
-    pub price: Price4,
+    pub price: Price,
     /// Displayed shares at it, of all venues.
     pub shares: u64,
     /// The venues that have the price.

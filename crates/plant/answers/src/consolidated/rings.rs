@@ -10,18 +10,15 @@ use std::{ops::ControlFlow, time::Duration};
 use nanotape_book::{Inside, Quote};
 use nanotape_clock::Clock;
 use nanotape_plant::{
-    dbn::{BidAskPair, UNDEF_PRICE},
+    dbn::BidAskPair,
     records::{Header, Notice, Record},
 };
 use nanotape_tap::{
     Delivery, Event, MergeBy, MergeStep, MergedSources, SubscribeError, Subscriber,
 };
-use nanotape_types::{Price4, Symbol};
+use nanotape_types::{PriceScale, Symbol};
 
 use super::{ConsolidatedBooks, ConsolidatedRow};
-
-/// Units of a price of DBN in one of a book.
-const UNITS_OF_PRICE4: i64 = 100_000;
 
 /// Several rings that are read together.
 #[derive(Debug)]
@@ -195,9 +192,8 @@ fn time_of_day(delivery: &Delivery<'_>) -> Option<u64> {
 /// The best prices of a record. A price that no book has counts as none.
 fn inside_of(level: &BidAskPair) -> Inside {
     let quote = |price: i64, shares: u32| {
-        let units = (price != UNDEF_PRICE).then_some(price / UNITS_OF_PRICE4)?;
         Some(Quote {
-            price: Price4::new(u32::try_from(units).ok()?),
+            price: PriceScale::WIDE.of_nanos(price)?,
             shares: u64::from(shares).try_into().ok()?,
         })
     };

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, ops::ControlFlow};
 
 use nanotape_types::{
-    NanosSinceMidnight,
+    NanosSinceMidnight, PriceScale,
     rows::{Cell, Column, Kind, Sink, StockName},
 };
 
@@ -95,7 +95,7 @@ fn quote_cells<'a>(
         separate(text, "+");
         text.push_str(labels.get(venue).map_or("?", String::as_str));
     }
-    [Cell::Price(price), Cell::U64(shares), Cell::Text(text)]
+    [Cell::Price(PriceScale::WIDE.ten_thousandths(price)), Cell::U64(shares), Cell::Text(text)]
 }
 
 fn separate(text: &mut String, separator: &str) {

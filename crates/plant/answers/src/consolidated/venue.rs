@@ -11,10 +11,10 @@ use std::{
     thread::JoinHandle,
 };
 
-use nanotape_book::{DefaultBooks, Inside, Outcome};
+use nanotape_book::{DefaultBooks, Inside, Outcome, Quote};
 use nanotape_engine::{BookEngine, Observer, RestoredStock};
 use nanotape_market::{MarketEvent, Position};
-use nanotape_types::{StockLocate, Symbol};
+use nanotape_types::{PriceScale, StockLocate, Symbol};
 
 use crate::{InputError, Opening, Session, SymbolFilter};
 
@@ -136,12 +136,30 @@ struct VenueWatch {
     unnamed: u64,
 }
 
+/// The inside of a stock with prices of [`PriceScale::WIDE`]; one between two steps is that of the
+/// lower step.
+fn inside_in_wide(engine: &BookEngine<DefaultBooks>, locate: StockLocate) -> Inside {
+    let book = engine.books().book(locate);
+    let scale = book.price_scale();
+    let inside = book.inside();
+    if scale == PriceScale::WIDE {
+        return inside;
+    }
+    let quote = |quote: Quote| {
+        let units = scale.ten_thousandths(quote.price);
+        let price = PriceScale::WIDE.of_ten_thousandths(units);
+        let price = price.or_else(|| PriceScale::WIDE.of_ten_thousandths(units / 10 * 10))?;
+        Some(Quote { price, ..quote })
+    };
+    Inside { bid: inside.bid.and_then(quote), offer: inside.offer.and_then(quote) }
+}
+
 impl VenueWatch {
     /// Sends the insides of all stocks at the beginning of the span.
     fn begin_with(&mut self, engine: &BookEngine<DefaultBooks>) {
         self.has_begun = true;
         for (locate, symbol) in engine.directory().iter() {
-            let inside = engine.books().book(locate).inside();
+            let inside = inside_in_wide(engine, locate);
             if inside != Inside::default() && self.filter.accepts(locate, engine.directory()) {
                 self.output.send(0, VenueChange::Inside { symbol, inside, is_before: true });
             }
@@ -157,7 +175,7 @@ impl VenueWatch {
             self.unnamed += 1;
             return;
         };
-        let inside = engine.books().book(locate).inside();
+        let inside = inside_in_wide(engine, locate);
         let change = VenueChange::Inside { symbol, inside, is_before: false };
         self.output.send(self.last_ns.unwrap_or(0), change);
     }

@@ -129,7 +129,7 @@ fn check_header(path: &Path, header: &[u8]) -> Result<(), SnapshotError> {
         return damaged(0, "not a snapshot, expected nanosnap");
     }
     if layout::word_at(header, 1) != layout::LAYOUT {
-        return damaged(layout::WORD, "a layout of another version, expected snap   1");
+        return damaged(layout::WORD, "a layout of another version, expected snap   2");
     }
     let at = layout::HEADER_CHECK * layout::WORD;
     let check = u64::from(checksum_bytes(0, &header[..at])) | layout::HEAD << 32;

@@ -118,7 +118,7 @@ fn push_entry(
 }
 
 fn words_of((reference, order): &(OrderReferenceNumber, Order)) -> [[u8; 8]; 2] {
-    let price_shares = u64::from(order.price.get()) | u64::from(order.shares.get()) << 32;
+    let price_shares = u64::from(order.price.code()) | u64::from(order.shares.get()) << 32;
     [reference.get().to_le_bytes(), price_shares.to_le_bytes()]
 }
 

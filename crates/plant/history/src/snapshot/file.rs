@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nanotape_journal::{Start, Tail, Tailer, checksum_bytes};
 use nanotape_records::FIRST_TYPE_ID;
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{OrderReferenceNumber, Price, Shares, Side, StockLocate};
 
 use super::{ExcerptMark, SnapshotError, content::Content, layout};
 use crate::{LocalBooks, Moment, RunState};
@@ -56,7 +56,7 @@ pub struct SnapshotOrder {
     /// Its side.
     pub side: Side,
     /// Its price.
-    pub price: Price4,
+    pub price: Price,
     /// Its shares.
     pub shares: Shares,
 }
@@ -175,7 +175,7 @@ impl SnapshotFile {
             SnapshotOrder {
                 reference: OrderReferenceNumber::new(layout::word_at(words, 0)),
                 side: if index < entry.buys as usize { Side::Buy } else { Side::Sell },
-                price: Price4::new(price_shares as u32),
+                price: Price::new(price_shares as u32),
                 shares: Shares::new((price_shares >> 32) as u32),
             }
         };

@@ -6,7 +6,7 @@ use nanotape_types::StockLocate;
 pub const MAGIC: [u8; 8] = *b"nanosnap";
 
 /// The second word; changes whenever the meaning of a word changes.
-pub const LAYOUT: u64 = u64::from_be_bytes(*b"snap   1");
+pub const LAYOUT: u64 = u64::from_be_bytes(*b"snap   2");
 
 /// In the upper half of the last word of the header.
 pub(super) const HEAD: u64 = u32::from_be_bytes(*b"SNAP") as u64;

@@ -6,9 +6,9 @@
 use dbn::{Action, Side as DbnSide, UNDEF_PRICE, flags};
 use nanotape_records::{
     Common, PublisherInstrument,
-    encode::{Change, LAST, bytes, mbo, price_of},
+    encode::{Change, LAST, bytes, mbo},
 };
-use nanotape_types::{Side, StockLocate};
+use nanotape_types::{PriceScale, Side, StockLocate};
 
 use super::{SnapshotError, SnapshotFile, SnapshotOrder, StockEntry};
 
@@ -54,7 +54,7 @@ impl SnapshotRecords {
     pub fn next(&mut self) -> Result<Option<[[u8; 8]; 7]>, SnapshotError> {
         if let Some(order) = self.orders.next() {
             let side = if order.side == Side::Buy { DbnSide::Bid } else { DbnSide::Ask };
-            let (price, size) = (price_of(order.price), order.shares.get());
+            let (price, size) = (PriceScale::WIDE.nanos(order.price), order.shares.get());
             let change = Change { action: Action::Add, side, price, size };
             return Ok(Some(self.record(order.reference.get(), change)));
         }

@@ -187,7 +187,7 @@ fn books(place: &Path) -> Option<Vec<(u32, u64)>> {
     for locate in (1..5).map(StockLocate::new) {
         let book = state.all_books().book(locate);
         for level in BookSide::BOTH.into_iter().flat_map(|side| book.depth(side)) {
-            levels.push((level.price.get(), level.shares.get()));
+            levels.push((level.price.code(), level.shares.get()));
         }
     }
     is_whole.then_some(levels)

@@ -12,6 +12,7 @@ use nanotape_feed::{
     session::{
         GapCounts, GapReport, Line, MAX_LINES, Messages, Numbers, SessionEvent, SessionHandler,
     },
+    venues::NASDAQ_ITCH,
 };
 use nanotape_market::{Damage, EventHandler, MarketSnapshot, SessionChange, Suspect, Turn};
 use nanotape_trace::Histogram;
@@ -61,6 +62,7 @@ impl<'h, H: EventHandler> Delivery<'h, H> {
     /// Delivers to this handler, with the times of a day that begins at this time, in ns since the
     /// UNIX epoch.
     pub fn new(handler: &'h mut H, day_begins_ns: u64) -> Self {
+        handler.venue(NASDAQ_ITCH);
         handler.day_begins(day_begins_ns);
         Self {
             handler,

@@ -6,12 +6,12 @@ use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
 use nanotape_engine::BookEngine;
 use nanotape_market::LevelChange;
 use nanotape_ring::Publish;
-use nanotape_types::{Side, StockLocate};
+use nanotape_types::StockLocate;
 
 use super::Publisher;
 use crate::records::{
     Common, RecordKind,
-    encode::{Change, LAST, level_flag, mbo, mbp1_of_levels, price_of, side_of, size_of_shares},
+    encode::{BestLevels, Change, LAST, level_flag, mbo, mbp1_of_levels, side_of, size_of_shares},
 };
 
 impl<W: Publish> Publisher<W> {
@@ -47,7 +47,8 @@ impl<W: Publish> Publisher<W> {
         };
         let common = Common { flags, ..self.common(outcome.stock_locate) };
         let of_level = Common { flags: flags | level_flag(is_only), ..common };
-        let change = Change { action, side: side_of(side), price: price_of(price), size };
+        let price = engine.books().price_scale().nanos(price);
+        let change = Change { action, side: side_of(side), price, size };
         let last = if is_last { LAST } else { 0 };
         let kinds = self.kinds;
         let mut outbox = self.outbox();
@@ -56,8 +57,8 @@ impl<W: Publish> Publisher<W> {
         }
         if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
             let book = engine.books().book(outcome.stock_locate);
-            let [bid, offer] = Side::BOTH.map(|side| book.best_level(side));
-            outbox.push(RecordKind::Bbo, mbp1_of_levels(&common, LAST, change, bid, offer));
+            let best = BestLevels::of(&book);
+            outbox.push(RecordKind::Bbo, mbp1_of_levels(&common, LAST, change, best));
         }
         outbox.publish();
     }

@@ -6,12 +6,12 @@ use nanotape_book::{Books, OrderStore, PriceLevels};
 use nanotape_engine::BookEngine;
 use nanotape_market::{MarketEvent, Trade, What};
 use nanotape_ring::Publish;
-use nanotape_types::StockLocate;
+use nanotape_types::{PriceScale, StockLocate};
 
 use super::{Publisher, Stock};
 use crate::records::{
     Common, RecordKind, definition,
-    encode::{Change, LAST, mbo, price_of, side_of, size_of_shares, trade},
+    encode::{Change, LAST, mbo, side_of, size_of_shares, trade},
     imbalance, status,
 };
 
@@ -37,14 +37,18 @@ impl<W: Publish> Publisher<W> {
                 stock => common.flags = self.flags_of(stock),
             }
         }
+        let scale = engine.books().price_scale();
         match &event.what {
-            What::Trade(trade) => self.print(&common, trade),
+            What::Trade(trade) => self.print(&common, trade, scale),
             What::Definition(entry) if self.kinds.has(RecordKind::Definitions) => {
                 let record = definition(&common, event.symbol, entry);
                 self.rare_record(RecordKind::Definitions, record.as_ref());
             }
             What::AuctionImbalance(message) if self.kinds.has(RecordKind::Imbalances) => {
-                self.rare_record(RecordKind::Imbalances, imbalance(&common, message).as_ref());
+                self.rare_record(
+                    RecordKind::Imbalances,
+                    imbalance(&common, message, scale).as_ref(),
+                );
             }
             What::Status(change) if self.kinds.has(RecordKind::Status) => {
                 self.rare_record(RecordKind::Status, status(&common, change).as_ref());
@@ -54,12 +58,12 @@ impl<W: Publish> Publisher<W> {
     }
 
     /// A trade that touches no displayed order. An auction without shares prints nothing.
-    fn print(&mut self, common: &Common, trade_event: &Trade) {
+    fn print(&mut self, common: &Common, trade_event: &Trade, scale: PriceScale) {
         let &Trade { shares, price, aggressor, .. } = trade_event;
         if shares.get() == 0 {
             return;
         }
-        let (price, size) = (price_of(price), size_of_shares(shares.get()));
+        let (price, size) = (scale.nanos(price), size_of_shares(shares.get()));
         let side = aggressor.map_or(DbnSide::None, side_of);
         let traded = Change { action: Action::Trade, side, price, size };
         let kinds = self.kinds;

@@ -5,19 +5,49 @@ use nanotape_book::{Books, OrderStore, Outcome, PriceLevels};
 use nanotape_engine::BookEngine;
 use nanotape_market::{Execution, Modified, Priority};
 use nanotape_ring::Publish;
-use nanotape_types::{OrderReferenceNumber, Side};
+use nanotape_types::{OrderReferenceNumber, PriceScale};
 
 use super::{Publisher, Stock, session::CLEARED};
 use crate::records::{
     Common, RecordKind,
-    encode::{Change, GROWS_IN_PLACE, LAST, mbo, mbp1, opposite, price_of, trade},
+    encode::{BestLevels, Change, GROWS_IN_PLACE, LAST, mbo, mbp1, opposite, trade},
 };
 
 impl<W: Publish> Publisher<W> {
-    /// An order was entered, or lost shares without an execution; for a replace, both at once. Not
-    /// inlined into the read loop, which has no free register.
-    #[inline(never)]
+    /// An order was entered, or lost shares without an execution; for a replace, both at once.
+    #[inline(always)]
     pub(super) fn order<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        reference: OrderReferenceNumber,
+        replacement: OrderReferenceNumber,
+        outcome: Outcome,
+    ) {
+        if self.scale == PriceScale::ITCH {
+            self.order_in::<_, _, true>(engine, reference, replacement, outcome);
+        } else {
+            self.order_in::<_, _, false>(engine, reference, replacement, outcome);
+        }
+    }
+
+    /// Shares of an order were executed, at its own price or another.
+    #[inline(always)]
+    pub(super) fn execution<L: PriceLevels, S: OrderStore>(
+        &mut self,
+        engine: &BookEngine<Books<L, S>>,
+        execution: Execution,
+        outcome: Outcome,
+    ) {
+        if self.scale == PriceScale::ITCH {
+            self.execution_in::<_, _, true>(engine, execution, outcome);
+        } else {
+            self.execution_in::<_, _, false>(engine, execution, outcome);
+        }
+    }
+
+    /// Not inlined into the read loop, which has no free register.
+    #[inline(never)]
+    fn order_in<L: PriceLevels, S: OrderStore, const IS_ITCH: bool>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
         reference: OrderReferenceNumber,
@@ -26,10 +56,12 @@ impl<W: Publish> Publisher<W> {
     ) {
         let Some(flags) = self.order_flags(engine, outcome) else { return };
         if self.changes.count() != 1 {
-            return self.replaced(engine, flags, outcome, reference, replacement);
+            let orders = (reference, replacement);
+            return self.replaced::<_, _, IS_ITCH>(engine, flags, outcome, orders);
         }
         let common = Common { flags, ..self.common(outcome.stock_locate) };
-        let change = self.changes.first();
+        let scale = self.scale_of::<IS_ITCH>();
+        let change = self.changes.first(scale);
         let kinds = self.kinds;
         let mut outbox = self.outbox();
         if kinds.has(RecordKind::Mbo) {
@@ -38,9 +70,15 @@ impl<W: Publish> Publisher<W> {
         // Whether an inside changes cannot be guessed. A wrong guess costs less after work that is
         // needed in both cases.
         if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
-            outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, change));
+            outbox.push(RecordKind::Bbo, inside(engine, (&common, scale), outcome, change));
         }
         outbox.publish();
+    }
+
+    /// The scale of the prices: a constant for ITCH, of which no price has a test of its own then.
+    #[inline(always)]
+    fn scale_of<const IS_ITCH: bool>(&self) -> PriceScale {
+        if IS_ITCH { PriceScale::ITCH } else { self.scale }
     }
 
     /// The flags of the records of an event about an order; `None` if none is published.
@@ -62,19 +100,19 @@ impl<W: Publish> Publisher<W> {
     /// A new order replaced another. If the new one does not fit, the books refuse it; then only
     /// the old one was removed.
     #[inline(never)]
-    fn replaced<L: PriceLevels, S: OrderStore>(
+    fn replaced<L: PriceLevels, S: OrderStore, const IS_ITCH: bool>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
         flags: u8,
         outcome: Outcome,
-        reference: OrderReferenceNumber,
-        replacement: OrderReferenceNumber,
+        (reference, replacement): (OrderReferenceNumber, OrderReferenceNumber),
     ) {
         if self.changes.count() == 0 {
             return;
         }
         let common = &Common { flags, ..self.common(outcome.stock_locate) };
-        let (left, came) = (self.changes.first(), self.changes.second());
+        let scale = self.scale_of::<IS_ITCH>();
+        let (left, came) = (self.changes.first(scale), self.changes.second(scale));
         let kinds = self.kinds;
         let mut outbox = self.outbox();
         if kinds.has(RecordKind::Mbo) {
@@ -83,14 +121,13 @@ impl<W: Publish> Publisher<W> {
         }
         if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
             let change = Change { action: Action::Modify, ..came };
-            outbox.push(RecordKind::Bbo, inside(engine, common, outcome, change));
+            outbox.push(RecordKind::Bbo, inside(engine, (common, scale), outcome, change));
         }
         outbox.publish();
     }
 
-    /// Shares of an order were executed, at its own price or another.
     #[inline(never)]
-    pub(super) fn execution<L: PriceLevels, S: OrderStore>(
+    fn execution_in<L: PriceLevels, S: OrderStore, const IS_ITCH: bool>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
         execution: Execution,
@@ -101,8 +138,9 @@ impl<W: Publish> Publisher<W> {
             return;
         }
         let common = Common { flags, ..self.common(outcome.stock_locate) };
-        let (left, reference) = (self.changes.first(), execution.reference.get());
-        let price = execution.price.map_or(left.price, price_of);
+        let scale = self.scale_of::<IS_ITCH>();
+        let (left, reference) = (self.changes.first(scale), execution.reference.get());
+        let price = execution.price.map_or(left.price, |price| scale.nanos(price));
         let aggressor = opposite(left.side);
         let traded = Change { action: Action::Trade, side: aggressor, price, size: left.size };
         let filled = Change { action: Action::Fill, price, ..left };
@@ -119,57 +157,40 @@ impl<W: Publish> Publisher<W> {
             outbox.push(RecordKind::Trades, trade(&common, LAST, traded));
         }
         if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
-            outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, left));
+            outbox.push(RecordKind::Bbo, inside(engine, (&common, scale), outcome, left));
         }
         outbox.publish();
     }
 
-    /// An order has more shares at its place in the queue.
+    /// An order has other shares at its place in the queue. `last`: [`LAST`], or 0 if an execution
+    /// that states what remains follows.
     #[cold]
     #[inline(never)]
-    fn grown<L: PriceLevels, S: OrderStore>(
+    pub(super) fn in_its_place<L: PriceLevels, S: OrderStore>(
         &mut self,
         engine: &BookEngine<Books<L, S>>,
-        reference: OrderReferenceNumber,
+        (reference, last): (OrderReferenceNumber, u8),
         outcome: Outcome,
     ) {
         let Some(flags) = self.order_flags(engine, outcome) else { return };
         let common = &Common { flags, ..self.common(outcome.stock_locate) };
-        let change = Change { action: Action::Modify, ..self.changes.second() };
-        let kinds = self.kinds;
-        let mut outbox = self.outbox();
-        if kinds.has(RecordKind::Mbo) {
-            let of_order = Common { flags: flags | GROWS_IN_PLACE, ..*common };
-            outbox.push(RecordKind::Mbo, mbo(&of_order, LAST, reference.get(), change));
-        }
-        if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
-            outbox.push(RecordKind::Bbo, inside(engine, common, outcome, change));
-        }
-        outbox.publish();
-    }
-
-    /// An order has other shares before an execution that states what remains, which follows.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn before_execution<L: PriceLevels, S: OrderStore>(
-        &mut self,
-        engine: &BookEngine<Books<L, S>>,
-        reference: OrderReferenceNumber,
-        outcome: Outcome,
-    ) {
-        let Some(flags) = self.order_flags(engine, outcome) else { return };
-        let (flags, change) = match self.changes.count() {
+        let (kinds, scale) = (self.kinds, self.scale);
+        let (of_order, change) = match self.changes.count() {
             0 => return,
-            1 => (flags, self.changes.first()),
+            1 => (*common, self.changes.first(scale)),
             _ => {
-                let grown = Change { action: Action::Modify, ..self.changes.second() };
-                (flags | GROWS_IN_PLACE, grown)
+                let grown = Change { action: Action::Modify, ..self.changes.second(scale) };
+                (Common { flags: flags | GROWS_IN_PLACE, ..*common }, grown)
             }
         };
-        let common = Common { flags, ..self.common(outcome.stock_locate) };
-        if self.kinds.has(RecordKind::Mbo) {
-            self.record(RecordKind::Mbo, mbo(&common, 0, reference.get(), change));
+        let mut outbox = self.outbox();
+        if kinds.has(RecordKind::Mbo) {
+            outbox.push(RecordKind::Mbo, mbo(&of_order, last, reference.get(), change));
         }
+        if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
+            outbox.push(RecordKind::Bbo, inside(engine, (common, scale), outcome, change));
+        }
+        outbox.publish();
     }
 
     /// All orders of a book left, or an order was modified. A modified order lost shares, or left
@@ -184,22 +205,23 @@ impl<W: Publish> Publisher<W> {
         outcome: Outcome,
     ) {
         if let Some(Modified { reference, priority, .. }) = modified {
-            let (left, came) = (self.changes.first(), self.changes.second());
+            let changes = &self.changes;
+            let (left, came) = (changes.first(self.scale), changes.second(self.scale));
             let is_two = self.changes.count() == 2;
             if is_two && priority == Priority::Kept && left.price == came.price {
-                return self.grown(engine, reference, outcome);
+                return self.in_its_place(engine, (reference, LAST), outcome);
             }
             return self.order(engine, reference, reference, outcome);
         }
         let Some(flags) = self.order_flags(engine, outcome) else { return };
         let common = Common { flags, ..self.common(outcome.stock_locate) };
-        let kinds = self.kinds;
+        let (kinds, scale) = (self.kinds, self.scale);
         let mut outbox = self.outbox();
         if kinds.has(RecordKind::Mbo) {
             outbox.push(RecordKind::Mbo, mbo(&common, LAST, 0, CLEARED));
         }
         if outcome.inside_changed && kinds.has(RecordKind::Bbo) {
-            outbox.push(RecordKind::Bbo, inside(engine, &common, outcome, CLEARED));
+            outbox.push(RecordKind::Bbo, inside(engine, (&common, scale), outcome, CLEARED));
         }
         outbox.publish();
     }
@@ -233,10 +255,10 @@ impl<W: Publish> Publisher<W> {
 #[inline(always)]
 fn inside<L: PriceLevels, S: OrderStore>(
     engine: &BookEngine<Books<L, S>>,
-    common: &Common,
+    (common, scale): (&Common, PriceScale),
     outcome: Outcome,
     change: Change,
 ) -> [u64; 10] {
     let book = engine.books().book(outcome.stock_locate);
-    mbp1(common, LAST, change, book.best_level(Side::Buy), book.best_level(Side::Sell))
+    mbp1(common, LAST, change, BestLevels { scale, ..BestLevels::of(&book) })
 }

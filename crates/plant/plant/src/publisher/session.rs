@@ -10,13 +10,13 @@ use nanotape_book::{Anomaly, Books, OrderStore, PriceLevels};
 use nanotape_engine::{BookEngine, RestoredStock};
 use nanotape_market::{MarketEvent, Position, SessionChange, Suspect};
 use nanotape_ring::Publish;
-use nanotape_types::{Side, StockLocate};
+use nanotape_types::StockLocate;
 
 use super::{CHECK_EVERY, Publisher, Stock};
 use crate::records::{
     Common, GapNotice, Notice, RecordKind, RestoredCause, RestoredNotice, SuspectNotice,
     SuspectReason, Taint,
-    encode::{Change, LAST, mbo, mbp1, price_of, side_of},
+    encode::{BestLevels, Change, LAST, mbo, mbp1, side_of},
 };
 
 /// Why the records of all stocks are flagged.
@@ -171,21 +171,21 @@ impl<W: Publish> Publisher<W> {
         stock: &RestoredStock<'_>,
     ) {
         let common = self.of_snapshot(stock);
+        let book = engine.books().book(stock.stock_locate);
         if self.kinds.has(RecordKind::Mbo) {
             for (place, order) in stock.orders.iter().enumerate() {
                 if place.is_multiple_of(CHECK_EVERY as usize) {
                     let _ = self.pass_gate();
                 }
                 let last = if place + 1 == stock.orders.len() { LAST } else { 0 };
-                let (side, price) = (side_of(order.side), price_of(order.price));
+                let (side, price) = (side_of(order.side), book.price_scale().nanos(order.price));
                 let change = Change { action: Action::Add, side, price, size: order.shares.get() };
                 self.record(RecordKind::Mbo, mbo(&common, last, order.reference.get(), change));
             }
         }
-        let book = engine.books().book(stock.stock_locate);
         if self.kinds.has(RecordKind::Bbo) && book.inside() != stock.inside_before {
-            let (bid, offer) = (book.best_level(Side::Buy), book.best_level(Side::Sell));
-            self.record(RecordKind::Bbo, mbp1(&common, LAST, CLEARED, bid, offer));
+            let best = BestLevels::of(&book);
+            self.record(RecordKind::Bbo, mbp1(&common, LAST, CLEARED, best));
         }
     }
 

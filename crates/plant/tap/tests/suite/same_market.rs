@@ -14,7 +14,7 @@ use nanotape_engine::{BookEngine, Observer};
 use nanotape_feed::DaySource;
 use nanotape_market::{Execution, MarketEvent, Position, Trade, What};
 use nanotape_synth::{FeedProtocol, Market, MarketConfig, ProtocolConfig, ProtocolDay};
-use nanotape_types::{Price4, Side, Symbol};
+use nanotape_types::{Price, Side, Symbol};
 use nanotape_wire::capture::{CaptureFormat, CaptureWriter, FrameWriter, LinkType};
 
 /// Of 2019-12-30 in New York.
@@ -73,7 +73,7 @@ struct Shown {
     /// Hashes of all levels after each event that changed them.
     levels: Vec<(u64, u64)>,
     /// Shares and price.
-    trades: Vec<(u64, u64, Price4)>,
+    trades: Vec<(u64, u64, Price)>,
 }
 
 #[derive(Default)]

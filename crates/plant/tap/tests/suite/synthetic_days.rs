@@ -21,7 +21,7 @@ fn day(config: MarketConfig) -> Arc<Vec<u8>> {
 struct AgainstNaive {
     naive: NaiveBooks,
     plain: Option<PlainBooks>,
-    insides: BTreeMap<StockLocate, [Option<(nanotape_types::Price4, u64)>; 2]>,
+    insides: BTreeMap<StockLocate, [Option<(nanotape_types::Price, u64)>; 2]>,
     inside_changes: u64,
 }
 

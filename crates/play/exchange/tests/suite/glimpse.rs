@@ -9,8 +9,8 @@ use nanotape_feed::book_event;
 use nanotape_harness::Random;
 use nanotape_testkit::naive::NaiveBooks;
 use nanotape_types::{
-    BookEvent, Mpid, NanosSinceMidnight, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
-    Symbol, TrackingNumber,
+    BookEvent, Mpid, NanosSinceMidnight, OrderReferenceNumber, Price, Price4, Shares, Side,
+    StockLocate, Symbol, TrackingNumber,
 };
 use nanotape_wire::{
     itch50::{
@@ -42,7 +42,7 @@ fn queued(books: &DefaultBooks) -> Vec<(OrderReferenceNumber, Order)> {
 }
 
 /// All orders of naive books, each with its position in its queue.
-fn all(books: &NaiveBooks) -> BTreeMap<OrderReferenceNumber, (StockLocate, Price4, u32, u32)> {
+fn all(books: &NaiveBooks) -> BTreeMap<OrderReferenceNumber, (StockLocate, Price, u32, u32)> {
     let position = |reference| {
         let order = books.order(reference).unwrap();
         let (ahead, _) = books.ahead(reference).unwrap();

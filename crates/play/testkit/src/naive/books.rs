@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use nanotape_book::Anomaly;
 use nanotape_types::{
-    BookEvent, Modified, OrderReferenceNumber, Price4, Priority, Shares, Side, StockLocate,
+    BookEvent, Modified, OrderReferenceNumber, Price, Priority, Shares, Side, StockLocate,
 };
 
 /// A displayed order.
@@ -18,7 +18,7 @@ pub struct NaiveOrder {
     /// Its side.
     pub side: Side,
     /// Its price.
-    pub price: Price4,
+    pub price: Price,
     /// Shares that remain.
     pub shares: u32,
 }
@@ -28,7 +28,7 @@ pub struct NaiveOrder {
 pub struct NaiveBooks {
     orders: BTreeMap<OrderReferenceNumber, NaiveOrder>,
     /// Front of the queue first.
-    queues: BTreeMap<(StockLocate, Side, Price4), Vec<OrderReferenceNumber>>,
+    queues: BTreeMap<(StockLocate, Side, Price), Vec<OrderReferenceNumber>>,
     anomalies: BTreeMap<(StockLocate, Anomaly), u32>,
 }
 
@@ -130,7 +130,7 @@ impl NaiveBooks {
         reference: OrderReferenceNumber,
         side: Side,
         shares: Shares,
-        price: Price4,
+        price: Price,
     ) {
         let shares = shares.get();
         if shares == 0 {
@@ -179,8 +179,8 @@ impl NaiveBooks {
     }
 
     /// Levels of one side, best first: price, shares, orders.
-    pub fn depth(&self, locate: StockLocate, side: Side) -> Vec<(Price4, u64, u32)> {
-        let range = (locate, side, Price4::new(0))..=(locate, side, Price4::new(u32::MAX));
+    pub fn depth(&self, locate: StockLocate, side: Side) -> Vec<(Price, u64, u32)> {
+        let range = (locate, side, Price::new(0))..=(locate, side, Price::new(u32::MAX));
         let ascending = self.queues.range(range).map(|(&(_, _, price), queue)| {
             let shares = queue.iter().map(|r| u64::from(self.orders[r].shares)).sum();
             (price, shares, queue.len() as u32)
@@ -192,7 +192,7 @@ impl NaiveBooks {
     }
 
     /// Best price and its shares, bids first.
-    pub fn inside(&self, locate: StockLocate) -> [Option<(Price4, u64)>; 2] {
+    pub fn inside(&self, locate: StockLocate) -> [Option<(Price, u64)>; 2] {
         Side::BOTH
             .map(|side| self.depth(locate, side).first().map(|&(price, shares, _)| (price, shares)))
     }
@@ -202,7 +202,7 @@ impl NaiveBooks {
         &self,
         locate: StockLocate,
         side: Side,
-        price: Price4,
+        price: Price,
     ) -> Vec<OrderReferenceNumber> {
         self.queues.get(&(locate, side, price)).cloned().unwrap_or_default()
     }

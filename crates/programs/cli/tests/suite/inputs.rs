@@ -168,8 +168,8 @@ fn a_file_in_databentos_convention_gives_its_book() {
     let ran = nanotape(["book", &path, "--symbols", "AAPL", "--orders", "--format", "csv"]);
     assert_eq!((ran.status, &ran.stdout), (1, &book.stdout));
     let expected = format!(
-        "nanotape: {path}: message 9: price -10000000e-9, expected a multiple of 0.0001 from 0 to \
-         429496.7295\n"
+        "nanotape: {path}: message 9: price -10000000e-9, expected 0 to 200000 in steps of 0.0001, \
+         or up to 2494967.295 in steps of 0.001\n"
     );
     assert_eq!(ran.stderr, expected);
 }

@@ -62,7 +62,7 @@ fn orders_of<L: PriceLevels, S: OrderStore>(
 ) -> BTreeMap<StockLocate, Vec<(OrderReferenceNumber, u32, u32)>> {
     let mut stocks: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (reference, order) in books.in_queue_order() {
-        let order = (order.stock_locate, (reference, order.shares.get(), order.price.get()));
+        let order = (order.stock_locate, (reference, order.shares.get(), order.price.code()));
         stocks.entry(order.0).or_default().push(order.1);
     }
     stocks
@@ -247,7 +247,7 @@ fn a_plant_that_joins_late_begins_with_a_snapshot() {
                     next += 1;
                 }
                 let book = truth.book(stock(bbo.hd.instrument_id));
-                let best = book.inside().bid.map(|quote| i64::from(quote.price.get()) * 100_000);
+                let best = book.inside().bid.map(|quote| book.price_scale().nanos(quote.price));
                 let published = bbo.levels[0].bid_px;
                 assert_eq!((published != i64::MAX).then_some(published), best, "{number}");
                 assert!(!bbo.flags.is_maybe_bad_book());
@@ -296,7 +296,7 @@ fn with_the_policy_to_go_on_no_unflagged_inside_is_wrong() {
             Record::Bbo(bbo) => {
                 model.advance(u64::from(bbo.sequence) + 1);
                 let book = model.truth.book(stock(bbo.hd.instrument_id));
-                let best = book.inside().bid.map(|quote| i64::from(quote.price.get()) * 100_000);
+                let best = book.inside().bid.map(|quote| book.price_scale().nanos(quote.price));
                 let published = bbo.levels[0].bid_px;
                 assert_eq!((published != i64::MAX).then_some(published), best, "{}", bbo.sequence);
                 unflagged += 1;

@@ -2,7 +2,8 @@
 //! wrong is marked, and the others are right. And what a feed of levels cannot answer.
 
 use nanotape_types::{
-    Alpha, Decimal, MatchNumber, NanosOffset, OrderReferenceNumber, SecondsSinceMidnight, Shares,
+    Alpha, Decimal, MatchNumber, NanosOffset, NanosSinceMidnight, OrderReferenceNumber, Price4,
+    SecondsSinceMidnight, Shares, Side, StockLocate, TrackingNumber,
 };
 use nanotape_wire::{
     capture::CaptureFormat,
@@ -10,6 +11,7 @@ use nanotape_wire::{
         iextp::{IexSession, SegmentWriter},
         pitch::{PitchUnit, UnitWriter},
     },
+    itch50::{AddOrderFields, BuySellIndicator},
     pitch::{
         AddFlags, AddOrderLongFields, DeleteOrderFields, ModifyFlags, ModifyOrderLongFields,
         OrderExecutedAtPriceSizeFields, SideIndicator, TimeFields,
@@ -19,8 +21,11 @@ use serde_json::Value;
 
 use crate::support::{Folder, capture::MadeCapture, nanotape, plants::Ring, running::objects};
 
-/// A price above those of a book, as one of BRK.A is.
-const LARGE: u64 = 7_400_000_000;
+/// A price above those of a book, in units of 0.0001.
+const LARGE: u64 = 24_949_672_960;
+
+/// A price of BRK.A, which is none in 32 bits and units of 0.0001: 740,000.
+const DEAR: u64 = 7_400_000_000;
 
 fn second(seconds: u32) -> Vec<u8> {
     let time = TimeFields { time: SecondsSinceMidnight::new(seconds), epoch_time: None };
@@ -127,6 +132,99 @@ fn an_order_at_a_price_that_no_book_has_leaves_its_level_and_marks_its_book() {
     assert!(stderr.contains("message 7") && stderr.contains("BRK.A"), "{stderr}");
     let trades = nanotape(["trades", &file, "--format", "json"]).stdout;
     assert_eq!(objects(&trades).len(), 0, "{trades}");
+}
+
+#[test]
+fn a_share_that_costs_more_than_32_bits_hold_has_its_book_everywhere() {
+    let messages = [
+        second(36_000),
+        add(1, 1, *b"BRK.A ", 100),
+        add(2, 2, *b"BRK.A ", DEAR),
+        add(3, 3, *b"BRK.A ", DEAR - 100),
+        modify(4, 1, DEAR + 200),
+        executed(5, 2, (30, 70), DEAR + 50),
+        // Between two steps.
+        modify(6, 3, DEAR + 1),
+        add(7, 4, *b"BRK.A ", DEAR - 100),
+    ];
+    let folder = Folder::new("odd-dear");
+    let file = folder.write("odd.pcap", &capture(&[(1, 1, &messages)]));
+    let journal = journal_of(&folder, &file, "odd-dear");
+    let dbn = folder.path("day.dbn");
+    let ran = nanotape(["convert", &journal, "-o", &dbn]);
+    assert!(ran.status < 2, "{}", ran.stderr);
+    let snapshots = nanotape(["journal", "snapshot", &journal, "--format", "json"]);
+    assert_eq!(objects(&snapshots.stdout).len(), 1, "{}", snapshots.stderr);
+
+    let at = |price: f64, shares: u32| (Value::from(price), Value::from(shares));
+    let first = [at(740_000.02, 100), at(740_000.0, 70), at(739_999.99, 100)];
+    for input in [&file, &journal, &dbn] {
+        assert_eq!(bids(input, "BRK.A", &[]), first, "{input}");
+        let before = bids(input, "BRK.A", &["--at", "10:00:00.000000003"]);
+        assert_eq!(before, [at(740_000.0, 100), at(739_999.99, 100), at(0.01, 100)], "{input}");
+        let inside = nanotape(["inside", input, "--symbols", "BRK.A", "--format", "csv"]);
+        let insides: Vec<_> =
+            inside.stdout.lines().skip(1).map(|row| row.split(',').nth(2).unwrap()).collect();
+        assert_eq!(insides, ["0.0100", "740000.0000", "740000.0200"], "{input}");
+        let trades = nanotape(["trades", input, "--format", "json"]).stdout;
+        assert_eq!(objects(&trades)[0]["price"], 740_000.005, "{input}: {trades}");
+        let strict = nanotape(["book", input, "--symbols", "BRK.A", "--strict"]);
+        assert_eq!(strict.status, 1, "order 3 makes the book unreliable: {}", strict.stderr);
+    }
+    assert_eq!(anomalies(&file, "price_out_of_range"), of(&[("*", 1), ("BRK.A", 1)]));
+    let lobster = folder.path("lobster");
+    let ran = nanotape(["depth", &file, "--symbols", "BRK.A", "--lobster", &lobster]);
+    assert!(ran.status < 2, "{}", ran.stderr);
+    let files = std::fs::read_dir(&lobster).unwrap().map(|file| file.unwrap().path());
+    let rows = files.map(|path| std::fs::read_to_string(path).unwrap()).collect::<String>();
+    assert!(rows.contains(",7400000050,") && rows.contains(",7399999900,"), "{rows}");
+}
+
+/// An order of ITCH to buy or sell a share of BRK.A, with its length.
+fn itch_add(number: u64, side: Side, price: u32) -> Vec<u8> {
+    let order = AddOrderFields {
+        stock_locate: StockLocate::new(7),
+        tracking_number: TrackingNumber::default(),
+        timestamp: NanosSinceMidnight::from_hms(10, 0, 0),
+        order_reference_number: OrderReferenceNumber::new(number),
+        buy_sell_indicator: BuySellIndicator::from(side),
+        shares: Shares::new(1),
+        stock: "BRK.A".parse().unwrap(),
+        price: Price4::new(price),
+    };
+    [&[0, 36][..], &order.encode()].concat()
+}
+
+/// Books of ITCH have its own scale, and those of its journal the scale with two steps.
+#[test]
+fn a_day_of_itch_with_dear_shares_has_the_same_books_as_its_journal() {
+    let orders = [
+        (1, Side::Buy, 3_064_500_000),
+        (2, Side::Buy, 1_999_999_900),
+        (3, Side::Sell, 4_294_967_290),
+    ];
+    let day: Vec<u8> = orders
+        .into_iter()
+        .flat_map(|(number, side, price)| itch_add(number, side, price))
+        .collect();
+    let folder = Folder::new("odd-itch");
+    let file = folder.write("odd.itch", &day);
+    let journal = journal_of(&folder, &file, "odd-itch");
+    let prices = [306_450.0, 199_999.99, 429_496.729].map(Value::from);
+    for input in [&file, &journal] {
+        let found: Vec<_> = bids(input, "BRK.A", &[]).into_iter().map(|(price, _)| price).collect();
+        assert_eq!(found, prices, "{input}");
+        let insides = nanotape(["inside", input, "--format", "csv"]).stdout;
+        let last = insides.lines().next_back().unwrap();
+        assert!(last.ends_with(",BRK.A,306450.0000,1,429496.7290,1"), "{insides}");
+    }
+    let both = nanotape(["inside", "--consolidated", &file, &journal, "--format", "csv"]);
+    let last = both.stdout.lines().next_back().unwrap();
+    assert!(
+        last.contains(",306450.0000,2,") && last.contains(",429496.7290,2,"),
+        "{}",
+        both.stdout
+    );
 }
 
 /// Order ids are those of all units: an id that is live in one and comes in another makes both

@@ -70,7 +70,7 @@ impl Answer {
                     answer.levels += 1;
                     answer.shares += level.shares.get();
                     let orders = u64::from(level.orders.get());
-                    answer.add([u64::from(level.price.get()), level.shares.get(), orders]);
+                    answer.add([u64::from(level.price.code()), level.shares.get(), orders]);
                 }
             }
         }
@@ -78,11 +78,11 @@ impl Answer {
         let mut orders: Vec<_> = orders.collect();
         // A day has fewer than 2^32 arrivals, so their numbers do not wrap.
         orders.sort_by_key(|(_, order)| {
-            (order.stock_locate.get(), order.side == Side::Sell, order.price.get(), order.arrival)
+            (order.stock_locate.get(), order.side == Side::Sell, order.price.code(), order.arrival)
         });
         for (reference, order) in orders {
             answer.orders += 1;
-            let level = u64::from(order.stock_locate.get()) << 32 | u64::from(order.price.get());
+            let level = u64::from(order.stock_locate.get()) << 32 | u64::from(order.price.code());
             answer.add([level, reference.get(), u64::from(order.shares.get())]);
         }
         answer
@@ -225,7 +225,7 @@ impl Observer<DefaultBooks> for Answers<'_> {
 
 #[cfg(test)]
 mod tests {
-    use nanotape_types::{BookEvent, OrderReferenceNumber, Price4, Shares};
+    use nanotape_types::{BookEvent, OrderReferenceNumber, Price, Shares};
 
     use super::*;
     use crate::{day, engine::Folder};
@@ -266,7 +266,7 @@ mod tests {
                     reference: OrderReferenceNumber::new(reference),
                     side: Side::Buy,
                     shares: Shares::new(100),
-                    price: Price4::new(10_000),
+                    price: Price::new(10_000),
                 });
             }
             Answer::of(&books, None)

@@ -6,7 +6,7 @@ use super::*;
 
 fn order() -> Order {
     let (stock_locate, side) = (StockLocate::new(1), Side::Buy);
-    let (price, shares) = (Price4::new(1), Shares::new(1));
+    let (price, shares) = (Price::new(1), Shares::new(1));
     Order { stock_locate, side, price, shares, arrival: 0 }
 }
 

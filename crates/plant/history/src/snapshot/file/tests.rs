@@ -11,7 +11,7 @@ const STOCKS: [StockLocate; 2] = [StockLocate::new(7), StockLocate::new(9)];
 
 fn order(reference: u64, shares: u32) -> SnapshotOrder {
     let (reference, shares) = (OrderReferenceNumber::new(reference), Shares::new(shares));
-    SnapshotOrder { reference, side: Side::Buy, price: Price4::new(50), shares }
+    SnapshotOrder { reference, side: Side::Buy, price: Price::new(50), shares }
 }
 
 /// A snapshot of orders 1 and 2 of one stock, and 3 of another.

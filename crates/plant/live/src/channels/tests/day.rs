@@ -122,7 +122,9 @@ impl Reference {
                 side_indicator: side,
                 shares: order.shares,
                 symbol: nanotape_types::Alpha::new(letters),
-                price: nanotape_types::Decimal::new(order.price.get().into()),
+                price: nanotape_types::Decimal::new(
+                    nanotape_types::PriceScale::WIDE.ten_thousandths(order.price),
+                ),
                 add_flags: AddFlags::new(1),
             };
             messages.push(fields.encode().to_vec());
@@ -153,7 +155,7 @@ pub(super) fn books(engine: &BookEngine<DefaultBooks>) -> OrdersBySymbol {
     let mut books = OrdersBySymbol::new();
     for (symbol, reference, order) in queued(engine) {
         let plain =
-            (reference.get(), order.side == Side::Buy, order.price.get(), order.shares.get());
+            (reference.get(), order.side == Side::Buy, order.price.code(), order.shares.get());
         books.entry(symbol.as_bytes()).or_default().push(plain);
     }
     books

@@ -6,10 +6,10 @@ use nanotape_book::{DefaultBooks, Inside, Outcome};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_feed::DaySource;
 use nanotape_market::{MarketEvent, Position};
-use nanotape_plant::records::{Notice, Record, StopReason, price_of};
+use nanotape_plant::records::{Notice, Record, StopReason};
 use nanotape_ring::Start;
 use nanotape_tap::{Event, Subscription};
-use nanotape_types::{Side, StockLocate};
+use nanotape_types::{PriceScale, Side, StockLocate};
 
 use crate::published::support::{Folder, run};
 
@@ -79,7 +79,10 @@ fn insides_on_the_ring_are_those_of_the_books_and_so_are_books_rebuilt_from_orde
                     ] {
                         let expected = inside.side(side);
                         assert_eq!(
-                            expected.map(|quote| (price_of(quote.price), quote.shares.get())),
+                            expected.map(|quote| (
+                                PriceScale::ITCH.nanos(quote.price),
+                                quote.shares.get()
+                            )),
                             (price != dbn::UNDEF_PRICE).then_some((price, u64::from(size))),
                         );
                     }

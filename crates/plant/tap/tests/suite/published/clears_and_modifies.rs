@@ -5,7 +5,7 @@
 use nanotape_harness::Random;
 use nanotape_market::{Execution, Modified, Priority, What};
 use nanotape_types::{
-    BookEvent, MatchNumber, OrderReferenceNumber, Price4, Shares, Side, StockLocate,
+    BookEvent, MatchNumber, OrderReferenceNumber, Price, Shares, Side, StockLocate,
 };
 
 use crate::published::pair::{Pair, STOCKS};
@@ -20,7 +20,7 @@ fn add(stock_locate: StockLocate, order: Modified) -> What {
 }
 
 fn order(reference: u64, side: Side, shares: u32, price: u32) -> Modified {
-    let (reference, price) = (OrderReferenceNumber::new(reference), Price4::new(price));
+    let (reference, price) = (OrderReferenceNumber::new(reference), Price::new(price));
     let (side, shares, priority) = (Some(side), Shares::new(shares), Priority::KeptIfLess);
     Modified { reference, side, shares, price, priority }
 }
@@ -122,7 +122,9 @@ fn books_of_subscribers_agree_after_any_clears_and_modifies() {
     for event in 0..4_000 {
         let stock = STOCKS[random.below(2) as usize];
         let side = Side::BOTH[random.below(2) as usize];
-        let (shares, price) = (random.below(4) as u32, 50 + random.below(3) as u32);
+        // The prices of the second stock are on both sides of the longer steps.
+        let lowest = if stock == FIRST { 50 } else { 1_999_999_999 };
+        let (shares, price) = (random.below(4) as u32, lowest + random.below(3) as u32);
         let order = order(1 + random.below(12), side, shares, price);
         let priorities = [Priority::Kept, Priority::Lost, Priority::KeptIfLess];
         let priority = priorities[random.below(3) as usize];

@@ -2,7 +2,7 @@
 //! of no shares. Their stocks are not published as reliable.
 
 use nanotape_market::{MarketSnapshot, RestingOrder};
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{OrderReferenceNumber, Price, Shares, Side, StockLocate};
 
 use crate::published::pair::{Pair, STOCKS};
 
@@ -11,7 +11,7 @@ const SECOND: StockLocate = STOCKS[1];
 
 fn buy(stock_locate: StockLocate, reference: u64, shares: u32) -> RestingOrder {
     let (reference, shares) = (OrderReferenceNumber::new(reference), Shares::new(shares));
-    RestingOrder { stock_locate, reference, side: Side::Buy, shares, price: Price4::new(50) }
+    RestingOrder { stock_locate, reference, side: Side::Buy, shares, price: Price::new(50) }
 }
 
 fn snapshot(orders: &[RestingOrder]) -> MarketSnapshot {

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 
 use nanotape_harness::Random;
 use nanotape_market::{LevelChange, What};
-use nanotape_types::{Price4, Shares, Side, StockLocate};
+use nanotape_types::{Price, Shares, Side, StockLocate};
 
 use crate::published::pair::{Pair, STOCKS};
 
 const FIRST: StockLocate = STOCKS[0];
 
 fn level(side: Side, price: u32, shares: u32) -> What {
-    let (price, shares) = (Price4::new(price), Shares::new(shares));
+    let (price, shares) = (Price::new(price), Shares::new(shares));
     What::Level(LevelChange { side, price, shares, is_only: false })
 }
 
 fn only(side: Side, price: u32, shares: u32) -> What {
-    let (price, shares) = (Price4::new(price), Shares::new(shares));
+    let (price, shares) = (Price::new(price), Shares::new(shares));
     What::Level(LevelChange { side, price, shares, is_only: true })
 }
 
@@ -50,7 +50,7 @@ fn a_best_level_has_no_other_on_its_side() {
     let lines = pair.apply(FIRST, only(Side::Sell, 60, 8)).0;
     assert_eq!(lines, ["7 mbo A A 8 at 60 #0 [LT]", "7 bbo A A 8 at 60 [L] 7x40 / 8x60"]);
     let book = pair.subscriber.books().unwrap().book(FIRST);
-    let depth: Vec<_> = book.depth(Side::Buy).map(|level| level.price.get()).collect();
+    let depth: Vec<_> = book.depth(Side::Buy).map(|level| level.price.code()).collect();
     assert_eq!(depth, [40]);
     pair.apply(FIRST, only(Side::Buy, 0, 0));
     assert_eq!(pair.subscriber.books().unwrap().book(FIRST).depth(Side::Buy).count(), 0);
@@ -67,7 +67,9 @@ fn levels_of_subscribers_agree_with_naive_ones_after_each_of_many_parts() {
     for part in 0..6_000 {
         let stock = STOCKS[random.below(2) as usize];
         let side = Side::BOTH[random.below(2) as usize];
-        let (price, shares) = (50 + random.below(5) as u32, random.below(4) as u32);
+        // The prices of the second stock are on both sides of the longer steps.
+        let lowest = if stock == FIRST { 50 } else { 1_999_999_998 };
+        let (price, shares) = (lowest + random.below(5) as u32, random.below(4) as u32);
         let is_last = random.below(3) > 0;
         let what =
             if random.below(60) == 0 { What::BookCleared } else { level(side, price, shares) };
@@ -97,7 +99,7 @@ fn levels_of_subscribers_agree_with_naive_ones_after_each_of_many_parts() {
         let theirs = pair.subscriber.books().unwrap().book(stock);
         for side in Side::BOTH {
             let theirs: BTreeMap<_, _> =
-                theirs.depth(side).map(|level| (level.price.get(), level.shares.get())).collect();
+                theirs.depth(side).map(|level| (level.price.code(), level.shares.get())).collect();
             let ours = naive.iter().filter(|((of, at, _), _)| (*of, *at) == (stock, side as u8));
             let ours: BTreeMap<_, _> =
                 ours.map(|((.., price), shares)| (*price, *shares)).collect();

@@ -13,7 +13,7 @@ use nanotape_plant::{
 };
 use nanotape_ring::Start;
 use nanotape_tap::{Event, Subscriber, Subscription};
-use nanotape_types::{OrderReferenceNumber, Price4, Shares, Side, StockLocate};
+use nanotape_types::{OrderReferenceNumber, Price, Shares, Side, StockLocate};
 
 use crate::published::support::Folder;
 
@@ -31,7 +31,7 @@ pub(crate) struct Pair {
 }
 
 /// A live order: reference, stock, side, price, shares. Without its time of arrival.
-pub(crate) type Live = (OrderReferenceNumber, StockLocate, Side, Price4, Shares);
+pub(crate) type Live = (OrderReferenceNumber, StockLocate, Side, Price, Shares);
 
 impl Pair {
     pub(crate) fn new() -> Self {

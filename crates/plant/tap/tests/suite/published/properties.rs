@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use dbn::{MboMsg, Mbp1Msg};
-use nanotape_plant::records::{RecordKind, RecordKinds, price_of};
+use nanotape_plant::records::{RecordKind, RecordKinds};
 use nanotape_types::{Side, StockLocate};
 use nanotape_wire::itch50::YesNo;
 use proptest::prelude::*;
@@ -72,8 +72,10 @@ impl Naive {
 
 /// The levels of the plant's book, in the same form.
 fn levels_of(tape: &Tape, locate: u16, side: Side) -> Vec<(i64, u64, u32)> {
-    let levels = tape.plant.books().book(StockLocate::new(locate)).depth(side);
-    levels.map(|level| (price_of(level.price), level.shares.get(), level.orders.get())).collect()
+    let book = tape.plant.books().book(StockLocate::new(locate));
+    let scale = book.price_scale();
+    let levels = book.depth(side);
+    levels.map(|level| (scale.nanos(level.price), level.shares.get(), level.orders.get())).collect()
 }
 
 /// Both sides of an inside record.

@@ -10,7 +10,8 @@ use dbn::{
 };
 use nanotape_book::DefaultBooks;
 use nanotape_engine::BookEngine;
-use nanotape_feed::{Position, handle_message};
+use nanotape_feed::{Position, handle_message, venues::NASDAQ_ITCH};
+use nanotape_market::EventHandler as _;
 use nanotape_plant::{
     Publisher,
     records::{Notice, RecordKind, RecordKinds},
@@ -48,10 +49,9 @@ impl Tape {
         let reader = publisher.writer().reader(Start::Oldest).unwrap();
         let plant = BookEngine::new(DefaultBooks::with_capacity(64));
         let mut tape = Self { plant, publisher, reader, number: 0 };
-        nanotape_market::EventHandler::day_begins(
-            &mut tape.plant.live(&mut tape.publisher),
-            MIDNIGHT,
-        );
+        let mut plant = tape.plant.live(&mut tape.publisher);
+        plant.venue(NASDAQ_ITCH);
+        plant.day_begins(MIDNIGHT);
         tape.apply(&directory(STOCK, "AAPL"));
         tape.apply(&directory(OTHER, "MSFT"));
         tape

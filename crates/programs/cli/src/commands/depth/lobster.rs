@@ -18,7 +18,7 @@ use nanotape_book::{DefaultBook, DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{Execution, MarketEvent, Position, TradeKind, TradingAction, What};
 use nanotape_plant::TradeDate;
-use nanotape_types::{BookEvent, Price4, Side, StockLocate, Symbol};
+use nanotape_types::{BookEvent, Price, PriceScale, Side, StockLocate, Symbol};
 
 use super::DepthArguments;
 use crate::{
@@ -203,13 +203,18 @@ impl Lobster {
         let Some(pair) = self.pairs.iter_mut().find(|pair| Some(pair.symbol) == symbol) else {
             return Ok(());
         };
-        if matches!(event.what, What::BookCleared | What::OrderModified(_)) {
+        if matches!(
+            event.what,
+            What::BookCleared | What::OrderModified(_) | What::PriceOutOfRange(Some(_))
+        ) {
             self.without_type += 1;
             return Ok(());
         }
         let book = engine.books().book(locate);
         let nanos = event.time.map_or(0, |time| engine.time_of_day_ns(time));
-        let (first, second) = rows_of((event, nanos), self.reduced, self.entered, &mut pair.halt);
+        let scale = book.price_scale();
+        let changed = (self.reduced, self.entered);
+        let (first, second) = rows_of((event, nanos, scale), changed, &mut pair.halt);
         for (message, is_last) in first.iter().map(|row| (row, second.is_none())).chain(
             // The book between the two halves of a replace lacks the new order.
             second.iter().map(|row| (row, true)),
@@ -230,17 +235,17 @@ impl Lobster {
 
 /// The rows of an event: none, one, or the two of a replace.
 fn rows_of(
-    (event, nanos): (&MarketEvent, u64),
-    reduced: Option<(Order, u32)>,
-    entered: Option<Order>,
+    (event, nanos, scale): (&MarketEvent, u64, PriceScale),
+    (reduced, entered): (Option<(Order, u32)>, Option<Order>),
     halt: &mut Option<i64>,
 ) -> (Option<MessageRow>, Option<MessageRow>) {
+    let units = |price: Price| scale.ten_thousandths(price) as i64;
     let about = |kind: Kind, reference: u64, order: Order, shares: u32| MessageRow {
         nanos,
         kind,
         order: reference,
         shares: shares.into(),
-        price: i64::from(order.price.get()),
+        price: units(order.price),
         direction: direction_of(order.side),
     };
     let without_order = |kind, shares, price: i64, direction| {
@@ -268,11 +273,10 @@ fn rows_of(
         }
         What::Execution(Execution { reference, price, .. }) => {
             let row = left(Kind::VisibleExecution, reference.get());
-            let own = |price: Price4| i64::from(price.get());
-            (row.map(|row| MessageRow { price: price.map_or(row.price, own), ..row }), None)
+            (row.map(|row| MessageRow { price: price.map_or(row.price, units), ..row }), None)
         }
         What::Trade(trade) => {
-            let (shares, price) = (trade.shares.get(), i64::from(trade.price.get()));
+            let (shares, price) = (trade.shares.get(), units(trade.price));
             match trade.kind {
                 // The direction is that of the hidden order. The exchange marks every hidden trade
                 // as a buy since 2014.
@@ -321,12 +325,13 @@ impl MessageRow {
 /// Appends a row of the first levels: ask price, ask size, bid price, bid size of each. `without`:
 /// an order whose shares are left out.
 fn write_levels(row: &mut Vec<u8>, book: &DefaultBook<'_>, levels: usize, without: Option<Order>) {
+    let scale = book.price_scale();
     let of = |side| {
         book.depth(side).filter_map(move |level| {
             let own = without.filter(|order| order.side == side && order.price == level.price);
             let own = own.map_or(0, |order| u64::from(order.shares.get()));
             let shares = level.shares.get().saturating_sub(own);
-            (shares > 0).then_some((i64::from(level.price.get()), shares))
+            (shares > 0).then_some((scale.ten_thousandths(level.price) as i64, shares))
         })
     };
     let (mut offers, mut bids) = (of(Side::Sell), of(Side::Buy));

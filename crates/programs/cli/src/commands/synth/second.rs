@@ -5,7 +5,7 @@ use std::{
     ops::ControlFlow,
 };
 
-use nanotape_book::{Books, DefaultBooks, Inside, OrderStore, Outcome, PriceLevels};
+use nanotape_book::{Book, Books, DefaultBooks, OrderStore, Outcome, PriceLevels};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_feed::DaySource;
 use nanotape_market::{MarketEvent, Position};
@@ -134,7 +134,7 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Showing<'_> {
         if !outcome.inside_changed {
             return ControlFlow::Continue(());
         }
-        let quote = quote_of(engine.books().book(event.stock_locate).inside());
+        let quote = quote_of(&engine.books().book(event.stock_locate));
         let update = QuoteUpdate { time_ns: time.get(), stock, quote };
         let fate = self.feed.push(&update, self.shown);
         self.shown.drain(..).for_each(|shown| self.day.push(&shown.update));
@@ -145,13 +145,15 @@ impl<L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Showing<'_> {
     }
 }
 
-fn quote_of(inside: Inside) -> Quote {
+fn quote_of<L: PriceLevels>(book: &Book<'_, L>) -> Quote {
+    let (inside, scale) = (book.inside(), book.price_scale());
     let side = |side| {
         let quote = inside.side(side);
         let shares = quote.map_or(0, |quote| quote.shares.get());
-        // A day file has no larger order.
-        let shares = u32::try_from(shares).unwrap_or(u32::MAX);
-        (quote.map_or(0, |quote| quote.price.get()), shares)
+        let price = quote.map_or(0, |quote| scale.ten_thousandths(quote.price));
+        // A day file has no larger price and no larger order.
+        let [price, shares] = [price, shares].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        (price, shares)
     };
     let ((bid_price, bid_shares), (offer_price, offer_shares)) =
         (side(Side::Buy), side(Side::Sell));
