@@ -74,7 +74,7 @@ impl<D: L3MarketDepth> Depths<D> {
         let done = match event {
             BookEvent::Add { stock_locate, reference, side, shares, price } => {
                 let depth = self.depth(stock_locate.get());
-                add(depth, side == Side::Buy, reference.get(), price.get(), shares.get())
+                add(depth, side == Side::Buy, reference.get(), price.code(), shares.get())
             }
             BookEvent::Execute { stock_locate, reference, shares }
             | BookEvent::Cancel { stock_locate, reference, shares } => {
@@ -88,7 +88,7 @@ impl<D: L3MarketDepth> Depths<D> {
                 match depth.delete_order(original.get(), 0) {
                     Ok((side, ..)) => {
                         let is_buy = side == DepthSide::Buy;
-                        add(depth, is_buy, replacement.get(), price.get(), shares.get())
+                        add(depth, is_buy, replacement.get(), price.code(), shares.get())
                     }
                     Err(_) => false,
                 }

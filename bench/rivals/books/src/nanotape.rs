@@ -95,7 +95,7 @@ fn digest(engine: &BookEngine<DefaultBooks>) -> BookDigest {
         let book = engine.books().book(StockLocate::new(locate));
         for side in [Side::Buy, Side::Sell] {
             for level in book.depth(side) {
-                let (price, orders) = (level.price.get().into(), level.orders.get().into());
+                let (price, orders) = (level.price.code().into(), level.orders.get().into());
                 digest.level((locate, side), price, level.shares.get(), orders);
             }
         }
@@ -123,7 +123,7 @@ impl<B> Observer<B> for InsideChanges {
 fn fields(event: BookEvent) -> u64 {
     let (locate, references, shares, price) = match event {
         BookEvent::Add { stock_locate, reference, shares, price, .. } => {
-            (stock_locate, reference.get(), shares.get(), price.get())
+            (stock_locate, reference.get(), shares.get(), price.code())
         }
         BookEvent::Execute { stock_locate, reference, shares }
         | BookEvent::Cancel { stock_locate, reference, shares } => {
@@ -131,7 +131,7 @@ fn fields(event: BookEvent) -> u64 {
         }
         BookEvent::Delete { stock_locate, reference } => (stock_locate, reference.get(), 0, 0),
         BookEvent::Replace { stock_locate, original, replacement, shares, price } => {
-            (stock_locate, original.get() + replacement.get(), shares.get(), price.get())
+            (stock_locate, original.get() + replacement.get(), shares.get(), price.code())
         }
     };
     u64::from(locate.get()) + references + u64::from(shares) + u64::from(price)
