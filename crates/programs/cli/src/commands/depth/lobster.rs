@@ -16,7 +16,9 @@ use anyhow::Context as _;
 use nanotape_answers::{Opening, SymbolFilter};
 use nanotape_book::{DefaultBook, DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer};
-use nanotape_market::{Execution, MarketEvent, Position, TradeKind, TradingAction, What};
+use nanotape_market::{
+    Execution, MarketEvent, Modified, Position, Priority, TradeKind, TradingAction, What,
+};
 use nanotape_plant::TradeDate;
 use nanotape_types::{BookEvent, Price, PriceScale, Side, StockLocate, Symbol};
 
@@ -193,20 +195,30 @@ impl Observer<DefaultBooks> for Lobster {
 }
 
 impl Lobster {
+    /// Whether LOBSTER has no type for an event: a book that is cleared, and an order that grows at
+    /// its place in the queue.
+    fn is_without_type(&self, event: &MarketEvent) -> bool {
+        match (event.what, self.reduced, self.entered) {
+            (What::BookCleared, ..) => true,
+            (What::OrderModified(modified), Some((before, _)), Some(after)) => {
+                modified.priority == Priority::Kept && before.price == after.price
+            }
+            _ => false,
+        }
+    }
+
     fn write(
         &mut self,
         engine: &BookEngine<DefaultBooks>,
         locate: StockLocate,
         event: &MarketEvent,
     ) -> io::Result<()> {
+        let is_without_type = self.is_without_type(event);
         let symbol = engine.directory().symbol(locate);
         let Some(pair) = self.pairs.iter_mut().find(|pair| Some(pair.symbol) == symbol) else {
             return Ok(());
         };
-        if matches!(
-            event.what,
-            What::BookCleared | What::OrderModified(_) | What::PriceOutOfRange(Some(_))
-        ) {
+        if is_without_type {
             self.without_type += 1;
             return Ok(());
         }
@@ -271,6 +283,11 @@ fn rows_of(
         What::Order(BookEvent::Replace { original, replacement, .. }) => {
             (left(Kind::Deletion, original.get()), came(replacement.get()))
         }
+        What::OrderModified(Modified { reference, .. }) => match entered {
+            Some(_) => (left(Kind::Deletion, reference.get()), came(reference.get())),
+            None => (left(Kind::Cancellation, reference.get()), None),
+        },
+        What::PriceOutOfRange(Some(reference)) => (left(Kind::Deletion, reference.get()), None),
         What::Execution(Execution { reference, price, .. }) => {
             let row = left(Kind::VisibleExecution, reference.get());
             (row.map(|row| MessageRow { price: price.map_or(row.price, units), ..row }), None)
