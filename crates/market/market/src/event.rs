@@ -90,8 +90,8 @@ pub enum What {
     Level(LevelChange),
     /// An order message whose side is neither buy nor sell: it cannot be applied.
     UnknownSide,
-    /// A displayed order has a price that no book can have: it leaves, since its other price is
-    /// over. `None` for one that enters, and for a level.
+    /// A displayed order has a price that no book can have: one that is live leaves, since its
+    /// other price is over. `None` for one whose reference is not stated, and for a level.
     PriceOutOfRange(Option<OrderReferenceNumber>),
     /// An event that books, records and statistics all ignore.
     Other,

@@ -192,13 +192,11 @@ impl EventReader {
         }
         self.advance(order.sequence);
         let is_there = matches!(action, Action::Add | Action::Modify);
-        let change = LevelChange {
-            side: side(order)?,
-            price: price(order.price)?,
-            shares: Shares::new(if is_there { order.size } else { 0 }),
-            is_only: order.flags.is_tob(),
-        };
-        let event = self.event(&order.hd, What::Level(change))?;
+        let (side, shares) = (side(order)?, Shares::new(if is_there { order.size } else { 0 }));
+        let is_only = order.flags.is_tob();
+        let level = |price| What::Level(LevelChange { side, price, shares, is_only });
+        let what = price(order.price)?.map_or(What::PriceOutOfRange(None), level);
+        let event = self.event(&order.hd, what)?;
         Ok(visit(self.number, &MarketEvent { is_last: order.flags.is_last(), ..event }))
     }
 
@@ -212,11 +210,13 @@ impl EventReader {
         is_last: bool,
     ) -> Result<Option<What>, BadOrder> {
         let what = match action {
-            Action::Add => What::Order(added(order)?),
+            Action::Add => added(order)?.map_or(What::PriceOutOfRange(None), What::Order),
             Action::Cancel if is_last => cancelled(order),
             Action::Cancel => return Ok(self.hold(Held::Cancel(order.clone()))),
             Action::Trade => {
-                let trade = print(order)?;
+                let Some(trade) = print(order)? else {
+                    return Ok(Some(What::PriceOutOfRange(None)));
+                };
                 if !is_last {
                     return Ok(self.hold(Held::Trade(order.clone(), trade)));
                 }
@@ -225,13 +225,15 @@ impl EventReader {
             Action::Fill if !is_last => {
                 return Ok(self.hold(Held::Fill { fill: order.clone(), trade: None }));
             }
-            Action::Modify => What::OrderModified(Modified {
-                reference: OrderReferenceNumber::new(order.order_id),
-                side: Some(side(order)?),
-                shares: Shares::new(order.size),
-                price: price(order.price)?,
-                priority: priority_of(order),
-            }),
+            Action::Modify => {
+                let reference = OrderReferenceNumber::new(order.order_id);
+                let (side, shares) = (Some(side(order)?), Shares::new(order.size));
+                let priority = priority_of(order);
+                let modified = |price| {
+                    What::OrderModified(Modified { reference, side, shares, price, priority })
+                };
+                price(order.price)?.map_or(What::PriceOutOfRange(Some(reference)), modified)
+            }
             Action::Clear => What::BookCleared,
             // A fill alone changes no book and prints no trade.
             Action::Fill | Action::None => return Ok(None),
@@ -264,11 +266,12 @@ impl EventReader {
         if order.sequence == 0 || !are_of_one_message(left, order) || left.side != order.side {
             return Ok(None);
         }
-        let BookEvent::Add { stock_locate, reference, shares, price, .. } = added(order)? else {
-            return Ok(None);
-        };
         let original = OrderReferenceNumber::new(left.order_id);
+        let added = added(order)?;
         self.held = None;
+        let Some(BookEvent::Add { stock_locate, reference, shares, price, .. }) = added else {
+            return Ok(Some(What::PriceOutOfRange(Some(original))));
+        };
         let replacement = reference;
         let event = BookEvent::Replace { stock_locate, original, replacement, shares, price };
         Ok(Some(What::Order(event)))
@@ -388,15 +391,14 @@ fn side(order: &MboMsg) -> Result<Side, BadOrder> {
     }
 }
 
+/// `None` for a price that only books of ITCH have.
 #[inline]
-fn added(order: &MboMsg) -> Result<BookEvent, BadOrder> {
-    Ok(BookEvent::Add {
-        stock_locate: locate(&order.hd)?,
-        reference: OrderReferenceNumber::new(order.order_id),
-        side: side(order)?,
-        shares: Shares::new(order.size),
-        price: price(order.price)?,
-    })
+fn added(order: &MboMsg) -> Result<Option<BookEvent>, BadOrder> {
+    let (stock_locate, side) = (locate(&order.hd)?, side(order)?);
+    let reference = OrderReferenceNumber::new(order.order_id);
+    let shares = Shares::new(order.size);
+    let added = |price| BookEvent::Add { stock_locate, reference, side, shares, price };
+    Ok(price(order.price)?.map(added))
 }
 
 #[inline]
@@ -415,29 +417,35 @@ fn executed(order: &MboMsg, fill: &MboMsg, is_printed: bool) -> Result<What, Bad
     Ok(What::Execution(Execution {
         reference: OrderReferenceNumber::new(order.order_id),
         shares: Shares::new(order.size),
-        price: if is_at_its_own { None } else { Some(price(fill.price)?) },
+        price: if is_at_its_own { None } else { price(fill.price)? },
         is_printed,
         match_number: MatchNumber::default(),
         remaining: None,
     }))
 }
 
-/// A price of the books, which have [`PriceScale::WIDE`].
+/// A price of the books, which have [`PriceScale::WIDE`]; `None` for one that only those of ITCH
+/// have: above 200,000 and between two steps.
 #[inline]
-fn price(nanounits: i64) -> Result<Price, BadOrder> {
-    PriceScale::WIDE.of_nanos(nanounits).ok_or(BadOrder::Price(nanounits))
+fn price(nanounits: i64) -> Result<Option<Price>, BadOrder> {
+    match PriceScale::WIDE.of_nanos(nanounits) {
+        None if PriceScale::ITCH.of_nanos(nanounits).is_none() => Err(BadOrder::Price(nanounits)),
+        price => Ok(price),
+    }
 }
 
-/// A trade without its fills. A cross of no shares has no price.
-fn print(order: &MboMsg) -> Result<Trade, BadOrder> {
+/// A trade without its fills. A cross of no shares has no price. `None` for a price that only books
+/// of ITCH have.
+fn print(order: &MboMsg) -> Result<Option<Trade>, BadOrder> {
     let is_empty = order.size == 0;
-    Ok(Trade {
+    let trade = |price| Trade {
         shares: TotalShares::new(u64::from(order.size)),
-        price: if is_empty { Price::new(0) } else { price(order.price)? },
+        price,
         match_number: MatchNumber::default(),
         kind: if is_empty { TradeKind::Auction } else { TradeKind::Hidden },
         aggressor: side(order).ok(),
-    })
+    };
+    Ok(if is_empty { Some(trade(Price::new(0))) } else { price(order.price)?.map(trade) })
 }
 
 /// A field of text without its trailing zeros.

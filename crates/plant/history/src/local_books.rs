@@ -104,43 +104,49 @@ impl LocalBooks {
         self.is_whole = false;
     }
 
-    /// Applies an order record; prints change no book.
+    /// Applies an order record; prints change no book. Returns whether it has a price that no book
+    /// can have: its book is wrong then.
     #[inline]
-    pub fn apply(&mut self, record: &MboMsg) {
-        let Ok(locate) = u16::try_from(record.hd.instrument_id) else { return };
+    pub fn apply(&mut self, record: &MboMsg) -> bool {
+        let Ok(locate) = u16::try_from(record.hd.instrument_id) else { return false };
         let (stock_locate, reference) =
             (StockLocate::new(locate), OrderReferenceNumber::new(record.order_id));
         let shares = Shares::new(record.size);
         if is_level(record) && !matches!(record.action(), Ok(Action::Clear)) {
-            return self.apply_level(record, stock_locate);
+            self.apply_level(record, stock_locate);
+            return false;
         }
         let event = match record.action() {
             Ok(action @ (Action::Add | Action::Modify)) => {
                 let side = match record.side as u8 {
                     b'B' => Side::Buy,
                     b'A' => Side::Sell,
-                    _ => return self.books.record_anomaly(stock_locate, Anomaly::UnknownSide),
+                    _ => {
+                        self.books.record_anomaly(stock_locate, Anomaly::UnknownSide);
+                        return false;
+                    }
                 };
                 let Some(price) = PriceScale::WIDE.of_nanos(record.price) else {
                     let _ = self.books.price_out_of_range(stock_locate, Some(reference), ());
-                    return;
+                    return true;
                 };
                 if action == Action::Modify {
                     let (side, priority) = (Some(side), priority_of(record));
                     let change = Modified { reference, side, shares, price, priority };
                     let _ = self.books.modify(stock_locate, change);
-                    return;
+                    return false;
                 }
                 BookEvent::Add { stock_locate, reference, side, shares, price }
             }
             Ok(Action::Cancel) => BookEvent::Cancel { stock_locate, reference, shares },
             Ok(Action::Clear) => {
                 let _ = self.books.clear(stock_locate);
-                return;
+                return false;
             }
-            _ => return,
+            _ => return false,
         };
         let _ = self.books.apply(event);
+        false
     }
 
     /// Applies the record of a price level.

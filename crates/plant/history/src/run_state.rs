@@ -74,9 +74,9 @@ impl RunState {
         self.digests.add_bytes(type_id, bytes);
         match record {
             Record::Mbo(order) => {
-                self.books.apply(order);
+                let is_refused = self.books.apply(order);
                 self.see(order.hd.ts_event, order.sequence);
-                if order.flags.is_maybe_bad_book() {
+                if is_refused || order.flags.is_maybe_bad_book() {
                     self.taint(order.hd.instrument_id, sequence);
                 }
             }

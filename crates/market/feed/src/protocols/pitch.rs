@@ -292,7 +292,7 @@ impl PitchState {
         let stock = (stock_locate, Maybe::of(symbol));
         let Some(side) = side.side() else { return passing.event(stock, true, What::UnknownSide) };
         let Some(price) = price_of(price) else {
-            return passing.event(stock, true, What::PriceOutOfRange(None));
+            return passing.event(stock, true, What::PriceOutOfRange(Some(reference)));
         };
         let added = BookEvent::Add { stock_locate, reference, side, shares, price };
         passing.event(stock, true, What::Order(added))

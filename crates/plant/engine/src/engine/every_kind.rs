@@ -15,7 +15,7 @@ use nanotape_book::{
 use nanotape_market::{
     EventTime, Execution, LevelChange, MarketEvent, Modified, Origin, Position, Priority, What,
 };
-use nanotape_types::{BookEvent, Maybe, Shares, StockLocate};
+use nanotape_types::{BookEvent, Maybe, OrderReferenceNumber, Shares, StockLocate};
 
 use super::{BookEngine, Observer};
 use crate::DamageLog;
@@ -58,6 +58,13 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             self.has_left_out = true;
             return ControlFlow::Continue(());
         }
+        if let Some(symbol) = event.symbol.get()
+            && event.stock_locate.get() != 0
+            && self.directory.symbol(event.stock_locate).is_none()
+        {
+            // A stock can have its first message about an order that was entered before.
+            self.directory.name(event.stock_locate, symbol);
+        }
         let located;
         let event = if event.stock_locate.get() == 0 {
             located = self.located(event);
@@ -69,6 +76,16 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
             && let Some(remaining) = execution.remaining
         {
             return self.executed_with_rest(at, (event, execution, remaining), observer, origin);
+        }
+        if F::LACKS_STOCKS
+            && let What::PriceOutOfRange(Some(reference)) = event.what
+            && let Some(live) = self.books.order(reference)
+            && live.stock_locate != event.stock_locate
+        {
+            // It enters under a reference that an order of another stock has, which stays.
+            let refused = MarketEvent { what: What::PriceOutOfRange(None), ..*event };
+            self.observed_part(at, &refused, observer, origin, log)?;
+            return self.contend(at, event, (live.stock_locate, reference), observer);
         }
         let duplicates = self.books.anomalies().of(Anomaly::DuplicateReference);
         self.observed_part(at, event, observer, origin, log)?;
@@ -136,10 +153,21 @@ impl<L: PriceLevels, S: OrderStore> BookEngine<Books<L, S>> {
         if live.stock_locate == event.stock_locate {
             return ControlFlow::Continue(());
         }
+        self.contend(at, event, (live.stock_locate, reference), observer)
+    }
+
+    /// Later messages about a reference are about the live order of this stock, or about another.
+    fn contend<O: Observer<Books<L, S>>>(
+        &mut self,
+        at: Position,
+        event: &MarketEvent,
+        (stock_locate, reference): (StockLocate, OrderReferenceNumber),
+        observer: &mut O,
+    ) -> ControlFlow<()> {
         if self.contested.len() < MOST_CONTESTED {
             self.contested.insert(reference);
         }
-        self.in_doubt(at, event, live.stock_locate, observer)
+        self.in_doubt(at, event, stock_locate, observer)
     }
 
     /// Whether an event of this time is not wanted, and others that are wanted can follow.

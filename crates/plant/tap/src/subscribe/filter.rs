@@ -80,7 +80,7 @@ impl SubscriptionFilter {
             }
             Record::Mbo(mbo) => {
                 if let Some(books) = &mut self.books {
-                    books.apply(mbo);
+                    let _ = books.apply(mbo);
                 }
             }
             Record::Definition(definition) => {

@@ -227,6 +227,31 @@ fn a_day_of_itch_with_dear_shares_has_the_same_books_as_its_journal() {
     );
 }
 
+/// An order of ITCH between two steps of the books of a journal marks these, from snapshots too.
+#[test]
+fn a_price_of_itch_that_books_of_records_lack_marks_its_stock() {
+    let day = [itch_add(1, Side::Buy, 3_064_500_000), itch_add(2, Side::Buy, 3_064_500_001)];
+    let folder = Folder::new("odd-between");
+    let file = folder.write("odd.itch", &day.concat());
+    let strict = |input: &str| nanotape(["book", input, "--symbols", "BRK.A", "--strict"]).status;
+    assert_eq!((bids(&file, "BRK.A", &[]).len(), strict(&file)), (2, 0));
+    let journal = journal_of(&folder, &file, "odd-between");
+    assert_eq!((bids(&journal, "BRK.A", &[]).len(), strict(&journal)), (1, 1));
+    let snapshots = nanotape(["journal", "snapshot", &journal, "--format", "json"]);
+    assert_eq!(objects(&snapshots.stdout).len(), 1, "{}", snapshots.stderr);
+    assert_eq!((bids(&journal, "BRK.A", &[]).len(), strict(&journal)), (1, 1));
+}
+
+#[test]
+fn an_id_of_another_unit_at_a_price_that_no_book_has_marks_both_books() {
+    let first = [second(36_000), add(1, 1, *b"MAT   ", 200)];
+    let other = [second(36_000), add(2, 1, *b"IBM   ", LARGE), modify(3, 1, 300)];
+    let folder = Folder::new("odd-both");
+    let file = folder.write("odd.pcap", &capture(&[(1, 1, &first), (2, 1, &other)]));
+    assert_eq!(anomalies(&file, "price_out_of_range"), of(&[("*", 1), ("IBM", 1)]));
+    assert_eq!(anomalies(&file, "duplicate_reference"), of(&[("*", 1), ("MAT", 1)]));
+}
+
 /// Order ids are those of all units: an id that is live in one and comes in another makes both
 /// books doubtful, since later messages state no stock.
 #[test]
