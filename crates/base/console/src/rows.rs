@@ -13,7 +13,7 @@ use std::{
 use nanotape_clock::UtcNanos;
 pub use nanotape_types::rows::{Column, Kind};
 use nanotape_types::{
-    NanosSinceMidnight, Price4,
+    NanosSinceMidnight,
     rows::{Cell, Sink, printable_letter, write_price9},
     write_price4,
 };
@@ -165,11 +165,6 @@ impl Rows {
         self.cell(format!("{value:.2}").as_bytes(), false);
     }
 
-    /// Appends a price with four decimals.
-    pub fn price(&mut self, price: Price4) {
-        self.cell(price.write_decimal(&mut [0; 12]).as_bytes(), false);
-    }
-
     /// Appends a text.
     pub fn text(&mut self, text: impl fmt::Display) {
         let mut word = std::mem::take(&mut self.word);
@@ -247,8 +242,8 @@ impl Rows {
             Cell::U64(value) => self.integer(value),
             Cell::I64(value) => self.signed(value),
             Cell::F64(value) => self.decimal(value),
-            Cell::Price(price) => {
-                self.cell(write_price4(price, &mut [0; 12]).as_bytes(), false);
+            Cell::Price(units) => {
+                self.cell(write_price4(units, &mut [0; 12]).as_bytes(), false);
             }
             Cell::Price9(units) => {
                 let mut digits = std::mem::take(&mut self.digits);

@@ -61,7 +61,7 @@ pub struct PriceScale {
 const COARSE: u64 = 10;
 
 /// Units of 1e-9 in one of 0.0001.
-const NANOS: i64 = 100_000;
+pub(crate) const NANOS: i64 = 100_000;
 
 impl PriceScale {
     /// That of ITCH: steps of 0.0001 up to 429,496.7295.

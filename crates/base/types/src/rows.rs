@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, fmt, io::Write as _, ops::ControlFlow};
 
-use crate::{Symbol, write_price4};
+use crate::{Symbol, book_price::NANOS, write_price4};
 
 /// A column of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -179,17 +179,14 @@ pub fn printable_letter(letter: u8) -> u8 {
     if letter.is_ascii_graphic() { letter } else { b'?' }
 }
 
-/// Units of 1e-9 in one of 1e-4.
-const UNITS_OF_PRICE4: i64 = 100_000;
-
 /// Units of 1e-4 that need no more than twelve characters.
 const MOST_UNITS: u64 = 100_000_000_000;
 
 /// Appends a price in units of 1e-9 as a decimal, with four places, or more if it needs them.
 #[inline]
 pub fn write_price9(buffer: &mut Vec<u8>, price: i64) {
-    match u64::try_from(price / UNITS_OF_PRICE4) {
-        Ok(units) if price % UNITS_OF_PRICE4 == 0 && units < MOST_UNITS => {
+    match u64::try_from(price / NANOS) {
+        Ok(units) if price % NANOS == 0 && units < MOST_UNITS => {
             buffer.extend_from_slice(write_price4(units, &mut [0; 12]).as_bytes());
         }
         _ => write_long_price(buffer, price),

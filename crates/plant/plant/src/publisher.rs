@@ -38,7 +38,7 @@ use nanotape_ring::{Publish, PublishError};
 use nanotape_shm::RegionError;
 use nanotape_tape::{LongWaits, Pacer};
 use nanotape_trace::spans::{Switches, Tracer};
-use nanotape_types::{BookEvent, LocateTable, PriceScale, StockLocate, Symbol};
+use nanotape_types::{BookEvent, LocateTable, StockLocate, Symbol};
 
 use changes::Changes;
 use outbox::Outbox;
@@ -97,8 +97,6 @@ pub struct Publisher<W> {
     symbols: Vec<Symbol>,
     stocks: LocateTable<Stock>,
     changes: Changes,
-    /// The scale of the prices of the books.
-    scale: PriceScale,
     /// The shares of the level that the current event changes, before it.
     level_before: u64,
     /// The publisher of the records, and no instrument.
@@ -177,7 +175,6 @@ impl<W: Publish> Publisher<W> {
             symbols: parts.symbols,
             stocks: LocateTable::filled(Stock::Unknown),
             changes: Changes::default(),
-            scale: PriceScale::default(),
             level_before: 0,
             market: PublisherInstrument::none_of(parts.publisher_id),
             midnight_ns: parts.midnight_ns,
@@ -443,7 +440,6 @@ impl<W: Publish, L: PriceLevels, S: OrderStore> Observer<Books<L, S>> for Publis
 
     fn venue(&mut self, venue: &'static Venue) {
         self.market = PublisherInstrument::none_of(venue.publisher_id);
-        self.scale = venue.price_scale;
     }
 
     #[inline(always)]

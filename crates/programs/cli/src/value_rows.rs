@@ -2,7 +2,7 @@
 
 use anyhow::{anyhow, bail};
 use nanotape_schema::{FieldType, Form, Literal, ValueField, ValueSchema};
-use nanotape_types::{Price4, Price8, nearest, rows::Cell, units::decimal};
+use nanotape_types::{Price8, nearest, rows::Cell, units::decimal};
 
 use crate::rows::{Column, Kind, Rows};
 
@@ -93,7 +93,7 @@ fn put_one(field: &ValueField, rows: &mut Rows, bits: u64) {
         (Form::Time, _) => rows.put(Cell::UnixTime(bits)),
         (Form::Number, FieldType::Signed(_)) => rows.signed(signed()),
         (Form::Number, FieldType::Unit(scalar)) if scalar.rust == "Price4" => {
-            rows.price(Price4::new(bits as u32));
+            rows.put(Cell::Price((bits as u32).into()));
         }
         (Form::Number, FieldType::Unit(scalar)) if scalar.rust == "Price8" => {
             rows.digits(Price8::new(bits).to_string().as_bytes());

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use nanotape_market::StatusChange;
-use nanotape_types::{Decimal, OrderReferenceNumber, Price, Shares, Side, Symbol};
+use nanotape_types::{OrderReferenceNumber, Price, Shares, Side, Symbol};
 use nanotape_wire::pitch::{Message, SideIndicator, symbol_of};
 
 use super::{pitch, price_of};
@@ -79,17 +79,17 @@ impl SpinImage {
             Message::Time(time) => self.second = Some(time.time().get()),
             Message::AddOrderShort(m) => {
                 let (symbol, shares) = (symbol_of(m.symbol()), Shares::new(m.shares().into()));
-                let price = price(m.price());
+                let price = price_of(m.price());
                 self.add(symbol, m.order_reference_number(), (m.side_indicator(), shares, price))?;
             }
             Message::AddOrderLong(m) => {
                 let (symbol, shares) = (symbol_of(m.symbol()), m.shares());
-                let price = price(m.price());
+                let price = price_of(m.price());
                 self.add(symbol, m.order_reference_number(), (m.side_indicator(), shares, price))?;
             }
             Message::AddOrderExpanded(m) => {
                 let (symbol, shares) = (m.symbol(), m.shares());
-                let price = price(m.price());
+                let price = price_of(m.price());
                 self.add(symbol, m.order_reference_number(), (m.side_indicator(), shares, price))?;
             }
             Message::TradingStatus(m) => {
@@ -139,10 +139,6 @@ impl SpinImage {
         let symbols: BTreeSet<Symbol> = self.orders.iter().map(|order| order.symbol).collect();
         symbols.into_iter()
     }
-}
-
-fn price<T: Copy + Into<i128>, const PLACES: u8>(price: Decimal<T, PLACES>) -> Option<Price> {
-    price_of(price)
 }
 
 #[cfg(test)]

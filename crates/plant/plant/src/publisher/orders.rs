@@ -23,7 +23,7 @@ impl<W: Publish> Publisher<W> {
         replacement: OrderReferenceNumber,
         outcome: Outcome,
     ) {
-        if self.scale == PriceScale::ITCH {
+        if engine.books().price_scale() == PriceScale::ITCH {
             self.order_in::<_, _, true>(engine, reference, replacement, outcome);
         } else {
             self.order_in::<_, _, false>(engine, reference, replacement, outcome);
@@ -38,7 +38,7 @@ impl<W: Publish> Publisher<W> {
         execution: Execution,
         outcome: Outcome,
     ) {
-        if self.scale == PriceScale::ITCH {
+        if engine.books().price_scale() == PriceScale::ITCH {
             self.execution_in::<_, _, true>(engine, execution, outcome);
         } else {
             self.execution_in::<_, _, false>(engine, execution, outcome);
@@ -60,7 +60,7 @@ impl<W: Publish> Publisher<W> {
             return self.replaced::<_, _, IS_ITCH>(engine, flags, outcome, orders);
         }
         let common = Common { flags, ..self.common(outcome.stock_locate) };
-        let scale = self.scale_of::<IS_ITCH>();
+        let scale = scale_of::<_, _, IS_ITCH>(engine);
         let change = self.changes.first(scale);
         let kinds = self.kinds;
         let mut outbox = self.outbox();
@@ -73,12 +73,6 @@ impl<W: Publish> Publisher<W> {
             outbox.push(RecordKind::Bbo, inside(engine, (&common, scale), outcome, change));
         }
         outbox.publish();
-    }
-
-    /// The scale of the prices: a constant for ITCH, of which no price has a test of its own then.
-    #[inline(always)]
-    fn scale_of<const IS_ITCH: bool>(&self) -> PriceScale {
-        if IS_ITCH { PriceScale::ITCH } else { self.scale }
     }
 
     /// The flags of the records of an event about an order; `None` if none is published.
@@ -111,7 +105,7 @@ impl<W: Publish> Publisher<W> {
             return;
         }
         let common = &Common { flags, ..self.common(outcome.stock_locate) };
-        let scale = self.scale_of::<IS_ITCH>();
+        let scale = scale_of::<_, _, IS_ITCH>(engine);
         let (left, came) = (self.changes.first(scale), self.changes.second(scale));
         let kinds = self.kinds;
         let mut outbox = self.outbox();
@@ -138,7 +132,7 @@ impl<W: Publish> Publisher<W> {
             return;
         }
         let common = Common { flags, ..self.common(outcome.stock_locate) };
-        let scale = self.scale_of::<IS_ITCH>();
+        let scale = scale_of::<_, _, IS_ITCH>(engine);
         let (left, reference) = (self.changes.first(scale), execution.reference.get());
         let price = execution.price.map_or(left.price, |price| scale.nanos(price));
         let aggressor = opposite(left.side);
@@ -174,7 +168,7 @@ impl<W: Publish> Publisher<W> {
     ) {
         let Some(flags) = self.order_flags(engine, outcome) else { return };
         let common = &Common { flags, ..self.common(outcome.stock_locate) };
-        let (kinds, scale) = (self.kinds, self.scale);
+        let (kinds, scale) = (self.kinds, engine.books().price_scale());
         let (of_order, change) = match self.changes.count() {
             0 => return,
             1 => (*common, self.changes.first(scale)),
@@ -205,8 +199,8 @@ impl<W: Publish> Publisher<W> {
         outcome: Outcome,
     ) {
         if let Some(Modified { reference, priority, .. }) = modified {
-            let changes = &self.changes;
-            let (left, came) = (changes.first(self.scale), changes.second(self.scale));
+            let scale = engine.books().price_scale();
+            let (left, came) = (self.changes.first(scale), self.changes.second(scale));
             let is_two = self.changes.count() == 2;
             if is_two && priority == Priority::Kept && left.price == came.price {
                 return self.in_its_place(engine, (reference, LAST), outcome);
@@ -215,7 +209,7 @@ impl<W: Publish> Publisher<W> {
         }
         let Some(flags) = self.order_flags(engine, outcome) else { return };
         let common = Common { flags, ..self.common(outcome.stock_locate) };
-        let (kinds, scale) = (self.kinds, self.scale);
+        let (kinds, scale) = (self.kinds, engine.books().price_scale());
         let mut outbox = self.outbox();
         if kinds.has(RecordKind::Mbo) {
             outbox.push(RecordKind::Mbo, mbo(&common, LAST, 0, CLEARED));
@@ -249,6 +243,14 @@ impl<W: Publish> Publisher<W> {
         }
         Some(self.flags_of(stock))
     }
+}
+
+/// The scale of the prices: a constant for ITCH, of which no price has a test of its own then.
+#[inline(always)]
+fn scale_of<L: PriceLevels, S: OrderStore, const IS_ITCH: bool>(
+    engine: &BookEngine<Books<L, S>>,
+) -> PriceScale {
+    if IS_ITCH { PriceScale::ITCH } else { engine.books().price_scale() }
 }
 
 /// The record of the current inside.

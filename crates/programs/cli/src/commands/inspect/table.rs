@@ -5,6 +5,7 @@ use std::{borrow::Cow, convert::Infallible, io};
 
 use nanotape_answers::message_columns;
 use nanotape_feed::{AnyMessage, Feed, Position, TEMPLATE_BYTES};
+use nanotape_types::rows::Cell;
 use nanotape_wire::render::{Describe as _, FieldVisitor, Value, set_bits};
 
 use super::{printer::ShownMessage, types::SelectedTypes};
@@ -111,7 +112,7 @@ fn write_cell(rows: &mut Rows, value: Value<'_>) {
     match value {
         Value::Integer(number) => rows.integer(number),
         Value::Numbered(code, _) => rows.integer(u64::from(code)),
-        Value::Price4(price) => rows.price(price),
+        Value::Price4(price) => rows.put(Cell::Price(price.get().into())),
         Value::Price8(price) => rows.text(price),
         Value::NanosSinceMidnight(time) => rows.integer(time.get()),
         Value::SecondsSinceMidnight(time) => rows.integer(u64::from(time.get())),
