@@ -39,6 +39,9 @@ pub enum TimeForm {
     Exchange,
 }
 
+/// The name of the column that has the time of a row; the form of times gives it another.
+const TIME: &str = "ts_ns";
+
 /// How times are written, with the exchange's midnight in ns since the UNIX epoch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
@@ -52,7 +55,7 @@ impl Times {
     /// The name of a column of times, its width in text, and whether it is aligned left.
     fn header(self) -> (&'static str, usize, bool) {
         match self.form {
-            TimeForm::Ns => ("ts_ns", 14, false),
+            TimeForm::Ns => (TIME, 14, false),
             TimeForm::Utc => ("ts_event", 30, true),
             TimeForm::Exchange => ("time", 18, true),
         }
@@ -72,7 +75,8 @@ impl Written {
         let (name, width, align_left) = match column.kind {
             Kind::Time => {
                 let (name, width, align_left) = times.header();
-                (name.into(), width, align_left)
+                let is_of_row = column.name == TIME;
+                (if is_of_row { name.into() } else { column.name }, width, align_left)
             }
             kind => (column.name, column.width, matches!(kind, Kind::Text | Kind::Flag)),
         };

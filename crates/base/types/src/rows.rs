@@ -156,6 +156,12 @@ impl StockName {
         Self { symbol, instrument_id }
     }
 
+    /// The instrument number of records, or the stock locate of messages.
+    #[inline]
+    pub fn instrument_id(self) -> u32 {
+        self.instrument_id
+    }
+
     /// The symbol, if a message named the stock.
     #[inline]
     pub fn symbol(self) -> Option<Symbol> {

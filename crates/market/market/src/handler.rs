@@ -4,7 +4,7 @@ use core::ops::{ControlFlow, Range};
 
 use nanotape_types::{Coming, OrderReferenceNumber, StockLocate, Symbol};
 
-use crate::{Damage, MarketEvent, MarketSnapshot, SessionChange, Turn, Venue};
+use crate::{Damage, Doubt, MarketEvent, MarketSnapshot, SessionChange, Turn, Venue};
 
 /// The position of an event in its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,6 +103,11 @@ pub trait EventHandler {
     /// Messages of a live session are missing, or came after all.
     fn session(&mut self, change: &SessionChange) {
         let _ = change;
+    }
+
+    /// Some books are in doubt from the next event on, or are not any more.
+    fn doubt(&mut self, doubt: Doubt) {
+        let _ = doubt;
     }
 
     /// The snapshot takes the place of all earlier events: books that differ from it are replaced.
@@ -236,6 +241,11 @@ macro_rules! forward_events {
         fn session(&mut self, change: &$crate::SessionChange) {
             let $own = self;
             $handler.session(change);
+        }
+
+        fn doubt(&mut self, doubt: $crate::Doubt) {
+            let $own = self;
+            $handler.doubt(doubt);
         }
 
         fn restore(&mut self, snapshot: &$crate::MarketSnapshot) {

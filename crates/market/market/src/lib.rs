@@ -13,6 +13,7 @@
 
 mod damage;
 mod directory;
+mod doubt;
 mod event;
 mod handler;
 mod recovery;
@@ -21,6 +22,7 @@ mod venue;
 
 pub use damage::Damage;
 pub use directory::StockDirectory;
+pub use doubt::Doubt;
 pub use event::{
     AuctionImbalance, Definition, EventTime, Execution, LevelChange, MarketEvent, Trade, TradeKind,
     What,

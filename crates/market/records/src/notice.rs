@@ -10,7 +10,8 @@ mod session_text;
 mod text;
 
 use nanotape_book::Anomaly;
-use nanotape_market::Damage;
+use nanotape_market::{Damage, Doubt};
+use nanotape_types::StockLocate;
 pub use session::{GapNotice, RestoredCause, RestoredNotice, SuspectNotice, SuspectReason};
 
 use crate::RecordKinds;
@@ -246,6 +247,28 @@ impl Predecessor {
             Self::None => "none",
             Self::Closed => "closed",
             Self::Died => "died",
+        }
+    }
+}
+
+impl Notice {
+    /// What it says about the books of its run.
+    pub fn doubt(&self) -> Option<Doubt> {
+        let stock = |id: u32| u16::try_from(id).ok().map(StockLocate::new);
+        match self {
+            Self::Start(_) => Some(Doubt::Settled),
+            Self::Gap(gap) => (gap.kind != GapKind::Packet).then_some(Doubt::OfAll),
+            Self::Suspect(_) => Some(Doubt::OfAll),
+            Self::Taint(taint) => stock(taint.instrument_id).map(Doubt::OfStock),
+            Self::Restored(restored) => match restored.cause {
+                RestoredCause::Complete => Some(Doubt::Complete),
+                RestoredCause::Snapshot => Some(Doubt::Settled),
+                RestoredCause::Same | RestoredCause::Replaced => {
+                    stock(restored.instrument_id).map(Doubt::SettledOf)
+                }
+                RestoredCause::Unknown(_) => None,
+            },
+            Self::SessionGap(_) | Self::Stop(_) => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{MarketEvent, Position};
 use nanotape_types::{LocateTable, NanosSinceMidnight, Side, StockLocate, Symbol, rows::StockName};
 
-use crate::{Session, SymbolFilter, symbol_or_locate};
+use crate::{Doubts, Reason, Session, SymbolFilter, doubts::keep_doubts, symbol_or_locate};
 
 /// The content of a row.
 #[derive(Debug)]
@@ -25,6 +25,11 @@ pub struct BookRow<'a> {
     pub message: Option<u64>,
     /// The time of the row, in ns since the exchange's midnight; `None` before the first time.
     pub ts_ns: Option<u64>,
+    /// When the message was received, in ns since the UNIX epoch; `None` if that is unknown, and in
+    /// a periodic row.
+    pub ts_recv_ns: Option<u64>,
+    /// Why the row may be wrong.
+    pub reason: Option<Reason>,
 }
 
 /// `09:30:00.000000001 AAPL  100 x 189.9500 | 189.9600 x 200`: the best prices; a side without
@@ -73,6 +78,7 @@ pub struct BookRows<V> {
     /// The visitor.
     pub visitor: V,
     grid: Option<Grid>,
+    doubts: Doubts,
     /// Whether the visitor ended the reading.
     is_over: bool,
 }
@@ -97,7 +103,8 @@ const BEFORE: u64 = u64::MAX;
 impl<V: BookVisitor> BookRows<V> {
     /// Rows of these stocks; of all if there are none.
     pub fn new(symbols: &[Symbol], visitor: V) -> Self {
-        Self { filter: SymbolFilter::new(symbols), visitor, grid: None, is_over: false }
+        let (filter, doubts) = (SymbolFilter::new(symbols), Doubts::default());
+        Self { filter, visitor, grid: None, doubts, is_over: false }
     }
 
     /// Rows at each multiple of a period since midnight, instead of one for each change.
@@ -133,7 +140,7 @@ impl<V: BookVisitor> BookRows<V> {
         engine: &BookEngine<DefaultBooks>,
         end_ns: u64,
     ) -> ControlFlow<()> {
-        let Self { visitor, grid: Some(grid), .. } = self else {
+        let Self { visitor, grid: Some(grid), doubts, .. } = self else {
             return ControlFlow::Continue(());
         };
         while let Some(nanos) = grid.next_ns.filter(|&next| next < end_ns) {
@@ -144,6 +151,8 @@ impl<V: BookVisitor> BookRows<V> {
                     has_orders: engine.has_orders(),
                     message: Some(grid.messages[locate]).filter(|&number| number != BEFORE),
                     ts_ns: Some(nanos),
+                    ts_recv_ns: None,
+                    reason: doubts.reason(locate),
                 })?;
             }
             grid.next_ns = nanos.checked_add(grid.period_ns);
@@ -205,6 +214,7 @@ impl<V: BookVisitor> Observer<DefaultBooks> for BookRows<V> {
         if self.is_over {
             return ControlFlow::Break(());
         }
+        self.doubts.outcome(outcome);
         let Some(outcome) = outcome else { return ControlFlow::Continue(()) };
         let locate = outcome.stock_locate;
         if self.grid.is_none() && !self.visitor.is_row(&outcome)
@@ -226,6 +236,10 @@ impl<V: BookVisitor> Observer<DefaultBooks> for BookRows<V> {
             has_orders: engine.has_orders(),
             message: Some(at.number),
             ts_ns: event.time.map(|time| engine.time_of_day_ns(time)),
+            ts_recv_ns: self.doubts.ts_recv_ns,
+            reason: self.doubts.reason(locate),
         })
     }
+
+    keep_doubts!();
 }

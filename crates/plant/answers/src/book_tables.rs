@@ -8,7 +8,7 @@ use nanotape_types::{
     rows::{Cell, Column, Kind, Sink},
 };
 
-use crate::{BookRow, BookVisitor};
+use crate::{BookRow, BookVisitor, Reason};
 
 /// The column of the number of a message, the same in all tables of messages.
 pub fn message_column() -> Column {
@@ -29,6 +29,25 @@ pub fn symbol_column() -> Column {
     Column::new("symbol", Kind::Text, 8, doc)
 }
 
+/// The column of the time of receipt.
+pub fn receipt_column() -> Column {
+    let doc = "When the message was received. Absent in an input without receive times.";
+    Column::new("ts_recv", Kind::UnixTime, 0, doc).of("ns since 1970, UTC")
+}
+
+/// Columns that a table of books or trades has on request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MoreColumns {
+    /// The number of the message.
+    pub message: bool,
+    /// The number of orders of each level.
+    pub orders: bool,
+    /// When the message was received.
+    pub receipt: bool,
+    /// Why the row may be wrong.
+    pub reason: bool,
+}
+
 /// The columns of rows of messages. Those of the fields of the message follow.
 pub fn message_columns() -> Vec<Column> {
     let offset = "Offset of the record of the message in its file.";
@@ -46,24 +65,26 @@ pub fn message_columns() -> Vec<Column> {
 pub struct InsideTable<S> {
     /// Takes the rows.
     pub sink: S,
-    has_message: bool,
-    has_orders: bool,
+    more: MoreColumns,
     cells: Vec<Cell<'static>>,
 }
 
 impl<S> InsideTable<S> {
-    /// A table with or without the number of the message, and the number of orders of each side.
-    pub fn new(sink: S, has_message: bool, has_orders: bool) -> Self {
-        Self { sink, has_message, has_orders, cells: Vec::new() }
+    /// A table with these columns besides its own.
+    pub fn new(sink: S, more: MoreColumns) -> Self {
+        Self { sink, more, cells: Vec::new() }
     }
 
     /// Its columns.
-    pub fn columns(has_message: bool, has_orders: bool) -> Vec<Column> {
-        let mut columns: Vec<_> = has_message.then(message_column).into_iter().collect();
-        columns.extend([time_column(), symbol_column()]);
+    pub fn columns(more: MoreColumns) -> Vec<Column> {
+        let mut columns: Vec<_> = more.message.then(message_column).into_iter().collect();
+        columns.push(time_column());
+        columns.extend(more.receipt.then(receipt_column));
+        columns.push(symbol_column());
         for side in ["bid", "ask"] {
-            columns.extend(level_columns(side, "", has_orders));
+            columns.extend(level_columns(side, "", more.orders));
         }
+        columns.extend(more.reason.then(Reason::column));
         columns
     }
 }
@@ -71,7 +92,7 @@ impl<S> InsideTable<S> {
 impl<S: Sink> BookVisitor for InsideTable<S> {
     #[inline]
     fn visit(&mut self, row: &BookRow<'_>) -> ControlFlow<()> {
-        if !self.has_message && !self.has_orders {
+        if self.more == MoreColumns::default() {
             let inside = row.book.inside();
             let [bid, offer] = Side::BOTH.map(|side| inside.side(side));
             let scale = row.book.price_scale();
@@ -90,16 +111,20 @@ impl<S: Sink> BookVisitor for InsideTable<S> {
         }
         let cells = &mut self.cells;
         cells.clear();
-        if self.has_message {
+        if self.more.message {
             cells.push(Cell::u64(row.message));
         }
-        cells.extend([Cell::time(row.ts_ns), Cell::Stock(row.stock)]);
+        push_times(cells, row, self.more);
+        cells.push(Cell::Stock(row.stock));
         for side in Side::BOTH {
             push_level(
                 cells,
                 (row.book.depth(side).next(), row.book.price_scale()),
-                self.has_orders.then_some(row.has_orders),
+                self.more.orders.then_some(row.has_orders),
             );
+        }
+        if self.more.reason {
+            cells.push(Reason::cell(row.reason));
         }
         self.sink.row(cells)
     }
@@ -112,25 +137,28 @@ pub struct DepthTable<S> {
     pub sink: S,
     levels: u32,
     has_symbol: bool,
-    has_orders: bool,
+    more: MoreColumns,
     cells: Vec<Cell<'static>>,
 }
 
 impl<S> DepthTable<S> {
-    /// A table of this many levels, with or without the symbol and the number of orders.
-    pub fn new(sink: S, levels: u32, has_symbol: bool, has_orders: bool) -> Self {
-        Self { sink, levels, has_symbol, has_orders, cells: Vec::new() }
+    /// A table of this many levels, with or without the symbol, and with these columns besides its
+    /// own. The number of the message is one of its own.
+    pub fn new(sink: S, levels: u32, has_symbol: bool, more: MoreColumns) -> Self {
+        Self { sink, levels, has_symbol, more, cells: Vec::new() }
     }
 
     /// Its columns.
-    pub fn columns(levels: u32, has_symbol: bool, has_orders: bool) -> Vec<Column> {
+    pub fn columns(levels: u32, has_symbol: bool, more: MoreColumns) -> Vec<Column> {
         let mut columns = vec![message_column(), time_column()];
+        columns.extend(more.receipt.then(receipt_column));
         columns.extend(has_symbol.then(symbol_column));
         for level in 1..=levels {
             for side in ["ask", "bid"] {
-                columns.extend(level_columns(side, &format!("_{level}"), has_orders));
+                columns.extend(level_columns(side, &format!("_{level}"), more.orders));
             }
         }
+        columns.extend(more.reason.then(Reason::column));
         columns
     }
 }
@@ -145,18 +173,29 @@ impl<S: Sink> BookVisitor for DepthTable<S> {
     fn visit(&mut self, row: &BookRow<'_>) -> ControlFlow<()> {
         let cells = &mut self.cells;
         cells.clear();
-        cells.extend([Cell::u64(row.message), Cell::time(row.ts_ns)]);
+        cells.push(Cell::u64(row.message));
+        push_times(cells, row, self.more);
         if self.has_symbol {
             cells.push(Cell::Stock(row.stock));
         }
         let [mut bids, mut offers] = [row.book.depth(Side::Buy), row.book.depth(Side::Sell)];
         let scale = row.book.price_scale();
         for _ in 0..self.levels {
-            let orders = self.has_orders.then_some(row.has_orders);
+            let orders = self.more.orders.then_some(row.has_orders);
             push_level(cells, (offers.next(), scale), orders);
             push_level(cells, (bids.next(), scale), orders);
         }
+        if self.more.reason {
+            cells.push(Reason::cell(row.reason));
+        }
         self.sink.row(cells)
+    }
+}
+
+fn push_times(cells: &mut Vec<Cell<'static>>, row: &BookRow<'_>, more: MoreColumns) {
+    cells.push(Cell::time(row.ts_ns));
+    if more.receipt {
+        cells.push(row.ts_recv_ns.map_or(Cell::Absent, Cell::UnixTime));
     }
 }
 

@@ -8,15 +8,19 @@
 //! is in the [`InputReport`], and the answer is that of the rest.
 #![forbid(unsafe_code)]
 
+mod bar_rows;
 mod book_rows;
 mod book_tables;
 mod breaks;
 mod consolidated;
+mod doubts;
 mod error;
+mod event_rows;
 mod given;
 mod input;
 mod kind;
 mod level_rows;
+mod order_rows;
 mod reading;
 mod record_details;
 mod record_rows;
@@ -26,12 +30,15 @@ mod run_choice;
 mod span;
 mod stats_rows;
 mod symbols;
+mod tables;
 mod trade_rows;
 mod watched;
 
+pub use bar_rows::{BarBy, Bars};
 pub use book_rows::{BookRow, BookRows, BookVisitor};
 pub use book_tables::{
-    DepthTable, InsideTable, message_column, message_columns, symbol_column, time_column,
+    DepthTable, InsideTable, MoreColumns, message_column, message_columns, receipt_column,
+    symbol_column, time_column,
 };
 pub use breaks::Breaks;
 pub use consolidated::{
@@ -39,11 +46,14 @@ pub use consolidated::{
     ConsolidatedRings, ConsolidatedRow, ConsolidatedTable, MOST_VENUES, VenueChange, VenueInput,
     VenueSession, VenueSet, venue_labels,
 };
+pub use doubts::{Doubts, Reason};
 pub use error::{Choice, InputError};
+pub use event_rows::{EventRows, EventTable};
 pub use given::Given;
 pub use input::{Input, InputOptions, day_again, open_day, open_day_on_thread};
 pub use kind::InputKind;
 pub use level_rows::{BookState, Part, book_columns, book_rows, change_columns, change_rows};
+pub use order_rows::OrderRows;
 pub use reading::{Opening, Reading, Session};
 pub use record_details::members;
 pub use record_rows::{RecordColumn, RecordRow};
@@ -53,4 +63,5 @@ pub use run_choice::RunChoice;
 pub use span::{Span, day_ns, unix_ns};
 pub use stats_rows::{stats_columns, stats_rows};
 pub use symbols::{SymbolFilter, expanded, has_several, symbol_or_locate, with_suggestions};
+pub use tables::{Table, TableOptions, Tables};
 pub use trade_rows::TradeRows;

@@ -33,6 +33,8 @@ pub struct Opening {
     pub publisher_id: u16,
     /// Runs before the one that is read, if no run was chosen.
     pub earlier_runs: u64,
+    /// Whether its messages have receive times that differ from those of the exchange.
+    pub has_receipt: bool,
 }
 
 #[derive(Debug)]
@@ -67,7 +69,9 @@ pub struct Session {
 impl Input {
     /// Opens the input for books of a span. `symbols`: the stocks, empty for all of them.
     pub fn within(self, span: Span, symbols: &[Symbol]) -> Result<Opening, InputError> {
-        let Self { name, options, source, earlier_runs } = self;
+        let mut input = self;
+        let has_receipt = input.has_receive_times()?;
+        let Self { name, options, source, earlier_runs } = input;
         let choice = options.run;
         let (source, bounds, midnight_ns, publisher_id, earlier_runs) = match source {
             Source::Ring => return Err(InputError::IsARing { name: name.to_string() }),
@@ -108,7 +112,16 @@ impl Input {
                 (Opened::Day(source), bounds, midnight_ns, publisher_id, 0)
             }
         };
-        Ok(Opening { name, options, source, bounds, midnight_ns, publisher_id, earlier_runs })
+        Ok(Opening {
+            name,
+            options,
+            source,
+            bounds,
+            midnight_ns,
+            publisher_id,
+            earlier_runs,
+            has_receipt,
+        })
     }
 }
 
@@ -194,6 +207,7 @@ impl Opening {
             midnight_ns: None,
             publisher_id: 0,
             earlier_runs: 0,
+            has_receipt: false,
         })
     }
 

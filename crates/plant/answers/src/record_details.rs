@@ -139,7 +139,7 @@ fn printable(letter: char) -> char {
 }
 
 /// Takes `LuldPause` and writes `luld pause`.
-struct Words<'a>(&'a mut String);
+pub(crate) struct Words<'a>(pub(crate) &'a mut String);
 
 impl fmt::Write for Words<'_> {
     fn write_str(&mut self, name: &str) -> fmt::Result {

@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use nanotape_book::{Books, Order, OrderStore, Outcome, PriceLevels};
 use nanotape_engine::{BookEngine, Observer};
-use nanotape_market::{ChannelMessages, Damage, MarketEvent, Position, Venue};
+use nanotape_market::{
+    ChannelMessages, Damage, Doubt, MarketEvent, Position, SessionChange, Venue,
+};
 use nanotape_plant::Moment;
 use nanotape_types::StockLocate;
 
@@ -226,8 +228,21 @@ where
         self.observer.order_reduced(order, shares);
     }
 
+    #[inline]
+    fn received(&mut self, ts_recv_ns: u64) {
+        self.observer.received(ts_recv_ns);
+    }
+
     fn damage(&mut self, damage: Damage) {
         self.observer.damage(damage);
+    }
+
+    fn session(&mut self, change: &SessionChange) {
+        self.observer.session(change);
+    }
+
+    fn doubt(&mut self, doubt: Doubt) {
+        self.observer.doubt(doubt);
     }
 
     fn idle(&mut self) -> ControlFlow<()> {

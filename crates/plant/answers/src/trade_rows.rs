@@ -14,8 +14,9 @@ use nanotape_types::{
 };
 
 use crate::{
-    Breaks, SymbolFilter,
-    book_tables::{message_column, symbol_column, time_column},
+    Breaks, Doubts, MoreColumns, Reason, SymbolFilter,
+    book_tables::{message_column, receipt_column, symbol_column, time_column},
+    doubts::keep_doubts,
     symbol_or_locate,
 };
 
@@ -33,6 +34,9 @@ pub struct TradeRows<S> {
     broken: Option<Breaks>,
     /// The order that the current message executed.
     reduced: Option<Order>,
+    /// Those of receipt and reason.
+    more: MoreColumns,
+    doubts: Doubts,
 }
 
 /// A print.
@@ -50,8 +54,14 @@ struct Print {
 impl<S> TradeRows<S> {
     /// Rows of these stocks; of all if there are none. `is_of_records`: records do not distinguish
     /// hidden trades from crosses, and have no match numbers. `broken`: all broken trades, if they
-    /// are known.
-    pub fn new(symbols: &[Symbol], sink: S, is_of_records: bool, broken: Option<Breaks>) -> Self {
+    /// are known. `more`: of these columns, those of receipt and reason.
+    pub fn new(
+        symbols: &[Symbol],
+        sink: S,
+        is_of_records: bool,
+        broken: Option<Breaks>,
+        more: MoreColumns,
+    ) -> Self {
         Self {
             filter: SymbolFilter::new(symbols),
             sink,
@@ -59,14 +69,22 @@ impl<S> TradeRows<S> {
             is_of_records,
             broken,
             reduced: None,
+            more,
+            doubts: Doubts::default(),
         }
     }
 
     /// The columns.
-    pub fn columns() -> Vec<Column> {
+    pub fn columns(more: MoreColumns) -> Vec<Column> {
+        let mut columns = vec![message_column(), time_column()];
+        columns.extend(more.receipt.then(receipt_column));
+        columns.extend(Self::own_columns());
+        columns.extend(more.reason.then(Reason::column));
+        columns
+    }
+
+    fn own_columns() -> Vec<Column> {
         vec![
-            message_column(),
-            time_column(),
             symbol_column(),
             Column::new(
                 "kind",
@@ -131,6 +149,7 @@ impl<S: Sink> Observer<DefaultBooks> for TradeRows<S> {
         event: &MarketEvent,
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
+        self.doubts.outcome(outcome);
         if let What::TradeBroken(match_number) = event.what
             && self.broken.is_none()
             && self.filter.accepts(event.stock_locate, engine.directory())
@@ -144,9 +163,12 @@ impl<S: Sink> Observer<DefaultBooks> for TradeRows<S> {
         }
         let Print { kind, price, shares, match_number, reference, aggressor } = print;
         let broken = self.broken.as_ref().map(|broken| broken.contains(match_number));
-        self.sink.row(&[
+        let time = Cell::time(event.time.map(|time| engine.time_of_day_ns(time)));
+        let receipt = self.doubts.receipt();
+        let cells = [
             Cell::U64(at.number),
-            Cell::time(event.time.map(|time| engine.time_of_day_ns(time))),
+            time,
+            receipt,
             Cell::Stock(symbol_or_locate(engine.directory(), locate)),
             Cell::Text(kind),
             Cell::price(price.map(|price| engine.books().price_scale().ten_thousandths(price))),
@@ -155,8 +177,19 @@ impl<S: Sink> Observer<DefaultBooks> for TradeRows<S> {
             Cell::u64(reference),
             Cell::u64(Some(match_number.get()).filter(|_| !self.is_of_records)),
             broken.map_or(Cell::Absent, Cell::Flag),
-        ])
+            Reason::cell(self.doubts.reason(locate)),
+        ];
+        let end = cells.len() - usize::from(!self.more.reason);
+        if self.more.receipt {
+            return self.sink.row(&cells[..end]);
+        }
+        // The time of receipt is left out.
+        let mut cells = cells;
+        cells.copy_within(..2, 1);
+        self.sink.row(&cells[1..end])
     }
+
+    keep_doubts!();
 }
 
 impl<S> TradeRows<S> {

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use nanotape_book::{DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer, RestoredStock};
-use nanotape_market::{Damage, MarketEvent, Position, SessionChange};
+use nanotape_market::{Damage, Doubt, MarketEvent, Position, SessionChange};
 
 type Engine = BookEngine<DefaultBooks>;
 
@@ -50,6 +50,7 @@ watch! {
     fn received(ts_recv_ns: u64);
     fn damage(damage: Damage);
     fn session(change: &SessionChange);
+    fn doubt(doubt: Doubt);
     fn restoring(engine: &Engine, stock: &RestoredStock<'_>);
     fn restored(engine: &Engine, stock: &RestoredStock<'_>);
     fn idle() -> ControlFlow<()>;

@@ -14,7 +14,7 @@ use nanotape_book::{
     Anomaly, Books, Order, OrderStore, OrderWatcher, Outcome, PrefetchHint, PriceLevels,
 };
 use nanotape_market::{
-    BookDetail, ChannelMessages, Damage, EventHandler, EventSource, EventTime, MarketEvent,
+    BookDetail, ChannelMessages, Damage, Doubt, EventHandler, EventSource, EventTime, MarketEvent,
     MarketSnapshot, NoOrigin, Origin, Position, SessionChange, StockDirectory, Turn, Venue, What,
 };
 use nanotape_types::{Coming, OrderReferenceNumber, StockLocate, Symbol};
@@ -129,6 +129,11 @@ pub trait Observer<B> {
     /// Messages of a live session are missing, or came after all.
     fn session(&mut self, change: &SessionChange) {
         let _ = change;
+    }
+
+    /// Some books are in doubt from the next event on, or are not any more.
+    fn doubt(&mut self, doubt: Doubt) {
+        let _ = doubt;
     }
 
     /// An event that was missing while later ones were applied: a trade, or one about no order. The
@@ -465,6 +470,10 @@ impl<L: PriceLevels, S: OrderStore, O: Observer<Books<L, S>>, D: Log> EventHandl
 
     fn session(&mut self, change: &SessionChange) {
         self.observer.session(change);
+    }
+
+    fn doubt(&mut self, doubt: Doubt) {
+        self.observer.doubt(doubt);
     }
 
     fn restore(&mut self, snapshot: &MarketSnapshot) {

@@ -9,11 +9,16 @@
 
 mod look_ahead;
 
-use std::{collections::BTreeMap, convert::Infallible, fmt, ops::ControlFlow};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
+    fmt,
+    ops::ControlFlow,
+};
 
 use dbn::UNDEF_TIMESTAMP;
 use look_ahead::LookAhead;
-use nanotape_market::{EventHandler, EventSource, MarketEvent, Position};
+use nanotape_market::{Doubt, EventHandler, EventSource, MarketEvent, Position};
 use nanotape_records::{
     BadOrder, BadRecord, EventReader, Gap as InputGap, Notice, PlantStart, Record, RecordBuffer,
     RecordKind, RestoredCause, RestoredNotice,
@@ -245,6 +250,8 @@ struct Reading<Hint> {
     /// The receive time of the last record; 0 if it has none.
     received_ns: u64,
     until_ns: u64,
+    /// Stocks whose last order record had the flag `MAYBE_BAD_BOOK`, of a stream without notices.
+    flagged: BTreeSet<StockLocate>,
     has_orders: bool,
     /// Whether there are records of trades or insides.
     has_others: bool,
@@ -260,6 +267,7 @@ impl<Hint: Copy> Reading<Hint> {
             last_sequence: 0,
             received_ns: 0,
             until_ns,
+            flagged: BTreeSet::new(),
             has_orders: false,
             has_others: false,
         }
@@ -292,6 +300,17 @@ impl<Hint: Copy> Reading<Hint> {
             }
             Record::Bbo(_) | Record::Trade(_) => self.has_others = true,
             _ => {}
+        }
+        if self.summary.start.is_none()
+            && let Record::Mbo(order) = record
+            && let is_flagged = order.flags.is_maybe_bad_book()
+            && let Some(doubt) = doubt_of(order.hd.instrument_id, is_flagged, &mut self.flagged)
+        {
+            if self.ahead.drain(handler).is_break() {
+                self.summary.end = RecordedEnd::Stopped;
+                return Ok(ControlFlow::Break(()));
+            }
+            handler.doubt(doubt);
         }
         let (message, received_ns) = message_of(&record);
         let before_ns = std::mem::replace(&mut self.received_ns, received_ns);
@@ -340,11 +359,16 @@ impl<Hint: Copy> Reading<Hint> {
                 {
                     handler.day_begins(start.midnight_ns);
                 }
+                notice.doubt().into_iter().for_each(|doubt| handler.doubt(doubt));
                 return self.notice(sequence, notice);
             }
             Entry::Name(locate, symbol) => handler.name(locate, symbol),
-            Entry::Item(Item::Gap(gap)) => self.summary.lost(Loss::Stream(gap)),
+            Entry::Item(Item::Gap(gap)) => {
+                handler.doubt(Doubt::OfAll);
+                self.summary.lost(Loss::Stream(gap));
+            }
             Entry::Loss { sequence, text } => {
+                handler.doubt(Doubt::OfAll);
                 self.summary.lost(Loss::Reported { sequence, text: text.into() });
             }
             // A reading starts once and only advances, so no number occurs twice.
@@ -401,6 +425,23 @@ impl<Hint: Copy> Reading<Hint> {
             return Err(RecordedError::OnlyOthers { messages: self.summary.messages });
         }
         Ok(())
+    }
+}
+
+/// Of a stream without notices only the flags of records say which books are unreliable.
+#[inline]
+fn doubt_of(
+    instrument_id: u32,
+    is_flagged: bool,
+    flagged: &mut BTreeSet<StockLocate>,
+) -> Option<Doubt> {
+    if !is_flagged && flagged.is_empty() {
+        return None;
+    }
+    let locate = StockLocate::new(u16::try_from(instrument_id).ok()?);
+    match is_flagged {
+        true => flagged.insert(locate).then_some(Doubt::OfStock(locate)),
+        false => flagged.remove(&locate).then_some(Doubt::SettledOf(locate)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an input lacks, on standard error, and the exit status that follows from it.
 
 use nanotape_answers::{
-    InputReport, Recorded, Session, SymbolFilter, VenueSession, is_whole, symbol_or_locate,
+    Breaks, InputReport, Recorded, Session, SymbolFilter, VenueSession, is_whole, symbol_or_locate,
     with_suggestions,
 };
 use nanotape_book::AnomalyCounts;
@@ -16,6 +16,9 @@ use nanotape_market::StockDirectory;
 use nanotape_types::{StockLocate, Symbol};
 
 use crate::unread::report_capture;
+
+/// Match numbers that a line lists.
+const LISTED: usize = 10;
 
 /// Losses that get a line each.
 const LOSS_LINES: usize = 10;
@@ -228,4 +231,20 @@ pub(crate) fn require_none_missing(
     let known: Vec<_> = known.into_iter().map(|(_, symbol)| symbol).collect();
     let missing = with_suggestions(missing, &known);
     Err(BadData(format!("{name}: symbols not found: {missing}")).into())
+}
+
+/// Reports the broken trades whose rows were written before the break was read.
+pub fn report_unmarked(name: &str, unmarked: &Breaks) {
+    if unmarked.is_empty() {
+        return;
+    }
+    let listed: Vec<_> =
+        unmarked.iter().take(LISTED).map(|number| number.get().to_string()).collect();
+    let more = if unmarked.len() > LISTED { ", ..." } else { "" };
+    warn(format_args!(
+        "{name}: {} broken and not marked, because the input is read only once: match numbers \
+         {}{more}",
+        counted(unmarked.len() as u64, "trade"),
+        listed.join(", ")
+    ));
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
-use nanotape_answers::Session;
+use nanotape_answers::{MoreColumns, Session};
 
 use crate::values::{duration, nanos};
 
@@ -31,15 +31,21 @@ enum More {
     Message,
     /// The number of orders at each price
     Orders,
+    /// The time of receipt, of inputs that have it
+    Receipt,
+    /// Why a row may be wrong: it is behind a gap, or a message did not fit the book
+    Reason,
 }
 
 impl WithArguments {
-    pub(crate) fn has_message(&self) -> bool {
-        self.with.contains(&More::Message)
-    }
-
-    pub(crate) fn has_orders(&self) -> bool {
-        self.with.contains(&More::Orders)
+    pub(crate) fn more(&self) -> MoreColumns {
+        let has = |column| self.with.contains(&column);
+        MoreColumns {
+            message: has(More::Message),
+            orders: has(More::Orders),
+            receipt: has(More::Receipt),
+            reason: has(More::Reason),
+        }
     }
 }
 

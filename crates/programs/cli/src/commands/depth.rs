@@ -30,8 +30,8 @@ Examples:
 Prints one row for each message of the stocks' books (types A F E C X D U), even if the levels shown
 do not change. message is the message's number in the file; it counts every message from 1. With
 several stocks, a column has the symbol. Columns run level by level, ask before bid, as in LOBSTER's
-order book files. --with orders adds the number of orders of each level. The fields of an absent level
-are empty. In records, a message has the number that
+order book files. --with orders adds the number of orders of each level, --with receipt the time of
+receipt, --with reason why a row may be wrong: gap or taint. The fields of an absent level are empty. In records, a message has the number that
 the exchange's message had.
 
 With --every, a stock has a row at each multiple of the period, whether or not anything changed,
@@ -84,10 +84,10 @@ pub(crate) fn run(arguments: &DepthArguments) -> anyhow::Result<Status> {
     }
     let format = output.row_format()?;
     let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
-    let (has_symbol, has_orders) = (has_several(symbols), with.has_orders());
-    let columns = DepthTable::<Rows>::columns(arguments.levels, has_symbol, has_orders);
+    let (has_symbol, more) = (has_several(symbols), with.more());
+    let columns = DepthTable::<Rows>::columns(arguments.levels, has_symbol, more);
     let rows = Rows::with_times(output.open()?, format, columns, times);
-    let table = DepthTable::new(rows, arguments.levels, has_symbol, has_orders);
+    let table = DepthTable::new(rows, arguments.levels, has_symbol, more);
     let mut rows = BookRows::new(symbols, table).every(every.period_ns());
     let session = input.read(opening, &mut rows)?;
     rows.visitor.sink.require_written()?;

@@ -37,6 +37,7 @@ fields of an empty side are empty.
 
 --with message adds the number of the message, the column `message` of depth, trades and inspect: rows
 of these tables about one message have the same number. --with orders adds bid_orders and ask_orders.
+--with receipt adds ts_recv, --with reason adds why a row may be wrong: gap or taint.
 
 With --every, a stock has a row at each multiple of the period, whether or not anything changed,
 from its first order on. The row has the inside after the last message not later than its time. The
@@ -109,12 +110,11 @@ pub(crate) fn run(arguments: &InsideArguments) -> anyhow::Result<Status> {
     }
     let InsideArguments { input, span, symbols, every, with, time, output, .. } = arguments;
     let (format, symbols) = (output.row_format()?, &symbols.list());
-    let (has_message, has_orders) = (with.has_message(), with.has_orders());
     let opening = input.open((*span).into(), symbols)?;
     let (bounds, times) = (opening.bounds, time.times(input.name(), opening.midnight_ns)?);
-    let columns = InsideTable::<Rows>::columns(has_message, has_orders);
+    let columns = InsideTable::<Rows>::columns(with.more());
     let rows = Rows::with_times(output.open()?, format, columns, times);
-    let table = InsideTable::new(rows, has_message, has_orders);
+    let table = InsideTable::new(rows, with.more());
     let mut rows = BookRows::new(symbols, table).every(every.period_ns());
     let session = input.read(opening, &mut rows)?;
     rows.visitor.sink.require_written()?;

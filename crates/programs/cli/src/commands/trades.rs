@@ -1,20 +1,17 @@
 //! `nanotape trades`: every print, with the price that the book gives to an execution.
 
 use clap::Args;
-use nanotape_answers::{Breaks, InputKind, TradeRows};
+use nanotape_answers::{InputKind, MoreColumns, TradeRows};
 use nanotape_arguments::{
     InputArguments, SpanArguments, SymbolArguments, TimeArguments, input::breaks_of,
+    verdict::report_unmarked,
 };
 
 use crate::{
     output::OutputArguments,
     rows::Rows,
-    status::{Status, note, warn},
-    values::counted,
+    status::{Status, note},
 };
-
-/// Match numbers that a line lists.
-const LISTED: usize = 10;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -64,9 +61,10 @@ pub(crate) fn run(arguments: &TradesArguments) -> anyhow::Result<Status> {
     let times = time.times(input.name(), opening.midnight_ns)?;
     let output = output.open()?;
     let broken = breaks_of(&opening)?;
-    let rows = Rows::with_times(output, format, TradeRows::<Rows>::columns(), times);
+    let more = MoreColumns::default();
+    let rows = Rows::with_times(output, format, TradeRows::<Rows>::columns(more), times);
     let is_of_records = kind != InputKind::Day;
-    let mut trades = TradeRows::new(symbols, rows, is_of_records, broken);
+    let mut trades = TradeRows::new(symbols, rows, is_of_records, broken, more);
     let session = input.read(opening, &mut trades)?;
     trades.sink.require_written()?;
     let status = input.conclude(&session, &mut trades.filter)?;
@@ -79,20 +77,4 @@ pub(crate) fn run(arguments: &TradesArguments) -> anyhow::Result<Status> {
     }
     report_unmarked(input.name(), &trades.unmarked);
     Ok(status)
-}
-
-/// Reports the broken trades whose rows were written before the break was read.
-fn report_unmarked(name: &str, unmarked: &Breaks) {
-    if unmarked.is_empty() {
-        return;
-    }
-    let listed: Vec<_> =
-        unmarked.iter().take(LISTED).map(|number| number.get().to_string()).collect();
-    let more = if unmarked.len() > LISTED { ", ..." } else { "" };
-    warn(format_args!(
-        "{name}: {} broken and not marked, because the input is read only once: match numbers \
-         {}{more}",
-        counted(unmarked.len() as u64, "trade"),
-        listed.join(", ")
-    ));
 }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use nanotape_answers::{
-    ConsolidatedTable, DepthTable, InsideTable, Part, RecordRow, TradeRows, book_columns,
-    change_columns, message_columns, stats_columns,
+    ConsolidatedTable, DepthTable, InsideTable, MoreColumns, Part, RecordRow, Table, TableOptions,
+    TradeRows, book_columns, change_columns, message_columns, stats_columns,
 };
 use nanotape_check::Validator;
 use nanotape_types::rows::Column;
@@ -23,18 +23,26 @@ fn the_page_of_rows_is_what_is_declared() {
 
 fn page() -> String {
     let mut page = TEXT[0].to_owned();
+    let orders = MoreColumns { orders: true, ..MoreColumns::default() };
+    let options = TableOptions { has_receipt: true, ..TableOptions::default() };
+    let all = MoreColumns { message: true, orders: true, receipt: true, reason: true };
     let tables = [
         ("inspect, before the fields of the message", message_columns()),
-        ("inside --with message,orders", InsideTable::<()>::columns(true, true)),
+        ("inside --with message,orders,receipt,reason", InsideTable::<()>::columns(all)),
         ("inside --consolidated", ConsolidatedTable::<()>::columns()),
-        ("depth --levels 1 --with orders", DepthTable::<()>::columns(1, true, true)),
-        ("trades", TradeRows::<()>::columns()),
+        ("depth --levels 1 --with orders", DepthTable::<()>::columns(1, true, orders)),
+        ("trades", TradeRows::<()>::columns(MoreColumns::default())),
         ("book", book_columns(Part::Levels, true)),
         ("book --orders", book_columns(Part::Orders, true)),
         ("diff", change_columns(Part::Levels, true)),
         ("diff --orders", change_columns(Part::Orders, true)),
         ("tap of several inputs, before the columns of tap", RecordRow::source_columns()),
         ("tap, convert", RecordRow::columns()),
+        ("export --records mbo", Table::Mbo.columns(&options)),
+        ("export --records bars", Table::Bars.columns(&options)),
+        ("export --records status", Table::Status.columns(&options)),
+        ("export --records definitions", Table::Definitions.columns(&options)),
+        ("export --records imbalance", Table::Imbalance.columns(&options)),
         ("stats", stats_columns()),
         ("check", Validator::columns()),
     ];
