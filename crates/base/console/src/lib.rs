@@ -15,10 +15,12 @@
 //! - [`verbosity`]: `--quiet` and `--no-progress`.
 //! - [`printable`](mod@printable): text from outside, without control of the terminal.
 //! - [`help`], [`described`]: help that wraps once; the commands of one program for another one.
+//! - [`companion`]: how a program beside `nanotape` was started.
 //! - [`values`], [`hexdump`]: sizes, times and bytes, as typed and printed.
 #![forbid(unsafe_code)]
 
 mod behind;
+pub mod companion;
 pub mod described;
 mod destination;
 pub mod help;

@@ -83,6 +83,8 @@ pub(crate) enum Command {
     Diff(DiffArguments),
     /// Convert a day, journal or DBN file into a DBN, CSV or JSON file of records
     Convert(Box<ConvertArguments>),
+    /// Write days as Parquet, Arrow or CSV tables: best prices, trades, orders, depth, bars
+    Export,
     /// Print every trade, with its price and whether it was broken
     Trades(TradesArguments),
     /// Report rates, volumes, event depth and processing time, per stock and in total

@@ -6,11 +6,11 @@ mod arguments;
 mod book_rows;
 mod capture_file;
 mod commands;
+mod companions;
 mod day_protocol;
 mod framing;
 mod gaps;
 mod journals;
-mod lab;
 mod lines;
 mod memory;
 mod sending;
@@ -37,9 +37,8 @@ fn main() -> ExitCode {
     if let Err(error) = interrupt::catch_file_limit() {
         return concluded(Err(error), "");
     }
-    let words = lab::words();
-    if lab::is_for_it(&words) {
-        return concluded(lab::run(&words), "");
+    if let Some(result) = companions::run(&companions::words()) {
+        return concluded(result, "");
     }
     let matches = help::unwrapped(Arguments::command()).get_matches();
     let arguments = match Arguments::from_arg_matches(&matches) {
@@ -93,7 +92,8 @@ fn run(arguments: Arguments) -> anyhow::Result<Status> {
         Some(Command::Ring(arguments)) => commands::ring::run(&arguments),
         Some(Command::Journal(arguments)) => commands::journal::run(&arguments),
         Some(Command::Latest(arguments)) => commands::latest::run(&arguments),
-        Some(Command::Explain | Command::Delay | Command::Lab) => lab::run(&lab::words()),
+        Some(Command::Export) => companions::run_export(),
+        Some(Command::Explain | Command::Delay | Command::Lab) => companions::run_lab(),
         Some(Command::Completions(arguments)) => commands::completions::run(&arguments),
         Some(Command::Man(arguments)) => commands::man::run(&arguments),
     }

@@ -7,29 +7,20 @@ mod delay;
 mod explain;
 mod lab;
 
-use std::{
-    ffi::OsString,
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use nanotape_console::{
-    described, help, interrupt,
-    status::{Status, conclude, warn},
+    companion::{self, Started},
+    help, interrupt,
+    status::{Status, conclude},
 };
 use nanotape_feed::SourceError;
 
 use crate::arguments::{Arguments, Command, JournalCommand, LatestCommand, RingCommand};
 
 const VERSION: &str = env!("NANOTAPE_VERSION");
-
-/// The first argument that `nanotape` passes, with its version. Its own arguments follow.
-const FOR_NANOTAPE: &str = "--for-nanotape=";
-
-/// The argument after it with which `nanotape` gets the commands of this program.
-const DESCRIBE: &str = "describe";
 
 fn main() -> ExitCode {
     if let Err(error) = interrupt::catch_file_limit() {
@@ -39,29 +30,16 @@ fn main() -> ExitCode {
     if let Some(code) = nanotape_bench::worker().or_else(nanotape_machine::doctor::guardian) {
         return code;
     }
-    let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let of_nanotape = words.first().and_then(|first| {
-        let version = first.as_encoded_bytes().strip_prefix(FOR_NANOTAPE.as_bytes())?;
-        Some(String::from_utf8_lossy(version).into_owned())
-    });
     let mut command = Arguments::command();
-    match of_nanotape {
-        Some(version) if version != VERSION => {
-            warn(format_args!(
-                "nanotape-lab is {VERSION}, nanotape is {version}: install both from one commit, \
-                 see docs/install.md"
-            ));
-            return Status::Usage.into();
-        }
-        Some(_) => drop(words.remove(0)),
-        None => {
-            words = arguments::as_of_nanotape(words);
+    let mut words = match companion::started("nanotape-lab", VERSION) {
+        Started::Directly(words) => {
             command = arguments::called_directly(command);
+            arguments::as_of_nanotape(words)
         }
-    }
-    if words == [DESCRIBE] {
-        return concluded(describe(&command), "");
-    }
+        Started::ByNanotape(words) => words,
+        Started::ToDescribe => return concluded(companion::describe(&command), ""),
+        Started::ByAnother => return Status::Usage.into(),
+    };
     words.insert(0, "nanotape".into());
     let matches = help::unwrapped(command).get_matches_from(words);
     let arguments = match Arguments::from_arg_matches(&matches) {
@@ -83,12 +61,6 @@ fn concluded(result: anyhow::Result<Status>, command: &str) -> ExitCode {
         };
         if is_for_pipe { " | nanotape delay -".to_owned() } else { String::new() }
     })
-}
-
-/// Prints the commands, for completions and manual pages.
-fn describe(command: &clap::Command) -> anyhow::Result<Status> {
-    writeln!(io::stdout(), "{}", described::description(command))?;
-    Ok(Status::Good)
 }
 
 fn run(command: Command) -> anyhow::Result<Status> {

@@ -518,6 +518,32 @@ pub(super) const TABLE: &[Row] = &[
         ],
         outside: &["anyhow", "clap", "serde_json"],
     },
+    // docs/decisions/0081-tables-in-a-program-of-their-own.md. No row but those of programs has it.
+    Row {
+        package: "nanotape-tables",
+        inside: &["nanotape-types"],
+        outside: &[
+            "arrow-array",
+            "arrow-buffer",
+            "arrow-ipc",
+            "arrow-schema",
+            "flatbuffers",
+            "parquet",
+            "thiserror",
+        ],
+    },
+    Row {
+        package: "nanotape-export",
+        inside: &[
+            "nanotape-answers",
+            "nanotape-arguments",
+            "nanotape-console",
+            "nanotape-feed",
+            "nanotape-tables",
+            "nanotape-types",
+        ],
+        outside: &["anyhow", "clap", "ring"],
+    },
     Row {
         package: "nanotape-schema-cli",
         inside: &["nanotape-schema", "nanotape-console"],
@@ -596,7 +622,12 @@ pub(super) const INSIDE_FOR_TESTS: [&str; 11] = [
     "nanotape-engine",
     "nanotape-live",
 ];
-pub(super) const OUTSIDE_FOR_TESTS: [&str; 13] = [
+pub(super) const OUTSIDE_FOR_TESTS: [&str; 17] = [
+    // Read back what was written.
+    "arrow-array",
+    "arrow-schema",
+    "bytes",
+    "parquet",
     "env_logger",
     // Other decoders of captures and frames, to compare with.
     "etherparse",

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use clap::{Args, Command, CommandFactory as _, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use crate::{arguments::Arguments, lab, status::Status};
+use crate::{arguments::Arguments, companions, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &CompletionsArguments) -> anyhow::Result<Status> {
         CompletedShell::Zsh => Shell::Zsh,
         CompletedShell::Fish => Shell::Fish,
     };
-    let command = lab::with_its_commands(Arguments::command())?;
+    let command = companions::with_their_commands(Arguments::command())?;
     // In memory first: the library panics if its output fails.
     let mut script = Vec::new();
     generate(shell, &mut visible(&command), "nanotape", &mut script);

@@ -24,7 +24,7 @@ use clap::{Args, Subcommand};
 use nanotape_arguments::errors::of_journal;
 use nanotape_journal::JournalError;
 
-use crate::{lab, progress::Progress, status::Status};
+use crate::{companions, progress::Progress, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &JournalArguments) -> anyhow::Result<Status> {
         JournalCommand::Promote(command) => promote::run(command),
         JournalCommand::Replicate(command) => replicate::run(command),
         JournalCommand::Serve(command) => serve::run(command),
-        JournalCommand::Prove => lab::run(&lab::words()),
+        JournalCommand::Prove => companions::run_lab(),
         JournalCommand::Prune(command) => prune::run(command),
         JournalCommand::Record(command) => record::run(command),
         JournalCommand::Repair(command) => repair::run(command),

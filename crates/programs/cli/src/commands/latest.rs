@@ -24,7 +24,7 @@ use nanotape_latest::{LatestError, LatestReader};
 use nanotape_shm::Refusal;
 
 use crate::{
-    lab,
+    companions,
     status::{BadData, Status},
 };
 
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &LatestArguments) -> anyhow::Result<Status> {
         LatestCommand::Keep(command) => keep::run(command),
         LatestCommand::Verify(command) => verify::run(command),
         LatestCommand::Repair(command) => repair::run(command),
-        LatestCommand::Prove => lab::run(&lab::words()),
+        LatestCommand::Prove => companions::run_lab(),
     }
 }
 

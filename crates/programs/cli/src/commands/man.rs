@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::{Args, Command, CommandFactory as _};
 use clap_mangen::Man;
 
-use crate::{arguments::Arguments, help, lab, output::Output, status::Status};
+use crate::{arguments::Arguments, companions, help, output::Output, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -32,7 +32,7 @@ pub(crate) struct ManArguments {
 pub(crate) fn run(arguments: &ManArguments) -> anyhow::Result<Status> {
     let folder = &arguments.output;
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let command = lab::with_its_commands(Arguments::command())?;
+    let command = companions::with_their_commands(Arguments::command())?;
     let mut command = help::unwrapped(command).disable_help_subcommand(true);
     command.build();
     let mut pages = Vec::new();

@@ -13,7 +13,7 @@ mod verify;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use crate::{lab, status::Status};
+use crate::{companions, status::Status};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -66,6 +66,6 @@ pub(crate) fn run(arguments: &RingArguments) -> anyhow::Result<Status> {
         RingCommand::Publish(command) => publish::run(command),
         RingCommand::Mirror(command) => mirror::run(command),
         RingCommand::PublishAeron(command) => publish_aeron::run(command),
-        RingCommand::Prove => lab::run(&lab::words()),
+        RingCommand::Prove => companions::run_lab(),
     }
 }

@@ -1,0 +1,260 @@
+//! `nanotape export`: tables of an input, from one reading.
+
+use std::path::PathBuf;
+
+use anyhow::{bail, ensure};
+use clap::{Args, ValueEnum};
+use nanotape_answers::{BarBy, InputKind, Opening, Table, TableOptions, Tables};
+use nanotape_arguments::{
+    InputArguments, SpanArguments, SymbolArguments, input::breaks_of, verdict::report_unmarked,
+};
+use nanotape_console::{
+    status::{Status, note},
+    values::{count, duration, nanos},
+};
+use nanotape_tables::{Compressed, Fields, Lanes, ParquetOptions, Prices};
+
+use crate::{
+    metadata::{Digest, Metadata},
+    outputs::{Outputs, TableFormat},
+};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  nanotape export 12302019.NASDAQ_ITCH50.gz -o bbo.parquet
+  nanotape export 12302019.NASDAQ_ITCH50.gz --records bbo,trades -o day/          day/bbo.parquet, day/trades.parquet
+  nanotape export days/equities --records mbo --symbols AAPL,MSFT -o mbo.arrow   a journal that recorded a plant
+  nanotape export day.gz --date 2019-12-30 --records depth --levels 5 --every 1s --symbols AAPL -o depth.parquet
+  nanotape export iex.pcap.gz --records bars --bars 1m --from 09:30 --until 16:00 -o bars.csv
+
+In Python:
+  pyarrow.parquet.read_table(\"bbo.parquet\")    polars.read_parquet(\"bbo.parquet\")
+  duckdb.sql(\"select symbol, count(*) from 'day/*.parquet' group by 1\")
+
+Tables (docs/formats/tables.md has their columns):
+  bbo          the best bid and offer after each change, as nanotape inside; with --every a grid
+  trades       every print, as nanotape trades
+  mbo          what each message did to single orders, and the trades, as nanotape convert
+  depth        the first --levels levels after each message about a book, or with --every a grid
+  bars         open, high, low, close, volume and average price of the trades of a bar
+  status       trading states    definitions   the stocks of the day    imbalance   auctions
+
+All tables come from one reading of the INPUT. Times are timestamp[ns, UTC]. Prices are whole numbers
+in units of 1e-9 (the field's metadata has the scale); --prices decimal and --prices float are other
+forms. Symbols are dictionary columns. Each field has its unit and its meaning as metadata, and the
+file has the input, its digest and the version. ts_recv is a column if the INPUT has receive times.
+
+The column reason says why a row may be wrong: gap (a part of the input before it is missing or
+damaged) or taint (a message did not fit the book of the stock). --strict writes nothing then.
+
+Files get their names when all of them are complete: a command that is killed, or a full disk, leaves
+no file of that name. Memory: about 100 MB, the books of the day, and for each table about 60 bytes a
+row of --group-rows.")]
+pub(crate) struct ExportArguments {
+    #[command(flatten)]
+    input: InputArguments,
+
+    /// The tables: bbo, trades, mbo, depth, bars, status, definitions, imbalance
+    #[arg(
+        long,
+        visible_alias = "tables",
+        value_name = "A,B",
+        value_delimiter = ',',
+        default_value = "bbo"
+    )]
+    records: Vec<Table>,
+
+    #[command(flatten)]
+    symbols: SymbolArguments,
+
+    #[command(flatten)]
+    span: SpanArguments,
+
+    /// Rows of bbo and depth at each multiple of PERIOD since midnight (100ms, 1s, 5m), instead of
+    /// one for each change
+    #[arg(long, value_name = "PERIOD", value_parser = period_ns)]
+    every: Option<u64>,
+
+    /// Levels of each side of depth
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<u32>(1..=1_000))]
+    levels: u32,
+
+    /// What completes a bar: a period (1m, 5s), a number of trades (1000trades) or of shares
+    /// (100000shares)
+    #[arg(long, value_name = "BAR", default_value = "1m", value_parser = bar)]
+    bars: BarBy,
+
+    /// The file, or a folder that ends with / or exists, which gets a file for each table
+    #[arg(help_heading = "Output", short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Overwrite files that exist
+    #[arg(help_heading = "Output", long)]
+    force: bool,
+
+    /// The format of files [default: from the suffix of FILE; parquet in a folder]
+    #[arg(help_heading = "Output", long, value_enum)]
+    format: Option<TableFormat>,
+
+    /// The form of prices
+    #[arg(help_heading = "Output", long, value_enum, default_value_t)]
+    prices: PriceForm,
+
+    /// The compression of Parquet pages
+    #[arg(help_heading = "Output", long, value_enum, default_value_t)]
+    compression: Compression,
+
+    /// Rows of a Parquet row group
+    #[arg(help_heading = "Output", long, value_name = "N", default_value_t = 1 << 20,
+        value_parser = count::<u32>(1_000..=100_000_000))]
+    group_rows: u32,
+
+    /// Threads that encode columns [default: one for each processor]
+    #[arg(help_heading = "Output", long, value_name = "N", value_parser = count::<u32>(1..=1_024))]
+    threads: Option<u32>,
+}
+
+/// `--prices`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum PriceForm {
+    /// int64 in units of 1e-9, as in DBN
+    #[default]
+    Fixed,
+    /// decimal128(18, 9)
+    Decimal,
+    /// float64 in USD
+    Float,
+}
+
+impl From<PriceForm> for Prices {
+    fn from(form: PriceForm) -> Self {
+        match form {
+            PriceForm::Fixed => Self::Fixed,
+            PriceForm::Decimal => Self::Decimal,
+            PriceForm::Float => Self::Float,
+        }
+    }
+}
+
+/// `--compression`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum Compression {
+    /// zstd, level 1
+    #[default]
+    Zstd,
+    /// LZ4: faster to write, and larger
+    Lz4,
+    /// None
+    None,
+}
+
+impl From<Compression> for Compressed {
+    fn from(compression: Compression) -> Self {
+        match compression {
+            Compression::Zstd => Self::Zstd,
+            Compression::Lz4 => Self::Lz4,
+            Compression::None => Self::No,
+        }
+    }
+}
+
+/// Parses a period that is not shorter than a microsecond.
+fn period_ns(text: &str) -> Result<u64, String> {
+    let period = nanos(duration(text)?);
+    if period >= 1_000 { Ok(period) } else { Err("expected at least 1us".to_owned()) }
+}
+
+fn bar(text: &str) -> Result<BarBy, String> {
+    let number = |digits: &str| match digits.trim().parse::<u64>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("expected a period (1m), or a number and trades or shares".to_owned()),
+    };
+    match (text.strip_suffix("trades"), text.strip_suffix("shares")) {
+        (Some(digits), _) => number(digits).map(BarBy::Trades),
+        (_, Some(digits)) => number(digits).map(BarBy::Volume),
+        _ => period_ns(text).map(BarBy::Time),
+    }
+}
+
+pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Status> {
+    let ExportArguments { input, span, symbols, .. } = arguments;
+    let symbols = symbols.list();
+    let mut tables = arguments.records.clone();
+    tables.sort_unstable();
+    tables.dedup();
+    let outputs = Outputs::of(&arguments.output, arguments.format, arguments.force, &tables)?;
+    let opening = input.open((*span).into(), &symbols)?;
+    let Some(midnight_ns) = opening.midnight_ns else {
+        bail!(
+            "{}: tables need the trade date, which the file name lacks: give it, as in --date \
+             2019-12-30",
+            input.name()
+        );
+    };
+    let options = TableOptions {
+        symbols,
+        levels: arguments.levels,
+        every_ns: arguments.every,
+        bars: arguments.bars,
+        has_receipt: opening.has_receipt,
+        is_of_records: opening.kind() != InputKind::Day,
+    };
+    let fields = Fields { prices: arguments.prices.into(), midnight_ns };
+    arguments.write(opening, &tables, &options, fields, &outputs)
+}
+
+impl ExportArguments {
+    fn write(
+        &self,
+        opening: Opening,
+        tables: &[Table],
+        options: &TableOptions,
+        fields: Fields,
+        outputs: &Outputs,
+    ) -> anyhow::Result<Status> {
+        let Self { input, .. } = self;
+        let needs_breaks = |table: &Table| matches!(table, Table::Trades | Table::Bars);
+        let broken = if tables.iter().any(needs_breaks) { breaks_of(&opening)? } else { None };
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.map_or(processors, |threads| threads as usize);
+        let lanes = Lanes::new(threads);
+        let parquet = ParquetOptions {
+            group_rows: self.group_rows as usize,
+            compressed: self.compression.into(),
+            waiting: 2 * threads + 2,
+        };
+        let digest = Digest::of(input.name());
+        let mut rows = Tables::new(options);
+        for &table in tables {
+            let columns = table.columns(options);
+            let sink = outputs.sink(table, &columns, fields, parquet, &lanes)?;
+            rows.add(table, sink, options, broken.as_ref());
+        }
+        let bounds = opening.bounds;
+        let session = input.read(opening, &mut rows)?;
+        rows.sinks().try_for_each(|(_, sink)| sink.require_written())?;
+        for table in tables.iter().filter(|table| table.needs_orders()) {
+            ensure!(
+                session.engine.has_orders(),
+                "{}: {table} needs orders, and the feed shows price levels only: leave it out",
+                input.name()
+            );
+        }
+        let status = input.conclude(&session, &mut rows.filter)?;
+        // An error of an output is kept, and returned at its end.
+        let _ = rows.finish(&session, bounds);
+        if let Some(unmarked) = rows.unmarked() {
+            report_unmarked(input.name(), unmarked);
+        }
+        let metadata = Metadata::of(&session, options, fields, digest.finish());
+        let sinks = rows.into_sinks().into_iter();
+        let files = sinks.map(|(table, sink)| Ok((table, sink.finish(&metadata.of_table(table))?)));
+        let files = files.collect::<anyhow::Result<Vec<_>>>()?;
+        lanes.finish();
+        for (table, file) in files {
+            note(format_args!("{table}: {}", file.complete()?));
+        }
+        Ok(status)
+    }
+}

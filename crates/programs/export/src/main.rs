@@ -1,0 +1,76 @@
+//! The `nanotape-export` command: days as tables of columns. `nanotape` runs it for `export`.
+//!
+//! It is a program of its own because Arrow and Parquet take as long to compile as all of nanotape.
+#![forbid(unsafe_code)]
+
+mod export;
+mod metadata;
+mod outputs;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use nanotape_console::{
+    companion::{self, Started},
+    help, interrupt,
+    status::{Status, conclude},
+    verbosity::VerbosityArguments,
+};
+use nanotape_feed::SourceError;
+
+use crate::export::ExportArguments;
+
+const VERSION: &str = env!("NANOTAPE_VERSION");
+
+/// The command of `nanotape` that this program runs, in its place there.
+#[derive(Parser, Debug)]
+#[command(name = "nanotape", version = VERSION, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+
+    #[command(flatten)]
+    verbosity: VerbosityArguments,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Write days as Parquet, Arrow or CSV tables: best prices, trades, orders, depth, bars
+    Export(Box<ExportArguments>),
+}
+
+fn main() -> ExitCode {
+    if let Err(error) = interrupt::catch_file_limit() {
+        return concluded(Err(error), "");
+    }
+    let command = Arguments::command();
+    let mut words = match companion::started("nanotape-export", VERSION) {
+        Started::Directly(mut words) => {
+            words.insert(0, "export".into());
+            words
+        }
+        Started::ByNanotape(words) => words,
+        Started::ToDescribe => return concluded(companion::describe(&command), ""),
+        Started::ByAnother => return Status::Usage.into(),
+    };
+    words.insert(0, "nanotape".into());
+    let matches = help::unwrapped(command).get_matches_from(words);
+    let arguments = match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
+    arguments.verbosity.apply();
+    let Command::Export(arguments) = arguments.command;
+    concluded(export::run(&arguments), "export")
+}
+
+/// The exit status, after the line of an error.
+fn concluded(result: anyhow::Result<Status>, command: &str) -> ExitCode {
+    conclude(result, SourceError::is_bad_data, |error| {
+        let is_for_pipe = match error.downcast_ref() {
+            Some(SourceError::NotADay { kind, .. }) => kind.command.is_some(),
+            _ => false,
+        };
+        if is_for_pipe { format!(" | nanotape {command} -") } else { String::new() }
+    })
+}

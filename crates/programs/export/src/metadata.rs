@@ -1,0 +1,85 @@
+//! What a file says of itself: the input with its digest, the table, the options, the version.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    thread::{self, JoinHandle},
+};
+
+use nanotape_answers::{Given, Session, Table, TableOptions};
+use nanotape_tables::{Fields, Prices};
+use ring::digest::{Context, SHA256};
+
+/// Bytes that are read at once for a digest.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// The SHA-256 digest of an input, which a thread computes while the input is read.
+#[derive(Debug)]
+pub(crate) struct Digest(Option<JoinHandle<io::Result<String>>>);
+
+impl Digest {
+    /// Begins with the digest of a file; a folder, standard input and pipes have none.
+    pub(crate) fn of(name: &Given) -> Self {
+        let is_file = !name.is_standard() && name.path().is_file();
+        let path = name.path().to_owned();
+        Self(is_file.then(|| thread::spawn(move || sha256(File::open(path)?))))
+    }
+
+    /// The digest in hexadecimal, if there is one. A file that the reading could read and this
+    /// thread could not has none.
+    pub(crate) fn finish(self) -> Option<String> {
+        self.0?.join().ok()?.ok()
+    }
+}
+
+fn sha256(mut file: File) -> io::Result<String> {
+    let (mut context, mut block) = (Context::new(&SHA256), vec![0; BLOCK_BYTES]);
+    loop {
+        match file.read(&mut block)? {
+            0 => break,
+            bytes => context.update(&block[..bytes]),
+        }
+    }
+    Ok(context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The entries that all tables of an export have.
+#[derive(Debug)]
+pub(crate) struct Metadata(Vec<(String, String)>);
+
+impl Metadata {
+    pub(crate) fn of(
+        session: &Session,
+        options: &TableOptions,
+        fields: Fields,
+        digest: Option<String>,
+    ) -> Self {
+        let symbols: Vec<_> = options.symbols.iter().map(ToString::to_string).collect();
+        let prices = match fields.prices {
+            Prices::Fixed => "int64 in units of 1e-9",
+            Prices::Decimal => "decimal128(18, 9)",
+            Prices::Float => "float64",
+        };
+        let entries = [
+            ("version", Some(env!("NANOTAPE_VERSION").to_owned())),
+            ("input", Some(session.name.clone())),
+            ("input_sha256", digest),
+            ("is_whole", Some(session.report.is_whole().to_string())),
+            ("midnight_ns", Some(fields.midnight_ns.to_string())),
+            ("prices", Some(prices.to_owned())),
+            ("symbols", (!symbols.is_empty()).then(|| symbols.join(","))),
+            ("every_ns", options.every_ns.map(|nanos| nanos.to_string())),
+        ];
+        let entries = entries.into_iter();
+        let named =
+            |(key, value): (&str, Option<String>)| Some((format!("nanotape.{key}"), value?));
+        Self(entries.filter_map(named).collect())
+    }
+
+    /// With the name of a table.
+    pub(crate) fn of_table(&self, table: Table) -> Vec<(String, String)> {
+        let mut entries = self.0.clone();
+        entries.push(("nanotape.table".to_owned(), table.to_string()));
+        entries
+    }
+}

@@ -1,0 +1,252 @@
+//! The files of an export: one, or one for each table in a folder.
+//!
+//! A file gets its name when all of them are complete.
+
+use std::{
+    fmt, fs, io,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+use nanotape_answers::Table;
+use nanotape_console::{
+    output::{FileFormat, Format, Output, OutputArguments},
+    rows::{Rows, TimeForm, Times},
+    values::counted_grouped,
+};
+use nanotape_tables::{ArrowFile, BATCH_ROWS, Batches, Fields, Lanes, ParquetFile, ParquetOptions};
+use nanotape_types::rows::{Cell, Column, Sink};
+
+/// The format of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Apache Parquet
+    Parquet,
+    /// Arrow IPC (Feather 2), not compressed: readers map it
+    Arrow,
+    /// Comma-separated values with a header line
+    Csv,
+}
+
+impl FileFormat for TableFormat {
+    const SUFFIXES: &str = ".parquet, .arrow or .csv";
+
+    fn of_suffix(suffix: &str) -> Option<Self> {
+        match suffix {
+            "parquet" | "pq" => Some(Self::Parquet),
+            "arrow" | "feather" | "ipc" => Some(Self::Arrow),
+            "csv" => Some(Self::Csv),
+            _ => None,
+        }
+    }
+}
+
+/// Where tables are written.
+#[derive(Debug)]
+pub(crate) struct Outputs {
+    path: PathBuf,
+    is_folder: bool,
+    format: TableFormat,
+    force: bool,
+}
+
+impl Outputs {
+    /// The files of these tables. Creates a folder.
+    pub(crate) fn of(
+        path: &Path,
+        format: Option<TableFormat>,
+        force: bool,
+        tables: &[Table],
+    ) -> anyhow::Result<Self> {
+        let name = path.display();
+        let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        if is_folder {
+            fs::create_dir_all(path).with_context(|| format!("cannot create {name}"))?;
+            let format = format.unwrap_or(TableFormat::Parquet);
+            return Ok(Self { path: path.to_owned(), is_folder, format, force });
+        }
+        if path.extension().is_some_and(|suffix| suffix == "dbn") || is_packed_dbn(path) {
+            bail!("{name}: DBN files are written by nanotape convert INPUT -o {name}");
+        }
+        if tables.len() > 1 {
+            bail!("{name}: a file has one table; several need a folder, as in -o {name}/");
+        }
+        let arguments = OutputArguments { output: Some(path.to_owned()), force, format };
+        let format = match (format, path == Path::new("-")) {
+            (Some(format), _) => format,
+            (None, true) => bail!("-o - needs --format {}", names()),
+            (None, false) => arguments.format_or(TableFormat::Parquet)?,
+        };
+        let is_packed = path.extension().is_some_and(|suffix| suffix == "gz" || suffix == "zst");
+        if is_packed && format != TableFormat::Csv {
+            bail!("{name}: a Parquet or Arrow file is read in parts: leave out .gz and .zst");
+        }
+        Ok(Self { path: path.to_owned(), is_folder, format, force })
+    }
+
+    /// Opens the file of a table, and begins it.
+    pub(crate) fn sink(
+        &self,
+        table: Table,
+        columns: &[Column],
+        fields: Fields,
+        parquet: ParquetOptions,
+        lanes: &Lanes,
+    ) -> anyhow::Result<TableSink> {
+        let path = self.path_of(table);
+        let arguments = OutputArguments {
+            output: Some(path.clone()),
+            force: self.force,
+            format: Some(self.format),
+        };
+        let output = arguments.open()?;
+        let schema = fields.schema(columns, &[]);
+        let to = match self.format {
+            TableFormat::Csv => {
+                let times = Times { form: TimeForm::Utc, midnight_ns: fields.midnight_ns };
+                To::Csv(Rows::with_times(output, Format::Csv, columns.to_vec(), times), 0)
+            }
+            TableFormat::Parquet => {
+                let file = ParquetFile::new(output, columns, schema.clone(), parquet, lanes)?;
+                To::Parquet(Batches::new(file, columns, (fields, schema), BATCH_ROWS))
+            }
+            TableFormat::Arrow => {
+                let file = ArrowFile::new(output, schema.clone())?;
+                To::Arrow(Batches::new(file, columns, (fields, schema), BATCH_ROWS))
+            }
+        };
+        Ok(TableSink { path, to })
+    }
+
+    fn path_of(&self, table: Table) -> PathBuf {
+        let suffix = match self.format {
+            TableFormat::Parquet => "parquet",
+            TableFormat::Arrow => "arrow",
+            TableFormat::Csv => "csv",
+        };
+        match self.is_folder {
+            true => self.path.join(format!("{table}.{suffix}")),
+            false => self.path.clone(),
+        }
+    }
+}
+
+fn is_packed_dbn(path: &Path) -> bool {
+    let name = path.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
+    name.ends_with(b".dbn.zst")
+}
+
+fn names() -> &'static str {
+    "parquet, arrow or csv"
+}
+
+/// The file of a table, which takes its rows.
+#[derive(Debug)]
+pub(crate) struct TableSink {
+    path: PathBuf,
+    to: To,
+}
+
+#[expect(clippy::large_enum_variant, reason = "there is one for each table")]
+#[derive(Debug)]
+enum To {
+    Parquet(Batches<ParquetFile<Output>>),
+    Arrow(Batches<ArrowFile<Output>>),
+    /// With the number of rows.
+    Csv(Rows, u64),
+}
+
+impl Sink for TableSink {
+    #[inline]
+    fn row(&mut self, cells: &[Cell<'_>]) -> ControlFlow<()> {
+        match &mut self.to {
+            To::Parquet(batches) => batches.row(cells),
+            To::Arrow(batches) => batches.row(cells),
+            To::Csv(rows, count) => {
+                *count += 1;
+                rows.row(cells)
+            }
+        }
+    }
+}
+
+impl TableSink {
+    /// Returns the error that stopped the rows, if there is one.
+    pub(crate) fn require_written(&mut self) -> anyhow::Result<()> {
+        let error = match &mut self.to {
+            To::Parquet(batches) => batches.take_error(),
+            To::Arrow(batches) => batches.take_error(),
+            To::Csv(rows, _) => return Ok(rows.require_written()?),
+        };
+        error.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Writes everything, and not yet the name.
+    pub(crate) fn finish(self, metadata: &[(String, String)]) -> anyhow::Result<TableFile> {
+        let Self { path, to } = self;
+        let (rows, last) = match to {
+            To::Parquet(batches) => {
+                let rows = batches.rows();
+                (rows, Last::Output(batches.finish()?.finish(metadata)?))
+            }
+            To::Arrow(batches) => {
+                let rows = batches.rows();
+                (rows, Last::Output(batches.finish()?.finish(metadata)?))
+            }
+            To::Csv(rows, count) => (count, Last::Rows(rows)),
+        };
+        Ok(TableFile { path, rows, last })
+    }
+}
+
+/// A file that is complete, and has no name yet.
+#[derive(Debug)]
+pub(crate) struct TableFile {
+    path: PathBuf,
+    rows: u64,
+    last: Last,
+}
+
+#[derive(Debug)]
+enum Last {
+    Output(Output),
+    Rows(Rows),
+}
+
+/// What was written.
+pub(crate) struct Written {
+    path: PathBuf,
+    rows: u64,
+    bytes: u64,
+}
+
+impl TableFile {
+    /// Gives the file its name.
+    pub(crate) fn complete(self) -> io::Result<Written> {
+        let Self { path, rows, last } = self;
+        let bytes = match last {
+            Last::Output(output) => {
+                let bytes = output.written();
+                output.finish()?;
+                bytes
+            }
+            Last::Rows(rows) => {
+                let bytes = rows.written();
+                rows.finish()?;
+                bytes
+            }
+        };
+        Ok(Written { path, rows, bytes })
+    }
+}
+
+/// `7,514,335 rows, 130.4 MB in day/bbo.parquet`.
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, rows, bytes } = self;
+        let megabytes = *bytes as f64 / 1e6;
+        write!(f, "{}, {megabytes:.1} MB in {}", counted_grouped(*rows, "row"), path.display())
+    }
+}

@@ -1,0 +1,8 @@
+//! `nanotape export` through `nanotape`: its files are read back, and compared with what other
+//! commands print.
+
+use nanotape_runner as support;
+
+mod failures;
+mod read;
+mod same_rows;
