@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -145,14 +144,5 @@ def compiled():
 
 def python():
     """The command of the program in Python, by library, without its other arguments."""
-    folder = build.WORK / "correlate-python"
-    interpreter = folder / "bin" / "python"
-    try:
-        build.checked([str(interpreter), "-c", "import scipy"], "scipy")
-    except build.Unavailable:
-        build.say("fetching numpy and scipy")
-        build.checked([sys.executable, "-m", "venv", str(folder)], "the package python3-venv")
-        build.checked(
-            [str(interpreter), "-m", "pip", "install", "--quiet", *PACKAGES], "pip, and the network once"
-        )
+    interpreter = build.python("correlate", PACKAGES, "import scipy")
     return lambda name: [interpreter, HERE / "correlate.py", name]

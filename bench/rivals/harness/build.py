@@ -64,6 +64,22 @@ def java(name, flags):
     return ["java", *flags, *heap, "-cp", path, f"nanotape.rivals.{name}.Main"]
 
 
+def python(name, packages, check):
+    """The interpreter of an environment of its own with packages of PyPI, which are fetched once.
+
+    `check` is a statement that fails if they are not there.
+    """
+    folder = WORK / f"{name}-python"
+    interpreter = folder / "bin" / "python"
+    try:
+        checked([str(interpreter), "-c", check], name)
+    except Unavailable:
+        say(f"fetching {', '.join(packages)}")
+        checked([sys.executable, "-m", "venv", str(folder)], "the package python3-venv")
+        checked([str(interpreter), "-m", "pip", "install", "--quiet", *packages], "pip, and the network once")
+    return interpreter
+
+
 def checked(command, needs, **options):
     """Runs a step of a build. A failure becomes one line that names what is needed."""
     name = Path(command[0]).name

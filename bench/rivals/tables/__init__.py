@@ -1,0 +1,1 @@
+"""Writers of Parquet tables, on one day file."""
