@@ -15,6 +15,18 @@ pub enum InputKind {
     Dbn,
 }
 
+impl InputKind {
+    /// Its name in one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Journal => "journal",
+            Self::Day => "day",
+            Self::Dbn => "dbn",
+        }
+    }
+}
+
 impl fmt::Display for InputKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -71,7 +71,7 @@ impl<C: BatchSink> Batches<C> {
         (fields, schema): (Fields, SchemaRef),
         most: usize,
     ) -> Self {
-        let columns = columns.iter().map(|column| Values::new(column.kind, most)).collect();
+        let columns = columns.iter().map(|column| Values::new(column.kind)).collect();
         let (rows, total, error) = (0, 0, None);
         Self { batches, schema, fields, columns, rows, most, total, error }
     }
@@ -86,6 +86,11 @@ impl<C: BatchSink> Batches<C> {
         self.error.take()
     }
 
+    /// Gives the rows that wait.
+    pub fn flush(&mut self) -> Result<(), TableError> {
+        if self.rows > 0 { self.give() } else { Ok(()) }
+    }
+
     /// Gives the rows that wait, and returns their sink.
     pub fn finish(mut self) -> Result<C, TableError> {
         if let Some(error) = self.error.take() {
@@ -98,8 +103,9 @@ impl<C: BatchSink> Batches<C> {
     }
 
     fn give(&mut self) -> Result<(), TableError> {
-        let (fields, most) = (self.fields, self.most);
-        let columns = self.columns.iter_mut().map(|values| values.take(fields, most));
+        // The next batch is as large as this one.
+        let (fields, rows) = (self.fields, self.rows);
+        let columns = self.columns.iter_mut().map(|values| values.take(fields, rows));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         self.rows = 0;
         self.batches.batch(RecordBatch::try_new(self.schema.clone(), columns)?)
@@ -129,17 +135,17 @@ impl<C: BatchSink> Sink for Batches<C> {
 }
 
 impl Values {
-    fn new(kind: Kind, most: usize) -> Self {
+    fn new(kind: Kind) -> Self {
         let of = match kind {
-            Kind::U64 => Of::U64(Vec::with_capacity(most)),
-            Kind::I64 => Of::I64(Vec::with_capacity(most)),
-            Kind::F64 => Of::F64(Vec::with_capacity(most)),
-            Kind::Price | Kind::Price9 => Of::Price(Vec::with_capacity(most)),
-            Kind::Time | Kind::UnixTime => Of::Time(Vec::with_capacity(most)),
-            Kind::Text => Of::Text(Vec::with_capacity(most), Box::default()),
-            Kind::Flag => Of::Flag(BooleanBufferBuilder::new(most)),
+            Kind::U64 => Of::U64(Vec::new()),
+            Kind::I64 => Of::I64(Vec::new()),
+            Kind::F64 => Of::F64(Vec::new()),
+            Kind::Price | Kind::Price9 => Of::Price(Vec::new()),
+            Kind::Time | Kind::UnixTime => Of::Time(Vec::new()),
+            Kind::Text => Of::Text(Vec::new(), Box::default()),
+            Kind::Flag => Of::Flag(BooleanBufferBuilder::new(0)),
         };
-        Self { of, nulls: NullBufferBuilder::new(most) }
+        Self { of, nulls: NullBufferBuilder::new(0) }
     }
 
     #[inline]
@@ -175,20 +181,20 @@ impl Values {
     }
 
     /// The column of the values, which begins anew.
-    fn take(&mut self, fields: Fields, most: usize) -> Result<ArrayRef, ArrowError> {
+    fn take(&mut self, fields: Fields, rows: usize) -> Result<ArrayRef, ArrowError> {
         let nulls: Option<NullBuffer> = self.nulls.finish();
-        fn taken<T>(values: &mut Vec<T>, most: usize) -> ScalarBuffer<T>
+        fn taken<T>(values: &mut Vec<T>, rows: usize) -> ScalarBuffer<T>
         where
             T: arrow_buffer::ArrowNativeType,
         {
-            ScalarBuffer::from(std::mem::replace(values, Vec::with_capacity(most)))
+            ScalarBuffer::from(std::mem::replace(values, Vec::with_capacity(rows)))
         }
         Ok(match &mut self.of {
-            Of::U64(values) => Arc::new(UInt64Array::try_new(taken(values, most), nulls)?),
-            Of::I64(values) => Arc::new(Int64Array::try_new(taken(values, most), nulls)?),
-            Of::F64(values) => Arc::new(Float64Array::try_new(taken(values, most), nulls)?),
+            Of::U64(values) => Arc::new(UInt64Array::try_new(taken(values, rows), nulls)?),
+            Of::I64(values) => Arc::new(Int64Array::try_new(taken(values, rows), nulls)?),
+            Of::F64(values) => Arc::new(Float64Array::try_new(taken(values, rows), nulls)?),
             Of::Price(values) => match fields.prices {
-                Prices::Fixed => Arc::new(Int64Array::try_new(taken(values, most), nulls)?),
+                Prices::Fixed => Arc::new(Int64Array::try_new(taken(values, rows), nulls)?),
                 Prices::Decimal => {
                     let values: Vec<i128> = values.drain(..).map(i128::from).collect();
                     let decimals = Decimal128Array::try_new(ScalarBuffer::from(values), nulls)?;
@@ -200,11 +206,11 @@ impl Values {
                 }
             },
             Of::Time(values) => {
-                let times = TimestampNanosecondArray::try_new(taken(values, most), nulls)?;
+                let times = TimestampNanosecondArray::try_new(taken(values, rows), nulls)?;
                 Arc::new(times.with_timezone("UTC"))
             }
             Of::Text(keys, words) => {
-                words.column(std::mem::replace(keys, Vec::with_capacity(most)), nulls)?
+                words.column(std::mem::replace(keys, Vec::with_capacity(rows)), nulls)?
             }
             Of::Flag(values) => Arc::new(BooleanArray::new(values.finish(), nulls)),
         })

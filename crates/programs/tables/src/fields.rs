@@ -39,6 +39,11 @@ pub(crate) fn dictionary() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
+/// The name of a kind; a time of day becomes a time.
+fn name_of(kind: Kind) -> &'static str {
+    if kind == Kind::Time { Kind::UnixTime.name() } else { kind.name() }
+}
+
 impl Fields {
     /// The schema of a table, with entries of its own metadata.
     pub fn schema(&self, columns: &[Column], metadata: &[(String, String)]) -> SchemaRef {
@@ -50,7 +55,7 @@ impl Fields {
     fn field(&self, column: &Column) -> Field {
         let kind = self.kind(column.kind);
         let mut metadata = HashMap::from([
-            ("kind".to_owned(), column.kind.name().to_owned()),
+            ("kind".to_owned(), name_of(column.kind).to_owned()),
             ("doc".to_owned(), column.doc.to_string()),
         ]);
         if !column.unit.is_empty() {

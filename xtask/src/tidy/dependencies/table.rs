@@ -542,7 +542,24 @@ pub(super) const TABLE: &[Row] = &[
             "nanotape-tables",
             "nanotape-types",
         ],
-        outside: &["anyhow", "clap", "ring"],
+        outside: &["anyhow", "arrow-schema", "clap", "ring"],
+    },
+    // docs/decisions/0082-a-package-for-python.md.
+    Row {
+        package: "nanotape-py",
+        inside: &[
+            "nanotape-answers",
+            "nanotape-clock",
+            "nanotape-engine",
+            "nanotape-feed",
+            "nanotape-plant",
+            "nanotape-shm",
+            "nanotape-tables",
+            "nanotape-tap",
+            "nanotape-tape",
+            "nanotape-types",
+        ],
+        outside: &["arrow-array", "arrow-schema", "numpy", "pyo3"],
     },
     Row {
         package: "nanotape-schema-cli",

@@ -1,0 +1,420 @@
+"""Exchange days, journals and live plants as arrays: order books, best prices, trades.
+
+>>> import nanotape as nt
+>>> day = nt.open("12302019.NASDAQ_ITCH50.gz")          # doctest: +SKIP
+>>> day.bbo(symbols=["AAPL", "MSFT"]).df()              # doctest: +SKIP
+
+Rows of a table are read when they are needed: by ``df()``, ``pl()``, ``arrow()``, ``numpy()``, by a loop
+over batches, or by any library that reads Arrow streams (``pyarrow.table(rows)``, ``polars.DataFrame(rows)``,
+``duckdb.sql("from rows")``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+import re
+import warnings
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
+
+import numpy
+
+from . import _core
+from ._core import Batch, Event, IncompleteInput, InputError, NanotapeError, __version__
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = [
+    "Batch", "Book", "Event", "IncompleteInput", "IncompleteWarning", "Input", "InputError",
+    "NanotapeError", "Rows", "Tap", "UNDEF_PRICE", "__version__", "open", "tap",
+]
+
+#: A price that a row of a structured array lacks, as in DBN.
+UNDEF_PRICE = 2**63 - 1
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
+class IncompleteWarning(UserWarning):
+    """A part of an input is missing or damaged. The column ``reason`` marks the rows behind it."""
+
+
+class Rows:
+    """The rows of a table. Each use reads the input again."""
+
+    def __init__(self, core: _core.Rows) -> None:
+        if not isinstance(core, _core.Rows):
+            raise TypeError("rows come from an input, as in nanotape.open(path).bbo()")
+        self._core = core
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """An independent stream of all rows: the PyCapsule interface of Arrow."""
+        return self._core.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """The schema of the stream."""
+        return self._core.__arrow_c_schema__()
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Iterates over the rows in batches of 65,536, without the interpreter's lock."""
+        return iter(self._core)
+
+    @property
+    def columns(self) -> list[dict[str, str]]:
+        """Name, kind, unit and meaning of each column."""
+        return self._core.columns
+
+    def arrow(self) -> pyarrow.Table:
+        """The rows as a ``pyarrow.Table``."""
+        pyarrow = _needed("pyarrow")
+        return self._read(lambda: pyarrow.table(self))
+
+    def df(self, prices: str = "float") -> pandas.DataFrame:
+        """The rows as a pandas data frame, with columns of Arrow types: whole numbers stay whole.
+
+        ``prices`` is ``"float"`` (USD), ``"fixed"`` (units of 1e-9) or ``"decimal"``.
+        """
+        pandas, pyarrow = _needed("pandas"), _needed("pyarrow")
+        rows = self._core._with_prices(prices)
+        table = self._read(lambda: pyarrow.table(rows))
+        return table.to_pandas(types_mapper=pandas.ArrowDtype)
+
+    def to_df(self, price_type: str = "float") -> pandas.DataFrame:
+        """``df()`` under its name in Databento's package."""
+        return self.df(price_type)
+
+    def pl(self, prices: str = "float") -> polars.DataFrame:
+        """The rows as a polars data frame."""
+        polars, rows = _needed("polars"), self._core._with_prices(prices)
+        return self._read(lambda: polars.DataFrame(rows))
+
+    def numpy(self) -> numpy.ndarray:
+        """The rows as one structured array. Prices are int64 in units of 1e-9.
+
+        A row that lacks a value has 0, the price ``UNDEF_PRICE``, the time NaT, or an empty text.
+        """
+        raw, fields = self._core._structured()
+        self._warn()
+        return raw.view(numpy.dtype(fields))
+
+    def to_ndarray(self) -> numpy.ndarray:
+        """``numpy()`` under its name in Databento's package."""
+        return self.numpy()
+
+    @property
+    def is_whole(self) -> bool | None:
+        """Whether the last use that read to the end had all of the input. None before the first."""
+        report = self._core._report
+        return None if report is None else report[0]
+
+    def _read(self, use: Callable[[], Any]) -> Any:
+        """What a library makes of the rows, with the error of the reading instead of its text."""
+        try:
+            result = use()
+        except Exception:
+            self._core._raise()
+            raise
+        self._warn()
+        return result
+
+    def _warn(self) -> None:
+        report = self._core._report
+        if report is not None and not report[0]:
+            line = f"{self._core._name}: {'; '.join(report[1])}"
+            warnings.warn(line, IncompleteWarning, stacklevel=4)
+
+    def __repr__(self) -> str:
+        names = ", ".join(column["name"] for column in self.columns)
+        return f"<nanotape.Rows of {self._core._name}: {names}>"
+
+    def __len__(self) -> int:
+        raise TypeError("rows are read when they are needed: use len(rows.arrow()) or len(rows.numpy())")
+
+
+class Book:
+    """The book of one stock at one moment: levels, and orders in the order of their queues."""
+
+    def __init__(self, symbol: str, levels: Rows, orders: Rows) -> None:
+        self.symbol = symbol
+        self._levels, self._orders = levels.numpy(), None
+        self._of_orders = orders
+
+    def _side(self, letter: bytes) -> numpy.ndarray:
+        return self._levels[self._levels["side"] == letter][["price", "size", "orders"]]
+
+    @property
+    def bids(self) -> numpy.ndarray:
+        """Price (units of 1e-9), size and number of orders of each level, best first."""
+        return self._side(b"bid")
+
+    @property
+    def asks(self) -> numpy.ndarray:
+        """The same of the other side."""
+        return self._side(b"ask")
+
+    @property
+    def orders(self) -> numpy.ndarray:
+        """All orders, level by level, each level in the order of its queue."""
+        if self._orders is None:
+            self._orders = self._of_orders.numpy()
+        return self._orders
+
+    def queue(self, order_reference_number: int) -> tuple[int, int]:
+        """How many orders and how many shares are before an order at its price."""
+        orders = self.orders
+        place = numpy.flatnonzero(orders["order_reference_number"] == order_reference_number)
+        if not len(place):
+            raise KeyError(f"order {order_reference_number} is not in the book of {self.symbol}")
+        own = orders[place[0]]
+        before = orders[:place[0]]
+        same = before[(before["price"] == own["price"]) & (before["side"] == own["side"])]
+        return len(same), int(same["size"].sum())
+
+    def __repr__(self) -> str:
+        def best(side: numpy.ndarray) -> str:
+            return f"{side[0]['size']} x {side[0]['price'] / 1e9:.4f}" if len(side) else "-"
+        return f"<nanotape.Book of {self.symbol}: {best(self.bids)} | {best(self.asks)}>"
+
+
+class Input:
+    """A day file, a capture, the folder of a journal, or a DBN file."""
+
+    def __init__(self, core: _core.Input) -> None:
+        if not isinstance(core, _core.Input):
+            raise TypeError("open an input with nanotape.open(path)")
+        self._core = core
+
+    @property
+    def name(self) -> str:
+        """The path as it was given."""
+        return self._core.name
+
+    @property
+    def kind(self) -> str:
+        """``day``, ``journal`` or ``dbn``."""
+        return self._core.kind
+
+    def bbo(self, symbols: Iterable[str] | str | None = None, *, start: Any = None, end: Any = None,
+            every: Any = None, prices: str = "fixed") -> Rows:
+        """The best bid and offer after each change; with ``every`` ("1s", a timedelta) a grid."""
+        return self._table("bbo", symbols, start, end, prices, every=every)
+
+    def trades(self, symbols: Iterable[str] | str | None = None, *, start: Any = None,
+               end: Any = None, prices: str = "fixed") -> Rows:
+        """Every print, with its price and whether it was broken."""
+        return self._table("trades", symbols, start, end, prices)
+
+    def mbo(self, symbols: Iterable[str] | str | None = None, *, start: Any = None, end: Any = None,
+            prices: str = "fixed") -> Rows:
+        """What each message did to single orders, and the trades."""
+        return self._table("mbo", symbols, start, end, prices)
+
+    def depth(self, levels: int = 10, symbols: Iterable[str] | str | None = None, *,
+              start: Any = None, end: Any = None, every: Any = None, prices: str = "fixed") -> Rows:
+        """The first levels after each message about a book; with ``every`` a grid."""
+        if not isinstance(levels, int):
+            raise TypeError(f"depth(levels) is a number, not {levels!r}: pass symbols=[...] by name")
+        return self._table("depth", symbols, start, end, prices, every=every, levels=levels)
+
+    def bars(self, by: Any = "1m", symbols: Iterable[str] | str | None = None, *, start: Any = None,
+             end: Any = None, prices: str = "fixed") -> Rows:
+        """Bars of a period ("1m", a timedelta), of trades ("1000trades") or of shares ("5000shares")."""
+        return self._table("bars", symbols, start, end, prices, bars=_bar(by))
+
+    def status(self, symbols: Iterable[str] | str | None = None, *, start: Any = None,
+               end: Any = None) -> Rows:
+        """Changes of trading states."""
+        return self._table("status", symbols, start, end, "fixed")
+
+    def definitions(self, symbols: Iterable[str] | str | None = None) -> Rows:
+        """The stocks of the day."""
+        return self._table("definitions", symbols, None, None, "fixed")
+
+    def imbalance(self, symbols: Iterable[str] | str | None = None, *, start: Any = None,
+                  end: Any = None, prices: str = "fixed") -> Rows:
+        """Auctions before they take place."""
+        return self._table("imbalance", symbols, start, end, prices)
+
+    def stats(self, symbols: Iterable[str] | str | None = None, *, start: Any = None,
+              end: Any = None, prices: str = "fixed") -> Rows:
+        """Rates, volumes, spreads and event depth of each stock; the symbol of all together is ``*``."""
+        return Rows(self._core._stats(_symbols(symbols), _moment(start), _moment(end), prices))
+
+    def levels(self, symbols: Iterable[str] | str, at: Any = None, *, levels: int | None = None,
+               prices: str = "fixed") -> Rows:
+        """The levels of books after the last message not later than ``at``; at the end without it."""
+        return self._book(symbols, at, levels, False, prices)
+
+    def orders(self, symbols: Iterable[str] | str, at: Any = None, *, levels: int | None = None,
+               prices: str = "fixed") -> Rows:
+        """The orders of books at a moment, each level in the order of its queue."""
+        return self._book(symbols, at, levels, True, prices)
+
+    def book(self, symbol: str, at: Any = None) -> Book:
+        """The book of one stock at any nanosecond."""
+        return Book(symbol, self.levels(symbol, at), self.orders(symbol, at))
+
+    def _table(self, table: str, symbols: Any, start: Any, end: Any, prices: str, *,
+               every: Any = None, levels: int = 10, bars: tuple[str, int] = ("time", 60 * 10**9)) -> Rows:
+        every_ns = None if every is None else _period(every, "every")
+        return Rows(self._core._table(table, _symbols(symbols), _moment(start), _moment(end), prices,
+                                      every_ns, levels, bars))
+
+    def _book(self, symbols: Any, at: Any, levels: int | None, orders: bool, prices: str) -> Rows:
+        return Rows(self._core._book(_symbols(symbols), _moment(at), levels, orders, prices))
+
+    def __repr__(self) -> str:
+        return f"<nanotape.Input {self.name} ({self.kind})>"
+
+
+def open(path: str | os.PathLike[str], *, date: str | datetime.date | None = None,
+         run: int | str | None = None, groups: Iterable[str] = (), session: str | None = None,
+         pieces: Iterable[str | os.PathLike[str]] = (), strict: bool = False) -> Input:
+    """Opens a day file, a capture, the folder of a journal, or a DBN file. The content decides.
+
+    ``date``: trade date of a day file whose name has none. ``run``: run of a journal or a DBN file, from
+    1, or ``"last"``. ``groups``, ``session``, ``pieces``: parts of a capture. ``strict``: a reading raises
+    ``IncompleteInput`` if a part is missing or a book is unreliable; otherwise it warns, and the column
+    ``reason`` marks the rows.
+    """
+    date = None if date is None else str(date)
+    run = None if run is None else str(run)
+    return Input(_core.Input(os.fspath(path), date, run, list(groups), session, list(pieces), strict))
+
+
+class Tap:
+    """The records of a plant that runs: ``for item in tap`` or ``async for item in tap``.
+
+    An item is a ``Batch`` of order events, best prices and trades, or an ``Event``: a loss, a report of the
+    plant, a status, a definition, an imbalance. All are in the order of the ring. A loop that pauses
+    loses nothing if the tap has a journal (``heal=``): what the ring has overwritten comes from there. A
+    loss is an event with the numbers of the records. ``end`` has the reason for the end.
+    """
+
+    def __init__(self, core: _core.Tap) -> None:
+        self._core = core
+
+    def __iter__(self) -> Iterator[Batch | Event]:
+        while (item := self._core._next(float("inf"))) is not None:
+            yield item
+
+    async def __aiter__(self):
+        """The same in an event loop, which goes on while the tap waits in a thread."""
+        while True:
+            item = await asyncio.to_thread(self._core._next, 0.5)
+            if item is not None:
+                yield item
+            elif self.end is not None:
+                return
+
+    def next(self, timeout: float = float("inf")) -> Batch | Event | None:
+        """The next item; None if nothing came within ``timeout`` seconds, or at the end."""
+        return self._core._next(timeout)
+
+    @property
+    def end(self) -> str | None:
+        """Why the tap is over; None while it is not."""
+        return self._core.end
+
+    @property
+    def next_sequence(self) -> int:
+        """The number of the next record."""
+        return self._core.next_sequence
+
+    def close(self) -> None:
+        """Ends the tap. A loop that waits ends."""
+        self._core.close()
+
+    def __enter__(self) -> Tap:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def tap(ring: str | os.PathLike[str], *, heal: str | os.PathLike[str] | None = None,
+        symbols: Iterable[str] | str | None = None, records: Iterable[str] | str = "all",
+        start: str = "newest", wait: float = 0, heal_wait: float = 10, prices: str = "fixed") -> Tap:
+    """Subscribes to the plant of a ring, by its name or path.
+
+    ``heal``: folder of the journal that records the ring; then no record is lost. ``records``: mbo, bbo,
+    trades, status, definitions, imbalances, or all. ``start``: ``"newest"`` or ``"oldest"``. ``wait``: seconds
+    to wait for a plant to start. ``heal_wait``: seconds to wait for a recorder that is behind.
+    """
+    if start not in ("newest", "oldest"):
+        raise ValueError(f"start={start!r}: expected \"newest\" or \"oldest\"")
+    records = records if isinstance(records, str) else ",".join(records)
+    heal = None if heal is None else os.fspath(heal)
+    return Tap(_core.Tap(os.fspath(ring), heal, _symbols(symbols), records, start == "oldest", wait,
+                         heal_wait, prices))
+
+
+def _needed(module: str) -> Any:
+    """A package that only some methods need."""
+    try:
+        return __import__(module)
+    except ImportError as error:
+        raise ImportError(f"this needs the package {module}: pip install {module}") from error
+
+
+def _symbols(symbols: Iterable[str] | str | None) -> list[str]:
+    if symbols is None:
+        return []
+    if isinstance(symbols, str):
+        symbols = symbols.split(",")
+    listed = [str(symbol) for symbol in symbols]
+    if not listed:
+        raise ValueError("symbols is empty: pass None for all stocks")
+    return listed
+
+
+def _moment(moment: Any) -> str | None:
+    """A moment in the words of the command line: a time of day, or @ and ns since 1970."""
+    if moment is None or isinstance(moment, str):
+        return moment
+    if isinstance(moment, (int, numpy.integer)) and not isinstance(moment, bool):
+        return f"@{moment}"
+    if isinstance(moment, numpy.datetime64):
+        return f"@{moment.astype('M8[ns]').astype('i8')}"
+    if isinstance(moment, datetime.time):
+        return moment.isoformat()
+    if isinstance(moment, datetime.datetime):
+        if moment.tzinfo is None:
+            raise ValueError(f"{moment!r} has no time zone: pass one, or a time of day such as \"09:30\"")
+        # The nanoseconds of a pandas.Timestamp.
+        micros = (moment - _EPOCH) // datetime.timedelta(microseconds=1)
+        return f"@{micros * 1000 + getattr(moment, 'nanosecond', 0)}"
+    raise TypeError(f"{moment!r} is no moment: pass \"09:30\", ns since 1970, or a datetime with a time zone")
+
+
+_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+
+
+def _period(period: Any, argument: str) -> int:
+    """Nanoseconds of a period."""
+    if isinstance(period, datetime.timedelta):
+        nanos = period // datetime.timedelta(microseconds=1) * 1000
+    elif isinstance(period, numpy.timedelta64):
+        nanos = int(period.astype("m8[ns]").astype("i8"))
+    else:
+        found = re.fullmatch(r"(\d+)\s*(ns|us|ms|s|min|m|h)", str(period))
+        if found is None:
+            raise ValueError(f"{argument}={period!r}: expected a period such as \"1s\" or \"100ms\"")
+        nanos = int(found[1]) * _UNITS[found[2]]
+    if nanos < 1000:
+        raise ValueError(f"{argument}={period!r}: expected at least 1us")
+    return nanos
+
+
+def _bar(by: Any) -> tuple[str, int]:
+    """What completes a bar."""
+    found = re.fullmatch(r"(\d+)\s*(trades|shares)", str(by))
+    if found is None:
+        return ("time", _period(by, "by"))
+    if int(found[1]) == 0:
+        raise ValueError(f"by={by!r}: expected a number from 1")
+    return (found[2], int(found[1]))

@@ -1,0 +1,174 @@
+//! An input: a day file, a capture, a journal or a DBN file.
+
+use nanotape_answers::{
+    BarBy, Given, Input as Opened, InputOptions, Part, RunChoice, Span, Table, TableOptions,
+};
+use nanotape_feed::CaptureChoice;
+use nanotape_plant::{Moment, TradeDate};
+use nanotape_types::Symbol;
+use pyo3::{exceptions::PyValueError, prelude::*};
+
+use crate::{
+    errors::ReadError,
+    reading::{Recipe, Request},
+    rows::{Rows, prices_of},
+};
+
+/// An input that can be read any number of times.
+#[pyclass(frozen, subclass, module = "nanotape._core")]
+pub(crate) struct Input {
+    name: Given,
+    options: InputOptions,
+    kind: &'static str,
+    is_strict: bool,
+}
+
+/// Parses a text with an error that names the argument.
+pub(crate) fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
+    argument: &str,
+    text: &str,
+) -> PyResult<T> {
+    text.parse().map_err(|error| PyValueError::new_err(format!("{argument}={text:?}: {error}")))
+}
+
+pub(crate) fn symbols_of(symbols: &[String]) -> PyResult<Vec<Symbol>> {
+    symbols.iter().map(|symbol| parsed("symbols", symbol)).collect()
+}
+
+#[pymethods]
+impl Input {
+    #[expect(clippy::too_many_arguments, reason = "each is an argument in Python")]
+    #[new]
+    #[pyo3(signature = (path, date, run, groups, session, pieces, strict))]
+    fn new(
+        py: Python<'_>,
+        path: std::ffi::OsString,
+        date: Option<&str>,
+        run: Option<&str>,
+        groups: Vec<String>,
+        session: Option<&str>,
+        pieces: Vec<std::path::PathBuf>,
+        strict: bool,
+    ) -> PyResult<Self> {
+        let groups = groups.iter().map(|group| parsed("groups", group));
+        let capture = CaptureChoice {
+            groups: groups.collect::<PyResult<_>>()?,
+            session: session.map(|name| parsed("session", name)).transpose()?,
+            pieces,
+        };
+        let options = InputOptions {
+            run: run.map(|run| parsed::<RunChoice>("run", run)).transpose()?,
+            date: date.map(|date| parsed::<TradeDate>("date", date)).transpose()?,
+            capture,
+            rings: false,
+            lenient: false,
+        };
+        let name = Given::from(path);
+        if name.is_standard() {
+            let line = "-: standard input is read only once: save it to a file, or use the command";
+            return Err(ReadError::Choice(line.to_owned()).into());
+        }
+        let open = || Ok(Opened::open(name.clone(), options.clone())?.kind().name());
+        let kind = py
+            .detach(open)
+            .map_err(|error: nanotape_answers::InputError| PyErr::from(ReadError::from(error)))?;
+        Ok(Self { name, options, kind, is_strict: strict })
+    }
+
+    /// The rows of a table.
+    #[expect(clippy::too_many_arguments, reason = "each is an argument in Python")]
+    #[pyo3(signature = (table, symbols, start, end, prices, every_ns, levels, bars))]
+    fn _table(
+        &self,
+        table: &str,
+        symbols: Vec<String>,
+        start: Option<&str>,
+        end: Option<&str>,
+        prices: &str,
+        every_ns: Option<u64>,
+        levels: u32,
+        bars: (&str, u64),
+    ) -> PyResult<Rows> {
+        let bars = match bars {
+            ("trades", count) => BarBy::Trades(count),
+            ("shares", shares) => BarBy::Volume(shares),
+            (_, nanos) => BarBy::Time(nanos),
+        };
+        let symbols = symbols_of(&symbols)?;
+        let table_options =
+            TableOptions { symbols, levels, every_ns, bars, ..TableOptions::default() };
+        let request = Request::Table(parsed::<Table>("table", table)?);
+        self.rows(request, table_options, span_of(start, end)?, prices)
+    }
+
+    /// The figures of each stock.
+    #[pyo3(signature = (symbols, start, end, prices))]
+    fn _stats(
+        &self,
+        symbols: Vec<String>,
+        start: Option<&str>,
+        end: Option<&str>,
+        prices: &str,
+    ) -> PyResult<Rows> {
+        let table_options =
+            TableOptions { symbols: symbols_of(&symbols)?, ..TableOptions::default() };
+        self.rows(Request::Stats, table_options, span_of(start, end)?, prices)
+    }
+
+    /// The levels or the orders of books at a moment.
+    #[pyo3(signature = (symbols, at, levels, orders, prices))]
+    fn _book(
+        &self,
+        symbols: Vec<String>,
+        at: Option<&str>,
+        levels: Option<usize>,
+        orders: bool,
+        prices: &str,
+    ) -> PyResult<Rows> {
+        let table_options =
+            TableOptions { symbols: symbols_of(&symbols)?, ..TableOptions::default() };
+        let part = if orders { Part::Orders } else { Part::Levels };
+        let at = at.map(|at| parsed::<Moment>("at", at)).transpose()?;
+        let request = Request::Book(part, levels.unwrap_or(usize::MAX));
+        self.rows(request, table_options, Span::up_to(at), prices)
+    }
+
+    /// The name as it was given.
+    #[getter]
+    fn name(&self) -> String {
+        self.name.to_string()
+    }
+
+    /// What the input is: a day, a journal or a DBN file.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+}
+
+impl Input {
+    fn rows(
+        &self,
+        request: Request,
+        table_options: TableOptions,
+        span: Span,
+        prices: &str,
+    ) -> PyResult<Rows> {
+        let recipe = Recipe {
+            name: self.name.clone(),
+            options: self.options.clone(),
+            span,
+            table_options,
+            request,
+            is_strict: self.is_strict,
+        };
+        Ok(Rows::new(recipe, prices_of(prices)?))
+    }
+}
+
+fn span_of(start: Option<&str>, end: Option<&str>) -> PyResult<Span> {
+    let moment = |argument: &str, text: Option<&str>| {
+        text.map(|text| parsed::<Moment>(argument, text)).transpose()
+    };
+    Ok(Span::new(moment("start", start)?, moment("end", end)?))
+}

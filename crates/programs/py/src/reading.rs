@@ -1,0 +1,282 @@
+//! A reading of an input on a thread of its own, as a stream of batches.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+};
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use nanotape_answers::{
+    Given, Input, InputKind, InputOptions, InputReport, Opening, Part, Session, Span, SymbolFilter,
+    Table, TableOptions, Tables, book_columns, book_rows, expanded, stats_columns, stats_rows,
+    with_suggestions,
+};
+use nanotape_clock::Clock;
+use nanotape_engine::DayStatistics;
+use nanotape_tables::{BATCH_ROWS, BatchSink, Batches, Fields, Prices, TableError};
+use nanotape_types::rows::{Column, Sink};
+
+use crate::errors::ReadError;
+
+/// Batches that wait for a slow reader.
+const WAITING: usize = 4;
+
+/// Losses and damage that a report lists.
+const LISTED: usize = 10;
+
+/// What is read, and what its rows have.
+#[derive(Clone, Debug)]
+pub(crate) struct Recipe {
+    pub(crate) name: Given,
+    pub(crate) options: InputOptions,
+    pub(crate) span: Span,
+    pub(crate) table_options: TableOptions,
+    pub(crate) request: Request,
+    pub(crate) is_strict: bool,
+}
+
+/// The rows of a recipe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Request {
+    Table(Table),
+    /// Figures of each stock.
+    Stats,
+    /// A part of the books at the end of the span, with so many levels.
+    Book(Part, usize),
+}
+
+/// What the input of a reading lacks.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) is_whole: bool,
+    pub(crate) lines: Vec<String>,
+}
+
+/// How the last reading that ended did so. A library between the reading and Python passes on only
+/// the text of an error.
+pub(crate) type Ended = Arc<Mutex<Option<Result<Report, ReadError>>>>;
+
+/// An input that is open, with the columns of its rows.
+pub(crate) struct Prepared {
+    recipe: Recipe,
+    opening: Opening,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) midnight_ns: u64,
+}
+
+impl Recipe {
+    /// Opens the input.
+    pub(crate) fn prepare(&self) -> Result<Prepared, ReadError> {
+        let mut recipe = self.clone();
+        let symbols = recipe.table_options.symbols.clone();
+        let input = Input::open(recipe.name.clone(), recipe.options.clone())?;
+        if input.kind() == InputKind::Day {
+            input.require_date()?;
+        }
+        let opening = input.within(recipe.span, &symbols)?;
+        recipe.table_options.has_receipt = opening.has_receipt;
+        recipe.table_options.is_of_records = opening.kind() != InputKind::Day;
+        let columns = match recipe.request {
+            Request::Table(table) => table.columns(&recipe.table_options),
+            Request::Stats => stats_columns(),
+            Request::Book(part, _) => book_columns(part, true),
+        };
+        let midnight_ns = opening.midnight_ns.unwrap_or_default();
+        Ok(Prepared { recipe, opening, columns, midnight_ns })
+    }
+}
+
+impl Prepared {
+    /// Reads the input, and gives the rows to a sink. Returns the sink and the report.
+    pub(crate) fn read<S: Sink>(
+        self,
+        sink: S,
+        mut written: impl FnMut(&mut S) -> Result<(), TableError>,
+    ) -> Result<(S, Report), ReadError> {
+        let Self { recipe, opening, .. } = self;
+        let options = &recipe.table_options;
+        let (session, mut filter, sink) = match recipe.request {
+            Request::Table(table) => {
+                let broken = match table {
+                    Table::Trades | Table::Bars => opening.breaks(|_| ())?,
+                    _ => None,
+                };
+                let bounds = opening.bounds;
+                let mut tables = Tables::new(options);
+                tables.add(table, sink, options, broken.as_ref());
+                let session = opening.run(&mut tables, |_| ())?;
+                for (_, sink) in tables.sinks() {
+                    written(sink)?;
+                }
+                if table.needs_orders() && !session.engine.has_orders() {
+                    return Err(ReadError::Choice(format!(
+                        "{}: {table} needs orders, and the feed shows price levels only: use bbo() \
+                         or depth()",
+                        session.name
+                    )));
+                }
+                // An error of the sink is returned below.
+                let _ = tables.finish(&session, bounds);
+                let filter = std::mem::replace(&mut tables.filter, SymbolFilter::new(&[]));
+                let mut sinks = tables.into_sinks();
+                (session, filter, sinks.remove(0).1)
+            }
+            Request::Stats => {
+                let (mut sink, mut filter) = (sink, SymbolFilter::new(&options.symbols));
+                let mut statistics = DayStatistics::new(Clock::calibrate());
+                let session = opening.run(&mut statistics, |_| ())?;
+                let statistics = statistics.finish();
+                let _ =
+                    stats_rows(&session.engine, &statistics, &mut filter, usize::MAX, &mut sink);
+                (session, filter, sink)
+            }
+            Request::Book(part, levels) => {
+                let mut sink = sink;
+                let session = opening.run(&mut (), |_| ())?;
+                if part == Part::Orders && !session.engine.has_orders() {
+                    return Err(ReadError::Choice(format!(
+                        "{}: the feed shows price levels only: leave out orders=True",
+                        session.name
+                    )));
+                }
+                let stocks = expanded(&options.symbols, session.engine.directory());
+                let _ = book_rows(&session.engine, &stocks, (part, true, levels), &mut sink);
+                (session, SymbolFilter::new(&options.symbols), sink)
+            }
+        };
+        let mut sink = sink;
+        written(&mut sink)?;
+        let report = report_of(&session, &mut filter, recipe.is_strict)?;
+        Ok((sink, report))
+    }
+
+    /// Reads the input on a thread, as batches of this form of prices.
+    pub(crate) fn stream(self, prices: Prices, ended: Ended) -> BatchReader {
+        let fields = Fields { prices, midnight_ns: self.midnight_ns };
+        let schema = fields.schema(&self.columns, &[]);
+        let (sender, receiver) = sync_channel(WAITING);
+        let of_thread = schema.clone();
+        thread::spawn(move || {
+            let columns = self.columns.clone();
+            let to = ToReader(sender.clone());
+            let batches = Batches::new(to, &columns, (fields, of_thread), BATCH_ROWS);
+            let end = self.read(batches, |batches| batches.take_error().map_or(Ok(()), Err));
+            let end = end.and_then(|(batches, report)| {
+                batches.finish()?;
+                Ok(report)
+            });
+            let line = match &end {
+                Err(ReadError::Table(TableError::Gone)) => return,
+                Err(error) => Some(error.to_string()),
+                Ok(_) => None,
+            };
+            *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+            if let Some(line) = line {
+                // A reader that is gone needs no error.
+                let _ = sender.send(Err(line));
+            }
+        });
+        BatchReader { schema, receiver, is_over: false }
+    }
+}
+
+/// The batches of a thread, for the reader.
+struct ToReader(SyncSender<Result<RecordBatch, String>>);
+
+impl BatchSink for ToReader {
+    fn batch(&mut self, batch: RecordBatch) -> Result<(), TableError> {
+        self.0.send(Ok(batch)).map_err(|_| TableError::Gone)
+    }
+}
+
+/// The batches of a reading.
+pub(crate) struct BatchReader {
+    schema: SchemaRef,
+    receiver: Receiver<Result<RecordBatch, String>>,
+    is_over: bool,
+}
+
+impl BatchReader {
+    /// The next batch; `None` at the end. An error has its text; the reading has kept it.
+    pub(crate) fn next_batch(&mut self) -> Result<Option<RecordBatch>, String> {
+        if self.is_over {
+            return Ok(None);
+        }
+        match self.receiver.recv() {
+            Ok(Ok(batch)) => Ok(Some(batch)),
+            Ok(Err(error)) => {
+                self.is_over = true;
+                Err(error)
+            }
+            Err(_) => {
+                self.is_over = true;
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl Iterator for BatchReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().map_err(|line| ArrowError::ExternalError(line.into())).transpose()
+    }
+}
+
+impl RecordBatchReader for BatchReader {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
+fn report_of(
+    session: &Session,
+    filter: &mut SymbolFilter,
+    is_strict: bool,
+) -> Result<Report, ReadError> {
+    let directory = session.engine.directory();
+    let missing = filter.missing(directory);
+    if !missing.is_empty() {
+        let known: Vec<_> = directory.iter().map(|(_, symbol)| symbol).collect();
+        let missing = with_suggestions(&missing, &known);
+        let up_to = if session.has_passed_the_span() { " up to the end of the span" } else { "" };
+        let line = format!("{}: symbols not found{up_to}: {missing}", session.name);
+        return Err(ReadError::Choice(line));
+    }
+    let tainted = session.engine.books().tainted();
+    let tainted = tainted.filter(|(locate, _)| filter.accepts(*locate, directory)).count();
+    let mut report = Report { is_whole: session.report.is_whole(), lines: lines(&session.report) };
+    if tainted > 0 {
+        report.lines.push(format!("{tainted} books are unreliable (tainted)"));
+    }
+    if !report.is_whole && report.lines.is_empty() {
+        report.lines.push("a part of the input is missing".to_owned());
+    }
+    if is_strict && (!report.is_whole || tainted > 0) {
+        let line = format!("{}: {}", session.name, report.lines.join("; "));
+        return Err(ReadError::Incomplete(line));
+    }
+    Ok(report)
+}
+
+/// The first parts of an input that are missing or damaged.
+fn lines(report: &InputReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    match report {
+        InputReport::Day(report) => {
+            let damage = report.damage.first().iter().take(LISTED);
+            lines.extend(damage.map(ToString::to_string));
+            lines.extend(report.summary.fault.as_ref().map(ToString::to_string));
+        }
+        InputReport::Records(recorded) => {
+            lines.extend(recorded.summary.losses.iter().take(LISTED).map(ToString::to_string));
+            lines.extend(recorded.fault.clone());
+        }
+    }
+    lines
+}

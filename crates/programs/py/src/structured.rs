@@ -1,0 +1,111 @@
+//! Rows as the bytes of one structured array: a row after the other, with a field for each column.
+//!
+//! An absent number is 0, an absent price the largest int64 (as in DBN), an absent time NaT, an
+//! absent text empty, and an absent truth value 255.
+
+use std::ops::ControlFlow;
+
+use nanotape_types::rows::{Cell, Column, Kind, Sink};
+
+/// Bytes of a text field: the longest symbol of a feed has 11, and the words of tables are shorter.
+const TEXT_BYTES: usize = 16;
+
+/// Units of 1e-9 in one of 1e-4.
+const NANOS: i64 = 100_000;
+
+/// A price that a row lacks.
+const UNDEF_PRICE: i64 = i64::MAX;
+
+/// numpy's time that is none.
+const NOT_A_TIME: i64 = i64::MIN;
+
+/// An absent truth value.
+const UNKNOWN: u8 = u8::MAX;
+
+/// Collects rows.
+#[derive(Debug)]
+pub(crate) struct Structured {
+    bytes: Vec<u8>,
+    fields: Vec<(String, String)>,
+    kinds: Vec<Kind>,
+    midnight_ns: u64,
+    text: String,
+}
+
+impl Structured {
+    pub(crate) fn new(columns: &[Column], midnight_ns: u64) -> Self {
+        let kinds = columns.iter().map(|column| column.kind).collect();
+        let fields = columns.iter().map(|column| {
+            let name = if column.name == "ts_ns" { "ts_event" } else { &column.name };
+            let kind = match column.kind {
+                Kind::U64 => "<u8".to_owned(),
+                Kind::I64 | Kind::Price | Kind::Price9 => "<i8".to_owned(),
+                Kind::F64 => "<f8".to_owned(),
+                Kind::Time | Kind::UnixTime => "<M8[ns]".to_owned(),
+                Kind::Text => format!("S{TEXT_BYTES}"),
+                Kind::Flag => "u1".to_owned(),
+            };
+            (name.to_owned(), kind)
+        });
+        let fields = fields.collect();
+        Self { bytes: Vec::new(), fields, kinds, midnight_ns, text: String::new() }
+    }
+
+    /// The bytes of all rows, and name and type of each field.
+    pub(crate) fn into_array(self) -> (Vec<u8>, Vec<(String, String)>) {
+        (self.bytes, self.fields)
+    }
+
+    /// Appends a text with zeros after it. A longer one is cut.
+    fn text(&mut self, text: &[u8]) {
+        let end = self.bytes.len() + TEXT_BYTES;
+        self.bytes.extend_from_slice(&text[..text.len().min(TEXT_BYTES)]);
+        self.bytes.resize(end, 0);
+    }
+
+    #[inline]
+    fn cell(&mut self, kind: Kind, cell: Cell<'_>) {
+        let word = match (kind, cell) {
+            (_, Cell::U64(value)) => value,
+            (_, Cell::I64(value) | Cell::Price9(value)) => value.cast_unsigned(),
+            (_, Cell::F64(value)) => value.to_bits(),
+            (_, Cell::Price(units)) => (units.cast_signed() * NANOS).cast_unsigned(),
+            (_, Cell::Time(nanos)) => self.midnight_ns + nanos,
+            (_, Cell::UnixTime(nanos)) => nanos,
+            (_, Cell::Flag(flag)) => return self.bytes.push(flag.into()),
+            (_, Cell::Text(text)) => return self.text(text.as_bytes()),
+            (_, Cell::Letter(letter)) => return self.text(&[letter]),
+            (_, Cell::Stock(stock)) => {
+                use std::fmt::Write as _;
+                let mut text = std::mem::take(&mut self.text);
+                text.clear();
+                // Writing to a string cannot fail.
+                let _ = write!(text, "{stock}");
+                self.text(text.as_bytes());
+                self.text = text;
+                return;
+            }
+            (Kind::Price | Kind::Price9, Cell::Absent | Cell::Skipped) => {
+                UNDEF_PRICE.cast_unsigned()
+            }
+            (Kind::Time | Kind::UnixTime, Cell::Absent | Cell::Skipped) => {
+                NOT_A_TIME.cast_unsigned()
+            }
+            (Kind::F64, Cell::Absent | Cell::Skipped) => f64::NAN.to_bits(),
+            (Kind::U64 | Kind::I64, Cell::Absent | Cell::Skipped) => 0,
+            (Kind::Text, Cell::Absent | Cell::Skipped) => return self.text(b""),
+            (Kind::Flag, Cell::Absent | Cell::Skipped) => return self.bytes.push(UNKNOWN),
+        };
+        self.bytes.extend_from_slice(&word.to_le_bytes());
+    }
+}
+
+impl Sink for Structured {
+    #[inline]
+    fn row(&mut self, cells: &[Cell<'_>]) -> ControlFlow<()> {
+        for (place, cell) in cells.iter().enumerate() {
+            self.cell(self.kinds[place], *cell);
+        }
+        ControlFlow::Continue(())
+    }
+}

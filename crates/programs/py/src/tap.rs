@@ -1,0 +1,357 @@
+//! A tap: the records of a plant that runs, in batches, with what is no row of the market as events
+//! in their places.
+//!
+//! The records are read from the ring when Python asks for them, so no memory grows while it does
+//! not. What the ring has overwritten by then comes from the journal, if the tap has one.
+
+use std::{
+    collections::VecDeque,
+    ops::ControlFlow,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use arrow_array::RecordBatch;
+use nanotape_answers::{Given, Input as Opened, InputOptions, RecordRow, RecordSpan, members};
+use nanotape_plant::{
+    Step,
+    records::{Notice, Record, RecordKinds},
+};
+use nanotape_tables::{BATCH_ROWS, Batches, Fields, TableError};
+use nanotape_tap::{Event as Received, SubscribeError, Subscriber, Subscription};
+use nanotape_tape::{Deadline, ShutdownFlag, WriterState};
+use nanotape_types::rows::{Cell, Column, Sink as _};
+use pyo3::{prelude::*, types::PyDict};
+
+use crate::{
+    errors::{NanotapeError, ReadError},
+    input::{parsed, symbols_of},
+    rows::{Batch, prices_of},
+};
+
+/// Columns of records that rows have. The others belong to events.
+const ROW_COLUMNS: usize = 19;
+
+/// How long one call waits in the kernel before it looks for signals of Python.
+const LONGEST_WAIT: Duration = Duration::from_millis(50);
+
+/// A subscription to the records of a plant.
+#[pyclass(frozen, subclass, module = "nanotape._core")]
+pub(crate) struct Tap {
+    /// Locked for as long as a call waits, and never while the interpreter's lock is held.
+    state: Mutex<State>,
+    shown: Mutex<Shown>,
+    shutdown: ShutdownFlag,
+}
+
+struct State {
+    subscriber: Subscriber,
+    rows: Batches<Collected>,
+    /// What is read and not yet given.
+    items: VecDeque<Item>,
+}
+
+/// What is known of the tap at any time.
+#[derive(Clone, Default)]
+struct Shown {
+    end: Option<String>,
+    next_sequence: u64,
+}
+
+/// Batches of the rows, which wait for their place among the events.
+#[derive(Default)]
+struct Collected(VecDeque<RecordBatch>);
+
+impl nanotape_tables::BatchSink for Collected {
+    fn batch(&mut self, batch: RecordBatch) -> Result<(), TableError> {
+        self.0.push_back(batch);
+        Ok(())
+    }
+}
+
+enum Item {
+    Rows(RecordBatch),
+    Event(Event),
+}
+
+/// Something that is no row: a loss, a report of the plant, a status, a definition, an imbalance.
+#[pyclass(frozen, subclass, module = "nanotape._core")]
+pub(crate) struct Event {
+    /// lost, healed, loss; start, stop, gap, taint, session_gap, suspect, restored; status,
+    /// definition, imbalance.
+    #[pyo3(get)]
+    kind: String,
+    /// What it says, in words.
+    #[pyo3(get)]
+    text: String,
+    /// Number of the record; of a loss, that of the first record that is missing.
+    #[pyo3(get)]
+    sequence: Option<u64>,
+    /// Of a loss, the number of the last record that is missing.
+    #[pyo3(get)]
+    last: Option<u64>,
+    /// Time at the exchange, in ns since 1970.
+    #[pyo3(get)]
+    ts_event: Option<u64>,
+    /// Time of receipt, in ns since 1970.
+    #[pyo3(get)]
+    ts_recv: Option<u64>,
+    /// The stock.
+    #[pyo3(get)]
+    symbol: Option<String>,
+    /// Values of a status, a definition or an imbalance.
+    values: Vec<(&'static str, Value)>,
+}
+
+/// A value of a record.
+#[derive(Clone, IntoPyObject)]
+enum Value {
+    Text(String),
+    U64(u64),
+    I64(i64),
+    Flag(bool),
+    Absent(Option<bool>),
+}
+
+#[pymethods]
+impl Event {
+    /// Values of a status, a definition or an imbalance.
+    #[getter]
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let fields = PyDict::new(py);
+        for (name, value) in &self.values {
+            fields.set_item(name, value.clone())?;
+        }
+        Ok(fields)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<nanotape.Event {}: {}>", self.kind, self.text)
+    }
+}
+
+#[pymethods]
+impl Tap {
+    #[expect(clippy::too_many_arguments, reason = "each is an argument in Python")]
+    #[new]
+    #[pyo3(signature = (ring, heal, symbols, records, oldest, wait_seconds, heal_wait_seconds, prices))]
+    fn new(
+        py: Python<'_>,
+        ring: std::ffi::OsString,
+        heal: Option<std::path::PathBuf>,
+        symbols: Vec<String>,
+        records: &str,
+        oldest: bool,
+        wait_seconds: f64,
+        heal_wait_seconds: f64,
+        prices: &str,
+    ) -> PyResult<Self> {
+        let seconds =
+            |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        let kinds: RecordKinds = parsed("records", records)?;
+        let shutdown = ShutdownFlag::new();
+        let name = Given::from(ring);
+        let mut subscription = Subscription::to(&name)
+            .symbols(symbols_of(&symbols)?)
+            .records(kinds.iter())
+            .wait(seconds(wait_seconds))
+            .shutdown(&shutdown)
+            .quiet_after(LONGEST_WAIT);
+        if let Some(journal) = heal {
+            subscription = subscription.heal_from(journal, seconds(heal_wait_seconds));
+        }
+        let start = oldest.then_some(nanotape_tape::Start::Oldest);
+        let span = RecordSpan { start, ..RecordSpan::default() };
+        let subscriber = py.detach(|| {
+            let options = InputOptions { rings: true, ..InputOptions::default() };
+            Opened::open(name, options)?.records(subscription, span)
+        });
+        let subscriber = subscriber.map_err(ReadError::from)?;
+        let columns = columns();
+        let fields = Fields { prices: prices_of(prices)?, midnight_ns: 0 };
+        let schema = fields.schema(&columns, &[]);
+        let rows = Batches::new(Collected::default(), &columns, (fields, schema), BATCH_ROWS);
+        let shown = Shown { end: None, next_sequence: subscriber.next_sequence() };
+        let state = State { subscriber, rows, items: VecDeque::new() };
+        Ok(Self { state: Mutex::new(state), shown: Mutex::new(shown), shutdown })
+    }
+
+    /// The next batch or event; None if nothing came within the time, or at the end.
+    fn _next(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Py<PyAny>>> {
+        let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        let deadline = Deadline::after(wait);
+        loop {
+            match py.detach(|| self.poll())? {
+                Some(Item::Rows(batch)) => {
+                    return Ok(Some(Batch(batch).into_pyobject(py)?.into_any().unbind()));
+                }
+                Some(Item::Event(event)) => {
+                    return Ok(Some(event.into_pyobject(py)?.into_any().unbind()));
+                }
+                None if self.end().is_some() || deadline.is_over() => return Ok(None),
+                None => py.check_signals()?,
+            }
+        }
+    }
+
+    /// Why the tap is over; None while it is not.
+    #[getter]
+    fn end(&self) -> Option<String> {
+        lock(&self.shown).end.clone()
+    }
+
+    /// The number of the next record.
+    #[getter]
+    fn next_sequence(&self) -> u64 {
+        lock(&self.shown).next_sequence
+    }
+
+    /// Ends the tap: a call that waits returns.
+    fn close(&self) {
+        self.shutdown.request();
+    }
+}
+
+impl Tap {
+    /// The next item: reads what is there, or waits a while. `None` if nothing came, and at the end.
+    fn poll(&self) -> PyResult<Option<Item>> {
+        let mut state = lock(&self.state);
+        if let Some(item) = state.items.pop_front() {
+            return Ok(Some(item));
+        }
+        if lock(&self.shown).end.is_some() {
+            return Ok(None);
+        }
+        let State { subscriber, rows, items } = &mut *state;
+        let run_first = subscriber.run_first();
+        let mut stopped = None;
+        let mut detail = String::new();
+        let step = subscriber.step(|event| {
+            take(&event, rows, items, &mut detail);
+            if let Received::Record(delivery) = &event
+                && let Record::Notice(Notice::Stop(stop)) = &delivery.record
+                && delivery.sequence >= run_first
+            {
+                stopped = Some(format!("the plant stopped: {}", stop.reason.name()));
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        flush(rows, items);
+        let end = match step {
+            Ok(Step::Gone(WriterState::Dead)) => Some("the plant was killed".to_owned()),
+            Ok(Step::Gone(_)) => Some("the plant is gone".to_owned()),
+            Ok(Step::Complete) => Some("complete".to_owned()),
+            Ok(Step::Shutdown) => Some("closed".to_owned()),
+            Ok(_) => None,
+            // One record is invalid; the records around it are valid.
+            Err(error @ SubscribeError::Record { .. }) => {
+                items.push_back(Item::Event(plain("bad_record", error.to_string())));
+                None
+            }
+            Err(error) => {
+                lock(&self.shown).end = Some(error.to_string());
+                return Err(NanotapeError::new_err(error.to_string()));
+            }
+        };
+        *lock(&self.shown) =
+            Shown { end: stopped.or(end), next_sequence: subscriber.next_sequence() };
+        Ok(items.pop_front())
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The columns of rows.
+fn columns() -> Vec<Column> {
+    let mut columns = RecordRow::columns();
+    columns.truncate(ROW_COLUMNS);
+    columns.retain(|column| column.name != "ts_ns");
+    columns
+}
+
+/// Takes an event of the subscriber as a row, or as an event after the rows so far.
+fn take(
+    event: &Received<'_>,
+    rows: &mut Batches<Collected>,
+    items: &mut VecDeque<Item>,
+    detail: &mut String,
+) {
+    let is_row = matches!(
+        event,
+        Received::Record(delivery)
+            if matches!(delivery.record, Record::Mbo(_) | Record::Bbo(_) | Record::Trade(_))
+    );
+    let row = RecordRow::of(event, detail);
+    if is_row {
+        let cells = row.cells();
+        let mut of_row = [Cell::Absent; ROW_COLUMNS - 1];
+        // All but the time of day.
+        of_row[..4].copy_from_slice(&cells[..4]);
+        of_row[4..].copy_from_slice(&cells[5..ROW_COLUMNS]);
+        // An error is that of the sink, which has none.
+        let _ = rows.row(&of_row);
+        return;
+    }
+    flush(rows, items);
+    items.push_back(Item::Event(event_of(event, &row)));
+}
+
+fn flush(rows: &mut Batches<Collected>, items: &mut VecDeque<Item>) {
+    // Columns of one length, as the row has them.
+    let _ = rows.flush();
+    items.extend(rows.batches.0.drain(..).map(Item::Rows));
+}
+
+fn plain(kind: &str, text: String) -> Event {
+    Event {
+        kind: kind.to_owned(),
+        text,
+        sequence: None,
+        last: None,
+        ts_event: None,
+        ts_recv: None,
+        symbol: None,
+        values: Vec::new(),
+    }
+}
+
+fn event_of(event: &Received<'_>, row: &RecordRow<'_>) -> Event {
+    use nanotape_answers::RecordColumn;
+    let number = |column| match row.cell(column) {
+        Cell::U64(value) | Cell::UnixTime(value) => Some(value),
+        _ => None,
+    };
+    let text = |column| match row.cell(column) {
+        Cell::Text(text) => Some(text.to_owned()),
+        Cell::Stock(stock) => Some(stock.to_string()),
+        _ => None,
+    };
+    let mut of = plain(&text(RecordColumn::Record).unwrap_or_default(), String::new());
+    of.text = text(RecordColumn::Detail).unwrap_or_default();
+    of.sequence = number(RecordColumn::Sequence)
+        .or(number(RecordColumn::LostFrom))
+        .or(number(RecordColumn::HealedFrom));
+    of.last = number(RecordColumn::LostTo).or(number(RecordColumn::HealedTo));
+    (of.ts_event, of.ts_recv) = (number(RecordColumn::TsEvent), number(RecordColumn::TsRecv));
+    of.symbol = text(RecordColumn::Symbol);
+    if let Received::Lost(gap) = event {
+        of.text = gap.to_string();
+    }
+    if let Received::Record(delivery) = event {
+        members(&delivery.record, |name, cell| {
+            let value = match cell {
+                Cell::Text(text) => Value::Text(text.to_owned()),
+                Cell::Letter(letter) => Value::Text(char::from(letter).to_string()),
+                Cell::U64(value) => Value::U64(value),
+                Cell::I64(value) | Cell::Price9(value) => Value::I64(value),
+                Cell::Flag(flag) => Value::Flag(flag),
+                _ => Value::Absent(None),
+            };
+            of.values.push((name, value));
+        });
+    }
+    of
+}

@@ -1,0 +1,71 @@
+"""What is wrong is one error that says what to do."""
+
+import warnings
+
+import pyarrow
+import pytest
+
+import nanotape
+
+
+@pytest.mark.parametrize("use, error, text", [
+    (lambda day: nanotape.open("/no/such/file"), nanotape.InputError, "/no/such/file"),
+    (lambda day: day.bbo(["NOSUCH"]).df(), nanotape.InputError, "symbols not found: NOSUCH"),
+    (lambda day: day.bbo(["NOSUCH"]).pl(), nanotape.InputError, "symbols not found: NOSUCH"),
+    (lambda day: day.bbo(["NOSUCH"]).numpy(), nanotape.InputError, "symbols not found: NOSUCH"),
+    (lambda day: list(day.bbo(["NOSUCH"])), nanotape.InputError, "symbols not found: NOSUCH"),
+    (lambda day: day.bbo([]), ValueError, "pass None for all stocks"),
+    (lambda day: day.bbo(start="25:00"), ValueError, "start="),
+    (lambda day: day.bbo(start=1.5), TypeError, "is no moment"),
+    (lambda day: day.bbo(every="1x"), ValueError, "expected a period"),
+    (lambda day: day.bbo(every="10ns"), ValueError, "at least 1us"),
+    (lambda day: day.bars("0trades"), ValueError, "a number from 1"),
+    (lambda day: day.bbo(prices="euro"), ValueError, 'expected "fixed"'),
+    (lambda day: day.depth(["AAPL"]), TypeError, "pass symbols="),
+    (lambda day: len(day.bbo()), TypeError, "len(rows.arrow())"),
+    (lambda day: day.bbo(start="11:00", end="10:00").df(), nanotape.InputError, "span ends before"),
+    (lambda day: nanotape.Rows(5), TypeError, "rows come from an input"),
+    (lambda day: nanotape.tap("no-such-ring"), nanotape.InputError, "no-such-ring"),
+    (lambda day: nanotape.tap("x", start="middle"), ValueError, '"newest" or "oldest"'),
+])
+def test_a_misuse_says_what_to_write_instead(day, use, error, text):
+    with pytest.raises(error, match=text.replace("(", r"\(").replace(")", r"\)")):
+        use(day)
+
+
+def test_a_day_without_a_date_names_the_argument(inputs, tmp_path):
+    path = tmp_path / "day.itch50"
+    path.write_bytes(inputs.day.read_bytes())
+    with pytest.raises(nanotape.InputError, match='pass date="2019-12-30"'):
+        nanotape.open(path).bbo().arrow()
+    assert nanotape.open(path, date="2019-12-30").bbo().arrow().num_rows > 100
+
+
+def test_a_feed_of_levels_has_no_orders(inputs):
+    levels = nanotape.open(inputs.capture("iex-deep"))
+    with pytest.raises(nanotape.InputError, match="price levels only: use bbo"):
+        levels.mbo().arrow()
+
+
+def test_a_damaged_day_warns_and_marks_its_rows(inputs):
+    damaged = nanotape.open(inputs.damaged, date="2019-12-30")
+    rows = damaged.bbo()
+    assert rows.is_whole is None
+    with pytest.warns(nanotape.IncompleteWarning, match="unreadable bytes"):
+        frame = rows.df()
+    assert rows.is_whole is False
+    assert set(frame["reason"].dropna()) == {"gap", "taint"}
+    with pytest.raises(nanotape.IncompleteInput, match="unreadable bytes"):
+        nanotape.open(inputs.damaged, date="2019-12-30", strict=True).bbo().df()
+    # A library that reads the stream gets the text.
+    strict = nanotape.open(inputs.damaged, date="2019-12-30", strict=True)
+    with pytest.raises(Exception, match="unreadable bytes"):
+        pyarrow.table(strict.bbo())
+
+
+def test_a_whole_day_does_not_warn(day):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = day.bbo()
+        rows.df()
+        assert rows.is_whole is True
