@@ -116,6 +116,11 @@ impl Unfinished {
         Ok((unfinished, file))
     }
 
+    /// Opens the file for reading.
+    pub fn reread(&self) -> io::Result<File> {
+        File::open(&self.temporary)
+    }
+
     /// Gives the file its final name. `replace`: a file that has the name is replaced. Otherwise
     /// that is an error, and the file keeps its temporary name, which the error has.
     pub fn finish(self, path: &Path, replace: bool) -> io::Result<()> {

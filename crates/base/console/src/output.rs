@@ -206,6 +206,12 @@ impl Output {
         self.partial.is_some()
     }
 
+    /// Opens what was written so far for reading; `None` for a stream.
+    pub fn reread(&mut self) -> io::Result<Option<File>> {
+        self.flush()?;
+        self.partial.as_ref().map(|partial| partial.file.reread()).transpose()
+    }
+
     /// Writes the buffered data and renames the file to its final name.
     pub fn finish(self) -> io::Result<()> {
         let Self { name, sink, partial, .. } = self;

@@ -134,6 +134,8 @@ pub struct TableOptions {
     pub has_receipt: bool,
     /// Whether the input has records, which lack what messages have.
     pub is_of_records: bool,
+    /// Whether the caller marks broken trades at the end: see [`TradeRows::marked_later`].
+    pub marks_later: bool,
 }
 
 impl Default for TableOptions {
@@ -145,6 +147,7 @@ impl Default for TableOptions {
             bars: BarBy::Time(60_000_000_000),
             has_receipt: false,
             is_of_records: false,
+            marks_later: false,
         }
     }
 }
@@ -200,7 +203,9 @@ impl<S: Sink> Tables<S> {
             }
             Table::Trades => {
                 let broken = broken.cloned();
-                self.trades = Some(TradeRows::new(symbols, sink, *is_of_records, broken, more));
+                let rows = TradeRows::new(symbols, sink, *is_of_records, broken, more);
+                let is_marked_later = options.marks_later;
+                self.trades = Some(if is_marked_later { rows.marked_later() } else { rows });
             }
             Table::Bars => {
                 let (bars, broken) = (Bars::new(options.bars, sink), broken.cloned());

@@ -32,6 +32,7 @@ pub struct TradeRows<S> {
     pub unmarked: Breaks,
     is_of_records: bool,
     broken: Option<Breaks>,
+    is_marked_later: bool,
     /// The order that the current message executed.
     reduced: Option<Order>,
     /// Those of receipt and reason.
@@ -68,10 +69,18 @@ impl<S> TradeRows<S> {
             unmarked: Breaks::default(),
             is_of_records,
             broken,
+            is_marked_later: false,
             reduced: None,
             more,
             doubts: Doubts::default(),
         }
+    }
+
+    /// The caller marks the trades of [`unmarked`](Self::unmarked) breaks at the end, so that
+    /// others have false until then. For rows of messages to the end of the input.
+    #[must_use]
+    pub fn marked_later(self) -> Self {
+        Self { is_marked_later: true, ..self }
     }
 
     /// The columns.
@@ -162,7 +171,10 @@ impl<S: Sink> Observer<DefaultBooks> for TradeRows<S> {
             return ControlFlow::Continue(());
         }
         let Print { kind, price, shares, match_number, reference, aggressor } = print;
-        let broken = self.broken.as_ref().map(|broken| broken.contains(match_number));
+        let broken = match &self.broken {
+            Some(broken) => Some(broken.contains(match_number)),
+            None => self.is_marked_later.then_some(false),
+        };
         let time = Cell::time(event.time.map(|time| engine.time_of_day_ns(time)));
         let receipt = self.doubts.receipt();
         let cells = [

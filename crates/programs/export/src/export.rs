@@ -46,7 +46,8 @@ forms. Symbols are dictionary columns. Each field has its unit and its meaning a
 file has the input, its digest and the version. ts_recv is a column if the INPUT has receive times.
 
 The column reason says why a row may be wrong: gap (a part of the input before it is missing or
-damaged) or taint (a message did not fit the book of the stock). --strict writes nothing then.
+damaged) or taint (a message did not fit the book of the stock). --strict writes nothing then. Without
+it the tables of a damaged INPUT are written, the damage is reported, and the status is 1.
 
 Files get their names when all of them are complete: a command that is killed, or a full disk, leaves
 no file of that name. Memory: about 100 MB, the books of the day, and for each table about 60 bytes a
@@ -199,12 +200,21 @@ pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Status> {
         bars: arguments.bars,
         has_receipt: opening.has_receipt,
         is_of_records: opening.kind() != InputKind::Day,
+        marks_later: arguments.marks_later(&outputs, &tables, opening.kind()),
     };
     let fields = Fields { prices: arguments.prices.into(), midnight_ns };
     arguments.write(opening, &tables, &options, fields, &outputs)
 }
 
 impl ExportArguments {
+    /// Whether broken trades are marked after the reading, instead of by a reading before it.
+    /// Breaks after the span would not be seen, and bars must know them.
+    fn marks_later(&self, outputs: &Outputs, tables: &[Table], kind: InputKind) -> bool {
+        let has_end = self.span.moments().1.is_some();
+        let is_for_trades = tables.contains(&Table::Trades) && !tables.contains(&Table::Bars);
+        kind == InputKind::Day && is_for_trades && !has_end && outputs.can_be_reread()
+    }
+
     fn write(
         &self,
         opening: Opening,
@@ -215,7 +225,8 @@ impl ExportArguments {
     ) -> anyhow::Result<Status> {
         let Self { input, .. } = self;
         let needs_breaks = |table: &Table| matches!(table, Table::Trades | Table::Bars);
-        let broken = if tables.iter().any(needs_breaks) { breaks_of(&opening)? } else { None };
+        let is_first_reading = tables.iter().any(needs_breaks) && !options.marks_later;
+        let broken = if is_first_reading { breaks_of(&opening)? } else { None };
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads.map_or(processors, |threads| threads as usize);
         let lanes = Lanes::new(threads);
@@ -244,12 +255,17 @@ impl ExportArguments {
         let status = input.conclude(&session, &mut rows.filter)?;
         // An error of an output is kept, and returned at its end.
         let _ = rows.finish(&session, bounds);
-        if let Some(unmarked) = rows.unmarked() {
+        let unmarked = rows.unmarked().cloned();
+        let to_mark = unmarked.as_ref().filter(|_| options.marks_later);
+        if let Some(unmarked) = unmarked.as_ref().filter(|_| !options.marks_later) {
             report_unmarked(input.name(), unmarked);
         }
         let metadata = Metadata::of(&session, options, fields, digest.finish());
         let sinks = rows.into_sinks().into_iter();
-        let files = sinks.map(|(table, sink)| Ok((table, sink.finish(&metadata.of_table(table))?)));
+        let files = sinks.map(|(table, sink)| {
+            let broken = to_mark.filter(|_| table == Table::Trades);
+            Ok((table, sink.finish(&metadata.of_table(table), broken, &lanes)?))
+        });
         let files = files.collect::<anyhow::Result<Vec<_>>>()?;
         lanes.finish();
         for (table, file) in files {

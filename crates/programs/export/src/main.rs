@@ -46,7 +46,9 @@ fn main() -> ExitCode {
     let command = Arguments::command();
     let mut words = match companion::started("nanotape-export", VERSION) {
         Started::Directly(mut words) => {
-            words.insert(0, "export".into());
+            if words != ["--version"] {
+                words.insert(0, "export".into());
+            }
             words
         }
         Started::ByNanotape(words) => words,

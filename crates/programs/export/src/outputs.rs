@@ -9,15 +9,19 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use arrow_schema::SchemaRef;
 use clap::ValueEnum;
-use nanotape_answers::Table;
+use nanotape_answers::{Breaks, Table};
 use nanotape_console::{
-    output::{FileFormat, Format, Output, OutputArguments},
+    output::{FileFormat, Format, Output, OutputArguments, is_file},
     rows::{Rows, TimeForm, Times},
     values::counted_grouped,
 };
 use nanotape_tables::{ArrowFile, BATCH_ROWS, Batches, Fields, Lanes, ParquetFile, ParquetOptions};
-use nanotape_types::rows::{Cell, Column, Sink};
+use nanotape_types::{
+    MatchNumber,
+    rows::{Cell, Column, Sink},
+};
 
 /// The format of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -53,7 +57,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// The files of these tables. Creates a folder.
+    /// The files of these tables.
     pub(crate) fn of(
         path: &Path,
         format: Option<TableFormat>,
@@ -63,7 +67,6 @@ impl Outputs {
         let name = path.display();
         let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
         if is_folder {
-            fs::create_dir_all(path).with_context(|| format!("cannot create {name}"))?;
             let format = format.unwrap_or(TableFormat::Parquet);
             return Ok(Self { path: path.to_owned(), is_folder, format, force });
         }
@@ -95,6 +98,10 @@ impl Outputs {
         parquet: ParquetOptions,
         lanes: &Lanes,
     ) -> anyhow::Result<TableSink> {
+        if self.is_folder {
+            let cannot = || format!("cannot create {}", self.path.display());
+            fs::create_dir_all(&self.path).with_context(cannot)?;
+        }
         let path = self.path_of(table);
         let arguments = OutputArguments {
             output: Some(path.clone()),
@@ -103,6 +110,7 @@ impl Outputs {
         };
         let output = arguments.open()?;
         let schema = fields.schema(columns, &[]);
+        let again = Again { arguments, columns: columns.to_vec(), schema: schema.clone(), parquet };
         let to = match self.format {
             TableFormat::Csv => {
                 let times = Times { form: TimeForm::Utc, midnight_ns: fields.midnight_ns };
@@ -117,7 +125,12 @@ impl Outputs {
                 To::Arrow(Batches::new(file, columns, (fields, schema), BATCH_ROWS))
             }
         };
-        Ok(TableSink { path, to })
+        Ok(TableSink { path, to, again })
+    }
+
+    /// Whether a file can be read again before it has its name.
+    pub(crate) fn can_be_reread(&self) -> bool {
+        self.format == TableFormat::Parquet && (self.is_folder || is_file(&self.path))
     }
 
     fn path_of(&self, table: Table) -> PathBuf {
@@ -147,6 +160,16 @@ fn names() -> &'static str {
 pub(crate) struct TableSink {
     path: PathBuf,
     to: To,
+    again: Again,
+}
+
+/// What a file needs that is written again.
+#[derive(Debug)]
+struct Again {
+    arguments: OutputArguments<TableFormat>,
+    columns: Vec<Column>,
+    schema: SchemaRef,
+    parquet: ParquetOptions,
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is one for each table")]
@@ -183,13 +206,24 @@ impl TableSink {
         error.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Writes everything, and not yet the name.
-    pub(crate) fn finish(self, metadata: &[(String, String)]) -> anyhow::Result<TableFile> {
-        let Self { path, to } = self;
+    /// Writes everything, and not yet the name. `broken`: trades to mark, whose rows were written
+    /// before their breaks were read; only for a file that can be [read
+    /// again](Outputs::can_be_reread).
+    pub(crate) fn finish(
+        self,
+        metadata: &[(String, String)],
+        broken: Option<&Breaks>,
+        lanes: &Lanes,
+    ) -> anyhow::Result<TableFile> {
+        let Self { path, to, again } = self;
         let (rows, last) = match to {
             To::Parquet(batches) => {
                 let rows = batches.rows();
-                (rows, Last::Output(batches.finish()?.finish(metadata)?))
+                let mut output = batches.finish()?.finish(metadata)?;
+                if let Some(broken) = broken.filter(|broken| !broken.is_empty()) {
+                    output = again.marked(output, broken, metadata, lanes)?;
+                }
+                (rows, Last::Output(output))
             }
             To::Arrow(batches) => {
                 let rows = batches.rows();
@@ -198,6 +232,24 @@ impl TableSink {
             To::Csv(rows, count) => (count, Last::Rows(rows)),
         };
         Ok(TableFile { path, rows, last })
+    }
+}
+
+impl Again {
+    /// The table of an output once more, with its broken trades.
+    fn marked(
+        self,
+        mut output: Output,
+        broken: &Breaks,
+        metadata: &[(String, String)],
+        lanes: &Lanes,
+    ) -> anyhow::Result<Output> {
+        let Self { arguments, columns, schema, parquet } = self;
+        let from = output.reread()?.context("the file of trades cannot be read again")?;
+        let to = ParquetFile::new(arguments.open()?, &columns, schema, parquet, lanes)?;
+        let is_broken = |number| broken.contains(MatchNumber::new(number));
+        let to = nanotape_tables::marked(from, to, ("broken", "match_number"), is_broken)?;
+        Ok(to.finish(metadata)?)
     }
 }
 

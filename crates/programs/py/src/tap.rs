@@ -213,7 +213,8 @@ impl Tap {
 }
 
 impl Tap {
-    /// The next item: reads what is there, or waits a while. `None` if nothing came, and at the end.
+    /// The next item: reads what is there, or waits a while. `None` if nothing came, and at the
+    /// end.
     fn poll(&self) -> PyResult<Option<Item>> {
         let mut state = lock(&self.state);
         if let Some(item) = state.items.pop_front() {

@@ -17,6 +17,7 @@ mod error;
 mod fields;
 mod lanes;
 mod parquet_file;
+mod rewrite;
 mod words;
 
 pub use arrow_file::ArrowFile;
@@ -25,3 +26,4 @@ pub use error::TableError;
 pub use fields::{Fields, Prices};
 pub use lanes::Lanes;
 pub use parquet_file::{Compressed, ParquetFile, ParquetOptions};
+pub use rewrite::marked;

@@ -251,6 +251,52 @@ fn bars_are_those_of_the_trades() {
     assert!(found.len() > 50);
 }
 
+/// A day with breaks of the trades of these match numbers, before its last message.
+fn with_breaks(folder: &Folder, day: &str, numbers: &[u64]) -> String {
+    let mut bytes = std::fs::read(day).unwrap();
+    let (mut at, mut last) = (0, 0);
+    while at < bytes.len() {
+        last = at;
+        at += 2 + usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+    }
+    let end = bytes.split_off(last);
+    // Type, locate, tracking number and time of the last message, then the match number.
+    for number in numbers {
+        bytes.extend_from_slice(&19_u16.to_be_bytes());
+        bytes.push(b'B');
+        bytes.extend_from_slice(&[0, 1, 0, 0]);
+        bytes.extend_from_slice(&end[7..13]);
+        bytes.extend_from_slice(&number.to_be_bytes());
+    }
+    bytes.extend_from_slice(&end);
+    folder.write("breaks.itch50", &bytes)
+}
+
+#[test]
+fn a_trade_whose_break_comes_later_is_marked() {
+    let folder = Folder::new("export-breaks");
+    let day = folder.day(60_000, 10);
+    let to = export(&folder, &day, &["--date", "2019-12-30", "--records", "trades"]);
+    let columns = ["match_number", "broken"];
+    let numbers = Read::of(&format!("{to}trades.parquet")).columns(&columns);
+    let number = |place: usize| numbers[place][0].parse::<u64>().unwrap();
+    let more = [number(0), number(numbers.len() / 2), number(numbers.len() - 1)];
+    let before = numbers.iter().filter(|row| row[1] == "true").map(|row| row[0].parse().unwrap());
+    let broken: std::collections::BTreeSet<u64> = before.chain(more).collect();
+    let day = with_breaks(&folder, &day, &more);
+    assert_printed(&folder, &day, &DATE, false);
+    for options in [&["--group-rows", "1000"][..], &["--until", "23:00"], &["--format", "parquet"]]
+    {
+        let options = [&DATE[..], &["--records", "trades"], options].concat();
+        let read = Read::of(&format!("{}trades.parquet", export(&folder, &day, &options)));
+        let marked = read.columns(&columns).into_iter().filter(|row| row[1] == "true");
+        let marked: Vec<u64> = marked.map(|row| row[0].parse().unwrap()).collect();
+        assert_eq!(marked, broken.iter().copied().collect::<Vec<_>>(), "{options:?}");
+        assert_eq!(read.rows.len(), numbers.len());
+        assert!(read.metadata.contains_key("nanotape.input_sha256"));
+    }
+}
+
 #[test]
 fn row_groups_and_threads_change_no_row() {
     let folder = Folder::new("export-groups");
