@@ -13,6 +13,7 @@ mod book_rows;
 mod book_tables;
 mod breaks;
 mod consolidated;
+mod days;
 mod doubts;
 mod error;
 mod event_rows;
@@ -46,6 +47,7 @@ pub use consolidated::{
     ConsolidatedRings, ConsolidatedRow, ConsolidatedTable, MOST_VENUES, VenueChange, VenueInput,
     VenueSession, VenueSet, venue_labels,
 };
+pub use days::{days_of, is_folder_of_days};
 pub use doubts::{Doubts, Reason};
 pub use error::{Choice, InputError};
 pub use event_rows::{EventRows, EventTable};

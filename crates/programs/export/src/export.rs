@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
-use nanotape_answers::{BarBy, InputKind, Opening, Table, TableOptions, Tables};
+use nanotape_answers::{
+    BarBy, Given, InputKind, Opening, Table, TableOptions, Tables, days_of, is_folder_of_days,
+};
 use nanotape_arguments::{
     InputArguments, SpanArguments, SymbolArguments, input::breaks_of, verdict::report_unmarked,
 };
@@ -12,9 +14,11 @@ use nanotape_console::{
     status::{Status, note},
     values::{count, duration, nanos},
 };
+use nanotape_plant::TradeDate;
 use nanotape_tables::{Compressed, Fields, Lanes, ParquetOptions, Prices};
 
 use crate::{
+    many,
     metadata::{Digest, Metadata},
     outputs::{Outputs, TableFormat},
 };
@@ -27,6 +31,8 @@ Examples:
   nanotape export days/equities --records mbo --symbols AAPL,MSFT -o mbo.arrow   a journal that recorded a plant
   nanotape export day.gz --date 2019-12-30 --records depth --levels 5 --every 1s --symbols AAPL -o depth.parquet
   nanotape export iex.pcap.gz --records bars --bars 1m --from 09:30 --until 16:00 -o bars.csv
+
+  nanotape export days/ --records bbo,trades -o dataset/                         every day in a folder
 
 In Python:
   pyarrow.parquet.read_table(\"bbo.parquet\")    polars.read_parquet(\"bbo.parquet\")
@@ -49,12 +55,22 @@ The column reason says why a row may be wrong: gap (a part of the input before i
 damaged) or taint (a message did not fit the book of the stock). --strict writes nothing then. Without
 it the tables of a damaged INPUT are written, the damage is reported, and the status is 1.
 
+Several INPUTs, or a folder of days, become a dataset: -o DIR gets DIR/TABLE/date=YYYY-MM-DD/NAME.parquet,
+which polars, duckdb, pyarrow and Spark read as one table with the column date. --jobs days are written
+at a time, each by a process of its own. A day whose files exist is left out, so an export that was
+interrupted goes on; --force writes it again. A day that fails does not end the others: the table at the
+end lists the result of each, and the status is 1.
+
 Files get their names when all of them are complete: a command that is killed, or a full disk, leaves
 no file of that name. Memory: about 100 MB, the books of the day, and for each table about 60 bytes a
 row of --group-rows.")]
 pub(crate) struct ExportArguments {
     #[command(flatten)]
     input: InputArguments,
+
+    /// Further inputs, each of which is a day of the dataset
+    #[arg(value_name = "INPUTS")]
+    more: Vec<Given>,
 
     /// The tables: bbo, trades, mbo, depth, bars, status, definitions, imbalance
     #[arg(
@@ -110,6 +126,14 @@ pub(crate) struct ExportArguments {
     #[arg(help_heading = "Output", long, value_name = "N", default_value_t = 1 << 20,
         value_parser = count::<u32>(1_000..=100_000_000))]
     group_rows: u32,
+
+    /// Days that are written at the same time [default: half of the processors]
+    #[arg(help_heading = "Many days", long, value_name = "N", value_parser = count::<usize>(1..=1_024))]
+    jobs: Option<usize>,
+
+    /// Write one day into a dataset: for processes of many days
+    #[arg(long = "of-a-day", hide = true)]
+    of_a_day: bool,
 
     /// Threads that encode columns [default: one for each processor]
     #[arg(help_heading = "Output", long, value_name = "N", value_parser = count::<u32>(1..=1_024))]
@@ -179,12 +203,40 @@ fn bar(text: &str) -> Result<BarBy, String> {
 }
 
 pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Status> {
+    let ExportArguments { input, more, .. } = arguments;
+    let is_many = !more.is_empty() || is_folder_of_days(input.name().path());
+    if is_many && !arguments.of_a_day {
+        let given: Vec<&Given> = [input.name()].into_iter().chain(more).collect();
+        let cannot = || format!("cannot read {}", input.name());
+        let days = days_of(given.iter().copied()).with_context(cannot)?;
+        ensure!(!days.is_empty(), "{}: has no days", input.name());
+        ensure!(
+            !arguments.output.is_file(),
+            "{}: is a file; many days need a folder, which becomes a dataset",
+            arguments.output.display()
+        );
+        let jobs = arguments.jobs.unwrap_or((processors() / 2).max(1));
+        return many::run(&days, &given, jobs);
+    }
+    one(arguments)
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The tables of one input.
+fn one(arguments: &ExportArguments) -> anyhow::Result<Status> {
     let ExportArguments { input, span, symbols, .. } = arguments;
     let symbols = symbols.list();
     let mut tables = arguments.records.clone();
     tables.sort_unstable();
     tables.dedup();
-    let outputs = Outputs::of(&arguments.output, arguments.format, arguments.force, &tables)?;
+    let (output, format) = (&arguments.output, arguments.format);
+    let outputs = match arguments.of_a_day {
+        true => Outputs::of_dataset(output, format, arguments.force),
+        false => Outputs::of(output, format, arguments.force, &tables)?,
+    };
     let opening = input.open((*span).into(), &symbols)?;
     let Some(midnight_ns) = opening.midnight_ns else {
         bail!(
@@ -193,6 +245,13 @@ pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Status> {
             input.name()
         );
     };
+    let outputs = match arguments.of_a_day {
+        true => outputs.of_day(&date_of(midnight_ns)?, &many::stem(input.name())?, &tables),
+        false => outputs,
+    };
+    if outputs.is_written {
+        return outputs.conclude_written(&tables);
+    }
     let options = TableOptions {
         symbols,
         levels: arguments.levels,
@@ -204,6 +263,13 @@ pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Status> {
     };
     let fields = Fields { prices: arguments.prices.into(), midnight_ns };
     arguments.write(opening, &tables, &options, fields, &outputs)
+}
+
+/// The trade date that begins at this midnight of an exchange.
+fn date_of(midnight_ns: u64) -> anyhow::Result<String> {
+    const NOON_NS: u64 = 12 * 3_600_000_000_000;
+    let date = TradeDate::of_time(midnight_ns.saturating_add(NOON_NS));
+    Ok(date.context("the trade date is out of range")?.to_string())
 }
 
 impl ExportArguments {
@@ -227,8 +293,7 @@ impl ExportArguments {
         let needs_breaks = |table: &Table| matches!(table, Table::Trades | Table::Bars);
         let is_first_reading = tables.iter().any(needs_breaks) && !options.marks_later;
         let broken = if is_first_reading { breaks_of(&opening)? } else { None };
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.threads.map_or(processors, |threads| threads as usize);
+        let threads = self.threads.map_or_else(processors, |threads| threads as usize);
         let lanes = Lanes::new(threads);
         let parquet = ParquetOptions {
             group_rows: self.group_rows as usize,

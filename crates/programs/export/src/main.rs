@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod export;
+mod many;
 mod metadata;
 mod outputs;
 

@@ -3,7 +3,9 @@
 //! A file gets its name when all of them are complete.
 
 use std::{
-    fmt, fs, io,
+    fmt,
+    fs::{self, File},
+    io,
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
@@ -15,6 +17,7 @@ use nanotape_answers::{Breaks, Table};
 use nanotape_console::{
     output::{FileFormat, Format, Output, OutputArguments, is_file},
     rows::{Rows, TimeForm, Times},
+    status::{Status, warn},
     values::counted_grouped,
 };
 use nanotape_tables::{ArrowFile, BATCH_ROWS, Batches, Fields, Lanes, ParquetFile, ParquetOptions};
@@ -47,6 +50,12 @@ impl FileFormat for TableFormat {
     }
 }
 
+/// The entry of the metadata that tells whether the input was whole.
+pub(crate) const IS_WHOLE: &str = "nanotape.is_whole";
+
+/// How the line about a day begins whose files exist.
+pub(crate) const EXISTS: &str = "its files exist";
+
 /// Where tables are written.
 #[derive(Debug)]
 pub(crate) struct Outputs {
@@ -54,6 +63,10 @@ pub(crate) struct Outputs {
     is_folder: bool,
     format: TableFormat,
     force: bool,
+    /// The trade date and the name of a day in a dataset.
+    day: Option<(String, String)>,
+    /// Whether a dataset has all files of the day.
+    pub(crate) is_written: bool,
 }
 
 impl Outputs {
@@ -68,7 +81,7 @@ impl Outputs {
         let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
         if is_folder {
             let format = format.unwrap_or(TableFormat::Parquet);
-            return Ok(Self { path: path.to_owned(), is_folder, format, force });
+            return Ok(Self::new(path, is_folder, format, force));
         }
         if path.extension().is_some_and(|suffix| suffix == "dbn") || is_packed_dbn(path) {
             bail!("{name}: DBN files are written by nanotape convert INPUT -o {name}");
@@ -86,7 +99,27 @@ impl Outputs {
         if is_packed && format != TableFormat::Csv {
             bail!("{name}: a Parquet or Arrow file is read in parts: leave out .gz and .zst");
         }
-        Ok(Self { path: path.to_owned(), is_folder, format, force })
+        Ok(Self::new(path, is_folder, format, force))
+    }
+
+    /// The folder of a dataset, which has many days.
+    pub(crate) fn of_dataset(path: &Path, format: Option<TableFormat>, force: bool) -> Self {
+        Self::new(path, true, format.unwrap_or(TableFormat::Parquet), force)
+    }
+
+    fn new(path: &Path, is_folder: bool, format: TableFormat, force: bool) -> Self {
+        let (path, day, is_written) = (path.to_owned(), None, false);
+        Self { path, is_folder, format, force, day, is_written }
+    }
+
+    /// The files of a day in a dataset. If it has some of them, an earlier run was interrupted, and
+    /// they are written again.
+    pub(crate) fn of_day(mut self, date: &str, name: &str, tables: &[Table]) -> Self {
+        self.day = Some((date.to_owned(), name.to_owned()));
+        let there = tables.iter().filter(|table| self.path_of(**table).exists()).count();
+        self.is_written = !self.force && there == tables.len();
+        self.force |= there > 0;
+        self
     }
 
     /// Opens the file of a table, and begins it.
@@ -98,11 +131,11 @@ impl Outputs {
         parquet: ParquetOptions,
         lanes: &Lanes,
     ) -> anyhow::Result<TableSink> {
+        let path = self.path_of(table);
         if self.is_folder {
             let cannot = || format!("cannot create {}", self.path.display());
-            fs::create_dir_all(&self.path).with_context(cannot)?;
+            fs::create_dir_all(path.parent().unwrap_or(&self.path)).with_context(cannot)?;
         }
-        let path = self.path_of(table);
         let arguments = OutputArguments {
             output: Some(path.clone()),
             force: self.force,
@@ -133,15 +166,32 @@ impl Outputs {
         self.format == TableFormat::Parquet && (self.is_folder || is_file(&self.path))
     }
 
+    /// The status of a day whose files exist: bad, with a line, if its input lacked a part.
+    pub(crate) fn conclude_written(&self, tables: &[Table]) -> anyhow::Result<Status> {
+        let parquet = tables.first().filter(|_| self.format == TableFormat::Parquet);
+        let Some(path) = parquet.map(|table| self.path_of(*table)) else { return Ok(Status::Good) };
+        let cannot = || format!("cannot read {}", path.display());
+        let file = File::open(&path).with_context(cannot)?;
+        let is_whole = nanotape_tables::metadata_of(file, IS_WHOLE).with_context(cannot)?;
+        if is_whole.as_deref() != Some("false") {
+            return Ok(Status::Good);
+        }
+        warn(format_args!("{EXISTS}: a part of its input was missing or damaged"));
+        Ok(Status::Bad)
+    }
+
     fn path_of(&self, table: Table) -> PathBuf {
         let suffix = match self.format {
             TableFormat::Parquet => "parquet",
             TableFormat::Arrow => "arrow",
             TableFormat::Csv => "csv",
         };
-        match self.is_folder {
-            true => self.path.join(format!("{table}.{suffix}")),
-            false => self.path.clone(),
+        match &self.day {
+            Some((date, name)) => {
+                partition(&self.path, table, date).join(format!("{name}.{suffix}"))
+            }
+            None if self.is_folder => self.path.join(format!("{table}.{suffix}")),
+            None => self.path.clone(),
         }
     }
 }
@@ -153,6 +203,11 @@ fn is_packed_dbn(path: &Path) -> bool {
 
 fn names() -> &'static str {
     "parquet, arrow or csv"
+}
+
+/// The folder of a table of a day in a dataset, as Hive and its readers name partitions.
+fn partition(dataset: &Path, table: Table, date: &str) -> PathBuf {
+    dataset.join(table.name()).join(format!("date={date}"))
 }
 
 /// The file of a table, which takes its rows.

@@ -26,4 +26,4 @@ pub use error::TableError;
 pub use fields::{Fields, Prices};
 pub use lanes::Lanes;
 pub use parquet_file::{Compressed, ParquetFile, ParquetOptions};
-pub use rewrite::marked;
+pub use rewrite::{marked, metadata_of};

@@ -1,4 +1,5 @@
-//! Writes a Parquet file once more, with other values in a column.
+//! Reads a Parquet file that was written: its metadata, or its rows to write them once more with
+//! other values in a column.
 
 use std::{fs::File, io::Write, sync::Arc};
 
@@ -35,4 +36,12 @@ pub fn marked<W: Write + Send + 'static>(
         to.batch(RecordBatch::try_new(schema, columns)?)?;
     }
     Ok(to)
+}
+
+/// The value of an entry of the metadata of a file; `None` if it has none.
+pub fn metadata_of(file: File, key: &str) -> Result<Option<String>, TableError> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
+    let entries = reader.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+    let entry = entries.into_iter().find(|entry| entry.key == key);
+    Ok(entry.and_then(|entry| entry.value.clone()))
 }

@@ -537,8 +537,10 @@ pub(super) const TABLE: &[Row] = &[
         inside: &[
             "nanotape-answers",
             "nanotape-arguments",
+            "nanotape-clock",
             "nanotape-console",
             "nanotape-feed",
+            "nanotape-plant",
             "nanotape-tables",
             "nanotape-types",
         ],

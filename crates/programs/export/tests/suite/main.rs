@@ -4,5 +4,6 @@
 use nanotape_runner as support;
 
 mod failures;
+mod many_days;
 mod read;
 mod same_rows;

@@ -15,8 +15,12 @@ import asyncio
 import datetime
 import os
 import re
+import subprocess
+import sysconfig
+import time
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator
+from concurrent import futures
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple
 
 import numpy
 
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = [
-    "Batch", "Book", "Event", "IncompleteInput", "IncompleteWarning", "Input", "InputError",
-    "NanotapeError", "Rows", "Tap", "UNDEF_PRICE", "__version__", "open", "tap",
+    "Batch", "Book", "DayResult", "Event", "IncompleteInput", "IncompleteWarning", "Input", "InputError",
+    "NanotapeError", "Rows", "Tap", "UNDEF_PRICE", "__version__", "many", "open", "tap",
 ]
 
 #: A price that a row of a structured array lacks, as in DBN.
@@ -351,6 +355,71 @@ def tap(ring: str | os.PathLike[str], *, heal: str | os.PathLike[str] | None = N
     heal = None if heal is None else os.fspath(heal)
     return Tap(_core.Tap(os.fspath(ring), heal, _symbols(symbols), records, start == "oldest", wait,
                          heal_wait, prices))
+
+
+class DayResult(NamedTuple):
+    """What became of a day of ``many``."""
+
+    #: The path of the day.
+    input: str
+    #: ``written``, ``exists``, ``damaged, written``, ``damaged, exists`` or ``failed``.
+    result: str
+    seconds: float
+    #: Why it is not whole; empty for a good one.
+    detail: str
+
+
+def many(days: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], to: str | os.PathLike[str],
+         tables: Iterable[str] | str = ("bbo", "trades"), *, engine: Any = None,
+         symbols: Iterable[str] | str | None = None, options: Iterable[str] = ()) -> list[DayResult]:
+    """Writes the tables of many days as one Parquet dataset: ``TO/TABLE/date=YYYY-MM-DD/NAME.parquet``.
+
+    ``days``: a folder, or paths. ``engine``: an executor of ``concurrent.futures``, the module ``ray`` after
+    ``ray.init()``, or a ``dask.distributed.Client``; by default threads for half of the processors. A task
+    is one day, and a process of its own. A day that fails ends no other. A day whose files exist is left
+    out. ``options``: more of the command line of ``nanotape export``, such as ``["--levels", "5"]``.
+    """
+    if isinstance(days, (str, os.PathLike)):
+        days = sorted(entry.path for entry in os.scandir(days) if not entry.name.startswith("."))
+    words = ["--records", tables if isinstance(tables, str) else ",".join(tables), "-o", os.fspath(to)]
+    if chosen := _symbols(symbols):
+        words += ["--symbols", ",".join(chosen)]
+    tasks = [(os.fspath(day), [*words, *options]) for day in days]
+    if engine is None:
+        with futures.ThreadPoolExecutor(max((os.cpu_count() or 2) // 2, 1)) as threads:
+            return list(threads.map(_export_day, *zip(*tasks))) if tasks else []
+    if hasattr(engine, "remote") and hasattr(engine, "get"):
+        remote = engine.remote(_export_day)
+        return engine.get([remote.remote(*task) for task in tasks])
+    if hasattr(engine, "submit"):
+        waiting = [engine.submit(_export_day, *task) for task in tasks]
+        return [one.result() for one in waiting]
+    raise TypeError(f"engine={engine!r}: expected an executor, the module ray, or a client of dask")
+
+
+def _export_day(day: str, words: list[str]) -> DayResult:
+    """The task of one day, in any process of any machine that has this package."""
+    program = os.path.join(sysconfig.get_path("scripts"), "nanotape-export")
+    began = time.monotonic()
+    done = subprocess.run([program, *words, "--of-a-day", "--", day], capture_output=True, text=True,
+                          errors="replace")
+    lines = [line.removeprefix("nanotape: ") for line in done.stderr.splitlines()]
+    own = [line for line in lines if not line.startswith(_TABLES)]
+    wrote, exists = len(own) < len(lines), any(line.startswith("its files exist") for line in own)
+    result = {
+        (0, True): "written", (0, False): "exists", (1, True): "damaged, written",
+    }.get((done.returncode, wrote), "damaged, exists" if done.returncode == 1 and exists else "failed")
+    detail = ""
+    if result == "failed":
+        detail = own[-1] if own else f"ended with status {done.returncode}"
+    elif result.startswith("damaged"):
+        detail = own[0]
+    return DayResult(day, result, time.monotonic() - began, detail)
+
+
+#: How lines about tables that were written begin.
+_TABLES = tuple(f"{table}: " for table in
+                ["bbo", "trades", "mbo", "depth", "bars", "status", "definitions", "imbalance"])
 
 
 def _needed(module: str) -> Any:
