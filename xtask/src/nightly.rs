@@ -42,7 +42,7 @@ pub(crate) const ROWS: [Row; 16] = [
     row("day-proof", "scripts/day-proof/prove", 240),
     row(
         "pages",
-        "cargo build --release --locked -p nanotape-cli -p nanotape-lab-cli && scripts/pages",
+        "cargo build --release --locked -p nanotape-cli -p nanotape-lab-cli -p nanotape-export && scripts/pages",
         40,
     ),
     row(
