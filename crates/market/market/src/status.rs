@@ -117,3 +117,61 @@ pub enum StatusReason {
     /// Quotations are not available.
     QuotationNotAvailable = 130,
 }
+
+impl TradingAction {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::None,
+        Self::PreOpen,
+        Self::Quoting,
+        Self::Trading,
+        Self::Halt,
+        Self::Pause,
+        Self::Close,
+        Self::PostClose,
+        Self::SsrChange,
+    ];
+
+    /// That of a number in a record.
+    pub fn of(number: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| *known as u16 == number)
+    }
+}
+
+impl StatusReason {
+    /// All of them.
+    pub const ALL: [Self; 27] = [
+        Self::None,
+        Self::Scheduled,
+        Self::SurveillanceIntervention,
+        Self::Regulatory,
+        Self::NonCompliance,
+        Self::FilingsNotCurrent,
+        Self::SecTradingSuspension,
+        Self::NewIssue,
+        Self::IssueAvailable,
+        Self::IssuesReviewed,
+        Self::FilingReqsSatisfied,
+        Self::NewsPending,
+        Self::NewsReleased,
+        Self::NewsAndResumptionTimes,
+        Self::NewsNotForthcoming,
+        Self::LuldPause,
+        Self::Operational,
+        Self::AdditionalInformationRequested,
+        Self::Etf,
+        Self::CorporateAction,
+        Self::NewSecurityOffering,
+        Self::MarketWideHaltLevel1,
+        Self::MarketWideHaltLevel2,
+        Self::MarketWideHaltLevel3,
+        Self::MarketWideHaltCarryover,
+        Self::MarketWideHaltResumption,
+        Self::QuotationNotAvailable,
+    ];
+
+    /// That of a number in a record.
+    pub fn of(number: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| *known as u16 == number)
+    }
+}

@@ -17,8 +17,8 @@ use core::ops::ControlFlow;
 
 use dbn::{Action, MboMsg, RecordHeader, Side as DbnSide};
 use nanotape_market::{
-    Definition, EventTime, Execution, LevelChange, MarketEvent, Modified, Priority, Trade,
-    TradeKind, What,
+    AuctionImbalance, Definition, EventTime, Execution, LevelChange, MarketEvent, Modified,
+    Priority, StatusChange, StatusReason, Trade, TradeKind, TradingAction, What,
 };
 use nanotape_types::{
     Alpha, BookEvent, MatchNumber, Maybe, OrderReferenceNumber, Price, PriceScale, Shares, Side,
@@ -79,8 +79,14 @@ impl EventReader {
         let event = match record {
             Record::Mbo(order) => return self.order(order, visit),
             Record::Definition(entry) => self.definition(entry)?,
-            Record::Status(status) => self.event(&status.hd, What::Other)?,
-            Record::Imbalance(imbalance) => self.event(&imbalance.hd, What::Other)?,
+            // A state of a later version, or a price that no book has, is none of ours.
+            Record::Status(status) => {
+                self.event(&status.hd, status_of(status).map_or(What::Other, What::Status))?
+            }
+            Record::Imbalance(imbalance) => {
+                let auction = imbalance_of(imbalance).map_or(What::Other, What::AuctionImbalance);
+                self.event(&imbalance.hd, auction)?
+            }
             // The inside and the prints follow from the order records.
             Record::Bbo(_) | Record::Trade(_) | Record::Notice(_) => {
                 return Ok(ControlFlow::Continue(()));
@@ -346,6 +352,37 @@ impl EventReader {
             what,
         })
     }
+}
+
+fn status_of(status: &dbn::StatusMsg) -> Option<StatusChange> {
+    Some(StatusChange {
+        action: TradingAction::of(status.action)?,
+        reason: StatusReason::of(status.reason)?,
+        is_trading: status.is_trading(),
+        is_quoting: status.is_quoting(),
+        is_short_sell_restricted: status.is_short_sell_restricted(),
+    })
+}
+
+fn imbalance_of(imbalance: &dbn::ImbalanceMsg) -> Option<AuctionImbalance> {
+    let price_if = |nanos: i64| match nanos {
+        dbn::UNDEF_PRICE => Some(Maybe::NONE),
+        nanos => PriceScale::WIDE.of_nanos(nanos).map(Maybe::of),
+    };
+    Some(AuctionImbalance {
+        side: match imbalance.side as u8 {
+            b'B' => Some(Side::Buy),
+            b'A' => Some(Side::Sell),
+            _ => None,
+        },
+        reference_price: PriceScale::WIDE.of_nanos(imbalance.ref_price)?,
+        near_price: price_if(imbalance.cont_book_clr_price)?,
+        far_price: price_if(imbalance.auct_interest_clr_price)?,
+        paired_shares: TotalShares::new(imbalance.paired_qty.into()),
+        imbalance_shares: TotalShares::new(imbalance.total_imbalance_qty.into()),
+        auction: imbalance.auction_type as u8,
+        significance: imbalance.significant_imbalance as u8,
+    })
 }
 
 /// Whether an order record is that of a price level.

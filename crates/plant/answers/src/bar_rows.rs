@@ -3,7 +3,9 @@
 //!
 //! Broken trades, if they are known, and trades without a price count for no bar. A trade is never
 //! divided: the one that completes a bar of trades or shares is its last one. Bars of time are of
-//! multiples of the period since midnight, and a period without a trade has none.
+//! multiples of the period since midnight, and a period without a trade has none. The times of some
+//! feeds are out of order: a bar of time is given when the latest time is [`LATE_NS`] after its
+//! end.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -34,14 +36,21 @@ pub struct Bars<S> {
     /// Takes the bars.
     pub sink: S,
     by: BarBy,
-    /// Those that are not complete, in the order of their stocks.
+    /// Those that are not complete, in the order of their periods and stocks.
     open: BTreeMap<Key, Bar>,
-    /// The end of the current period.
-    ends_ns: u64,
+    /// The latest time.
+    last_ns: u64,
+    /// When the first open bar of time can be given.
+    due_ns: u64,
 }
 
-/// A stock: by its symbol, or by its number if it has none.
-type Key = (Option<Symbol>, u32);
+/// How late a trade can be for the bar of its period: as much as units and stocks of a feed are out
+/// of order. A later one has a bar of its own.
+const LATE_NS: u64 = 1_000_000_000;
+
+/// The begin of the period, 0 for bars of trades and shares; and the stock: by its symbol, or by
+/// its number if it has none.
+type Key = (u64, Option<Symbol>, u32);
 
 #[derive(Clone, Copy, Debug)]
 struct Bar {
@@ -53,9 +62,9 @@ struct Bar {
     high: u64,
     low: u64,
     close: u64,
-    volume: u64,
+    volume: u128,
     trades: u64,
-    /// Prices times shares.
+    /// Prices times shares; of shares that no market has, the most that fits.
     value: u128,
     /// That of its first trade that has one.
     reason: Option<&'static str>,
@@ -83,7 +92,7 @@ impl<S> Bars<S> {
             BarBy::Trades(count) => BarBy::Trades(count.max(1)),
             BarBy::Volume(shares) => BarBy::Volume(shares.max(1)),
         };
-        Self { sink, by, open: BTreeMap::new(), ends_ns: 0 }
+        Self { sink, by, open: BTreeMap::new(), last_ns: 0, due_ns: u64::MAX }
     }
 
     /// The columns.
@@ -115,11 +124,23 @@ impl<S: Sink> Bars<S> {
         open.values().try_for_each(|bar| bar.give(&mut self.sink))
     }
 
-    /// Gives the bars of a period that is over, and begins that of this time.
+    /// Gives the bars of periods that are over.
     #[cold]
-    fn next_period(&mut self, ts_ns: u64, period_ns: u64) -> ControlFlow<()> {
-        self.ends_ns = (ts_ns / period_ns).saturating_add(1).saturating_mul(period_ns);
-        self.finish()
+    fn give_due(&mut self, period_ns: u64) -> ControlFlow<()> {
+        let is_due = |begins_ns: u64, last_ns: u64| {
+            begins_ns.saturating_add(period_ns).saturating_add(LATE_NS) <= last_ns
+        };
+        while let Some(first) = self.open.first_entry() {
+            let (begins_ns, ..) = *first.key();
+            if !is_due(begins_ns, self.last_ns) {
+                self.due_ns = begins_ns.saturating_add(period_ns).saturating_add(LATE_NS);
+                return ControlFlow::Continue(());
+            }
+            let bar = first.remove();
+            bar.give(&mut self.sink)?;
+        }
+        self.due_ns = u64::MAX;
+        ControlFlow::Continue(())
     }
 }
 
@@ -138,19 +159,24 @@ impl<S: Sink> Sink for Bars<S> {
             Cell::Text(reason) => Reason::of_name(reason),
             _ => None,
         };
-        let begins_ns = match self.by {
+        self.last_ns = self.last_ns.max(ts_ns);
+        let period_begins_ns = match self.by {
             BarBy::Time(period_ns) => {
-                // A late trade of an earlier time counts for the current period.
-                if ts_ns >= self.ends_ns {
-                    self.next_period(ts_ns, period_ns)?;
+                if self.last_ns >= self.due_ns {
+                    self.give_due(period_ns)?;
                 }
-                self.ends_ns - period_ns
+                let begins_ns = ts_ns / period_ns * period_ns;
+                let due_ns = begins_ns.saturating_add(period_ns).saturating_add(LATE_NS);
+                self.due_ns = self.due_ns.min(due_ns);
+                Some(begins_ns)
             }
-            BarBy::Trades(_) | BarBy::Volume(_) => ts_ns,
+            BarBy::Trades(_) | BarBy::Volume(_) => None,
         };
+        let begins_ns = period_begins_ns.unwrap_or(ts_ns);
+        let period = period_begins_ns.unwrap_or_default();
         let key = match stock.symbol() {
-            Some(symbol) => (Some(symbol), 0),
-            None => (None, stock.instrument_id()),
+            Some(symbol) => (period, Some(symbol), 0),
+            None => (period, None, stock.instrument_id()),
         };
         let bar = self.open.entry(key).or_insert(Bar {
             stock,
@@ -168,14 +194,14 @@ impl<S: Sink> Sink for Bars<S> {
         bar.last_ns = bar.last_ns.max(ts_ns);
         (bar.high, bar.low) = (bar.high.max(price), bar.low.min(price));
         bar.close = price;
-        bar.volume += shares;
+        bar.volume = bar.volume.saturating_add(shares.into());
         bar.trades += 1;
-        bar.value += u128::from(price) * u128::from(shares);
+        bar.value = bar.value.saturating_add(u128::from(price) * u128::from(shares));
         bar.reason = bar.reason.or(reason.map(Reason::name));
         let is_complete = match self.by {
             BarBy::Time(_) => false,
             BarBy::Trades(count) => bar.trades >= count,
-            BarBy::Volume(shares) => bar.volume >= shares,
+            BarBy::Volume(shares) => bar.volume >= shares.into(),
         };
         if !is_complete {
             return ControlFlow::Continue(());
@@ -188,9 +214,10 @@ impl<S: Sink> Sink for Bars<S> {
 
 impl Bar {
     fn give(&self, sink: &mut impl Sink) -> ControlFlow<()> {
-        let volume = u128::from(self.volume.max(1));
+        let volume = self.volume.max(1);
         // From units of 1e-4 to those of 1e-9, rounded to the nearest.
-        let vwap = (self.value * 200_000 + volume) / (2 * volume);
+        let (whole, rest) = (self.value / volume, self.value % volume);
+        let vwap = whole * 100_000 + (rest.saturating_mul(200_000) / volume).div_ceil(2);
         sink.row(&[
             Cell::Time(self.begins_ns),
             Cell::Time(self.last_ns),
@@ -199,7 +226,7 @@ impl Bar {
             Cell::Price(self.high),
             Cell::Price(self.low),
             Cell::Price(self.close),
-            Cell::U64(self.volume),
+            Cell::U64(u64::try_from(self.volume).unwrap_or(u64::MAX)),
             Cell::U64(self.trades),
             Cell::Price9(i64::try_from(vwap).unwrap_or(i64::MAX)),
             self.reason.map_or(Cell::Absent, Cell::Text),
@@ -268,6 +295,29 @@ mod tests {
                 [40, 45, 70, 70, 70, 70, 1, 1, 7_000_000],
             ]
         );
+    }
+
+    #[test]
+    fn a_trade_out_of_order_counts_for_its_period_for_a_second() {
+        let second = 1_000_000_000;
+        let period = 5 * second;
+        let trades = [
+            (5 * second, 50, 1, None),
+            (5 * second - 1, 40, 2, None),
+            (10 * second + 1, 60, 4, None),
+            // Later than a second.
+            (4 * second, 70, 8, None),
+        ];
+        let rows = bars_of(BarBy::Time(period), &trades);
+        let begins: Vec<_> = rows.iter().map(|row| (row[0] / second, row[6])).collect();
+        assert_eq!(begins, [(0, 2), (0, 8), (5, 1), (10, 4)]);
+    }
+
+    #[test]
+    fn a_volume_that_no_market_has_is_the_most_that_fits_and_its_average_is_right() {
+        let rows =
+            bars_of(BarBy::Trades(2), &[(1, 150_000, 1, None), (2, 150_000, u64::MAX, None)]);
+        assert_eq!((rows[0][6], rows[0][8]), (u64::MAX, 15_000_000_000));
     }
 
     #[test]

@@ -43,14 +43,20 @@ pub struct EventRows<S> {
     pub table: EventTable,
     doubts: Doubts,
     has_receipt: bool,
+    is_of_records: bool,
 }
 
 impl<S> EventRows<S> {
     /// Rows of these stocks; of all if there are none. `has_receipt`: whether rows have the time of
-    /// receipt.
-    pub fn new(table: EventTable, symbols: &[Symbol], sink: S, has_receipt: bool) -> Self {
-        let filter = SymbolFilter::new(symbols);
-        Self { filter, sink, table, doubts: Doubts::default(), has_receipt }
+    /// receipt. `is_of_records`: the events are those of records, which have no number.
+    pub fn new(
+        table: EventTable,
+        symbols: &[Symbol],
+        sink: S,
+        (has_receipt, is_of_records): (bool, bool),
+    ) -> Self {
+        let (filter, doubts) = (SymbolFilter::new(symbols), Doubts::default());
+        Self { filter, sink, table, doubts, has_receipt, is_of_records }
     }
 
     /// The columns.
@@ -145,7 +151,9 @@ impl<S: Sink> EventRows<S> {
             false => Cell::Stock(symbol_or_locate(engine.directory(), event.stock_locate)),
         };
         let ts_ns = event.time.map(|time| engine.time_of_day_ns(time));
-        let mut cells = vec![Cell::U64(at.number), Cell::time(ts_ns)];
+        // Records of these kinds have no number of their message.
+        let number = Cell::u64(Some(at.number).filter(|_| !self.is_of_records));
+        let mut cells = vec![number, Cell::time(ts_ns)];
         cells.extend(self.has_receipt.then(|| self.doubts.receipt()));
         cells.push(stock);
         let scale = engine.books().price_scale();

@@ -190,7 +190,7 @@ impl<S: Sink> Tables<S> {
         let TableOptions { symbols, levels, every_ns, has_receipt, is_of_records, .. } = options;
         let more = options.more();
         let mut event = |table, sink| {
-            self.events.push(EventRows::new(table, symbols, sink, *has_receipt));
+            self.events.push(EventRows::new(table, symbols, sink, (*has_receipt, *is_of_records)));
         };
         match table {
             Table::Bbo => {

@@ -62,8 +62,8 @@ interrupted goes on; --force writes it again. A day that fails does not end the 
 end lists the result of each, and the status is 1.
 
 Files get their names when all of them are complete: a command that is killed, or a full disk, leaves
-no file of that name. Memory: about 100 MB, the books of the day, and for each table about 60 bytes a
-row of --group-rows.")]
+no file of that name. Memory: about 100 MB, the books of the day, and for each table the encoded columns
+of a row group, about 15 bytes a row; depth has 60 to 100.")]
 pub(crate) struct ExportArguments {
     #[command(flatten)]
     input: InputArguments,
@@ -249,6 +249,9 @@ fn one(arguments: &ExportArguments) -> anyhow::Result<Status> {
         true => outputs.of_day(&date_of(midnight_ns)?, &many::stem(input.name())?, &tables),
         false => outputs,
     };
+    for &table in &tables {
+        outputs.require_another(table, input.name())?;
+    }
     if outputs.is_written {
         return outputs.conclude_written(&tables);
     }
@@ -333,8 +336,19 @@ impl ExportArguments {
         });
         let files = files.collect::<anyhow::Result<Vec<_>>>()?;
         lanes.finish();
+        let mut written = Vec::new();
         for (table, file) in files {
-            note(format_args!("{table}: {}", file.complete()?));
+            match file.complete() {
+                Ok(file) => written.push((table, file)),
+                Err(error) => {
+                    // All of them or none: another process may have taken the name of this one.
+                    written.iter().for_each(|(_, file)| outputs.take_back(file));
+                    return Err(error.into());
+                }
+            }
+        }
+        for (table, file) in written {
+            note(format_args!("{table}: {file}"));
         }
         Ok(status)
     }

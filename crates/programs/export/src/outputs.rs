@@ -7,13 +7,14 @@ use std::{
     fs::{self, File},
     io,
     ops::ControlFlow,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, bail};
 use arrow_schema::SchemaRef;
 use clap::ValueEnum;
-use nanotape_answers::{Breaks, Table};
+use nanotape_answers::{Breaks, Given, Table};
 use nanotape_console::{
     output::{FileFormat, Format, Output, OutputArguments, is_file},
     rows::{Rows, TimeForm, Times},
@@ -164,6 +165,28 @@ impl Outputs {
     /// Whether a file can be read again before it has its name.
     pub(crate) fn can_be_reread(&self) -> bool {
         self.format == TableFormat::Parquet && (self.is_folder || is_file(&self.path))
+    }
+
+    /// Refuses a file that is the input itself: with --force it would be replaced.
+    pub(crate) fn require_another(&self, table: Table, input: &Given) -> anyhow::Result<()> {
+        let path = self.path_of(table);
+        let identity = |path: &Path| path.metadata().map(|file| (file.dev(), file.ino()));
+        if let (Ok(own), Ok(other)) = (identity(&path), identity(input.path()))
+            && own == other
+            && is_file(&path)
+        {
+            bail!("{}: is the input; choose another output", path.display());
+        }
+        Ok(())
+    }
+
+    /// Removes a file that was completed, since another one could not be. One that replaced another
+    /// file stays.
+    pub(crate) fn take_back(&self, file: &Written) {
+        if !self.force && is_file(&file.path) {
+            // The error of the other file is reported.
+            let _ = fs::remove_file(&file.path);
+        }
     }
 
     /// The status of a day whose files exist: bad, with a line, if its input lacked a part.

@@ -68,6 +68,10 @@ impl Input {
             let line = "-: standard input is read only once: save it to a file, or use the command";
             return Err(ReadError::Choice(line.to_owned()).into());
         }
+        if nanotape_answers::is_folder_of_days(name.path()) {
+            let line = "is a folder without a journal: open a file in it, or use nanotape.many()";
+            return Err(ReadError::Choice(format!("{name}: {line}")).into());
+        }
         let open = || Ok(Opened::open(name.clone(), options.clone())?.kind().name());
         let kind = py
             .detach(open)

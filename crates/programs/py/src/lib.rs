@@ -23,7 +23,7 @@ mod _core {
     #[pymodule_export]
     use super::input::Input;
     #[pymodule_export]
-    use super::rows::{Batch, BatchIterator, Rows};
+    use super::rows::{Batch, BatchIterator, Collected, Rows};
     #[pymodule_export]
     use super::tap::{Event, Tap};
     use super::*;

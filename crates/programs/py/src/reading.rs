@@ -3,9 +3,10 @@
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{Receiver, SyncSender, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
     thread,
+    time::Duration,
 };
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -25,8 +26,11 @@ use crate::errors::ReadError;
 /// Batches that wait for a slow reader.
 const WAITING: usize = 4;
 
-/// Losses and damage that a report lists.
+/// Losses, damage and missing symbols that a line lists.
 const LISTED: usize = 10;
+
+/// How long a call waits before it looks for signals of Python.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
 /// What is read, and what its rows have.
 #[derive(Clone, Debug)]
@@ -154,13 +158,14 @@ impl Prepared {
         Ok((sink, report))
     }
 
-    /// Reads the input on a thread, as batches of this form of prices.
+    /// Reads the input on a thread, as batches of this form of prices. The thread begins with the
+    /// first batch that is wanted.
     pub(crate) fn stream(self, prices: Prices, ended: Ended) -> BatchReader {
         let fields = Fields { prices, midnight_ns: self.midnight_ns };
         let schema = fields.schema(&self.columns, &[]);
         let (sender, receiver) = sync_channel(WAITING);
         let of_thread = schema.clone();
-        thread::spawn(move || {
+        let reading = move || {
             let columns = self.columns.clone();
             let to = ToReader(sender.clone());
             let batches = Batches::new(to, &columns, (fields, of_thread), BATCH_ROWS);
@@ -179,8 +184,8 @@ impl Prepared {
                 // A reader that is gone needs no error.
                 let _ = sender.send(Err(line));
             }
-        });
-        BatchReader { schema, receiver, is_over: false }
+        };
+        BatchReader { schema, receiver, reading: Some(Box::new(reading)), is_over: false }
     }
 }
 
@@ -197,27 +202,50 @@ impl BatchSink for ToReader {
 pub(crate) struct BatchReader {
     schema: SchemaRef,
     receiver: Receiver<Result<RecordBatch, String>>,
+    /// The reading, before its thread begins.
+    reading: Option<Box<dyn FnOnce() + Send>>,
     is_over: bool,
 }
 
 impl BatchReader {
     /// The next batch; `None` at the end. An error has its text; the reading has kept it.
     pub(crate) fn next_batch(&mut self) -> Result<Option<RecordBatch>, String> {
-        if self.is_over {
-            return Ok(None);
-        }
-        match self.receiver.recv() {
-            Ok(Ok(batch)) => Ok(Some(batch)),
-            Ok(Err(error)) => {
-                self.is_over = true;
-                Err(error)
-            }
-            Err(_) => {
-                self.is_over = true;
-                Ok(None)
+        loop {
+            if let Waited::Over(batch) = self.wait_for_batch(Duration::MAX) {
+                return batch;
             }
         }
     }
+
+    /// The same within a time.
+    pub(crate) fn wait_for_batch(&mut self, wait: Duration) -> Waited {
+        if self.is_over {
+            return Waited::Over(Ok(None));
+        }
+        if let Some(reading) = self.reading.take() {
+            thread::spawn(reading);
+        }
+        let received = match wait {
+            Duration::MAX => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            wait => self.receiver.recv_timeout(wait),
+        };
+        match received {
+            Ok(Ok(batch)) => return Waited::Over(Ok(Some(batch))),
+            Err(RecvTimeoutError::Timeout) => return Waited::Longer,
+            Ok(Err(line)) => {
+                self.is_over = true;
+                return Waited::Over(Err(line));
+            }
+            Err(RecvTimeoutError::Disconnected) => self.is_over = true,
+        }
+        Waited::Over(Ok(None))
+    }
+}
+
+/// The end of a wait for a batch.
+pub(crate) enum Waited {
+    Over(Result<Option<RecordBatch>, String>),
+    Longer,
 }
 
 impl Iterator for BatchReader {
@@ -243,7 +271,9 @@ fn report_of(
     let missing = filter.missing(directory);
     if !missing.is_empty() {
         let known: Vec<_> = directory.iter().map(|(_, symbol)| symbol).collect();
-        let missing = with_suggestions(&missing, &known);
+        let more = missing.len().saturating_sub(LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let missing = with_suggestions(&missing[..missing.len().min(LISTED)], &known) + &more;
         let up_to = if session.has_passed_the_span() { " up to the end of the span" } else { "" };
         let line = format!("{}: symbols not found{up_to}: {missing}", session.name);
         return Err(ReadError::Choice(line));

@@ -1,10 +1,19 @@
 //! Rows of a table: streams of batches, and arrays.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{RecvTimeoutError, sync_channel},
+    },
+    thread,
+};
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader as _};
+use arrow_schema::SchemaRef;
 use nanotape_tables::{Fields, Prices};
-use nanotape_types::rows::Column;
+use nanotape_types::rows::{Cell, Column, Sink as _};
 use pyo3::{
     exceptions::PyValueError,
     prelude::*,
@@ -14,7 +23,7 @@ use pyo3::{
 use crate::{
     capsules,
     errors::{NanotapeError, ReadError},
-    reading::{BatchReader, Ended, Prepared, Recipe},
+    reading::{BatchReader, Ended, LONGEST_WAIT, Prepared, Recipe, Waited},
     structured::Structured,
 };
 
@@ -92,21 +101,77 @@ impl Rows {
 
     /// All rows as bytes of one structured array, and the fields of its type.
     fn _structured<'py>(&self, py: Python<'py>) -> PyResult<Raw<'py>> {
-        let rows = py.detach(|| -> Result<Structured, ReadError> {
-            let prepared = self.recipe.prepare()?;
-            let rows = Structured::new(&prepared.columns, prepared.midnight_ns);
-            let (rows, report) = prepared.read(rows, |_| Ok(()))?;
-            *lock(&self.ended) = Some(Ok(report));
-            Ok(rows)
-        })?;
+        // The first use of the library fails while a signal waits.
+        drop(numpy::PyArray1::<u8>::from_vec(py, Vec::new()));
+        let (recipe, is_wanted) = (self.recipe.clone(), Arc::new(AtomicBool::new(true)));
+        let of_thread = is_wanted.clone();
+        let (sender, receiver) = sync_channel(1);
+        let reading = move || -> Result<_, ReadError> {
+            let prepared = recipe.prepare()?;
+            let mut rows = Structured::new(&prepared.columns, prepared.midnight_ns);
+            let (_, report) = prepared.read(
+                |cells: &[Cell<'_>]| match of_thread.load(Ordering::Relaxed) {
+                    true => rows.row(cells),
+                    false => ControlFlow::Break(()),
+                },
+                |_| Ok(()),
+            )?;
+            Ok((rows, report))
+        };
+        // A caller that was interrupted does not wait for the result.
+        thread::spawn(move || {
+            let _ = sender.send(reading());
+        });
+        let receiver = Mutex::new(receiver);
+        let ended = loop {
+            match py.detach(|| lock(&receiver).recv_timeout(LONGEST_WAIT)) {
+                Ok(ended) => break ended,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(NanotapeError::new_err("the reading ended without a result"));
+                }
+            }
+            if let Err(signal) = py.check_signals() {
+                is_wanted.store(false, Ordering::Relaxed);
+                return Err(signal);
+            }
+        };
+        let (rows, report) = ended?;
+        *lock(&self.ended) = Some(Ok(report));
         let (bytes, fields) = rows.into_array();
         Ok((numpy::PyArray1::from_vec(py, bytes), fields))
     }
 
-    /// The same rows with this form of prices.
-    fn _with_prices(&self, name: &str) -> PyResult<Self> {
-        let ended = self.ended.clone();
-        Ok(Self { recipe: self.recipe.clone(), prices: prices_of(name)?, ended })
+    /// All rows in memory, for a library that would not look for signals while it reads a stream.
+    fn _collected(&self, py: Python<'_>, prices: &str) -> PyResult<Collected> {
+        let prepared = self.prepared(py)?;
+        let mut reader = prepared.stream(prices_of(prices)?, self.ended.clone());
+        let mut batches = Vec::new();
+        loop {
+            match py.detach(|| reader.wait_for_batch(LONGEST_WAIT)) {
+                Waited::Over(Ok(Some(batch))) => batches.push(batch),
+                Waited::Over(Ok(None)) => break,
+                Waited::Over(Err(line)) => {
+                    return Err(match lock(&self.ended).take() {
+                        Some(Err(error)) => error.into(),
+                        _ => NanotapeError::new_err(line),
+                    });
+                }
+                Waited::Longer => {}
+            }
+            py.check_signals()?;
+        }
+        Ok(Collected { schema: reader.schema(), batches })
+    }
+
+    /// The form of prices of streams.
+    #[getter]
+    fn _prices(&self) -> &'static str {
+        match self.prices {
+            Prices::Fixed => "fixed",
+            Prices::Decimal => "decimal",
+            Prices::Float => "float",
+        }
     }
 
     /// Whether the last reading that ended had all of the input, and what was missing. None before
@@ -116,18 +181,6 @@ impl Rows {
         match &*lock(&self.ended) {
             Some(Ok(report)) => Some((report.is_whole, report.lines.clone())),
             _ => None,
-        }
-    }
-
-    /// Raises the error that ended the last reading, if one did.
-    fn _raise(&self) -> PyResult<()> {
-        let mut ended = lock(&self.ended);
-        match ended.take() {
-            Some(Err(error)) => Err(error.into()),
-            other => {
-                *ended = other;
-                Ok(())
-            }
         }
     }
 
@@ -152,6 +205,28 @@ fn described<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyDic
     Ok(dict)
 }
 
+/// Rows that were read: a stream of them costs nothing.
+#[pyclass(frozen, module = "nanotape._core")]
+pub(crate) struct Collected {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+#[pymethods]
+impl Collected {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The rows exist: a request for other types is not met, which the interface allows.
+        let _ = requested_schema;
+        let batches: Vec<_> = self.batches.iter().cloned().map(Ok).collect();
+        capsules::stream(py, Box::new(RecordBatchIterator::new(batches, self.schema.clone())))
+    }
+}
+
 /// The batches of a reading, one after the other.
 #[pyclass(frozen, module = "nanotape._core")]
 pub(crate) struct BatchIterator {
@@ -166,8 +241,13 @@ impl BatchIterator {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let batch = py.detach(|| lock(&self.reader).next_batch());
-        let batch = batch.map_err(|line| match lock(&self.ended).take() {
+        let waited = loop {
+            match py.detach(|| lock(&self.reader).wait_for_batch(LONGEST_WAIT)) {
+                Waited::Over(batch) => break batch,
+                Waited::Longer => py.check_signals()?,
+            }
+        };
+        let batch = waited.map_err(|line| match lock(&self.ended).take() {
             Some(Err(error)) => error.into(),
             _ => NanotapeError::new_err(line),
         })?;

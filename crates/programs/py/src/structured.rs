@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 
 use nanotape_types::rows::{Cell, Column, Kind, Sink};
 
-/// Bytes of a text field: the longest symbol of a feed has 11, and the words of tables are shorter.
-const TEXT_BYTES: usize = 16;
+/// Bytes of a text field, until a longer text comes.
+const TEXT_BYTES: usize = 8;
 
 /// Units of 1e-9 in one of 1e-4.
 const NANOS: i64 = 100_000;
@@ -26,46 +26,84 @@ const UNKNOWN: u8 = u8::MAX;
 #[derive(Debug)]
 pub(crate) struct Structured {
     bytes: Vec<u8>,
-    fields: Vec<(String, String)>,
-    kinds: Vec<Kind>,
+    fields: Vec<Field>,
+    /// Rows so far.
+    rows: usize,
     midnight_ns: u64,
     text: String,
 }
 
+/// A field of a row.
+#[derive(Debug)]
+struct Field {
+    name: String,
+    kind: Kind,
+    bytes: usize,
+}
+
 impl Structured {
     pub(crate) fn new(columns: &[Column], midnight_ns: u64) -> Self {
-        let kinds = columns.iter().map(|column| column.kind).collect();
         let fields = columns.iter().map(|column| {
             let name = if column.name == "ts_ns" { "ts_event" } else { &column.name };
-            let kind = match column.kind {
-                Kind::U64 => "<u8".to_owned(),
-                Kind::I64 | Kind::Price | Kind::Price9 => "<i8".to_owned(),
-                Kind::F64 => "<f8".to_owned(),
-                Kind::Time | Kind::UnixTime => "<M8[ns]".to_owned(),
-                Kind::Text => format!("S{TEXT_BYTES}"),
-                Kind::Flag => "u1".to_owned(),
+            let bytes = match column.kind {
+                Kind::Text => TEXT_BYTES,
+                Kind::Flag => 1,
+                _ => 8,
             };
-            (name.to_owned(), kind)
+            Field { name: name.to_owned(), kind: column.kind, bytes }
         });
         let fields = fields.collect();
-        Self { bytes: Vec::new(), fields, kinds, midnight_ns, text: String::new() }
+        Self { bytes: Vec::new(), fields, rows: 0, midnight_ns, text: String::new() }
     }
 
     /// The bytes of all rows, and name and type of each field.
     pub(crate) fn into_array(self) -> (Vec<u8>, Vec<(String, String)>) {
-        (self.bytes, self.fields)
+        let fields = self.fields.into_iter().map(|field| {
+            let kind = match field.kind {
+                Kind::U64 => "<u8".to_owned(),
+                Kind::I64 | Kind::Price | Kind::Price9 => "<i8".to_owned(),
+                Kind::F64 => "<f8".to_owned(),
+                Kind::Time | Kind::UnixTime => "<M8[ns]".to_owned(),
+                Kind::Text => format!("S{}", field.bytes),
+                Kind::Flag => "u1".to_owned(),
+            };
+            (field.name, kind)
+        });
+        (self.bytes, fields.collect())
     }
 
-    /// Appends a text with zeros after it. A longer one is cut.
-    fn text(&mut self, text: &[u8]) {
-        let end = self.bytes.len() + TEXT_BYTES;
-        self.bytes.extend_from_slice(&text[..text.len().min(TEXT_BYTES)]);
+    /// Appends the text of a field, with zeros after it.
+    #[inline]
+    fn text(&mut self, field: usize, text: &[u8]) {
+        if text.len() > self.fields[field].bytes {
+            self.widen(field, text.len().next_power_of_two());
+        }
+        let end = self.bytes.len() + self.fields[field].bytes;
+        self.bytes.extend_from_slice(text);
         self.bytes.resize(end, 0);
     }
 
+    /// Gives the field more bytes, in the rows so far and in the one that is written.
+    #[cold]
+    fn widen(&mut self, field: usize, bytes: usize) {
+        let before: usize = self.fields[..field].iter().map(|field| field.bytes).sum();
+        let row: usize = self.fields.iter().map(|field| field.bytes).sum();
+        let old = std::mem::replace(&mut self.fields[field].bytes, bytes);
+        let more = bytes - old;
+        let mut wide = Vec::with_capacity(self.bytes.len() + self.rows * more);
+        let (whole, begun) = self.bytes.split_at(self.rows * row);
+        for row in whole.chunks_exact(row) {
+            wide.extend_from_slice(&row[..before + old]);
+            wide.resize(wide.len() + more, 0);
+            wide.extend_from_slice(&row[before + old..]);
+        }
+        wide.extend_from_slice(begun);
+        self.bytes = wide;
+    }
+
     #[inline]
-    fn cell(&mut self, kind: Kind, cell: Cell<'_>) {
-        let word = match (kind, cell) {
+    fn cell(&mut self, field: usize, cell: Cell<'_>) {
+        let word = match (self.fields[field].kind, cell) {
             (_, Cell::U64(value)) => value,
             (_, Cell::I64(value) | Cell::Price9(value)) => value.cast_unsigned(),
             (_, Cell::F64(value)) => value.to_bits(),
@@ -73,15 +111,15 @@ impl Structured {
             (_, Cell::Time(nanos)) => self.midnight_ns + nanos,
             (_, Cell::UnixTime(nanos)) => nanos,
             (_, Cell::Flag(flag)) => return self.bytes.push(flag.into()),
-            (_, Cell::Text(text)) => return self.text(text.as_bytes()),
-            (_, Cell::Letter(letter)) => return self.text(&[letter]),
+            (_, Cell::Text(text)) => return self.text(field, text.as_bytes()),
+            (_, Cell::Letter(letter)) => return self.text(field, &[letter]),
             (_, Cell::Stock(stock)) => {
                 use std::fmt::Write as _;
                 let mut text = std::mem::take(&mut self.text);
                 text.clear();
                 // Writing to a string cannot fail.
                 let _ = write!(text, "{stock}");
-                self.text(text.as_bytes());
+                self.text(field, text.as_bytes());
                 self.text = text;
                 return;
             }
@@ -93,7 +131,7 @@ impl Structured {
             }
             (Kind::F64, Cell::Absent | Cell::Skipped) => f64::NAN.to_bits(),
             (Kind::U64 | Kind::I64, Cell::Absent | Cell::Skipped) => 0,
-            (Kind::Text, Cell::Absent | Cell::Skipped) => return self.text(b""),
+            (Kind::Text, Cell::Absent | Cell::Skipped) => return self.text(field, b""),
             (Kind::Flag, Cell::Absent | Cell::Skipped) => return self.bytes.push(UNKNOWN),
         };
         self.bytes.extend_from_slice(&word.to_le_bytes());
@@ -104,8 +142,9 @@ impl Sink for Structured {
     #[inline]
     fn row(&mut self, cells: &[Cell<'_>]) -> ControlFlow<()> {
         for (place, cell) in cells.iter().enumerate() {
-            self.cell(self.kinds[place], *cell);
+            self.cell(place, *cell);
         }
+        self.rows += 1;
         ControlFlow::Continue(())
     }
 }

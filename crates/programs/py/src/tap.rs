@@ -12,7 +12,9 @@ use std::{
 };
 
 use arrow_array::RecordBatch;
-use nanotape_answers::{Given, Input as Opened, InputOptions, RecordRow, RecordSpan, members};
+use nanotape_answers::{
+    Given, Input as Opened, InputError, InputOptions, RecordRow, RecordSpan, members,
+};
 use nanotape_plant::{
     Step,
     records::{Notice, Record, RecordKinds},
@@ -26,14 +28,12 @@ use pyo3::{prelude::*, types::PyDict};
 use crate::{
     errors::{NanotapeError, ReadError},
     input::{parsed, symbols_of},
+    reading::LONGEST_WAIT,
     rows::{Batch, prices_of},
 };
 
 /// Columns of records that rows have. The others belong to events.
 const ROW_COLUMNS: usize = 19;
-
-/// How long one call waits in the kernel before it looks for signals of Python.
-const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
 /// A subscription to the records of a plant.
 #[pyclass(frozen, subclass, module = "nanotape._core")]
@@ -154,19 +154,34 @@ impl Tap {
         let mut subscription = Subscription::to(&name)
             .symbols(symbols_of(&symbols)?)
             .records(kinds.iter())
-            .wait(seconds(wait_seconds))
             .shutdown(&shutdown)
             .quiet_after(LONGEST_WAIT);
-        if let Some(journal) = heal {
+        if let Some(journal) = &heal {
             subscription = subscription.heal_from(journal, seconds(heal_wait_seconds));
         }
         let start = oldest.then_some(nanotape_tape::Start::Oldest);
         let span = RecordSpan { start, ..RecordSpan::default() };
-        let subscriber = py.detach(|| {
-            let options = InputOptions { rings: true, ..InputOptions::default() };
-            Opened::open(name, options)?.records(subscription, span)
-        });
-        let subscriber = subscriber.map_err(ReadError::from)?;
+        let options = InputOptions { rings: true, ..InputOptions::default() };
+        let open =
+            || Opened::open(name.clone(), options.clone())?.records(subscription.clone(), span);
+        let subscriber = waiting(py, seconds(wait_seconds), || match open() {
+            // The next plant of a ring whose plant is over.
+            Ok(subscriber) if !oldest && subscriber.writer() != WriterState::Alive => {
+                Attempt::Later(ReadError::Choice(format!("{name}: the plant of the ring is over")))
+            }
+            Ok(subscriber) => Attempt::Done(subscriber),
+            Err(error) if is_pending(&error) => Attempt::Later(error.into()),
+            Err(error) => Attempt::Failed(error.into()),
+        })?;
+        if let Some(journal) = heal {
+            waiting(py, seconds(heal_wait_seconds), || match journal.is_dir() {
+                true => Attempt::Done(()),
+                false => {
+                    let line = "no such folder; heal= is the journal that records the ring";
+                    Attempt::Later(ReadError::Choice(format!("{}: {line}", journal.display())))
+                }
+            })?;
+        }
         let columns = columns();
         let fields = Fields { prices: prices_of(prices)?, midnight_ns: 0 };
         let schema = fields.schema(&columns, &[]);
@@ -263,6 +278,41 @@ impl Tap {
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What an attempt gave.
+enum Attempt<T> {
+    Done(T),
+    Failed(ReadError),
+    /// It can succeed later.
+    Later(ReadError),
+}
+
+/// Tries until it succeeds, fails for good, or a time is over. Signals of Python end it.
+fn waiting<T: Send>(
+    py: Python<'_>,
+    wait: Duration,
+    mut attempt: impl FnMut() -> Attempt<T> + Send,
+) -> PyResult<T> {
+    let deadline = Deadline::after(wait);
+    loop {
+        match py.detach(&mut attempt) {
+            Attempt::Done(result) => return Ok(result),
+            Attempt::Failed(error) => return Err(error.into()),
+            Attempt::Later(error) if deadline.is_over() => return Err(error.into()),
+            Attempt::Later(_) => py.detach(|| std::thread::sleep(LONGEST_WAIT / 5)),
+        }
+        py.check_signals()?;
+    }
+}
+
+/// Whether the ring can come later.
+fn is_pending(error: &InputError) -> bool {
+    match error {
+        InputError::Subscribe(SubscribeError::Region(error)) => error.refusal().is_pending(),
+        InputError::Subscribe(SubscribeError::NoPlant { .. }) => true,
+        _ => false,
+    }
 }
 
 /// The columns of rows.

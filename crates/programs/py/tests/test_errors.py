@@ -1,7 +1,10 @@
 """What is wrong is one error that says what to do."""
 
+import subprocess
+import sys
 import warnings
 
+import numpy
 import pyarrow
 import pytest
 
@@ -20,13 +23,28 @@ import nanotape
     (lambda day: day.bbo(every="1x"), ValueError, "expected a period"),
     (lambda day: day.bbo(every="10ns"), ValueError, "at least 1us"),
     (lambda day: day.bars("0trades"), ValueError, "a number from 1"),
-    (lambda day: day.bbo(prices="euro"), ValueError, 'expected "fixed"'),
+    (lambda day: day.bars("99999999999999999999trades"), ValueError, "a number from 1"),
+    (lambda day: day.depth(-1), ValueError, "a number from 1 to 1000"),
+    (lambda day: day.depth(10**9), ValueError, "a number from 1 to 1000"),
+    (lambda day: day.levels("A", levels=-1), ValueError, "a number from 1"),
+    (lambda day: day.bbo(symbols=5), TypeError, "expected symbols such as"),
+    (lambda day: day.bbo(symbols=[5]), TypeError, "which is no text"),
+    (lambda day: day.bbo(start=numpy.timedelta64(1, "h")), TypeError, "is no moment"),
+    (lambda day: day.bbo(start=numpy.datetime64("NaT")), TypeError, "is no moment"),
+    (lambda day: day.book(["A", "B"]), ValueError, "that of one stock"),
+    (lambda day: day.book("*"), ValueError, "that of one stock"),
+    (lambda day: nanotape.tap("x", records=5), TypeError, "expected kinds such as"),
+    (lambda day: nanotape.tap("x", wait=-1), ValueError, "a number of seconds"),
+    (lambda day: nanotape.tap("x", wait=float("nan")), ValueError, "a number of seconds"),
+    (lambda day: nanotape.open("/dev"), nanotape.InputError, "is a folder without a journal"),
+    (lambda day: day.bbo(prices="euro"), ValueError, "expected 'fixed'"),
+    (lambda day: day.bbo(prices=None), ValueError, "expected 'fixed'"),
     (lambda day: day.depth(["AAPL"]), TypeError, "pass symbols="),
     (lambda day: len(day.bbo()), TypeError, "len(rows.arrow())"),
     (lambda day: day.bbo(start="11:00", end="10:00").df(), nanotape.InputError, "span ends before"),
     (lambda day: nanotape.Rows(5), TypeError, "rows come from an input"),
     (lambda day: nanotape.tap("no-such-ring"), nanotape.InputError, "no-such-ring"),
-    (lambda day: nanotape.tap("x", start="middle"), ValueError, '"newest" or "oldest"'),
+    (lambda day: nanotape.tap("x", start="middle"), ValueError, "expected 'newest', 'oldest'"),
 ])
 def test_a_misuse_says_what_to_write_instead(day, use, error, text):
     with pytest.raises(error, match=text.replace("(", r"\(").replace(")", r"\)")):
@@ -69,3 +87,28 @@ def test_a_whole_day_does_not_warn(day):
         rows = day.bbo()
         rows.df()
         assert rows.is_whole is True
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import nanotape
+day = nanotape.open(sys.argv[1])
+use = {
+    "numpy": lambda: day.depth(50).numpy(), "arrow": lambda: day.depth(50).arrow(),
+    "pl": lambda: day.depth(50).pl(), "loop": lambda: [len(batch) for batch in day.depth(50)],
+    "tap": lambda: nanotape.tap("no-such-ring-here", wait=60),
+}[sys.argv[2]]
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    while True:
+        use()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("use", ["numpy", "arrow", "pl", "loop", "tap"])
+def test_ctrl_c_ends_every_use(inputs, use):
+    words = [sys.executable, "-c", INTERRUPTED, str(inputs.day), use]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr

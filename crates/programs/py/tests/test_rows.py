@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 
 import duckdb
 import numpy
@@ -190,3 +191,31 @@ def test_events_one_nanosecond_apart_stay_apart(day):
     assert day.mbo().pl()["ts_event"].n_unique() == distinct
     assert day.mbo().df()["ts_event"].nunique() == distinct
     assert len(numpy.unique(day.mbo().numpy()["ts_event"])) == distinct
+
+
+def test_states_and_auctions_of_records_are_those_of_the_day(inputs, day):
+    for path in [inputs.journal, inputs.dbn]:
+        recorded = nanotape.open(path)
+        for table in ["status", "definitions", "imbalance"]:
+            rows = getattr(day, table)().arrow().to_pylist()
+            found = getattr(recorded, table)().arrow().to_pylist()
+            names = [name for name in rows[0] if name != "message"]
+            assert [[row[name] for name in names] for row in found] == [
+                [row[name] for name in names] for row in rows], (path, table)
+            assert all(row["message"] is None for row in found)
+
+
+def test_a_long_text_is_whole_in_a_structured_array(day):
+    rows = day.status().arrow().to_pylist()
+    array = day.status().numpy()
+    for name in ["action", "reason", "symbol"]:
+        assert [text.decode() for text in array[name]] == [row[name] or "" for row in rows]
+    assert day.status().arrow().num_rows == len(array)
+
+
+def test_a_stream_that_nobody_reads_costs_nothing(day):
+    import threading
+    before = len(threading.enumerate()), os.listdir("/proc/self/task")
+    capsules = [day.depth(10).__arrow_c_stream__() for _ in range(50)]
+    assert len(os.listdir("/proc/self/task")) <= len(before[1]) + 2
+    assert pyarrow.RecordBatchReader._import_from_c_capsule(capsules[7]).read_all().num_rows > 1000

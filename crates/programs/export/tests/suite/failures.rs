@@ -43,6 +43,9 @@ fn wrong_usage_is_one_line_with_what_to_do() {
     let line = refused(&["export", &day, "--date", "2019-12-30", "-o", &file]);
     assert!(line.contains("--force"), "{line}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    let own = ["export", &day, "--date", "2019-12-30", "-o", &day, "--format", "csv", "--force"];
+    let line = refused(&own);
+    assert!(line.contains("is the input"), "{line}");
 }
 
 #[test]

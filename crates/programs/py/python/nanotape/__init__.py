@@ -74,8 +74,7 @@ class Rows:
 
     def arrow(self) -> pyarrow.Table:
         """The rows as a ``pyarrow.Table``."""
-        pyarrow = _needed("pyarrow")
-        return self._read(lambda: pyarrow.table(self))
+        return self._table(_needed("pyarrow").table, self._core._prices)
 
     def df(self, prices: str = "float") -> pandas.DataFrame:
         """The rows as a pandas data frame, with columns of Arrow types: whole numbers stay whole.
@@ -83,8 +82,7 @@ class Rows:
         ``prices`` is ``"float"`` (USD), ``"fixed"`` (units of 1e-9) or ``"decimal"``.
         """
         pandas, pyarrow = _needed("pandas"), _needed("pyarrow")
-        rows = self._core._with_prices(prices)
-        table = self._read(lambda: pyarrow.table(rows))
+        table = self._table(pyarrow.table, prices)
         return table.to_pandas(types_mapper=pandas.ArrowDtype)
 
     def to_df(self, price_type: str = "float") -> pandas.DataFrame:
@@ -93,8 +91,7 @@ class Rows:
 
     def pl(self, prices: str = "float") -> polars.DataFrame:
         """The rows as a polars data frame."""
-        polars, rows = _needed("polars"), self._core._with_prices(prices)
-        return self._read(lambda: polars.DataFrame(rows))
+        return self._table(_needed("polars").DataFrame, prices)
 
     def numpy(self) -> numpy.ndarray:
         """The rows as one structured array. Prices are int64 in units of 1e-9.
@@ -115,15 +112,11 @@ class Rows:
         report = self._core._report
         return None if report is None else report[0]
 
-    def _read(self, use: Callable[[], Any]) -> Any:
-        """What a library makes of the rows, with the error of the reading instead of its text."""
-        try:
-            result = use()
-        except Exception:
-            self._core._raise()
-            raise
+    def _table(self, make: Callable[[object], Any], prices: str) -> Any:
+        """What a library makes of all rows. Ctrl-C ends the reading."""
+        collected = self._core._collected(_one_of("prices", prices, _PRICES))
         self._warn()
-        return result
+        return make(collected)
 
     def _warn(self) -> None:
         report = self._core._report
@@ -222,6 +215,7 @@ class Input:
         """The first levels after each message about a book; with ``every`` a grid."""
         if not isinstance(levels, int):
             raise TypeError(f"depth(levels) is a number, not {levels!r}: pass symbols=[...] by name")
+        levels = _number("levels", levels, 1, 1000)
         return self._table("depth", symbols, start, end, prices, every=every, levels=levels)
 
     def bars(self, by: Any = "1m", symbols: Iterable[str] | str | None = None, *, start: Any = None,
@@ -246,6 +240,7 @@ class Input:
     def stats(self, symbols: Iterable[str] | str | None = None, *, start: Any = None,
               end: Any = None, prices: str = "fixed") -> Rows:
         """Rates, volumes, spreads and event depth of each stock; the symbol of all together is ``*``."""
+        _one_of("prices", prices, _PRICES)
         return Rows(self._core._stats(_symbols(symbols), _moment(start), _moment(end), prices))
 
     def levels(self, symbols: Iterable[str] | str, at: Any = None, *, levels: int | None = None,
@@ -260,15 +255,20 @@ class Input:
 
     def book(self, symbol: str, at: Any = None) -> Book:
         """The book of one stock at any nanosecond."""
+        if not isinstance(symbol, str) or "," in symbol or "*" in symbol:
+            raise ValueError(f"symbol={symbol!r}: a book is that of one stock; levels() has those of several")
         return Book(symbol, self.levels(symbol, at), self.orders(symbol, at))
 
     def _table(self, table: str, symbols: Any, start: Any, end: Any, prices: str, *,
                every: Any = None, levels: int = 10, bars: tuple[str, int] = ("time", 60 * 10**9)) -> Rows:
         every_ns = None if every is None else _period(every, "every")
+        _one_of("prices", prices, _PRICES)
         return Rows(self._core._table(table, _symbols(symbols), _moment(start), _moment(end), prices,
                                       every_ns, levels, bars))
 
     def _book(self, symbols: Any, at: Any, levels: int | None, orders: bool, prices: str) -> Rows:
+        levels = None if levels is None else _number("levels", levels, 1, 2**32)
+        _one_of("prices", prices, _PRICES)
         return Rows(self._core._book(_symbols(symbols), _moment(at), levels, orders, prices))
 
     def __repr__(self) -> str:
@@ -287,7 +287,9 @@ def open(path: str | os.PathLike[str], *, date: str | datetime.date | None = Non
     """
     date = None if date is None else str(date)
     run = None if run is None else str(run)
-    return Input(_core.Input(os.fspath(path), date, run, list(groups), session, list(pieces), strict))
+    groups = [groups] if isinstance(groups, str) else [str(group) for group in groups]
+    pieces = [pieces] if isinstance(pieces, (str, os.PathLike)) else list(pieces)
+    return Input(_core.Input(os.fsdecode(path), date, run, groups, session, pieces, bool(strict)))
 
 
 class Tap:
@@ -349,12 +351,15 @@ def tap(ring: str | os.PathLike[str], *, heal: str | os.PathLike[str] | None = N
     trades, status, definitions, imbalances, or all. ``start``: ``"newest"`` or ``"oldest"``. ``wait``: seconds
     to wait for a plant to start. ``heal_wait``: seconds to wait for a recorder that is behind.
     """
-    if start not in ("newest", "oldest"):
-        raise ValueError(f"start={start!r}: expected \"newest\" or \"oldest\"")
-    records = records if isinstance(records, str) else ",".join(records)
-    heal = None if heal is None else os.fspath(heal)
-    return Tap(_core.Tap(os.fspath(ring), heal, _symbols(symbols), records, start == "oldest", wait,
-                         heal_wait, prices))
+    _one_of("start", start, ("newest", "oldest"))
+    _one_of("prices", prices, _PRICES)
+    try:
+        records = records if isinstance(records, str) else ",".join(records)
+    except TypeError:
+        raise TypeError(f"records={records!r}: expected kinds such as [\"bbo\", \"trades\"], or \"all\"") from None
+    heal = None if heal is None else os.fsdecode(heal)
+    return Tap(_core.Tap(os.fsdecode(ring), heal, _symbols(symbols), records, start == "oldest",
+                         _seconds("wait", wait), _seconds("heal_wait", heal_wait), prices))
 
 
 class DayResult(NamedTuple):
@@ -417,6 +422,27 @@ def _export_day(day: str, words: list[str]) -> DayResult:
     return DayResult(day, result, time.monotonic() - began, detail)
 
 
+_PRICES = ("fixed", "decimal", "float")
+
+
+def _one_of(argument: str, value: Any, allowed: tuple[str, ...]) -> Any:
+    if value not in allowed:
+        raise ValueError(f"{argument}={value!r}: expected {', '.join(map(repr, allowed))}")
+    return value
+
+
+def _number(argument: str, value: Any, least: int, most: int) -> int:
+    if not isinstance(value, (int, numpy.integer)) or isinstance(value, bool) or not least <= value <= most:
+        raise ValueError(f"{argument}={value!r}: expected a number from {least} to {most}")
+    return int(value)
+
+
+def _seconds(argument: str, value: Any) -> float:
+    if not isinstance(value, (int, float, numpy.number)) or not value >= 0:
+        raise ValueError(f"{argument}={value!r}: expected a number of seconds")
+    return float(value)
+
+
 #: How lines about tables that were written begin.
 _TABLES = tuple(f"{table}: " for table in
                 ["bbo", "trades", "mbo", "depth", "bars", "status", "definitions", "imbalance"])
@@ -435,7 +461,13 @@ def _symbols(symbols: Iterable[str] | str | None) -> list[str]:
         return []
     if isinstance(symbols, str):
         symbols = symbols.split(",")
-    listed = [str(symbol) for symbol in symbols]
+    try:
+        listed = list(symbols)
+    except TypeError:
+        raise TypeError(f"symbols={symbols!r}: expected symbols such as [\"AAPL\", \"BRK*\"]") from None
+    for symbol in listed:
+        if not isinstance(symbol, str):
+            raise TypeError(f"symbols has {symbol!r}, which is no text: expected symbols such as \"AAPL\"")
     if not listed:
         raise ValueError("symbols is empty: pass None for all stocks")
     return listed
@@ -445,9 +477,10 @@ def _moment(moment: Any) -> str | None:
     """A moment in the words of the command line: a time of day, or @ and ns since 1970."""
     if moment is None or isinstance(moment, str):
         return moment
-    if isinstance(moment, (int, numpy.integer)) and not isinstance(moment, bool):
+    is_number = isinstance(moment, (int, numpy.integer)) and not isinstance(moment, (bool, numpy.timedelta64))
+    if is_number and moment >= 0:
         return f"@{moment}"
-    if isinstance(moment, numpy.datetime64):
+    if isinstance(moment, numpy.datetime64) and not numpy.isnat(moment):
         return f"@{moment.astype('M8[ns]').astype('i8')}"
     if isinstance(moment, datetime.time):
         return moment.isoformat()
@@ -484,6 +517,4 @@ def _bar(by: Any) -> tuple[str, int]:
     found = re.fullmatch(r"(\d+)\s*(trades|shares)", str(by))
     if found is None:
         return ("time", _period(by, "by"))
-    if int(found[1]) == 0:
-        raise ValueError(f"by={by!r}: expected a number from 1")
-    return (found[2], int(found[1]))
+    return (found[2], _number("by", int(found[1]), 1, 2**63))
