@@ -6,14 +6,15 @@ use std::{fmt, ops::ControlFlow, str::FromStr};
 use nanotape_book::{DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer};
 use nanotape_market::{Damage, Doubt, MarketEvent, Position, SessionChange};
+use nanotape_plant::records::RecordKind;
 use nanotape_types::{
     Symbol,
     rows::{Column, Sink},
 };
 
 use crate::{
-    BarBy, Bars, BookRows, Breaks, DepthTable, EventRows, EventTable, InsideTable, MoreColumns,
-    OrderRows, Session, SymbolFilter, TradeRows,
+    BarBy, Bars, BookRows, Breaks, DepthTable, EventRows, EventTable, InputReport, InsideTable,
+    MoreColumns, OrderRows, Session, SymbolFilter, TradeRows,
 };
 
 /// A table.
@@ -76,6 +77,23 @@ impl Table {
             Self::Status => EventRows::<()>::columns(EventTable::Status, has_receipt),
             Self::Definitions => EventRows::<()>::columns(EventTable::Definitions, has_receipt),
             Self::Imbalance => EventRows::<()>::columns(EventTable::Imbalance, has_receipt),
+        }
+    }
+
+    /// Whether the input has what its rows are made of: a plant can leave kinds of records out.
+    pub fn is_recorded(self, report: &InputReport) -> bool {
+        let kind = match self {
+            Self::Status => RecordKind::Status,
+            Self::Definitions => RecordKind::Definitions,
+            Self::Imbalance => RecordKind::Imbalances,
+            // They follow from the records of orders, without which an input is not read.
+            Self::Bbo | Self::Trades | Self::Mbo | Self::Depth | Self::Bars => return true,
+        };
+        match report {
+            InputReport::Day(_) => true,
+            InputReport::Records(recorded) => {
+                recorded.summary.start.is_none_or(|start| start.kinds.has(kind))
+            }
         }
     }
 

@@ -320,6 +320,13 @@ impl ExportArguments {
                 input.name()
             );
         }
+        if let Some(table) = tables.iter().find(|table| !table.is_recorded(&session.report)) {
+            bail!(
+                "{}: the plant did not publish {table}: leave it out, or run the plant with --records \
+                 all",
+                input.name()
+            );
+        }
         let status = input.conclude(&session, &mut rows.filter)?;
         // An error of an output is kept, and returned at its end.
         let _ = rows.finish(&session, bounds);

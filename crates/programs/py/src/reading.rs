@@ -123,6 +123,12 @@ impl Prepared {
                         session.name
                     )));
                 }
+                if !table.is_recorded(&session.report) {
+                    return Err(ReadError::Choice(format!(
+                        "{}: the plant did not publish {table}: run it with --records all",
+                        session.name
+                    )));
+                }
                 // An error of the sink is returned below.
                 let _ = tables.finish(&session, bounds);
                 let filter = std::mem::replace(&mut tables.filter, SymbolFilter::new(&[]));

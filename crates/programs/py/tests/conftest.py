@@ -35,7 +35,7 @@ class Inputs:
         path = self.folder / "journal"
         if not path.exists():
             ring = Path("/dev/shm") / f"nanotape-py-{os.getpid()}-recorded"
-            program("run", "--input", self.day, "--ring", ring, "--journal", path)
+            program("run", "--input", self.day, "--ring", ring, "--journal", path, "--records", "all")
             program("ring", "remove", ring)
         return path
 

@@ -1,5 +1,6 @@
 """What is wrong is one error that says what to do."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -9,6 +10,7 @@ import pyarrow
 import pytest
 
 import nanotape
+from conftest import program
 
 
 @pytest.mark.parametrize("use, error, text", [
@@ -63,6 +65,15 @@ def test_a_feed_of_levels_has_no_orders(inputs):
     levels = nanotape.open(inputs.capture("iex-deep"))
     with pytest.raises(nanotape.InputError, match="price levels only: use bbo"):
         levels.mbo().arrow()
+
+
+def test_what_a_plant_did_not_publish_is_an_error_and_not_an_empty_table(inputs, tmp_path):
+    ring, journal = f"/dev/shm/nanotape-py-{os.getpid()}-usual", tmp_path / "journal"
+    program("run", "--input", inputs.day, "--ring", ring, "--journal", journal)
+    program("ring", "remove", ring)
+    with pytest.raises(nanotape.InputError, match="did not publish imbalance"):
+        nanotape.open(journal).imbalance().arrow()
+    assert nanotape.open(journal).status().arrow().num_rows > 10
 
 
 def test_a_damaged_day_warns_and_marks_its_rows(inputs):
