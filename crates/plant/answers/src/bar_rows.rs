@@ -67,7 +67,7 @@ struct Bar {
     /// Prices times shares; of shares that no market has, the most that fits.
     value: u128,
     /// That of its first trade that has one.
-    reason: Option<&'static str>,
+    reason: Option<Reason>,
 }
 
 /// The places of cells in a row of trades.
@@ -127,17 +127,12 @@ impl<S: Sink> Bars<S> {
     /// Gives the bars of periods that are over.
     #[cold]
     fn give_due(&mut self, period_ns: u64) -> ControlFlow<()> {
-        let is_due = |begins_ns: u64, last_ns: u64| {
-            begins_ns.saturating_add(period_ns).saturating_add(LATE_NS) <= last_ns
-        };
         while let Some(first) = self.open.first_entry() {
-            let (begins_ns, ..) = *first.key();
-            if !is_due(begins_ns, self.last_ns) {
-                self.due_ns = begins_ns.saturating_add(period_ns).saturating_add(LATE_NS);
+            self.due_ns = due_ns(first.key().0, period_ns);
+            if self.due_ns > self.last_ns {
                 return ControlFlow::Continue(());
             }
-            let bar = first.remove();
-            bar.give(&mut self.sink)?;
+            first.remove().give(&mut self.sink)?;
         }
         self.due_ns = u64::MAX;
         ControlFlow::Continue(())
@@ -166,8 +161,7 @@ impl<S: Sink> Sink for Bars<S> {
                     self.give_due(period_ns)?;
                 }
                 let begins_ns = ts_ns / period_ns * period_ns;
-                let due_ns = begins_ns.saturating_add(period_ns).saturating_add(LATE_NS);
-                self.due_ns = self.due_ns.min(due_ns);
+                self.due_ns = self.due_ns.min(due_ns(begins_ns, period_ns));
                 Some(begins_ns)
             }
             BarBy::Trades(_) | BarBy::Volume(_) => None,
@@ -197,7 +191,7 @@ impl<S: Sink> Sink for Bars<S> {
         bar.volume = bar.volume.saturating_add(shares.into());
         bar.trades += 1;
         bar.value = bar.value.saturating_add(u128::from(price) * u128::from(shares));
-        bar.reason = bar.reason.or(reason.map(Reason::name));
+        bar.reason = bar.reason.or(reason);
         let is_complete = match self.by {
             BarBy::Time(_) => false,
             BarBy::Trades(count) => bar.trades >= count,
@@ -210,6 +204,11 @@ impl<S: Sink> Sink for Bars<S> {
         self.open.remove(&key);
         bar.give(&mut self.sink)
     }
+}
+
+/// When the bars of a period can be given.
+fn due_ns(begins_ns: u64, period_ns: u64) -> u64 {
+    begins_ns.saturating_add(period_ns).saturating_add(LATE_NS)
 }
 
 impl Bar {
@@ -229,7 +228,7 @@ impl Bar {
             Cell::U64(u64::try_from(self.volume).unwrap_or(u64::MAX)),
             Cell::U64(self.trades),
             Cell::Price9(i64::try_from(vwap).unwrap_or(i64::MAX)),
-            self.reason.map_or(Cell::Absent, Cell::Text),
+            Reason::cell(self.reason),
         ])
     }
 }

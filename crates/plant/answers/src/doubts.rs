@@ -1,10 +1,12 @@
 //! Why a row of a book may be wrong, at the time of the row.
 
+use std::ops::ControlFlow;
+
 use nanotape_book::Outcome;
 use nanotape_market::Doubt;
 use nanotape_types::{
     LocateTable, StockLocate,
-    rows::{Cell, Column, Kind},
+    rows::{Cell, Column, Kind, Sink},
 };
 
 /// Why a row may be wrong.
@@ -40,6 +42,21 @@ impl Reason {
     pub fn cell(reason: Option<Self>) -> Cell<'static> {
         reason.map_or(Cell::Absent, |reason| Cell::Text(reason.name()))
     }
+}
+
+/// Gives a row whose third cell is the time of receipt to a sink, with it or without.
+#[inline]
+pub(crate) fn give<const N: usize>(
+    sink: &mut impl Sink,
+    has_receipt: bool,
+    mut cells: [Cell<'_>; N],
+    end: usize,
+) -> ControlFlow<()> {
+    if has_receipt {
+        return sink.row(&cells[..end]);
+    }
+    cells.copy_within(..2, 1);
+    sink.row(&cells[1..end])
 }
 
 /// The methods of an [`Observer`](nanotape_engine::Observer) that keep its member `doubts`.

@@ -16,7 +16,7 @@ use nanotape_types::{
 use crate::{
     Doubts, Reason, SymbolFilter,
     book_tables::{message_column, receipt_column, symbol_column, time_column},
-    doubts::keep_doubts,
+    doubts::{give, keep_doubts},
     symbol_or_locate,
 };
 
@@ -244,13 +244,8 @@ impl<S: Sink> OrderRows<S> {
             Cell::U64(flags | doubtful),
             Reason::cell(reason),
         ];
-        if self.has_receipt {
-            return self.sink.row(&cells);
-        }
-        // The time of receipt is left out.
-        let mut cells = cells;
-        cells.copy_within(..2, 1);
-        self.sink.row(&cells[1..])
+        let end = cells.len();
+        give(&mut self.sink, self.has_receipt, cells, end)
     }
 }
 

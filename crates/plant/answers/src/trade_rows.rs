@@ -16,7 +16,7 @@ use nanotape_types::{
 use crate::{
     Breaks, Doubts, MoreColumns, Reason, SymbolFilter,
     book_tables::{message_column, receipt_column, symbol_column, time_column},
-    doubts::keep_doubts,
+    doubts::{give, keep_doubts},
     symbol_or_locate,
 };
 
@@ -192,13 +192,7 @@ impl<S: Sink> Observer<DefaultBooks> for TradeRows<S> {
             Reason::cell(self.doubts.reason(locate)),
         ];
         let end = cells.len() - usize::from(!self.more.reason);
-        if self.more.receipt {
-            return self.sink.row(&cells[..end]);
-        }
-        // The time of receipt is left out.
-        let mut cells = cells;
-        cells.copy_within(..2, 1);
-        self.sink.row(&cells[1..end])
+        give(&mut self.sink, self.more.receipt, cells, end)
     }
 
     keep_doubts!();

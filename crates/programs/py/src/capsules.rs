@@ -8,7 +8,7 @@ use arrow_array::{
     ffi_stream::FFI_ArrowArrayStream,
 };
 use arrow_schema::{ArrowError, DataType, Schema};
-use nanotape_tables::Prices;
+use nanotape_tables::{Prices, field_name};
 use nanotape_types::rows::{Column, Kind};
 use pyo3::{
     exceptions::PyValueError,
@@ -59,18 +59,10 @@ pub(crate) fn requested_prices(
     // demands of its maker. It lives as long as the capsule, which the caller has borrowed.
     let requested = unsafe { pointer.as_ref() };
     let requested = Schema::try_from(requested).map_err(failed)?;
-    let name = |column: &Column| {
-        if column.name == "ts_ns" { "ts_event".into() } else { column.name.clone() }
-    };
     let is_same = requested.fields().len() == columns.len()
-        && requested
-            .fields()
-            .iter()
-            .zip(columns)
-            .all(|(field, column)| *field.name() == *name(column));
+        && requested.fields().iter().zip(columns).all(|(field, of)| field.name() == field_name(of));
     if !is_same {
-        let names: Vec<_> = columns.iter().map(|column| name(column).into_owned()).collect();
-        let names = names.join(", ");
+        let names = columns.iter().map(field_name).collect::<Vec<_>>().join(", ");
         return Err(PyValueError::new_err(format!(
             "requested_schema: expected the fields {names}"
         )));

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
     thread,
@@ -63,6 +63,11 @@ pub(crate) struct Report {
 /// How the last reading that ended did so. A library between the reading and Python passes on only
 /// the text of an error.
 pub(crate) type Ended = Arc<Mutex<Option<Result<Report, ReadError>>>>;
+
+/// What a lock protects is whole after a panic: each is replaced at once.
+pub(crate) fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// An input that is open, with the columns of its rows.
 pub(crate) struct Prepared {
@@ -185,7 +190,7 @@ impl Prepared {
                 Err(error) => Some(error.to_string()),
                 Ok(_) => None,
             };
-            *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+            *lock(&ended) = Some(end);
             if let Some(line) = line {
                 // A reader that is gone needs no error.
                 let _ = sender.send(Err(line));

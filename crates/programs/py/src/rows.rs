@@ -3,7 +3,7 @@
 use std::{
     ops::ControlFlow,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
         mpsc::{RecvTimeoutError, sync_channel},
     },
@@ -12,7 +12,7 @@ use std::{
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader as _};
 use arrow_schema::SchemaRef;
-use nanotape_tables::{Fields, Prices};
+use nanotape_tables::{Fields, Prices, field_name};
 use nanotape_types::rows::{Cell, Column, Sink as _};
 use pyo3::{
     exceptions::PyValueError,
@@ -23,7 +23,7 @@ use pyo3::{
 use crate::{
     capsules,
     errors::{NanotapeError, ReadError},
-    reading::{BatchReader, Ended, LONGEST_WAIT, Prepared, Recipe, Waited},
+    reading::{BatchReader, Ended, LONGEST_WAIT, Prepared, Recipe, Waited, lock},
     structured::Structured,
 };
 
@@ -151,12 +151,7 @@ impl Rows {
             match py.detach(|| reader.wait_for_batch(LONGEST_WAIT)) {
                 Waited::Over(Ok(Some(batch))) => batches.push(batch),
                 Waited::Over(Ok(None)) => break,
-                Waited::Over(Err(line)) => {
-                    return Err(match lock(&self.ended).take() {
-                        Some(Err(error)) => error.into(),
-                        _ => NanotapeError::new_err(line),
-                    });
-                }
+                Waited::Over(Err(line)) => return Err(kept_error(&self.ended, line)),
                 Waited::Longer => {}
             }
             py.check_signals()?;
@@ -191,14 +186,17 @@ impl Rows {
     }
 }
 
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+/// The error that the reading kept, of which its stream has the line.
+fn kept_error(ended: &Ended, line: String) -> PyErr {
+    match lock(ended).take() {
+        Some(Err(error)) => error.into(),
+        _ => NanotapeError::new_err(line),
+    }
 }
 
 fn described<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let name = if column.name == "ts_ns" { "ts_event" } else { &column.name };
-    dict.set_item("name", name)?;
+    dict.set_item("name", field_name(column))?;
     dict.set_item("kind", column.kind.name())?;
     dict.set_item("unit", column.unit)?;
     dict.set_item("doc", column.doc.as_ref())?;
@@ -247,10 +245,7 @@ impl BatchIterator {
                 Waited::Longer => py.check_signals()?,
             }
         };
-        let batch = waited.map_err(|line| match lock(&self.ended).take() {
-            Some(Err(error)) => error.into(),
-            _ => NanotapeError::new_err(line),
-        })?;
+        let batch = waited.map_err(|line| kept_error(&self.ended, line))?;
         Ok(batch.map(Batch))
     }
 }

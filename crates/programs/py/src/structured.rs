@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 
+use nanotape_tables::field_name;
 use nanotape_types::rows::{Cell, Column, Kind, Sink};
 
 /// Bytes of a text field, until a longer text comes.
@@ -44,13 +45,12 @@ struct Field {
 impl Structured {
     pub(crate) fn new(columns: &[Column], midnight_ns: u64) -> Self {
         let fields = columns.iter().map(|column| {
-            let name = if column.name == "ts_ns" { "ts_event" } else { &column.name };
             let bytes = match column.kind {
                 Kind::Text => TEXT_BYTES,
                 Kind::Flag => 1,
                 _ => 8,
             };
-            Field { name: name.to_owned(), kind: column.kind, bytes }
+            Field { name: field_name(column).to_owned(), kind: column.kind, bytes }
         });
         let fields = fields.collect();
         Self { bytes: Vec::new(), fields, rows: 0, midnight_ns, text: String::new() }

@@ -4,12 +4,7 @@
 //! The records are read from the ring when Python asks for them, so no memory grows while it does
 //! not. What the ring has overwritten by then comes from the journal, if the tap has one.
 
-use std::{
-    collections::VecDeque,
-    ops::ControlFlow,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::VecDeque, ops::ControlFlow, sync::Mutex, time::Duration};
 
 use arrow_array::RecordBatch;
 use nanotape_answers::{
@@ -28,7 +23,7 @@ use pyo3::{prelude::*, types::PyDict};
 use crate::{
     errors::{NanotapeError, ReadError},
     input::{parsed, symbols_of},
-    reading::LONGEST_WAIT,
+    reading::{LONGEST_WAIT, lock},
     rows::{Batch, prices_of},
 };
 
@@ -274,10 +269,6 @@ impl Tap {
             Shown { end: stopped.or(end), next_sequence: subscriber.next_sequence() };
         Ok(items.pop_front())
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What an attempt gave.

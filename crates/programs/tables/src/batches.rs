@@ -96,9 +96,7 @@ impl<C: BatchSink> Batches<C> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        if self.rows > 0 {
-            self.give()?;
-        }
+        self.flush()?;
         Ok(self.batches)
     }
 

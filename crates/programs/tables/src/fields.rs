@@ -39,6 +39,11 @@ pub(crate) fn dictionary() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
+/// The name of a column in tables: the time of day of a row is a time of the world there.
+pub fn field_name(column: &Column) -> &str {
+    if column.name == "ts_ns" { "ts_event" } else { &column.name }
+}
+
 /// The name of a kind; a time of day becomes a time.
 fn name_of(kind: Kind) -> &'static str {
     if kind == Kind::Time { Kind::UnixTime.name() } else { kind.name() }
@@ -66,9 +71,7 @@ impl Fields {
         if matches!(column.kind, Kind::Price | Kind::Price9) && self.prices == Prices::Fixed {
             metadata.insert("scale".to_owned(), "9".to_owned());
         }
-        // The name in the form of the world's time, as in rows.
-        let name = if column.name == "ts_ns" { "ts_event" } else { &column.name };
-        Field::new(name, kind, true).with_metadata(metadata)
+        Field::new(field_name(column), kind, true).with_metadata(metadata)
     }
 
     fn kind(&self, kind: Kind) -> DataType {

@@ -23,7 +23,7 @@ mod words;
 pub use arrow_file::ArrowFile;
 pub use batches::{BATCH_ROWS, BatchSink, Batches};
 pub use error::TableError;
-pub use fields::{Fields, Prices};
+pub use fields::{Fields, Prices, field_name};
 pub use lanes::Lanes;
 pub use parquet_file::{Compressed, ParquetFile, ParquetOptions};
 pub use rewrite::{marked, metadata_of};
