@@ -8,6 +8,7 @@
 //! is in the [`InputReport`], and the answer is that of the rest.
 #![forbid(unsafe_code)]
 
+mod backtest_events;
 mod bar_rows;
 mod book_rows;
 mod book_tables;
@@ -22,6 +23,7 @@ mod input;
 mod kind;
 mod level_rows;
 mod order_rows;
+mod order_steps;
 mod reading;
 mod record_details;
 mod record_rows;
@@ -35,6 +37,7 @@ mod tables;
 mod trade_rows;
 mod watched;
 
+pub use backtest_events::{BacktestEvent, BacktestEvents, BacktestTimes};
 pub use bar_rows::{BarBy, Bars};
 pub use book_rows::{BookRow, BookRows, BookVisitor};
 pub use book_tables::{
@@ -56,6 +59,7 @@ pub use input::{Input, InputOptions, day_again, open_day, open_day_on_thread};
 pub use kind::InputKind;
 pub use level_rows::{BookState, Part, book_columns, book_rows, change_columns, change_rows};
 pub use order_rows::OrderRows;
+pub use order_steps::{OrderStep, OrderSteps, StepAt, StepVisitor};
 pub use reading::{Opening, Reading, Session};
 pub use record_details::members;
 pub use record_rows::{RecordColumn, RecordRow};

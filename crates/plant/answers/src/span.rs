@@ -220,12 +220,16 @@ where
 
     #[inline]
     fn order_entered(&mut self, order: &Order) {
-        self.observer.order_entered(order);
+        if self.is_shown() {
+            self.observer.order_entered(order);
+        }
     }
 
     #[inline]
     fn order_reduced(&mut self, order: &Order, shares: u32) {
-        self.observer.order_reduced(order, shares);
+        if self.is_shown() {
+            self.observer.order_reduced(order, shares);
+        }
     }
 
     #[inline]

@@ -18,9 +18,10 @@ use nanotape_plant::TradeDate;
 use nanotape_tables::{Compressed, Fields, Lanes, ParquetOptions, Prices};
 
 use crate::{
+    arrays::{self, ArrayRequest},
     many,
-    metadata::{Digest, Metadata},
-    outputs::{Outputs, TableFormat},
+    metadata::{Digest, Metadata, require_date},
+    outputs::{ExportFormat, Outputs},
 };
 
 #[derive(Args, Debug)]
@@ -33,6 +34,7 @@ Examples:
   nanotape export iex.pcap.gz --records bars --bars 1m --from 09:30 --until 16:00 -o bars.csv
 
   nanotape export days/ --records bbo,trades -o dataset/                         every day in a folder
+  nanotape export nasdaq.pcap --date 2019-12-30 --symbols AAPL --from 09:30 -o AAPL.npz    for hftbacktest
 
 In Python:
   pyarrow.parquet.read_table(\"bbo.parquet\")    polars.read_parquet(\"bbo.parquet\")
@@ -45,6 +47,12 @@ Tables (docs/formats/tables.md has their columns):
   depth        the first --levels levels after each message about a book, or with --every a grid
   bars         open, high, low, close, volume and average price of the trades of a bar
   status       trading states    definitions   the stocks of the day    imbalance   auctions
+
+An array (.npz) has the events of one stock for hftbacktest, order by order, with both clocks; a folder
+and --format npz has one for each of --symbols. It begins with the live orders at --from. Without times
+of receipt, local_ts is exch_ts, and a warning: --latency adds the time that a feed takes.
+
+LOBSTER's two files are written by nanotape depth --lobster DIR, DBN files by nanotape convert.
 
 All tables come from one reading of the INPUT. Times are timestamp[ns, UTC]. Prices are whole numbers
 in units of 1e-9 (the field's metadata has the scale); --prices decimal and --prices float are other
@@ -72,14 +80,8 @@ pub(crate) struct ExportArguments {
     #[arg(value_name = "INPUTS")]
     more: Vec<Given>,
 
-    /// The tables: bbo, trades, mbo, depth, bars, status, definitions, imbalance
-    #[arg(
-        long,
-        visible_alias = "tables",
-        value_name = "A,B",
-        value_delimiter = ',',
-        default_value = "bbo"
-    )]
+    /// The tables: bbo, trades, mbo, depth, bars, status, definitions, imbalance [default: bbo]
+    #[arg(long, visible_alias = "tables", value_name = "A,B", value_delimiter = ',')]
     records: Vec<Table>,
 
     #[command(flatten)]
@@ -97,6 +99,11 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<u32>(1..=1_000))]
     levels: u32,
 
+    /// What is added to times of receipt in arrays of hftbacktest, or to the exchange's times where
+    /// those are missing
+    #[arg(long, value_name = "DELAY", value_parser = delay_ns)]
+    latency: Option<u64>,
+
     /// What completes a bar: a period (1m, 5s), a number of trades (1000trades) or of shares
     /// (100000shares)
     #[arg(long, value_name = "BAR", default_value = "1m", value_parser = bar)]
@@ -112,7 +119,7 @@ pub(crate) struct ExportArguments {
 
     /// The format of files [default: from the suffix of FILE; parquet in a folder]
     #[arg(help_heading = "Output", long, value_enum)]
-    format: Option<TableFormat>,
+    format: Option<ExportFormat>,
 
     /// The form of prices
     #[arg(help_heading = "Output", long, value_enum, default_value_t)]
@@ -190,6 +197,10 @@ fn period_ns(text: &str) -> Result<u64, String> {
     if period >= 1_000 { Ok(period) } else { Err("expected at least 1us".to_owned()) }
 }
 
+fn delay_ns(text: &str) -> Result<u64, String> {
+    Ok(nanos(duration(text)?))
+}
+
 fn bar(text: &str) -> Result<BarBy, String> {
     let number = |digits: &str| match digits.trim().parse::<u64>() {
         Ok(number) if number > 0 => Ok(number),
@@ -204,6 +215,18 @@ fn bar(text: &str) -> Result<BarBy, String> {
 
 pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Status> {
     let ExportArguments { input, more, .. } = arguments;
+    if arguments.is_array() {
+        arguments.require_no_tables()?;
+        return arrays::run(ArrayRequest {
+            input,
+            span: arguments.span.into(),
+            symbols: arguments.symbols.list(),
+            latency: arguments.latency,
+            output: &arguments.output,
+            force: arguments.force,
+        });
+    }
+    ensure!(arguments.latency.is_none(), "--latency is for arrays of hftbacktest: -o FILE.npz");
     let is_many = !more.is_empty() || is_folder_of_days(input.name().path());
     if is_many && !arguments.of_a_day {
         let given: Vec<&Given> = [input.name()].into_iter().chain(more).collect();
@@ -230,21 +253,19 @@ fn one(arguments: &ExportArguments) -> anyhow::Result<Status> {
     let ExportArguments { input, span, symbols, .. } = arguments;
     let symbols = symbols.list();
     let mut tables = arguments.records.clone();
+    if tables.is_empty() {
+        tables.push(Table::Bbo);
+    }
     tables.sort_unstable();
     tables.dedup();
-    let (output, format) = (&arguments.output, arguments.format);
+    let format = arguments.format.and_then(ExportFormat::of_table);
+    let output = &arguments.output;
     let outputs = match arguments.of_a_day {
         true => Outputs::of_dataset(output, format, arguments.force),
         false => Outputs::of(output, format, arguments.force, &tables)?,
     };
     let opening = input.open((*span).into(), &symbols)?;
-    let Some(midnight_ns) = opening.midnight_ns else {
-        bail!(
-            "{}: tables need the trade date, which the file name lacks: give it, as in --date \
-             2019-12-30",
-            input.name()
-        );
-    };
+    let midnight_ns = require_date(&opening, input.name(), "tables need")?;
     let outputs = match arguments.of_a_day {
         true => outputs.of_day(&date_of(midnight_ns)?, &many::stem(input.name())?, &tables),
         false => outputs,
@@ -276,6 +297,23 @@ fn date_of(midnight_ns: u64) -> anyhow::Result<String> {
 }
 
 impl ExportArguments {
+    /// Whether the output is an array of numpy.
+    fn is_array(&self) -> bool {
+        match self.format {
+            Some(format) => format == ExportFormat::Npz,
+            None => self.output.extension().is_some_and(|suffix| suffix == "npz"),
+        }
+    }
+
+    /// Refuses the options of tables.
+    fn require_no_tables(&self) -> anyhow::Result<()> {
+        ensure!(self.records.is_empty(), "an array has its own events: leave out --records");
+        ensure!(self.every.is_none(), "an array has each event: leave out --every");
+        let is_many = !self.more.is_empty() || is_folder_of_days(self.input.name().path());
+        ensure!(!is_many, "arrays are written for one day at a time: give one INPUT");
+        Ok(())
+    }
+
     /// Whether broken trades are marked after the reading, instead of by a reading before it.
     /// Breaks after the span would not be seen, and bars must know them.
     fn marks_later(&self, outputs: &Outputs, tables: &[Table], kind: InputKind) -> bool {

@@ -3,6 +3,7 @@
 //! It is a program of its own because Arrow and Parquet take as long to compile as all of nanotape.
 #![forbid(unsafe_code)]
 
+mod arrays;
 mod export;
 mod many;
 mod metadata;

@@ -6,9 +6,10 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use nanotape_answers::{Given, Session, Table, TableOptions};
+use anyhow::Context as _;
+use nanotape_answers::{Given, Opening, Session, Table, TableOptions};
 use nanotape_tables::{Fields, Prices};
-use ring::digest::{Context, SHA256};
+use ring::digest::{self, SHA256};
 
 /// Bytes that are read at once for a digest.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -33,7 +34,7 @@ impl Digest {
 }
 
 fn sha256(mut file: File) -> io::Result<String> {
-    let (mut context, mut block) = (Context::new(&SHA256), vec![0; BLOCK_BYTES]);
+    let (mut context, mut block) = (digest::Context::new(&SHA256), vec![0; BLOCK_BYTES]);
     loop {
         match file.read(&mut block)? {
             0 => break,
@@ -41,6 +42,16 @@ fn sha256(mut file: File) -> io::Result<String> {
         }
     }
     Ok(context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The exchange's midnight, for what needs the trade date.
+pub(crate) fn require_date(opening: &Opening, name: &Given, what: &str) -> anyhow::Result<u64> {
+    opening.midnight_ns.with_context(|| {
+        format!(
+            "{name}: {what} the trade date, which the file name lacks: give it, as in --date \
+             2019-12-30"
+        )
+    })
 }
 
 /// The entries that all tables of an export have.

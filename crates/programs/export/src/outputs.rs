@@ -27,6 +27,31 @@ use nanotape_types::{
     rows::{Cell, Column, Sink},
 };
 
+/// `--format`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Apache Parquet
+    Parquet,
+    /// Arrow IPC (Feather 2), not compressed: readers map it
+    Arrow,
+    /// Comma-separated values with a header line
+    Csv,
+    /// An array of numpy for hftbacktest, order by order, for each stock
+    Npz,
+}
+
+impl ExportFormat {
+    /// Whether it is one of tables, and which.
+    pub(crate) fn of_table(self) -> Option<TableFormat> {
+        match self {
+            Self::Parquet => Some(TableFormat::Parquet),
+            Self::Arrow => Some(TableFormat::Arrow),
+            Self::Csv => Some(TableFormat::Csv),
+            Self::Npz => None,
+        }
+    }
+}
+
 /// The format of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum TableFormat {
@@ -39,7 +64,7 @@ pub(crate) enum TableFormat {
 }
 
 impl FileFormat for TableFormat {
-    const SUFFIXES: &str = ".parquet, .arrow or .csv";
+    const SUFFIXES: &str = ".parquet, .arrow, .csv or .npz";
 
     fn of_suffix(suffix: &str) -> Option<Self> {
         match suffix {
@@ -79,10 +104,9 @@ impl Outputs {
         tables: &[Table],
     ) -> anyhow::Result<Self> {
         let name = path.display();
-        let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        if is_folder {
+        if is_folder(path) {
             let format = format.unwrap_or(TableFormat::Parquet);
-            return Ok(Self::new(path, is_folder, format, force));
+            return Ok(Self::new(path, true, format, force));
         }
         if path.extension().is_some_and(|suffix| suffix == "dbn") || is_packed_dbn(path) {
             bail!("{name}: DBN files are written by nanotape convert INPUT -o {name}");
@@ -100,7 +124,7 @@ impl Outputs {
         if is_packed && format != TableFormat::Csv {
             bail!("{name}: a Parquet or Arrow file is read in parts: leave out .gz and .zst");
         }
-        Ok(Self::new(path, is_folder, format, force))
+        Ok(Self::new(path, false, format, force))
     }
 
     /// The folder of a dataset, which has many days.
@@ -167,17 +191,9 @@ impl Outputs {
         self.format == TableFormat::Parquet && (self.is_folder || is_file(&self.path))
     }
 
-    /// Refuses a file that is the input itself: with --force it would be replaced.
+    /// Refuses a file of a table that is the input itself.
     pub(crate) fn require_another(&self, table: Table, input: &Given) -> anyhow::Result<()> {
-        let path = self.path_of(table);
-        let identity = |path: &Path| path.metadata().map(|file| (file.dev(), file.ino()));
-        if let (Ok(own), Ok(other)) = (identity(&path), identity(input.path()))
-            && own == other
-            && is_file(&path)
-        {
-            bail!("{}: is the input; choose another output", path.display());
-        }
-        Ok(())
+        require_another(&self.path_of(table), input)
     }
 
     /// Removes a file that was completed, since another one could not be. One that replaced another
@@ -217,6 +233,23 @@ impl Outputs {
             None => self.path.clone(),
         }
     }
+}
+
+/// Whether the output is a folder, which can be a new one.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// Refuses a file that is the input itself: with --force it would be replaced.
+pub(crate) fn require_another(path: &Path, input: &Given) -> anyhow::Result<()> {
+    let identity = |path: &Path| path.metadata().map(|file| (file.dev(), file.ino()));
+    if let (Ok(own), Ok(other)) = (identity(path), identity(input.path()))
+        && own == other
+        && is_file(path)
+    {
+        bail!("{}: is the input; choose another output", path.display());
+    }
+    Ok(())
 }
 
 fn is_packed_dbn(path: &Path) -> bool {

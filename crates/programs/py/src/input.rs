@@ -137,6 +137,20 @@ impl Input {
         self.rows(request, table_options, Span::up_to(at), prices)
     }
 
+    /// The events of one stock for a backtest.
+    #[pyo3(signature = (symbols, start, end, latency_ns))]
+    fn _backtest(
+        &self,
+        symbols: Vec<String>,
+        start: Option<&str>,
+        end: Option<&str>,
+        latency_ns: u64,
+    ) -> PyResult<Rows> {
+        let table_options =
+            TableOptions { symbols: symbols_of(&symbols)?, ..TableOptions::default() };
+        self.rows(Request::Backtest(latency_ns), table_options, span_of(start, end)?, "fixed")
+    }
+
     /// The name as it was given.
     #[getter]
     fn name(&self) -> String {

@@ -12,9 +12,9 @@ use std::{
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use nanotape_answers::{
-    Given, Input, InputKind, InputOptions, InputReport, Opening, Part, Session, Span, SymbolFilter,
-    Table, TableOptions, Tables, book_columns, book_rows, expanded, stats_columns, stats_rows,
-    with_suggestions,
+    BacktestEvent, BacktestEvents, Given, Input, InputKind, InputOptions, InputReport, Opening,
+    OrderSteps, Part, Session, Span, StepAt, SymbolFilter, Table, TableOptions, Tables,
+    book_columns, book_rows, expanded, stats_columns, stats_rows, with_suggestions,
 };
 use nanotape_clock::Clock;
 use nanotape_engine::DayStatistics;
@@ -51,6 +51,8 @@ pub(crate) enum Request {
     Stats,
     /// A part of the books at the end of the span, with so many levels.
     Book(Part, usize),
+    /// The events of a backtest, with this latency in ns.
+    Backtest(u64),
 }
 
 /// What the input of a reading lacks.
@@ -58,6 +60,8 @@ pub(crate) enum Request {
 pub(crate) struct Report {
     pub(crate) is_whole: bool,
     pub(crate) lines: Vec<String>,
+    /// What the rows lack although the input is whole.
+    pub(crate) notes: Vec<String>,
 }
 
 /// How the last reading that ended did so. A library between the reading and Python passes on only
@@ -93,6 +97,7 @@ impl Recipe {
             Request::Table(table) => table.columns(&recipe.table_options),
             Request::Stats => stats_columns(),
             Request::Book(part, _) => book_columns(part, true),
+            Request::Backtest(_) => BacktestEvent::columns(),
         };
         let midnight_ns = opening.midnight_ns.unwrap_or_default();
         Ok(Prepared { recipe, opening, columns, midnight_ns })
@@ -106,8 +111,9 @@ impl Prepared {
         sink: S,
         mut written: impl FnMut(&mut S) -> Result<(), TableError>,
     ) -> Result<(S, Report), ReadError> {
-        let Self { recipe, opening, .. } = self;
+        let Self { recipe, opening, midnight_ns, .. } = self;
         let options = &recipe.table_options;
+        let mut notes = Vec::new();
         let (session, mut filter, sink) = match recipe.request {
             Request::Table(table) => {
                 let broken = match table {
@@ -162,11 +168,28 @@ impl Prepared {
                 let _ = book_rows(&session.engine, &stocks, (part, true, levels), &mut sink);
                 (session, SymbolFilter::new(&options.symbols), sink)
             }
+            Request::Backtest(latency_ns) => {
+                let mut sink = sink;
+                let event = |_: &StepAt<'_>, event: &BacktestEvent| sink.row(&event.cells());
+                let events = BacktestEvents::new(midnight_ns, latency_ns, event);
+                let mut steps = OrderSteps::new(&options.symbols, events);
+                let session = opening.run(&mut steps, |_| ())?;
+                if !session.engine.has_orders() {
+                    return Err(ReadError::Choice(format!(
+                        "{}: the feed shows price levels only, and a backtest needs orders: use \
+                         depth()",
+                        session.name
+                    )));
+                }
+                notes = steps.visitor.times.lines(latency_ns > 0, "latency=\"20us\"");
+                let filter = steps.filter;
+                (session, filter, sink)
+            }
         };
         let mut sink = sink;
         written(&mut sink)?;
         let report = report_of(&session, &mut filter, recipe.is_strict)?;
-        Ok((sink, report))
+        Ok((sink, Report { notes, ..report }))
     }
 
     /// Reads the input on a thread, as batches of this form of prices. The thread begins with the
@@ -291,7 +314,8 @@ fn report_of(
     }
     let tainted = session.engine.books().tainted();
     let tainted = tainted.filter(|(locate, _)| filter.accepts(*locate, directory)).count();
-    let mut report = Report { is_whole: session.report.is_whole(), lines: lines(&session.report) };
+    let (is_whole, lines) = (session.report.is_whole(), lines(&session.report));
+    let mut report = Report { is_whole, lines, notes: Vec::new() };
     if tainted > 0 {
         report.lines.push(format!("{tainted} books are unreliable (tainted)"));
     }

@@ -169,12 +169,12 @@ impl Rows {
         }
     }
 
-    /// Whether the last reading that ended had all of the input, and what was missing. None before
-    /// the first one, and after an error.
+    /// Whether the last reading that ended had all of the input, what was missing, and what its
+    /// rows lack otherwise. None before the first one, and after an error.
     #[getter]
-    fn _report(&self) -> Option<(bool, Vec<String>)> {
+    fn _report(&self) -> Option<(bool, Vec<String>, Vec<String>)> {
         match &*lock(&self.ended) {
-            Some(Ok(report)) => Some((report.is_whole, report.lines.clone())),
+            Some(Ok(report)) => Some((report.is_whole, report.lines.clone(), report.notes.clone())),
             _ => None,
         }
     }

@@ -544,7 +544,7 @@ pub(super) const TABLE: &[Row] = &[
             "nanotape-tables",
             "nanotape-types",
         ],
-        outside: &["anyhow", "arrow-schema", "clap", "ring"],
+        outside: &["anyhow", "arrow-schema", "clap", "ring", "zip"],
     },
     // docs/decisions/0082-a-package-for-python.md.
     Row {

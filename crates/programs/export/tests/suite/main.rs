@@ -3,6 +3,7 @@
 
 use nanotape_runner as support;
 
+mod arrays;
 mod failures;
 mod many_days;
 mod read;

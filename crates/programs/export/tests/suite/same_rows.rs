@@ -338,3 +338,28 @@ fn a_real_capture_has_the_insides_of_the_command() {
     let folder = Folder::new("export-real");
     assert_printed(&folder, &capture, &[], true);
 }
+
+#[test]
+fn rows_of_a_span_are_those_of_the_whole_day() {
+    let folder = Folder::new("export-span");
+    let day = folder.day(40_000, 3);
+    let options = ["--records", "mbo,trades,status", "--format", "csv"];
+    let rows = |span: &[&str]| {
+        let to = export(&folder, &day, &[&options[..], &DATE, span].concat());
+        ["mbo", "trades"].map(|table| {
+            let text = std::fs::read_to_string(format!("{to}{table}.csv")).unwrap();
+            text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+        })
+    };
+    let whole = rows(&[]);
+    // 12:00 to 14:00 in New York.
+    let part = rows(&["--from", "12:00", "--until", "14:00"]);
+    for (part, whole) in part.iter().zip(&whole) {
+        let time = |row: &&String| row.split(',').nth(1).unwrap().to_owned();
+        let is_inside =
+            |row: &&String| ("2019-12-30T17".."2019-12-30T19").contains(&&time(row)[..]);
+        let expected: Vec<_> = whole.iter().filter(is_inside).cloned().collect();
+        assert!(part.len() > 10);
+        assert_eq!(*part, expected);
+    }
+}

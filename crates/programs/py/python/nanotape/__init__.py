@@ -123,6 +123,8 @@ class Rows:
         if report is not None and not report[0]:
             line = f"{self._core._name}: {'; '.join(report[1])}"
             warnings.warn(line, IncompleteWarning, stacklevel=4)
+        for line in [] if report is None else report[2]:
+            warnings.warn(f"{self._core._name}: {line}", stacklevel=4)
 
     def __repr__(self) -> str:
         names = ", ".join(column["name"] for column in self.columns)
@@ -258,6 +260,17 @@ class Input:
         if not isinstance(symbol, str) or "," in symbol or "*" in symbol:
             raise ValueError(f"symbol={symbol!r}: a book is that of one stock; levels() has those of several")
         return Book(symbol, self.levels(symbol, at), self.orders(symbol, at))
+
+    def backtest(self, symbol: str, *, start: Any = None, end: Any = None, latency: Any = None) -> Rows:
+        """The events of one stock, order by order, for hftbacktest: ``numpy()`` has its ``event_dtype``.
+
+        They begin with the live orders at ``start``. ``latency`` (``"20us"``) is added to times of
+        receipt, or to the exchange's times where the input has no times of receipt.
+        """
+        if not isinstance(symbol, str) or "," in symbol or "*" in symbol:
+            raise ValueError(f"symbol={symbol!r}: a backtest is that of one stock; call it for each of several")
+        latency_ns = 0 if latency is None else _period(latency, "latency", 1)
+        return Rows(self._core._backtest([symbol], _moment(start), _moment(end), latency_ns))
 
     def _table(self, table: str, symbols: Any, start: Any, end: Any, prices: str, *,
                every: Any = None, levels: int = 10, bars: tuple[str, int] = ("time", 60 * 10**9)) -> Rows:
@@ -496,7 +509,7 @@ def _moment(moment: Any) -> str | None:
 _UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
 
-def _period(period: Any, argument: str) -> int:
+def _period(period: Any, argument: str, least_ns: int = 1000) -> int:
     """Nanoseconds of a period."""
     if isinstance(period, datetime.timedelta):
         nanos = period // datetime.timedelta(microseconds=1) * 1000
@@ -507,8 +520,8 @@ def _period(period: Any, argument: str) -> int:
         if found is None:
             raise ValueError(f"{argument}={period!r}: expected a period such as \"1s\" or \"100ms\"")
         nanos = int(found[1]) * _UNITS[found[2]]
-    if nanos < 1000:
-        raise ValueError(f"{argument}={period!r}: expected at least 1us")
+    if nanos < least_ns:
+        raise ValueError(f"{argument}={period!r}: expected at least {'1us' if least_ns == 1000 else '1ns'}")
     return nanos
 
 

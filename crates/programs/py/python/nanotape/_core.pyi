@@ -40,7 +40,7 @@ class BatchIterator:
 
 class Rows:
     columns: list[dict[str, str]]
-    _report: tuple[bool, list[str]] | None
+    _report: tuple[bool, list[str], list[str]] | None
     _name: str
     _prices: str
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
@@ -63,6 +63,7 @@ class Input:
     def _stats(self, symbols: list[str], start: str | None, end: str | None, prices: str) -> Rows: ...
     def _book(self, symbols: list[str], at: str | None, levels: int | None, orders: bool,
               prices: str) -> Rows: ...
+    def _backtest(self, symbols: list[str], start: str | None, end: str | None, latency_ns: int) -> Rows: ...
 
 class Tap:
     end: str | None
