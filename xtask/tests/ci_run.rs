@@ -21,7 +21,14 @@ fn tree(name: &str) -> Scratch {
         let to = created(&tree.join(".ci").join(name));
         fs::copy(repository.join(".ci").join(name), to).unwrap();
     }
-    let scripts = ["hostile-environments", "pages", "outside-program", "wheel", "day-proof/prove"];
+    let scripts = [
+        "hostile-environments",
+        "pages",
+        "outside-program",
+        "wheel",
+        "databases",
+        "day-proof/prove",
+    ];
     let scripts = scripts.map(|script| tree.join("scripts").join(script));
     let programs =
         ["cargo", "rustup", "apt-get", "dpkg-query"].map(|name| tree.join("bin").join(name));
