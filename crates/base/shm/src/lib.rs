@@ -68,7 +68,7 @@ pub use region::{
 pub use region::{
     Origin, RegionInfo, RegionOptions, Removed, StillRegion, beside, inspect, named, remove,
 };
-pub use table::{HugePages, Table, prefetch};
+pub use table::{HugePages, Table, prefetch, reserve_in_huge_pages};
 pub use word::{
     Edge, ReadWord, WORD_BYTES, Word, as_read_only, copy_into, copy_out, copy_out_many, last_word,
     prefetch_for_writing,

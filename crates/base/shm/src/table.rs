@@ -145,6 +145,15 @@ impl<T> DerefMut for Table<T> {
     }
 }
 
+/// Reserves memory for so many more elements of a vector, in huge pages if available. A vector that
+/// cannot have so much memory at once is left as it is.
+pub fn reserve_in_huge_pages<T>(vector: &mut Vec<T>, more: usize) -> HugePages {
+    match vector.try_reserve_exact(more) {
+        Ok(()) => request_huge_pages(vector.spare_capacity_mut()),
+        Err(_) => HugePages::NotNeeded,
+    }
+}
+
 /// Requests huge pages for the whole pages of memory.
 fn request_huge_pages<T>(memory: &mut [T]) -> HugePages {
     let bytes = size_of_val(memory);
@@ -187,6 +196,18 @@ pub fn prefetch<T>(elements: &[T], index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_vector_has_the_reserved_memory_or_stays_as_it_is() {
+        let mut vector = vec![1u8, 2];
+        reserve_in_huge_pages(&mut vector, 5 << 20);
+        assert!(vector.capacity() >= 5 << 20);
+        let memory = vector.as_ptr();
+        vector.resize(5 << 20, 3);
+        assert_eq!((vector.as_ptr(), &vector[..3]), (memory, &[1, 2, 3][..]));
+        reserve_in_huge_pages(&mut vector, isize::MAX as usize);
+        assert_eq!(vector.len(), 5 << 20);
+    }
 
     #[test]
     fn a_table_holds_what_it_was_filled_with_whatever_its_size() {

@@ -75,6 +75,14 @@ pub enum InputError {
         /// What it is, with its article.
         is: &'static str,
     },
+    /// The records of an input that has messages of an exchange, or of a ring.
+    #[error(
+        "{name}: has no stored records; a journal or a DBN file has, as nanotape convert writes one"
+    )]
+    NoRecords {
+        /// The input.
+        name: String,
+    },
     /// A ring, whose records are read by a subscription.
     #[error("{name}: is a ring: its books follow from a subscription to its records")]
     IsARing {

@@ -84,7 +84,10 @@ impl Input {
     }
 
     /// The run of a journal that is read, if it is known, with the first record of the next one.
-    fn run_of_records(&self, span: RecordSpan) -> Result<Option<(Run, Option<u64>)>, InputError> {
+    pub(crate) fn run_of_records(
+        &self,
+        span: RecordSpan,
+    ) -> Result<Option<(Run, Option<u64>)>, InputError> {
         let Source::Journal(path) = &self.source else { return Ok(None) };
         let has_moment = span.from.is_some() || span.until.is_some();
         let is_of_run = has_moment || self.options.run.is_some();

@@ -1,17 +1,19 @@
 //! An input: a day file, a capture, a journal or a DBN file.
 
+use std::{ops::ControlFlow, sync::atomic::Ordering};
+
 use nanotape_answers::{
     BarBy, Given, Input as Opened, InputOptions, Part, RunChoice, Span, Table, TableOptions,
 };
 use nanotape_feed::CaptureChoice;
-use nanotape_plant::{Moment, TradeDate};
+use nanotape_plant::{Moment, TradeDate, records::RecordKind};
 use nanotape_types::Symbol;
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::{
     errors::ReadError,
     reading::{Recipe, Request},
-    rows::{Rows, prices_of},
+    rows::{Rows, on_thread, prices_of},
 };
 
 /// An input that can be read any number of times.
@@ -149,6 +151,30 @@ impl Input {
         let table_options =
             TableOptions { symbols: symbols_of(&symbols)?, ..TableOptions::default() };
         self.rows(Request::Backtest(latency_ns), table_options, span_of(start, end)?, "fixed")
+    }
+
+    /// The bytes of all records of a kind, and what was missing.
+    fn _records<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &str,
+    ) -> PyResult<(Bound<'py, numpy::PyArray1<u8>>, Vec<String>)> {
+        let kind = RecordKind::ALL.into_iter().find(|of| of.name() == kind);
+        let kind = kind.ok_or_else(|| PyValueError::new_err("no such kind of records"))?;
+        let (name, options) = (self.name.clone(), self.options.clone());
+        let records = on_thread(py, move |is_wanted| {
+            Ok(Opened::open(name, options)?.raw_records(kind, || {
+                match is_wanted.load(Ordering::Relaxed) {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            })?)
+        })?;
+        if self.is_strict && !records.lines.is_empty() {
+            let line = format!("{}: {}", self.name, records.lines.join("; "));
+            return Err(ReadError::Incomplete(line).into());
+        }
+        Ok((numpy::PyArray1::from_vec(py, records.bytes), records.lines))
     }
 
     /// The name as it was given.

@@ -101,42 +101,19 @@ impl Rows {
 
     /// All rows as bytes of one structured array, and the fields of its type.
     fn _structured<'py>(&self, py: Python<'py>) -> PyResult<Raw<'py>> {
-        // The first use of the library fails while a signal waits.
-        drop(numpy::PyArray1::<u8>::from_vec(py, Vec::new()));
-        let (recipe, is_wanted) = (self.recipe.clone(), Arc::new(AtomicBool::new(true)));
-        let of_thread = is_wanted.clone();
-        let (sender, receiver) = sync_channel(1);
-        let reading = move || -> Result<_, ReadError> {
+        let recipe = self.recipe.clone();
+        let (rows, report) = on_thread(py, move |is_wanted| {
             let prepared = recipe.prepare()?;
             let mut rows = Structured::new(&prepared.columns, prepared.midnight_ns);
             let (_, report) = prepared.read(
-                |cells: &[Cell<'_>]| match of_thread.load(Ordering::Relaxed) {
+                |cells: &[Cell<'_>]| match is_wanted.load(Ordering::Relaxed) {
                     true => rows.row(cells),
                     false => ControlFlow::Break(()),
                 },
                 |_| Ok(()),
             )?;
             Ok((rows, report))
-        };
-        // A caller that was interrupted does not wait for the result.
-        thread::spawn(move || {
-            let _ = sender.send(reading());
-        });
-        let receiver = Mutex::new(receiver);
-        let ended = loop {
-            match py.detach(|| lock(&receiver).recv_timeout(LONGEST_WAIT)) {
-                Ok(ended) => break ended,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(NanotapeError::new_err("the reading ended without a result"));
-                }
-            }
-            if let Err(signal) = py.check_signals() {
-                is_wanted.store(false, Ordering::Relaxed);
-                return Err(signal);
-            }
-        };
-        let (rows, report) = ended?;
+        })?;
         *lock(&self.ended) = Some(Ok(report));
         let (bytes, fields) = rows.into_array();
         Ok((numpy::PyArray1::from_vec(py, bytes), fields))
@@ -183,6 +160,36 @@ impl Rows {
     #[getter]
     fn _name(&self) -> String {
         self.recipe.name.to_string()
+    }
+}
+
+/// Reads on a thread, and looks for signals meanwhile. A caller that was interrupted does not wait
+/// for the result, which is not wanted any more.
+pub(crate) fn on_thread<T: Send + 'static>(
+    py: Python<'_>,
+    reading: impl FnOnce(&AtomicBool) -> Result<T, ReadError> + Send + 'static,
+) -> PyResult<T> {
+    // The first use of the library fails while a signal waits.
+    drop(numpy::PyArray1::<u8>::from_vec(py, Vec::new()));
+    let is_wanted = Arc::new(AtomicBool::new(true));
+    let of_thread = is_wanted.clone();
+    let (sender, receiver) = sync_channel(1);
+    thread::spawn(move || {
+        let _ = sender.send(reading(&of_thread));
+    });
+    let receiver = Mutex::new(receiver);
+    loop {
+        match py.detach(|| lock(&receiver).recv_timeout(LONGEST_WAIT)) {
+            Ok(ended) => return Ok(ended?),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(NanotapeError::new_err("the reading ended without a result"));
+            }
+        }
+        if let Err(signal) = py.check_signals() {
+            is_wanted.store(false, Ordering::Relaxed);
+            return Err(signal);
+        }
     }
 }
 

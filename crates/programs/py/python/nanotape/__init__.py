@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import io
 import os
 import re
 import subprocess
@@ -272,6 +273,22 @@ class Input:
         latency_ns = 0 if latency is None else _period(latency, "latency", 1)
         return Rows(self._core._backtest([symbol], _moment(start), _moment(end), latency_ns))
 
+    def records(self, kind: str = "mbo") -> numpy.ndarray:
+        """The stored records of a journal or a DBN file, as one structured array with the fields of DBN.
+
+        ``kind``: ``"mbo"``, ``"bbo"`` or ``"trades"``. A DBN file that is not compressed and has one kind
+        is mapped: its records are not copied, and the array cannot be written. Prices are int64 in units of
+        1e-9, times ns since 1970.
+        """
+        dtype = _RECORDS[_one_of("kind", kind, tuple(_RECORDS))]
+        mapped = _mapped(self.name, dtype, _RTYPES[kind]) if self.kind == "dbn" else None
+        if mapped is not None:
+            return mapped
+        raw, lines = self._core._records(kind)
+        if lines:
+            warnings.warn(f"{self.name}: {'; '.join(lines)}", IncompleteWarning, stacklevel=2)
+        return raw.view(dtype)
+
     def _table(self, table: str, symbols: Any, start: Any, end: Any, prices: str, *,
                every: Any = None, levels: int = 10, bars: tuple[str, int] = ("time", 60 * 10**9)) -> Rows:
         every_ns = None if every is None else _period(every, "every")
@@ -436,6 +453,35 @@ def _export_day(day: str, words: list[str]) -> DayResult:
 
 
 _PRICES = ("fixed", "decimal", "float")
+
+
+_HEADER = [("length", "u1"), ("rtype", "u1"), ("publisher_id", "<u2"), ("instrument_id", "<u4"), ("ts_event", "<u8")]
+_TRADE = [*_HEADER, ("price", "<i8"), ("size", "<u4"), ("action", "S1"), ("side", "S1"), ("flags", "u1"),
+          ("depth", "u1"), ("ts_recv", "<u8"), ("ts_in_delta", "<i4"), ("sequence", "<u4")]
+
+#: The fields of records, as Databento's package names them.
+_RECORDS = {
+    "mbo": numpy.dtype([*_HEADER, ("order_id", "<u8"), ("price", "<i8"), ("size", "<u4"), ("flags", "u1"),
+                        ("channel_id", "u1"), ("action", "S1"), ("side", "S1"), ("ts_recv", "<u8"),
+                        ("ts_in_delta", "<i4"), ("sequence", "<u4")]),
+    "bbo": numpy.dtype([*_TRADE, ("bid_px_00", "<i8"), ("ask_px_00", "<i8"), ("bid_sz_00", "<u4"),
+                        ("ask_sz_00", "<u4"), ("bid_ct_00", "<u4"), ("ask_ct_00", "<u4")]),
+    "trades": numpy.dtype(_TRADE),
+}
+_RTYPES = {"mbo": 0xA0, "bbo": 0x01, "trades": 0x00}
+
+
+def _mapped(path: str, dtype: numpy.dtype, rtype: int) -> numpy.ndarray | None:
+    """The records of a DBN file in its own memory; None if it is compressed, or has other records too."""
+    with io.open(path, "rb") as file:
+        head = file.read(8)
+    size = os.path.getsize(path)
+    start = 8 + int.from_bytes(head[4:], "little")
+    if head[:3] != b"DBN" or (size - start) % dtype.itemsize or size <= start:
+        return None
+    records = numpy.memmap(path, dtype, "r", start)
+    is_of_kind = (records["length"] == dtype.itemsize // 4).all() and (records["rtype"] == rtype).all()
+    return records if is_of_kind else None
 
 
 def _one_of(argument: str, value: Any, allowed: tuple[str, ...]) -> Any:
