@@ -8,6 +8,8 @@
 mod capsules;
 mod errors;
 mod input;
+mod latest;
+mod measures;
 mod reading;
 mod rows;
 mod structured;
@@ -22,6 +24,10 @@ mod _core {
     use super::errors::{IncompleteInput, InputError, NanotapeError};
     #[pymodule_export]
     use super::input::Input;
+    #[pymodule_export]
+    use super::latest::Latest;
+    #[pymodule_export]
+    use super::measures::{delay, queue};
     #[pymodule_export]
     use super::rows::{Batch, BatchIterator, Collected, Rows};
     #[pymodule_export]

@@ -16,7 +16,7 @@ use nanotape_plant::{
 };
 use nanotape_tables::{BATCH_ROWS, Batches, Fields, TableError};
 use nanotape_tap::{Event as Received, SubscribeError, Subscriber, Subscription};
-use nanotape_tape::{Deadline, ShutdownFlag, WriterState};
+use nanotape_tape::{Deadline, ShutdownFlag, Start, WriterState};
 use nanotape_types::rows::{Cell, Column, Sink as _};
 use pyo3::{prelude::*, types::PyDict};
 
@@ -129,14 +129,14 @@ impl Event {
 impl Tap {
     #[expect(clippy::too_many_arguments, reason = "each is an argument in Python")]
     #[new]
-    #[pyo3(signature = (ring, heal, symbols, records, oldest, wait_seconds, heal_wait_seconds, prices))]
+    #[pyo3(signature = (ring, heal, symbols, records, start, wait_seconds, heal_wait_seconds, prices))]
     fn new(
         py: Python<'_>,
         ring: std::ffi::OsString,
         heal: Option<std::path::PathBuf>,
         symbols: Vec<String>,
         records: &str,
-        oldest: bool,
+        start: &str,
         wait_seconds: f64,
         heal_wait_seconds: f64,
         prices: &str,
@@ -154,14 +154,16 @@ impl Tap {
         if let Some(journal) = &heal {
             subscription = subscription.heal_from(journal, seconds(heal_wait_seconds));
         }
-        let start = oldest.then_some(nanotape_tape::Start::Oldest);
+        let start: Start = parsed("start", start)?;
+        let is_newest = start == Start::Newest;
+        let start = Some(start).filter(|_| !is_newest);
         let span = RecordSpan { start, ..RecordSpan::default() };
         let options = InputOptions { rings: true, ..InputOptions::default() };
         let open =
             || Opened::open(name.clone(), options.clone())?.records(subscription.clone(), span);
         let subscriber = waiting(py, seconds(wait_seconds), || match open() {
             // The next plant of a ring whose plant is over.
-            Ok(subscriber) if !oldest && subscriber.writer() != WriterState::Alive => {
+            Ok(subscriber) if is_newest && subscriber.writer() != WriterState::Alive => {
                 Attempt::Later(ReadError::Choice(format!("{name}: the plant of the ring is over")))
             }
             Ok(subscriber) => Attempt::Done(subscriber),

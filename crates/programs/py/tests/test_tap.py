@@ -62,6 +62,11 @@ def test_a_loop_that_pauses_is_complete_with_a_journal(long_day, ring, tmp_path)
     rows = [pyarrow.record_batch(item) for item in items if isinstance(item, nanotape.Batch)]
     kinds = pyarrow.Table.from_batches(rows)["record"].to_pylist()
     assert kinds.count("mbo") == in_journal
+    # A program that was restarted goes on where it was, before what the ring still has.
+    again = list(nanotape.tap(ring, heal=journal, start=1_000, wait=20))
+    assert list(numbers(again)) == found[999:]
+    with pytest.raises(ValueError, match="start"):
+        nanotape.tap(ring, start="yesterday")
 
 
 def test_a_loss_is_an_event_with_its_numbers(long_day, ring):

@@ -552,9 +552,13 @@ pub(super) const TABLE: &[Row] = &[
         inside: &[
             "nanotape-answers",
             "nanotape-clock",
+            "nanotape-delay",
             "nanotape-engine",
             "nanotape-feed",
+            "nanotape-latest",
             "nanotape-plant",
+            "nanotape-queue",
+            "nanotape-schema",
             "nanotape-shm",
             "nanotape-tables",
             "nanotape-tap",

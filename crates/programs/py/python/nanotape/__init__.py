@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = [
-    "Batch", "Book", "DayResult", "Event", "IncompleteInput", "IncompleteWarning", "Input", "InputError",
-    "NanotapeError", "Rows", "Tap", "UNDEF_PRICE", "__version__", "many", "open", "tap",
+    "Batch", "Book", "DayResult", "Delay", "Event", "IncompleteInput", "IncompleteWarning", "Input", "InputError",
+    "Latest", "NanotapeError", "Rows", "Tap", "UNDEF_PRICE", "__version__", "delay", "latest", "many", "open",
+    "queue", "tap",
 ]
 
 #: A price that a row of a structured array lacks, as in DBN.
@@ -374,22 +375,178 @@ class Tap:
 
 def tap(ring: str | os.PathLike[str], *, heal: str | os.PathLike[str] | None = None,
         symbols: Iterable[str] | str | None = None, records: Iterable[str] | str = "all",
-        start: str = "newest", wait: float = 0, heal_wait: float = 10, prices: str = "fixed") -> Tap:
+        start: str | int = "newest", wait: float = 0, heal_wait: float = 10, prices: str = "fixed") -> Tap:
     """Subscribes to the plant of a ring, by its name or path.
 
     ``heal``: folder of the journal that records the ring; then no record is lost. ``records``: mbo, bbo,
-    trades, status, definitions, imbalances, or all. ``start``: ``"newest"`` or ``"oldest"``. ``wait``: seconds
-    to wait for a plant to start. ``heal_wait``: seconds to wait for a recorder that is behind.
+    trades, status, definitions, imbalances, or all. ``start``: ``"newest"``, ``"oldest"``, or the number of the
+    first record, one more than the last ``sequence`` that was stored. ``wait``: seconds to wait for a plant to start. ``heal_wait``: seconds to wait for a recorder that is behind.
     """
-    _one_of("start", start, ("newest", "oldest"))
+    if not isinstance(start, str):
+        start = str(_number("start", start, 1, 2**63))
+    elif not start.isdecimal():
+        _one_of("start", start, ("newest", "oldest"))
     _one_of("prices", prices, _PRICES)
     try:
         records = records if isinstance(records, str) else ",".join(records)
     except TypeError:
         raise TypeError(f"records={records!r}: expected kinds such as [\"bbo\", \"trades\"], or \"all\"") from None
     heal = None if heal is None else os.fsdecode(heal)
-    return Tap(_core.Tap(os.fsdecode(ring), heal, _symbols(symbols), records, start == "oldest",
+    return Tap(_core.Tap(os.fsdecode(ring), heal, _symbols(symbols), records, start,
                          _seconds("wait", wait), _seconds("heal_wait", heal_wait), prices))
+
+
+class Latest:
+    """The latest value of each key of a map, which other processes write: see :func:`latest`."""
+
+    def __init__(self, core: _core.Latest) -> None:
+        if not isinstance(core, _core.Latest):
+            raise TypeError("a map comes from nanotape.latest(name)")
+        self._core = core
+
+    def numpy(self) -> numpy.ndarray:
+        """All entries as one structured array: the key, its version, and the fields of the value.
+
+        States of stocks are of one moment, and ``*`` is the market as a whole; their version is 0.
+        """
+        key, value = self._core.words
+        names = [("publisher", "<u8", 0), ("symbol", "S8", 8)] if self._core.is_of_stocks else \
+            [(f"key_{word}", "<u8", 8 * word) for word in range(key)]
+        names += [("version", "<u8", 8 * key)]
+        start = 8 * (key + 1)
+        names += [(name, kind, start + at) for name, kind, at in self._fields()]
+        dtype = numpy.dtype({"names": [name for name, _, _ in names], "formats": [kind for _, kind, _ in names],
+                             "offsets": [at for _, _, at in names], "itemsize": start + 8 * value})
+        entries = self._core._entries().view(dtype)
+        if self._core.is_of_stocks:
+            entries["symbol"] = numpy.char.rstrip(entries["symbol"])
+        return entries
+
+    def df(self) -> pandas.DataFrame:
+        """The same as pandas."""
+        entries = self.numpy()
+        return _needed("pandas").DataFrame({name: entries[name].tolist() if entries[name].ndim > 1 else entries[name]
+                                            for name in entries.dtype.names})
+
+    def get(self, key: str | int | Iterable[int], publisher: int = 2) -> numpy.void | None:
+        """The value of a key, or None: a symbol in a map of stocks, otherwise the words of the key."""
+        if isinstance(key, str):
+            if not self._core.is_of_stocks:
+                raise TypeError(f"keys of this map are {self._core.words[0]} numbers, not {key!r}")
+            words = self._core._stock_key(publisher, key)
+        else:
+            words = [key] if isinstance(key, (int, numpy.integer)) else list(key)
+        found = self._core._get([int(word) for word in words])
+        if found is None:
+            return None
+        fields = self._fields()
+        dtype = numpy.dtype({"names": [name for name, _, _ in fields], "formats": [kind for _, kind, _ in fields],
+                             "offsets": [at for _, _, at in fields], "itemsize": 8 * self._core.words[1]})
+        return numpy.frombuffer(found[1], dtype)[0]
+
+    def __getitem__(self, key: str | int | Iterable[int]) -> numpy.void:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __contains__(self, key: str | int | Iterable[int]) -> bool:
+        return self.get(key) is not None
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def _fields(self) -> list[tuple[str, Any, int]]:
+        fields = [(name, kind if count is None else (kind, count), at) for name, kind, at, count in self._core.fields]
+        return fields or [(f"value_{word}", "<u8", 8 * word) for word in range(self._core.words[1])]
+
+
+def latest(name: str | os.PathLike[str], *, schema: str | os.PathLike[str] | None = None) -> Latest:
+    """Opens a map of the latest values by its name or path: ``nt.latest("quotes")["AAPL"]["bid_price"]``.
+
+    A map of ``nanotape run --latest`` has the state of each stock; its fields are those of
+    docs/formats/stock-state.md. ``schema`` is the file of another kind of value.
+    """
+    text = None
+    if schema is not None:
+        with io.open(schema, encoding="utf-8") as file:
+            text = (os.fspath(schema), file.read())
+    return Latest(_core.Latest(os.fspath(name), text))
+
+
+_SERVICE = numpy.dtype([("service_ns", "u8"), ("messages", "u8"), ("delay_p50_ns", "u8"), ("delay_p90_ns", "u8"),
+                        ("delay_p99_ns", "u8"), ("delay_p999_ns", "u8"), ("delay_p9999_ns", "u8"),
+                        ("largest_delay_ns", "u8"), ("largest_queue", "u8"), ("catch_up_ns", "u8"),
+                        ("overloaded_windows", "u8")])
+
+
+def queue(arrivals: Any, service: Any = None, *, window: Any = "1ms") -> numpy.ndarray:
+    """How late messages are if a receiver takes a constant time for each, one after the other.
+
+    ``arrivals`` are times in ns since 1970 or numpy.datetime64, in order, such as ``rows["ts_recv"]``.
+    ``service`` is a time (``"300ns"``) or a list of them; without it, 60 times from 100 ns to 100 us. Each
+    has a row: quantiles of the delay, which are at most 0.8% too high, and the exact largest delay and queue.
+    """
+    services = [] if service is None else [service] if isinstance(service, (str, int)) else list(service)
+    services_ns = [value if isinstance(value, int) else _period(value, "service", 1) for value in services]
+    times = _times(arrivals, "arrivals").astype("u8")
+    found = _core.queue(times, services_ns, _period(window, "window", 1))
+    rows = [(first, messages, *quantiles, *rest) for first, messages, quantiles, *rest in found]
+    return numpy.array(rows, _SERVICE)
+
+
+class Delay(NamedTuple):
+    """How much later a second feed is, with the interval that has it with 95%: see :func:`delay`."""
+
+    delay_ns: float
+    low_ns: float
+    high_ns: float
+    #: Changes that match.
+    support: int
+    #: Windows with an estimate, of all with changes.
+    estimated_windows: int
+    windows: int
+
+
+def delay(first: Any, second: Any, *, max_lag: Any = "2ms", window: Any = "10s") -> Delay:
+    """How much later the second feed shows the values that the first one shows; negative if it is earlier.
+
+    Each feed is a pair of arrays, times and whole numbers (``(rows["ts_recv"], rows["bid_size"])``), or rows of
+    the best prices of one stock, whose values are prices and sizes together. ``nanotape lab delay`` has
+    other estimators, several stocks, and the delay over time.
+    """
+    pairs = [_changes(feed, argument) for feed, argument in [(first, "first"), (second, "second")]]
+    return Delay(*_core.delay(*pairs, _period(max_lag, "max_lag", 1), _period(window, "window", 1)))
+
+
+def _changes(feed: Any, argument: str) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Times and values of a feed."""
+    if isinstance(feed, Rows):
+        feed = feed.numpy()
+    if isinstance(feed, numpy.ndarray) and feed.dtype.names and "bid_price" in feed.dtype.names:
+        if len(set(feed["symbol"].tolist())) > 1:
+            raise ValueError(f"{argument} has several stocks: select one of them")
+        # The order does not matter, only that other prices and sizes have another number.
+        value = numpy.zeros(len(feed), "u8")
+        for column in ["bid_price", "bid_size", "ask_price", "ask_size"]:
+            value = (value ^ feed[column].astype("u8")) * numpy.uint64(0x9E3779B97F4A7C15)
+            value ^= value >> numpy.uint64(29)
+        return _times(feed["ts_recv" if "ts_recv" in feed.dtype.names else "ts_event"], argument), value.view("i8")
+    try:
+        times, values = feed
+    except (TypeError, ValueError):
+        raise TypeError(f"{argument}: expected rows of bbo() of one stock, or a pair of times and values") from None
+    return _times(times, argument), numpy.ascontiguousarray(values, "i8")
+
+
+def _times(times: Any, argument: str) -> numpy.ndarray:
+    """Nanoseconds since 1970."""
+    times = numpy.asarray(times)
+    if times.dtype.kind == "M":
+        times = times.astype("M8[ns]")
+    elif times.dtype.kind not in "iu":
+        raise TypeError(f"{argument}: expected times as datetime64 or as ns since 1970, not {times.dtype}")
+    return numpy.ascontiguousarray(times.astype("i8"))
 
 
 class DayResult(NamedTuple):
