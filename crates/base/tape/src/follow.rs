@@ -257,9 +257,7 @@ impl<T: Tape> Follow<T> {
                 self.has_read();
                 Ok(Some(Step::Stopped))
             }
-            Progress::Nothing if self.end.is_some() => {
-                self.conclude().map(Some).map_err(E::from)
-            }
+            Progress::Nothing if self.end.is_some() => self.conclude().map(Some).map_err(E::from),
             Progress::Nothing => Ok(None),
         }
     }

@@ -66,7 +66,8 @@ enum nt_status
     // An argument is NULL or wrong, the handle is in use by another thread, or `nt_init` was not
     // called: an error of the calling program.
     NT_STATUS_WRONG_ARGUMENT = 1,
-    // There is no such ring, journal, map, key or name. What a plant creates may come later.
+    // There is no such ring, journal, map, record, key or name. What a plant writes may come
+    // later.
     NT_STATUS_NOT_FOUND = 2,
     // The file of a ring or a map was removed, replaced or truncated: open it again.
     NT_STATUS_GONE = 3,
@@ -494,7 +495,9 @@ nt_status nt_ring_open(const char * name, int32_t start, uint64_t at, nt_reader 
 nt_status nt_journal_open(const char * folder, int32_t start, uint64_t at, nt_reader **reader);
 
 // Opens the ring of a plant with the symbols of its stocks, or the journal of one if `name` is a
-// folder. `options` is NULL or a selection of records. Only valid records come.
+// folder. `options` is NULL or a selection of records. Records are valid, and have a type of
+// `nt_record`: those of later versions are left out. What a ring has overwritten before is a loss,
+// also for NT_START_OLDEST.
 nt_status nt_tap_open(const char * name,
                       const nt_tap_options *options,
                       int32_t start,

@@ -15,7 +15,7 @@ use std::{
 
 use nanotape_journal::{ErrorKind, JournalError};
 use nanotape_latest::LatestError;
-use nanotape_ring::RingError;
+use nanotape_ring::{ReadError, RingError, StartError};
 use nanotape_shm::{Refusal, RegionError};
 use nanotape_tap::SubscribeError;
 
@@ -30,7 +30,8 @@ pub enum Status {
     /// An argument is NULL or wrong, the handle is in use by another thread, or `nt_init` was not
     /// called: an error of the calling program.
     WrongArgument = 1,
-    /// There is no such ring, journal, map, key or name. What a plant creates may come later.
+    /// There is no such ring, journal, map, record, key or name. What a plant writes may come
+    /// later.
     NotFound = 2,
     /// The file of a ring or a map was removed, replaced or truncated: open it again.
     Gone = 3,
@@ -116,8 +117,9 @@ impl Error {
 fn of_ring(error: &RingError) -> Status {
     match error {
         RingError::Region(error) => of_region(error),
-        RingError::Read(nanotape_ring::ReadError::Truncated { .. }) => Status::Gone,
-        RingError::Start(_) if !error.is_bad_data() => Status::WrongArgument,
+        RingError::Read(ReadError::Truncated { .. }) => Status::Gone,
+        RingError::Start(StartError::NotYet { .. }) => Status::NotFound,
+        RingError::Start(StartError::Zero | StartError::NoTimes) => Status::WrongArgument,
         error => damaged_if(error.is_bad_data()),
     }
 }
@@ -141,9 +143,7 @@ impl From<SubscribeError> for Error {
         let status = match &error {
             SubscribeError::Region(error) => of_region(error),
             SubscribeError::Ring { error, .. } => of_ring(error),
-            SubscribeError::Read { error: nanotape_ring::ReadError::Truncated { .. }, .. } => {
-                Status::Gone
-            }
+            SubscribeError::Read { error: ReadError::Truncated { .. }, .. } => Status::Gone,
             SubscribeError::Journal(error) => of_journal(error),
             SubscribeError::Record { .. } => Status::BadRecord,
             error => damaged_if(error.is_bad_data()),

@@ -93,7 +93,9 @@ pub extern "C" fn nt_journal_open(
 }
 
 /// Opens the ring of a plant with the symbols of its stocks, or the journal of one if `name` is a
-/// folder. `options` is NULL or a selection of records. Only valid records come.
+/// folder. `options` is NULL or a selection of records. Records are valid, and have a type of
+/// `nt_record`: those of later versions are left out. What a ring has overwritten before is a loss,
+/// also for NT_START_OLDEST.
 #[unsafe(no_mangle)]
 pub extern "C" fn nt_tap_open(
     name: Text,

@@ -27,6 +27,7 @@ use nanotape_tape::{
 use nanotape_types::{StockLocate, Symbol};
 
 use crate::{
+    Status,
     batch::Batch,
     error::Error,
     item::{End, ItemKind, NT_SYMBOL_BYTES, ReaderItem, letters_of},
@@ -139,11 +140,27 @@ impl Reader {
                 subscription = subscription.records(kinds.iter());
             }
             if !options.journal.is_null() {
+                // A folder is read as a journal, which nothing completes.
+                if !named(name)?.is_file() && Path::new(name).is_dir() {
+                    let line = format!("{}: is a journal itself", Path::new(name).display());
+                    return Err(Error::wrong(line + "; the option journal is for a ring"));
+                }
                 let patience = Duration::from_nanos(options.patience_ns);
                 subscription = subscription.heal_from(options.journal.name("journal")?, patience);
             }
         }
-        Ok(Self::of(Stream::Tap(Box::new(subscription.open()?))))
+        match subscription.open() {
+            Ok(subscriber) => Ok(Self::of(Stream::Tap(Box::new(subscriber)))),
+            // Its board is missing.
+            Err(error) if named(name).is_ok_and(|path| path.is_file()) => {
+                let Error { status, mut line } = error.into();
+                if status == Status::NotFound {
+                    line += "; nt_ring_open reads a ring without a plant";
+                }
+                Err(Error { status, line })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
@@ -226,7 +243,7 @@ impl State {
         })?;
         let line = || format!("no message has named the stock {instrument} yet");
         let symbol = subscriber.symbol(locate);
-        symbol.map(letters_of).ok_or_else(|| Error::new(crate::Status::NotFound, line()))
+        symbol.map(letters_of).ok_or_else(|| Error::new(Status::NotFound, line()))
     }
 }
 

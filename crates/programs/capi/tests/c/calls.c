@@ -58,7 +58,7 @@ static void open_wrongly(const char *ring, const char *folder, const char *plant
     FAILS(nt_ring_open(ring, 4, 0, &reader), WRONG, "start 4 is none of nt_start");
     FAILS(nt_ring_open(ring, -1, 0, &reader), WRONG, "start -1");
     FAILS(nt_ring_open(ring, NT_START_SEQUENCE, 0, &reader), WRONG, "no record 0");
-    FAILS(nt_ring_open(ring, NT_START_SEQUENCE, 99, &reader), WRONG, "not published yet");
+    FAILS(nt_ring_open(ring, NT_START_SEQUENCE, 99, &reader), NT_STATUS_NOT_FOUND, "not published");
     FAILS(nt_ring_open(ring, NT_START_TIME, 5, &reader), WRONG, "a ring keeps no times");
     FAILS(nt_ring_open(folder, 0, 0, &reader), NT_STATUS_FAILED, "expected a regular file");
     FAILS(nt_ring_open("./no/ring", 0, 0, &reader), NT_STATUS_NOT_FOUND, "does not exist");
@@ -67,6 +67,7 @@ static void open_wrongly(const char *ring, const char *folder, const char *plant
     FAILS(nt_journal_open(ring, 0, 0, &reader), NT_STATUS_FAILED, "not a folder");
     FAILS(nt_tap_open(NULL, NULL, 0, 0, &reader), WRONG, "name is NULL");
     FAILS(nt_tap_open("./none", NULL, 0, 0, &reader), NT_STATUS_NOT_FOUND, "none: does not");
+    FAILS(nt_tap_open(ring, NULL, 0, 0, &reader), NT_STATUS_NOT_FOUND, "without a plant");
     options.symbols = "AAPL,,MSFT";
     FAILS(nt_tap_open(plant, &options, 0, 0, &reader), WRONG, "symbols: \"\"");
     options.symbols = "A\xff";
@@ -77,6 +78,8 @@ static void open_wrongly(const char *ring, const char *folder, const char *plant
     options.records = NULL;
     options.journal = "";
     FAILS(nt_tap_open(plant, &options, 0, 0, &reader), WRONG, "journal is empty");
+    options.journal = folder;
+    FAILS(nt_tap_open(folder, &options, 0, 0, &reader), WRONG, "is a journal itself");
     FAILS(nt_latest_open(NULL, &map), WRONG, "name is NULL");
     FAILS(nt_latest_open("./none", &map), NT_STATUS_NOT_FOUND, "none: does not exist");
     FAILS(nt_latest_open("a\n\x1b%s%n", &map), NT_STATUS_FAILED, "a??%s%n: invalid region name");

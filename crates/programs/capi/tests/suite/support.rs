@@ -37,7 +37,7 @@ impl Language {
 
     /// The compiler with strict warnings and the folder of the header; `None` if the machine does
     /// not have it. One for C is needed to build nanotape.
-    fn compiler(self) -> Option<Command> {
+    pub(crate) fn compiler(self) -> Option<Command> {
         let [program, arguments @ ..] = self.arguments();
         let version = Command::new(program).arg("--version").stdout(Stdio::null()).bounded_status();
         if self == Self::Cpp && version.is_err() {
@@ -91,7 +91,7 @@ pub(crate) fn compile_file(source: &Path, language: Language, link: Link) -> Opt
 }
 
 /// Runs a compiler, which prints nothing.
-fn succeeds(command: &mut Command) {
+pub(crate) fn succeeds(command: &mut Command) {
     let output = command.bounded_output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && text.is_empty(), "{command:?}\n{text}");
