@@ -22,7 +22,7 @@ const SOURCES_OF_A_CRATE: [&str; 3] = ["src", "Cargo.toml", "build.rs"];
 const VARIABLES_OF_GIT: [&str; 4] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"];
 
-fn main() {
+pub(crate) fn main() {
     let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     println!("cargo::rerun-if-changed={}", package.join("../cli/build.rs").display());

@@ -25,6 +25,9 @@ use crate::{
 /// never pauses.
 const READS_PER_CHECK: u32 = 1 << 10;
 
+/// Time between two checks of steps that do not wait.
+const TIME_PER_CHECK: Duration = Duration::from_millis(20);
+
 /// Reads a stream while it is written, and all messages that a dead writer left.
 ///
 /// ```no_run
@@ -59,6 +62,8 @@ pub struct Follow<T: Tape> {
     quiet_after: Option<Duration>,
     /// When that is over; `None` if it was reported, or something was read.
     quiet: Option<Deadline>,
+    /// When a step that does not wait checks the stream; `None` at once.
+    next_check: Option<Deadline>,
     reads: u32,
     end: Option<End<T::Error>>,
     /// The epoch of the last writer whose end was reported.
@@ -120,6 +125,7 @@ impl<T: Tape> Follow<T> {
             is_idle: false,
             quiet_after: None,
             quiet: None,
+            next_check: None,
             reads: 0,
             end: None,
             reported: None,
@@ -189,37 +195,70 @@ impl<T: Tape> Follow<T> {
         mut poll: impl FnMut(&mut T) -> Result<Progress, E>,
     ) -> Result<Step, E> {
         loop {
-            if self.shutdown.is_requested() {
-                return Ok(Step::Shutdown);
+            if let Some(step) = self.attempt(&mut poll)? {
+                return Ok(step);
             }
-            let next = self.tape.next_sequence();
-            if next >= self.until {
-                return Ok(Step::Complete);
+            if !self.is_idle {
+                self.is_idle = true;
+                self.quiet = self.quiet_after.map(Deadline::after);
+                return Ok(Step::Idle);
             }
-            if self.end.as_ref().is_some_and(|end| next >= end.sequence) {
-                return self.conclude().map_err(E::from);
+            if self.wait().is_break() {
+                return Ok(Step::Quiet);
             }
-            match poll(&mut self.tape)? {
-                Progress::Read => {
-                    self.has_read();
-                    return Ok(Step::Read);
-                }
-                Progress::Stopped => {
-                    self.has_read();
-                    return Ok(Step::Stopped);
-                }
-                Progress::Nothing if self.end.is_some() => return self.conclude().map_err(E::from),
-                Progress::Nothing if !self.is_idle => {
-                    self.is_idle = true;
-                    self.quiet = self.quiet_after.map(Deadline::after);
-                    return Ok(Step::Idle);
-                }
-                Progress::Nothing => {
-                    if self.wait().is_break() {
-                        return Ok(Step::Quiet);
-                    }
-                }
+        }
+    }
+
+    /// The same without a wait: [`Step::Idle`] each time that there is nothing to read. An idle
+    /// step checks the stream and its writer if the last check was 20 ms ago.
+    #[inline]
+    pub fn try_step_by<E: From<T::Error>>(
+        &mut self,
+        mut poll: impl FnMut(&mut T) -> Result<Progress, E>,
+    ) -> Result<Step, E> {
+        loop {
+            if let Some(step) = self.attempt(&mut poll)? {
+                return Ok(step);
             }
+            if self.next_check.as_ref().is_some_and(|check| !check.is_over()) {
+                return Ok(Step::Idle);
+            }
+            self.check();
+            self.check_writer();
+            if self.end.is_none() {
+                self.next_check = Some(Deadline::after(TIME_PER_CHECK));
+                return Ok(Step::Idle);
+            }
+        }
+    }
+
+    /// A poll, and what follows from it; `None` if there is nothing to read and nothing has ended.
+    #[inline(always)]
+    fn attempt<E: From<T::Error>>(
+        &mut self,
+        poll: &mut impl FnMut(&mut T) -> Result<Progress, E>,
+    ) -> Result<Option<Step>, E> {
+        if self.shutdown.is_requested() {
+            return Ok(Some(Step::Shutdown));
+        }
+        let next = self.tape.next_sequence();
+        if next >= self.until {
+            return Ok(Some(Step::Complete));
+        }
+        if self.end.as_ref().is_some_and(|end| next >= end.sequence) {
+            return self.conclude().map(Some).map_err(E::from);
+        }
+        match poll(&mut self.tape)? {
+            Progress::Read => {
+                self.has_read();
+                Ok(Some(Step::Read))
+            }
+            Progress::Stopped => {
+                self.has_read();
+                Ok(Some(Step::Stopped))
+            }
+            Progress::Nothing if self.end.is_some() => self.conclude().map(Some).map_err(E::from),
+            Progress::Nothing => Ok(None),
         }
     }
 

@@ -60,7 +60,7 @@ use nanotape_history::LocalBooks;
 use nanotape_plant::{Ended, RunError};
 use nanotape_records::{Notice, Record, RecordKind, RecordKinds};
 use nanotape_ring::{Rejoin, Start};
-use nanotape_tape::{Follow, ShutdownFlag, Step, Tape as _, WriterState};
+use nanotape_tape::{Follow, Progress, ShutdownFlag, Step, Tape as _, WriterState};
 use nanotape_types::{StockLocate, Symbol};
 use polling::Polling;
 pub use received::{ReceivedEnd, ReceivedRing};
@@ -366,6 +366,22 @@ impl Subscriber {
         let Self { follow, polling, path, .. } = self;
         let step = follow.step_by(|feed| polling.poll_or_wait(feed, Amount::Batch, &mut visit));
         Ok(polling.filter.end_of(step.map_err(|error| error.on(path))?))
+    }
+
+    /// The same without a wait: [`Step::Idle`] if there is nothing to read, and [`Step::Read`]
+    /// without an event also while the subscriber waits for the recorder of its journal.
+    pub fn try_step(
+        &mut self,
+        mut visit: impl FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Step, SubscribeError> {
+        let Self { follow, polling, path, .. } = self;
+        let step = follow.try_step_by(|feed| {
+            let polled = polling.poll(feed, Amount::Batch, &mut visit)?;
+            // A feed that waits for its recorder has not ended.
+            let is_waiting = polled == Progress::Nothing && feed.is_waiting();
+            Ok(if is_waiting { Progress::Read } else { polled })
+        });
+        Ok(polling.filter.end_of(step.map_err(|error: Failed| error.on(path))?))
     }
 
     /// Reads available messages, at most one buffer, and passes wanted events to `visit`. Returns

@@ -28,12 +28,23 @@ impl GroupEntries {
     /// The key and the value of each entry, with its number in the group. An entry keeps its number
     /// as long as it is there.
     pub fn entries(&self) -> impl Iterator<Item = (usize, &[u64], &[u64])> {
-        let all = self.words.chunks_exact(self.entry_words).enumerate();
-        let taken = all.filter(|(number, _)| self.taken >> number & 1 == 1);
-        taken.map(|(number, entry)| {
-            let (key, value) = entry[1..].split_at(self.key_words);
-            (number, key, value)
-        })
+        let of = |number| self.entry(number).map(|(key, value, _)| (number, key, value));
+        (0..self.places()).filter_map(of)
+    }
+
+    /// The numbers that entries of a group can have: from 0 to below this one.
+    pub fn places(&self) -> usize {
+        self.words.len() / self.entry_words
+    }
+
+    /// The key, the value and the version of the entry with a number; `None` if it is not there.
+    pub fn entry(&self, number: usize) -> Option<(&[u64], &[u64], u32)> {
+        let entry = self.words.chunks_exact(self.entry_words).nth(number)?;
+        if self.taken >> number & 1 == 0 {
+            return None;
+        }
+        let (key, value) = entry[1..].split_at(self.key_words);
+        Some((key, value, entry[0] as u32))
     }
 }
 

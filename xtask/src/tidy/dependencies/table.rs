@@ -567,6 +567,23 @@ pub(super) const TABLE: &[Row] = &[
         ],
         outside: &["arrow-array", "arrow-schema", "numpy", "pyo3"],
     },
+    // docs/decisions/0084-a-library-for-c.md; plant for its tests.
+    Row {
+        package: "nanotape-capi",
+        inside: &[
+            "nanotape-types",
+            "nanotape-shm",
+            "nanotape-clock",
+            "nanotape-tape",
+            "nanotape-ring",
+            "nanotape-journal",
+            "nanotape-latest",
+            "nanotape-records",
+            "nanotape-plant",
+            "nanotape-tap",
+        ],
+        outside: &[],
+    },
     Row {
         package: "nanotape-schema-cli",
         inside: &["nanotape-schema", "nanotape-console"],
@@ -645,12 +662,14 @@ pub(super) const INSIDE_FOR_TESTS: [&str; 11] = [
     "nanotape-engine",
     "nanotape-live",
 ];
-pub(super) const OUTSIDE_FOR_TESTS: [&str; 17] = [
+pub(super) const OUTSIDE_FOR_TESTS: [&str; 18] = [
     // Read back what was written.
     "arrow-array",
     "arrow-schema",
     "bytes",
     "parquet",
+    // Writes the header of the library for C, which is compared with the committed one.
+    "cbindgen",
     "env_logger",
     // Other decoders of captures and frames, to compare with.
     "etherparse",

@@ -138,6 +138,39 @@ fn what_a_writer_leaves_between_the_last_poll_and_its_end_is_read() {
 }
 
 #[test]
+fn a_step_that_does_not_wait_reads_what_a_writer_leaves_at_its_end() {
+    for state in [WriterState::Closed, WriterState::Dead] {
+        let script = Scripted::new(4, [Act::Append(2), Act::End(3, state), Act::Succeed(1)]);
+        let mut follow = script.follow();
+        let mut seen = Vec::new();
+        let mut try_step = || {
+            follow.try_step_by(|source| {
+                source.poll(|item| {
+                    if let Item::Message(message) = item {
+                        seen.push(message.sequence);
+                    }
+                    ControlFlow::Continue(())
+                })
+            })
+        };
+        // The first idle poll checks at once: the writer has appended two more by then.
+        let first: Vec<_> = (0..3).map(|_| try_step()).collect();
+        assert_eq!(first, [Ok(Step::Read), Ok(Step::Idle), Ok(Step::Read)]);
+        // Later ones check again only after a while; the last drain comes before the end.
+        let mut rest = Vec::new();
+        while rest.last() != Some(&Ok(Step::Gone(state))) {
+            rest.push(try_step());
+        }
+        assert!(rest.len() > 3, "no check is due at each idle step: {rest:?}");
+        rest.retain(|step| *step != Ok(Step::Idle));
+        assert_eq!(rest, [Ok(Step::Read), Ok(Step::Gone(state))]);
+        // The successor is followed.
+        while !matches!(try_step(), Ok(Step::Read)) {}
+        assert_eq!(seen, (1..=10).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn each_writer_is_reported_once_and_its_successor_is_followed() {
     let acts = [
         Act::End(1, WriterState::Dead),
