@@ -22,6 +22,7 @@ mod input;
 mod kind;
 mod level_rows;
 mod order_rows;
+mod picture;
 mod reading;
 mod record_details;
 mod record_rows;
@@ -56,6 +57,10 @@ pub use input::{Input, InputOptions, day_again, open_day, open_day_on_thread};
 pub use kind::InputKind;
 pub use level_rows::{BookState, Part, book_columns, book_rows, change_columns, change_rows};
 pub use order_rows::OrderRows;
+pub use picture::{
+    Arrivals, DAY_SECONDS, DEEPEST, DayPicture, EventCounts, EventKind, GapBin, Gaps, Picture,
+    PictureCounts, Scale, day_scale,
+};
 pub use reading::{Opening, Reading, Session};
 pub use record_details::members;
 pub use record_rows::{RecordColumn, RecordRow};
