@@ -4,6 +4,7 @@
 //! With a browser: the expected number of plots and no script error, for ordinary records, for
 //! hostile names, and with each field null in turn.
 
+mod day;
 mod delays;
 mod machine;
 mod samples;
