@@ -18,10 +18,10 @@ use core::ops::ControlFlow;
 
 pub use arrivals::{Arrivals, DAY_SECONDS, Scale, day_scale};
 pub use gaps::{GapBin, Gaps};
-use nanotape_book::{DefaultBooks, Outcome, PriceKey};
+use nanotape_book::{DefaultBooks, Outcome};
 use nanotape_engine::{BookEngine, DayFigures, DayStatistics, Observer, place_of};
 use nanotape_market::{LevelChange, MarketEvent, Modified, Position, What};
-use nanotape_types::{BookEvent, LocateTable, Price, Side, StockLocate, Symbol};
+use nanotape_types::{BookEvent, LocateTable, StockLocate, Symbol};
 
 use crate::SymbolFilter;
 
@@ -252,12 +252,5 @@ fn depth_of(books: &DefaultBooks, event: &MarketEvent) -> Option<usize> {
         }
         _ => place_of(books, event)?,
     };
-    Some(better_levels(books, locate, side, price))
-}
-
-#[inline]
-fn better_levels(books: &DefaultBooks, locate: StockLocate, side: Side, price: Price) -> usize {
-    let key = PriceKey::new(side, price);
-    let levels = books.book(locate).depth(side).take(DEEPEST);
-    levels.take_while(|level| PriceKey::new(side, level.price) > key).count()
+    Some(books.book(locate).better_levels(side, price).min(DEEPEST))
 }
