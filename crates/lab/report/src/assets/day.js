@@ -224,7 +224,7 @@
       ["day", "minute", "second", "finest"].map((name) => Lab.obj(scales[name]));
     if (Lab.numbers(day.counts).length === 0) return none("No message has a time.");
     const upright = (scale, text) => (Lab.num(scale.begins_ns) === null ? []
-      : [{ x: scale.begins_ns, style: Lab.style(3), text }]);
+      : [{ x: scale.begins_ns, style: Lab.style(3), text, above: true }]);
     const days = upright(minute, "busiest minute")
       .map((mark) => ({ ...mark, x: mark.x / second }));
     const late = Lab.positive(scales.late);

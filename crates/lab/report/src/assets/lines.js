@@ -5,13 +5,15 @@
 // and one axis serves nanoseconds, logarithms of them and numbers of nines alike.
 //
 // Options: { height, sync, x, y, series, legend, levels, uprights, marks, labels }. `x` and `y` are
-// { title, choices }, a choice being { name, kind, key, fromZero, title }: what the switches above the
-// plot offer, the first to begin with; `key` is the field of a point that is drawn, and "time" is a
-// kind of x. A series is { name, style, path, band, size, points }, path "line", "stepped" or null; a
-// point is { x, y, low, high, hollow, mark, tip }. A band fills from low to high; it and the line are
-// interrupted at a point without them. `size` is the radius of its points; `legend` false leaves the
-// names of series out. A level is the y of a horizontal line; a mark is { x, y, shape, colour, text,
-// tip }; a label is { x, y, text }, the name of a point, which is left out where there is no room.
+// { title, choices }, a choice being { name, kind, key, fromZero, title }: what the switches above
+// the plot offer, the first to begin with; `key` is the field of a point that is drawn, and "time"
+// is a kind of x. A series is { name, style, path, band, size, points }, path "line", "stepped" or
+// null; a point is { x, y, low, high, hollow, mark, tip }. A band fills from low to high; it and
+// the line are interrupted at a point without them. `size` is the radius of its points; `legend`
+// false leaves the names of series out. A level is the y of a horizontal line; an upright is { x,
+// style, text, above }, a vertical one, whose text is inside or above the plot; a mark is { x, y,
+// shape, colour, text, tip }; a label is { x, y, text }, the name of a point, which is left out
+// where there is no room.
 "use strict";
 
 (function () {
@@ -60,6 +62,8 @@
     const area = Lab.el("div", { class: "area" });
     const tip = Lab.el("div", { class: "tip", hidden: "" });
     const hidden = new Set();
+    const hasRoomAbove = (options.marks || []).length > 0 ||
+      (options.uprights || []).some(({ above }) => above);
     const chosen = { x: 0, y: 0 };
     let plot = null;
     let axes = null;
@@ -115,7 +119,7 @@
     function drawUprights(u) {
       const { ctx, bbox } = u;
       const r = uPlot.pxRatio;
-      (options.uprights || []).forEach(({ x, style, text }, index) => {
+      (options.uprights || []).forEach(({ x, style, text, above }, index) => {
         const at = u.valToPos(axes.x.to(x), "x", true);
         if (!isFinite(at)) return;
         ctx.strokeStyle = ctx.fillStyle = Lab.colour(style.colour);
@@ -129,11 +133,8 @@
         ctx.font = 12 * r + "px system-ui, sans-serif";
         const fits = at < bbox.left + 0.8 * bbox.width;
         ctx.textAlign = fits ? "left" : "right";
-        const [left, base] = [at + (fits ? 5 : -5) * r, bbox.top + (14 + 15 * index) * r];
-        ctx.strokeStyle = Lab.colour("--paper");
-        ctx.lineWidth = 4 * r;
-        ctx.strokeText(text, left, base);
-        ctx.fillText(text, left, base);
+        if (above) ctx.fillText(text, at, bbox.top - 6 * r);
+        else ctx.fillText(text, at + (fits ? 5 : -5) * r, bbox.top + (14 + 15 * index) * r);
       });
     }
     function drawBand(u, series) {
@@ -250,7 +251,7 @@
       const { ctx, bbox } = u;
       ctx.save();
       ctx.beginPath();
-      const more = ((options.marks || []).length > 0 ? 24 : 7) * uPlot.pxRatio;
+      const more = (hasRoomAbove ? 24 : 7) * uPlot.pxRatio;
       ctx.rect(bbox.left - more, bbox.top - more, bbox.width + 2 * more, bbox.height + 2 * more);
       ctx.clip();
       ctx.setLineDash([]);
@@ -326,7 +327,7 @@
       const none = () => null;
       plot = new uPlot({
         width, height: options.height || 300, legend: { show: false },
-        padding: [(options.marks || []).length > 0 ? 24 : 12, 16, 0, 0],
+        padding: [hasRoomAbove ? 24 : 12, 16, 0, 0],
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
         scales: {
           // Everything, unless a part was dragged out.
