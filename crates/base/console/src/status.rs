@@ -89,6 +89,7 @@ impl Status {
 
 /// Prints a line on standard error. Names of files in it cannot control a terminal.
 pub fn warn(line: impl fmt::Display) {
+    keep(false, &line);
     write(LogLevel::Warning, line);
 }
 
@@ -106,6 +107,36 @@ pub fn labelled<T>(label: Option<&Arc<str>>, work: impl FnOnce() -> T) -> T {
     result
 }
 
+/// A line that was printed on standard error.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReportLine {
+    /// Whether it is a note: the others report something bad.
+    pub is_note: bool,
+    /// Its text.
+    pub text: String,
+}
+
+thread_local! {
+    /// The lines of this thread, while they are kept.
+    static KEPT: RefCell<Option<Vec<ReportLine>>> = const { RefCell::new(None) };
+}
+
+/// Does work and returns its lines as well, for a result that must have them: those of its thread,
+/// with the notes that `--quiet` omits. They are printed as ever.
+pub fn kept<T>(work: impl FnOnce() -> T) -> (T, Vec<ReportLine>) {
+    let before = KEPT.replace(Some(Vec::new()));
+    let result = work();
+    (result, KEPT.replace(before).unwrap_or_default())
+}
+
+fn keep(is_note: bool, line: &impl fmt::Display) {
+    KEPT.with_borrow_mut(|kept| {
+        if let Some(kept) = kept {
+            kept.push(ReportLine { is_note, text: line.to_string() });
+        }
+    });
+}
+
 fn write(level: LogLevel, line: impl fmt::Display) {
     let line = LABEL.with_borrow(|label| match label {
         Some(label) => format!("{label}: {line}"),
@@ -116,6 +147,7 @@ fn write(level: LogLevel, line: impl fmt::Display) {
 
 /// [`warn`] for a line that is neither a warning nor an error: `--quiet` omits it.
 pub fn note(line: impl fmt::Display) {
+    keep(true, &line);
     if !is_quiet() {
         write(LogLevel::Info, line);
     }
@@ -128,4 +160,23 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
             .downcast_ref::<io::Error>()
             .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_lines_are_those_of_the_work_alone() {
+        warn("before");
+        let (result, lines) = kept(|| {
+            warn(format_args!("{} is cut", "day"));
+            note("and a note");
+            7
+        });
+        warn("after");
+        let line = |is_note, text: &str| ReportLine { is_note, text: text.to_owned() };
+        assert_eq!((result, lines), (7, vec![line(false, "day is cut"), line(true, "and a note")]));
+        assert_eq!(kept(|| ()).1, []);
+    }
 }

@@ -12,8 +12,10 @@
 //! - [`Bounded`], [`BoundedChild`], [`line_of`], [`Patience`] and [`SetAtEnd`]: waits for programs
 //!   and threads, each with a bound. Programs that a test starts do not inherit ignored signals
 //!   (`signals.rs`).
+//! - [`browser`]: a page as a browser draws it.
 //! - [`skipped`] and [`eventually`]: for machines that lack a feature, or are slow.
 
+pub mod browser;
 mod disk;
 mod machine;
 mod mount;

@@ -6,14 +6,14 @@
 
 use serde_json::Value;
 
-use crate::page::{Page, Script};
+use crate::page::{Notice, Page, Script};
 
 /// The supported format and version.
 const FORMAT: &str = "nanotape-lab";
 const VERSION: u64 = 1;
 
 /// The scripts that all pages run before their own, in this order.
-const SHARED_SCRIPTS: [Script; 4] = [
+pub(crate) const SHARED_SCRIPTS: [Script; 4] = [
     // First, because it catches the errors of the others.
     Script { name: "page.js", text: include_str!("assets/page.js") },
     Script { name: "uPlot.iife.min.js", text: include_str!("assets/uplot/uPlot.iife.min.js") },
@@ -97,7 +97,15 @@ fn page(title: &str, records: &[Value], kinds: &[&str], scripts: &[Script]) -> S
         }
     }
     let scripts: Vec<Script> = SHARED_SCRIPTS.iter().chain(scripts).copied().collect();
-    Page { title, records: &drawn, skipped: &skipped, scripts: &scripts }.to_html()
+    let lead = match drawn.as_slice() {
+        [] => "There are no records to draw.".to_owned(),
+        [_] => "1 record.".to_owned(),
+        records => format!("{} records.", records.len()),
+    };
+    let heading = format!("Skipped, not drawn: {}", skipped.len());
+    let notices = [Notice { id: "skipped", heading: &heading, lines: &skipped }];
+    let (lead, records) = (lead.as_str(), drawn.as_slice());
+    Page { title, lead, notices: &notices, records, scripts: &scripts }.to_html()
 }
 
 /// Why `record` is not drawn; `None` if it is.

@@ -28,19 +28,31 @@ pub(crate) struct Script {
 #[derive(Debug)]
 pub(crate) struct Page<'a> {
     pub(crate) title: &'a str,
+    /// The sentence below the title, as plain text.
+    pub(crate) lead: &'a str,
+    /// What a reader must know before the plots.
+    pub(crate) notices: &'a [Notice<'a>],
     /// Records that the scripts draw.
     pub(crate) records: &'a [&'a Value],
-    /// One line for each record that is not drawn, as plain text.
-    pub(crate) skipped: &'a [String],
     pub(crate) scripts: &'a [Script],
+}
+
+/// A box at the head of a page, which is there without scripts. One without lines is left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Notice<'a> {
+    /// The name of the element.
+    pub(crate) id: &'static str,
+    pub(crate) heading: &'a str,
+    /// Plain text.
+    pub(crate) lines: &'a [String],
 }
 
 impl Page<'_> {
     /// The whole file.
     pub(crate) fn to_html(&self) -> String {
         let title = text(self.title);
-        let lead = self.lead();
-        let skipped = self.skipped_list();
+        let lead = text(self.lead);
+        let notices: String = self.notices.iter().map(Notice::element).collect();
         let records = data(self.records);
         let scripts: String = self.scripts.iter().map(Script::element).collect();
         format!(
@@ -61,10 +73,10 @@ impl Page<'_> {
              <noscript><p class=\"banner\">The plots are drawn by scripts in this file, which are \
              switched off here.</p></noscript>\n\
              <div id=\"errors\" hidden></div>\n\
-             {skipped}\
+             {notices}\
              </header>\n\
              <main></main>\n\
-             <footer>Drawn by nanotape lab. Line plots by uPlot, under the MIT licence, which is \
+             <footer>Drawn by nanotape. Line plots by uPlot, under the MIT licence, which is \
              in the source of this page.</footer>\n\
              <script type=\"application/json\" id=\"records\">{records}</script>\n\
              <!-- The licence of uPlot, which is included below.\n{PLOT_LICENCE}\n-->\n\
@@ -73,25 +85,16 @@ impl Page<'_> {
              </html>\n"
         )
     }
+}
 
-    fn lead(&self) -> String {
-        match self.records {
-            [] => "There are no records to draw.".to_owned(),
-            [_] => "1 record.".to_owned(),
-            records => format!("{} records.", records.len()),
-        }
-    }
-
-    fn skipped_list(&self) -> String {
-        if self.skipped.is_empty() {
+impl Notice<'_> {
+    fn element(&self) -> String {
+        if self.lines.is_empty() {
             return String::new();
         }
-        let lines = self.skipped.iter().map(|line| format!("<li>{}</li>\n", text(line)));
-        let count = self.skipped.len();
-        format!(
-            "<div id=\"skipped\">Skipped, not drawn: {count}\n<ul>\n{}</ul>\n</div>\n",
-            lines.collect::<String>()
-        )
+        let lines = self.lines.iter().map(|line| format!("<li>{}</li>\n", text(line)));
+        let (id, heading) = (self.id, text(self.heading));
+        format!("<div id=\"{id}\">{heading}\n<ul>\n{}</ul>\n</div>\n", lines.collect::<String>())
     }
 }
 

@@ -432,6 +432,13 @@ impl<'a, L: PriceLevels> Book<'a, L> {
         self.levels.level_count(self.side(side))
     }
 
+    /// The number of price levels of one side that are better than a price, which need not have an
+    /// order: its place in the book, 0 at the inside and before it.
+    #[inline]
+    pub fn better_levels(&self, side: Side, price: Price) -> usize {
+        self.levels.better_levels(self.side(side), PriceKey::new(side, price))
+    }
+
     /// The level at a price, if it has an order.
     pub fn level(&self, side: Side, price: Price) -> Option<DepthLevel> {
         self.levels.at(self.side(side), PriceKey::new(side, price))?.shown(side)

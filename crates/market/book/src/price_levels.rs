@@ -74,6 +74,12 @@ pub trait PriceLevels: Debug {
     /// The number of levels, without a walk over them.
     fn level_count(&self, side: BookSide) -> usize;
 
+    /// How many levels have a greater key than this one, which need not be a level.
+    #[inline]
+    fn better_levels(&self, side: BookSide, key: PriceKey) -> usize {
+        self.best_first(side).take_while(|level| level.key > key).count()
+    }
+
     /// Uses every page of memory once, so that no later operation waits for the kernel.
     fn touch_all(&mut self) {}
 

@@ -24,6 +24,7 @@ mod kind;
 mod level_rows;
 mod order_rows;
 mod order_steps;
+mod picture;
 mod raw_records;
 mod reading;
 mod record_details;
@@ -61,6 +62,10 @@ pub use kind::InputKind;
 pub use level_rows::{BookState, Part, book_columns, book_rows, change_columns, change_rows};
 pub use order_rows::OrderRows;
 pub use order_steps::{OrderStep, OrderSteps, StepAt, StepVisitor};
+pub use picture::{
+    Arrivals, DAY_SECONDS, DEEPEST, DayPicture, EventCounts, EventKind, GapBin, Gaps, Picture,
+    PictureCounts, Scale, day_scale,
+};
 pub use raw_records::RawRecords;
 pub use reading::{Opening, Reading, Session};
 pub use record_details::members;

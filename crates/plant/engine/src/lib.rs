@@ -40,4 +40,4 @@ mod statistics;
 pub use engine::{BookEngine, EngineHandler, Observer, RestoredStock};
 pub use nanotape_trace::Histogram;
 pub use report::{DamageLog, DayReport, RunReport};
-pub use statistics::{Activity, DayFigures, DayStatistics, LevelCounts, StockStatistics};
+pub use statistics::{Activity, DayFigures, DayStatistics, LevelCounts, StockStatistics, place_of};

@@ -238,7 +238,19 @@ fn event_depth<L: PriceLevels, S: OrderStore>(
     books: &Books<L, S>,
     event: &MarketEvent,
 ) -> Option<u32> {
-    let (locate, side, price) = match event.book_event()? {
+    let (locate, side, price) = place_of(books, event)?;
+    Some(ticks_from_best(books, locate, side, price))
+}
+
+/// Where a message about an order acts: the stock, the side and the price of the order, with the
+/// new price of a replace. From the books before the message; `None` if they lack the order, and
+/// for other messages.
+#[inline]
+pub fn place_of<L: PriceLevels, S: OrderStore>(
+    books: &Books<L, S>,
+    event: &MarketEvent,
+) -> Option<(StockLocate, Side, Price)> {
+    Some(match event.book_event()? {
         BookEvent::Add { stock_locate, side, price, .. } => (stock_locate, side, price),
         BookEvent::Replace { original, price, .. } => {
             let order = books.order(original)?;
@@ -250,8 +262,7 @@ fn event_depth<L: PriceLevels, S: OrderStore>(
             let order = books.order(reference)?;
             (order.stock_locate, order.side, order.price)
         }
-    };
-    Some(ticks_from_best(books, locate, side, price))
+    })
 }
 
 fn ticks_from_best<L: PriceLevels, S: OrderStore>(

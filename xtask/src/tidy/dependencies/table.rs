@@ -476,6 +476,8 @@ pub(super) const TABLE: &[Row] = &[
             "nanotape-arguments",
             "nanotape-console",
             "nanotape-check",
+            // docs/decisions/0083-a-day-as-a-page.md.
+            "nanotape-report",
         ],
         outside: &[
             "anyhow",

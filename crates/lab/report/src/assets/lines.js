@@ -4,13 +4,16 @@
 // A value becomes a place by our own axes (axis.js) before uPlot sees it: its scales stay linear,
 // and one axis serves nanoseconds, logarithms of them and numbers of nines alike.
 //
-// Options: { height, sync, x, y, series, levels, uprights, marks }. `x` and `y` are { title, choices }, a
-// choice being { name, kind, key, fromZero, title }: what the switches above the plot offer, the
-// first to begin with; `key` is the field of a point that is drawn, and "time" is a kind of x.
-// A series is { name, style, path, band, points }, path "line", "stepped" or null; a point is { x, y,
-// low, high, hollow, mark, tip }. A band fills from low to high; it and the line are interrupted at
-// a point without them. A level is the y of a horizontal line; a mark is { x, y, shape,
-// colour, text, tip }.
+// Options: { height, sync, x, y, series, legend, levels, uprights, marks, labels }. `x` and `y` are
+// { title, choices }, a choice being { name, kind, key, fromZero, title }: what the switches above
+// the plot offer, the first to begin with; `key` is the field of a point that is drawn, and "time"
+// is a kind of x. A series is { name, style, path, band, size, points }, path "line", "stepped" or
+// null; a point is { x, y, low, high, hollow, mark, tip }. A band fills from low to high; it and
+// the line are interrupted at a point without them. `size` is the radius of its points; `legend`
+// false leaves the names of series out. A level is the y of a horizontal line; an upright is { x,
+// style, text, above }, a vertical one, whose text is inside or above the plot; a mark is { x, y,
+// shape, colour, text, tip }; a label is { x, y, text }, the name of a point, which is left out
+// where there is no room.
 "use strict";
 
 (function () {
@@ -59,6 +62,8 @@
     const area = Lab.el("div", { class: "area" });
     const tip = Lab.el("div", { class: "tip", hidden: "" });
     const hidden = new Set();
+    const hasRoomAbove = (options.marks || []).length > 0 ||
+      (options.uprights || []).some(({ above }) => above);
     const chosen = { x: 0, y: 0 };
     let plot = null;
     let axes = null;
@@ -114,7 +119,7 @@
     function drawUprights(u) {
       const { ctx, bbox } = u;
       const r = uPlot.pxRatio;
-      (options.uprights || []).forEach(({ x, style, text }, index) => {
+      (options.uprights || []).forEach(({ x, style, text, above }, index) => {
         const at = u.valToPos(axes.x.to(x), "x", true);
         if (!isFinite(at)) return;
         ctx.strokeStyle = ctx.fillStyle = Lab.colour(style.colour);
@@ -128,7 +133,8 @@
         ctx.font = 12 * r + "px system-ui, sans-serif";
         const fits = at < bbox.left + 0.8 * bbox.width;
         ctx.textAlign = fits ? "left" : "right";
-        ctx.fillText(text, at + (fits ? 5 : -5) * r, bbox.top + (14 + 15 * index) * r);
+        if (above) ctx.fillText(text, at, bbox.top - 6 * r);
+        else ctx.fillText(text, at + (fits ? 5 : -5) * r, bbox.top + (14 + 15 * index) * r);
       });
     }
     function drawBand(u, series) {
@@ -180,7 +186,7 @@
         }
       }
       if (point.mark !== false) {
-        shape(ctx, series.style.shape, at[0], at[1], 3.8 * r, colour, point.hollow);
+        shape(ctx, series.style.shape, at[0], at[1], (series.size || 3.8) * r, colour, point.hollow);
       }
     }
     function drawMark(u, mark) {
@@ -202,11 +208,50 @@
       ctx.fillStyle = colour;
       ctx.fillText(mark.text, x, y);
     }
+    // Names beside their points, the first ones first: each at the nearest place that is free.
+    function drawLabels(u) {
+      const { ctx, bbox } = u;
+      const r = uPlot.pxRatio;
+      const known = (options.labels || []).map((label) => ({ ...label, at: place(u, label.x, label.y) }))
+        .filter(({ at }) => at !== null);
+      const taken = known.map(({ at: [x, y] }) => [x - 4 * r, y - 4 * r, x + 4 * r, y + 4 * r]);
+      const isFree = (box) => box[0] >= bbox.left && box[2] <= bbox.left + bbox.width &&
+        box[1] >= bbox.top && box[3] <= bbox.top + bbox.height &&
+        !taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] &&
+          other[1] < box[3]);
+      ctx.font = 11.5 * r + "px system-ui, sans-serif";
+      ctx.textAlign = "left";
+      ctx.lineJoin = "round";
+      for (const { at: [x, y], text } of known) {
+        const [wide, high] = [ctx.measureText(text).width, 13 * r];
+        const around = [8, 20, 34, 50, 68].flatMap((far) => [[1, 0], [-1, 0], [0, -1], [0, 1],
+          [1, -1], [-1, -1], [1, 1], [-1, 1]].map(([dx, dy]) =>
+          [x + dx * far * r - (dx < 0 ? wide : dx === 0 ? wide / 2 : 0),
+            y + dy * far * r * 0.9 - high / 2, far]));
+        const found = around.map(([left, top, far]) => [left, top, left + wide, top + high, far])
+          .find(isFree);
+        if (found === undefined) continue;
+        const [left, top, right, bottom, far] = found;
+        taken.push(found.slice(0, 4));
+        ctx.strokeStyle = ctx.fillStyle = Lab.colour("--ink");
+        if (far > 8) {
+          ctx.lineWidth = 0.7 * r;
+          ctx.beginPath();
+          ctx.moveTo(x, y);
+          ctx.lineTo(Math.min(Math.max(x, left), right), Math.min(Math.max(y, top), bottom));
+          ctx.stroke();
+        }
+        ctx.strokeStyle = Lab.colour("--paper");
+        ctx.lineWidth = 3 * r;
+        ctx.strokeText(text, left, bottom - 3 * r);
+        ctx.fillText(text, left, bottom - 3 * r);
+      }
+    }
     function drawOver(u) {
       const { ctx, bbox } = u;
       ctx.save();
       ctx.beginPath();
-      const more = ((options.marks || []).length > 0 ? 24 : 7) * uPlot.pxRatio;
+      const more = (hasRoomAbove ? 24 : 7) * uPlot.pxRatio;
       ctx.rect(bbox.left - more, bbox.top - more, bbox.width + 2 * more, bbox.height + 2 * more);
       ctx.clip();
       ctx.setLineDash([]);
@@ -217,6 +262,7 @@
         for (const point of series.points) drawPoint(u, series, point);
       }
       for (const mark of options.marks || []) drawMark(u, mark);
+      drawLabels(u);
       ctx.restore();
       host.dataset.drawn = "yes";
     }
@@ -281,7 +327,7 @@
       const none = () => null;
       plot = new uPlot({
         width, height: options.height || 300, legend: { show: false },
-        padding: [(options.marks || []).length > 0 ? 24 : 12, 16, 0, 0],
+        padding: [hasRoomAbove ? 24 : 12, 16, 0, 0],
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
         scales: {
           // Everything, unless a part was dragged out.
@@ -319,7 +365,7 @@
       return Lab.el("span", { class: "switch", role: "group" }, options[side].name, ": ", buttons);
     }
     function legend() {
-      if (options.series.length === 0) return null;
+      if (options.series.length === 0 || options.legend === false) return null;
       return Lab.el("div", { class: "legend" }, options.series.map((series, index) => {
         const button = Lab.el("button", { type: "button", "aria-pressed": "true" },
           Lab.swatch(series.style, series.path !== null, series.hollow), series.name);

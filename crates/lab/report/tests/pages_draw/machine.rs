@@ -1,12 +1,12 @@
 //! The pages of jitter, of studies, of queues, of slow messages and of delays: their samples, and
 //! what a browser draws of them.
 
+use nanotape_harness::browser::{Browser, count, errors, on_threads};
 use nanotape_report::{delay, explain, jitter, queue, study};
 use serde_json::{Value, json};
 
 use crate::{
-    HOSTILE, PRESS,
-    browser::{Browser, count, errors, on_threads},
+    BUILT, HOSTILE, PRESS,
     delays::delays,
     samples::{Numbers, each_null, environment, quantiles_of},
     with_script,
@@ -239,7 +239,7 @@ const PAGES: [Page; 5] = [
 
 #[test]
 fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
-    let Some(browser) = Browser::find("pages_of_the_machine") else { return };
+    let Some(browser) = Browser::find(BUILT, "pages_of_the_machine") else { return };
     let expected: [&[(&str, usize)]; 5] = [
         &[
             // Two histograms and two series; two for the processor.
@@ -322,7 +322,7 @@ fn pages_of_the_machine_draw_in_a_browser_and_every_switch_can_be_pressed() {
 
 #[test]
 fn pages_of_the_machine_draw_hostile_and_broken_records() {
-    let Some(browser) = Browser::find("pages_of_the_machine_broken") else { return };
+    let Some(browser) = Browser::find(BUILT, "pages_of_the_machine_broken") else { return };
     on_threads(&PAGES, |(name, draw, records)| {
         let mut odd: Vec<Value> = records().iter().map(hostile).collect();
         for record in records().iter().rev().take(2) {

@@ -4,12 +4,12 @@
 //! With a browser: the expected number of plots and no script error, for ordinary records, for
 //! hostile names, and with each field null in turn.
 
-mod browser;
+mod day;
 mod delays;
 mod machine;
 mod samples;
 
-use browser::{Browser, count, errors, on_threads};
+use nanotape_harness::browser::{Browser, count, errors, on_threads};
 use nanotape_report::{results, trend};
 use samples::{bench, compare, each_null, environment, month};
 use serde_json::{Value, json};
@@ -35,6 +35,9 @@ setTimeout(() => document.querySelectorAll('.plot').forEach((plot) => {
     }
     plot.dataset.shown = String(!tip.hidden);
 }), 500);";
+
+/// A folder for pages beside the build.
+const BUILT: &str = env!("CARGO_TARGET_TMPDIR");
 
 type Draw = fn(&[Value]) -> String;
 const PAGES: [(&str, Draw); 2] = [("results", results), ("trend", trend)];
@@ -192,7 +195,7 @@ fn the_same_records_give_the_same_page() {
 
 #[test]
 fn pages_draw_in_a_browser() {
-    let Some(browser) = Browser::find("pages_draw_in_a_browser") else { return };
+    let Some(browser) = Browser::find(BUILT, "pages_draw_in_a_browser") else { return };
 
     let page = browser.document("results.html", &results(&ordinary()));
     assert_eq!(errors(&page), "");
@@ -241,7 +244,7 @@ fn pages_draw_in_a_browser() {
 
 #[test]
 fn pages_draw_hostile_and_broken_records_in_a_browser() {
-    let Some(browser) = Browser::find("pages_draw_broken_records") else { return };
+    let Some(browser) = Browser::find(BUILT, "pages_draw_broken_records") else { return };
     on_threads(&PAGES, |(name, draw)| {
         for (kind, records) in [("hostile", hostile()), ("broken", broken()), ("none", vec![])] {
             let page = with_script(&draw(&records), "Lab.unfoldAll()");
@@ -256,7 +259,7 @@ fn pages_draw_hostile_and_broken_records_in_a_browser() {
 
 #[test]
 fn every_switch_can_be_pressed() {
-    let Some(browser) = Browser::find("every_switch_can_be_pressed") else { return };
+    let Some(browser) = Browser::find(BUILT, "every_switch_can_be_pressed") else { return };
     for (name, page) in [("results", results(&ordinary())), ("trend", trend(&two_months()))] {
         let page = browser.document(&format!("{name}.html"), &with_script(&page, PRESS));
         assert_eq!(errors(&page), "", "{name}");
@@ -266,7 +269,7 @@ fn every_switch_can_be_pressed() {
 
 #[test]
 fn an_error_of_a_script_is_seen() {
-    let Some(browser) = Browser::find("an_error_of_a_script_is_seen") else { return };
+    let Some(browser) = Browser::find(BUILT, "an_error_of_a_script_is_seen") else { return };
     let fetch = "const image = new Image(); image.src = 'x.png';";
     for (script, seen) in
         [("nothing.here()", "nothing is not defined"), (fetch, "refused: img-src")]

@@ -88,6 +88,12 @@ macro_rules! chosen_levels {
                 }
             }
 
+            fn better_levels(&self, side: BookSide, key: PriceKey) -> usize {
+                match self {
+                    $(Self::$Variant(levels) => levels.better_levels(side, key),)*
+                }
+            }
+
             fn level_count(&self, side: BookSide) -> usize {
                 match self {
                     $(Self::$Variant(levels) => levels.level_count(side),)*

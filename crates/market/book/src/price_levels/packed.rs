@@ -180,6 +180,18 @@ impl PriceLevels for PackedLevels {
         header.levels as usize + if header.has_deep { self.deep_count(side) } else { 0 }
     }
 
+    #[inline]
+    fn better_levels(&self, side: BookSide, key: PriceKey) -> usize {
+        let header = self.header(side);
+        let better = self.better(header, key);
+        if !header.has_deep || better < header.levels as usize {
+            return better;
+        }
+        let deep = self.deep.get(&side).into_iter();
+        better
+            + deep.flat_map(|levels| levels.range(key..)).filter(|(deep, _)| **deep > key).count()
+    }
+
     #[inline(always)]
     fn touch(&self, side: BookSide) {
         let end = self.header(side).end();

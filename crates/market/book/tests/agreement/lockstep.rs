@@ -149,7 +149,8 @@ impl Lockstep {
             let expected = naive.depth(locate, side);
             assert_eq!(depth, expected, "{side} side of {locate}, {context}");
             assert_eq!(book.level_count(side), expected.len(), "{side} of {locate}, {context}");
-            for &(price, shares, orders) in &expected {
+            for (place, &(price, shares, orders)) in expected.iter().enumerate() {
+                assert_eq!(book.better_levels(side, price), place, "{price:?}, {context}");
                 let queue: Vec<_> =
                     books.queue(locate, side, price).iter().map(|order| order.reference).collect();
                 assert_eq!(

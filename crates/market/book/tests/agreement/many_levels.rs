@@ -77,6 +77,9 @@ impl Compared {
         assert_eq!(self.levels.at(self.side, key), expected, "{}", self.context);
         let best = self.levels.best(self.side).map(|level| level.key);
         assert_eq!(best, self.best(), "{}", self.context);
+        let after = (std::ops::Bound::Excluded(key), std::ops::Bound::Unbounded);
+        let better = self.levels.better_levels(self.side, key);
+        assert_eq!(better, self.model.range(after).count(), "{key:?}, {}", self.context);
         let count = self.levels.level_count(self.side);
         assert_eq!(count, self.model.len(), "{}", self.context);
     }

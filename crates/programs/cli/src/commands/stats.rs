@@ -1,18 +1,26 @@
-//! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in total.
+//! `nanotape stats`: rates, volumes, event depth and processing time, per stock and in total; or
+//! one page that draws the day.
 
-use clap::Args;
-use nanotape_answers::{SymbolFilter, stats_columns, stats_rows};
+mod page;
+
+use std::io::Write as _;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use nanotape_answers::{DayPicture, Opening, SymbolFilter, stats_columns, stats_rows};
 use nanotape_arguments::{
     InputArguments, SpanArguments, SymbolArguments, input::breaks_of,
     verdict::report_limits_of_records,
 };
 use nanotape_clock::Clock;
+use nanotape_console::status::kept;
 use nanotape_engine::{DayFigures, DayStatistics};
 use nanotape_trace::Histogram;
 use nanotape_types::rows::{Cell, Sink as _};
 
+use self::page::About;
 use crate::{
-    output::{Format, OutputArguments},
+    output::{FileFormat, Format, Output, OutputArguments},
     rows::Rows,
     status::Status,
 };
@@ -23,8 +31,14 @@ Examples:
   nanotape stats day.gz
   nanotape stats day.gz --top 50
   nanotape stats day.gz -o stats.csv            all stocks, all columns
+  nanotape stats day.gz -o day.html             one page that draws the day
   nanotape stats day.gz --symbols AAPL,MSFT --format json
   nanotape stats tap.dbn.zst --from 09:30 --until 16:00
+
+A page (.html) is one file that needs no network. It has the activity of the busiest stocks and how
+it is concentrated, peak rates against totals, the level of the book at which events act, messages
+in time at four scales (the day, its busiest minute, second and 10 ms), and changes of the inside by
+themselves. It is of the selected stocks, and its head lists what the input lacks.
 
 The first row, with symbol *, is the total of all stocks. Volume follows the specification's rule,
 E + C (printable) + P + Q less B. Rates cover the windows that have a message. Gaps are between
@@ -56,12 +70,40 @@ pub(crate) struct StatsArguments {
     #[command(flatten)]
     span: SpanArguments,
 
-    /// Only the N busiest stocks [default: 20 in text, all otherwise]
+    /// Only rows of the N busiest stocks [default: 20 in text, all otherwise]
     #[arg(long, value_name = "N", value_parser = crate::values::count::<usize>(..))]
     top: Option<usize>,
 
     #[command(flatten)]
-    output: OutputArguments,
+    output: OutputArguments<StatsFormat>,
+}
+
+/// How statistics are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum StatsFormat {
+    /// Human-readable aligned columns
+    Text,
+    /// Comma-separated values with a header line
+    Csv,
+    /// One JSON object per line
+    Json,
+    /// One page that draws the day, for a browser
+    Html,
+}
+
+impl FileFormat for StatsFormat {
+    const SUFFIXES: &str = ".html, .csv, .json or .txt";
+
+    fn of_suffix(suffix: &str) -> Option<Self> {
+        match suffix {
+            "html" | "htm" => Some(Self::Html),
+            suffix => Format::of_suffix(suffix).map(|format| match format {
+                Format::Text => Self::Text,
+                Format::Csv => Self::Csv,
+                Format::Json => Self::Json,
+            }),
+        }
+    }
 }
 
 /// Default number of stocks in the text format.
@@ -90,17 +132,14 @@ const IN_TEXT: [&str; 18] = [
 ];
 
 pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
-    let format = arguments.output.format_or(Format::Text)?;
+    let format = match arguments.output.format_or(StatsFormat::Text)? {
+        StatsFormat::Text => Format::Text,
+        StatsFormat::Csv => Format::Csv,
+        StatsFormat::Json => Format::Json,
+        StatsFormat::Html => return draw(arguments),
+    };
     let mut output = arguments.output.open()?;
-    let mut statistics = DayStatistics::new(Clock::calibrate());
-    // The row of all stocks needs all of them.
-    let opening = arguments.input.open(arguments.span.into(), &[])?;
-    if arguments.span.moments() != (None, None)
-        && let Some(breaks) = breaks_of(&opening)?
-    {
-        // A trade of the span might be broken after it.
-        statistics = statistics.without(breaks.iter());
-    }
+    let (opening, mut statistics) = open(arguments)?;
     let session = arguments.input.read(opening, &mut statistics)?;
     let statistics = statistics.finish();
 
@@ -128,6 +167,43 @@ pub(crate) fn run(arguments: &StatsArguments) -> anyhow::Result<Status> {
     report_limits_of_records(&session.name, &session.report);
     let status = arguments.input.conclude(&session, &mut filter)?;
     rows.finish()?;
+    Ok(status)
+}
+
+/// Opens the input. The row of all stocks needs all of them.
+fn open(arguments: &StatsArguments) -> anyhow::Result<(Opening, DayStatistics)> {
+    let mut statistics = DayStatistics::new(Clock::calibrate());
+    let opening = arguments.input.open(arguments.span.into(), &[])?;
+    if arguments.span.moments() != (None, None)
+        && let Some(breaks) = breaks_of(&opening)?
+    {
+        // A trade of the span might be broken after it.
+        statistics = statistics.without(breaks.iter());
+    }
+    Ok((opening, statistics))
+}
+
+/// Writes the page of the day.
+fn draw(arguments: &StatsArguments) -> anyhow::Result<Status> {
+    if arguments.top.is_some() {
+        bail!("--top chooses rows, and a page has all stocks: use --symbols, or another format");
+    }
+    let mut output: Output = arguments.output.open()?;
+    let (opening, statistics) = open(arguments)?;
+    let (kind, midnight_ns, bounds) = (opening.kind(), opening.midnight_ns, opening.bounds);
+    let symbols = arguments.symbols.list();
+    let mut picture = DayPicture::new(statistics, &symbols);
+    let session = arguments.input.read(opening, &mut picture)?;
+    let mut picture = picture.finish();
+    let (status, lines) = kept(|| {
+        report_limits_of_records(&session.name, &session.report);
+        arguments.input.conclude(&session, &mut picture.filter)
+    });
+    let status = status?;
+    let about = About { kind, midnight_ns, bounds, symbols: &symbols, lines: &lines };
+    let record = page::record(&session, &mut picture, &about);
+    output.write_all(nanotape_report::day(&record).as_bytes())?;
+    output.finish()?;
     Ok(status)
 }
 

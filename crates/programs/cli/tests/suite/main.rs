@@ -75,6 +75,7 @@ mod stat;
 mod stat_live;
 mod stat_page;
 mod stats;
+mod stats_page;
 mod synth;
 mod synth_protocols;
 mod tap;

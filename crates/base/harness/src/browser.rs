@@ -1,4 +1,6 @@
 //! A browser without a window: opens a page, runs its scripts, and returns the document.
+//!
+//! Bounds: a browser that hangs is killed after two minutes.
 
 use std::{
     env, fs,
@@ -9,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use nanotape_harness::skipped;
+use crate::skipped;
 
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
@@ -18,15 +20,16 @@ const MOST_POLLS: usize = 2_400;
 
 /// An installed browser and a folder for its files.
 #[derive(Debug)]
-pub(crate) struct Browser {
+pub struct Browser {
     program: PathBuf,
     folder: PathBuf,
 }
 
 impl Browser {
     /// The browser in `NANOTAPE_BROWSER`, or the first on the path. If there is none, prints a line
-    /// and returns `None`; with `NANOTAPE_REQUIRE_BROWSER=1` it fails.
-    pub(crate) fn find(test: &str) -> Option<Self> {
+    /// and returns `None`; with `NANOTAPE_REQUIRE_BROWSER=1` it fails. `built`: the folder beside
+    /// the build, `CARGO_TARGET_TMPDIR` of the test.
+    pub fn find(built: &str, test: &str) -> Option<Self> {
         let named = env::var_os("NANOTAPE_BROWSER").map(PathBuf::from);
         let Some(program) = named.or_else(on_path) else {
             let required = env::var_os("NANOTAPE_REQUIRE_BROWSER").is_some_and(|is| is == "1");
@@ -35,7 +38,7 @@ impl Browser {
             return None;
         };
         // Another user cannot write beside the build.
-        let places = [Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned(), env::temp_dir()];
+        let places = [Path::new(built).to_owned(), env::temp_dir()];
         let is_writable = |folder: &PathBuf| {
             let is_there = fs::create_dir_all(folder);
             is_there.and_then(|()| fs::write(folder.join("writable"), "")).is_ok()
@@ -47,7 +50,7 @@ impl Browser {
 
     /// The document after its scripts ran, without the scripts themselves. The page stays in the
     /// test's folder as `name`, for inspection.
-    pub(crate) fn document(&self, name: &str, page: &str) -> String {
+    pub fn document(&self, name: &str, page: &str) -> String {
         let file = self.folder.join(name);
         fs::write(&file, page).expect("the page is written");
         let profile = self.folder.join(format!("{name}.profile"));
@@ -74,7 +77,7 @@ impl Browser {
 }
 
 /// Checks each item, on a thread for each processor: a browser draws a page for seconds.
-pub(crate) fn on_threads<T: Sync>(items: &[T], check: impl Fn(&T) + Sync) {
+pub fn on_threads<T: Sync>(items: &[T], check: impl Fn(&T) + Sync) {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -121,13 +124,13 @@ fn without_scripts(document: &str) -> String {
 }
 
 /// The content of the element `<div id="errors" ...>`.
-pub(crate) fn errors(document: &str) -> &str {
+pub fn errors(document: &str) -> &str {
     let at = document.find("id=\"errors\"").expect("the page has a place for errors");
     let start = at + document[at..].find('>').expect("its tag ends") + 1;
     &document[start..start + document[start..].find("</div>").expect("it ends")]
 }
 
 /// How often `what` occurs.
-pub(crate) fn count(document: &str, what: &str) -> usize {
+pub fn count(document: &str, what: &str) -> usize {
     document.matches(what).count()
 }
