@@ -144,7 +144,7 @@ impl<F: FnMut(&[Cell<'_>]) -> ControlFlow<()>> Sink for F {
 }
 
 /// The name of a stock in an answer: its symbol, or `#13` if no message has named it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct StockName {
     symbol: Option<Symbol>,
     instrument_id: u32,

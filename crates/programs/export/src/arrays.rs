@@ -28,7 +28,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{
     metadata::require_date,
-    outputs::{is_folder, require_another},
+    outputs::{file_name, is_folder, require_another},
 };
 
 const EVENT_BYTES: usize = 64;
@@ -98,11 +98,8 @@ struct Files<'a> {
 
 impl Files<'_> {
     fn path(&self, stock: &str) -> PathBuf {
-        let is_plain =
-            |letter: char| letter.is_ascii_alphanumeric() || "-+.=^#$@!~".contains(letter);
-        let letter = |letter| if is_plain(letter) { letter } else { '_' };
         match self.folder {
-            Some(folder) => folder.join(stock.chars().map(letter).collect::<String>() + ".npz"),
+            Some(folder) => folder.join(file_name(stock) + ".npz"),
             None => self.output.to_owned(),
         }
     }

@@ -21,7 +21,8 @@ use crate::{
     arrays::{self, ArrayRequest},
     many,
     metadata::{Digest, Metadata, require_date},
-    outputs::{ExportFormat, Outputs},
+    outputs::{ExportFormat, Outputs, TableFormat, is_dbn, is_folder},
+    parts::{Files, Parts},
 };
 
 #[derive(Args, Debug)]
@@ -52,7 +53,8 @@ An array (.npz) has the events of one stock for hftbacktest, order by order, wit
 and --format npz has one for each of --symbols. It begins with the live orders at --from. Without times
 of receipt, local_ts is exch_ts, and a warning: --latency adds the time that a feed takes.
 
-LOBSTER's two files are written by nanotape depth --lobster DIR, DBN files by nanotape convert.
+A DBN file (.dbn, .dbn.zst) is the same as that of nanotape convert, whose options it has; without
+--records it has all kinds. LOBSTER's two files are written by nanotape depth --lobster DIR.
 
 All tables come from one reading of the INPUT. Times are timestamp[ns, UTC]. Prices are whole numbers
 in units of 1e-9 (the field's metadata has the scale); --prices decimal and --prices float are other
@@ -66,7 +68,8 @@ it the tables of a damaged INPUT are written, the damage is reported, and the st
 Several INPUTs, or a folder of days, become a dataset: -o DIR gets DIR/TABLE/date=YYYY-MM-DD/NAME.parquet,
 which polars, duckdb, pyarrow and Spark read as one table with the column date. --jobs days are written
 at a time, each by a process of its own. A day whose files exist is left out, so an export that was
-interrupted goes on; --force writes it again. A day that fails does not end the others: the table at the
+interrupted goes on; --force writes it again. --partition symbol also has a folder for each stock, so
+that readers of one stock read only its files; for up to 1,024 stocks of --symbols. A day that fails does not end the others: the table at the
 end lists the result of each, and the status is 1.
 
 Files get their names when all of them are complete: a command that is killed, or a full disk, leaves
@@ -138,6 +141,11 @@ pub(crate) struct ExportArguments {
     #[arg(help_heading = "Many days", long, value_name = "N", value_parser = count::<usize>(1..=1_024))]
     jobs: Option<usize>,
 
+    /// A folder for each stock below that of its date: -o DIR gets
+    /// DIR/TABLE/date=YYYY-MM-DD/symbol=AAPL/NAME.parquet
+    #[arg(help_heading = "Many days", long, value_name = "COLUMN", value_enum)]
+    partition: Option<Partition>,
+
     /// Write one day into a dataset: for processes of many days
     #[arg(long = "of-a-day", hide = true)]
     of_a_day: bool,
@@ -167,6 +175,13 @@ impl From<PriceForm> for Prices {
             PriceForm::Float => Self::Float,
         }
     }
+}
+
+/// `--partition`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Partition {
+    /// The stock
+    Symbol,
 }
 
 /// `--compression`.
@@ -260,21 +275,34 @@ fn one(arguments: &ExportArguments) -> anyhow::Result<Status> {
     tables.dedup();
     let format = arguments.format.and_then(ExportFormat::of_table);
     let output = &arguments.output;
-    let outputs = match arguments.of_a_day {
+    let is_of_dataset = arguments.of_a_day || arguments.partition.is_some();
+    if arguments.partition.is_some() {
+        ensure!(
+            format.is_none_or(|format| format == TableFormat::Parquet),
+            "--partition is for Parquet"
+        );
+        let has_folder = arguments.of_a_day || is_folder(output);
+        ensure!(has_folder, "{0}: --partition needs a folder: -o {0}/", output.display());
+    }
+    let outputs = match is_of_dataset {
         true => Outputs::of_dataset(output, format, arguments.force),
         false => Outputs::of(output, format, arguments.force, &tables)?,
     };
     let opening = input.open((*span).into(), &symbols)?;
     let midnight_ns = require_date(&opening, input.name(), "tables need")?;
-    let outputs = match arguments.of_a_day {
+    let outputs = match is_of_dataset {
         true => outputs.of_day(&date_of(midnight_ns)?, &many::stem(input.name())?, &tables),
         false => outputs,
+    };
+    let outputs = match arguments.partition {
+        Some(Partition::Symbol) => outputs.by_symbol(&symbols, &tables),
+        None => outputs,
     };
     for &table in &tables {
         outputs.require_another(table, input.name())?;
     }
     if outputs.is_written {
-        return outputs.conclude_written(&tables);
+        return outputs.conclude_written();
     }
     let options = TableOptions {
         symbols,
@@ -297,6 +325,11 @@ fn date_of(midnight_ns: u64) -> anyhow::Result<String> {
 }
 
 impl ExportArguments {
+    /// Whether the output is a DBN file.
+    pub(crate) fn is_for_convert(&self) -> bool {
+        self.format.is_none() && is_dbn(&self.output)
+    }
+
     /// Whether the output is an array of numpy.
     fn is_array(&self) -> bool {
         match self.format {
@@ -345,7 +378,12 @@ impl ExportArguments {
         let mut rows = Tables::new(options);
         for &table in tables {
             let columns = table.columns(options);
-            let sink = outputs.sink(table, &columns, fields, parquet, &lanes)?;
+            let sink = match self.partition {
+                None => Files::Whole(outputs.sink(table, &columns, fields, parquet, &lanes)?),
+                Some(Partition::Symbol) => {
+                    Files::Parts(Parts::new(outputs, table, columns, (fields, parquet), &lanes))
+                }
+            };
             rows.add(table, sink, options, broken.as_ref());
         }
         let bounds = opening.bounds;
@@ -375,11 +413,12 @@ impl ExportArguments {
         }
         let metadata = Metadata::of(&session, options, fields, digest.finish());
         let sinks = rows.into_sinks().into_iter();
-        let files = sinks.map(|(table, sink)| {
+        let mut files = Vec::new();
+        for (table, sink) in sinks {
             let broken = to_mark.filter(|_| table == Table::Trades);
-            Ok((table, sink.finish(&metadata.of_table(table), broken, &lanes)?))
-        });
-        let files = files.collect::<anyhow::Result<Vec<_>>>()?;
+            let of_table = sink.finish(&metadata.of_table(table), broken, &lanes)?;
+            files.extend(of_table.into_iter().map(|file| (table, file)));
+        }
         lanes.finish();
         let mut written = Vec::new();
         for (table, file) in files {

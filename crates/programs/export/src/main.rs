@@ -8,9 +8,16 @@ mod export;
 mod many;
 mod metadata;
 mod outputs;
+mod parts;
 
-use std::process::ExitCode;
+use std::{
+    env,
+    ffi::OsString,
+    os::unix::process::CommandExt as _,
+    process::{self, ExitCode},
+};
 
+use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use nanotape_console::{
     companion::{self, Started},
@@ -58,14 +65,34 @@ fn main() -> ExitCode {
         Started::ByAnother => return Status::Usage.into(),
     };
     words.insert(0, "nanotape".into());
-    let matches = help::unwrapped(command).get_matches_from(words);
+    let matches = help::unwrapped(command).get_matches_from(&words);
     let arguments = match Arguments::from_arg_matches(&matches) {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
     arguments.verbosity.apply();
     let Command::Export(arguments) = arguments.command;
+    if arguments.is_for_convert() {
+        return concluded(convert(&words[1..]), "convert");
+    }
     concluded(export::run(&arguments), "export")
+}
+
+/// Runs the command line as `nanotape convert`, which writes DBN files with options of the same
+/// names. Returns only if that fails.
+fn convert(words: &[OsString]) -> anyhow::Result<Status> {
+    let own = env::current_exe().ok();
+    let beside = own.and_then(|own| Some(own.parent()?.join("nanotape")));
+    let program = beside.filter(|program| program.is_file()).unwrap_or("nanotape".into());
+    let mut is_begun = false;
+    let words = words.iter().map(|word| match word.to_str() {
+        Some("export") if !std::mem::replace(&mut is_begun, true) => "convert".as_ref(),
+        Some("--tables") => "--records".as_ref(),
+        _ => word.as_os_str(),
+    });
+    let error = process::Command::new(&program).args(words).exec();
+    Err(error)
+        .with_context(|| format!("cannot run {} convert, which writes DBN", program.display()))
 }
 
 /// The exit status, after the line of an error.

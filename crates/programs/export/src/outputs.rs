@@ -23,7 +23,7 @@ use nanotape_console::{
 };
 use nanotape_tables::{ArrowFile, BATCH_ROWS, Batches, Fields, Lanes, ParquetFile, ParquetOptions};
 use nanotape_types::{
-    MatchNumber,
+    MatchNumber, Symbol,
     rows::{Cell, Column, Sink},
 };
 
@@ -91,6 +91,10 @@ pub(crate) struct Outputs {
     force: bool,
     /// The trade date and the name of a day in a dataset.
     day: Option<(String, String)>,
+    /// Whether a day has a file for each stock.
+    by_symbol: bool,
+    /// A file of the day: what it says of the input holds for all.
+    one_path: Option<PathBuf>,
     /// Whether a dataset has all files of the day.
     pub(crate) is_written: bool,
 }
@@ -107,9 +111,6 @@ impl Outputs {
         if is_folder(path) {
             let format = format.unwrap_or(TableFormat::Parquet);
             return Ok(Self::new(path, true, format, force));
-        }
-        if path.extension().is_some_and(|suffix| suffix == "dbn") || is_packed_dbn(path) {
-            bail!("{name}: DBN files are written by nanotape convert INPUT -o {name}");
         }
         if tables.len() > 1 {
             bail!("{name}: a file has one table; several need a folder, as in -o {name}/");
@@ -133,8 +134,34 @@ impl Outputs {
     }
 
     fn new(path: &Path, is_folder: bool, format: TableFormat, force: bool) -> Self {
-        let (path, day, is_written) = (path.to_owned(), None, false);
-        Self { path, is_folder, format, force, day, is_written }
+        let (path, by_symbol, is_written) = (path.to_owned(), false, false);
+        let (day, one_path) = (None, None);
+        Self { path, is_folder, format, force, day, by_symbol, one_path, is_written }
+    }
+
+    /// The files of each stock of a day in folders of their own.
+    pub(crate) fn by_symbol(mut self, symbols: &[Symbol], tables: &[Table]) -> Self {
+        self.by_symbol = true;
+        let paths = || {
+            let names = symbols.iter().map(ToString::to_string);
+            names.flat_map(|name| tables.iter().map(move |table| (*table, name.clone())))
+        };
+        let is_there = |(table, name): &(Table, String)| self.part(*table, name).exists();
+        let there = paths().filter(is_there).count();
+        // Without symbols, or with patterns, it is unknown which stocks the day has.
+        let are_known = !symbols.is_empty() && !symbols.iter().any(|symbol| symbol.is_pattern());
+        self.is_written = !self.force && are_known && there == paths().count();
+        self.one_path = paths().next().map(|(table, name)| self.part(table, &name));
+        self.force |= there > 0;
+        self
+    }
+
+    /// The file of a stock, whose name becomes a part of a path.
+    pub(crate) fn part(&self, table: Table, stock: &str) -> PathBuf {
+        let whole = self.path_of(table);
+        let folder = format!("symbol={}", file_name(stock));
+        let name = whole.file_name().map(ToOwned::to_owned).unwrap_or_default();
+        whole.with_file_name(folder).join(name)
     }
 
     /// The files of a day in a dataset. If it has some of them, an earlier run was interrupted, and
@@ -143,6 +170,7 @@ impl Outputs {
         self.day = Some((date.to_owned(), name.to_owned()));
         let there = tables.iter().filter(|table| self.path_of(**table).exists()).count();
         self.is_written = !self.force && there == tables.len();
+        self.one_path = tables.first().map(|table| self.path_of(*table));
         self.force |= there > 0;
         self
     }
@@ -156,7 +184,18 @@ impl Outputs {
         parquet: ParquetOptions,
         lanes: &Lanes,
     ) -> anyhow::Result<TableSink> {
-        let path = self.path_of(table);
+        self.sink_at(self.path_of(table), columns, fields, (parquet, BATCH_ROWS), lanes)
+    }
+
+    /// The same at a path, with this number of rows of a batch.
+    pub(crate) fn sink_at(
+        &self,
+        path: PathBuf,
+        columns: &[Column],
+        fields: Fields,
+        (parquet, batch_rows): (ParquetOptions, usize),
+        lanes: &Lanes,
+    ) -> anyhow::Result<TableSink> {
         if self.is_folder {
             let cannot = || format!("cannot create {}", self.path.display());
             fs::create_dir_all(path.parent().unwrap_or(&self.path)).with_context(cannot)?;
@@ -176,11 +215,11 @@ impl Outputs {
             }
             TableFormat::Parquet => {
                 let file = ParquetFile::new(output, columns, schema.clone(), parquet, lanes)?;
-                To::Parquet(Batches::new(file, columns, (fields, schema), BATCH_ROWS))
+                To::Parquet(Batches::new(file, columns, (fields, schema), batch_rows))
             }
             TableFormat::Arrow => {
                 let file = ArrowFile::new(output, schema.clone())?;
-                To::Arrow(Batches::new(file, columns, (fields, schema), BATCH_ROWS))
+                To::Arrow(Batches::new(file, columns, (fields, schema), batch_rows))
             }
         };
         Ok(TableSink { path, to, again })
@@ -188,7 +227,8 @@ impl Outputs {
 
     /// Whether a file can be read again before it has its name.
     pub(crate) fn can_be_reread(&self) -> bool {
-        self.format == TableFormat::Parquet && (self.is_folder || is_file(&self.path))
+        let has_names = self.is_folder || is_file(&self.path);
+        self.format == TableFormat::Parquet && has_names && !self.by_symbol
     }
 
     /// Refuses a file of a table that is the input itself.
@@ -206,11 +246,11 @@ impl Outputs {
     }
 
     /// The status of a day whose files exist: bad, with a line, if its input lacked a part.
-    pub(crate) fn conclude_written(&self, tables: &[Table]) -> anyhow::Result<Status> {
-        let parquet = tables.first().filter(|_| self.format == TableFormat::Parquet);
-        let Some(path) = parquet.map(|table| self.path_of(*table)) else { return Ok(Status::Good) };
+    pub(crate) fn conclude_written(&self) -> anyhow::Result<Status> {
+        let parquet = self.one_path.as_deref().filter(|_| self.format == TableFormat::Parquet);
+        let Some(path) = parquet else { return Ok(Status::Good) };
         let cannot = || format!("cannot read {}", path.display());
-        let file = File::open(&path).with_context(cannot)?;
+        let file = File::open(path).with_context(cannot)?;
         let is_whole = nanotape_tables::metadata_of(file, IS_WHOLE).with_context(cannot)?;
         if is_whole.as_deref() != Some("false") {
             return Ok(Status::Good);
@@ -235,6 +275,12 @@ impl Outputs {
     }
 }
 
+/// The name of a stock as a part of the name of a file.
+pub(crate) fn file_name(stock: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-+.^#$@!~".contains(letter);
+    stock.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect()
+}
+
 /// Whether the output is a folder, which can be a new one.
 pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
@@ -252,9 +298,10 @@ pub(crate) fn require_another(path: &Path, input: &Given) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn is_packed_dbn(path: &Path) -> bool {
+/// Whether the suffix is that of a DBN file, which `nanotape convert` writes.
+pub(crate) fn is_dbn(path: &Path) -> bool {
     let name = path.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
-    name.ends_with(b".dbn.zst")
+    name.ends_with(b".dbn") || name.ends_with(b".dbn.zst")
 }
 
 fn names() -> &'static str {

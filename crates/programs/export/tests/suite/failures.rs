@@ -31,7 +31,6 @@ fn wrong_usage_is_one_line_with_what_to_do() {
     for (words, expected) in [
         (vec!["export", &day, "-o", &file], "--date 2019-12-30"),
         (vec!["export", &day, "--records", "bbo,trades", "-o", &file], "several need a folder"),
-        (vec!["export", &day, "-o", "day.dbn.zst"], "nanotape convert INPUT"),
         (vec!["export", &day, "-o", &other], ".parquet, .arrow, .csv or .npz"),
         (vec!["export", &day, "-o", "bbo.parquet.zst"], "leave out .gz and .zst"),
         (vec!["export", &day, "-o", "-"], "--format"),

@@ -363,3 +363,27 @@ fn rows_of_a_span_are_those_of_the_whole_day() {
         assert_eq!(*part, expected);
     }
 }
+
+#[test]
+fn a_dbn_file_is_that_of_convert() {
+    let folder = Folder::new("export-dbn");
+    let day = folder.day(5_000, 3);
+    let paths = ["export.dbn", "convert.dbn"].map(|name| folder.path(name));
+    let options = ["--from", "10:00", "-o"];
+    for (command, records, path) in [
+        ("export", ["--tables", "mbo,trades"], &paths[0]),
+        ("convert", ["--records", "mbo,trades"], &paths[1]),
+    ] {
+        let ran = nanotape([&[command, &day][..], &records, &DATE, &options, &[path]].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    let [exported, converted] = paths.map(|path| std::fs::read(path).unwrap());
+    assert!(exported.len() > 10_000);
+    assert_eq!(exported, converted);
+    // An option that DBN files do not have is an error of convert.
+    let to = folder.path("x.dbn.zst");
+    let words = [&["export", &day, "-o", &to, "--levels", "3"][..], &DATE].concat();
+    let ran = nanotape(words);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("--levels"), "{}", ran.stderr);
+}

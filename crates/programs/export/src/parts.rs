@@ -1,0 +1,135 @@
+//! `--partition symbol`: a file for each stock of a day, `TABLE/date=.../symbol=AAPL/NAME.parquet`.
+//!
+//! The files lack the column `symbol`: readers take it from the folder, as Hive's do.
+
+use std::{collections::HashMap, ops::ControlFlow};
+
+use nanotape_answers::{Breaks, Table};
+use nanotape_tables::{Fields, Lanes, ParquetOptions};
+use nanotape_types::rows::{Cell, Column, Sink, StockName};
+
+use crate::outputs::{Outputs, TableFile, TableSink};
+
+/// The most stocks of a day: each has a file that is open, and rows that wait for it.
+pub(crate) const MOST_STOCKS: usize = 1_024;
+
+/// Rows of a batch. A column of a stock has as many in memory.
+const BATCH_ROWS: usize = 1 << 13;
+
+/// The folder of rows without a stock, as Hive names it.
+const NO_STOCK: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Where the rows of a table go.
+#[expect(clippy::large_enum_variant, reason = "there is one for each table")]
+pub(crate) enum Files<'o> {
+    Whole(TableSink),
+    Parts(Parts<'o>),
+}
+
+/// The files of a table, a stock each.
+pub(crate) struct Parts<'o> {
+    outputs: &'o Outputs,
+    table: Table,
+    /// Without the symbol.
+    columns: Vec<Column>,
+    /// The place of the symbol.
+    symbol: usize,
+    fields: Fields,
+    parquet: ParquetOptions,
+    lanes: &'o Lanes,
+    sinks: HashMap<Option<StockName>, TableSink>,
+    /// What stopped the rows.
+    error: Option<anyhow::Error>,
+}
+
+impl<'o> Parts<'o> {
+    pub(crate) fn new(
+        outputs: &'o Outputs,
+        table: Table,
+        mut columns: Vec<Column>,
+        (fields, parquet): (Fields, ParquetOptions),
+        lanes: &'o Lanes,
+    ) -> Self {
+        let symbol = columns.iter().position(|column| column.name == "symbol").unwrap_or(0);
+        columns.remove(symbol);
+        let (sinks, error) = (HashMap::new(), None);
+        Self { outputs, table, columns, symbol, fields, parquet, lanes, sinks, error }
+    }
+
+    fn open(&self, stock: Option<StockName>) -> anyhow::Result<TableSink> {
+        anyhow::ensure!(
+            self.sinks.len() < MOST_STOCKS,
+            "--partition symbol: more than {MOST_STOCKS} stocks: choose fewer with --symbols"
+        );
+        let name = stock.map_or(NO_STOCK.to_owned(), |stock| stock.to_string());
+        let path = self.outputs.part(self.table, &name);
+        let parquet = (self.parquet, BATCH_ROWS);
+        self.outputs.sink_at(path, &self.columns, self.fields, parquet, self.lanes)
+    }
+
+    #[cold]
+    fn begin(&mut self, stock: Option<StockName>) -> ControlFlow<()> {
+        match self.open(stock) {
+            Ok(sink) => {
+                self.sinks.insert(stock, sink);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                self.error = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+impl Sink for Files<'_> {
+    fn row(&mut self, cells: &[Cell<'_>]) -> ControlFlow<()> {
+        let parts = match self {
+            Self::Whole(sink) => return sink.row(cells),
+            Self::Parts(parts) => parts,
+        };
+        let stock = match cells[parts.symbol] {
+            Cell::Stock(stock) => Some(stock),
+            _ => None,
+        };
+        if !parts.sinks.contains_key(&stock) {
+            parts.begin(stock)?;
+        }
+        let mut rest = Vec::with_capacity(cells.len());
+        rest.extend_from_slice(&cells[..parts.symbol]);
+        rest.extend_from_slice(&cells[parts.symbol + 1..]);
+        match parts.sinks.get_mut(&stock) {
+            Some(sink) => sink.row(&rest),
+            None => ControlFlow::Break(()),
+        }
+    }
+}
+
+impl Files<'_> {
+    /// Returns the error that stopped the rows, if there is one.
+    pub(crate) fn require_written(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Whole(sink) => sink.require_written(),
+            Self::Parts(parts) => {
+                parts.error.take().map_or(Ok(()), Err)?;
+                parts.sinks.values_mut().try_for_each(TableSink::require_written)
+            }
+        }
+    }
+
+    /// Writes everything, and not yet the names; see [`TableSink::finish`].
+    pub(crate) fn finish(
+        self,
+        metadata: &[(String, String)],
+        broken: Option<&Breaks>,
+        lanes: &Lanes,
+    ) -> anyhow::Result<Vec<TableFile>> {
+        match self {
+            Self::Whole(sink) => Ok(vec![sink.finish(metadata, broken, lanes)?]),
+            Self::Parts(parts) => {
+                let sinks = parts.sinks.into_values();
+                sinks.map(|sink| sink.finish(metadata, broken, lanes)).collect()
+            }
+        }
+    }
+}
