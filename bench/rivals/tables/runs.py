@@ -46,7 +46,8 @@ def arrays(interpreter, name, job, folder):
     sums = [] if job == "journal to numpy" else ["sum"]
     source = folder / ARRAYS[job][name]
     run = measured([interpreter, "-B", "-W", "ignore", READS, name, source, *sums], -1)
-    return [{**run, **json.loads(run.pop("printed"))}]
+    run.update(json.loads(run.pop("printed")))
+    return [run]
 
 
 def export(executable, day, dates, tables, folder):
