@@ -253,7 +253,8 @@ class Comparison:
         return chr(value) if name in ("type", "action", "side") else value
 
     def report(self):
-        return {"table": self.table.name, **self.counts, "differences": list(self.found.values())}
+        facts = {"table": self.table.name, "rival": "itch-book", **self.counts}
+        return {**facts, "differences": list(self.found.values())}
 
 
 def first_of_each(block):

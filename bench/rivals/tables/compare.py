@@ -1,4 +1,4 @@
-"""Compares nanotape's export of tables with itch-book's: the programs, the rounds, and the table."""
+"""Compares nanotape's tables and arrays with those of itch-book and databento: programs, rounds, and the table."""
 
 import json
 import os
@@ -6,27 +6,29 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from harness import build, options as shared, table
-from harness.rounds import Failed, first_line, rounds, run_once, stop, turns
+from harness.rounds import Failed, rounds, run_once, turns
 
-from . import judge
+from . import judge, runs
 
 EPILOG = """\
-A job is one command: `bbo+trades` or `mbo`. Times are from the start of the process to its end. "peak MiB"
-is the largest resident memory of the process. "x itch-book" is the wall time by that of itch-book for the
-job in the same round, and "x limit" by that of `parquet`: the median over the rounds. `parquet` writes
-nanotape's tables from memory with the writer of the crate of that name; reading them into memory is not
-part of its time. First both programs write all tables, and their rows are compared.
+The jobs `bbo+trades`, `mbo` and `dbn to Parquet` are one command each, with times from the start of the process
+to its end. The jobs `to numpy` are a call within a process that made one before: the median of three. "peak MiB"
+is the largest resident memory of the process. "x rival" is the wall time by that of the rival for the job in the
+same round, itch-book or databento, and "x limit" by that of the limit: the median over the rounds. `parquet` writes
+nanotape's tables from memory with the writer of the crate of that name; reading them into memory is not part of
+its time. `numpy` copies as many bytes as the records have. First all programs run once, and what they read or
+wrote is compared.
 
 examples:
   run tables 12302019.NASDAQ_ITCH50
   run tables day.itch50 --date 2019-12-30 --rounds 5
   run tables 12302019.NASDAQ_ITCH50 --programs target/release     programs that are built already
+  run tables 12302019.NASDAQ_ITCH50 --only nanotape,databento,numpy --wheel FILE
   run tables 12302019.NASDAQ_ITCH50 --format json > rivals.json
 
 exit status: 0 good, 1 tables differ without an explanation, 2 usage or environment
@@ -34,11 +36,15 @@ exit status: 0 good, 1 tables differ without an explanation, 2 usage or environm
 
 HERE = Path(__file__).resolve().parent
 ROOT = build.HERE.parent.parent
+# nanotape as a package of Python, beside its programs.
+PACKAGE = "nanotape in Python"
+DATABENTO = "databento==0.88.0"
 PACKAGES = ["itch-book==0.2.1", "pyarrow==26.0.1", "numpy==2.4.6"]
 # Each job with nanotape's tables and itch-book's.
 JOBS = {"bbo+trades": (["bbo", "trades"], ["bbo", "trades"]), "mbo": (["mbo"], ["messages"])}
 HEADINGS = [
-    "program", "version", "job", "rows", "wall s", "min..max", "CPU s", "peak MiB", "MB", "x itch-book", "x limit",
+    "program", "version", "job", "rows", "wall s", "min..max", "CPU s", "peak MiB", "MB", "GB/s",
+    "x rival", "x limit",
 ]
 WORDS = 3
 
@@ -52,9 +58,11 @@ class Program:
 
 
 PROGRAMS = [
-    Program("nanotape", "this checkout: `nanotape export`"),
+    Program("nanotape", "this checkout: `nanotape export`, and its package for Python"),
     Program("itch-book", "`itch2parquet convert`, from PyPI, with pyarrow"),
     Program("parquet", "the limit: the writer of the crate `parquet`, from memory"),
+    Program("databento", "`DBNStore` of Databento's package for Python, from PyPI"),
+    Program("numpy", "the limit of arrays: `numpy.copyto` of as many bytes, from memory"),
 ]
 
 
@@ -68,9 +76,11 @@ def main(words):
             raise ValueError(f"--rounds {options.rounds}: at least 1")
         if options.folder and not options.folder.is_dir():
             raise ValueError(f"{options.folder}: no such folder")
+        if options.wheel and not options.wheel.is_file():
+            raise ValueError(f"{options.wheel}: no such file; `scripts/wheel` builds the wheel")
     except ValueError as mistake:
         return shared.refuse(str(mistake))
-    built, versions, left_out = build_all(chosen, options.programs)
+    built, versions, left_out = build_all(chosen, options)
     folder = Path(tempfile.mkdtemp(prefix="tables-", dir=options.folder or build.WORK))
     try:
         return compare(options, chosen, built, versions, left_out, folder)
@@ -78,14 +88,16 @@ def main(words):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def build_all(chosen, programs):
+def build_all(chosen, options):
     """Executables and versions by name, and reasons for the programs that are left out."""
     build.WORK.mkdir(exist_ok=True)
     built, versions, left_out = {}, {}, {}
-    # nanotape also writes the tables that the limit needs.
+    # nanotape also writes the tables that the limit needs, and the records that databento reads.
     attempts = [
-        ("nanotape", chosen != ["itch-book"], partial(nanotape, programs)),
-        ("itch-book", "itch-book" in chosen, itch_book), ("parquet", "parquet" in chosen, limit),
+        ("nanotape", chosen != ["itch-book"], partial(nanotape, options.programs)),
+        (PACKAGE, "nanotape" in chosen, partial(package, options.wheel)),
+        ("itch-book", "itch-book" in chosen, itch_book), ("databento", "databento" in chosen, databento),
+        ("parquet", "parquet" in chosen, limit), ("numpy", "numpy" in chosen, numpy),
     ]
     for name, is_needed, make in attempts:
         try:
@@ -109,44 +121,64 @@ def nanotape(programs):
     return executable, " ".join(re.findall(r"\((\S+)|$", version)[:1]) or "this tree"
 
 
+def package(wheel):
+    """The interpreter that has nanotape's package, in the environment of the rivals."""
+    interpreter = build.python("tables", PACKAGES, "import numpy, pyarrow.parquet")
+    if wheel is None:
+        build.say("building nanotape's package")
+        build.checked([str(ROOT / "scripts" / "wheel")], "cargo, pip, and the network once")
+        wheels = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "wheels"
+        (wheel,) = wheels.glob("nanotape-*.whl")
+    # Without --force-reinstall, a wheel of the same version would not replace the one before it.
+    install = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", str(wheel)]
+    build.checked([str(interpreter), *install], "a wheel for this Python")
+    return interpreter, None
+
+
 def itch_book():
     interpreter = build.python("tables", PACKAGES, "import itch_book, pyarrow.parquet")
-    return interpreter.with_name("itch2parquet"), PACKAGES[0].split("==")[1]
+    return interpreter.with_name("itch2parquet"), version("itch-book")
+
+
+def databento():
+    return build.python("tables", [*PACKAGES, DATABENTO], "import databento"), DATABENTO.split("==")[1]
 
 
 def limit():
     return build.cargo("rivals-tables", [], build.NATIVE, "native"), build.locked_version("parquet")
 
 
+def numpy():
+    return build.python("tables", PACKAGES, "import numpy"), version("numpy")
+
+
+def version(name):
+    return dict(one.split("==") for one in PACKAGES)[name]
+
+
 def compare(options, chosen, built, versions, left_out, folder):
-    first, calls = folder / "first", {}
+    first, records = folder / "first", folder / "records"
     dates = ["--date", options.date] if options.date else []
-    if "nanotape" in built:
-        calls["nanotape"] = partial(export, built["nanotape"], options.file, dates)
-    if "itch-book" in built:
-        calls["itch-book"] = partial(convert, built["itch-book"], options.file, dates)
-    for name, call in list(calls.items()):
-        build.say(f"all tables of {name}")
-        try:
-            call([one for job in JOBS.values() for one in job[name == "itch-book"]], first / name)
-        except Failed as failure:
-            left_out[name] = str(failure)
-            del calls[name]
-    reports, problem = [], "it needs both programs"
-    if {"nanotape", "itch-book"} <= calls.keys():
-        build.say("comparing the tables")
-        reports, problem = answers(built["itch-book"].with_name("python"), first)
-    tasks = []
-    for job, tables in JOBS.items():
-        tasks += [
-            (name, job, partial(timed, calls[name], tables[name == "itch-book"], folder / "run"))
-            for name in ("nanotape", "itch-book") if name in calls and name in chosen
-        ]
-        if "parquet" in built and "nanotape" in calls:
-            files = [first / "nanotape" / f"{name}.parquet" for name in tables[0]]
-            tasks.append(("parquet", job, partial(written, built["parquet"], files, folder / "run")))
+    calls = day_calls(options.file, dates, built, left_out, first)
+    converted, readers = {}, {}
+    needs_records = not {"nanotape", "databento", "numpy"}.isdisjoint(chosen)
+    if "nanotape" in built and needs_records and attempt(
+        "records", left_out, runs.write_records, built["nanotape"], options.file, dates, records
+    ):
+        converted = record_calls(built, left_out, records)
+        names = {"nanotape": PACKAGE, "databento": "databento", "numpy": "numpy"}
+        readers = {name: built[key] for name, key in names.items() if key in built}
+    reports, problems = answers(questions(built, calls, converted, readers, first, records))
+    tasks = [
+        *day_tasks(built, calls, first, folder / "run"),
+        *((name, runs.PARQUET, partial(runs.timed, call, ["mbo"], folder / "run")) for name, call in converted.items()),
+        *(
+            (name, job, partial(runs.arrays, readers[name], name, job, records))
+            for job, sources in runs.ARRAYS.items() for name in sources if name in readers
+        ),
+    ]
     found, failures, done = rounds(
-        tasks, options.rounds, turns,
+        [task for task in tasks if task[0] in chosen], options.rounds, turns,
         lambda number, name, job: build.say(f"round {number + 1} of {options.rounds}: {name}, {job}"),
     )
     left_out.update({f"{name}, {job}": str(failure) for (name, job), failure in failures.items()})
@@ -154,86 +186,91 @@ def compare(options, chosen, built, versions, left_out, folder):
     goals = judge.goals(rows)
     how = f"{options.file.name}: {done} rounds in turns, not pinned; {table.machine()}"
     if options.format == "json":
-        runs = [{"name": name, "job": job, **run} for (name, job), of_one in found.items() for run in of_one]
-        facts = {"how": how, "answers": reports, "goals": goals, "programs": rows, "runs": runs}
+        single = [{"name": name, "job": job, **run} for (name, job), of_one in found.items() for run in of_one]
+        facts = {"how": how, "answers": reports, "goals": goals, "programs": rows, "runs": single}
         print(json.dumps({**facts, "left_out": left_out}, indent=1))
     else:
         print(f"{how}\n\n{text(rows, left_out)}")
-        print("\n".join(judge.differences(reports) or [f"tables not compared: {problem}"]))
+        compared = [*judge.differences(reports), *(f"tables not compared: {problem}" for problem in problems)]
+        print("\n".join(compared or ["tables not compared: it needs two programs"]))
         print("\n".join(goals))
     if judge.unexplained(reports):
         return 1
     # A rival that cannot run is left out. nanotape must run, and answers must be compared if both do.
-    is_compared = bool(reports) or "itch-book" not in calls or chosen == ["itch-book"]
-    is_there = "nanotape" in calls or chosen == ["itch-book"]
-    return 0 if rows and is_there and is_compared else 2
+    has_failed = any(name == "records" or name.startswith("nanotape") for name in left_out)
+    return 0 if rows and not has_failed and not problems else 2
 
 
-def export(executable, day, dates, tables, folder):
-    """`nanotape export`, as a run."""
-    folder.mkdir(parents=True)
-    return measured([executable, "export", day, "--records", ",".join(tables), "-o", f"{folder}/", *dates], 0)
+def attempt(name, left_out, call, *arguments):
+    """Whether a step succeeds. If not, the table gives the reason."""
+    build.say(f"once: {name}")
+    try:
+        call(*arguments)
+    except Failed as failure:
+        left_out[name] = str(failure)
+    return name not in left_out
 
 
-def convert(executable, day, dates, tables, folder):
-    """`itch2parquet convert`, as a run."""
-    folder.mkdir(parents=True)
-    return measured([executable, "convert", day, folder, "--tables", ",".join(tables), *dates], -1)
-
-
-def measured(command, reason):
-    """Time, memory and printed lines of a process. If it fails, the line number `reason` says why."""
-    # What the program before this one wrote must not reach the disk meanwhile.
-    os.sync()
-    with tempfile.TemporaryFile("w+") as printed:
-        start = time.monotonic()
-        process = subprocess.Popen(
-            [str(word) for word in command], stdout=printed, stderr=printed, start_new_session=True
-        )
-        try:
-            _, status, usage = os.wait4(process.pid, 0)
-            seconds = time.monotonic() - start
-            process.returncode = os.waitstatus_to_exitcode(status)
-        finally:
-            stop(process)
-        printed.seek(0)
-        lines = printed.read()
-    if process.returncode != 0:
-        raise Failed(first_line("".join(lines.splitlines()[reason:][:1]), process.returncode))
+def day_calls(day, dates, built, left_out, first):
+    """What writes tables of the day, by program, after each has written all of them."""
+    makers = {"nanotape": runs.export, "itch-book": runs.convert}
+    calls = {name: partial(make, built[name], day, dates) for name, make in makers.items() if name in built}
     return {
-        "seconds": seconds, "cpu_seconds": usage.ru_utime + usage.ru_stime,
-        "peak_bytes": usage.ru_maxrss * 1024, "printed": lines,
+        name: call for name, call in calls.items()
+        if attempt(name, left_out, call, sum((job[name == "itch-book"] for job in JOBS.values()), []), first / name)
     }
 
 
-def timed(call, tables, folder):
-    """A run of a program, with the rows that it prints and the bytes of its files."""
-    try:
-        run = call(tables, folder)
-        run["rows"] = judge.printed_rows(run.pop("printed"), tables)
-        run["bytes"] = sum((folder / f"{name}.parquet").stat().st_size for name in tables)
-        return [run]
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def record_calls(built, left_out, records):
+    """What writes the Parquet file of the DBN file, by program, after each has written it."""
+    source = records / "mbo.dbn.zst"
+    calls = {"nanotape": partial(runs.export, built["nanotape"], source, [])}
+    if "databento" in built:
+        calls["databento"] = partial(runs.to_parquet, built["databento"], source)
+    return {
+        name: call for name, call in calls.items()
+        if attempt(f"{name}, {runs.PARQUET}", left_out, call, ["mbo"], records / name)
+    }
 
 
-def written(executable, files, folder):
-    """A run of the limit."""
-    folder.mkdir()
-    os.sync()
-    try:
-        return [run_once([executable, folder, *files])]
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def day_tasks(built, calls, first, folder):
+    tasks = []
+    for job, tables in JOBS.items():
+        tasks += [
+            (name, job, partial(runs.timed, call, tables[name == "itch-book"], folder)) for name, call in calls.items()
+        ]
+        if "parquet" in built and "nanotape" in calls:
+            files = [first / "nanotape" / f"{name}.parquet" for name in tables[0]]
+            tasks.append(("parquet", job, partial(runs.written, built["parquet"], files, folder)))
+    return tasks
 
 
-def answers(interpreter, folder):
-    """The reports of the tables of both programs, or none and the reason."""
-    command = [interpreter, "-B", HERE / "answers.py", folder / "nanotape", folder / "itch-book"]
-    try:
-        return run_once(command), None
-    except Failed as failure:
-        return [], str(failure)
+def questions(built, calls, converted, readers, first, records):
+    """The commands that compare what two programs made of the same input."""
+    commands = []
+    if {"nanotape", "itch-book"} <= calls.keys():
+        interpreter = built["itch-book"].with_name("python")
+        commands.append([interpreter, "-B", HERE / "answers.py", first / "nanotape", first / "itch-book"])
+    jobs = [runs.PARQUET] if {"nanotape", "databento"} <= converted.keys() else []
+    if "nanotape" in readers:
+        # The journal is compared with nanotape's own DBN file.
+        jobs += [job for job, sources in runs.ARRAYS.items() if "databento" not in sources or "databento" in readers]
+    if jobs:
+        interpreter = readers.get("nanotape") or built["databento"]
+        commands.append([interpreter, "-B", HERE / "records.py", records, *jobs])
+    return commands
+
+
+def answers(commands):
+    """The reports of all commands, and the reasons of those that failed."""
+    reports, problems = [], []
+    build.say("comparing the answers")
+    for command in commands:
+        try:
+            reports += run_once(command)
+        except Failed as failure:
+            problems.append(str(failure))
+    return reports, problems
 
 
 def text(rows, left_out):
@@ -243,17 +280,19 @@ def text(rows, left_out):
 
 
 def cells(row):
-    seconds, memory = row["seconds"], row["peak_bytes"]
-    ratios = [row["x_itch_book"], row["x_limit"]]
+    seconds, memory, rate = row["seconds"], row["peak_bytes"], row["gb_per_second"]
+    ratios = [row["x_rival"], row["x_limit"]]
+    # A call that reads an array is much shorter than a process that writes a table.
+    digits = 2 if rate is None else 3
     return [
-        row["name"], row["version"], row["job"], f"{row['rows']:,}", *table.range_of(seconds, 2),
-        f"{row['cpu_seconds']:.2f}", table.NONE if memory is None else f"{memory / (1 << 20):.0f}",
-        f"{row['bytes'] / 1e6:.1f}", *(table.NONE if ratio is None else f"{ratio:.2f}" for ratio in ratios),
+        row["name"], row["version"], row["job"], f"{row['rows']:,}", *table.range_of(seconds, digits),
+        f"{row['cpu_seconds']:.{digits}f}", table.NONE if memory is None else f"{memory / (1 << 20):.0f}",
+        f"{row['bytes'] / 1e6:.1f}", *(table.NONE if one is None else f"{one:.2f}" for one in [rate, *ratios]),
     ]
 
 
 def arguments(words):
-    description = "Runs nanotape and itch-book on one day file, in turns, as writers of Parquet tables."
+    description = "Runs nanotape, itch-book and databento on one day, in turns: Parquet tables, and arrays."
     parser = shared.parser("tables", description, EPILOG, rounds=3)
     parser.add_argument("file", type=Path, metavar="FILE", help="a day file of Nasdaq ITCH 5.0")
     parser.add_argument(
@@ -262,6 +301,10 @@ def arguments(words):
     parser.add_argument(
         "--programs", type=Path, metavar="FOLDER",
         help="the folder of nanotape and nanotape-export; otherwise they are built",
+    )
+    parser.add_argument(
+        "--wheel", type=Path, metavar="FILE",
+        help="nanotape's package for Python; otherwise `scripts/wheel` builds it",
     )
     parser.add_argument(
         "--folder", type=Path, metavar="FOLDER", help="where tables are written for a while (.work)"

@@ -5,9 +5,12 @@ from statistics import median
 
 from harness.table import spread
 
-# The goals: nanotape is so many times as fast as itch-book, and takes so many times as long as the limit.
-TIMES_AS_FAST = 1.5
-TIMES_THE_LIMIT = 1.2
+# The rivals, with the goal: nanotape is so many times as fast.
+RIVALS = {"itch-book": 1.5, "databento": None}
+# The limits, with the goal: nanotape takes so many times as long.
+LIMITS = {"parquet": 1.2, "numpy": None}
+# The goals of jobs that end in an array: at least so many gigabytes of records per second.
+GB_PER_SECOND = {"journal to numpy": 1.0}
 
 
 def printed_rows(lines, tables):
@@ -28,16 +31,17 @@ def summary(found, versions):
 
 def row(name, version, job, runs, found):
     memory = [run["peak_bytes"] for run in runs if "peak_bytes" in run]
-    to_rival = ratio(runs, found.get(("itch-book", job), []))
-    to_limit = ratio(runs, found.get(("parquet", job), []))
+    rival, limit = (next((one for one in names if found.get((one, job))), None) for names in (RIVALS, LIMITS))
+    rates = [run["gb_per_second"] for run in runs if "gb_per_second" in run]
     return {
         "name": name, "version": version, "job": job, "rows": runs[-1]["rows"],
         "seconds": spread([run["seconds"] for run in runs]),
         "cpu_seconds": median(run["cpu_seconds"] for run in runs),
         "peak_bytes": max(memory) if memory else None, "bytes": runs[-1]["bytes"],
-        "x_itch_book": None if name == "parquet" else to_rival,
-        # The limit is the time of nanotape's rows: itch-book writes others.
-        "x_limit": to_limit if name == "nanotape" else None,
+        "gb_per_second": median(rates) if rates else None, "rival": rival, "limit": limit,
+        "x_rival": None if name in LIMITS else ratio(runs, found.get((rival, job), [])),
+        # The limit is the time of nanotape's rows: rivals write others.
+        "x_limit": ratio(runs, found.get((limit, job), [])) if name == "nanotape" else None,
     }
 
 
@@ -49,30 +53,29 @@ def ratio(runs, others):
 
 
 def goals(rows):
-    """A line for each job of nanotape: both goals with met or missed."""
+    """A line for each job of nanotape: each ratio, with its goal and whether that is met or missed."""
     lines = []
     for one in rows:
         if one["name"] != "nanotape":
             continue
         parts = []
-        if one["x_itch_book"]:
-            times = 1 / one["x_itch_book"]
-            parts.append(
-                f"{times:.2f} times as fast as itch-book "
-                f"(goal: at least {TIMES_AS_FAST}, {met(times >= TIMES_AS_FAST)})"
-            )
+        if one["job"] in GB_PER_SECOND:
+            rate, least = one["gb_per_second"], GB_PER_SECOND[one["job"]]
+            parts.append(f"reads {rate:.2f} GB/s{goal('at least', least, rate >= least)}")
+        if one["x_rival"]:
+            times, least = 1 / one["x_rival"], RIVALS[one["rival"]]
+            reached = goal("at least", least, times >= (least or 0))
+            parts.append(f"is {times:.2f} times as fast as {one['rival']}{reached}")
         if one["x_limit"]:
-            parts.append(
-                f"{one['x_limit']:.2f} times the limit "
-                f"(goal: at most {TIMES_THE_LIMIT}, {met(one['x_limit'] <= TIMES_THE_LIMIT)})"
-            )
+            times, most = one["x_limit"], LIMITS[one["limit"]]
+            parts.append(f"takes {times:.2f} times the limit{goal('at most', most, times <= (most or times))}")
         if parts:
-            lines.append(f"{one['job']}: nanotape is {', and takes '.join(parts)}")
-    return lines or ["no verdict: it needs nanotape, and itch-book or parquet"]
+            lines.append(f"{one['job']}: nanotape {', and '.join(parts)}")
+    return lines or ["no verdict: it needs nanotape, and a rival or a limit"]
 
 
-def met(is_met):
-    return "met" if is_met else "missed"
+def goal(what, number, is_met):
+    return "" if number is None else f" (goal: {what} {number}, {'met' if is_met else 'missed'})"
 
 
 def unexplained(reports):
@@ -84,8 +87,8 @@ def differences(reports):
     lines = []
     for report in reports:
         lines.append(
-            f"{report['table']}: {report['nanotape']:,} rows of nanotape, {report['itch-book']:,} of "
-            f"itch-book; {report['equal']:,} are equal"
+            f"{report['table']}: {report['nanotape']:,} rows of nanotape, {report[report['rival']]:,} of "
+            f"{report['rival']}; {report['equal']:,} are equal"
         )
         for one in report["differences"]:
             if one["explained"]:

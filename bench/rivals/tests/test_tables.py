@@ -1,15 +1,18 @@
 """The rivals of tables: ratios, goals and differences from runs and rows that are worked out by hand."""
 
+import tempfile
 import unittest
 from unittest import mock
 
 from harness import build
-from tables import compare, judge
+from tables import compare, judge, runs
 
 try:
     import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    from tables import answers
+    from tables import answers, reads, records
 except ImportError:
     np = None
 
@@ -18,13 +21,24 @@ def run(seconds, number=0, **more):
     return {"seconds": seconds, "cpu_seconds": 2 * seconds, "rows": 10, "bytes": 2_000_000, "round": number, **more}
 
 
+def read(seconds, number=0):
+    """A run that reads 4 GB of records."""
+    return {**run(seconds, number), "bytes": 4 * 10**9, "gb_per_second": 4 / seconds}
+
+
 FOUND = {
     ("nanotape", "mbo"): [run(2.0, peak_bytes=3 << 20), run(9.0, 1, peak_bytes=5 << 20), run(4.0, 2, peak_bytes=1)],
     ("itch-book", "mbo"): [run(6.0), run(9.0, 1), run(8.0, 2)],
     ("parquet", "mbo"): [run(2.0), run(4.5, 1), run(4.0, 2)],
     ("parquet", "bbo+trades"): [],
 }
-VERSIONS = {"nanotape": "1", "itch-book": "2", "parquet": "3"}
+VERSIONS = {"nanotape": "1", "itch-book": "2", "parquet": "3", "databento": "4", "numpy": "5"}
+READ = {
+    ("nanotape", "dbn to numpy"): [read(2.0), read(4.0, 1), read(8.0, 2)],
+    ("databento", "dbn to numpy"): [read(4.0), read(4.0, 1), read(2.0, 2)],
+    ("nanotape", "journal to numpy"): [read(2.0), read(5.0, 1)],
+    ("numpy", "journal to numpy"): [read(1.0), read(2.5, 1)],
+}
 
 
 class Summary(unittest.TestCase):
@@ -34,9 +48,9 @@ class Summary(unittest.TestCase):
     def test_ratios_are_to_the_same_round(self):
         # 1/3, 1 and 1/2 of itch-book's time; 1, 2 and 1 times the limit.
         own, rival, limit = self.rows
-        self.assertEqual((own["x_itch_book"], own["x_limit"]), (0.5, 1.0))
-        self.assertEqual((rival["x_itch_book"], rival["x_limit"]), (1.0, None))
-        self.assertEqual((limit["x_itch_book"], limit["x_limit"]), (None, None))
+        self.assertEqual((own["x_rival"], own["x_limit"]), (0.5, 1.0))
+        self.assertEqual((rival["x_rival"], rival["x_limit"]), (1.0, None))
+        self.assertEqual((limit["x_rival"], limit["x_limit"]), (None, None))
 
     def test_times_are_medians_and_memory_is_the_peak(self):
         own, _, limit = self.rows
@@ -47,7 +61,13 @@ class Summary(unittest.TestCase):
     def test_a_row_has_a_cell_for_every_heading(self):
         for row in self.rows:
             self.assertEqual(len(compare.cells(row)), len(compare.HEADINGS))
-        self.assertEqual(compare.cells(self.rows[0])[-3:], ["2.0", "0.50", "1.00"])
+        self.assertEqual(compare.cells(self.rows[0])[-4:], ["2.0", "-", "0.50", "1.00"])
+        own, rival, journal, limit = judge.summary(READ, VERSIONS)
+        expected = ["4.000", "2.000..8.000", "8.000", "-", "4000.0", "1.00", "1.00", "-"]
+        self.assertEqual(compare.cells(own)[4:], expected)
+        self.assertEqual(compare.cells(rival)[-2:], ["1.00", "-"])
+        self.assertEqual(compare.cells(journal)[-3:], ["1.40", "-", "2.00"])
+        self.assertEqual(compare.cells(limit)[-3:], ["2.80", "-", "-"])
 
     def test_goals_are_met_or_missed(self):
         (line,) = judge.goals(self.rows)
@@ -57,6 +77,14 @@ class Summary(unittest.TestCase):
         (line,) = judge.goals(judge.summary(slow, VERSIONS))
         self.assertIn("0.86 times as fast as itch-book (goal: at least 1.5, missed)", line)
         self.assertIn("3.50 times the limit (goal: at most 1.2, missed)", line)
+
+    def test_a_goal_of_a_job_is_gigabytes_per_second_and_databento_has_none(self):
+        array, journal = judge.goals(judge.summary(READ, VERSIONS))
+        self.assertEqual(array, "dbn to numpy: nanotape is 1.00 times as fast as databento")
+        expected = "reads 1.40 GB/s (goal: at least 1.0, met), and takes 2.00 times the limit"
+        self.assertEqual(journal, f"journal to numpy: nanotape {expected}")
+        _, journal = judge.goals(judge.summary({**READ, ("nanotape", "journal to numpy"): [read(5.0)]}, VERSIONS))
+        self.assertIn("reads 0.80 GB/s (goal: at least 1.0, missed)", journal)
 
     def test_without_nanotape_there_is_no_verdict(self):
         found = {key: runs for key, runs in FOUND.items() if key[0] != "nanotape"}
@@ -74,7 +102,8 @@ class Printed(unittest.TestCase):
         explained = {"where": "only itch-book", "what": "breaks", "rows": 1_200, "explained": True, "examples": [1]}
         other = {"where": "price", "what": "values", "rows": 1, "explained": False, "examples": [{"message": 7}]}
         report = {
-            "table": "trades", "nanotape": 5, "itch-book": 1_205, "equal": 4, "differences": [explained, other],
+            "table": "trades", "rival": "itch-book", "nanotape": 5, "itch-book": 1_205, "equal": 4,
+            "differences": [explained, other],
         }
         lines = judge.differences([report])
         self.assertEqual(lines[1], "  1,200 explained (only itch-book): breaks")
@@ -86,24 +115,108 @@ class Programs(unittest.TestCase):
     def test_what_cannot_be_built_is_left_out_with_its_reason(self):
         def unavailable():
             raise build.Unavailable("no pip")
+        options = mock.Mock(programs="bin", wheel="a.whl")
         with mock.patch.object(compare, "nanotape", lambda programs: (f"{programs}/nanotape", "1")), \
+                mock.patch.object(compare, "package", lambda wheel: (f"python with {wheel}", None)), \
                 mock.patch.object(compare, "itch_book", unavailable), \
+                mock.patch.object(compare, "databento", unavailable), \
                 mock.patch.object(compare, "limit", lambda: ("rivals-tables", "3")):
-            built, versions, left_out = compare.build_all(["nanotape", "itch-book", "parquet"], "bin")
-        self.assertEqual(left_out, {"itch-book": "no pip"})
-        self.assertEqual(built, {"nanotape": "bin/nanotape", "parquet": "rivals-tables"})
-        self.assertEqual(versions, {"nanotape": "1", "parquet": "3"})
+            built, versions, left_out = compare.build_all(["nanotape", "itch-book", "parquet", "databento"], options)
+        self.assertEqual(left_out, {"itch-book": "no pip", "databento": "no pip"})
+        package = {compare.PACKAGE: "python with a.whl"}
+        self.assertEqual(built, {"nanotape": "bin/nanotape", **package, "parquet": "rivals-tables"})
+        self.assertEqual(versions, {"nanotape": "1", compare.PACKAGE: None, "parquet": "3"})
+
+    def test_answers_are_compared_where_both_programs_are_there(self):
+        def jobs(converted, readers):
+            commands = compare.questions({"databento": "python"}, {}, converted, readers, "first", "records")
+            return [command[4:] for command in commands]
+        both = {"nanotape": "python", "databento": "python"}
+        self.assertEqual(jobs(both, both), [[runs.PARQUET, *runs.ARRAYS]])
+        self.assertEqual(jobs(both, {"databento": "python"}), [[runs.PARQUET]])
+        self.assertEqual(jobs({}, {"nanotape": "python", "numpy": "python"}), [["journal to numpy"]])
+        self.assertEqual(jobs({}, {}), [])
 
     def test_a_process_that_fails_gives_the_line_with_its_reason(self):
         for reason, expected in [(0, "first"), (-1, "last")]:
             with self.assertRaisesRegex(compare.Failed, expected):
-                compare.measured(["sh", "-c", "echo first; echo last; exit 3"], reason)
+                runs.measured(["sh", "-c", "echo first; echo last; exit 3"], reason)
+
+
+@unittest.skipIf(np is None, "numpy and pyarrow are not installed; the environment of `run tables` has it")
+class Records(unittest.TestCase):
+    """Few records: what both libraries make of them."""
+
+    def compare(self, ours, theirs, rule=None):
+        """The report of columns, and the rows of each class of differences."""
+        sides = []
+        for columns in (ours, theirs):
+            columns = {name: np.array(values) for name, values in columns.items()}
+            (count,) = {len(values) for values in columns.values()}
+            sides.append((count, {name: lambda values=values: values for name, values in columns.items()}))
+        report = records.compare("a job", "databento", *sides, rule or records.no_rule)
+        found = {(one["where"], one["what"]): one["rows"] for one in report["differences"]}
+        return report, found
+
+    def test_fields_that_both_have_are_compared(self):
+        report, found = self.compare({"size": [1, 2], "own": [0, 0]}, {"size": [1, 2], "other": [5, 5]})
+        self.assertEqual((report["nanotape"], report["databento"], report["equal"], found), (2, 2, 2, {}))
+
+    def test_other_values_and_missing_rows_are_not_explained(self):
+        ours, theirs = {"size": [1, 2, 3], "side": [b"A", b"B", b"N"]}, {"size": [1, 5], "side": [b"A", b"A"]}
+        report, found = self.compare(ours, theirs)
+        self.assertEqual(found, {("only nanotape", "rows"): 1, ("size", "values"): 1, ("side", "values"): 1})
+        self.assertEqual((report["equal"], len(judge.unexplained([report]))), (1, 3))
+        self.assertEqual(report["differences"][1]["examples"], [{"row": 1, "nanotape": "2", "databento": "5"}])
+
+    def test_an_absent_value_is_explained_by_that_of_dbn(self):
+        undefined = np.iinfo(np.int64).max
+        _, found = self.compare(
+            {"order_id": [7, -1, -1], "price": [-1, -1, 4], "size": [1, 1, -1]},
+            {"order_id": [7, 0, 9], "price": [undefined, 3, 4], "size": [1, 1, 0]}, records.absent,
+        )
+        self.assertEqual(found, {
+            ("order_id", records.ABSENT): 1, ("order_id", "values"): 1, ("price", records.ABSENT): 1,
+            ("price", "values"): 1, ("size", "values"): 1,
+        })
+
+    def test_a_receive_time_is_explained_if_the_file_repeats_that_of_the_event(self):
+        _, found = self.compare({"ts_recv": [90, 91]}, {"ts_recv": [10, 12]}, records.received(np.array([10, 11])))
+        self.assertEqual(found, {("ts_recv", records.RECEIVED): 1, ("ts_recv", "values"): 1})
+
+    def test_columns_of_a_parquet_file_become_fields(self):
+        table = pa.table({
+            "own": pa.array([5, None], pa.uint64()), "time": pa.array([3, 4], pa.timestamp("ns", "UTC")),
+            "text": pa.array(["B", None]).dictionary_encode(), "long": pa.array(["BA", "B"], pa.large_string()),
+        })
+        with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+            pq.write_table(table, file.name)
+            names = {"own": "order_id", "time": "time", "text": "text", "long": "long"}
+            count, fields = records.of_file(file.name, names)
+            values = {name: read().tolist() for name, read in fields.items()}
+        self.assertEqual(count, 2)
+        self.assertEqual(values, {"order_id": [5, -1], "time": [3, 4], "text": [b"B", b""], "long": [b"BA", b"B"]})
+
+    def test_the_first_call_does_not_count(self):
+        array = np.zeros(10, [("size", "<u4"), ("flags", "u1")])
+        clock = iter([0, 50, 100, 101, 200, 204, 300, 302])
+        with mock.patch.object(reads.time, "perf_counter", lambda: next(clock)):
+            found = reads.measure(lambda: array, True)
+        self.assertEqual((found["seconds"], found["rows"], found["bytes"]), (2, 10, 50))
+        self.assertEqual(found["gb_per_second"], 25e-9)
+
+    def test_a_copy_has_the_bytes_of_the_records_behind_the_metadata(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"DBN\x03" + (5).to_bytes(4, "little") + b"names" + bytes(range(56)) * 2)
+            file.flush()
+            copy = reads.copies(file.name)()
+        self.assertEqual((len(copy), copy.tobytes()), (2, bytes(range(56)) * 2))
 
 
 DOLLAR = 1_000_000_000
 
 
-@unittest.skipIf(np is None, "numpy is not installed; the environment of `run tables` has it")
+@unittest.skipIf(np is None, "numpy and pyarrow are not installed; the environment of `run tables` has it")
 class Answers(unittest.TestCase):
     """Few messages: what both programs write of them."""
 
