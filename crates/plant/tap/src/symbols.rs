@@ -68,6 +68,16 @@ impl SymbolTable {
         locate.is_none_or(|locate| self.wanted(locate, sequence) == Wanted::Yes)
     }
 
+    /// Whether stocks are selected, and the names of the run of a record are gone: those on the
+    /// board of an earlier run, without a journal that stores them. Then it is unknown whether the
+    /// record of a stock is wanted. A DBN file has its names in itself.
+    #[inline]
+    pub(crate) fn has_lost_names(&self, locate: Option<StockLocate>, sequence: u64) -> bool {
+        let is_decided = |locate| self.decided[locate] != Wanted::Undecided;
+        let has_runs = self.board.is_some() || self.stored.is_some();
+        !locate.is_none_or(is_decided) && has_runs && self.midnight_ns(sequence).is_none()
+    }
+
     #[inline]
     fn wanted(&mut self, locate: StockLocate, sequence: u64) -> Wanted {
         if self.wanted.is_empty() {

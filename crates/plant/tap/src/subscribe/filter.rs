@@ -28,6 +28,8 @@ pub(super) struct SubscriptionFilter {
     pub(super) midnight_ns: Option<u64>,
     /// What the states that the subscriber began with include.
     pub(super) included: Option<Included>,
+    /// Whether a record of a run without names was reported.
+    pub(super) is_unnamed_reported: bool,
 }
 
 /// The digests of all messages since the start of the run, if they are checked.
@@ -64,11 +66,13 @@ impl SubscriptionFilter {
         let locate = locate.filter(|locate| locate.get() != 0);
         let is_definition = kind == Some(RecordKind::Definitions);
         if !is_definition && !self.symbols.is_wanted(locate, sequence) {
-            return UNWANTED;
+            let is_unknown = self.symbols.has_lost_names(locate, sequence);
+            return Ok(if is_unknown { self.unnamed(sequence, visit) } else { UNWANTED? });
         }
         let Some(record) = self.buffer.decode(sequence, type_id, bytes)? else { return UNWANTED };
         match record {
             Record::Notice(Notice::Start(start)) => {
+                self.is_unnamed_reported = false;
                 self.symbols.begin(sequence, &start);
                 self.midnight_ns = Some(start.midnight_ns);
                 if let Some(books) = &mut self.books {
@@ -120,6 +124,21 @@ impl SubscriptionFilter {
             return Ok(visit(Event::Record(delivery)));
         }
         UNWANTED
+    }
+
+    /// Reports the first record of which it is unknown whether its stock is selected.
+    #[cold]
+    fn unnamed(
+        &mut self,
+        sequence: u64,
+        visit: &mut impl FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let text = "the names of the stocks of this run are gone, so that its records cannot be \
+                    selected by symbol: read all stocks, or the journal";
+        if std::mem::replace(&mut self.is_unnamed_reported, true) {
+            return ControlFlow::Continue(());
+        }
+        visit(Event::Reported { sequence, text })
     }
 
     /// Moves the window to a record, and reports a loss just before the window. Returns whether the

@@ -281,6 +281,7 @@ impl Subscription {
             window,
             midnight_ns,
             included: None,
+            is_unnamed_reported: false,
         };
         let mut follow = Follow::new(feed).shutdown(&shutdown).deadline(deadline);
         if let Some(time) = quiet_after {

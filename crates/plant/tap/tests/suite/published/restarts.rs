@@ -207,6 +207,37 @@ fn a_subscriber_to_one_symbol_follows_it_from_one_locate_to_another() {
     assert_eq!(locates, [(1, 2), (2, 1)]);
 }
 
+/// Symptom: the records of the first day that the ring still had were left out without a word.
+/// Cause: their names were on a board that the second plant had replaced.
+#[test]
+fn records_of_a_run_whose_names_are_gone_are_reported_to_a_subscriber_of_symbols() {
+    let days = Days::new(1 << 16);
+    days.run(0, 3_000);
+    days.run(1, 10);
+    let wanted = name(1, 3);
+    let mut subscriber = days.subscription().symbols([wanted]).open().unwrap();
+    let (mut reported, mut starts, mut records) = (Vec::new(), 0, 0);
+    let mut see = |event: Event<'_>| match event {
+        Event::Reported { sequence, text } => reported.push((sequence, text.to_owned(), starts)),
+        Event::Record(Delivery { record: Record::Notice(Notice::Start(_)), .. }) => starts += 1,
+        Event::Record(Delivery { symbol, .. }) => records += u64::from(symbol == Some(wanted)),
+        Event::Lost(gap) => assert_eq!(gap.from, 1),
+        Event::Healed(_) => panic!("without a journal"),
+    };
+    while subscriber.poll(&mut see).unwrap() > 0 {}
+    let [(sequence, text, 0)] = &reported[..] else { panic!("{reported:?}") };
+    assert!(*sequence > 1_000 && text.contains("names of the stocks"), "{reported:?}");
+    assert!(starts == 1 && records > 0, "{starts} {records}");
+    // The first event alone is the same.
+    let mut subscriber = days.subscription().symbols([wanted]).open().unwrap();
+    let mut events = std::iter::from_fn(|| match subscriber.next().unwrap() {
+        Some(Event::Reported { text, .. }) => Some(text.to_owned()),
+        Some(_) => Some(String::new()),
+        None => None,
+    });
+    assert!(events.any(|text| text.contains("names of the stocks")));
+}
+
 #[test]
 fn a_subscriber_that_joins_in_the_middle_of_the_second_day_has_its_names() {
     let days = Days::new(1 << 20);
