@@ -106,8 +106,8 @@ enum nt_kind
     // The records from `sequence` to `last` are other ones than the reader has had: the journal
     // lost its end with the power of the machine. Reading goes on with the first of them.
     NT_KIND_REUSED = 3,
-    // The records from `sequence` to `last` came from the journal of a tap, and were read before
-    // this item. The next ones come from the ring.
+    // The reading of `sequence` to `last` in the journal of a tap is over: they came, or were lost,
+    // before this item. The next ones come from the ring.
     NT_KIND_HEALED = 4,
     // The writer has ended, and everything that it wrote was read: `end` says how. A reader that
     // goes on gets the records of the next writer.
@@ -479,8 +479,9 @@ const char *nt_version(void);
 uint32_t nt_abi(void);
 
 // Compares the header with the library. Call nt_init(NT_ABI) once, before anything is opened.
-// From then on a ring, a map or a journal that is truncated while it is read is an error and does
-// not end the process: the library handles SIGBUS, and passes other ones to the handler of before.
+// From then on a ring, a map or a journal that is truncated while it is read does not end the
+// process: the library handles SIGBUS, and passes other ones to the handler of before. Install a
+// handler of your own before, and do not block SIGBUS. That holds for 1,024 files at a time.
 nt_status nt_init(uint32_t abi);
 
 // One line about the last function that failed in this thread, or "". It stays until the next one
@@ -523,8 +524,8 @@ nt_status nt_reader_symbol(const nt_reader *reader,
                            uint32_t instrument_id,
                            char (*symbol)[NT_SYMBOL_BYTES]);
 
-// Closes a reader. Its handle and the bytes of its items must not be used afterwards. NULL is
-// allowed.
+// Closes a reader, which no thread may be in a call with. Its handle and the bytes of its items
+// must not be used afterwards. NULL is allowed.
 void nt_reader_close(nt_reader *reader);
 
 // The record of an item as an event of an order; NULL if it is another one.
@@ -574,8 +575,8 @@ nt_status nt_latest_check(const nt_latest *map);
 // it is too long for so many words.
 nt_status nt_latest_text_key(const char * text, uint64_t * key, size_t key_words);
 
-// Closes a map. Its handle and the words of its entries must not be used afterwards. NULL is
-// allowed.
+// Closes a map, which no thread may be in a call with. Its handle and the words of its entries
+// must not be used afterwards. NULL is allowed.
 void nt_latest_close(nt_latest *map);
 
 #ifdef __cplusplus

@@ -55,8 +55,9 @@ pub extern "C" fn nt_abi() -> u32 {
 }
 
 /// Compares the header with the library. Call nt_init(NT_ABI) once, before anything is opened.
-/// From then on a ring, a map or a journal that is truncated while it is read is an error and does
-/// not end the process: the library handles SIGBUS, and passes other ones to the handler of before.
+/// From then on a ring, a map or a journal that is truncated while it is read does not end the
+/// process: the library handles SIGBUS, and passes other ones to the handler of before. Install a
+/// handler of your own before, and do not block SIGBUS. That holds for 1,024 files at a time.
 #[unsafe(no_mangle)]
 pub extern "C" fn nt_init(abi: u32) -> Status {
     answer(|| begin(abi))
@@ -156,8 +157,8 @@ pub extern "C" fn nt_reader_symbol(
     })
 }
 
-/// Closes a reader. Its handle and the bytes of its items must not be used afterwards. NULL is
-/// allowed.
+/// Closes a reader, which no thread may be in a call with. Its handle and the bytes of its items
+/// must not be used afterwards. NULL is allowed.
 #[unsafe(no_mangle)]
 pub extern "C" fn nt_reader_close(reader: Option<Box<Reader>>) {
     // A panic has no other way out.
@@ -293,8 +294,8 @@ pub extern "C" fn nt_latest_text_key(text: Text, key: Room, key_words: usize) ->
     })
 }
 
-/// Closes a map. Its handle and the words of its entries must not be used afterwards. NULL is
-/// allowed.
+/// Closes a map, which no thread may be in a call with. Its handle and the words of its entries
+/// must not be used afterwards. NULL is allowed.
 #[unsafe(no_mangle)]
 pub extern "C" fn nt_latest_close(map: Option<Box<Map>>) {
     let _ = answer(|| {

@@ -176,7 +176,7 @@ impl State {
     /// The next item; one that is nothing after the timeout.
     pub(crate) fn next(&mut self, timeout_ns: u64) -> Result<ReaderItem, Error> {
         let timeout = Duration::from_nanos(timeout_ns);
-        let mut waiting = None;
+        let (mut waiting, mut polls) = (None, 0);
         loop {
             if let Some(item) = self.batch.next() {
                 return Ok(item);
@@ -184,8 +184,12 @@ impl State {
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
+            let before = self.stream.next_sequence();
             self.poll();
-            if !self.batch.is_empty() || self.failed.is_some() {
+            polls += 1;
+            // Records that are not selected are no reason to wait, and more may be behind them.
+            let has_read = self.stream.next_sequence() != before && polls < POLLS;
+            if !self.batch.is_empty() || self.failed.is_some() || has_read {
                 continue;
             }
             if timeout.is_zero() {
