@@ -192,7 +192,7 @@ fn bash_completes_commands_options_and_values() {
         (["nanotape", "jour"].as_slice(), ["journal"].as_slice()),
         (&["nanotape", "journal", "repa"], &["repair"]),
         (&["nanotape", "stats", "--form"], &["--format"]),
-        (&["nanotape", "stats", "--format", ""], &["csv", "json", "text"]),
+        (&["nanotape", "stats", "--format", ""], &["csv", "html", "json", "text"]),
         (&["nanotape", "stats", "--format", "c"], &["csv"]),
         (&["nanotape", "completions", "z"], &["zsh"]),
         // Hidden: the option with which a plant starts its recorder.
