@@ -85,6 +85,15 @@ impl<V: StepVisitor> OrderSteps<V> {
         }
     }
 
+    /// Gives the books at the begin of a span without a message. `from_ns`: the begin, in ns since
+    /// the exchange's midnight; 0 without one.
+    pub fn finish(&mut self, engine: &BookEngine<DefaultBooks>, from_ns: u64) {
+        let has_begun = self.has_begun.iter().any(|(_, has_begun)| *has_begun);
+        if from_ns > 0 && !has_begun {
+            self.begin(engine, from_ns);
+        }
+    }
+
     fn at<'e>(
         &self,
         engine: &'e BookEngine<DefaultBooks>,
@@ -132,6 +141,8 @@ impl<V: StepVisitor> OrderSteps<V> {
 }
 
 impl<V: StepVisitor> Observer<DefaultBooks> for OrderSteps<V> {
+    const FOLLOWS_BOOKS: bool = true;
+
     fn begin(&mut self, engine: &BookEngine<DefaultBooks>, nanos: u64) {
         self.ts_ns = Some(nanos);
         for (locate, _) in engine.directory().iter() {

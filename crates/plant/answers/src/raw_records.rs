@@ -61,6 +61,9 @@ impl Input {
                 return Err(InputError::NoRecords { name: self.name.to_string() });
             }
         }
+        if records.bytes.is_empty() {
+            records.lines.push(format!("has no {kind} records"));
+        }
         Ok(records)
     }
 }

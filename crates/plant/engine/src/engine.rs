@@ -35,6 +35,10 @@ pub trait Observer<B> {
     /// Whether the observer reads the bytes of messages.
     const READS_BYTES: bool = false;
 
+    /// Whether every message behind the begin of a span is shown, also one with an earlier time:
+    /// for observers that follow books from the begin on.
+    const FOLLOWS_BOOKS: bool = false;
+
     /// Called once, before the first event of a span that begins after the start of the day, for
     /// observers that need the books at that time. `nanos`: the beginning, in ns since midnight.
     fn begin(&mut self, engine: &BookEngine<B>, nanos: u64) {

@@ -67,7 +67,9 @@ pub(crate) fn run(request: ArrayRequest<'_>) -> anyhow::Result<Status> {
     };
     let events = BacktestEvents::new(midnight_ns, latency.unwrap_or(0), event);
     let mut steps = OrderSteps::new(&symbols, events);
+    let from_ns = opening.bounds.0;
     let session = input.read(opening, &mut steps)?;
+    steps.finish(&session.engine, from_ns);
     let name = input.name();
     ensure!(
         session.engine.has_orders(),

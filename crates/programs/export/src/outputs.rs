@@ -275,10 +275,18 @@ impl Outputs {
     }
 }
 
-/// The name of a stock as a part of the name of a file.
+/// The name of a stock as a part of a path: other letters are in percent encoding, as in the paths
+/// of Hive, so that each stock has a name of its own.
 pub(crate) fn file_name(stock: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-+.^#$@!~".contains(letter);
-    stock.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect()
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-+.^#$@!~".contains(&byte);
+    let mut name = String::new();
+    for byte in stock.bytes() {
+        match is_plain(byte) {
+            true => name.push(byte.into()),
+            false => name += &format!("%{byte:02X}"),
+        }
+    }
+    name
 }
 
 /// Whether the output is a folder, which can be a new one.

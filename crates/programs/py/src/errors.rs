@@ -2,7 +2,10 @@
 
 use nanotape_answers::InputError as AnswersError;
 use nanotape_tables::TableError;
-use pyo3::{PyErr, create_exception, exceptions::PyException};
+use pyo3::{
+    PyErr, create_exception,
+    exceptions::{PyException, PyValueError},
+};
 
 create_exception!(nanotape, NanotapeError, PyException, "The base of all errors of nanotape.");
 create_exception!(
@@ -27,6 +30,8 @@ pub(crate) enum ReadError {
     Choice(String),
     /// With strict=True.
     Incomplete(String),
+    /// A wrong argument.
+    Value(String),
 }
 
 impl From<AnswersError> for ReadError {
@@ -52,7 +57,7 @@ impl std::fmt::Display for ReadError {
             }
             Self::Input(error) => error.fmt(f),
             Self::Table(error) => error.fmt(f),
-            Self::Choice(line) | Self::Incomplete(line) => f.write_str(line),
+            Self::Choice(line) | Self::Incomplete(line) | Self::Value(line) => f.write_str(line),
         }
     }
 }
@@ -64,6 +69,7 @@ impl From<ReadError> for PyErr {
             ReadError::Incomplete(_) => IncompleteInput::new_err(line),
             ReadError::Input(_) | ReadError::Choice(_) => InputError::new_err(line),
             ReadError::Table(_) => NanotapeError::new_err(line),
+            ReadError::Value(_) => PyValueError::new_err(line),
         }
     }
 }

@@ -146,7 +146,7 @@ impl Input {
         symbols: Vec<String>,
         start: Option<&str>,
         end: Option<&str>,
-        latency_ns: u64,
+        latency_ns: Option<u64>,
     ) -> PyResult<Rows> {
         let table_options =
             TableOptions { symbols: symbols_of(&symbols)?, ..TableOptions::default() };

@@ -1,9 +1,16 @@
 //! Measurements of arrays: the queue in front of a receiver, and the delay between two feeds.
 
+use std::sync::atomic::Ordering;
+
 use nanotape_delay::{Combiner, Estimator as _, MatchValue, MatchValueSettings, Series, Window};
 use nanotape_queue::{LANES, Simulation, default_services};
 use numpy::PyReadonlyArray1;
 use pyo3::{exceptions::PyValueError, prelude::*};
+
+use crate::{errors::ReadError, rows::on_thread};
+
+/// Arrivals between two looks at whether the result is still wanted.
+const ARRIVALS: usize = 1 << 16;
 
 /// A service time and its delays: see the fields of `nanotape.queue`.
 type Service = (u64, u64, [u64; 5], u64, u64, u64, u64);
@@ -24,11 +31,13 @@ pub(crate) fn queue(
         return Err(PyValueError::new_err(line));
     }
     let arrivals_ns = arrivals_ns.as_array().to_vec();
-    py.detach(|| {
+    on_thread(py, move |is_wanted| {
         let simulation = Simulation::new(&services_ns, &[], window_ns);
-        let mut simulation =
-            simulation.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        for at_ns in arrivals_ns {
+        let mut simulation = simulation.map_err(|error| ReadError::Value(error.to_string()))?;
+        for (number, at_ns) in arrivals_ns.into_iter().enumerate() {
+            if number % ARRIVALS == 0 && !is_wanted.load(Ordering::Relaxed) {
+                break;
+            }
             simulation.arrive(at_ns);
         }
         let outcome = simulation.finish();
@@ -60,32 +69,35 @@ pub(crate) fn delay(
 ) -> PyResult<(f64, f64, f64, usize, usize, usize)> {
     let first = series(&first)?;
     let second = series(&second)?;
-    py.detach(|| {
+    on_thread(py, move |is_wanted| {
         let settings = MatchValueSettings { max_lag_ns, ..MatchValueSettings::default() };
         let mut estimator = MatchValue::new(settings);
         let (first, second) = (first.changes(), second.changes());
-        let (Some(&from), Some(&to)) = (first.times_ns.first(), first.times_ns.last()) else {
-            return Err(PyValueError::new_err("the first feed has no changes"));
+        let Some(&from) = first.times_ns.first() else {
+            return Err(ReadError::Value("the first feed has no changes".to_owned()));
         };
         let (mut estimates, mut windows, mut reason) = (Vec::new(), 0, None);
-        let mut start = from;
-        while start <= to {
-            let window = Window::new(start, window_ns);
-            if !first.within(window).is_empty() {
-                windows += 1;
-                match estimator.estimate(first, second, window) {
-                    Ok(estimate) => estimates.push((window.middle_ns(), estimate)),
-                    Err(none) => reason = reason.or(Some(none)),
-                }
+        let mut left = first.times_ns;
+        // Windows begin at multiples of their length after the first change, and have changes.
+        while let Some(&at) = left.first() {
+            if !is_wanted.load(Ordering::Relaxed) {
+                break;
             }
-            start = start.saturating_add(window_ns);
+            let start = at - at.saturating_sub(from) % window_ns;
+            let window = Window::new(start, window_ns);
+            windows += 1;
+            match estimator.estimate(first, second, window) {
+                Ok(estimate) => estimates.push((window.middle_ns(), estimate)),
+                Err(none) => reason = reason.or(Some(none)),
+            }
+            let end = start.saturating_add(window_ns);
+            left = &left[left.partition_point(|at| *at < end).max(1)..];
         }
         let support = estimates.iter().map(|(_, estimate)| estimate.support).sum();
         let Some(combined) = Combiner::default().combine_windows(&estimates) else {
-            let reason =
-                reason.map(|reason| format!("; of the first: {reason}")).unwrap_or_default();
-            let line = format!("no delay in any of {windows} windows{reason}");
-            return Err(PyValueError::new_err(line));
+            let reason = reason.map(|reason| format!("; of the first: {reason}"));
+            let reason = reason.unwrap_or_default();
+            return Err(ReadError::Value(format!("no delay in any of {windows} windows{reason}")));
         };
         let (delay, low, high) = (combined.delay_ns, combined.low_ns, combined.high_ns);
         Ok((delay, low, high, support, estimates.len(), windows))

@@ -51,8 +51,8 @@ pub(crate) enum Request {
     Stats,
     /// A part of the books at the end of the span, with so many levels.
     Book(Part, usize),
-    /// The events of a backtest, with this latency in ns.
-    Backtest(u64),
+    /// The events of a backtest, with this latency in ns, if one is given.
+    Backtest(Option<u64>),
 }
 
 /// What the input of a reading lacks.
@@ -171,9 +171,11 @@ impl Prepared {
             Request::Backtest(latency_ns) => {
                 let mut sink = sink;
                 let event = |_: &StepAt<'_>, event: &BacktestEvent| sink.row(&event.cells());
-                let events = BacktestEvents::new(midnight_ns, latency_ns, event);
+                let events = BacktestEvents::new(midnight_ns, latency_ns.unwrap_or(0), event);
                 let mut steps = OrderSteps::new(&options.symbols, events);
+                let from_ns = opening.bounds.0;
                 let session = opening.run(&mut steps, |_| ())?;
+                steps.finish(&session.engine, from_ns);
                 if !session.engine.has_orders() {
                     return Err(ReadError::Choice(format!(
                         "{}: the feed shows price levels only, and a backtest needs orders: use \
@@ -181,7 +183,7 @@ impl Prepared {
                         session.name
                     )));
                 }
-                notes = steps.visitor.times.lines(latency_ns > 0, "latency=\"20us\"");
+                notes = steps.visitor.times.lines(latency_ns.is_some(), "latency=\"20us\"");
                 let filter = steps.filter;
                 (session, filter, sink)
             }

@@ -1,5 +1,6 @@
 """hftbacktest takes the arrays: its validator passes them, and its books are ours."""
 
+import struct
 import warnings
 
 import hftbacktest
@@ -74,6 +75,18 @@ def test_a_day_without_times_of_receipt_warns(day):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         day.backtest(busiest(day), latency="1us").numpy()
+        day.backtest(busiest(day), latency="0ns").numpy()
+
+
+def test_a_span_without_a_message_has_the_live_orders(day):
+    stock = busiest(day)
+    first = day.mbo(symbols=stock, start="10:00").numpy()["ts_event"][0].astype("i8")
+    for end in [int(first), None]:
+        start = int(first) - 1 if end else "23:59"
+        array = day.backtest(stock, start=start, end=end, latency="0ns").numpy()
+        orders = day.orders(stock, start if end else None).numpy()
+        assert (array["ev"][0] & 0xff, len(array)) == (3, 1 + len(orders))
+        assert (array["order_id"][1:] == orders["order_reference_number"]).all()
 
 
 def test_misuse_says_what_to_write(inputs, day):
@@ -83,3 +96,26 @@ def test_misuse_says_what_to_write(inputs, day):
         day.backtest("A", latency="soon")
     with pytest.raises(nanotape.InputError, match="price levels only"):
         nanotape.open(inputs.capture("iex-deep")).backtest("A").numpy()
+
+
+def test_a_message_with_an_earlier_time_behind_the_begin_counts(tmp_path):
+    """The begin of a span is a place among the messages, and the books are followed from there."""
+    second = 10**9
+    ten = 36_000 * second
+
+    def message(kind, at, rest):
+        body = kind + struct.pack(">HH", 1, 0) + (ten + at).to_bytes(6, "big") + rest
+        return struct.pack(">H", len(body)) + body
+
+    def add(at, number):
+        return message(b"A", at, struct.pack(">QcI8sI", number, b"B", 100, b"ODD*    ", 10_000 * number))
+
+    path = tmp_path / "12302019.NASDAQ_ITCH50"
+    early = second // 2
+    path.write_bytes(add(0, 1) + add(2 * second, 2) + message(b"D", early, struct.pack(">Q", 1)) + add(early, 3))
+    program("export", path, "--symbols", "*", "--from", "10:00:01", "--latency", "0ns", "--format", "npz",
+            "-o", f"{tmp_path}/arrays/")
+    array = numpy.load(tmp_path / "arrays/ODD%2A.npz")["data"]
+    assert (array["ev"] & 0xff).tolist() == [3, 10, 10, 11, 10]
+    assert array["order_id"].tolist() == [0, 1, 2, 1, 3]
+    validate_event_order(array)

@@ -56,6 +56,9 @@ def test_maps_of_words_and_of_a_schema(tmp_path):
         latest.get((1, 2))
     with pytest.raises(TypeError, match="1 numbers"):
         latest["AAPL"]
+    for key in [None, -1, 1.5, ("7",)]:
+        with pytest.raises(TypeError, match="expected a symbol"):
+            latest.get(key)
     with pytest.raises(nanotape.InputError, match="other values than the schema"):
         nanotape.latest(path, schema=SCHEMA)
     with pytest.raises(nanotape.InputError, match="nowhere"):
@@ -82,6 +85,9 @@ def test_a_queue_is_a_naive_one():
         nanotape.queue(arrivals, "soon")
     with pytest.raises(TypeError, match="arrivals"):
         nanotape.queue([1.5, 2.5])
+    with pytest.raises(ValueError, match=r"arrivals\[1\]"):
+        nanotape.queue(numpy.array(["2019-12-30", "NaT"], "M8[ns]"), "1us")
+    assert nanotape.queue([], "1us")["messages"].tolist() == [0]
 
 
 def test_a_delay_is_the_one_between_two_captures(inputs):
@@ -100,5 +106,11 @@ def test_a_delay_is_the_one_between_two_captures(inputs):
         nanotape.delay((times, times), (times, -times))
     with pytest.raises(ValueError, match="times and .* values"):
         nanotape.delay((times, times[1:]), (times, times))
+    with pytest.raises(TypeError, match="whole numbers"):
+        nanotape.delay((times, times), (times, times / 2))
+    # A window for each change, and none where there are no changes for a year.
+    years = numpy.arange(20) * 3 * 10**16
+    with pytest.raises(ValueError, match="any of 20 windows"):
+        nanotape.delay((years, numpy.arange(20)), (years + 350, numpy.arange(20)), window="1ns")
     with pytest.raises(TypeError, match="second"):
         nanotape.delay((times, times), 5)

@@ -271,7 +271,7 @@ class Input:
         """
         if not isinstance(symbol, str) or "," in symbol or "*" in symbol:
             raise ValueError(f"symbol={symbol!r}: a backtest is that of one stock; call it for each of several")
-        latency_ns = 0 if latency is None else _period(latency, "latency", 1)
+        latency_ns = None if latency is None else _period(latency, "latency", 0)
         return Rows(self._core._backtest([symbol], _moment(start), _moment(end), latency_ns))
 
     def records(self, kind: str = "mbo") -> numpy.ndarray:
@@ -407,7 +407,8 @@ class Latest:
     def numpy(self) -> numpy.ndarray:
         """All entries as one structured array: the key, its version, and the fields of the value.
 
-        States of stocks are of one moment, and ``*`` is the market as a whole; their version is 0.
+        Each state of a stock is whole, and has at least the records up to the ``sequence`` of ``*``, the
+        market as a whole; their version is 0.
         """
         key, value = self._core.words
         names = [("publisher", "<u8", 0), ("symbol", "S8", 8)] if self._core.is_of_stocks else \
@@ -433,9 +434,12 @@ class Latest:
         if isinstance(key, str):
             if not self._core.is_of_stocks:
                 raise TypeError(f"keys of this map are {self._core.words[0]} numbers, not {key!r}")
-            words = self._core._stock_key(publisher, key)
+            words = self._core._stock_key(_number("publisher", publisher, 0, 2**16 - 1), key)
         else:
-            words = [key] if isinstance(key, (int, numpy.integer)) else list(key)
+            words = list(key) if isinstance(key, (tuple, list)) else [key]
+            for word in words:
+                if not isinstance(word, (int, numpy.integer)) or not 0 <= word < 2**64:
+                    raise TypeError(f"{key!r}: expected a symbol, a number from 0 to 2**64 - 1, or several of them")
         found = self._core._get([int(word) for word in words])
         if found is None:
             return None
@@ -449,6 +453,9 @@ class Latest:
         if found is None:
             raise KeyError(key)
         return found
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("a map has no order: numpy() has all of its entries")
 
     def __contains__(self, key: str | int | Iterable[int]) -> bool:
         return self.get(key) is not None
@@ -487,7 +494,10 @@ def queue(arrivals: Any, service: Any = None, *, window: Any = "1ms") -> numpy.n
     ``service`` is a time (``"300ns"``) or a list of them; without it, 60 times from 100 ns to 100 us. Each
     has a row: quantiles of the delay, which are at most 0.8% too high, and the exact largest delay and queue.
     """
-    services = [] if service is None else [service] if isinstance(service, (str, int)) else list(service)
+    one = (str, int, datetime.timedelta, numpy.timedelta64)
+    services = [] if service is None else [service] if isinstance(service, one) else list(service)
+    if service is not None and not services:
+        raise ValueError("service is empty: pass None for 60 times from 100 ns to 100 us")
     services_ns = [value if isinstance(value, int) else _period(value, "service", 1) for value in services]
     times = _times(arrivals, "arrivals").astype("u8")
     found = _core.queue(times, services_ns, _period(window, "window", 1))
@@ -536,17 +546,25 @@ def _changes(feed: Any, argument: str) -> tuple[numpy.ndarray, numpy.ndarray]:
         times, values = feed
     except (TypeError, ValueError):
         raise TypeError(f"{argument}: expected rows of bbo() of one stock, or a pair of times and values") from None
-    return _times(times, argument), numpy.ascontiguousarray(values, "i8")
+    values = numpy.asarray(values)
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"{argument}: expected whole numbers as values, not {values.dtype}: prices=\"fixed\" has them")
+    return _times(times, argument), numpy.ascontiguousarray(values.astype("i8"))
 
 
 def _times(times: Any, argument: str) -> numpy.ndarray:
     """Nanoseconds since 1970."""
     times = numpy.asarray(times)
+    if times.ndim != 1:
+        raise ValueError(f"{argument}: expected one column of times, not an array of {times.ndim} dimensions")
     if times.dtype.kind == "M":
         times = times.astype("M8[ns]")
-    elif times.dtype.kind not in "iu":
+    elif times.dtype.kind not in "iu" and len(times):
         raise TypeError(f"{argument}: expected times as datetime64 or as ns since 1970, not {times.dtype}")
-    return numpy.ascontiguousarray(times.astype("i8"))
+    times = numpy.ascontiguousarray(times.astype("i8"))
+    if (times < 0).any():
+        raise ValueError(f"{argument}[{(times < 0).argmax()}]: no time, or one before 1970: leave it out")
+    return times
 
 
 class DayResult(NamedTuple):
@@ -724,7 +742,7 @@ def _period(period: Any, argument: str, least_ns: int = 1000) -> int:
             raise ValueError(f"{argument}={period!r}: expected a period such as \"1s\" or \"100ms\"")
         nanos = int(found[1]) * _UNITS[found[2]]
     if nanos < least_ns:
-        raise ValueError(f"{argument}={period!r}: expected at least {'1us' if least_ns == 1000 else '1ns'}")
+        raise ValueError(f"{argument}={period!r}: expected at least {'1us' if least_ns == 1000 else f'{least_ns}ns'}")
     return nanos
 
 
