@@ -106,8 +106,8 @@ enum nt_kind
     // The records from `sequence` to `last` are other ones than the reader has had: the journal
     // lost its end with the power of the machine. Reading goes on with the first of them.
     NT_KIND_REUSED = 3,
-    // The reading of `sequence` to `last` in the journal of a tap is over: they came, or were lost,
-    // before this item. The next ones come from the ring.
+    // The reading of `sequence` to `last` in the journal of a tap is over: they came, or were
+    // lost, before this item. The next ones come from the ring.
     NT_KIND_HEALED = 4,
     // The writer has ended, and everything that it wrote was read: `end` says how. A reader that
     // goes on gets the records of the next writer.
