@@ -32,7 +32,7 @@ pub enum EventKind {
     Add,
     /// Displayed shares were executed.
     Execution,
-    /// Shares of an order, or all of it, were withdrawn.
+    /// Shares of an order, or all of it, were cancelled.
     Cancel,
     /// An order got another price or size.
     Replace,

@@ -207,7 +207,7 @@ fn a_subscriber_to_one_symbol_follows_it_from_one_locate_to_another() {
     assert_eq!(locates, [(1, 2), (2, 1)]);
 }
 
-/// Symptom: the records of the first day that the ring still had were left out without a word.
+/// Symptom: the records of the first day that the ring still had were left out, and not reported.
 /// Cause: their names were on a board that the second plant had replaced.
 #[test]
 fn records_of_a_run_whose_names_are_gone_are_reported_to_a_subscriber_of_symbols() {
