@@ -190,7 +190,12 @@ impl Output {
             Some("gz") => {
                 Sink::Gzip(GzEncoder::new(BufWriter::new(file), flate2::Compression::new(6)))
             }
-            Some("zst") => Sink::Zstd(zstd::stream::write::Encoder::new(BufWriter::new(file), 3)?),
+            Some("zst") => {
+                let mut encoder = zstd::stream::write::Encoder::new(BufWriter::new(file), 3)?;
+                // A reader finds a flipped bit, which otherwise could be a wrong price.
+                encoder.include_checksum(true)?;
+                Sink::Zstd(encoder)
+            }
             _ => Sink::Plain(Box::new(Behind::new(file))),
         };
         Ok(Self { name, sink, partial, written: 0 })
