@@ -91,7 +91,14 @@ impl Completed {
 
     /// Whether it waits for the recorder: a poll without an item is not the end then.
     pub(super) fn is_waiting(&self) -> bool {
-        self.reading.as_ref().is_some_and(|reading| reading.waits_since.is_some())
+        self.reading.as_ref().is_some_and(|reading| self.is_hopeful(reading))
+    }
+
+    /// Whether the journal lacks the next record, and can still get it within the patience.
+    fn is_hopeful(&self, reading: &Reading) -> bool {
+        let waited = |since| self.clock.nanos_between(since, self.clock.stamp());
+        let is_patient = |since| u128::from(waited(since)) < self.patience.as_nanos();
+        !reading.has_failed && reading.waits_since.is_some_and(is_patient)
     }
 
     /// What came from the journal and was not reported yet: the reader may end there.
@@ -217,12 +224,12 @@ impl Completed {
             return Ok(Progress::Read);
         }
         let Some(reading) = &mut self.reading else { return Ok(Progress::Nothing) };
-        let since = *reading.waits_since.get_or_insert_with(|| self.clock.stamp());
-        let waited = self.clock.nanos_between(since, self.clock.stamp());
-        let is_hopeful = u128::from(waited) < self.patience.as_nanos() && !reading.has_failed;
-        if is_hopeful || next > end {
+        reading.waits_since.get_or_insert_with(|| self.clock.stamp());
+        // A number that the plant has not reached is waited for as long as the plant is there.
+        if next > end || self.is_waiting() {
             return Ok(Progress::Nothing);
         }
+        let Some(reading) = &mut self.reading else { return Ok(Progress::Nothing) };
         // The recorder is too late: the rest is lost.
         self.ring.seek(Start::Sequence(resumes_at))?;
         let gap = Gap { from: next, to: resumes_at - 1 };

@@ -274,6 +274,19 @@ fn numbers_that_the_recorder_skipped_are_lost_in_their_place() {
     assert_eq!(seen.numbers.len() as u64, past.newest() - 1_000);
 }
 
+#[test]
+fn a_start_behind_the_last_record_ends_with_the_plant() {
+    let past = Past::new();
+    past.record(&mut past.recorder(), past.newest()).unwrap();
+    for patience in [0, 50].map(Duration::from_millis) {
+        for start in [past.newest() + 1, past.newest() + 1_000_000] {
+            let subscription = past.subscription(patience).from(Start::Sequence(start));
+            let mut subscriber = subscription.open().unwrap();
+            assert!(subscriber.next().unwrap().is_none(), "{start}");
+        }
+    }
+}
+
 /// Inside prices and depth of every stock.
 fn depth(subscriber: &Subscriber) -> Vec<String> {
     let books = subscriber.books().unwrap();
