@@ -7,7 +7,7 @@ use std::{
 };
 
 use nanotape_feed::{CaptureChoice, DaySource};
-use nanotape_history::{DBN_MAGIC, DbnStream};
+use nanotape_history::{DBN_MAGIC, DbnError, DbnStream};
 use nanotape_market::{
     Damage, EventHandler, EventSource as _, MarketEvent, Origin, Position, StockDirectory, What,
 };
@@ -54,8 +54,9 @@ pub struct Input {
     pub(crate) name: Given,
     pub(crate) options: InputOptions,
     pub(crate) source: Source,
-    /// Runs that are not read although no run was chosen.
-    pub(crate) earlier_runs: u64,
+    /// Runs of a DBN file that are not read although no run was chosen; `None` before its run is
+    /// looked for.
+    pub(crate) earlier_runs: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -71,8 +72,13 @@ impl Input {
     /// rings.
     pub fn open(name: impl Into<Given>, options: InputOptions) -> Result<Self, InputError> {
         let name = name.into();
-        let (source, earlier_runs) = Source::open(&name, &options)?;
-        Ok(Self { name, options, source, earlier_runs })
+        let source = Source::open(&name, &options)?;
+        let mut input = Self { name, options, source, earlier_runs: None };
+        // The last run needs a reading of the file, which raw records do without.
+        if input.options.run.is_some() {
+            input.find_run()?;
+        }
+        Ok(input)
     }
 
     /// The name as it was given.
@@ -81,8 +87,23 @@ impl Input {
     }
 
     /// Runs of a DBN file that are not read although no run was chosen.
-    pub fn earlier_runs(&self) -> u64 {
-        self.earlier_runs
+    pub fn earlier_runs(&mut self) -> Result<u64, InputError> {
+        self.find_run()
+    }
+
+    /// Brings a DBN file to the start of the run that is read. Returns the number of earlier runs
+    /// that are not.
+    pub(crate) fn find_run(&mut self) -> Result<u64, InputError> {
+        if let Some(earlier) = self.earlier_runs {
+            return Ok(earlier);
+        }
+        let mut earlier = 0;
+        if let Source::Dbn(stream) = &mut self.source {
+            stream.require_orders().map_err(|error| of_dbn(&self.name, error))?;
+            earlier = find_run(&self.name, stream, self.options.run)?;
+        }
+        self.earlier_runs = Some(earlier);
+        Ok(earlier)
     }
 
     /// What it is.
@@ -128,21 +149,20 @@ pub fn day_again(name: &Given, capture: &CaptureChoice) -> Result<Option<DaySour
 }
 
 impl Source {
-    /// Returns the number of earlier runs, too.
-    fn open(name: &Given, options: &InputOptions) -> Result<(Self, u64), InputError> {
+    fn open(name: &Given, options: &InputOptions) -> Result<Self, InputError> {
         if options.rings && is_ring(name)? {
             options.check(name, InputKind::Ring)?;
-            return Ok((Self::Ring, 0));
+            return Ok(Self::Ring);
         }
         if !name.is_standard() && name.path().is_dir() {
             options.check(name, InputKind::Journal)?;
-            return Ok((Self::Journal(name.path().to_owned()), 0));
+            return Ok(Self::Journal(name.path().to_owned()));
         }
         let mut source = open_bytes(name)?;
         if source.starts_with(DBN_MAGIC)? {
             options.check(name, InputKind::Dbn)?;
-            let (stream, earlier_runs) = open_dbn(name, source, options.run)?;
-            return Ok((Self::Dbn(Box::new(stream)), earlier_runs));
+            let stream = DbnStream::new(source).map_err(|error| of_dbn(name, error))?;
+            return Ok(Self::Dbn(Box::new(stream)));
         }
         if options.run.is_some() {
             source.require_bytes()?;
@@ -156,7 +176,7 @@ impl Source {
             Some(date) => Some(date),
             None => trade_date_of(&mut source, name.path())?,
         };
-        Ok((Self::Day(Box::new(source), date), 0))
+        Ok(Self::Day(Box::new(source), date))
     }
 }
 
@@ -218,14 +238,16 @@ fn choose(source: &mut DaySource, capture: &CaptureChoice) -> Result<(), InputEr
     Ok(source.check_choice()?)
 }
 
-/// Opens a DBN file at the chosen run. Returns the number of earlier runs, too.
-fn open_dbn(
+fn of_dbn(name: &Given, error: DbnError) -> InputError {
+    InputError::Dbn { name: name.to_string(), error }
+}
+
+/// Reads a DBN file up to the chosen run. Returns the number of earlier runs if none was chosen.
+fn find_run(
     name: &Given,
-    source: DaySource,
+    stream: &mut DbnStream,
     choice: Option<RunChoice>,
-) -> Result<(DbnStream, u64), InputError> {
-    let of_dbn = |error| InputError::Dbn { name: name.to_string(), error };
-    let mut stream = DbnStream::new(source).map_err(of_dbn)?;
+) -> Result<u64, InputError> {
     let mut earlier = 0;
     let number = match choice {
         Some(RunChoice::Number(number)) => number,
@@ -237,16 +259,16 @@ fn open_dbn(
         _ => {
             // Damage ends the search, and the reading reports it.
             let runs = stream.skip_to_run(u64::MAX).unwrap_or_else(|_| stream.runs());
-            stream = DbnStream::new(open_bytes(name)?).map_err(of_dbn)?;
+            *stream = DbnStream::new(open_bytes(name)?).map_err(|error| of_dbn(name, error))?;
             earlier = RunChoice::earlier(choice, runs);
             RunChoice::of(choice, name, runs)?
         }
     };
     if number > 0 {
-        let before = stream.skip_to_run(number).map_err(of_dbn)?;
+        let before = stream.skip_to_run(number).map_err(|error| of_dbn(name, error))?;
         RunChoice::of(Some(RunChoice::Number(number)), name, before)?;
     }
-    Ok((stream, earlier))
+    Ok(earlier)
 }
 
 /// Collects the names of stocks.

@@ -33,8 +33,9 @@ pub struct RawRecords {
 }
 
 impl Input {
-    /// Reads the records of a kind: of a journal, those of the chosen run. `goes_on` is called from
-    /// time to time; `Break` ends the reading.
+    /// Reads the records of a kind: of a journal, those of the chosen run; of a DBN file, all that
+    /// are behind the start of the chosen run, or in the file. `goes_on` is called from time to
+    /// time; `Break` ends the reading.
     pub fn raw_records(
         self,
         kind: RecordKind,

@@ -71,7 +71,8 @@ impl Input {
     pub fn within(self, span: Span, symbols: &[Symbol]) -> Result<Opening, InputError> {
         let mut input = self;
         let has_receipt = input.has_receive_times()?;
-        let Self { name, options, source, earlier_runs } = input;
+        let earlier_runs = input.find_run()?;
+        let Self { name, options, source, .. } = input;
         let choice = options.run;
         let (source, bounds, midnight_ns, publisher_id, earlier_runs) = match source {
             Source::Ring => return Err(InputError::IsARing { name: name.to_string() }),

@@ -40,10 +40,11 @@ impl Input {
     /// Reads the records of the span with a subscription to the name of the input, which has the
     /// other options.
     pub fn records(
-        self,
+        mut self,
         mut subscription: Subscription,
         span: RecordSpan,
     ) -> Result<Subscriber, InputError> {
+        self.find_run()?;
         let run = self.run_of_records(span)?;
         let start = match (span.start, &run) {
             (Some(start), _) => start,

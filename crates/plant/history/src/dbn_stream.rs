@@ -39,6 +39,8 @@ const PRELUDE_BYTES: usize = 8;
 #[derive(Debug)]
 pub struct DbnStream {
     source: DaySource,
+    /// The kind of its records; `None` if it has several.
+    schema: Option<dbn::Schema>,
     layout: Layout,
     days: Days,
     /// Bytes of the last block that were read.
@@ -186,13 +188,19 @@ impl DbnStream {
         let policy = VersionUpgradePolicy::UpgradeToV3;
         let metadata = MetadataDecoder::with_upgrade_policy(bytes.as_slice(), policy).decode();
         let metadata = metadata.map_err(|error| DbnError::Metadata { error: Box::new(error) })?;
-        if let Some(schema) = metadata.schema.filter(|&schema| schema != dbn::Schema::Mbo) {
-            return Err(DbnError::Schema { schema });
-        }
+        let schema = metadata.schema;
         let layout = Layout { version: bytes[DBN_MAGIC.len()], has_ts_out: metadata.ts_out };
         let days = Days::new(metadata);
         let (again, runs, state) = (None, 0, State::Reading);
-        Ok(Self { source, layout, days, used_bytes, sequence: 1, again, runs, state })
+        Ok(Self { source, schema, layout, days, used_bytes, sequence: 1, again, runs, state })
+    }
+
+    /// Refuses a file whose metadata states other records than those of orders: books need them.
+    pub fn require_orders(&self) -> Result<(), DbnError> {
+        match self.schema {
+            Some(schema) if schema != dbn::Schema::Mbo => Err(DbnError::Schema { schema }),
+            _ => Ok(()),
+        }
     }
 
     #[cold]

@@ -86,8 +86,8 @@ impl InputArguments {
     /// they choose.
     pub fn open_one_of_several(&self, name: &Given) -> anyhow::Result<Input> {
         let options = InputOptions { rings: true, lenient: true, ..self.options() };
-        let input = Input::open(name.clone(), options).map_err(of_input)?;
-        note_earlier_runs(name, input.earlier_runs());
+        let mut input = Input::open(name.clone(), options).map_err(of_input)?;
+        note_earlier_runs(name, input.earlier_runs().map_err(of_input)?);
         Ok(input)
     }
 

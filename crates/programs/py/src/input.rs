@@ -183,6 +183,12 @@ impl Input {
         self.name.to_string()
     }
 
+    /// Whether a run was chosen.
+    #[getter]
+    fn _has_run(&self) -> bool {
+        self.options.run.is_some()
+    }
+
     /// What the input is: a day, a journal or a DBN file.
     #[getter]
     fn kind(&self) -> &'static str {

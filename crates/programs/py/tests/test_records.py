@@ -1,5 +1,7 @@
 """Records as they are stored, and that trades and fills of them change no book."""
 
+import gzip
+
 import numpy
 import pytest
 
@@ -39,12 +41,40 @@ def test_a_file_of_one_kind_is_mapped_and_not_copied(inputs, plain):
     mapped = nanotape.open(plain).records()
     assert isinstance(mapped, numpy.memmap) and not mapped.flags.writeable
     assert not isinstance(nanotape.open(inputs.dbn).records(), numpy.memmap)
+    # Only books need order records.
+    for kind in ["bbo", "trades"]:
+        path = inputs.folder / f"{kind}.dbn"
+        program("convert", inputs.day, "--records", kind, "-o", path)
+        records = nanotape.open(path).records(kind)
+        assert isinstance(records, numpy.memmap)
+        assert (records == nanotape.open(inputs.dbn).records(kind)).all()
+        with pytest.raises(nanotape.InputError, match="books need mbo records"):
+            nanotape.open(path).bbo().numpy()
     # A file with other kinds as well is copied.
     several = inputs.folder / "several.dbn"
     program("convert", inputs.day, "--records", "mbo,trades", "-o", several)
     copied = nanotape.open(several).records()
     assert not isinstance(copied, numpy.memmap)
     assert (copied == mapped).all()
+
+
+def test_a_dbn_file_gives_the_records_of_all_days_unless_a_run_is_chosen(plain, tmp_path):
+    one = nanotape.open(plain).records()
+    later = numpy.array(one)
+    later["ts_event"] += 86_400 * 10**9
+    header = plain.read_bytes()[:-one.nbytes]
+    two = tmp_path / "two.dbn"
+    two.write_bytes(header + one.tobytes() + later.tobytes())
+    packed = tmp_path / "two.dbn.gz"
+    packed.write_bytes(gzip.compress(two.read_bytes()))
+    for path in [two, packed]:
+        records = nanotape.open(path).records()
+        assert (records == numpy.concatenate([one, later])).all(), path
+        # A trade date begins a run.
+        last = nanotape.open(path, run=2).records()
+        assert (last == later).all(), path
+        with pytest.raises(nanotape.InputError, match="2 runs"):
+            nanotape.open(path, run=3)
 
 
 def test_numbers_of_an_arrow_file_are_not_copied(inputs, tmp_path):

@@ -246,7 +246,9 @@ fn a_file_that_cannot_be_read_has_an_error_with_its_offset() {
         format!("offset {second}: record 2: type 0x13 of 56 bytes, expected 520")
     );
     let trades = file(&metadata(3, Some(Schema::Trades)), &[]);
-    assert_eq!(text(&trades), "the file has the schema trades; books need mbo records");
+    let trades = DbnStream::new(DaySource::memory("file", trades)).unwrap();
+    let refused = trades.require_orders().unwrap_err().to_string();
+    assert_eq!(refused, "the file has the schema trades; books need mbo records");
 }
 
 proptest! {

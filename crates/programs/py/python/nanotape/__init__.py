@@ -278,11 +278,12 @@ class Input:
         """The stored records of a journal or a DBN file, as one structured array with the fields of DBN.
 
         ``kind``: ``"mbo"``, ``"bbo"`` or ``"trades"``. A DBN file that is not compressed and has one kind
-        is mapped: its records are not copied, and the array cannot be written. Prices are int64 in units of
-        1e-9, times ns since 1970.
+        is mapped: its records are not copied, and the array cannot be written. A journal gives the records of
+        one run; a DBN file gives all, or those behind the start of the ``run`` that was chosen. Prices are
+        int64 in units of 1e-9, times ns since 1970.
         """
         dtype = _RECORDS[_one_of("kind", kind, tuple(_RECORDS))]
-        mapped = _mapped(self.name, dtype, _RTYPES[kind]) if self.kind == "dbn" else None
+        mapped = _mapped(self.name, dtype, _RTYPES[kind]) if self.kind == "dbn" and not self._core._has_run else None
         if mapped is not None:
             return mapped
         raw, lines = self._core._records(kind)
@@ -380,7 +381,8 @@ def tap(ring: str | os.PathLike[str], *, heal: str | os.PathLike[str] | None = N
 
     ``heal``: folder of the journal that records the ring; then no record is lost. ``records``: mbo, bbo,
     trades, status, definitions, imbalances, or all. ``start``: ``"newest"``, ``"oldest"``, or the number of the
-    first record, one more than the last ``sequence`` that was stored. ``wait``: seconds to wait for a plant to start. ``heal_wait``: seconds to wait for a recorder that is behind.
+    first record, one more than the last ``sequence`` that was stored. ``wait``: seconds to wait for a plant to
+    start. ``heal_wait``: seconds to wait for a recorder that is behind.
     """
     if not isinstance(start, str):
         start = str(_number("start", start, 1, 2**63))
