@@ -61,7 +61,7 @@ pub use input::{Input, InputOptions, day_again, open_day, open_day_on_thread};
 pub use kind::InputKind;
 pub use level_rows::{BookState, Part, book_columns, book_rows, change_columns, change_rows};
 pub use order_rows::OrderRows;
-pub use order_steps::{OrderStep, OrderSteps, StepAt, StepVisitor};
+pub use order_steps::{OrderChanges, OrderStep, OrderSteps, StepAt, StepVisitor};
 pub use picture::{
     Arrivals, DAY_SECONDS, DEEPEST, DayPicture, EventCounts, EventKind, GapBin, Gaps, Picture,
     PictureCounts, Scale, day_scale,

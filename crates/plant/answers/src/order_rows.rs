@@ -7,14 +7,14 @@ use std::ops::ControlFlow;
 
 use nanotape_book::{DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer};
-use nanotape_market::{Execution, MarketEvent, Modified, Position, Priority, Trade, What};
+use nanotape_market::{Execution, MarketEvent, Position, What};
 use nanotape_types::{
-    BookEvent, OrderReferenceNumber, Price, Side, StockLocate, Symbol,
+    OrderReferenceNumber, Price, Side, StockLocate, Symbol,
     rows::{Cell, Column, Kind, Sink},
 };
 
 use crate::{
-    Doubts, Reason, SymbolFilter,
+    Doubts, OrderChanges, OrderStep, Reason, SymbolFilter,
     book_tables::{message_column, receipt_column, symbol_column, time_column},
     doubts::{give, keep_doubts},
     symbol_or_locate,
@@ -37,10 +37,7 @@ pub struct OrderRows<S> {
     pub sink: S,
     doubts: Doubts,
     has_receipt: bool,
-    /// The changes of the current message: at most one order that lost shares, and then one that
-    /// entered.
-    changes: [Change; 2],
-    count: usize,
+    changes: OrderChanges,
 }
 
 /// A change of an order, or a trade.
@@ -50,6 +47,7 @@ struct Change {
     side: u8,
     price: Option<Price>,
     size: u64,
+    reference: OrderReferenceNumber,
 }
 
 /// What the rows of a message have in common.
@@ -64,14 +62,12 @@ impl<S> OrderRows<S> {
     /// Rows of these stocks; of all if there are none. `has_receipt`: whether rows have the time of
     /// receipt.
     pub fn new(symbols: &[Symbol], sink: S, has_receipt: bool) -> Self {
-        let none = Change { action: b'N', side: b'N', price: None, size: 0 };
         Self {
             filter: SymbolFilter::new(symbols),
             sink,
             doubts: Doubts::default(),
             has_receipt,
-            changes: [none; 2],
-            count: 0,
+            changes: OrderChanges::default(),
         }
     }
 
@@ -99,25 +95,17 @@ impl<S> OrderRows<S> {
         ]);
         columns
     }
-
-    #[inline]
-    fn push(&mut self, action: u8, order: &Order, shares: u32) {
-        let (side, price) = (letter(order.side), Some(order.price));
-        let change = Change { action, side, price, size: shares.into() };
-        self.changes[self.count % 2] = change;
-        self.count += usize::from(shares > 0);
-    }
 }
 
 impl<S: Sink> Observer<DefaultBooks> for OrderRows<S> {
     #[inline]
     fn order_entered(&mut self, order: &Order) {
-        self.push(b'A', order, order.shares.get());
+        self.changes.entered(order);
     }
 
     #[inline]
     fn order_reduced(&mut self, order: &Order, shares: u32) {
-        self.push(b'C', order, shares);
+        self.changes.reduced(order, shares);
     }
 
     fn after(
@@ -128,105 +116,79 @@ impl<S: Sink> Observer<DefaultBooks> for OrderRows<S> {
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
         self.doubts.outcome(outcome);
-        let count = std::mem::take(&mut self.count);
         let locate = outcome.map_or(event.stock_locate, |outcome| outcome.stock_locate);
-        let is_trade = matches!(event.what, What::Trade(_));
-        let is_about_orders = count > 0 || matches!(event.what, What::BookCleared);
-        if !is_trade && !is_about_orders || !self.filter.accepts(locate, engine.directory()) {
+        let [first, second] = self.changes.take(event);
+        let Some(first) = first.filter(|_| self.filter.accepts(locate, engine.directory())) else {
             return ControlFlow::Continue(());
-        }
+        };
         let ts_ns = event.time.map(|time| engine.time_of_day_ns(time));
         let common = Common { engine, message: at.number, ts_ns, locate };
-        let reference = event.reference().unwrap_or_default();
-        match event.what {
-            What::Trade(Trade { shares, .. }) if shares.get() == 0 => ControlFlow::Continue(()),
-            What::Trade(Trade { shares, price, aggressor, .. }) => {
-                let (side, price) = (aggressor.map_or(b'N', letter), Some(price));
-                let trade = Change { action: b'T', side, price, size: shares.get() };
-                self.row(&common, trade, OrderReferenceNumber::default(), flags::LAST)
-            }
-            What::Execution(execution) => self.execution(&common, execution),
-            What::BookCleared => {
-                let cleared = Change { action: b'R', side: b'N', price: None, size: 0 };
-                self.row(&common, cleared, OrderReferenceNumber::default(), flags::LAST)
-            }
-            What::OrderModified(change) => self.modified(&common, change, event.is_last, count),
-            What::PriceOutOfRange(of) => {
-                let reference = of.unwrap_or_default();
-                self.one_or_two(&common, reference, reference, count)
-            }
-            What::Order(BookEvent::Replace { replacement, .. }) => {
-                self.one_or_two(&common, reference, replacement, count)
-            }
-            _ => self.one_or_two(&common, reference, reference, count),
-        }
+        // A modification can have a second part.
+        let is_whole = event.is_last || !matches!(event.what, What::OrderModified(_));
+        let last = if is_whole { flags::LAST } else { 0 };
+        self.rows(&common, first, if second.is_some() { 0 } else { last })?;
+        second.map_or(ControlFlow::Continue(()), |second| self.rows(&common, second, last))
     }
 
     keep_doubts!();
 }
 
 impl<S: Sink> OrderRows<S> {
-    /// An order entered or lost shares; with two changes, one left and another entered.
+    /// The rows of a step; `last`: the flag of its last row.
     #[inline]
-    fn one_or_two(
-        &mut self,
-        common: &Common<'_>,
-        left: OrderReferenceNumber,
-        came: OrderReferenceNumber,
-        count: usize,
-    ) -> ControlFlow<()> {
-        let [first, second] = self.changes;
-        if count == 1 {
-            return self.row(common, first, left, flags::LAST);
-        }
-        self.row(common, first, left, 0)?;
-        self.row(common, second, came, flags::LAST)
-    }
-
-    fn execution(&mut self, common: &Common<'_>, execution: Execution) -> ControlFlow<()> {
-        let [left, _] = self.changes;
-        let price = execution.price.or(left.price);
-        let opposite = if left.side == b'B' { b'A' } else { b'B' };
-        let traded = Change { action: b'T', side: opposite, price, ..left };
-        if execution.is_printed {
-            self.row(common, traded, OrderReferenceNumber::default(), 0)?;
-        }
-        self.row(common, Change { action: b'F', price, ..left }, execution.reference, 0)?;
-        self.row(common, left, execution.reference, flags::LAST)
-    }
-
-    /// A modified order lost shares, or left and entered again at the end of its queue. Only one
-    /// that grows in its place has an action of its own.
-    #[cold]
-    fn modified(
-        &mut self,
-        common: &Common<'_>,
-        modified: Modified,
-        is_last: bool,
-        count: usize,
-    ) -> ControlFlow<()> {
-        let Modified { reference, priority, .. } = modified;
-        let [left, came] = self.changes;
-        let is_in_place = priority == Priority::Kept && left.price == came.price;
-        let last = if is_last { flags::LAST } else { 0 };
-        match count {
-            2 if is_in_place || !is_last => {
-                let grown = Change { action: b'M', ..came };
-                self.row(common, grown, reference, last | flags::GROWS_IN_PLACE)
+    fn rows(&mut self, common: &Common<'_>, step: OrderStep, last: u64) -> ControlFlow<()> {
+        let change = match step {
+            OrderStep::Entered(reference, order) => {
+                Change::of(b'A', reference, &order, order.shares.get())
             }
-            1 if !is_last => self.row(common, left, reference, 0),
-            _ => self.one_or_two(common, reference, reference, count),
+            OrderStep::Cancelled(reference, order, shares) => {
+                Change::of(b'C', reference, &order, shares)
+            }
+            OrderStep::Executed(reference, order, shares, execution) => {
+                let left = Change::of(b'C', reference, &order, shares);
+                self.before_cancel(common, left, execution)?;
+                left
+            }
+            OrderStep::Grown(reference, order) => {
+                let grown = Change::of(b'M', reference, &order, order.shares.get());
+                return self.row(common, grown, last | flags::GROWS_IN_PLACE);
+            }
+            OrderStep::Traded(trade) => Change {
+                action: b'T',
+                side: trade.aggressor.map_or(b'N', letter),
+                price: Some(trade.price),
+                size: trade.shares.get(),
+                reference: OrderReferenceNumber::default(),
+            },
+            OrderStep::Cleared => Change {
+                action: b'R',
+                side: b'N',
+                price: None,
+                size: 0,
+                reference: OrderReferenceNumber::default(),
+            },
+        };
+        self.row(common, change, last)
+    }
+
+    /// The trade of an execution, unless it is not printed, and the fill.
+    fn before_cancel(
+        &mut self,
+        common: &Common<'_>,
+        left: Change,
+        execution: Execution,
+    ) -> ControlFlow<()> {
+        let price = execution.price.or(left.price);
+        if execution.is_printed {
+            let side = if left.side == b'B' { b'A' } else { b'B' };
+            let reference = OrderReferenceNumber::default();
+            self.row(common, Change { action: b'T', side, price, reference, ..left }, 0)?;
         }
+        self.row(common, Change { action: b'F', price, ..left }, 0)
     }
 
     #[inline]
-    fn row(
-        &mut self,
-        common: &Common<'_>,
-        change: Change,
-        reference: OrderReferenceNumber,
-        flags: u64,
-    ) -> ControlFlow<()> {
+    fn row(&mut self, common: &Common<'_>, change: Change, flags: u64) -> ControlFlow<()> {
         let Common { engine, message, ts_ns, locate } = *common;
         let reason = self.doubts.reason(locate);
         let doubtful = reason.map_or(0, |_| flags::MAYBE_BAD_BOOK);
@@ -240,12 +202,19 @@ impl<S: Sink> OrderRows<S> {
             Cell::Letter(change.side),
             Cell::price(change.price.map(|price| scale.ten_thousandths(price))),
             Cell::U64(change.size),
-            Cell::u64(Some(reference.get()).filter(|&reference| reference > 0)),
+            Cell::u64(Some(change.reference.get()).filter(|&reference| reference > 0)),
             Cell::U64(flags | doubtful),
             Reason::cell(reason),
         ];
         let end = cells.len();
         give(&mut self.sink, self.has_receipt, cells, end)
+    }
+}
+
+impl Change {
+    fn of(action: u8, reference: OrderReferenceNumber, order: &Order, shares: u32) -> Self {
+        let (side, price) = (letter(order.side), Some(order.price));
+        Self { action, side, price, size: shares.into(), reference }
     }
 }
 

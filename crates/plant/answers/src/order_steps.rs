@@ -27,6 +27,61 @@ pub enum OrderStep {
     Traded(Trade),
 }
 
+/// Collects what a message does to orders: at most one loses shares, and then one enters.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct OrderChanges {
+    left: Option<(Order, u32)>,
+    came: Option<Order>,
+}
+
+impl OrderChanges {
+    /// An order entered, as [`Observer::order_entered`] has it.
+    #[inline]
+    pub fn entered(&mut self, order: &Order) {
+        self.came = Some(*order);
+    }
+
+    /// An order lost shares, as [`Observer::order_reduced`] has it.
+    #[inline]
+    pub fn reduced(&mut self, order: &Order, shares: u32) {
+        self.left = Some((*order, shares)).filter(|_| shares > 0);
+    }
+
+    /// The steps of the message, in their order. What was collected is gone then.
+    #[inline]
+    pub fn take(&mut self, event: &MarketEvent) -> [Option<OrderStep>; 2] {
+        let Self { left, came } = std::mem::take(self);
+        match event.what {
+            What::BookCleared => return [Some(OrderStep::Cleared), None],
+            What::Trade(trade) => {
+                return [Some(OrderStep::Traded(trade)).filter(|_| trade.shares.get() > 0), None];
+            }
+            _ if left.is_none() && came.is_none() => return [None, None],
+            _ => {}
+        }
+        let reference = event.reference().unwrap_or_default();
+        let (of_left, of_came) = match event.what {
+            What::Order(BookEvent::Replace { replacement, .. }) => (reference, replacement),
+            What::OrderModified(Modified { reference, .. }) => (reference, reference),
+            What::PriceOutOfRange(of) => (of.unwrap_or_default(), of.unwrap_or_default()),
+            _ => (reference, reference),
+        };
+        if let (Some((left, _)), Some(came)) = (left, came)
+            && let What::OrderModified(Modified { priority, .. }) = event.what
+            && left.price == came.price
+            && (priority == Priority::Kept || !event.is_last)
+        {
+            return [Some(OrderStep::Grown(of_came, came)), None];
+        }
+        let left = left.map(|(order, shares)| match event.what {
+            What::Execution(execution) => OrderStep::Executed(of_left, order, shares, execution),
+            _ => OrderStep::Cancelled(of_left, order, shares),
+        });
+        let came = came.map(|order| OrderStep::Entered(of_came, order));
+        if left.is_some() { [left, came] } else { [came, None] }
+    }
+}
+
 /// Where a step takes place.
 #[derive(Debug)]
 pub struct StepAt<'e> {
@@ -57,14 +112,12 @@ pub struct OrderSteps<V> {
     pub filter: SymbolFilter,
     /// The visitor.
     pub visitor: V,
-    /// The number of steps of books that may be wrong.
+    /// The number of messages with steps of books that may be wrong.
     pub doubtful: u64,
     doubts: Doubts,
     has_begun: LocateTable<bool>,
     ts_ns: Option<u64>,
-    /// What the current message did: at most one order that lost shares, and then one that entered.
-    left: Option<(Order, u32)>,
-    came: Option<Order>,
+    changes: OrderChanges,
     /// Whether the visitor ended the reading outside of a message.
     is_over: bool,
 }
@@ -79,8 +132,7 @@ impl<V: StepVisitor> OrderSteps<V> {
             doubts: Doubts::default(),
             has_begun: LocateTable::filled(false),
             ts_ns: None,
-            left: None,
-            came: None,
+            changes: OrderChanges::default(),
             is_over: false,
         }
     }
@@ -107,41 +159,12 @@ impl<V: StepVisitor> OrderSteps<V> {
         self.has_begun[stock_locate] = true;
         self.is_over |= self.visitor.begin(&at).is_break();
     }
-
-    /// One order lost shares or entered; with both, the first left and the second entered.
-    fn changes(&mut self, at: &StepAt<'_>, event: &MarketEvent) -> ControlFlow<()> {
-        let (left, came) = (self.left.take(), self.came.take());
-        let reference = event.reference().unwrap_or_default();
-        let (of_left, of_came) = match event.what {
-            What::Order(BookEvent::Replace { replacement, .. }) => (reference, replacement),
-            What::OrderModified(Modified { reference, .. }) => (reference, reference),
-            What::PriceOutOfRange(of) => (of.unwrap_or_default(), of.unwrap_or_default()),
-            _ => (reference, reference),
-        };
-        if let (Some((left, _)), Some(came)) = (left, came)
-            && let What::OrderModified(Modified { priority, .. }) = event.what
-            && left.price == came.price
-            && (priority == Priority::Kept || !event.is_last)
-        {
-            return self.visitor.step(at, OrderStep::Grown(of_came, came));
-        }
-        if let Some((order, shares)) = left {
-            let step = match event.what {
-                What::Execution(execution) => {
-                    OrderStep::Executed(of_left, order, shares, execution)
-                }
-                _ => OrderStep::Cancelled(of_left, order, shares),
-            };
-            self.visitor.step(at, step)?;
-        }
-        came.map_or(ControlFlow::Continue(()), |order| {
-            self.visitor.step(at, OrderStep::Entered(of_came, order))
-        })
-    }
 }
 
 impl<V: StepVisitor> Observer<DefaultBooks> for OrderSteps<V> {
-    const FOLLOWS_BOOKS: bool = true;
+    fn follows_books(&mut self) -> bool {
+        true
+    }
 
     fn begin(&mut self, engine: &BookEngine<DefaultBooks>, nanos: u64) {
         self.ts_ns = Some(nanos);
@@ -166,12 +189,12 @@ impl<V: StepVisitor> Observer<DefaultBooks> for OrderSteps<V> {
 
     #[inline]
     fn order_entered(&mut self, order: &Order) {
-        self.came = Some(*order);
+        self.changes.entered(order);
     }
 
     #[inline]
     fn order_reduced(&mut self, order: &Order, shares: u32) {
-        self.left = Some((*order, shares)).filter(|_| shares > 0);
+        self.changes.reduced(order, shares);
     }
 
     fn after(
@@ -183,28 +206,16 @@ impl<V: StepVisitor> Observer<DefaultBooks> for OrderSteps<V> {
     ) -> ControlFlow<()> {
         self.doubts.outcome(outcome);
         let locate = outcome.map_or(event.stock_locate, |outcome| outcome.stock_locate);
-        let has_changes = self.left.is_some() || self.came.is_some();
-        let is_step = has_changes || matches!(event.what, What::Trade(_) | What::BookCleared);
+        let steps = self.changes.take(event);
         if self.is_over {
             return ControlFlow::Break(());
         }
-        if !is_step || !self.filter.accepts(locate, engine.directory()) {
-            (self.left, self.came) = (None, None);
+        if steps[0].is_none() || !self.filter.accepts(locate, engine.directory()) {
             return ControlFlow::Continue(());
         }
         let at = self.at(engine, locate);
         self.doubtful += u64::from(self.doubts.reason(locate).is_some());
-        match event.what {
-            What::Trade(trade) if trade.shares.get() > 0 => {
-                self.visitor.step(&at, OrderStep::Traded(trade))
-            }
-            What::Trade(_) => ControlFlow::Continue(()),
-            What::BookCleared => {
-                (self.left, self.came) = (None, None);
-                self.visitor.step(&at, OrderStep::Cleared)
-            }
-            _ => self.changes(&at, event),
-        }
+        steps.into_iter().flatten().try_for_each(|step| self.visitor.step(&at, step))
     }
 
     fn restored(&mut self, engine: &BookEngine<DefaultBooks>, stock: &RestoredStock<'_>) {

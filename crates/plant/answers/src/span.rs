@@ -182,7 +182,7 @@ where
                 self.observer.begin(engine, self.bounds.0);
             }
             // Times can be out of order.
-            self.is_shown = self.is_inside && (!is_early || O::FOLLOWS_BOOKS);
+            self.is_shown = self.is_inside && (!is_early || self.observer.follows_books());
         }
         if self.is_shown() {
             self.observer.before(engine, at, event);

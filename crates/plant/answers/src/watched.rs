@@ -35,6 +35,7 @@ macro_rules! watch {
 }
 
 watch! {
+    fn follows_books() -> bool;
     fn begin(engine: &Engine, nanos: u64);
     fn day_begins(unix_ns: u64);
     fn before(engine: &Engine, at: Position, event: &MarketEvent);

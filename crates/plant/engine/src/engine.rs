@@ -37,7 +37,9 @@ pub trait Observer<B> {
 
     /// Whether every message behind the begin of a span is shown, also one with an earlier time:
     /// for observers that follow books from the begin on.
-    const FOLLOWS_BOOKS: bool = false;
+    fn follows_books(&mut self) -> bool {
+        false
+    }
 
     /// Called once, before the first event of a span that begins after the start of the day, for
     /// observers that need the books at that time. `nanos`: the beginning, in ns since midnight.

@@ -1,7 +1,9 @@
 """hftbacktest takes the arrays: its validator passes them, and its books are ours."""
 
+import os
 import struct
 import warnings
+from pathlib import Path
 
 import hftbacktest
 import hftbacktest.types
@@ -113,9 +115,15 @@ def test_a_message_with_an_earlier_time_behind_the_begin_counts(tmp_path):
     path = tmp_path / "12302019.NASDAQ_ITCH50"
     early = second // 2
     path.write_bytes(add(0, 1) + add(2 * second, 2) + message(b"D", early, struct.pack(">Q", 1)) + add(early, 3))
-    program("export", path, "--symbols", "*", "--from", "10:00:01", "--latency", "0ns", "--format", "npz",
-            "-o", f"{tmp_path}/arrays/")
-    array = numpy.load(tmp_path / "arrays/ODD%2A.npz")["data"]
-    assert (array["ev"] & 0xff).tolist() == [3, 10, 10, 11, 10]
-    assert array["order_id"].tolist() == [0, 1, 2, 1, 3]
-    validate_event_order(array)
+    ring = Path("/dev/shm") / f"nanotape-py-{os.getpid()}-early"
+    program("convert", path, "-o", tmp_path / "early.dbn")
+    program("run", "--input", path, "--ring", ring, "--journal", tmp_path / "journal")
+    program("ring", "remove", ring)
+    for source in [path, tmp_path / "early.dbn", tmp_path / "journal"]:
+        folder = tmp_path / f"arrays of {source.name}"
+        program("export", source, "--symbols", "*", "--from", "10:00:01", "--latency", "0ns", "--format", "npz",
+                "-o", f"{folder}/")
+        array = numpy.load(folder / "ODD%2A.npz")["data"]
+        assert (array["ev"] & 0xff).tolist() == [3, 10, 10, 11, 10], source.name
+        assert array["order_id"].tolist() == [0, 1, 2, 1, 3], source.name
+        validate_event_order(array)

@@ -8,19 +8,18 @@
 use std::{
     fs,
     io::{self, BufWriter, Write as _},
+    mem,
     ops::ControlFlow,
     path::Path,
 };
 
 use anyhow::Context as _;
-use nanotape_answers::{Opening, SymbolFilter};
+use nanotape_answers::{Opening, OrderChanges, OrderStep, SymbolFilter};
 use nanotape_book::{DefaultBook, DefaultBooks, Order, Outcome};
 use nanotape_engine::{BookEngine, Observer};
-use nanotape_market::{
-    Execution, MarketEvent, Modified, Position, Priority, TradeKind, TradingAction, What,
-};
+use nanotape_market::{MarketEvent, Position, Trade, TradeKind, TradingAction, What};
 use nanotape_plant::TradeDate;
-use nanotape_types::{BookEvent, Price, PriceScale, Side, StockLocate, Symbol};
+use nanotape_types::{OrderReferenceNumber, Price, PriceScale, Side, StockLocate, Symbol};
 
 use super::DepthArguments;
 use crate::{
@@ -67,8 +66,7 @@ pub(super) fn run(
         filter: SymbolFilter::new(&symbols),
         pairs: symbols.iter().map(create).collect::<Result<_, _>>()?,
         levels: levels as usize,
-        reduced: None,
-        entered: None,
+        changes: OrderChanges::default(),
         row: Vec::new(),
         without_type: 0,
         error: None,
@@ -99,9 +97,7 @@ struct Lobster {
     filter: SymbolFilter,
     pairs: Vec<Pair>,
     levels: usize,
-    /// The order that the current message reduced or removed, and the shares that left.
-    reduced: Option<(Order, u32)>,
-    entered: Option<Order>,
+    changes: OrderChanges,
     /// A row of an orderbook file; a member to reuse its memory.
     row: Vec<u8>,
     /// Events of records that have no type here.
@@ -122,7 +118,6 @@ struct Pair {
 
 /// A row of a message file.
 struct MessageRow {
-    nanos: u64,
     kind: Kind,
     /// The order reference number; 0 for an event without one.
     order: u64,
@@ -161,16 +156,12 @@ impl Observer<DefaultBooks> for Lobster {
         }
     }
 
-    fn before(&mut self, _: &BookEngine<DefaultBooks>, _: Position, _: &MarketEvent) {
-        (self.reduced, self.entered) = (None, None);
-    }
-
     fn order_entered(&mut self, order: &Order) {
-        self.entered = Some(*order);
+        self.changes.entered(order);
     }
 
     fn order_reduced(&mut self, order: &Order, shares: u32) {
-        self.reduced = Some((*order, shares));
+        self.changes.reduced(order, shares);
     }
 
     fn after(
@@ -180,11 +171,12 @@ impl Observer<DefaultBooks> for Lobster {
         event: &MarketEvent,
         outcome: Option<Outcome>,
     ) -> ControlFlow<()> {
+        let steps = self.changes.take(event);
         let locate = outcome.map_or(event.stock_locate, |outcome| outcome.stock_locate);
         if locate.get() == 0 || !self.filter.accepts(locate, engine.directory()) {
             return ControlFlow::Continue(());
         }
-        match self.write(engine, locate, event) {
+        match self.write(engine, locate, event, steps) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 self.error = Some(error);
@@ -195,49 +187,42 @@ impl Observer<DefaultBooks> for Lobster {
 }
 
 impl Lobster {
-    /// Whether LOBSTER has no type for an event: a book that is cleared, and an order that grows at
-    /// its place in the queue.
-    fn is_without_type(&self, event: &MarketEvent) -> bool {
-        match (event.what, self.reduced, self.entered) {
-            (What::BookCleared, ..) => true,
-            (What::OrderModified(modified), Some((before, _)), Some(after)) => {
-                modified.priority == Priority::Kept && before.price == after.price
-            }
-            _ => false,
-        }
-    }
-
     fn write(
         &mut self,
         engine: &BookEngine<DefaultBooks>,
         locate: StockLocate,
         event: &MarketEvent,
+        steps: [Option<OrderStep>; 2],
     ) -> io::Result<()> {
-        let is_without_type = self.is_without_type(event);
         let symbol = engine.directory().symbol(locate);
         let Some(pair) = self.pairs.iter_mut().find(|pair| Some(pair.symbol) == symbol) else {
             return Ok(());
         };
-        if is_without_type {
+        // LOBSTER has no type for a book that is cleared, nor for an order that grows at its place.
+        if let [Some(OrderStep::Cleared | OrderStep::Grown(..)), _] = steps {
             self.without_type += 1;
             return Ok(());
         }
         let book = engine.books().book(locate);
         let nanos = event.time.map_or(0, |time| engine.time_of_day_ns(time));
         let scale = book.price_scale();
-        let changed = (self.reduced, self.entered);
-        let (first, second) = rows_of((event, nanos, scale), changed, &mut pair.halt);
-        for (message, is_last) in first.iter().map(|row| (row, second.is_none())).chain(
-            // The book between the two halves of a replace lacks the new order.
-            second.iter().map(|row| (row, true)),
-        ) {
-            let without = self.entered.filter(|_| !is_last);
+        // The book between the two halves of a replace lacks the new order.
+        let entered = match steps {
+            [Some(_), Some(OrderStep::Entered(_, order))] => Some(order),
+            _ => None,
+        };
+        let rows = match event.what {
+            What::Status(change) => [pair.halt_row(change.action), None],
+            _ => steps.map(|step| step.and_then(|step| row_of(&step, scale))),
+        };
+        for (without, message) in [entered, None].into_iter().zip(rows) {
+            let Some(message) = message else { continue };
             self.row.clear();
             write_levels(&mut self.row, &book, self.levels, without);
             if self.row == pair.last_row && !message.kind.is_always_written() {
                 continue;
             }
-            message.write(&mut pair.messages)?;
+            message.write(nanos, &mut pair.messages)?;
             pair.books.write_all(&self.row)?;
             pair.last_row.clone_from(&self.row);
         }
@@ -245,82 +230,60 @@ impl Lobster {
     }
 }
 
-/// The rows of an event: none, one, or the two of a replace.
-fn rows_of(
-    (event, nanos, scale): (&MarketEvent, u64, PriceScale),
-    (reduced, entered): (Option<(Order, u32)>, Option<Order>),
-    halt: &mut Option<i64>,
-) -> (Option<MessageRow>, Option<MessageRow>) {
+impl Pair {
+    /// The row of a changed state; none if LOBSTER has the state already.
+    fn halt_row(&mut self, action: TradingAction) -> Option<MessageRow> {
+        let state = match action {
+            TradingAction::Halt | TradingAction::Pause => Some(-1),
+            TradingAction::Quoting => Some(0),
+            TradingAction::Trading => None,
+            _ => return None,
+        };
+        let price = state.unwrap_or(1);
+        let row = MessageRow { kind: Kind::Halt, order: 0, shares: 0, price, direction: -1 };
+        (mem::replace(&mut self.halt, state) != state).then_some(row)
+    }
+}
+
+/// The row of a step, if LOBSTER has a type for it.
+fn row_of(step: &OrderStep, scale: PriceScale) -> Option<MessageRow> {
     let units = |price: Price| scale.ten_thousandths(price) as i64;
-    let about = |kind: Kind, reference: u64, order: Order, shares: u32| MessageRow {
-        nanos,
+    let about = |kind, reference: OrderReferenceNumber, order: &Order, shares: u32| MessageRow {
         kind,
-        order: reference,
+        order: reference.get(),
         shares: shares.into(),
         price: units(order.price),
         direction: direction_of(order.side),
     };
-    let without_order = |kind, shares, price: i64, direction| {
-        Some(MessageRow { nanos, kind, order: 0, shares, price, direction })
-    };
-    let left = |kind, reference: u64| {
-        reduced.map(|(order, shares)| {
-            let is_gone = kind == Kind::Cancellation && order.shares.get() <= shares;
-            about(if is_gone { Kind::Deletion } else { kind }, reference, order, shares)
-        })
-    };
-    let came = |reference: u64| {
-        entered.map(|order| about(Kind::Submission, reference, order, order.shares.get()))
-    };
-    match event.what {
-        What::Order(BookEvent::Add { reference, .. }) => (came(reference.get()), None),
-        What::Order(BookEvent::Cancel { reference, .. }) => {
-            (left(Kind::Cancellation, reference.get()), None)
+    Some(match step {
+        OrderStep::Entered(reference, order) => {
+            about(Kind::Submission, *reference, order, order.shares.get())
         }
-        What::Order(BookEvent::Delete { reference, .. }) => {
-            (left(Kind::Deletion, reference.get()), None)
+        OrderStep::Cancelled(reference, order, shares) => {
+            let is_gone = order.shares.get() <= *shares;
+            let kind = if is_gone { Kind::Deletion } else { Kind::Cancellation };
+            about(kind, *reference, order, *shares)
         }
-        What::Order(BookEvent::Replace { original, replacement, .. }) => {
-            (left(Kind::Deletion, original.get()), came(replacement.get()))
+        OrderStep::Executed(reference, order, shares, execution) => {
+            let row = about(Kind::VisibleExecution, *reference, order, *shares);
+            MessageRow { price: execution.price.map_or(row.price, units), ..row }
         }
-        What::OrderModified(Modified { reference, .. }) => match entered {
-            Some(_) => (left(Kind::Deletion, reference.get()), came(reference.get())),
-            None => (left(Kind::Cancellation, reference.get()), None),
-        },
-        What::PriceOutOfRange(Some(reference)) => (left(Kind::Deletion, reference.get()), None),
-        What::Execution(Execution { reference, price, .. }) => {
-            let row = left(Kind::VisibleExecution, reference.get());
-            (row.map(|row| MessageRow { price: price.map_or(row.price, units), ..row }), None)
-        }
-        What::Trade(trade) => {
-            let (shares, price) = (trade.shares.get(), units(trade.price));
-            match trade.kind {
+        OrderStep::Traded(Trade { kind, shares, price, aggressor, .. }) => {
+            let (kind, direction) = match kind {
                 // The direction is that of the hidden order. The exchange marks every hidden trade
                 // as a buy since 2014.
-                TradeKind::Hidden => {
-                    let direction = trade.aggressor.map_or(1, |side| direction_of(side.opposite()));
-                    (without_order(Kind::HiddenExecution, shares, price, direction), None)
-                }
+                TradeKind::Hidden => (
+                    Kind::HiddenExecution,
+                    aggressor.map_or(1, |side| direction_of(side.opposite())),
+                ),
+                TradeKind::Auction => (Kind::Cross, -1),
                 // Its executions have rows.
-                TradeKind::Displayed | TradeKind::Unstated => (None, None),
-                TradeKind::Auction if shares == 0 => (None, None),
-                TradeKind::Auction => (without_order(Kind::Cross, shares, price, -1), None),
-            }
-        }
-        What::Status(change) => {
-            let state = match change.action {
-                TradingAction::Halt | TradingAction::Pause => Some(-1),
-                TradingAction::Quoting => Some(0),
-                TradingAction::Trading => None,
-                _ => return (None, None),
+                TradeKind::Displayed | TradeKind::Unstated => return None,
             };
-            if std::mem::replace(halt, state) == state {
-                return (None, None);
-            }
-            (without_order(Kind::Halt, 0, state.unwrap_or(1), -1), None)
+            MessageRow { kind, order: 0, shares: shares.get(), price: units(*price), direction }
         }
-        _ => (None, None),
-    }
+        OrderStep::Cleared | OrderStep::Grown(..) => return None,
+    })
 }
 
 fn direction_of(side: Side) -> i8 {
@@ -331,8 +294,8 @@ fn direction_of(side: Side) -> i8 {
 }
 
 impl MessageRow {
-    fn write(&self, file: &mut impl io::Write) -> io::Result<()> {
-        let Self { nanos, kind, order, shares, price, direction } = self;
+    fn write(&self, nanos: u64, file: &mut impl io::Write) -> io::Result<()> {
+        let Self { kind, order, shares, price, direction } = self;
         let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
         let kind = *kind as u8;
         writeln!(file, "{seconds}.{nanos:09},{kind},{order},{shares},{price},{direction}")
