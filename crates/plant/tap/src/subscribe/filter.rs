@@ -135,7 +135,8 @@ impl SubscriptionFilter {
     ) -> ControlFlow<()> {
         let text = "the names of the stocks of this run are gone, so that its records cannot be \
                     selected by symbol: read all stocks, or the journal";
-        if std::mem::replace(&mut self.is_unnamed_reported, true) {
+        let is_inside = self.is_loss_inside(None);
+        if !is_inside || std::mem::replace(&mut self.is_unnamed_reported, true) {
             return ControlFlow::Continue(());
         }
         visit(Event::Reported { sequence, text })

@@ -41,24 +41,25 @@ impl Polling {
             let next = feed.next_sequence();
             spans.begin_poll(|| filter.symbols.board(next).and_then(RunNumbers::of));
         }
+        // An invalid record ends the poll, so that its error comes in its place.
         let mut bad = None;
-        let mut keep_first = |delivered: Result<ControlFlow<()>, _>| {
+        let mut or_stop = |delivered: Result<ControlFlow<()>, _>| {
             delivered.unwrap_or_else(|error| {
-                bad.get_or_insert(error);
-                ControlFlow::Continue(())
+                bad = Some(error);
+                ControlFlow::Break(())
             })
         };
         let polled = feed.poll(amount, |entry| match entry {
             Entry::Item(Item::Message(message)) => {
                 spans.iter_mut().for_each(|spans| spans.read(&message));
-                let flow = keep_first(filter.deliver(&message, &mut visit));
+                let flow = or_stop(filter.deliver(&message, &mut visit));
                 spans.iter_mut().for_each(ReaderTrace::done);
                 flow
             }
             Entry::Opening(message) => {
                 // The plant did not publish it, so no digest has it.
                 let digests = filter.digests.take();
-                let flow = keep_first(filter.deliver(&message, &mut visit));
+                let flow = or_stop(filter.deliver(&message, &mut visit));
                 filter.digests = digests;
                 flow
             }
@@ -101,7 +102,7 @@ impl Polling {
             }
         }
         if let Some(error) = bad {
-            // Good records after it were delivered too: the next poll continues without a gap.
+            // The next poll continues behind it.
             filter.lose_one();
             return Err(Failed::Bad(error));
         }

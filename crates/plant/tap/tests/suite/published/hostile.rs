@@ -104,7 +104,8 @@ fn a_ring_of_anything_gives_records_and_errors_that_name_the_message() {
                         text.split("message ").nth(1).and_then(|rest| rest.split(':').next());
                     let sequence: u64 = said.unwrap().parse().unwrap();
                     let (type_id, bytes) = &messages[(sequence - first) as usize];
-                    prop_assert!(sequence >= before && sequence < subscriber.next_sequence());
+                    // It comes in its place: behind the records before it, and before all others.
+                    prop_assert!(sequence >= before && sequence + 1 == subscriber.next_sequence());
                     prop_assert!(text.contains(&format!("type {type_id:#06x}")), "{}", text);
                     prop_assert!(text.contains(&format!("its {} bytes", bytes.len())), "{}", text);
                     prop_assert!(!text.contains('\n'));
