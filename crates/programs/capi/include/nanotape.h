@@ -71,7 +71,8 @@ enum nt_status
     NT_STATUS_NOT_FOUND = 2,
     // The file of a ring or a map was removed, replaced or truncated: open it again.
     NT_STATUS_GONE = 3,
-    // One record is not valid, and was left out. Reading goes on after it.
+    // One record is not valid, and was left out: its number is in the line. The items before it
+    // came before, and reading goes on after it.
     NT_STATUS_BAD_RECORD = 4,
     // The memory or the file is damaged, or of a version that this library cannot read.
     NT_STATUS_DAMAGED = 5,
@@ -101,7 +102,9 @@ enum nt_kind
     // A record: the message with the number `sequence`.
     NT_KIND_RECORD = 1,
     // The records from `sequence` to `last` are lost: they were overwritten before they could be
-    // read, or the journal does not have them. Reading goes on after them.
+    // read, or the journal does not have them. Reading goes on after them. A tap that selects
+    // symbols also gives it for the first record of a run whose names are gone: no record of that
+    // run can be selected.
     NT_KIND_LOST = 2,
     // The records from `sequence` to `last` are other ones than the reader has had: the journal
     // lost its end with the power of the machine. Reading goes on with the first of them.
@@ -133,8 +136,6 @@ enum nt_end
     NT_END_CLOSED = 1,
     // It was killed, or crashed.
     NT_END_KILLED = 2,
-    // Another writer has already taken its place.
-    NT_END_REPLACED = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -222,7 +223,7 @@ typedef struct {
     // imbalances. NULL: all kinds. What the plant reports about itself always comes.
     const char * records;
     // The folder of the journal that records the ring: what the ring has overwritten comes from
-    // there. NULL: it is lost.
+    // there. NULL: it is lost. NT_STATUS_NOT_FOUND until there is such a folder.
     const char * journal;
     // How long to wait for a recorder that is behind or dead, before its records are lost.
     uint64_t patience_ns;

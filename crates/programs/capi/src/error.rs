@@ -35,7 +35,8 @@ pub enum Status {
     NotFound = 2,
     /// The file of a ring or a map was removed, replaced or truncated: open it again.
     Gone = 3,
-    /// One record is not valid, and was left out. Reading goes on after it.
+    /// One record is not valid, and was left out: its number is in the line. The items before it
+    /// came before, and reading goes on after it.
     BadRecord = 4,
     /// The memory or the file is damaged, or of a version that this library cannot read.
     Damaged = 5,

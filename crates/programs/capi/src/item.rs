@@ -17,7 +17,9 @@ pub enum ItemKind {
     /// A record: the message with the number `sequence`.
     Record = 1,
     /// The records from `sequence` to `last` are lost: they were overwritten before they could be
-    /// read, or the journal does not have them. Reading goes on after them.
+    /// read, or the journal does not have them. Reading goes on after them. A tap that selects
+    /// symbols also gives it for the first record of a run whose names are gone: no record of that
+    /// run can be selected.
     Lost = 2,
     /// The records from `sequence` to `last` are other ones than the reader has had: the journal
     /// lost its end with the power of the machine. Reading goes on with the first of them.
@@ -40,16 +42,14 @@ pub enum End {
     Closed = 1,
     /// It was killed, or crashed.
     Killed = 2,
-    /// Another writer has already taken its place.
-    Replaced = 3,
 }
 
 impl End {
     pub(crate) fn of(state: WriterState) -> Self {
         match state {
-            WriterState::Closed => Self::Closed,
+            // The readers here follow any writer: one that is alive has not ended.
+            WriterState::Closed | WriterState::Alive => Self::Closed,
             WriterState::Dead => Self::Killed,
-            WriterState::Alive => Self::Replaced,
         }
     }
 }

@@ -19,7 +19,7 @@ use nanotape_journal::{Tailer, TailerSource};
 use nanotape_records::RecordKinds;
 use nanotape_ring::RingSource;
 use nanotape_shm::named;
-use nanotape_tap::{Event, Subscriber, Subscription};
+use nanotape_tap::{Event, SubscribeError, Subscriber, Subscription};
 use nanotape_tape::{
     Deadline, Follow, Item as Read, Source, Start as From, Step, Tape as _, WaitStrategy, Waiter,
     WriterState,
@@ -37,7 +37,7 @@ use crate::{
 /// The longest sleep between two polls.
 const SLEEP: Duration = Duration::from_millis(1);
 
-/// Polls without a sleep before the first one.
+/// Polls without a sleep before the first one, and between two looks at the clock.
 const POLLS: u32 = 200;
 
 /// Where a reader begins.
@@ -78,7 +78,7 @@ pub struct TapOptions {
     /// imbalances. NULL: all kinds. What the plant reports about itself always comes.
     pub records: Text,
     /// The folder of the journal that records the ring: what the ring has overwritten comes from
-    /// there. NULL: it is lost.
+    /// there. NULL: it is lost. NT_STATUS_NOT_FOUND until there is such a folder.
     pub journal: Text,
     /// How long to wait for a recorder that is behind or dead, before its records are lost.
     pub patience_ns: u64,
@@ -145,21 +145,28 @@ impl Reader {
                     let line = format!("{}: is a journal itself", Path::new(name).display());
                     return Err(Error::wrong(line + "; the option journal is for a ring"));
                 }
+                let journal = Path::new(options.journal.name("journal")?);
+                if !journal.is_dir() {
+                    let line =
+                        "no such folder; the option journal is the one that records the ring";
+                    let line = format!("{}: {line}", journal.display());
+                    return Err(Error::new(Status::NotFound, line));
+                }
                 let patience = Duration::from_nanos(options.patience_ns);
-                subscription = subscription.heal_from(options.journal.name("journal")?, patience);
+                subscription = subscription.heal_from(journal, patience);
             }
         }
         match subscription.open() {
             Ok(subscriber) => Ok(Self::of(Stream::Tap(Box::new(subscriber)))),
-            // Its board is missing.
-            Err(error) if named(name).is_ok_and(|path| path.is_file()) => {
+            Err(error) => {
+                let is_of_board = matches!(error, SubscribeError::Region(_))
+                    && named(name).is_ok_and(|path| path.is_file());
                 let Error { status, mut line } = error.into();
-                if status == Status::NotFound {
+                if status == Status::NotFound && is_of_board {
                     line += "; nt_ring_open reads a ring without a plant";
                 }
                 Err(Error { status, line })
             }
-            Err(error) => Err(error.into()),
         }
     }
 }
@@ -187,9 +194,10 @@ impl State {
             let before = self.stream.next_sequence();
             self.poll();
             polls += 1;
-            // Records that are not selected are no reason to wait, and more may be behind them.
-            let has_read = self.stream.next_sequence() != before && polls < POLLS;
-            if !self.batch.is_empty() || self.failed.is_some() || has_read {
+            // Records that are not selected are no reason to wait: more may be behind them.
+            let has_moved = self.stream.next_sequence() != before;
+            let is_check_due = polls % POLLS == 0 || !has_moved;
+            if !self.batch.is_empty() || self.failed.is_some() || !is_check_due {
                 continue;
             }
             if timeout.is_zero() {
@@ -203,7 +211,11 @@ impl State {
             if deadline.is_over() {
                 return Ok(ReaderItem::NOTHING);
             }
-            waiter.idle();
+            if has_moved {
+                waiter.reset();
+            } else {
+                waiter.idle();
+            }
         }
     }
 
@@ -292,7 +304,7 @@ fn take(batch: &mut Batch, event: &Event<'_>) -> ControlFlow<()> {
         Event::Healed(read) => {
             batch.add(ReaderItem::of_range(ItemKind::Healed, read.from, read.to))
         }
-        // Only a DBN file has losses as text, and a tap opens none.
+        // The names of the run are gone, so that no record of it can be selected.
         Event::Reported { sequence, .. } => {
             batch.add(ReaderItem::of_range(ItemKind::Lost, *sequence, *sequence));
         }

@@ -79,7 +79,8 @@ pub(crate) fn compile_file(source: &Path, language: Language, link: Link) -> Opt
     match link {
         Link::Shared => {
             compiler.arg("-L").arg(&folder).arg("-lnanotape_c");
-            compiler.arg(format!("-Wl,-rpath,{}", folder.display()));
+            // Before LD_LIBRARY_PATH, in which Cargo has the folder of an earlier build.
+            compiler.arg(format!("-Wl,--disable-new-dtags,-rpath,{}", folder.display()));
         }
         Link::Static => {
             compiler.arg(folder.join("libnanotape_c.a"));
