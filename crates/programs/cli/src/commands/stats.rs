@@ -189,17 +189,20 @@ fn draw(arguments: &StatsArguments) -> anyhow::Result<Status> {
         bail!("--top chooses rows, and a page has all stocks: use --symbols, or another format");
     }
     let mut output: Output = arguments.output.open()?;
-    let (opening, statistics) = open(arguments)?;
+    // Opening notes earlier runs of a journal, which the page does not have.
+    let (opened, mut lines) = kept(|| open(arguments));
+    let (opening, statistics) = opened?;
     let (kind, midnight_ns, bounds) = (opening.kind(), opening.midnight_ns, opening.bounds);
     let symbols = arguments.symbols.list();
     let mut picture = DayPicture::new(statistics, &symbols);
     let session = arguments.input.read(opening, &mut picture)?;
     let mut picture = picture.finish();
-    let (status, lines) = kept(|| {
+    let (status, later) = kept(|| {
         report_limits_of_records(&session.name, &session.report);
         arguments.input.conclude(&session, &mut picture.filter)
     });
     let status = status?;
+    lines.extend(later);
     let about = About { kind, midnight_ns, bounds, symbols: &symbols, lines: &lines };
     let record = page::record(&session, &mut picture, &about);
     output.write_all(nanotape_report::day(&record).as_bytes())?;

@@ -130,6 +130,12 @@ fn the_last_run_is_read_unless_another_one_is_chosen() {
     let tap = ["tap", &ring, "--from", "oldest", "--through-restarts", "--count", &records];
     good(&[&tap, ["-o", &dbn].as_slice()].concat());
 
+    // The page of the day has the note as well.
+    let page = folder.path("day.html");
+    good(&["stats", &journal, "-o", &page]);
+    let note = "reading the last run; 1 earlier run can be read with --run N";
+    assert!(fs::read_to_string(&page).unwrap().contains(note));
+
     let insides = good(&["inside", &day, "--format", "csv"]).stdout;
     for input in [&journal, &dbn] {
         let of = |more: &[&str]| nanotape([&["inside", input, "--format", "csv"], more].concat());
