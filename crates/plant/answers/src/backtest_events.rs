@@ -84,7 +84,7 @@ impl BacktestEvent {
 /// What the times of a reading lack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BacktestTimes {
-    /// Events without a time of receipt: they have the exchange's time and the latency.
+    /// Events of messages without a time of receipt: they have the exchange's time and the latency.
     pub without_receipt: u64,
     /// Events with a clock that went back: they have the time of the event before.
     pub out_of_order: u64,
@@ -153,7 +153,7 @@ impl<F: FnMut(&StepAt<'_>, &BacktestEvent) -> ControlFlow<()>> BacktestEvents<F>
         let Self { visit, times, clocks, midnight_ns, latency_ns } = self;
         let exch_ts_ns = midnight_ns.saturating_add(nanos(at.ts_ns.unwrap_or(0)));
         let received = at.ts_recv_ns.map(nanos);
-        times.without_receipt += u64::from(received.is_none());
+        times.without_receipt += u64::from(received.is_none() && !at.is_of_no_message);
         if let Some(received) = received {
             times.ahead_ns = times.ahead_ns.max(exch_ts_ns.saturating_sub(received));
         }

@@ -93,6 +93,9 @@ pub struct StepAt<'e> {
     pub ts_ns: Option<u64>,
     /// When the message was received, in ns since the UNIX epoch, if that is known.
     pub ts_recv_ns: Option<u64>,
+    /// Whether the step is of no message, because the span begins after the last one: it was never
+    /// received.
+    pub is_of_no_message: bool,
 }
 
 /// Takes steps.
@@ -120,6 +123,8 @@ pub struct OrderSteps<V> {
     changes: OrderChanges,
     /// Whether the visitor ended the reading outside of a message.
     is_over: bool,
+    /// Whether all messages were read.
+    is_after_all: bool,
 }
 
 impl<V: StepVisitor> OrderSteps<V> {
@@ -134,6 +139,7 @@ impl<V: StepVisitor> OrderSteps<V> {
             ts_ns: None,
             changes: OrderChanges::default(),
             is_over: false,
+            is_after_all: false,
         }
     }
 
@@ -142,6 +148,9 @@ impl<V: StepVisitor> OrderSteps<V> {
     pub fn finish(&mut self, engine: &BookEngine<DefaultBooks>, from_ns: u64) {
         let has_begun = self.has_begun.iter().any(|(_, has_begun)| *has_begun);
         if from_ns > 0 && !has_begun {
+            // The last message was received before the begin.
+            self.doubts.ts_recv_ns = None;
+            self.is_after_all = true;
             self.begin(engine, from_ns);
         }
     }
@@ -151,7 +160,13 @@ impl<V: StepVisitor> OrderSteps<V> {
         engine: &'e BookEngine<DefaultBooks>,
         stock_locate: StockLocate,
     ) -> StepAt<'e> {
-        StepAt { engine, stock_locate, ts_ns: self.ts_ns, ts_recv_ns: self.doubts.ts_recv_ns }
+        StepAt {
+            engine,
+            stock_locate,
+            ts_ns: self.ts_ns,
+            ts_recv_ns: self.doubts.ts_recv_ns,
+            is_of_no_message: self.is_after_all,
+        }
     }
 
     fn begin_stock(&mut self, engine: &BookEngine<DefaultBooks>, stock_locate: StockLocate) {

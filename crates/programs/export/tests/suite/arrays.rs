@@ -239,3 +239,20 @@ fn wrong_uses_of_arrays_are_one_line() {
     assert!(ran.stderr.contains("--force"), "{}", ran.stderr);
     assert_eq!(fs::read_to_string(&npz).unwrap(), "mine");
 }
+
+#[test]
+fn a_span_after_the_last_message_has_no_time_of_receipt() {
+    let folder = Folder::new("export-array-late");
+    let capture = folder.capture("cboe-pitch", 5_000, 3);
+    let to = folder.path("late/");
+    let words: [&str; 9] =
+        [&capture, "--symbols", "*", "--from", "23:30", "--format", "npz", "-o", &to];
+    let said = export(&words);
+    assert!(said.lines().all(|line| line.contains(" MB in ")), "{said}");
+    for file in fs::read_dir(&to).unwrap() {
+        let events = events_of(file.unwrap().path().to_str().unwrap());
+        assert_eq!(events[0].kind, 3);
+        let begin = MIDNIGHT_NS + (23 * 60 + 30) * 60_000_000_000;
+        assert!(events.iter().all(|event| [event.exch_ts, event.local_ts] == [begin; 2]));
+    }
+}
