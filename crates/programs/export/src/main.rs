@@ -9,16 +9,16 @@ mod many;
 mod metadata;
 mod outputs;
 mod parts;
+mod words;
 
 use std::{
     env,
-    ffi::OsString,
     os::unix::process::CommandExt as _,
     process::{self, ExitCode},
 };
 
 use anyhow::Context as _;
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use nanotape_console::{
     companion::{self, Started},
     help, interrupt,
@@ -27,7 +27,7 @@ use nanotape_console::{
 };
 use nanotape_feed::SourceError;
 
-use crate::export::ExportArguments;
+use crate::{export::ExportArguments, words::Words};
 
 const VERSION: &str = env!("NANOTAPE_VERSION");
 
@@ -65,31 +65,36 @@ fn main() -> ExitCode {
         Started::ByAnother => return Status::Usage.into(),
     };
     words.insert(0, "nanotape".into());
-    let matches = help::unwrapped(command).get_matches_from(&words);
+    let command = help::unwrapped(command);
+    let matches = command.clone().get_matches_from(&words);
     let arguments = match Arguments::from_arg_matches(&matches) {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
     arguments.verbosity.apply();
-    let Command::Export(arguments) = arguments.command;
-    if arguments.is_for_convert() {
-        return concluded(convert(&words[1..]), "convert");
+    let Command::Export(export) = arguments.command;
+    let (Some(command), Some(matches)) = (command.find_subcommand("export"), export_of(&matches))
+    else {
+        return Status::Usage.into();
+    };
+    let words = Words { command, matches };
+    if export.is_for_convert() {
+        return concluded(convert(words, arguments.verbosity), "convert");
     }
-    concluded(export::run(&arguments), "export")
+    concluded(export::run(&export), "export")
+}
+
+fn export_of(matches: &ArgMatches) -> Option<&ArgMatches> {
+    matches.subcommand().map(|(_, matches)| matches)
 }
 
 /// Runs the command line as `nanotape convert`, which writes DBN files with options of the same
 /// names. Returns only if that fails.
-fn convert(words: &[OsString]) -> anyhow::Result<Status> {
+fn convert(words: Words<'_>, verbosity: VerbosityArguments) -> anyhow::Result<Status> {
     let own = env::current_exe().ok();
     let beside = own.and_then(|own| Some(own.parent()?.join("nanotape")));
     let program = beside.filter(|program| program.is_file()).unwrap_or("nanotape".into());
-    let mut is_begun = false;
-    let words = words.iter().map(|word| match word.to_str() {
-        Some("export") if !std::mem::replace(&mut is_begun, true) => "convert".as_ref(),
-        Some("--tables") => "--records".as_ref(),
-        _ => word.as_os_str(),
-    });
+    let words = words.of("convert", verbosity);
     let error = process::Command::new(&program).args(words).exec();
     Err(error)
         .with_context(|| format!("cannot run {} convert, which writes DBN", program.display()))

@@ -380,6 +380,15 @@ fn a_dbn_file_is_that_of_convert() {
     let [exported, converted] = paths.map(|path| std::fs::read(path).unwrap());
     assert!(exported.len() > 10_000);
     assert_eq!(exported, converted);
+    let again = folder.path("again.dbn");
+    let equals: [&[&str]; 2] =
+        [&["--tables=mbo,trades"], &["--records", "mbo", "--records=trades"]];
+    for records in equals {
+        let words = [&["-q", "export"][..], records, &DATE, &options, &[&again, "--force", &day]];
+        let ran = nanotape(words.concat());
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{records:?}");
+        assert!(std::fs::read(&again).unwrap() == converted, "{records:?}");
+    }
     // An option that DBN files do not have is an error of convert.
     let to = folder.path("x.dbn.zst");
     let words = [&["export", &day, "-o", &to, "--levels", "3"][..], &DATE].concat();
