@@ -23,7 +23,22 @@ use crate::{
     metadata::{Digest, Metadata, require_date},
     outputs::{ExportFormat, Outputs, TableFormat, is_dbn, is_folder},
     parts::{Files, Parts},
+    words::Words,
 };
+
+/// The options of tables, which arrays do not have, as clap names them.
+const OF_TABLES: [&str; 10] = [
+    "records",
+    "every",
+    "levels",
+    "bars",
+    "prices",
+    "compression",
+    "group_rows",
+    "partition",
+    "jobs",
+    "threads",
+];
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -228,10 +243,10 @@ fn bar(text: &str) -> Result<BarBy, String> {
     }
 }
 
-pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Status> {
+pub(crate) fn run(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> {
     let ExportArguments { input, more, .. } = arguments;
     if arguments.is_array() {
-        arguments.require_no_tables()?;
+        arguments.require_no_tables(words)?;
         return arrays::run(ArrayRequest {
             input,
             span: arguments.span.into(),
@@ -339,9 +354,13 @@ impl ExportArguments {
     }
 
     /// Refuses the options of tables.
-    fn require_no_tables(&self) -> anyhow::Result<()> {
-        ensure!(self.records.is_empty(), "an array has its own events: leave out --records");
-        ensure!(self.every.is_none(), "an array has each event: leave out --every");
+    fn require_no_tables(&self, words: Words<'_>) -> anyhow::Result<()> {
+        if let Some(id) = OF_TABLES.iter().find(|id| words.has(id)) {
+            bail!(
+                "--{} is for tables, and .npz is an array of each event: leave it out",
+                id.replace('_', "-")
+            );
+        }
         let is_many = !self.more.is_empty() || is_folder_of_days(self.input.name().path());
         ensure!(!is_many, "arrays are written for one day at a time: give one INPUT");
         Ok(())

@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     if export.is_for_convert() {
         return concluded(convert(words, arguments.verbosity), "convert");
     }
-    concluded(export::run(&export), "export")
+    concluded(export::run(&export, words), "export")
 }
 
 fn export_of(matches: &ArgMatches) -> Option<&ArgMatches> {

@@ -241,6 +241,32 @@ fn wrong_uses_of_arrays_are_one_line() {
 }
 
 #[test]
+fn arrays_refuse_the_options_of_tables() {
+    let folder = Folder::new("export-array-options");
+    let (day, npz) = (folder.day(2_000, 5), folder.path("x.npz"));
+    for [option, value] in [
+        ["--records", "bbo"],
+        ["--every", "1s"],
+        // A value that is the default one is given, too.
+        ["--levels", "10"],
+        ["--bars", "1m"],
+        ["--prices", "fixed"],
+        ["--compression", "zstd"],
+        ["--group-rows", "2000"],
+        ["--partition", "symbol"],
+        ["--jobs", "2"],
+        ["--threads", "1"],
+    ] {
+        let words = ["export", &day, "--symbols", "*", option, value, "-o", &npz];
+        let ran = nanotape(words.iter().chain(&DATE));
+        assert_eq!(ran.status, 2, "{option}: {}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("{option} is for tables")), "{}", ran.stderr);
+        assert!(!Path::new(&npz).exists());
+    }
+}
+
+#[test]
 fn a_span_after_the_last_message_has_no_time_of_receipt() {
     let folder = Folder::new("export-array-late");
     let capture = folder.capture("cboe-pitch", 5_000, 3);
