@@ -27,6 +27,7 @@ use nanotape_types::{
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::{
+    complete::complete_all,
     metadata::require_date,
     outputs::{file_name, is_folder, require_another},
 };
@@ -137,13 +138,14 @@ impl Files<'_> {
             let output = Output::create(&path, *force)?;
             let output =
                 array.write(output).with_context(|| format!("cannot write {}", path.display()))?;
-            files.push((path, events, output));
+            files.push((path.clone(), (path, events, output)));
         }
-        for (path, events, output) in files {
+        let complete = |(path, events, output): (PathBuf, String, Output)| {
             let megabytes = output.written() as f64 / 1e6;
             output.finish()?;
-            note(format_args!("{events}, {megabytes:.1} MB in {}", path.display()));
-        }
+            Ok(format!("{events}, {megabytes:.1} MB in {}", path.display()))
+        };
+        complete_all(files, *force, complete)?.iter().for_each(note);
         Ok(())
     }
 }

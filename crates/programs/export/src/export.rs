@@ -439,17 +439,7 @@ impl ExportArguments {
             files.extend(of_table.into_iter().map(|file| (table, file)));
         }
         lanes.finish();
-        let mut written = Vec::new();
-        for (table, file) in files {
-            match file.complete() {
-                Ok(file) => written.push((table, file)),
-                Err(error) => {
-                    // All of them or none: another process may have taken the name of this one.
-                    written.iter().for_each(|(_, file)| outputs.take_back(file));
-                    return Err(error.into());
-                }
-            }
-        }
+        let written = outputs.complete(files)?;
         for (table, file) in written {
             note(format_args!("{table}: {file}"));
         }

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod arrays;
+mod complete;
 mod export;
 mod many;
 mod metadata;

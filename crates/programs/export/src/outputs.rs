@@ -27,6 +27,8 @@ use nanotape_types::{
     rows::{Cell, Column, Sink},
 };
 
+use crate::complete::complete_all;
+
 /// `--format`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ExportFormat {
@@ -236,13 +238,14 @@ impl Outputs {
         require_another(&self.path_of(table), input)
     }
 
-    /// Removes a file that was completed, since another one could not be. One that replaced another
-    /// file stays.
-    pub(crate) fn take_back(&self, file: &Written) {
-        if !self.force && is_file(&file.path) {
-            // The error of the other file is reported.
-            let _ = fs::remove_file(&file.path);
-        }
+    /// Gives the files of tables their names: all of them or none.
+    pub(crate) fn complete(
+        &self,
+        files: Vec<(Table, TableFile)>,
+    ) -> anyhow::Result<Vec<(Table, Written)>> {
+        let files = files.into_iter().map(|(table, file)| (file.path.clone(), (table, file)));
+        let complete = |(table, file): (Table, TableFile)| Ok((table, file.complete()?));
+        Ok(complete_all(files.collect(), self.force, complete)?)
     }
 
     /// The status of a day whose files exist: bad, with a line, if its input lacked a part.
@@ -442,7 +445,7 @@ pub(crate) struct Written {
 
 impl TableFile {
     /// Gives the file its name.
-    pub(crate) fn complete(self) -> io::Result<Written> {
+    fn complete(self) -> io::Result<Written> {
         let Self { path, rows, last } = self;
         let bytes = match last {
             Last::Output(output) => {

@@ -6,11 +6,14 @@ use std::{
     fs::{self, File},
     io::Read as _,
     path::Path,
+    process::Command,
 };
 
 use zip::ZipArchive;
 
-use crate::support::{Folder, nanotape};
+use nanotape_harness::Bounded as _;
+
+use crate::support::{Folder, nanotape, program};
 
 const DATE: [&str; 2] = ["--date", "2019-12-30"];
 const MIDNIGHT_NS: i64 = 1_577_682_000_000_000_000;
@@ -264,6 +267,28 @@ fn arrays_refuse_the_options_of_tables() {
         assert!(ran.stderr.contains(&format!("{option} is for tables")), "{}", ran.stderr);
         assert!(!Path::new(&npz).exists());
     }
+}
+
+#[test]
+fn an_array_that_cannot_be_written_leaves_no_other() {
+    let folder = Folder::new("export-array-fails");
+    let (day, to) = (folder.day(15_000, 5), folder.path("arrays/"));
+    let words: [&str; 7] = [&day, "--symbols", "*", "--format", "npz", "-o", &to];
+    let said = export(&[&words[..], &DATE].concat());
+    let files = said.lines().filter_map(|line| Some(line.rsplit_once(" MB in ")?.1));
+    let sizes: Vec<u64> = files.map(|file| fs::metadata(file).unwrap().len()).collect();
+    // The first files fit, and a later one does not; it is small enough to be written with its end.
+    let (fits, most) = (sizes[0], sizes[1..].iter().copied().max().unwrap());
+    assert!(fits + 2_048 < most && most < 200_000, "{sizes:?}");
+    fs::remove_dir_all(&to).unwrap();
+    let script = format!(
+        "ulimit -f {}; exec '{}' export '{day}' --date 2019-12-30 --symbols '*' --format npz -o '{to}'",
+        fits / 512 + 2,
+        program()
+    );
+    let output = Command::new("sh").args(["-c", &script]).bounded_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read_dir(&to).unwrap().count(), 0);
 }
 
 #[test]
