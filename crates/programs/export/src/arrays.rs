@@ -50,6 +50,10 @@ pub(crate) struct ArrayRequest<'a> {
 pub(crate) fn run(request: ArrayRequest<'_>) -> anyhow::Result<Status> {
     let ArrayRequest { input, span, symbols, latency, output, force } = request;
     ensure!(!symbols.is_empty(), "an array has the events of one stock: choose it with --symbols");
+    ensure!(
+        output != Path::new("-"),
+        "-o -: an array is a file that numpy reads in parts: use -o FILE.npz"
+    );
     let files = Files { output, folder: is_folder(output).then_some(output), force };
     let known = |symbol: &&Symbol| files.folder.is_none() || !symbol.is_pattern();
     for symbol in symbols.iter().filter(known) {

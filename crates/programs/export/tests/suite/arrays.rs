@@ -223,6 +223,7 @@ fn wrong_uses_of_arrays_are_one_line() {
             "--records",
         ),
         (with_date(&["--latency", "1us", "-o", "x.parquet"]), "-o FILE.npz"),
+        (with_date(&["--symbols", "AAPL", "--format", "npz", "-o", "-"]), "-o FILE.npz"),
         (format!("export {day} {day} --symbols AAPL -o {npz}"), "one day at a time"),
         (format!("export {day} --symbols AAPL -o {npz}"), "--date 2019-12-30"),
         (format!("export {levels} --symbols * -o {npz}"), "price levels only"),
