@@ -3,14 +3,14 @@
 //! numpy's header has the number of rows, so the events of a stock wait in memory, 64 bytes each.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fs,
     io::{self, Write as _},
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use nanotape_answers::{
     BacktestEvent, BacktestEvents, Given, OrderSteps, Span, StepAt, symbol_or_locate,
 };
@@ -83,6 +83,7 @@ pub(crate) fn run(request: ArrayRequest<'_>) -> anyhow::Result<Status> {
     let status = input.conclude(&session, &mut steps.filter)?;
     let (doubtful, times) = (steps.doubtful, steps.visitor.times);
     ensure!(!arrays.is_empty(), "{name}: has no message of these stocks in the span");
+    require_one_of_a_name(name, &arrays)?;
     if doubtful > 0 {
         let messages = counted_grouped(doubtful, "message");
         warn(format_args!(
@@ -94,6 +95,20 @@ pub(crate) fn run(request: ArrayRequest<'_>) -> anyhow::Result<Status> {
     }
     files.write(arrays.into_values().collect(), name)?;
     Ok(status)
+}
+
+/// Refuses two stocks of one name: an array of hftbacktest has the orders of one instrument.
+fn require_one_of_a_name(input: &Given, arrays: &BTreeMap<u16, StockArray>) -> anyhow::Result<()> {
+    let mut names = HashMap::new();
+    for (locate, StockArray { stock, .. }) in arrays {
+        if let Some(other) = names.insert(stock, locate) {
+            bail!(
+                "{input}: the stock locates {other} and {locate} are both {stock}, and an array is of one \
+                 instrument: use a table, as in --records mbo -o FILE.parquet"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Where arrays are written: a file, or a folder with a file for each stock.

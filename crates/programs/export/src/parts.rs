@@ -37,7 +37,10 @@ pub(crate) struct Parts<'o> {
     fields: Fields,
     parquet: ParquetOptions,
     lanes: &'o Lanes,
-    sinks: HashMap<Option<StockName>, TableSink>,
+    /// By the name of the stock, which the path of the file has: several stocks can have one name.
+    sinks: Vec<(String, TableSink)>,
+    /// The place of each stock's file.
+    places: HashMap<Option<StockName>, usize>,
     /// What stopped the rows.
     error: Option<anyhow::Error>,
 }
@@ -52,33 +55,49 @@ impl<'o> Parts<'o> {
     ) -> Self {
         let symbol = columns.iter().position(|column| column.name == "symbol").unwrap_or(0);
         columns.remove(symbol);
-        let (sinks, error) = (HashMap::new(), None);
-        Self { outputs, table, columns, symbol, fields, parquet, lanes, sinks, error }
+        Self {
+            outputs,
+            table,
+            columns,
+            symbol,
+            fields,
+            parquet,
+            lanes,
+            sinks: Vec::new(),
+            places: HashMap::new(),
+            error: None,
+        }
     }
 
-    fn open(&self, stock: Option<StockName>) -> anyhow::Result<TableSink> {
+    fn open(&self, name: &str) -> anyhow::Result<TableSink> {
         anyhow::ensure!(
             self.sinks.len() < MOST_STOCKS,
             "--partition symbol: more than {MOST_STOCKS} stocks: choose fewer with --symbols"
         );
-        let name = stock.map_or(NO_STOCK.to_owned(), |stock| stock.to_string());
-        let path = self.outputs.part(self.table, &name);
+        let path = self.outputs.part(self.table, name);
         let parquet = (self.parquet, BATCH_ROWS);
         self.outputs.sink_at(path, &self.columns, self.fields, parquet, self.lanes)
     }
 
+    /// The place of the file of a stock that had no row before.
     #[cold]
-    fn begin(&mut self, stock: Option<StockName>) -> ControlFlow<()> {
-        match self.open(stock) {
-            Ok(sink) => {
-                self.sinks.insert(stock, sink);
-                ControlFlow::Continue(())
-            }
-            Err(error) => {
-                self.error = Some(error);
-                ControlFlow::Break(())
-            }
-        }
+    fn begin(&mut self, stock: Option<StockName>) -> Option<usize> {
+        let name = stock.map_or(NO_STOCK.to_owned(), |stock| stock.to_string());
+        let place = match self.sinks.iter().position(|(other, _)| *other == name) {
+            Some(place) => place,
+            None => match self.open(&name) {
+                Ok(sink) => {
+                    self.sinks.push((name, sink));
+                    self.sinks.len() - 1
+                }
+                Err(error) => {
+                    self.error = Some(error);
+                    return None;
+                }
+            },
+        };
+        self.places.insert(stock, place);
+        Some(place)
     }
 }
 
@@ -92,16 +111,14 @@ impl Sink for Files<'_> {
             Cell::Stock(stock) => Some(stock),
             _ => None,
         };
-        if !parts.sinks.contains_key(&stock) {
-            parts.begin(stock)?;
-        }
+        let place = parts.places.get(&stock).copied();
+        let Some(place) = place.or_else(|| parts.begin(stock)) else {
+            return ControlFlow::Break(());
+        };
         let mut rest = Vec::with_capacity(cells.len());
         rest.extend_from_slice(&cells[..parts.symbol]);
         rest.extend_from_slice(&cells[parts.symbol + 1..]);
-        match parts.sinks.get_mut(&stock) {
-            Some(sink) => sink.row(&rest),
-            None => ControlFlow::Break(()),
-        }
+        parts.sinks[place].1.row(&rest)
     }
 }
 
@@ -112,7 +129,7 @@ impl Files<'_> {
             Self::Whole(sink) => sink.require_written(),
             Self::Parts(parts) => {
                 parts.error.take().map_or(Ok(()), Err)?;
-                parts.sinks.values_mut().try_for_each(TableSink::require_written)
+                parts.sinks.iter_mut().try_for_each(|(_, sink)| sink.require_written())
             }
         }
     }
@@ -127,8 +144,8 @@ impl Files<'_> {
         match self {
             Self::Whole(sink) => Ok(vec![sink.finish(metadata, broken, lanes)?]),
             Self::Parts(parts) => {
-                let sinks = parts.sinks.into_values();
-                sinks.map(|sink| sink.finish(metadata, broken, lanes)).collect()
+                let sinks = parts.sinks.into_iter();
+                sinks.map(|(_, sink)| sink.finish(metadata, broken, lanes)).collect()
             }
         }
     }

@@ -13,7 +13,10 @@ use zip::ZipArchive;
 
 use nanotape_harness::Bounded as _;
 
-use crate::support::{Folder, nanotape, program};
+use crate::{
+    partitions::with_one_name,
+    support::{Folder, nanotape, program},
+};
 
 const DATE: [&str; 2] = ["--date", "2019-12-30"];
 const MIDNIGHT_NS: i64 = 1_577_682_000_000_000_000;
@@ -267,6 +270,19 @@ fn arrays_refuse_the_options_of_tables() {
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
         assert!(ran.stderr.contains(&format!("{option} is for tables")), "{}", ran.stderr);
         assert!(!Path::new(&npz).exists());
+    }
+}
+
+#[test]
+fn two_stocks_of_one_name_are_no_array() {
+    let folder = Folder::new("export-array-names");
+    let (day, name) = with_one_name(&folder, &folder.day(5_000, 5));
+    for to in [folder.path("x.npz"), folder.path("arrays/")] {
+        let ran = nanotape(["export", &day, "--symbols", &name, "--format", "npz", "-o", &to]);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        let expected = format!("the stock locates 1 and 2 are both {name}");
+        assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
+        assert!(!Path::new(&to).exists());
     }
 }
 

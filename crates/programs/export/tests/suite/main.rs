@@ -6,5 +6,6 @@ use nanotape_runner as support;
 mod arrays;
 mod failures;
 mod many_days;
+mod partitions;
 mod read;
 mod same_rows;

@@ -1,0 +1,117 @@
+//! Datasets with a folder for each stock.
+
+use std::fs;
+
+use crate::{
+    many_days::{days, export, results},
+    read::Read,
+    support::{Folder, Ran, nanotape},
+};
+
+/// The stocks of a day of 5, by their stock locates.
+pub(crate) fn stocks(day: &str) -> Vec<String> {
+    let bytes = fs::read(day).unwrap();
+    let (mut rest, mut stocks) = (&bytes[..], Vec::new());
+    while let [high, low, after @ ..] = rest {
+        let length = usize::from(u16::from_be_bytes([*high, *low]));
+        if after[0] == b'R' {
+            stocks.push(String::from_utf8_lossy(&after[11..19]).trim_end().to_owned());
+        }
+        rest = &after[length..];
+    }
+    stocks
+}
+
+/// The same day, in which the second stock has the name of the first one, which is returned.
+pub(crate) fn with_one_name(folder: &Folder, day: &str) -> (String, String) {
+    let stocks = stocks(day);
+    let padded = |place: usize| format!("{:8}", stocks[place]).into_bytes();
+    let mut bytes = fs::read(day).unwrap();
+    let (one, other) = (padded(0), padded(1));
+    for at in 0..bytes.len() - 8 {
+        if bytes[at..at + 8] == other[..] {
+            bytes[at..at + 8].copy_from_slice(&one);
+        }
+    }
+    (folder.write("12302019.NASDAQ_ITCH50", &bytes), stocks[0].clone())
+}
+
+#[test]
+fn stocks_of_one_name_share_a_file() {
+    let folder = Folder::new("export-one-name");
+    let (day, name) = with_one_name(&folder, &folder.day(20_000, 5));
+    let (whole, to) = (folder.path("bbo.parquet"), folder.path("dataset/"));
+    let ran = nanotape(["export", &day, "-o", &whole]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let whole = Read::of(&whole);
+    let symbol = whole.places(&["symbol"])[0];
+    let mut expected: Vec<_> = whole.rows.into_iter().filter(|row| row[symbol] == name).collect();
+    expected.iter_mut().for_each(|row| drop(row.remove(symbol)));
+    for force in [&["--force"][..], &[]] {
+        let words = ["export", &day, "--partition", "symbol", "-o", &to];
+        let ran = nanotape(words.iter().chain(force));
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let part = format!("{to}bbo/date=2019-12-30/symbol={name}/12302019.parquet");
+        assert_eq!(Read::of(&part).rows, expected);
+        fs::remove_dir_all(&to).unwrap();
+    }
+}
+
+#[test]
+fn partitions_by_symbol_have_the_rows_of_their_stocks() {
+    let folder = Folder::new("export-partitions");
+    let (days, to) = (days(&folder), folder.path("dataset"));
+    fs::remove_file(format!("{days}/notes.txt")).unwrap();
+    let ran = export(&days, &to, &["--partition", "symbol", "--force"]);
+    assert_eq!(results(&ran, &days).len(), 3, "{}", ran.stderr);
+    let alone = folder.path("alone/");
+    let day = format!("{days}/12302019.NASDAQ_ITCH50");
+    nanotape(["export", &day, "--records", "bbo,trades", "-o", &alone]);
+    for table in ["bbo", "trades"] {
+        let whole = Read::of(&format!("{alone}{table}.parquet"));
+        let symbol = whole.places(&["symbol"])[0];
+        let mut parts = 0;
+        for stock in fs::read_dir(format!("{to}/{table}/date=2019-12-30")).unwrap() {
+            let stock = stock.unwrap().path();
+            let name =
+                stock.file_name().unwrap().to_str().unwrap().strip_prefix("symbol=").unwrap();
+            let part = Read::of(&format!("{}/12302019.parquet", stock.display()));
+            assert!(!part.names.contains(&"symbol".to_owned()));
+            let of_stock = whole.rows.iter().filter(|row| row[symbol] == name).cloned();
+            let expected: Vec<_> = of_stock
+                .map(|mut row| {
+                    row.remove(symbol);
+                    row
+                })
+                .collect();
+            assert!(!expected.is_empty(), "{table} {name}");
+            assert_eq!(part.rows, expected, "{table} {name}");
+            parts += 1;
+        }
+        assert_eq!(parts, 5, "{table}");
+    }
+    // Stocks that are written are left out, and others are not.
+    let stock = |number: usize| {
+        let mut stocks = fs::read_dir(format!("{to}/bbo/date=2019-12-30")).unwrap();
+        let name = stocks.nth(number).unwrap().unwrap().file_name().into_string().unwrap();
+        name.strip_prefix("symbol=").unwrap().to_owned()
+    };
+    let (one, other) = (stock(0), stock(1));
+    let both = format!("{one},{other}");
+    let words = ["--partition", "symbol", "--symbols", &both];
+    let state = |ran: &Ran| results(ran, &days)[1][1].clone();
+    assert_eq!(state(&export(&days, &to, &words)), "exists");
+    fs::remove_dir_all(format!("{to}/bbo/date=2019-12-30/symbol={one}")).unwrap();
+    assert_eq!(state(&export(&days, &to, &words)), "written");
+    assert_eq!(state(&export(&days, &to, &words)), "exists");
+    for (more, expected) in
+        [(["--format", "csv"], "is for Parquet"), (["-o", "x.parquet"], "needs a folder")]
+    {
+        let to = format!("{to}/");
+        let output = if more[0] == "-o" { vec![] } else { vec!["-o", &to[..]] };
+        let words = [&["export", &day, "--partition", "symbol"], &more[..], &output].concat();
+        let ran = nanotape(words);
+        assert_eq!(ran.status, 2);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+}
