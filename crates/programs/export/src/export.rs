@@ -16,13 +16,15 @@ use nanotape_console::{
 };
 use nanotape_plant::TradeDate;
 use nanotape_tables::{Compressed, Fields, Lanes, ParquetOptions, Prices};
+use nanotape_types::Symbol;
 
 use crate::{
     arrays::{self, ArrayRequest},
     many,
     metadata::{Digest, Metadata, require_date},
+    open_files::OpenFiles,
     outputs::{ExportFormat, Outputs, TableFormat, is_dbn, is_folder},
-    parts::{Files, Parts},
+    parts::{Files, MOST_STOCKS, Parts},
     words::Words,
 };
 
@@ -366,6 +368,22 @@ impl ExportArguments {
         Ok(())
     }
 
+    /// The files of stocks that may be open. If their number is known before the reading, more of
+    /// them are refused.
+    fn open_files(&self, symbols: &[Symbol], tables: &[Table]) -> anyhow::Result<OpenFiles> {
+        let are_known = !symbols.is_empty() && !symbols.iter().any(|symbol| symbol.is_pattern());
+        let stocks = if are_known { symbols.len().min(MOST_STOCKS) } else { MOST_STOCKS };
+        let files = match self.partition {
+            Some(Partition::Symbol) => (stocks * tables.len()) as u64,
+            None => 0,
+        };
+        let open_files = OpenFiles::allow(files);
+        if are_known {
+            open_files.require(files)?;
+        }
+        Ok(open_files)
+    }
+
     /// Whether broken trades are marked after the reading, instead of by a reading before it.
     /// Breaks after the span would not be seen, and bars must know them.
     fn marks_later(&self, outputs: &Outputs, tables: &[Table], kind: InputKind) -> bool {
@@ -383,6 +401,7 @@ impl ExportArguments {
         outputs: &Outputs,
     ) -> anyhow::Result<Status> {
         let Self { input, .. } = self;
+        let open_files = self.open_files(&options.symbols, tables)?;
         let needs_breaks = |table: &Table| matches!(table, Table::Trades | Table::Bars);
         let is_first_reading = tables.iter().any(needs_breaks) && !options.marks_later;
         let broken = if is_first_reading { breaks_of(&opening)? } else { None };
@@ -400,6 +419,7 @@ impl ExportArguments {
             let sink = match self.partition {
                 None => Files::Whole(outputs.sink(table, &columns, fields, parquet, &lanes)?),
                 Some(Partition::Symbol) => {
+                    let outputs = (outputs, &open_files);
                     Files::Parts(Parts::new(outputs, table, columns, (fields, parquet), &lanes))
                 }
             };

@@ -8,6 +8,7 @@ mod complete;
 mod export;
 mod many;
 mod metadata;
+mod open_files;
 mod outputs;
 mod parts;
 mod words;

@@ -8,7 +8,10 @@ use nanotape_answers::{Breaks, Table};
 use nanotape_tables::{Fields, Lanes, ParquetOptions};
 use nanotape_types::rows::{Cell, Column, Sink, StockName};
 
-use crate::outputs::{Outputs, TableFile, TableSink};
+use crate::{
+    open_files::OpenFiles,
+    outputs::{Outputs, TableFile, TableSink},
+};
 
 /// The most stocks of a day: each has a file that is open, and rows that wait for it.
 pub(crate) const MOST_STOCKS: usize = 1_024;
@@ -29,6 +32,7 @@ pub(crate) enum Files<'o> {
 /// The files of a table, a stock each.
 pub(crate) struct Parts<'o> {
     outputs: &'o Outputs,
+    open_files: &'o OpenFiles,
     table: Table,
     /// Without the symbol.
     columns: Vec<Column>,
@@ -47,7 +51,7 @@ pub(crate) struct Parts<'o> {
 
 impl<'o> Parts<'o> {
     pub(crate) fn new(
-        outputs: &'o Outputs,
+        (outputs, open_files): (&'o Outputs, &'o OpenFiles),
         table: Table,
         mut columns: Vec<Column>,
         (fields, parquet): (Fields, ParquetOptions),
@@ -57,6 +61,7 @@ impl<'o> Parts<'o> {
         columns.remove(symbol);
         Self {
             outputs,
+            open_files,
             table,
             columns,
             symbol,
@@ -74,6 +79,7 @@ impl<'o> Parts<'o> {
             self.sinks.len() < MOST_STOCKS,
             "--partition symbol: more than {MOST_STOCKS} stocks: choose fewer with --symbols"
         );
+        self.open_files.open()?;
         let path = self.outputs.part(self.table, name);
         let parquet = (self.parquet, BATCH_ROWS);
         self.outputs.sink_at(path, &self.columns, self.fields, parquet, self.lanes)

@@ -546,7 +546,8 @@ pub(super) const TABLE: &[Row] = &[
             "nanotape-tables",
             "nanotape-types",
         ],
-        outside: &["anyhow", "arrow-schema", "clap", "ring", "zip"],
+        // rustix for the limit of open files.
+        outside: &["anyhow", "arrow-schema", "clap", "ring", "rustix", "zip"],
     },
     // docs/decisions/0082-a-package-for-python.md.
     Row {

@@ -1,12 +1,20 @@
 //! Datasets with a folder for each stock.
 
-use std::fs;
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use nanotape_harness::Bounded as _;
 
 use crate::{
     many_days::{days, export, results},
     read::Read,
-    support::{Folder, Ran, nanotape},
+    support::{Folder, Ran, nanotape, program},
 };
+
+const DATE: [&str; 2] = ["--date", "2019-12-30"];
 
 /// The stocks of a day of 5, by their stock locates.
 pub(crate) fn stocks(day: &str) -> Vec<String> {
@@ -36,6 +44,13 @@ pub(crate) fn with_one_name(folder: &Folder, day: &str) -> (String, String) {
     (folder.write("12302019.NASDAQ_ITCH50", &bytes), stocks[0].clone())
 }
 
+/// Runs the program with a limit of open files.
+fn limited(limit: &str, words: &[&str]) -> Output {
+    let script = format!("ulimit {limit}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, program()]).args(words).bounded_output().unwrap()
+}
+
 #[test]
 fn stocks_of_one_name_share_a_file() {
     let folder = Folder::new("export-one-name");
@@ -55,6 +70,30 @@ fn stocks_of_one_name_share_a_file() {
         assert_eq!(Read::of(&part).rows, expected);
         fs::remove_dir_all(&to).unwrap();
     }
+}
+
+#[test]
+fn each_stock_and_table_needs_an_open_file() {
+    let folder = Folder::new("export-open-files");
+    let (day, to) = (folder.day(40_000, 40), folder.path("dataset/"));
+    let tables: [&str; 6] = ["--records", "bbo,mbo", "--partition", "symbol", "-o", &to];
+    let words = [&["export", &day][..], &tables, &DATE].concat();
+    let named = stocks(&day).join(",");
+    let with_names = [&words[..], &["--symbols", &named]].concat();
+    // 80 files and 32 others.
+    for words in [&words, &with_names] {
+        let output = limited("-n 80", words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("use ulimit -n ") && said.lines().count() == 1, "{said}");
+        assert!(!Path::new(&to).join("bbo/date=2019-12-30/day").exists());
+    }
+    let said = String::from_utf8(limited("-n 80", &with_names).stderr).unwrap();
+    assert!(said.contains("ulimit -n 112"), "{said}");
+    // The soft limit alone is raised.
+    let output = limited("-Sn 60", &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
 }
 
 #[test]
