@@ -29,7 +29,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 use crate::{
     complete::complete_all,
     metadata::require_date,
-    outputs::{file_name, is_folder, require_another},
+    paths::{file_name, is_folder, require_another},
 };
 
 const EVENT_BYTES: usize = 64;

@@ -23,8 +23,9 @@ use crate::{
     many,
     metadata::{Digest, Metadata, require_date},
     open_files::OpenFiles,
-    outputs::{ExportFormat, Outputs, TableFormat, is_dbn, is_folder},
+    outputs::{ExportFormat, Outputs, TableFormat},
     parts::{Files, MOST_STOCKS, Parts},
+    paths::{is_dbn, is_folder},
     words::Words,
 };
 
@@ -85,9 +86,14 @@ it the tables of a damaged INPUT are written, the damage is reported, and the st
 Several INPUTs, or a folder of days, become a dataset: -o DIR gets DIR/TABLE/date=YYYY-MM-DD/NAME.parquet,
 which polars, duckdb, pyarrow and Spark read as one table with the column date. --jobs days are written
 at a time, each by a process of its own. A day whose files exist is left out, so an export that was
-interrupted goes on; --force writes it again. --partition symbol also has a folder for each stock, so
-that readers of one stock read only its files; for up to 1,024 stocks of --symbols. A day that fails does not end the others: the table at the
-end lists the result of each, and the status is 1.
+interrupted goes on; --force writes it again. A day that fails does not end the others: the table at
+the end lists the result of each, and the status is 1.
+
+--partition symbol also has a folder for each stock, so that readers of one stock read only its
+files; for up to 1,024 stocks of a table. The file DIR/.complete/TABLE/date=YYYY-MM-DD/NAME lists
+the stocks of a day that are complete, also those without rows: a day without it, or with other
+--symbols, is written again. Each stock and table has an open file: the soft limit (ulimit -Sn) is
+raised as far as the hard one.
 
 Files get their names when all of them are complete: a command that is killed, or a full disk, leaves
 no file of that name. Memory: about 100 MB, the books of the day, and for each table the encoded columns
@@ -312,7 +318,7 @@ fn one(arguments: &ExportArguments) -> anyhow::Result<Status> {
         false => outputs,
     };
     let outputs = match arguments.partition {
-        Some(Partition::Symbol) => outputs.by_symbol(&symbols, &tables),
+        Some(Partition::Symbol) => outputs.by_symbol(&symbols, &tables)?,
         None => outputs,
     };
     for &table in &tables {
@@ -452,14 +458,18 @@ impl ExportArguments {
         }
         let metadata = Metadata::of(&session, options, fields, digest.finish());
         let sinks = rows.into_sinks().into_iter();
-        let mut files = Vec::new();
+        let (mut files, mut stocks) = (Vec::new(), Vec::new());
         for (table, sink) in sinks {
+            stocks.push((table, sink.stocks()));
             let broken = to_mark.filter(|_| table == Table::Trades);
             let of_table = sink.finish(&metadata.of_table(table), broken, &lanes)?;
             files.extend(of_table.into_iter().map(|file| (table, file)));
         }
         lanes.finish();
-        let written = outputs.complete(files)?;
+        let written = outputs.complete(files, stocks)?;
+        for table in tables.iter().filter(|table| !written.iter().any(|(of, _)| of == *table)) {
+            note(format_args!("{table}: no rows"));
+        }
         for (table, file) in written {
             note(format_args!("{table}: {file}"));
         }

@@ -11,6 +11,7 @@ mod metadata;
 mod open_files;
 mod outputs;
 mod parts;
+mod paths;
 mod words;
 
 use std::{

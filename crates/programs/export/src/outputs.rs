@@ -7,7 +7,6 @@ use std::{
     fs::{self, File},
     io,
     ops::ControlFlow,
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -27,7 +26,10 @@ use nanotape_types::{
     rows::{Cell, Column, Sink},
 };
 
-use crate::complete::complete_all;
+use crate::{
+    complete::{Completed, complete_all},
+    paths::{self, file_name, is_folder, partition},
+};
 
 /// `--format`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -93,13 +95,16 @@ pub(crate) struct Outputs {
     force: bool,
     /// The trade date and the name of a day in a dataset.
     day: Option<(String, String)>,
-    /// Whether a day has a file for each stock.
-    by_symbol: bool,
+    /// The selection of a day that has a file for each stock.
+    by_symbol: Option<Vec<Symbol>>,
     /// A file of the day: what it says of the input holds for all.
     one_path: Option<PathBuf>,
     /// Whether a dataset has all files of the day.
     pub(crate) is_written: bool,
 }
+
+/// The folder of a dataset that has what is complete.
+const COMPLETE: &str = ".complete";
 
 impl Outputs {
     /// The files of these tables.
@@ -136,26 +141,65 @@ impl Outputs {
     }
 
     fn new(path: &Path, is_folder: bool, format: TableFormat, force: bool) -> Self {
-        let (path, by_symbol, is_written) = (path.to_owned(), false, false);
+        let (path, by_symbol, is_written) = (path.to_owned(), None, false);
         let (day, one_path) = (None, None);
         Self { path, is_folder, format, force, day, by_symbol, one_path, is_written }
     }
 
-    /// The files of each stock of a day in folders of their own.
-    pub(crate) fn by_symbol(mut self, symbols: &[Symbol], tables: &[Table]) -> Self {
-        self.by_symbol = true;
-        let paths = || {
-            let names = symbols.iter().map(ToString::to_string);
-            names.flat_map(|name| tables.iter().map(move |table| (*table, name.clone())))
-        };
-        let is_there = |(table, name): &(Table, String)| self.part(*table, name).exists();
-        let there = paths().filter(is_there).count();
-        // Without symbols, or with patterns, it is unknown which stocks the day has.
-        let are_known = !symbols.is_empty() && !symbols.iter().any(|symbol| symbol.is_pattern());
-        self.is_written = !self.force && are_known && there == paths().count();
-        self.one_path = paths().next().map(|(table, name)| self.part(table, &name));
-        self.force |= there > 0;
-        self
+    /// The files of each stock of a day in folders of their own. If a day is not complete, an
+    /// earlier run may have been interrupted, and the files that it has are written again.
+    pub(crate) fn by_symbol(
+        mut self,
+        symbols: &[Symbol],
+        tables: &[Table],
+    ) -> anyhow::Result<Self> {
+        self.is_written = !self.force;
+        self.one_path = None;
+        for &table in tables {
+            let completed = Completed::read(&self.completed(table))?;
+            let mut parts = completed.stocks_of(symbols).map(|stock| self.part(table, stock));
+            self.is_written &= completed.has(symbols) && parts.all(|path| path.exists());
+            let mut stocks = completed.stocks_of(symbols);
+            let first = stocks.next().map(|stock| self.part(table, stock));
+            self.one_path = self.one_path.take().or(first);
+        }
+        self.force |= !self.is_written;
+        self.by_symbol = Some(symbols.to_vec());
+        Ok(self)
+    }
+
+    /// The file with the complete stocks of a table.
+    fn completed(&self, table: Table) -> PathBuf {
+        let (date, name) = self.day.as_ref().map_or(("", ""), |(date, name)| (date, name));
+        partition(&self.path.join(COMPLETE), table, date).join(name)
+    }
+
+    /// Gives the files of tables their names: all of them or none. `stocks`: those with files.
+    pub(crate) fn complete(
+        &self,
+        files: Vec<(Table, TableFile)>,
+        stocks: Vec<(Table, Vec<String>)>,
+    ) -> anyhow::Result<Vec<(Table, Written)>> {
+        let mut completed = Vec::new();
+        if let Some(symbols) = &self.by_symbol {
+            for (table, stocks) in stocks {
+                let path = self.completed(table);
+                completed.push((Completed::read(&path)?.with(symbols, stocks), path.clone()));
+                // Until all have their names, the files of a day can be of two exports.
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(error)
+                            .with_context(|| format!("cannot replace {}", path.display()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let files = files.into_iter().map(|(table, file)| (file.path.clone(), (table, file)));
+        let complete = |(table, file): (Table, TableFile)| Ok((table, file.complete()?));
+        let written = complete_all(files.collect(), self.force, complete)?;
+        completed.iter().try_for_each(|(completed, path)| completed.write(path))?;
+        Ok(written)
     }
 
     /// The file of a stock, whose name becomes a part of a path.
@@ -230,22 +274,12 @@ impl Outputs {
     /// Whether a file can be read again before it has its name.
     pub(crate) fn can_be_reread(&self) -> bool {
         let has_names = self.is_folder || is_file(&self.path);
-        self.format == TableFormat::Parquet && has_names && !self.by_symbol
+        self.format == TableFormat::Parquet && has_names && self.by_symbol.is_none()
     }
 
     /// Refuses a file of a table that is the input itself.
     pub(crate) fn require_another(&self, table: Table, input: &Given) -> anyhow::Result<()> {
-        require_another(&self.path_of(table), input)
-    }
-
-    /// Gives the files of tables their names: all of them or none.
-    pub(crate) fn complete(
-        &self,
-        files: Vec<(Table, TableFile)>,
-    ) -> anyhow::Result<Vec<(Table, Written)>> {
-        let files = files.into_iter().map(|(table, file)| (file.path.clone(), (table, file)));
-        let complete = |(table, file): (Table, TableFile)| Ok((table, file.complete()?));
-        Ok(complete_all(files.collect(), self.force, complete)?)
+        paths::require_another(&self.path_of(table), input)
     }
 
     /// The status of a day whose files exist: bad, with a line, if its input lacked a part.
@@ -278,50 +312,8 @@ impl Outputs {
     }
 }
 
-/// The name of a stock as a part of a path: other letters are in percent encoding, as in the paths
-/// of Hive, so that each stock has a name of its own.
-pub(crate) fn file_name(stock: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-+.^#$@!~".contains(&byte);
-    let mut name = String::new();
-    for byte in stock.bytes() {
-        match is_plain(byte) {
-            true => name.push(byte.into()),
-            false => name += &format!("%{byte:02X}"),
-        }
-    }
-    name
-}
-
-/// Whether the output is a folder, which can be a new one.
-pub(crate) fn is_folder(path: &Path) -> bool {
-    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
-}
-
-/// Refuses a file that is the input itself: with --force it would be replaced.
-pub(crate) fn require_another(path: &Path, input: &Given) -> anyhow::Result<()> {
-    let identity = |path: &Path| path.metadata().map(|file| (file.dev(), file.ino()));
-    if let (Ok(own), Ok(other)) = (identity(path), identity(input.path()))
-        && own == other
-        && is_file(path)
-    {
-        bail!("{}: is the input; choose another output", path.display());
-    }
-    Ok(())
-}
-
-/// Whether the suffix is that of a DBN file, which `nanotape convert` writes.
-pub(crate) fn is_dbn(path: &Path) -> bool {
-    let name = path.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
-    name.ends_with(b".dbn") || name.ends_with(b".dbn.zst")
-}
-
 fn names() -> &'static str {
     "parquet, arrow or csv"
-}
-
-/// The folder of a table of a day in a dataset, as Hive and its readers name partitions.
-fn partition(dataset: &Path, table: Table, date: &str) -> PathBuf {
-    dataset.join(table.name()).join(format!("date={date}"))
 }
 
 /// The file of a table, which takes its rows.

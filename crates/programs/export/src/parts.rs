@@ -140,6 +140,14 @@ impl Files<'_> {
         }
     }
 
+    /// The stocks that have files of their own.
+    pub(crate) fn stocks(&self) -> Vec<String> {
+        match self {
+            Self::Whole(_) => Vec::new(),
+            Self::Parts(parts) => parts.sinks.iter().map(|(name, _)| name.clone()).collect(),
+        }
+    }
+
     /// Writes everything, and not yet the names; see [`TableSink::finish`].
     pub(crate) fn finish(
         self,

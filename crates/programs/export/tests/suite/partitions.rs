@@ -73,6 +73,28 @@ fn stocks_of_one_name_share_a_file() {
 }
 
 #[test]
+fn a_day_is_complete_with_the_stocks_that_have_no_rows() {
+    let folder = Folder::new("export-no-rows");
+    let (day, to) = (folder.day(20_000, 5), folder.path("dataset/"));
+    let stock = &stocks(&day)[0];
+    let words: [&str; 8] =
+        ["export", &day, "--records", "bbo,trades", "--partition", "symbol", "-o", &to];
+    let before_the_open: [&str; 4] = ["--symbols", stock, "--until", "04:01"];
+    let run = || {
+        let ran = nanotape(words.iter().chain(&DATE).chain(&before_the_open));
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.stderr
+    };
+    let said = run();
+    assert!(said.contains("trades: no rows"), "{said}");
+    let completed = format!("{to}.complete/trades/date=2019-12-30/day");
+    assert_eq!(fs::read_to_string(&completed).unwrap(), format!("selected {stock}\n"));
+    assert_eq!(run(), "");
+    fs::remove_file(&completed).unwrap();
+    assert!(run().contains("trades: no rows"));
+}
+
+#[test]
 fn each_stock_and_table_needs_an_open_file() {
     let folder = Folder::new("export-open-files");
     let (day, to) = (folder.day(40_000, 40), folder.path("dataset/"));
@@ -101,7 +123,7 @@ fn partitions_by_symbol_have_the_rows_of_their_stocks() {
     let folder = Folder::new("export-partitions");
     let (days, to) = (days(&folder), folder.path("dataset"));
     fs::remove_file(format!("{days}/notes.txt")).unwrap();
-    let ran = export(&days, &to, &["--partition", "symbol", "--force"]);
+    let ran = export(&days, &to, &["--partition", "symbol"]);
     assert_eq!(results(&ran, &days).len(), 3, "{}", ran.stderr);
     let alone = folder.path("alone/");
     let day = format!("{days}/12302019.NASDAQ_ITCH50");
@@ -129,6 +151,17 @@ fn partitions_by_symbol_have_the_rows_of_their_stocks() {
         }
         assert_eq!(parts, 5, "{table}");
     }
+    // A complete day is left out, and one that was interrupted is written again.
+    let states = |more: &[&str]| {
+        let words = [&["--partition", "symbol"], more].concat();
+        let found = results(&export(&days, &to, &words), &days);
+        found.into_iter().map(|[_, state, _]| state).collect::<Vec<_>>()
+    };
+    assert_eq!(states(&[]), ["exists", "exists", "damaged before"]);
+    assert_eq!(states(&["--symbols", "*"]), ["exists", "exists", "damaged before"]);
+    fs::remove_file(format!("{to}/.complete/trades/date=2019-12-30/12302019")).unwrap();
+    assert_eq!(states(&[]), ["exists", "written", "damaged before"]);
+    assert_eq!(states(&[]), ["exists", "exists", "damaged before"]);
     // Stocks that are written are left out, and others are not.
     let stock = |number: usize| {
         let mut stocks = fs::read_dir(format!("{to}/bbo/date=2019-12-30")).unwrap();

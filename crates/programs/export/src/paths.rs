@@ -1,0 +1,52 @@
+//! Names of outputs, and what they say.
+
+use std::{
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::bail;
+use nanotape_answers::{Given, Table};
+use nanotape_console::output::is_file;
+
+/// The name of a stock as a part of a path: other letters are in percent encoding, as in the paths
+/// of Hive, so that each stock has a name of its own.
+pub(crate) fn file_name(stock: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-+.^#$@!~".contains(&byte);
+    let mut name = String::new();
+    for byte in stock.bytes() {
+        match is_plain(byte) {
+            true => name.push(byte.into()),
+            false => name += &format!("%{byte:02X}"),
+        }
+    }
+    name
+}
+
+/// Whether the output is a folder, which can be a new one.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// Refuses a file that is the input itself: with --force it would be replaced.
+pub(crate) fn require_another(path: &Path, input: &Given) -> anyhow::Result<()> {
+    let identity = |path: &Path| path.metadata().map(|file| (file.dev(), file.ino()));
+    if let (Ok(own), Ok(other)) = (identity(path), identity(input.path()))
+        && own == other
+        && is_file(path)
+    {
+        bail!("{}: is the input; choose another output", path.display());
+    }
+    Ok(())
+}
+
+/// Whether the suffix is that of a DBN file, which `nanotape convert` writes.
+pub(crate) fn is_dbn(path: &Path) -> bool {
+    let name = path.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
+    name.ends_with(b".dbn") || name.ends_with(b".dbn.zst")
+}
+
+/// The folder of a table of a day in a dataset, as Hive and its readers name partitions.
+pub(crate) fn partition(dataset: &Path, table: Table, date: &str) -> PathBuf {
+    dataset.join(table.name()).join(format!("date={date}"))
+}
