@@ -11,6 +11,7 @@ use nanotape_types::rows::{Cell, Column, Sink, StockName};
 use crate::{
     open_files::OpenFiles,
     outputs::{Outputs, TableFile, TableSink},
+    paths::NO_STOCK,
 };
 
 /// The most stocks of a day: each has a file that is open, and rows that wait for it.
@@ -18,9 +19,6 @@ pub(crate) const MOST_STOCKS: usize = 1_024;
 
 /// Rows of a batch. A column of a stock has as many in memory.
 const BATCH_ROWS: usize = 1 << 13;
-
-/// The folder of rows without a stock, as Hive names it.
-const NO_STOCK: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// Where the rows of a table go.
 #[expect(clippy::large_enum_variant, reason = "there is one for each table")]

@@ -9,10 +9,17 @@ use anyhow::bail;
 use nanotape_answers::{Given, Table};
 use nanotape_console::output::is_file;
 
+/// Hive's name for rows of no stock.
+pub(crate) const NO_STOCK: &str = "__HIVE_DEFAULT_PARTITION__";
+
 /// The name of a stock as a part of a path: other letters are in percent encoding, as in the paths
 /// of Hive, so that each stock has a name of its own.
 pub(crate) fn file_name(stock: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-+.^#$@!~".contains(&byte);
+    // No symbol has as many letters.
+    if stock == NO_STOCK {
+        return stock.to_owned();
+    }
     let mut name = String::new();
     for byte in stock.bytes() {
         match is_plain(byte) {
