@@ -69,12 +69,51 @@ impl Input {
     }
 }
 
+/// Records of the kind with another length, which an array of the kind cannot have.
+#[derive(Default)]
+struct LeftOut {
+    count: u64,
+    /// The number and the length of the first one.
+    first: Option<(u64, usize)>,
+}
+
+impl LeftOut {
+    #[cold]
+    fn add(&mut self, sequence: u64, length: usize) {
+        self.count += 1;
+        self.first.get_or_insert((sequence, length));
+    }
+
+    /// One line for all of them: a journal of another version can have millions.
+    fn line(&self, kind: RecordKind) -> Option<String> {
+        let (sequence, length) = self.first?;
+        let (count, expected) = (self.count, kind.length());
+        Some(format!(
+            "left out {count} {kind} records that do not have {expected} bytes; the first is \
+             record {sequence} with {length} bytes"
+        ))
+    }
+}
+
 impl RawRecords {
     fn of_journal(
+        &mut self,
+        tailer: Tailer,
+        next: u64,
+        kind: RecordKind,
+        goes_on: impl FnMut() -> ControlFlow<()>,
+    ) {
+        let mut left_out = LeftOut::default();
+        self.read_journal(tailer, next, kind, &mut left_out, goes_on);
+        self.lines.extend(left_out.line(kind));
+    }
+
+    fn read_journal(
         &mut self,
         mut tailer: Tailer,
         next: u64,
         kind: RecordKind,
+        left_out: &mut LeftOut,
         mut goes_on: impl FnMut() -> ControlFlow<()>,
     ) {
         let (type_id, length) = (kind.type_id(), kind.length());
@@ -82,12 +121,14 @@ impl RawRecords {
             for _ in 0..RECORDS {
                 match tailer.next() {
                     Ok(Tail::Excerpt(excerpt)) if excerpt.sequence() >= next => return,
+                    Ok(Tail::Excerpt(excerpt)) if excerpt.type_id() != type_id => {}
+                    Ok(Tail::Excerpt(excerpt)) if excerpt.len() != length => {
+                        left_out.add(excerpt.sequence(), excerpt.len());
+                    }
                     Ok(Tail::Excerpt(excerpt)) => {
-                        if excerpt.type_id() == type_id && excerpt.len() == length {
-                            let at = self.bytes.len();
-                            self.bytes.resize(at + length, 0);
-                            excerpt.copy_to(&mut self.bytes[at..]);
-                        }
+                        let at = self.bytes.len();
+                        self.bytes.resize(at + length, 0);
+                        excerpt.copy_to(&mut self.bytes[at..]);
                     }
                     Ok(Tail::Gap(gap)) => {
                         self.lines.push(format!("records {} to {} are missing", gap.from, gap.to));
@@ -102,18 +143,30 @@ impl RawRecords {
 
     fn of_dbn(
         &mut self,
+        stream: DbnStream,
+        kind: RecordKind,
+        goes_on: impl FnMut() -> ControlFlow<()>,
+    ) {
+        let mut left_out = LeftOut::default();
+        self.read_dbn(stream, kind, &mut left_out, goes_on);
+        self.lines.extend(left_out.line(kind));
+    }
+
+    fn read_dbn(
+        &mut self,
         mut stream: DbnStream,
         kind: RecordKind,
+        left_out: &mut LeftOut,
         mut goes_on: impl FnMut() -> ControlFlow<()>,
     ) {
         while goes_on().is_continue() {
             let Self { bytes, lines } = self;
             let progress = stream.poll(|entry| {
                 match entry {
-                    Entry::Item(Item::Message(message)) => {
-                        let is_of_kind = message.type_id == kind.type_id();
-                        if is_of_kind && message.payload.len() == kind.length() {
-                            bytes.extend_from_slice(message.payload);
+                    Entry::Item(Item::Message(message)) if message.type_id == kind.type_id() => {
+                        match message.payload.len() == kind.length() {
+                            true => bytes.extend_from_slice(message.payload),
+                            false => left_out.add(message.sequence, message.payload.len()),
                         }
                     }
                     Entry::Loss { sequence, text } => {
@@ -129,5 +182,34 @@ impl RawRecords {
                 Err(error) => return lines.push(error.to_string()),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nanotape_harness::Scratch;
+    use nanotape_journal::{Appender, AppenderOptions};
+
+    use super::*;
+
+    #[test]
+    fn records_of_another_length_are_one_line_with_their_count() {
+        let kind = RecordKind::Mbo;
+        let scratch = Scratch::new("raw_records_lengths");
+        let mut appender = Appender::open(scratch.path(), &AppenderOptions::default()).unwrap();
+        for length in [kind.length(), 12, kind.length(), kind.length() + 8, 0] {
+            appender.append(kind.type_id(), 0, &vec![7; length]).unwrap();
+        }
+        // Records of other kinds have any length.
+        appender.append(RecordKind::Trades.type_id(), 0, &[7]).unwrap();
+        appender.close().unwrap();
+        let mut records = RawRecords::default();
+        let mut tailer = Tailer::open(scratch.path(), Start::Oldest).unwrap();
+        tailer.set_stops_at_end(true);
+        records.of_journal(tailer, u64::MAX, kind, || ControlFlow::Continue(()));
+        assert_eq!(records.bytes, vec![7; 2 * kind.length()]);
+        let line = "left out 3 mbo records that do not have 56 bytes; the first is record 2 with \
+                    12 bytes";
+        assert_eq!(records.lines, [line]);
     }
 }
