@@ -12,6 +12,7 @@ mod latest;
 mod measures;
 mod reading;
 mod rows;
+mod stream;
 mod structured;
 mod tap;
 

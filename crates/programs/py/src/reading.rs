@@ -1,16 +1,10 @@
 //! A reading of an input on a thread of its own, as a stream of batches.
 
 use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
-    },
-    thread,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
 use nanotape_answers::{
     BacktestEvent, BacktestEvents, Given, Input, InputKind, InputOptions, InputReport, Opening,
     OrderSteps, Part, Session, Span, StepAt, SymbolFilter, Table, TableOptions, Tables,
@@ -18,13 +12,10 @@ use nanotape_answers::{
 };
 use nanotape_clock::Clock;
 use nanotape_engine::DayStatistics;
-use nanotape_tables::{BATCH_ROWS, BatchSink, Batches, Fields, Prices, TableError};
+use nanotape_tables::{BATCH_ROWS, Batches, Fields, Prices, TableError};
 use nanotape_types::rows::{Column, Sink};
 
-use crate::errors::ReadError;
-
-/// Batches that wait for a slow reader.
-const WAITING: usize = 4;
+use crate::{errors::ReadError, stream::BatchReader};
 
 /// Losses, damage and missing symbols that a line lists.
 const LISTED: usize = 10;
@@ -64,8 +55,8 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<String>,
 }
 
-/// How the last reading that ended did so. A library between the reading and Python passes on only
-/// the text of an error.
+/// How the last reading ended; `None` until then, and without a result. A library between the
+/// reading and Python passes on only the text of an error.
 pub(crate) type Ended = Arc<Mutex<Option<Result<Report, ReadError>>>>;
 
 /// What a lock protects is whole after a panic: each is replaced at once.
@@ -199,11 +190,11 @@ impl Prepared {
     pub(crate) fn stream(self, prices: Prices, ended: Ended) -> BatchReader {
         let fields = Fields { prices, midnight_ns: self.midnight_ns };
         let schema = fields.schema(&self.columns, &[]);
-        let (sender, receiver) = sync_channel(WAITING);
         let of_thread = schema.clone();
-        let reading = move || {
+        BatchReader::new(schema, move |to| {
+            // The result of an earlier reading is not that of this one, which may end without any.
+            *lock(&ended) = None;
             let columns = self.columns.clone();
-            let to = ToReader(sender.clone());
             let batches = Batches::new(to, &columns, (fields, of_thread), BATCH_ROWS);
             let end = self.read(batches, |batches| batches.take_error().map_or(Ok(()), Err));
             let end = end.and_then(|(batches, report)| {
@@ -211,90 +202,14 @@ impl Prepared {
                 Ok(report)
             });
             let line = match &end {
-                Err(ReadError::Table(TableError::Gone)) => return,
-                Err(error) => Some(error.to_string()),
-                Ok(_) => None,
+                // A reader that is gone has not read to the end.
+                Err(ReadError::Table(TableError::Gone)) => return Ok(()),
+                Err(error) => Err(error.to_string()),
+                Ok(_) => Ok(()),
             };
             *lock(&ended) = Some(end);
-            if let Some(line) = line {
-                // A reader that is gone needs no error.
-                let _ = sender.send(Err(line));
-            }
-        };
-        BatchReader { schema, receiver, reading: Some(Box::new(reading)), is_over: false }
-    }
-}
-
-/// The batches of a thread, for the reader.
-struct ToReader(SyncSender<Result<RecordBatch, String>>);
-
-impl BatchSink for ToReader {
-    fn batch(&mut self, batch: RecordBatch) -> Result<(), TableError> {
-        self.0.send(Ok(batch)).map_err(|_| TableError::Gone)
-    }
-}
-
-/// The batches of a reading.
-pub(crate) struct BatchReader {
-    schema: SchemaRef,
-    receiver: Receiver<Result<RecordBatch, String>>,
-    /// The reading, before its thread begins.
-    reading: Option<Box<dyn FnOnce() + Send>>,
-    is_over: bool,
-}
-
-impl BatchReader {
-    /// The next batch; `None` at the end. An error has its text; the reading has kept it.
-    pub(crate) fn next_batch(&mut self) -> Result<Option<RecordBatch>, String> {
-        loop {
-            if let Waited::Over(batch) = self.wait_for_batch(Duration::MAX) {
-                return batch;
-            }
-        }
-    }
-
-    /// The same within a time.
-    pub(crate) fn wait_for_batch(&mut self, wait: Duration) -> Waited {
-        if self.is_over {
-            return Waited::Over(Ok(None));
-        }
-        if let Some(reading) = self.reading.take() {
-            thread::spawn(reading);
-        }
-        let received = match wait {
-            Duration::MAX => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            wait => self.receiver.recv_timeout(wait),
-        };
-        match received {
-            Ok(Ok(batch)) => return Waited::Over(Ok(Some(batch))),
-            Err(RecvTimeoutError::Timeout) => return Waited::Longer,
-            Ok(Err(line)) => {
-                self.is_over = true;
-                return Waited::Over(Err(line));
-            }
-            Err(RecvTimeoutError::Disconnected) => self.is_over = true,
-        }
-        Waited::Over(Ok(None))
-    }
-}
-
-/// The end of a wait for a batch.
-pub(crate) enum Waited {
-    Over(Result<Option<RecordBatch>, String>),
-    Longer,
-}
-
-impl Iterator for BatchReader {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.next_batch().map_err(|line| ArrowError::ExternalError(line.into())).transpose()
-    }
-}
-
-impl RecordBatchReader for BatchReader {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
+            line
+        })
     }
 }
 

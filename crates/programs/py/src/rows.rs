@@ -23,7 +23,8 @@ use pyo3::{
 use crate::{
     capsules,
     errors::{NanotapeError, ReadError},
-    reading::{BatchReader, Ended, LONGEST_WAIT, Prepared, Recipe, Waited, lock},
+    reading::{Ended, LONGEST_WAIT, Prepared, Recipe, lock},
+    stream::{BatchReader, WITHOUT_A_RESULT, Waited},
     structured::Structured,
 };
 
@@ -59,8 +60,14 @@ impl Rows {
         Ok(py.detach(|| self.recipe.prepare())?)
     }
 
+    /// Opens the input for a reading, of which nothing is known until it ends.
+    fn begun(&self, py: Python<'_>) -> PyResult<Prepared> {
+        *lock(&self.ended) = None;
+        self.prepared(py)
+    }
+
     fn reader(&self, py: Python<'_>) -> PyResult<BatchReader> {
-        Ok(self.prepared(py)?.stream(self.prices, self.ended.clone()))
+        Ok(self.begun(py)?.stream(self.prices, self.ended.clone()))
     }
 }
 
@@ -73,7 +80,7 @@ impl Rows {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let prepared = self.prepared(py)?;
+        let prepared = self.begun(py)?;
         let prices = match requested_schema {
             Some(schema) => capsules::requested_prices(schema, &prepared.columns, self.prices)?,
             None => self.prices,
@@ -102,6 +109,7 @@ impl Rows {
     /// All rows as bytes of one structured array, and the fields of its type.
     fn _structured<'py>(&self, py: Python<'py>) -> PyResult<Raw<'py>> {
         let recipe = self.recipe.clone();
+        *lock(&self.ended) = None;
         let (rows, report) = on_thread(py, move |is_wanted| {
             let prepared = recipe.prepare()?;
             let mut rows = Structured::new(&prepared.columns, prepared.midnight_ns);
@@ -121,7 +129,7 @@ impl Rows {
 
     /// All rows in memory, for a library that would not look for signals while it reads a stream.
     fn _collected(&self, py: Python<'_>, prices: &str) -> PyResult<Collected> {
-        let prepared = self.prepared(py)?;
+        let prepared = self.begun(py)?;
         let mut reader = prepared.stream(prices_of(prices)?, self.ended.clone());
         let mut batches = Vec::new();
         loop {
@@ -146,8 +154,8 @@ impl Rows {
         }
     }
 
-    /// Whether the last reading that ended had all of the input, what was missing, and what its
-    /// rows lack otherwise. None before the first one, and after an error.
+    /// Whether the last reading had all of the input, what was missing, and what its rows lack
+    /// otherwise. None before its end, and after an error.
     #[getter]
     fn _report(&self) -> Option<(bool, Vec<String>, Vec<String>)> {
         match &*lock(&self.ended) {
@@ -183,7 +191,7 @@ pub(crate) fn on_thread<T: Send + 'static>(
             Ok(ended) => return Ok(ended?),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(NanotapeError::new_err("the reading ended without a result"));
+                return Err(NanotapeError::new_err(WITHOUT_A_RESULT));
             }
         }
         if let Err(signal) = py.check_signals() {

@@ -100,6 +100,19 @@ def test_a_whole_day_does_not_warn(day):
         assert rows.is_whole is True
 
 
+def test_the_result_of_an_earlier_reading_is_not_that_of_a_later_one(inputs, tmp_path):
+    path = tmp_path / "12302019.NASDAQ_ITCH50"
+    for use in [nanotape.Rows.df, nanotape.Rows.numpy, list, pyarrow.table]:
+        path.write_bytes(inputs.day.read_bytes())
+        rows = nanotape.open(path).bbo()
+        use(rows)
+        assert rows.is_whole is True
+        path.unlink()
+        with pytest.raises(nanotape.InputError):
+            use(rows)
+        assert rows.is_whole is None
+
+
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import nanotape

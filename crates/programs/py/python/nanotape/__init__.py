@@ -110,7 +110,7 @@ class Rows:
 
     @property
     def is_whole(self) -> bool | None:
-        """Whether the last use that read to the end had all of the input. None before the first."""
+        """Whether the last use had all of the input. None before its end, and after an error."""
         report = self._core._report
         return None if report is None else report[0]
 
