@@ -6,7 +6,7 @@
 
 use std::{collections::VecDeque, ops::ControlFlow, sync::Mutex, time::Duration};
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array as _, RecordBatch, UInt64Array};
 use nanotape_answers::{
     Given, Input as Opened, InputError, InputOptions, RecordRow, RecordSpan, members,
 };
@@ -35,22 +35,68 @@ const ROW_COLUMNS: usize = 19;
 pub(crate) struct Tap {
     /// Locked for as long as a call waits, and never while the interpreter's lock is held.
     state: Mutex<State>,
-    shown: Mutex<Shown>,
+    /// Locked for moments only.
+    pending: Mutex<Pending>,
     shutdown: ShutdownFlag,
 }
 
 struct State {
     subscriber: Subscriber,
     rows: Batches<Collected>,
-    /// What is read and not yet given.
-    items: VecDeque<Item>,
+    /// The items of a step, before they are pending.
+    items: VecDeque<Numbered>,
 }
 
-/// What is known of the tap at any time.
-#[derive(Clone, Default)]
-struct Shown {
-    end: Option<String>,
+/// What is read and not yet given. The end of the reading is the end of the tap only after that, or
+/// a loop that checks `tap.end` would lose what is left.
+#[derive(Default)]
+struct Pending {
+    items: VecDeque<Numbered>,
+    end: Option<End>,
+    /// The number of the next record that is read.
     next_sequence: u64,
+}
+
+/// An item, and the number from which a tap that starts anew gives it again.
+type Numbered = (u64, Item);
+
+/// The end of a reading.
+enum End {
+    Over(String),
+    /// An error that is not raised yet.
+    Failed(String),
+}
+
+impl Pending {
+    /// The next item, or the error after the last one, once.
+    fn take(&mut self) -> Result<Option<Item>, String> {
+        if let Some((_, item)) = self.items.pop_front() {
+            return Ok(Some(item));
+        }
+        match self.end.take() {
+            Some(End::Failed(line)) => {
+                self.end = Some(End::Over(line.clone()));
+                Err(line)
+            }
+            end => {
+                self.end = end;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Why the tap is over, once all is given.
+    fn end(&self) -> Option<&str> {
+        match &self.end {
+            Some(End::Over(reason)) if self.items.is_empty() => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Whether a call of [`take`](Self::take) has a result.
+    fn is_ready(&self) -> bool {
+        !self.items.is_empty() || self.end.is_some()
+    }
 }
 
 /// Batches of the rows, which wait for their place among the events.
@@ -183,39 +229,52 @@ impl Tap {
         let fields = Fields { prices: prices_of(prices)?, midnight_ns: 0 };
         let schema = fields.schema(&columns, &[]);
         let rows = Batches::new(Collected::default(), &columns, (fields, schema), BATCH_ROWS);
-        let shown = Shown { end: None, next_sequence: subscriber.next_sequence() };
-        let state = State { subscriber, rows, items: VecDeque::new() };
-        Ok(Self { state: Mutex::new(state), shown: Mutex::new(shown), shutdown })
+        let next_sequence = subscriber.next_sequence();
+        let pending = Mutex::new(Pending { next_sequence, ..Pending::default() });
+        let state = Mutex::new(State { subscriber, rows, items: VecDeque::new() });
+        Ok(Self { state, pending, shutdown })
     }
 
     /// The next batch or event; None if nothing came within the time, or at the end.
     fn _next(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Py<PyAny>>> {
-        let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
-        let deadline = Deadline::after(wait);
+        let deadline = deadline_of(seconds);
         loop {
-            match py.detach(|| self.poll())? {
-                Some(Item::Rows(batch)) => {
-                    return Ok(Some(Batch(batch).into_pyobject(py)?.into_any().unbind()));
-                }
-                Some(Item::Event(event)) => {
-                    return Ok(Some(event.into_pyobject(py)?.into_any().unbind()));
-                }
-                None if self.end().is_some() || deadline.is_over() => return Ok(None),
-                None => py.check_signals()?,
+            if let Some(item) = self._take(py)? {
+                return Ok(Some(item));
+            }
+            if self.end().is_some() || !self.wait(py, &deadline)? {
+                return Ok(None);
             }
         }
     }
 
-    /// Why the tap is over; None while it is not.
-    #[getter]
-    fn end(&self) -> Option<String> {
-        lock(&self.shown).end.clone()
+    /// Waits for an item or the end, and takes nothing, so that a caller that gives up loses
+    /// nothing.
+    fn _wait(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
+        self.wait(py, &deadline_of(seconds)).map(drop)
     }
 
-    /// The number of the next record.
+    /// The next batch or event if there is one, without a wait.
+    fn _take(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let item = lock(&self.pending).take().map_err(NanotapeError::new_err)?;
+        Ok(match item {
+            Some(Item::Rows(batch)) => Some(Batch(batch).into_pyobject(py)?.into_any().unbind()),
+            Some(Item::Event(event)) => Some(event.into_pyobject(py)?.into_any().unbind()),
+            None => None,
+        })
+    }
+
+    /// Why the tap is over; None while it is not, or has items that are not given.
+    #[getter]
+    fn end(&self) -> Option<String> {
+        lock(&self.pending).end().map(str::to_owned)
+    }
+
+    /// The number of the first record that is not given.
     #[getter]
     fn next_sequence(&self) -> u64 {
-        lock(&self.shown).next_sequence
+        let pending = lock(&self.pending);
+        pending.items.front().map_or(pending.next_sequence, |(sequence, _)| *sequence)
     }
 
     /// Ends the tap: a call that waits returns.
@@ -225,18 +284,41 @@ impl Tap {
 }
 
 impl Tap {
-    /// The next item: reads what is there, or waits a while. `None` if nothing came, and at the
-    /// end.
-    fn poll(&self) -> PyResult<Option<Item>> {
-        let mut state = lock(&self.state);
-        if let Some(item) = state.items.pop_front() {
-            return Ok(Some(item));
+    /// Waits until an item or the end is pending; `false` if the time is over before.
+    ///
+    /// One poll reads 16 KiB, and a tap of a rare stock polls often without an item. Each return to
+    /// the interpreter waits for its lock, 5 ms beside a busy thread, so there is none between
+    /// polls: a tap would read 3 MB/s.
+    fn wait(&self, py: Python<'_>, deadline: &Deadline) -> PyResult<bool> {
+        loop {
+            let is_ready = py.detach(|| {
+                let signals = Deadline::after(LONGEST_WAIT);
+                loop {
+                    if self.poll() {
+                        return true;
+                    }
+                    if signals.is_over() || deadline.is_over() {
+                        return false;
+                    }
+                }
+            });
+            if is_ready || deadline.is_over() {
+                return Ok(is_ready);
+            }
+            py.check_signals()?;
         }
-        if lock(&self.shown).end.is_some() {
-            return Ok(None);
+    }
+
+    /// Reads what there is, or waits a while, unless something is pending. Returns whether an item
+    /// or the end is pending then.
+    fn poll(&self) -> bool {
+        let mut state = lock(&self.state);
+        if lock(&self.pending).is_ready() {
+            return true;
         }
         let State { subscriber, rows, items } = &mut *state;
         let run_first = subscriber.run_first();
+        let over = |reason: &str| Some(End::Over(reason.to_owned()));
         let mut stopped = None;
         let mut detail = String::new();
         let step = subscriber.step(|event| {
@@ -245,32 +327,37 @@ impl Tap {
                 && let Record::Notice(Notice::Stop(stop)) = &delivery.record
                 && delivery.sequence >= run_first
             {
-                stopped = Some(format!("the plant stopped: {}", stop.reason.name()));
+                stopped = over(&format!("the plant stopped: {}", stop.reason.name()));
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())
         });
         flush(rows, items);
         let end = match step {
-            Ok(Step::Gone(WriterState::Dead)) => Some("the plant was killed".to_owned()),
-            Ok(Step::Gone(_)) => Some("the plant is gone".to_owned()),
-            Ok(Step::Complete) => Some("complete".to_owned()),
-            Ok(Step::Shutdown) => Some("closed".to_owned()),
+            Ok(Step::Gone(WriterState::Dead)) => over("the plant was killed"),
+            Ok(Step::Gone(_)) => over("the plant is gone"),
+            Ok(Step::Complete) => over("complete"),
+            Ok(Step::Shutdown) => over("closed"),
             Ok(_) => None,
             // One record is invalid; the records around it are valid.
-            Err(error @ SubscribeError::Record { .. }) => {
-                items.push_back(Item::Event(plain("bad_record", error.to_string())));
+            Err(SubscribeError::Record { path, error }) => {
+                let sequence = error.sequence;
+                let error = SubscribeError::Record { path, error };
+                items.push_back((sequence, Item::Event(plain("bad_record", error.to_string()))));
                 None
             }
-            Err(error) => {
-                lock(&self.shown).end = Some(error.to_string());
-                return Err(NanotapeError::new_err(error.to_string()));
-            }
+            Err(error) => Some(End::Failed(error.to_string())),
         };
-        *lock(&self.shown) =
-            Shown { end: stopped.or(end), next_sequence: subscriber.next_sequence() };
-        Ok(items.pop_front())
+        let mut pending = lock(&self.pending);
+        pending.items.append(items);
+        pending.next_sequence = subscriber.next_sequence();
+        pending.end = stopped.or(end);
+        pending.is_ready()
     }
+}
+
+fn deadline_of(seconds: f64) -> Deadline {
+    Deadline::after(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX))
 }
 
 /// What an attempt gave.
@@ -320,7 +407,7 @@ fn columns() -> Vec<Column> {
 fn take(
     event: &Received<'_>,
     rows: &mut Batches<Collected>,
-    items: &mut VecDeque<Item>,
+    items: &mut VecDeque<Numbered>,
     detail: &mut String,
 ) {
     let is_row = matches!(
@@ -340,13 +427,27 @@ fn take(
         return;
     }
     flush(rows, items);
-    items.push_back(Item::Event(event_of(event, &row)));
+    let sequence = match event {
+        Received::Record(delivery) => delivery.sequence,
+        Received::Lost(gap) => gap.from,
+        // It reports records that were given before it.
+        Received::Healed(handover) => handover.to.saturating_add(1),
+        Received::Reported { sequence, .. } => *sequence,
+    };
+    items.push_back((sequence, Item::Event(event_of(event, &row))));
 }
 
-fn flush(rows: &mut Batches<Collected>, items: &mut VecDeque<Item>) {
+fn flush(rows: &mut Batches<Collected>, items: &mut VecDeque<Numbered>) {
     // Columns of one length, as the row has them.
     let _ = rows.flush();
-    items.extend(rows.batches.0.drain(..).map(Item::Rows));
+    items.extend(rows.batches.0.drain(..).map(|batch| (first_of(&batch), Item::Rows(batch))));
+}
+
+/// The number of the first row of a batch, which has at least one.
+fn first_of(batch: &RecordBatch) -> u64 {
+    let numbers = batch.column_by_name("sequence");
+    let numbers = numbers.and_then(|column| column.as_any().downcast_ref::<UInt64Array>());
+    numbers.map_or(0, |numbers| numbers.value(0))
 }
 
 fn plain(kind: &str, text: String) -> Event {

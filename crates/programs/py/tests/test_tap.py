@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -49,11 +50,13 @@ def test_a_loop_that_pauses_is_complete_with_a_journal(long_day, ring, tmp_path)
     items, paused = [], False
     for item in tap:
         items.append(item)
+        for last in numbers([item]):
+            pass
+        assert tap.next_sequence == last + 1
         if not paused and isinstance(item, nanotape.Batch):
             paused = True
             # The plant goes on, and its ring overwrites what was not read.
-            time.sleep(3)
-    assert process.wait() == 0
+            assert process.wait() == 0
     found = list(numbers(items))
     assert found == list(range(1, len(found) + 1))
     assert tap.end.startswith("the plant stopped")
@@ -80,6 +83,77 @@ def test_a_loss_is_an_event_with_its_numbers(long_day, ring):
     gone = sum(event.last - event.sequence + 1 for event in lost)
     found = list(numbers(items))
     assert len(found) + gone == found[-1]
+
+
+def test_the_end_of_a_tap_is_shown_after_its_last_item(inputs, ring):
+    """A step of the reading has many items, and the stop is the last one."""
+    program("run", "--input", inputs.day, "--ring", ring)
+    tap = nanotape.tap(ring, start="oldest", wait=20)
+    items, restarts = [], []
+    while tap.end is None:
+        following = tap.next_sequence
+        item = tap.next(timeout=20)
+        if item is not None:
+            assert next(numbers([item])) == following
+            items.append(item)
+            if isinstance(item, nanotape.Batch) and len(restarts) < 5:
+                restarts.append((len(items), tap.next_sequence))
+    assert items[-1].kind == "stop" and tap.end.startswith("the plant stopped")
+    assert tap.next() is None
+    found = list(numbers(items))
+    assert found == list(range(1, len(found) + 1))
+    assert tap.next_sequence == len(found) + 1
+    # A program that begins again loses nothing, and gets nothing twice.
+    assert len(restarts) == 5
+    for given, following in restarts:
+        again = nanotape.tap(ring, start=following, wait=20)
+        assert [*numbers(items[:given]), *numbers(again)] == found
+
+
+def test_a_wait_that_is_cancelled_loses_no_item(inputs, ring):
+    program("run", "--input", inputs.day, "--ring", ring)
+    tap = nanotape.tap(ring, start="oldest", wait=20)
+
+    async def read():
+        items, cancelled, of_tap = [], 0, aiter(tap)
+        while True:
+            task = asyncio.ensure_future(anext(of_tap))
+            await asyncio.sleep(0)
+            task.cancel()
+            try:
+                items.append(await task)
+            except asyncio.CancelledError:
+                cancelled += 1
+                # The thread of the wait goes on.
+                await asyncio.sleep(0.001)
+            except StopAsyncIteration:
+                return items, cancelled
+
+    items, cancelled = asyncio.run(read())
+    assert cancelled > 0
+    found = list(numbers(items))
+    assert items[-1].kind == "stop" and found == list(range(1, len(found) + 1))
+
+
+def test_a_tap_of_a_rare_stock_seldom_returns_to_the_interpreter(inputs, ring):
+    """Each return waits for the lock of the interpreter, 5 ms beside a busy thread, and a poll reads only 16 KiB."""
+    program("run", "--input", inputs.day, "--ring", ring)
+    tap = nanotape.tap(ring, start="oldest", symbols=["NOSUCH"], records=["mbo"], wait=20)
+    returns = []
+    # The handler runs at a return, if a signal came before it.
+    before = signal.signal(signal.SIGALRM, lambda *_: returns.append(None))
+    began = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
+    try:
+        items = list(tap)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    took = time.monotonic() - began
+    # A record has 56 bytes and more.
+    assert items[-1].kind == "stop" and items[-1].sequence * 56 / 16_384 > 200
+    # A return to look for signals each 50 ms, and some for each of the items.
+    assert len(returns) <= took / 0.05 + 10 * len(items)
 
 
 def test_a_tap_waits_in_the_loop_of_its_user(inputs, ring, tmp_path):

@@ -335,19 +335,27 @@ class Tap:
 
     def __init__(self, core: _core.Tap) -> None:
         self._core = core
+        self._waiting: asyncio.Future[None] | None = None
 
     def __iter__(self) -> Iterator[Batch | Event]:
         while (item := self._core._next(float("inf"))) is not None:
             yield item
 
-    async def __aiter__(self):
+    def __aiter__(self) -> Tap:
         """The same in an event loop, which goes on while the tap waits in a thread."""
-        while True:
-            item = await asyncio.to_thread(self._core._next, 0.5)
-            if item is not None:
-                yield item
-            elif self.end is not None:
-                return
+        return self
+
+    async def __anext__(self) -> Batch | Event:
+        """The next item. A wait that is cancelled loses nothing: the thread waits, and takes no item."""
+        loop = asyncio.get_running_loop()
+        while (item := self._core._take()) is None:
+            if self.end is not None:
+                raise StopAsyncIteration
+            # One thread at a time: it outlives a wait that is cancelled, and the next wait is for it.
+            if self._waiting is None or self._waiting.done() or self._waiting.get_loop() is not loop:
+                self._waiting = loop.run_in_executor(None, self._core._wait, 0.5)
+            await asyncio.shield(self._waiting)
+        return item
 
     def next(self, timeout: float = float("inf")) -> Batch | Event | None:
         """The next item; None if nothing came within ``timeout`` seconds, or at the end."""
@@ -355,12 +363,12 @@ class Tap:
 
     @property
     def end(self) -> str | None:
-        """Why the tap is over; None while it is not."""
+        """Why the tap is over; None while it is not, or has items that were not given."""
         return self._core.end
 
     @property
     def next_sequence(self) -> int:
-        """The number of the next record."""
+        """The number of the first record that was not given: ``start`` of a tap that goes on from here."""
         return self._core.next_sequence
 
     def close(self) -> None:
