@@ -25,7 +25,10 @@ pub(crate) struct Latest {
 #[pymethods]
 impl Latest {
     #[new]
-    fn new(name: std::ffi::OsString, schema: Option<(&str, &str)>) -> PyResult<Self> {
+    fn new(
+        name: std::ffi::OsString,
+        schema: Option<(std::ffi::OsString, String)>,
+    ) -> PyResult<Self> {
         let shown = name.display().to_string();
         let path = nanotape_shm::named(&name);
         let path = path.map_err(|error| ReadError::Choice(error.to_string()))?;
@@ -33,8 +36,11 @@ impl Latest {
         let reader = LatestReader::open(&path).map_err(failed)?;
         let spec = reader.spec();
         let is_of_stocks = spec.expect::<StockState<()>>().is_ok();
-        let built_in = is_of_stocks.then_some(("schema/stock-state.toml", STOCKS));
-        let schema = schema.or(built_in).map(|(file, text)| schema_of(file, text)).transpose()?;
+        let schema = match &schema {
+            Some((file, text)) => Some(schema_of(&file.to_string_lossy(), text)?),
+            None if is_of_stocks => Some(schema_of("schema/stock-state.toml", STOCKS)?),
+            None => None,
+        };
         if let Some(schema) = &schema
             && (schema.layout(), schema.words()) != (spec.value_layout, spec.value_words)
         {
@@ -63,33 +69,51 @@ impl Latest {
         self.schema.iter().flat_map(|schema| &schema.fields).map(field_of).collect()
     }
 
-    fn __len__(&self) -> usize {
-        usize::try_from(self.reader.len()).unwrap_or(usize::MAX)
+    fn __len__(&self) -> PyResult<usize> {
+        self.check()?;
+        Ok(usize::try_from(self.reader.len()).unwrap_or(usize::MAX))
     }
 
-    /// The bytes of all entries: the words of the key, the version, the words of the value.
-    fn _entries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<u8>>> {
-        drop(numpy::PyArray1::<u8>::from_vec(py, Vec::new()));
-        let words = py.detach(|| match self.is_of_stocks() {
-            true => self.stocks(),
-            false => self.all(),
+    /// Raises an error if the file of the map was removed, replaced or truncated. Two system calls,
+    /// so that each read begins with them.
+    fn check(&self) -> PyResult<()> {
+        self.reader.region().check().map_err(|error| {
+            let line = format!("{error}: no writer changes these values any more");
+            NanotapeError::new_err(format!("{line}: open the map again with nanotape.latest()"))
+        })
+    }
+
+    /// All entries as little-endian words: those of the key, the version, those of the value.
+    fn _entries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<u64>>> {
+        self.check()?;
+        drop(numpy::PyArray1::<u64>::from_vec(py, Vec::new()));
+        let words = py.detach(|| {
+            let mut words = match self.is_of_stocks() {
+                true => self.stocks(),
+                false => self.all(),
+            }?;
+            // In place: a map can be large.
+            words.iter_mut().for_each(|word| *word = word.to_le());
+            Ok(words)
         });
-        let words = words.map_err(|error| self.failed(&error))?;
-        let bytes = words.into_iter().flat_map(u64::to_le_bytes).collect();
-        Ok(numpy::PyArray1::from_vec(py, bytes))
+        Ok(numpy::PyArray1::from_vec(py, words.map_err(|error| self.failed(&error))?))
     }
 
     /// The version and the bytes of the value of a key; None if it is not there.
-    fn _get(&self, key: Vec<u64>) -> PyResult<Option<(u32, Vec<u8>)>> {
+    fn _get(&self, py: Python<'_>, key: Vec<u64>) -> PyResult<Option<(u32, Vec<u8>)>> {
+        self.check()?;
         let LatestSpec { key_words, value_words, .. } = self.reader.spec();
         if key.len() != key_words {
             let line = format!("keys of {} have {key_words} words, not {}", self.name, key.len());
             return Err(PyValueError::new_err(line));
         }
-        let mut value = vec![0; value_words];
-        let version = self.reader.get(&key, &mut value);
-        let version = version.map_err(|error| self.failed(&error.into()))?;
-        Ok(version.map(|version| (version, value.into_iter().flat_map(u64::to_le_bytes).collect())))
+        let found = py.detach(|| {
+            let mut value = vec![0; value_words];
+            let version = self.reader.get(&key, &mut value)?;
+            let bytes = |version| (version, value.into_iter().flat_map(u64::to_le_bytes).collect());
+            Ok::<_, LatestError>(version.map(bytes))
+        });
+        found.map_err(|error| self.failed(&error.into()))
     }
 
     /// The words of the key of a stock.

@@ -65,6 +65,36 @@ def test_maps_of_words_and_of_a_schema(tmp_path):
         nanotape.latest(tmp_path / "nowhere")
 
 
+def test_a_map_that_is_removed_or_replaced_is_an_error_of_each_read(tmp_path):
+    path = tmp_path / "map"
+
+    def put(value):
+        program("latest", "set", path, "7", value, "--entries", "10", "--value-words", "1")
+
+    put("100")
+    latest = nanotape.latest(os.fsencode(path))
+    latest.check()
+    reads = [latest.check, latest.numpy, latest.df, lambda: latest[7], lambda: latest.get(8), lambda: len(latest)]
+    path.unlink()
+    for read in reads:
+        with pytest.raises(nanotape.NanotapeError, match=r"map: removed .* open the map again"):
+            read()
+    put("200")
+    for read in reads:
+        with pytest.raises(nanotape.NanotapeError, match=r"map: replaced .* open the map again"):
+            read()
+    assert nanotape.latest(path)[7].tolist() == (200,)
+
+
+def test_entries_of_a_map_are_its_words(states):
+    latest = nanotape.latest(states)
+    # Without another form that is in memory at the same time.
+    words = latest._core._entries()
+    assert words.dtype == "<u8" and words.tobytes() == latest._core._entries().tobytes()
+    key, value = latest._core.words
+    assert len(words) == len(latest) * (key + 1 + value)
+
+
 def test_a_queue_is_a_naive_one():
     arrivals = numpy.cumsum(numpy.random.default_rng(1).integers(0, 900, 5_000))
     found = nanotape.queue(arrivals, ["300ns", "500ns"])

@@ -407,12 +407,19 @@ def tap(ring: str | os.PathLike[str], *, heal: str | os.PathLike[str] | None = N
 
 
 class Latest:
-    """The latest value of each key of a map, which other processes write: see :func:`latest`."""
+    """The latest value of each key of a map, which other processes write: see :func:`latest`.
+
+    Each read raises ``NanotapeError`` if the file of the map was removed, replaced or truncated.
+    """
 
     def __init__(self, core: _core.Latest) -> None:
         if not isinstance(core, _core.Latest):
             raise TypeError("a map comes from nanotape.latest(name)")
         self._core = core
+
+    def check(self) -> None:
+        """Raises ``NanotapeError`` if the file of the map was removed, replaced or truncated."""
+        self._core.check()
 
     def numpy(self) -> numpy.ndarray:
         """All entries as one structured array: the key, its version, and the fields of the value.
@@ -487,8 +494,8 @@ def latest(name: str | os.PathLike[str], *, schema: str | os.PathLike[str] | Non
     text = None
     if schema is not None:
         with io.open(schema, encoding="utf-8") as file:
-            text = (os.fspath(schema), file.read())
-    return Latest(_core.Latest(os.fspath(name), text))
+            text = (os.fsdecode(schema), file.read())
+    return Latest(_core.Latest(os.fsdecode(name), text))
 
 
 _SERVICE = numpy.dtype([("service_ns", "u8"), ("messages", "u8"), ("delay_p50_ns", "u8"), ("delay_p90_ns", "u8"),
