@@ -177,10 +177,16 @@ impl Input {
         Ok((numpy::PyArray1::from_vec(py, records.bytes), records.lines))
     }
 
-    /// The name as it was given.
+    /// The name as it was given, as text: a letter that is not UTF-8 is a replacement character.
     #[getter]
     fn name(&self) -> String {
         self.name.to_string()
+    }
+
+    /// The path with all of its bytes.
+    #[getter]
+    fn _path(&self) -> std::ffi::OsString {
+        self.name.path().as_os_str().to_owned()
     }
 
     /// Whether a run was chosen.

@@ -1,5 +1,6 @@
 """Many days on several engines: the same dataset, and what is told of a damaged day."""
 
+import os
 from concurrent import futures
 
 import duckdb
@@ -85,3 +86,6 @@ def test_an_engine_that_is_none_is_an_error(days, tmp_path):
     with pytest.raises(TypeError, match="expected an executor"):
         nanotape.many(days, tmp_path, engine="threads")
     assert nanotape.many([], tmp_path) == []
+    # Bytes are paths too.
+    (tmp_path / "none").mkdir()
+    assert nanotape.many(os.fsencode(tmp_path / "none"), os.fsencode(tmp_path)) == []

@@ -1,6 +1,8 @@
 """Records as they are stored, and that trades and fills of them change no book."""
 
 import gzip
+import os
+import shutil
 
 import numpy
 import pytest
@@ -104,6 +106,19 @@ def test_damaged_records_are_reported(inputs, plain, tmp_path):
         nanotape.open(inputs.day).records()
     with pytest.raises(ValueError, match="kind"):
         nanotape.open(plain).records("quotes")
+
+
+def test_a_path_that_is_not_utf_8_is_that_of_the_file(plain, tmp_path):
+    path = os.path.join(os.fsencode(tmp_path), b"day-\xff.dbn")
+    shutil.copy(plain, path)
+    expected = nanotape.open(plain).records()
+    for name in [path, os.fsdecode(path)]:
+        opened = nanotape.open(name)
+        records = opened.records()
+        assert isinstance(records, numpy.memmap) and (records == expected).all()
+        # Text that can be printed.
+        opened.name.encode()
+        assert len(opened.mbo().numpy()) == len(expected)
 
 
 def naive_levels(rows, changes_books):

@@ -21,7 +21,7 @@ import sysconfig
 import time
 import warnings
 from concurrent import futures
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, Union
 
 import numpy
 
@@ -41,6 +41,9 @@ __all__ = [
 
 #: A price that a row of a structured array lacks, as in DBN.
 UNDEF_PRICE = 2**63 - 1
+
+#: A path: text, bytes or a pathlib.Path.
+_Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -191,7 +194,7 @@ class Input:
 
     @property
     def name(self) -> str:
-        """The path as it was given."""
+        """The path as it was given, as text: a letter that is not UTF-8 is a replacement character."""
         return self._core.name
 
     @property
@@ -283,7 +286,8 @@ class Input:
         int64 in units of 1e-9, times ns since 1970.
         """
         dtype = _RECORDS[_one_of("kind", kind, tuple(_RECORDS))]
-        mapped = _mapped(self.name, dtype, _RTYPES[kind]) if self.kind == "dbn" and not self._core._has_run else None
+        is_all = self.kind == "dbn" and not self._core._has_run
+        mapped = _mapped(self._core._path, dtype, _RTYPES[kind]) if is_all else None
         if mapped is not None:
             return mapped
         raw, lines = self._core._records(kind)
@@ -307,9 +311,9 @@ class Input:
         return f"<nanotape.Input {self.name} ({self.kind})>"
 
 
-def open(path: str | os.PathLike[str], *, date: str | datetime.date | None = None,
+def open(path: _Path, *, date: str | datetime.date | None = None,
          run: int | str | None = None, groups: Iterable[str] = (), session: str | None = None,
-         pieces: Iterable[str | os.PathLike[str]] = (), strict: bool = False) -> Input:
+         pieces: Iterable[_Path] = (), strict: bool = False) -> Input:
     """Opens a day file, a capture, the folder of a journal, or a DBN file. The content decides.
 
     ``date``: trade date of a day file whose name has none. ``run``: run of a journal or a DBN file, from
@@ -320,7 +324,8 @@ def open(path: str | os.PathLike[str], *, date: str | datetime.date | None = Non
     date = None if date is None else str(date)
     run = None if run is None else str(run)
     groups = [groups] if isinstance(groups, str) else [str(group) for group in groups]
-    pieces = [pieces] if isinstance(pieces, (str, os.PathLike)) else list(pieces)
+    pieces = [pieces] if isinstance(pieces, (str, bytes, os.PathLike)) else list(pieces)
+    pieces = [os.fsdecode(piece) for piece in pieces]
     return Input(_core.Input(os.fsdecode(path), date, run, groups, session, pieces, bool(strict)))
 
 
@@ -382,7 +387,7 @@ class Tap:
         self.close()
 
 
-def tap(ring: str | os.PathLike[str], *, heal: str | os.PathLike[str] | None = None,
+def tap(ring: _Path, *, heal: _Path | None = None,
         symbols: Iterable[str] | str | None = None, records: Iterable[str] | str = "all",
         start: str | int = "newest", wait: float = 0, heal_wait: float = 10, prices: str = "fixed") -> Tap:
     """Subscribes to the plant of a ring, by its name or path.
@@ -485,7 +490,7 @@ class Latest:
         return fields or [(f"value_{word}", "<u8", 8 * word) for word in range(self._core.words[1])]
 
 
-def latest(name: str | os.PathLike[str], *, schema: str | os.PathLike[str] | None = None) -> Latest:
+def latest(name: _Path, *, schema: _Path | None = None) -> Latest:
     """Opens a map of the latest values by its name or path: ``nt.latest("quotes")["AAPL"]["bid_price"]``.
 
     A map of ``nanotape run --latest`` has the state of each stock; its fields are those of
@@ -596,7 +601,7 @@ class DayResult(NamedTuple):
     detail: str
 
 
-def many(days: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], to: str | os.PathLike[str],
+def many(days: _Path | Iterable[_Path], to: _Path,
          tables: Iterable[str] | str = ("bbo", "trades"), *, engine: Any = None,
          symbols: Iterable[str] | str | None = None, options: Iterable[str] = ()) -> list[DayResult]:
     """Writes the tables of many days as one Parquet dataset: ``TO/TABLE/date=YYYY-MM-DD/NAME.parquet``.
@@ -606,12 +611,12 @@ def many(days: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], to: st
     is one day, and a process of its own. A day that fails ends no other. A day whose files exist is left
     out. ``options``: more of the command line of ``nanotape export``, such as ``["--levels", "5"]``.
     """
-    if isinstance(days, (str, os.PathLike)):
-        days = sorted(entry.path for entry in os.scandir(days) if not entry.name.startswith("."))
-    words = ["--records", tables if isinstance(tables, str) else ",".join(tables), "-o", os.fspath(to)]
+    if isinstance(days, (str, bytes, os.PathLike)):
+        days = sorted(entry.path for entry in os.scandir(os.fsdecode(days)) if not entry.name.startswith("."))
+    words = ["--records", tables if isinstance(tables, str) else ",".join(tables), "-o", os.fsdecode(to)]
     if chosen := _symbols(symbols):
         words += ["--symbols", ",".join(chosen)]
-    tasks = [(os.fspath(day), [*words, *options]) for day in days]
+    tasks = [(os.fsdecode(day), [*words, *options]) for day in days]
     if engine is None:
         with futures.ThreadPoolExecutor(max((os.cpu_count() or 2) // 2, 1)) as threads:
             return list(threads.map(_export_day, *zip(*tasks))) if tasks else []

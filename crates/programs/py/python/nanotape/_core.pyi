@@ -55,6 +55,7 @@ class Collected:
 
 class Input:
     name: str
+    _path: str
     kind: str
     def __init__(self, path: str, date: str | None, run: str | None, groups: list[str],
                  session: str | None, pieces: list[Any], strict: bool) -> None: ...
