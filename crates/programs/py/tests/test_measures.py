@@ -95,6 +95,20 @@ def test_entries_of_a_map_are_its_words(states):
     assert len(words) == len(latest) * (key + 1 + value)
 
 
+def test_numbers_of_numpy_are_numbers(day):
+    arrivals = numpy.arange(0, 10**6, 700)
+    expected = nanotape.queue(arrivals, ["300ns", "1us"])
+    for service in [numpy.array([300, 1000]), [300, numpy.uint16(1000)], numpy.array([300, 1000], "m8[ns]")]:
+        assert (nanotape.queue(arrivals, service) == expected).all()
+    assert (nanotape.queue(arrivals, numpy.int64(300)) == expected[:1]).all()
+    for service in [0, -1, 2**64, numpy.int64(-1), [300, 0]]:
+        with pytest.raises(ValueError, match="service=.*: expected a number from 1"):
+            nanotape.queue(arrivals, service)
+    assert (day.depth(numpy.int64(2)).numpy() == day.depth(2).numpy()).all()
+    with pytest.raises(TypeError, match="depth"):
+        day.depth(True)
+
+
 def test_a_queue_is_a_naive_one():
     arrivals = numpy.cumsum(numpy.random.default_rng(1).integers(0, 900, 5_000))
     found = nanotape.queue(arrivals, ["300ns", "500ns"])

@@ -220,7 +220,7 @@ class Input:
     def depth(self, levels: int = 10, symbols: Iterable[str] | str | None = None, *,
               start: Any = None, end: Any = None, every: Any = None, prices: str = "fixed") -> Rows:
         """The first levels after each message about a book; with ``every`` a grid."""
-        if not isinstance(levels, int):
+        if not _is_whole(levels):
             raise TypeError(f"depth(levels) is a number, not {levels!r}: pass symbols=[...] by name")
         levels = _number("levels", levels, 1, 1000)
         return self._table("depth", symbols, start, end, prices, every=every, levels=levels)
@@ -458,9 +458,9 @@ class Latest:
                 raise TypeError(f"keys of this map are {self._core.words[0]} numbers, not {key!r}")
             words = self._core._stock_key(_number("publisher", publisher, 0, 2**16 - 1), key)
         else:
-            words = list(key) if isinstance(key, (tuple, list)) else [key]
+            words = list(key) if isinstance(key, (tuple, list, numpy.ndarray)) else [key]
             for word in words:
-                if not isinstance(word, (int, numpy.integer)) or not 0 <= word < 2**64:
+                if not _is_whole(word) or not 0 <= word < 2**64:
                     raise TypeError(f"{key!r}: expected a symbol, a number from 0 to 2**64 - 1, or several of them")
         found = self._core._get([int(word) for word in words])
         if found is None:
@@ -513,14 +513,16 @@ def queue(arrivals: Any, service: Any = None, *, window: Any = "1ms") -> numpy.n
     """How late messages are if a receiver takes a constant time for each, one after the other.
 
     ``arrivals`` are times in ns since 1970 or numpy.datetime64, in order, such as ``rows["ts_recv"]``.
-    ``service`` is a time (``"300ns"``) or a list of them; without it, 60 times from 100 ns to 100 us. Each
-    has a row: quantiles of the delay, which are at most 0.8% too high, and the exact largest delay and queue.
+    ``service`` is a time (``"300ns"``, or a number of ns) or a list of them; without it, 60 times from 100 ns to
+    100 us. Each has a row: quantiles of the delay, which are at most 0.8% too high, and the exact largest delay
+    and queue.
     """
-    one = (str, int, datetime.timedelta, numpy.timedelta64)
+    one = (str, int, numpy.integer, datetime.timedelta, numpy.timedelta64)
     services = [] if service is None else [service] if isinstance(service, one) else list(service)
     if service is not None and not services:
         raise ValueError("service is empty: pass None for 60 times from 100 ns to 100 us")
-    services_ns = [value if isinstance(value, int) else _period(value, "service", 1) for value in services]
+    services_ns = [_number("service", value, 1, 2**63 - 1) if _is_whole(value) else _period(value, "service", 1)
+                   for value in services]
     times = _times(arrivals, "arrivals").astype("u8")
     found = _core.queue(times, services_ns, _period(window, "window", 1))
     rows = [(first, messages, *quantiles, *rest) for first, messages, quantiles, *rest in found]
@@ -687,8 +689,13 @@ def _one_of(argument: str, value: Any, allowed: tuple[str, ...]) -> Any:
     return value
 
 
+def _is_whole(value: Any) -> bool:
+    """Whether it is a whole number of Python or numpy, of which a period is one in numpy's view."""
+    return isinstance(value, (int, numpy.integer)) and not isinstance(value, (bool, numpy.timedelta64))
+
+
 def _number(argument: str, value: Any, least: int, most: int) -> int:
-    if not isinstance(value, (int, numpy.integer)) or isinstance(value, bool) or not least <= value <= most:
+    if not _is_whole(value) or not least <= value <= most:
         raise ValueError(f"{argument}={value!r}: expected a number from {least} to {most}")
     return int(value)
 
@@ -733,8 +740,7 @@ def _moment(moment: Any) -> str | None:
     """A moment in the words of the command line: a time of day, or @ and ns since 1970."""
     if moment is None or isinstance(moment, str):
         return moment
-    is_number = isinstance(moment, (int, numpy.integer)) and not isinstance(moment, (bool, numpy.timedelta64))
-    if is_number and moment >= 0:
+    if _is_whole(moment) and moment >= 0:
         return f"@{moment}"
     if isinstance(moment, numpy.datetime64) and not numpy.isnat(moment):
         return f"@{moment.astype('M8[ns]').astype('i8')}"
