@@ -71,7 +71,11 @@ impl Batch {
 
     /// The number of the first record that was not given; `None` if all were.
     pub(crate) fn next_sequence(&self) -> Option<u64> {
-        self.items.get(self.given).map(|(item, _)| item.sequence)
+        self.items.get(self.given).map(|(item, _)| match item.kind {
+            // What it is about came before.
+            kind if kind == ItemKind::Healed as i32 => item.last + 1,
+            _ => item.sequence,
+        })
     }
 
     /// Forgets all items, and their bytes.
@@ -85,6 +89,13 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reader_goes_on_behind_what_a_journal_has_given() {
+        let mut batch = Batch::default();
+        batch.add(ReaderItem::of_range(ItemKind::Healed, 5, 9));
+        assert_eq!(batch.next_sequence(), Some(10));
+    }
 
     #[test]
     fn bytes_of_every_length_begin_at_a_word() {

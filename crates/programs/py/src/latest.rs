@@ -86,7 +86,6 @@ impl Latest {
     /// All entries as little-endian words: those of the key, the version, those of the value.
     fn _entries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<u64>>> {
         self.check()?;
-        drop(numpy::PyArray1::<u64>::from_vec(py, Vec::new()));
         let words = py.detach(|| {
             let mut words = match self.is_of_stocks() {
                 true => self.stocks(),
