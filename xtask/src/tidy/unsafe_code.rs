@@ -62,7 +62,7 @@ const INVENTORY: [(&str, usize); 19] = [
     ("crates/base/shm/src/table.rs", 2),
     ("crates/base/shm/src/word.rs", 4),
     ("crates/programs/py/src/capsules.rs", 1),
-    ("crates/programs/capi/src/functions.rs", 23),
+    ("crates/programs/capi/src/functions.rs", 24),
     ("crates/programs/capi/src/memory.rs", 3),
 ];
 

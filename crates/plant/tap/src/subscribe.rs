@@ -326,7 +326,7 @@ impl Subscriber {
                     ControlFlow::Continue(())
                 })
             });
-            let step = polling.filter.end_of(step.map_err(|error| error.on(path))?);
+            let step = polling.end_of(step).map_err(|error| error.on(path))?;
             self.is_over = matches!(step, Step::Gone(_) | Step::Shutdown | Step::Complete);
         }
         let (sequence, type_id, symbol, is_stop) = match found {
@@ -365,7 +365,7 @@ impl Subscriber {
     ) -> Result<Step, SubscribeError> {
         let Self { follow, polling, path, .. } = self;
         let step = follow.step_by(|feed| polling.poll_or_wait(feed, Amount::Batch, &mut visit));
-        Ok(polling.filter.end_of(step.map_err(|error| error.on(path))?))
+        polling.end_of(step).map_err(|error| error.on(path))
     }
 
     /// The same without a wait: [`Step::Idle`] if there is nothing to read, and [`Step::Read`]
@@ -381,7 +381,7 @@ impl Subscriber {
             let is_waiting = polled == Progress::Nothing && feed.is_waiting();
             Ok(if is_waiting { Progress::Read } else { polled })
         });
-        Ok(polling.filter.end_of(step.map_err(|error: Failed| error.on(path))?))
+        polling.end_of(step).map_err(|error| error.on(path))
     }
 
     /// Reads available messages, at most one buffer, and passes wanted events to `visit`. Returns

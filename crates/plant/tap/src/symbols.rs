@@ -12,10 +12,14 @@ use std::path::{Path, PathBuf};
 use dbn::InstrumentDefMsg;
 use nanotape_board::BoardReader;
 use nanotape_records::{PlantStart, Record, RecordBuffer, RecordKind, UNSTATED_PUBLISHER_ID};
+use nanotape_shm::{Refusal, RegionError};
 use nanotape_tape::Gap;
 use nanotape_types::{LocateTable, Maybe, StockLocate, Symbol};
 
 use stored_names::StoredNames;
+
+/// Polls of a reader between two checks of the board, 16 KiB each.
+const POLLS_PER_CHECK: u32 = 16;
 
 /// Whether a stock is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +45,7 @@ pub(crate) struct SymbolTable {
     known: LocateTable<Maybe<Symbol>>,
     /// The names beside a journal.
     stored: Option<StoredNames>,
+    polls: u32,
 }
 
 impl SymbolTable {
@@ -53,6 +58,24 @@ impl SymbolTable {
             decided: LocateTable::filled(Wanted::Undecided),
             known: LocateTable::filled(Maybe::NONE),
             stored: None,
+            polls: 0,
+        }
+    }
+
+    /// [`check`](Self::check), after some polls only: it makes two system calls.
+    #[inline]
+    pub(crate) fn check_sometimes(&mut self) -> Result<(), RegionError> {
+        self.polls = self.polls.wrapping_add(1);
+        if self.polls.is_multiple_of(POLLS_PER_CHECK) { self.check() } else { Ok(()) }
+    }
+
+    /// Refuses a board whose file was truncated: names that are gone would leave out records of
+    /// selected stocks. One that was removed or replaced has its names.
+    #[cold]
+    pub(crate) fn check(&self) -> Result<(), RegionError> {
+        match self.board.as_ref().map_or(Ok(()), |board| board.region().check()) {
+            Err(error) if matches!(error.refusal(), Refusal::Truncated { .. }) => Err(error),
+            _ => Ok(()),
         }
     }
 

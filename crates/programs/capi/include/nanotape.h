@@ -572,9 +572,12 @@ nt_status nt_latest_rewind(const nt_latest *map);
 // other functions do not. A program that runs for long calls it now and then.
 nt_status nt_latest_check(const nt_latest *map);
 
-// Makes words of a text, as a key of a map with keys of text has it. NT_STATUS_WRONG_ARGUMENT if
-// it is too long for so many words.
+// Makes words of a text, as a key of a map of `nanotape latest --keys text` has it.
+// NT_STATUS_WRONG_ARGUMENT if it is too long for so many words.
 nt_status nt_latest_text_key(const char * text, uint64_t * key, size_t key_words);
+
+// The same for a map of `nanotape latest --keys bytes`, whose first word is the length.
+nt_status nt_latest_bytes_key(const char * text, uint64_t * key, size_t key_words);
 
 // Closes a map, which no thread may be in a call with. Its handle and the words of its entries
 // must not be used afterwards. NULL is allowed.

@@ -275,20 +275,37 @@ pub extern "C" fn nt_latest_check(map: Option<&Map>) -> Status {
     answer(|| enter(&handle(map, "map")?.0)?.check())
 }
 
-/// Makes words of a text, as a key of a map with keys of text has it. NT_STATUS_WRONG_ARGUMENT if
-/// it is too long for so many words.
+/// Makes words of a text, as a key of a map of `nanotape latest --keys text` has it.
+/// NT_STATUS_WRONG_ARGUMENT if it is too long for so many words.
 #[unsafe(no_mangle)]
 pub extern "C" fn nt_latest_text_key(text: Text, key: Room, key_words: usize) -> Status {
+    let words_for = |bytes: usize| bytes.div_ceil(8).max(1);
+    key_of(text, key, key_words, words_for, nanotape_latest::pack_text)
+}
+
+/// The same for a map of `nanotape latest --keys bytes`, whose first word is the length.
+#[unsafe(no_mangle)]
+pub extern "C" fn nt_latest_bytes_key(text: Text, key: Room, key_words: usize) -> Status {
+    key_of(text, key, key_words, nanotape_latest::words_for_bytes, nanotape_latest::pack_bytes)
+}
+
+fn key_of(
+    text: Text,
+    key: Room,
+    key_words: usize,
+    words_for: impl FnOnce(usize) -> usize,
+    pack: impl FnOnce(&[u8], &mut [u64]) -> bool,
+) -> Status {
     answer(|| {
         let mut words = vec![0; key_words.min(nanotape_latest::MOST_WORDS)];
         key.check(key_words, words.len(), "key")?;
         let text = text.bytes("text")?;
-        match nanotape_latest::pack_bytes(text, &mut words) {
+        match !words.is_empty() && pack(text, &mut words) {
             true => key.set(key_words, &words, "key"),
             false => Err(Error::wrong(format!(
                 "a text of {} bytes needs {} words, but the key has {key_words}",
                 text.len(),
-                nanotape_latest::words_for_bytes(text.len())
+                words_for(text.len())
             ))),
         }
     })

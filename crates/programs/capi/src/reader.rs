@@ -96,8 +96,8 @@ impl fmt::Debug for Reader {
 pub(crate) struct State {
     stream: Stream,
     batch: Batch,
-    /// The error of a poll, after what it found before it.
-    failed: Option<Error>,
+    /// The error of a poll, after what it found before it, and the number that it is about.
+    failed: Option<(Error, u64)>,
 }
 
 enum Stream {
@@ -188,7 +188,7 @@ impl State {
             if let Some(item) = self.batch.next() {
                 return Ok(item);
             }
-            if let Some(error) = self.failed.take() {
+            if let Some((error, _)) = self.failed.take() {
                 return Err(error);
             }
             let before = self.stream.next_sequence();
@@ -221,15 +221,21 @@ impl State {
 
     /// One poll of the source, into the empty batch.
     fn poll(&mut self) {
-        let Self { stream, batch, failed } = self;
+        let Self { stream, batch, .. } = self;
         batch.clear();
+        let mut bad = None;
         let step = match stream {
             Stream::Ring(follow, path) => {
                 step(follow, batch).map_err(|error| Error::of_ring(path, &error))
             }
             Stream::Journal(follow) => step(follow, batch).map_err(Error::from),
             Stream::Tap(subscriber) => {
-                subscriber.try_step(|event| take(batch, &event)).map_err(Error::from)
+                subscriber.try_step(|event| take(batch, &event)).map_err(|error| {
+                    if let SubscribeError::Record { error, .. } = &error {
+                        bad = Some(error.sequence);
+                    }
+                    Error::from(error)
+                })
             }
         };
         match step {
@@ -239,13 +245,18 @@ impl State {
                 batch.add(ReaderItem { end, ..ReaderItem::of_range(ItemKind::End, next, next) });
             }
             Ok(_) => {}
-            Err(error) => *failed = Some(error),
+            Err(error) => {
+                let next = self.stream.next_sequence();
+                self.failed = Some((error, bad.unwrap_or(next)));
+            }
         }
     }
 
     /// The number of the next record.
     pub(crate) fn next_sequence(&self) -> u64 {
-        self.batch.next_sequence().unwrap_or_else(|| self.stream.next_sequence())
+        let of_failed = || self.failed.as_ref().map(|(_, sequence)| *sequence);
+        let of_stream = || self.stream.next_sequence();
+        self.batch.next_sequence().or_else(of_failed).unwrap_or_else(of_stream)
     }
 
     /// The symbol of a stock in the run of the plant that the tap has read up to.

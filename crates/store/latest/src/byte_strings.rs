@@ -14,12 +14,23 @@ pub const fn words_for_bytes(most: usize) -> usize {
 #[must_use]
 pub fn pack_bytes(bytes: &[u8], words: &mut [u64]) -> bool {
     let Some((length, room)) = words.split_first_mut() else { return false };
-    if bytes.len() > 8 * room.len() {
+    let has_room = pack_text(bytes, room);
+    if has_room {
+        *length = bytes.len() as u64;
+    }
+    has_room
+}
+
+/// Writes a text into the words of a key, eight bytes in a word and zeros behind it, as `nanotape
+/// latest --keys text` does; returns false, and writes nothing, if it is too long. Two texts that
+/// differ in trailing zero bytes are the same key.
+#[must_use]
+pub fn pack_text(text: &[u8], words: &mut [u64]) -> bool {
+    if text.len() > 8 * words.len() {
         return false;
     }
-    *length = bytes.len() as u64;
-    room.fill(0);
-    for (word, bytes) in room.iter_mut().zip(bytes.chunks(8)) {
+    words.fill(0);
+    for (word, bytes) in words.iter_mut().zip(text.chunks(8)) {
         let mut eight = [0; 8];
         eight[..bytes.len()].copy_from_slice(bytes);
         *word = u64::from_le_bytes(eight);

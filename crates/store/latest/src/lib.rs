@@ -46,7 +46,7 @@ mod value;
 mod verify;
 mod writer;
 
-pub use byte_strings::{pack_bytes, unpack_bytes, words_for_bytes};
+pub use byte_strings::{pack_bytes, pack_text, unpack_bytes, words_for_bytes};
 pub use error::LatestError;
 pub use nanotape_types as types;
 pub use reader::LatestReader;

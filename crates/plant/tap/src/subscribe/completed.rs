@@ -28,6 +28,7 @@ use super::{
     Failed,
     feed::{Amount, limited},
 };
+use crate::recorder::check_origin;
 
 /// Polls of a journal between two attempts to continue in the ring.
 const POLLS_PER_ATTEMPT: u32 = 64;
@@ -39,6 +40,8 @@ const RETRY: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(super) struct Completed {
     pub(super) ring: RingSource<stream::Reader>,
+    /// The path of the ring, and when it was created: a journal states both.
+    origin: (PathBuf, u64),
     journal: PathBuf,
     patience: Duration,
     clock: Clock,
@@ -65,15 +68,16 @@ struct Reading {
 }
 
 impl Completed {
-    /// Reads from the record `next` on.
+    /// Reads from the record `next` on. `origin`: the ring that the journal must be of.
     pub(super) fn new(
-        ring: RingSource<stream::Reader>,
+        (ring, origin): (RingSource<stream::Reader>, (PathBuf, u64)),
         journal: &Path,
         patience: Duration,
         next: u64,
     ) -> Result<Self, Failed> {
         let mut completed = Self {
             ring,
+            origin,
             journal: journal.to_owned(),
             patience,
             clock: Clock::monotonic(),
@@ -184,11 +188,13 @@ impl Completed {
         amount: Amount,
         mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<Progress, Failed> {
-        let Self { reading, journal, clock, .. } = self;
+        let Self { origin, reading, journal, clock, .. } = self;
         let Some(current) = reading else { return Ok(Progress::Nothing) };
-        let opened = if current.has_failed { Ok(false) } else { current.open(journal) };
+        let opened = if current.has_failed { Ok(false) } else { current.open(journal, origin) };
         let polled = match opened {
-            Ok(true) => current.poll(clock, |item| limited(visit(Entry::Item(item)), amount)),
+            Ok(true) => current
+                .poll(clock, |item| limited(visit(Entry::Item(item)), amount))
+                .map_err(Failed::Journal),
             Ok(false) => Ok(Progress::Nothing),
             Err(error) => Err(error),
         };
@@ -205,7 +211,7 @@ impl Completed {
             Err(error) => {
                 // The journal cannot be read: the rest is lost, and the error names the reason.
                 current.has_failed = true;
-                Err(Failed::Journal(error))
+                Err(error)
             }
         }
     }
@@ -291,20 +297,26 @@ impl Reading {
         self.tailer.as_ref().map_or(self.next, Tape::next_sequence)
     }
 
-    /// Opens the journal at the next number. Returns `false` while it does not have it.
-    fn open(&mut self, journal: &Path) -> Result<bool, JournalError> {
+    /// Opens the journal at the next number. Returns `false` while it does not have it. It may have
+    /// come after the subscriber, and may be that of another ring.
+    fn open(
+        &mut self,
+        journal: &Path,
+        (ring, created_ns): &(PathBuf, u64),
+    ) -> Result<bool, Failed> {
         if self.tailer.is_some() {
             return Ok(true);
         }
         match Tailer::open(journal, Start::Sequence(self.next)) {
             Ok(tailer) => {
+                check_origin(journal, ring, *created_ns).map_err(Failed::Origin)?;
                 self.tailer = Some(TailerSource::new(tailer));
                 Ok(true)
             }
             // The recorder is behind, or has not begun.
             Err(error) => match error.kind() {
                 ErrorKind::NotYet { .. } | ErrorKind::NotFound => Ok(false),
-                _ => Err(error),
+                _ => Err(Failed::Journal(error)),
             },
         }
     }

@@ -138,6 +138,9 @@ pub(super) enum Failed {
     Journal(JournalError),
     Snapshot(SnapshotError),
     Dbn(DbnError),
+    Origin(RecorderError),
+    /// The file of the board was truncated.
+    Board(RegionError),
     Received(Arc<dyn Error + Send + Sync>),
     Bad(BadRecord),
 }
@@ -158,6 +161,8 @@ impl Failed {
             Self::Journal(error) => SubscribeError::Journal(error),
             Self::Snapshot(error) => SubscribeError::Snapshot(error),
             Self::Dbn(error) => SubscribeError::Dbn { path, error: Box::new(error) },
+            Self::Origin(error) => SubscribeError::Origin(Box::new(error)),
+            Self::Board(error) => SubscribeError::Region(error),
             Self::Received(error) => SubscribeError::Received { path, error },
             Self::Bad(error) => SubscribeError::Record { path, error },
         }

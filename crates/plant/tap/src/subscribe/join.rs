@@ -96,8 +96,10 @@ impl Subscription {
         // What comes from the journal holds no place in the ring.
         reader.seek(Start::Newest).map_err(|error| Failed::Ring(error).on(&path))?;
         let (joined, run_first) = (Joined::of(&reader), board.first_sequence());
-        let completed = Completed::new(RingSource::new(reader), &journal, patience, next)
-            .map_err(|error| error.on(&path))?;
+        let origin = (path.clone(), reader.region().created_ns());
+        let ring = (RingSource::new(reader), origin);
+        let completed =
+            Completed::new(ring, &journal, patience, next).map_err(|error| error.on(&path))?;
         let position_bytes = completed.ring.reader().position_bytes();
         let named = self.follower(&path, joined, completed.next_sequence(), position_bytes)?;
         let feed = Feed::completed(completed);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use nanotape_board::NamedFollower;
 use nanotape_history::Entry;
 use nanotape_ring::{Rejoin, Subscribe as _};
-use nanotape_tape::{Item, Progress, Tape as _};
+use nanotape_tape::{Item, Progress, Step, Tape as _};
 
 use super::{
     completed::Completed,
@@ -106,10 +106,22 @@ impl Polling {
             filter.lose_one();
             return Err(Failed::Bad(error));
         }
+        if !matches!(polled, Ok(Progress::Nothing)) {
+            filter.symbols.check_sometimes().map_err(Failed::Board)?;
+        }
         polled
     }
 
-    /// The same for a follower: a feed that waits for its recorder has not ended.
+    /// A step that may be the end, with a last check of the names that the records needed.
+    pub(super) fn end_of(&self, step: Result<Step, Failed>) -> Result<Step, Failed> {
+        let step = step?;
+        if matches!(step, Step::Gone(_)) {
+            self.filter.symbols.check().map_err(Failed::Board)?;
+        }
+        Ok(self.filter.end_of(step))
+    }
+
+    /// [`poll`](Self::poll) for a follower: a feed that waits for its recorder has not ended.
     #[inline]
     pub(super) fn poll_or_wait(
         &mut self,

@@ -72,7 +72,7 @@ impl Subscription {
         };
         check_origin(&journal, &path, created_ns)?;
         let (snapshot, next) = self.begin(&journal, None, reader.next_sequence())?;
-        let ring = RingSource::new(reader);
+        let ring = (RingSource::new(reader), (path.clone(), created_ns));
         let completed = Completed::new(ring, &journal, patience, next);
         let feed = Feed::completed(completed.map_err(|error| error.on(&path))?).ending_as(end);
         let symbols = symbols.completed_from(&journal);

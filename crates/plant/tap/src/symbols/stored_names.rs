@@ -1,6 +1,7 @@
 //! The names of stocks beside a journal, read again when the recorder has stored more.
 //!
-//! Cost: a stock whose name is not stored makes one system call, once for each run.
+//! Cost: a stock whose name is not stored makes one system call, once for each run. In a run that
+//! is not stored, some records of a thousand do.
 
 use std::{
     fs,
@@ -11,6 +12,9 @@ use nanotape_history::{Run, Runs};
 use nanotape_journal::RUNS;
 use nanotape_market::StockDirectory;
 use nanotape_types::{LocateTable, StockLocate, Symbol};
+
+/// Searches for a name, in a run that is not stored, for each look at the file.
+const SEARCHES_PER_READING: u32 = 1_024;
 
 /// The names of the runs of a journal.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub(super) struct StoredNames {
     names: StockDirectory,
     /// Whether a missing name was searched for in this run.
     is_missing: LocateTable<bool>,
+    /// Searches for names in a run that the file does not have.
+    unknown: u32,
 }
 
 impl StoredNames {
@@ -35,6 +41,7 @@ impl StoredNames {
             first_sequence: 0,
             names: StockDirectory::default(),
             is_missing: LocateTable::filled(false),
+            unknown: 0,
         };
         stored.read_again();
         stored
@@ -43,7 +50,9 @@ impl StoredNames {
     /// The name of a stock in the run of a record.
     #[cold]
     pub(super) fn symbol(&mut self, locate: StockLocate, sequence: u64) -> Option<Symbol> {
-        self.enter(sequence);
+        if !self.enter(sequence) {
+            return None;
+        }
         if let Some(symbol) = self.names.symbol(locate) {
             return Some(symbol);
         }
@@ -76,16 +85,24 @@ impl StoredNames {
         self.runs.of_sequence(sequence).map(Run::directory).unwrap_or_default()
     }
 
-    /// Uses the names of the run of a record.
-    fn enter(&mut self, sequence: u64) {
+    /// Uses the names of the run of a record; `false` if the file does not have the run.
+    fn enter(&mut self, sequence: u64) -> bool {
         let first = |runs: &Runs| runs.of_sequence(sequence).map_or(0, |run| run.first_sequence);
-        if first(&self.runs) == self.first_sequence && self.first_sequence > 0 {
-            return;
+        if first(&self.runs) == 0 {
+            // Each record of the run asks. The recorder may still write the run.
+            let is_due = self.unknown.is_multiple_of(SEARCHES_PER_READING);
+            self.unknown = self.unknown.wrapping_add(1);
+            if !is_due || !self.read_again() || first(&self.runs) == 0 {
+                return false;
+            }
         }
-        self.read_again();
-        self.first_sequence = first(&self.runs);
-        self.names = self.directory(sequence);
-        self.is_missing.fill(false);
+        if first(&self.runs) != self.first_sequence {
+            self.read_again();
+            self.first_sequence = first(&self.runs);
+            self.names = self.directory(sequence);
+            self.is_missing.fill(false);
+        }
+        self.first_sequence > 0
     }
 
     /// Reads the file if it has grown. Returns whether it was read.

@@ -180,9 +180,15 @@ static void read_map(const char *name, const char *other) {
     FAILS(nt_latest_check(NULL), WRONG, "map is NULL");
     FAILS(nt_latest_text_key(NULL, text, 3), WRONG, "text is NULL");
     FAILS(nt_latest_text_key("abc", NULL, 3), WRONG, "key is NULL");
-    FAILS(nt_latest_text_key("abcdefghijklmnopq", text, 3), WRONG, "needs 4 words");
+    FAILS(nt_latest_text_key("abcdefghijklmnopqrstuvwxy", text, 3), WRONG, "needs 4 words");
     FAILS(nt_latest_text_key("", text, 0), WRONG, "needs 1 words");
     CHECK(nt_latest_text_key("abcdefgh!", text, 3) == NT_STATUS_OK);
+    CHECK(memcmp(text, "abcdefgh!\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24) == 0);
+    FAILS(nt_latest_bytes_key(NULL, text, 3), WRONG, "text is NULL");
+    FAILS(nt_latest_bytes_key("abc", NULL, 3), WRONG, "key is NULL");
+    FAILS(nt_latest_bytes_key("abcdefghijklmnopq", text, 3), WRONG, "needs 4 words");
+    FAILS(nt_latest_bytes_key("", text, 0), WRONG, "needs 1 words");
+    CHECK(nt_latest_bytes_key("abcdefgh!", text, 3) == NT_STATUS_OK);
     CHECK(text[0] == 9 && memcmp(&text[1], "abcdefgh!\0\0\0\0\0\0", 16) == 0);
     for (int round = 0; round < 2; round++) {
         CHECK(nt_latest_next(map, &entry) == NT_STATUS_OK && entry.key[0] == 2);

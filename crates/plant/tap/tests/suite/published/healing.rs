@@ -375,6 +375,37 @@ fn the_journal_of_another_ring_is_refused() {
 }
 
 #[test]
+fn the_journal_of_another_ring_that_comes_later_is_refused() {
+    let past = Past::new();
+    let subscription = past.subscription(Duration::from_secs(60)).from(Start::Oldest);
+    let mut subscriber = subscription.open().unwrap();
+    past.record(&mut past.recorder(), past.newest()).unwrap();
+    let mark = "nanotape recording 1\ncreated_ns 5\nring /dev/shm/x\n";
+    std::fs::write(past.journal().join("recorded-from"), mark).unwrap();
+    let refused = subscriber.next().unwrap_err().to_string();
+    assert!(refused.contains("not the ring that"), "{refused}");
+}
+
+#[test]
+fn a_board_that_is_truncated_is_an_error_of_a_selection() {
+    let folder = Folder::new();
+    let config = folder.config(&folder.day(20_000, 30));
+    PlantRun::open(&config, ShutdownFlag::new()).unwrap().run(|_| ()).unwrap();
+    let all = Subscription::to(&folder.ring()).symbols(["*".parse().unwrap()]);
+    let mut subscriber = all.from(Start::Oldest).open().unwrap();
+    assert!(subscriber.next().unwrap().is_some());
+    let board = std::fs::OpenOptions::new().write(true).open(board_path(folder.ring().as_ref()));
+    board.unwrap().set_len(0).unwrap();
+    let error = loop {
+        match subscriber.next() {
+            Ok(event) => assert!(event.is_some(), "it has ended without an error"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("truncated"), "{error}");
+}
+
+#[test]
 fn a_journal_alone_is_read_as_its_ring() {
     let past = Past::new();
     let mut appender = past.recorder();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
-use nanotape_latest::{LatestSpec, pack_bytes, unpack_bytes};
+use nanotape_latest::{LatestSpec, pack_bytes, pack_text, unpack_bytes};
 use nanotape_schema::ValueSchema;
 use nanotape_tap::states::{StockState, stock_key};
 use nanotape_types::Symbol;
@@ -115,14 +115,12 @@ impl KeyForm {
             return Ok(key.into());
         }
         if self == Self::Text {
-            let mut bytes = text.as_bytes().to_vec();
-            let most = 8 * key_words;
-            if bytes.len() > most {
-                bail!("key {text:?} has {} bytes, and keys of this map have {most}", bytes.len());
+            let mut words = vec![0; key_words];
+            if !pack_text(text.as_bytes(), &mut words) {
+                let most = 8 * key_words;
+                bail!("key {text:?} has {} bytes, and keys of this map have {most}", text.len());
             }
-            bytes.resize(most, 0);
-            let words = bytes.as_chunks().0.iter();
-            return Ok(words.map(|word| u64::from_le_bytes(*word)).collect());
+            return Ok(words);
         }
         if self == Self::Bytes {
             let mut words = vec![0; key_words];
