@@ -18,6 +18,8 @@ def test_the_page_runs(inputs, day, tmp_path, monkeypatch):
     (tmp_path / "12302019.NASDAQ_ITCH50.gz").write_bytes(gzip.compress(inputs.day.read_bytes(), 1))
     (tmp_path / "days").mkdir()
     shutil.copy(inputs.day, "days")
+    # What is no file is no day.
+    os.mkfifo("days/pipe")
     for name in ["a.pcap", "b.pcap"]:
         shutil.copy(inputs.capture("cboe-pitch"), name)
     program("convert", inputs.day, "--records", "mbo", "-o", "day.dbn")

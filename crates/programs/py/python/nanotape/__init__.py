@@ -614,7 +614,9 @@ def many(days: _Path | Iterable[_Path], to: _Path,
     out. ``options``: more of the command line of ``nanotape export``, such as ``["--levels", "5"]``.
     """
     if isinstance(days, (str, bytes, os.PathLike)):
-        days = sorted(entry.path for entry in os.scandir(os.fsdecode(days)) if not entry.name.startswith("."))
+        # A pipe would be waited for.
+        days = sorted(entry.path for entry in os.scandir(os.fsdecode(days))
+                      if not entry.name.startswith(".") and (entry.is_file() or entry.is_dir()))
     words = ["--records", tables if isinstance(tables, str) else ",".join(tables), "-o", os.fsdecode(to)]
     if chosen := _symbols(symbols):
         words += ["--symbols", ",".join(chosen)]
