@@ -43,7 +43,13 @@ impl OpenFiles {
 
     /// Counts one more.
     pub(crate) fn open(&self) -> anyhow::Result<()> {
-        self.require(self.open.get() + 1)?;
+        ensure!(
+            self.open.get() < self.most,
+            "--partition symbol: more than {} files of stocks and tables are open at the same time, \
+             the limit with {OTHERS} others: use ulimit -n {} or higher, or fewer --symbols",
+            self.most,
+            self.most.saturating_mul(2).saturating_add(OTHERS)
+        );
         self.open.set(self.open.get() + 1);
         Ok(())
     }
