@@ -41,6 +41,16 @@ pub(crate) fn report(path: &Path) {
     }
 }
 
+/// Removes the unfinished files of this path that killed processes left, and returns their number.
+pub(crate) fn remove(path: &Path) -> io::Result<usize> {
+    let left = match left_beside(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        left => left?,
+    };
+    left.iter().try_for_each(|(file, _)| fs::remove_file(file))?;
+    Ok(left.len())
+}
+
 /// Unfinished files of this path without a process, and their lengths.
 fn left_beside(path: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Vec::new()) };

@@ -268,6 +268,12 @@ fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write {name}: {error}"))
 }
 
+/// Removes what killed processes left of the unfinished outputs of this path, and returns the
+/// number of the files.
+pub fn remove_leftovers(path: &Path) -> io::Result<usize> {
+    leftover::remove(path)
+}
+
 /// Whether a path names a file or a new one, and not a device, a pipe or a file that is open.
 pub fn is_file(path: &Path) -> bool {
     !matches!(Destination::of(path), Ok(Destination::Direct(_)))

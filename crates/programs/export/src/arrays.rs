@@ -164,7 +164,7 @@ impl Files<'_> {
             output.finish()?;
             Ok(format!("{events}, {megabytes:.1} MB in {}", path.display()))
         };
-        complete_all(files, *force, complete)?.iter().for_each(note);
+        complete_all(files, complete)?.iter().for_each(note);
         Ok(())
     }
 }

@@ -4,8 +4,9 @@
 //! is complete. `DIR/.complete/TABLE/date=YYYY-MM-DD/NAME` does: it is written after the files have
 //! their names. It is beside the folders of tables, because polars refuses a folder whose files
 //! have several suffixes, hidden ones too.
-//! Layout: a line `selected SYMBOL` for each symbol or pattern of `--symbols` (`selected *` for all
-//! stocks), and a line `stock NAME` for each stock with rows.
+//! Layout: lines `input NAME`, `sha256 DIGEST` if the input is a file, `options OPTIONS` and, if
+//! the input lacked a part, `damaged`; a line `selected SYMBOL` for each symbol or pattern of
+//! `--symbols` (`selected *` for all stocks), and a line `stock NAME` for each stock with rows.
 
 use std::{
     fs,
@@ -17,29 +18,33 @@ use anyhow::Context as _;
 use nanotape_console::output::{Output, is_file};
 use nanotape_types::Symbol;
 
+use crate::stated::{Stated, one_line};
+
 /// The pattern of all stocks.
 const ALL: Symbol = Symbol::new(*b"*       ");
 
-/// Gives files their names, all of them or none: another process may have taken one. With `force`
-/// the files that were replaced are gone, so those that replaced them stay.
+/// Gives files their names, all of them or none: another process may have taken one. A file that
+/// was replaced is gone, so the one that replaced it stays.
 pub(crate) fn complete_all<F, W>(
     files: Vec<(PathBuf, F)>,
-    force: bool,
     complete: impl Fn(F) -> io::Result<W>,
 ) -> io::Result<Vec<W>> {
-    let (mut named, mut written) = (Vec::new(), Vec::new());
+    let (mut named, mut written) = (Vec::<PathBuf>::new(), Vec::new());
     for (path, file) in files {
+        let is_new = is_file(&path) && !path.exists();
         match complete(file) {
             Ok(file) => written.push(file),
             Err(error) => {
-                for path in named.iter().filter(|path: &&PathBuf| !force && is_file(path)) {
+                for path in &named {
                     // The error of the other file is reported.
                     let _ = fs::remove_file(path);
                 }
                 return Err(error);
             }
         }
-        named.push(path);
+        if is_new {
+            named.push(path);
+        }
     }
     Ok(written)
 }
@@ -47,6 +52,8 @@ pub(crate) fn complete_all<F, W>(
 /// The stocks of a table of a day that are complete.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Completed {
+    /// `None` if nothing is complete.
+    pub(crate) stated: Option<Stated>,
     /// Symbols and patterns.
     selected: Vec<Symbol>,
     /// Those with rows.
@@ -65,14 +72,22 @@ impl Completed {
 
     /// `None` if a line is not one of this version.
     fn parse(text: &str) -> Option<Self> {
-        let mut completed = Self::default();
+        let (mut completed, mut stated) = (Self::default(), Stated::default());
         for line in text.lines() {
-            match line.split_once(' ')? {
+            match line.split_once(' ').unwrap_or((line, "")) {
+                ("input", name) => name.clone_into(&mut stated.input),
+                ("sha256", digest) => stated.sha256 = Some(digest.to_owned()),
+                ("options", options) => options.clone_into(&mut stated.options),
+                ("damaged", "") => stated.is_damaged = true,
                 ("selected", symbol) => completed.selected.push(symbol.parse().ok()?),
                 ("stock", name) => completed.stocks.push(name.to_owned()),
                 _ => return None,
             }
         }
+        if stated.input.is_empty() {
+            return None;
+        }
+        completed.stated = Some(stated);
         Some(completed)
     }
 
@@ -89,9 +104,27 @@ impl Completed {
     }
 
     /// These and the stocks of a selection, of which `stocks` have files now.
-    pub(crate) fn with(mut self, symbols: &[Symbol], stocks: Vec<String>) -> Self {
+    /// What has other options or is of another input is complete no more.
+    pub(crate) fn with(
+        mut self,
+        symbols: &[Symbol],
+        stocks: Vec<String>,
+        mut stated: Stated,
+    ) -> Self {
+        stated.input = one_line(&stated.input);
+        let is_same = |other: &Stated| {
+            (&other.options, &other.sha256) == (&stated.options, &stated.sha256)
+                && (stated.sha256.is_some() || other.input == stated.input)
+        };
+        if !self.stated.as_ref().is_some_and(is_same) {
+            self = Self::default();
+        }
         let new = if symbols.is_empty() { vec![ALL] } else { symbols.to_vec() };
-        self.selected.retain(|symbol| !new.contains(symbol));
+        let is_new = |symbol: &Symbol| new.contains(symbol) || new.contains(&ALL);
+        self.selected.retain(|symbol| !is_new(symbol));
+        let is_damaged = self.stated.as_ref().is_some_and(|before| before.is_damaged);
+        stated.is_damaged |= is_damaged && !self.selected.is_empty();
+        self.stated = Some(stated);
         self.selected.extend(new);
         self.stocks.retain(|name| !selects(symbols, name) && !stocks.contains(name));
         self.stocks.extend(stocks);
@@ -105,13 +138,20 @@ impl Completed {
             fs::create_dir_all(folder).with_context(cannot)?;
         }
         let mut output = Output::create(path, true)?;
+        if let Some(Stated { input, sha256, options, is_damaged }) = &self.stated {
+            writeln!(output, "input {input}")?;
+            sha256.iter().try_for_each(|digest| writeln!(output, "sha256 {digest}"))?;
+            writeln!(output, "options {options}")?;
+            is_damaged.then(|| writeln!(output, "damaged")).transpose()?;
+        }
         self.selected.iter().try_for_each(|symbol| writeln!(output, "selected {symbol}"))?;
         self.stocks.iter().try_for_each(|name| writeln!(output, "stock {name}"))?;
         Ok(output.finish()?)
     }
 }
 
-fn selects(symbols: &[Symbol], name: &str) -> bool {
+/// Whether a selection has a stock.
+pub(crate) fn selects(symbols: &[Symbol], name: &str) -> bool {
     let of_name = name.parse::<Symbol>();
     symbols.is_empty()
         || of_name.is_ok_and(|name| symbols.iter().any(|symbol| symbol.selects(name)))
@@ -128,7 +168,9 @@ mod tests {
     #[test]
     fn a_selection_is_complete_if_each_of_its_symbols_is() {
         let names = |stocks: &[&str]| stocks.iter().map(ToString::to_string).collect();
-        let some = Completed::default().with(&symbols(&["AA", "B*"]), names(&["AA", "BX"]));
+        let stated = || Stated { input: "day".to_owned(), ..Stated::default() };
+        let of = symbols(&["AA", "B*"]);
+        let some = Completed::default().with(&of, names(&["AA", "BX"]), stated());
         let complete: [&[&str]; 4] = [&["AA"], &["BX"], &["BZ", "AA"], &["BX*"]];
         for selection in complete {
             assert!(some.has(&symbols(selection)), "{selection:?}");
@@ -138,11 +180,28 @@ mod tests {
             assert!(!some.has(&symbols(selection)), "{selection:?}");
         }
         assert_eq!(some.stocks_of(&symbols(&["B*"])).collect::<Vec<_>>(), ["BX"]);
-        let again = some.with(&symbols(&["B*"]), names(&["BY"]));
+        let again = some.with(&symbols(&["B*"]), names(&["BY"]), stated());
         assert_eq!(again.stocks, ["AA", "BY"]);
-        let all = again.with(&[], names(&["AA"]));
+        let all = again.with(&[], names(&["AA"]), stated());
         assert!(all.has(&[]) && all.has(&symbols(&["C"])));
         assert_eq!(all.stocks, ["AA"]);
         assert_eq!(Completed::parse("selected A\nother B\n"), None);
+    }
+
+    #[test]
+    fn files_that_replaced_none_are_taken_back_if_one_cannot_have_its_name() {
+        let folder = std::env::temp_dir().join(format!("nanotape-complete-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let [new, old, full] = ["new", "old", "full"].map(|name| folder.join(name));
+        fs::write(&old, "before").unwrap();
+        let files = [&new, &old, &full].map(|path| (path.clone(), path.clone()));
+        let complete = |path: PathBuf| match path == full {
+            true => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            false => fs::write(path, "after"),
+        };
+        complete_all(files.to_vec(), complete).unwrap_err();
+        let (is_new, text) = (new.exists(), fs::read_to_string(&old).unwrap());
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((is_new, &*text), (false, "after"));
     }
 }

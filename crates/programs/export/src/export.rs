@@ -12,7 +12,7 @@ use nanotape_arguments::{
 };
 use nanotape_console::{
     status::{Status, note},
-    values::{count, duration, nanos},
+    values::{count, counted, duration, nanos},
 };
 use nanotape_plant::TradeDate;
 use nanotape_tables::{Compressed, Fields, Lanes, ParquetOptions, Prices};
@@ -26,6 +26,7 @@ use crate::{
     outputs::{ExportFormat, Outputs, TableFormat},
     parts::{Files, MOST_STOCKS, Parts},
     paths::{is_dbn, is_folder},
+    stated::{Stated, options_of},
     words::Words,
 };
 
@@ -86,7 +87,8 @@ it the tables of a damaged INPUT are written, the damage is reported, and the st
 Several INPUTs, or a folder of days, become a dataset: -o DIR gets DIR/TABLE/date=YYYY-MM-DD/NAME.parquet,
 which polars, duckdb, pyarrow and Spark read as one table with the column date. --jobs days are written
 at a time, each by a process of its own. A day whose files exist is left out, so an export that was
-interrupted goes on; --force writes it again. A day that fails does not end the others: the table at
+interrupted goes on; --force writes it again. If they are of another input or have other options, the
+day fails. A day that fails does not end the others: the table at
 the end lists the result of each, and the status is 1.
 
 --partition symbol also has a folder for each stock, so that readers of one stock read only its
@@ -276,10 +278,11 @@ pub(crate) fn run(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Resu
             "{}: is a file; many days need a folder, which becomes a dataset",
             arguments.output.display()
         );
+        many::require_distinct(&days, words.value("date").is_some())?;
         let jobs = arguments.jobs.unwrap_or((processors() / 2).max(1));
         return many::run(&days, &given, jobs);
     }
-    one(arguments)
+    one(arguments, words)
 }
 
 fn processors() -> usize {
@@ -287,7 +290,7 @@ fn processors() -> usize {
 }
 
 /// The tables of one input.
-fn one(arguments: &ExportArguments) -> anyhow::Result<Status> {
+fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> {
     let ExportArguments { input, span, symbols, .. } = arguments;
     let symbols = symbols.list();
     let mut tables = arguments.records.clone();
@@ -317,15 +320,31 @@ fn one(arguments: &ExportArguments) -> anyhow::Result<Status> {
         true => outputs.of_day(&date_of(midnight_ns)?, &many::stem(input.name())?, &tables),
         false => outputs,
     };
-    let outputs = match arguments.partition {
+    let mut outputs = match arguments.partition {
         Some(Partition::Symbol) => outputs.by_symbol(&symbols, &tables)?,
         None => outputs,
     };
-    for &table in &tables {
-        outputs.require_another(table, input.name())?;
+    let of_file = if arguments.partition.is_some() { &[][..] } else { &symbols };
+    let stated: Vec<_> =
+        tables.iter().map(|&table| (table, options_of(words, table, of_file))).collect();
+    for (table, options) in &stated {
+        outputs.require_another(*table, input.name())?;
+        if is_of_dataset && !arguments.force {
+            outputs.require_same(*table, input.name(), options)?;
+        }
     }
+    let removed = if is_of_dataset { outputs.remove_leftovers(&tables)? } else { 0 };
+    // After the lines about the day, the first of which becomes its detail.
+    let note_removed = || {
+        if removed > 0 {
+            let files = counted(removed as u64, "unfinished file");
+            note(format_args!("{files} of a process that was killed: removed"));
+        }
+    };
     if outputs.is_written {
-        return outputs.conclude_written();
+        let status = outputs.conclude_written();
+        note_removed();
+        return Ok(status);
     }
     let options = TableOptions {
         symbols,
@@ -337,7 +356,9 @@ fn one(arguments: &ExportArguments) -> anyhow::Result<Status> {
         marks_later: arguments.marks_later(&outputs, &tables, opening.kind()),
     };
     let fields = Fields { prices: arguments.prices.into(), midnight_ns };
-    arguments.write(opening, &tables, &options, fields, &outputs)
+    let status = arguments.write(opening, (&tables, &stated), &options, fields, &outputs)?;
+    note_removed();
+    Ok(status)
 }
 
 /// The trade date that begins at this midnight of an exchange.
@@ -351,6 +372,11 @@ impl ExportArguments {
     /// Whether the output is a DBN file.
     pub(crate) fn is_for_convert(&self) -> bool {
         self.format.is_none() && is_dbn(&self.output)
+    }
+
+    /// Whether this process writes one of many days.
+    pub(crate) fn is_of_a_day(&self) -> bool {
+        self.of_a_day
     }
 
     /// Whether the output is an array of numpy.
@@ -401,7 +427,7 @@ impl ExportArguments {
     fn write(
         &self,
         opening: Opening,
-        tables: &[Table],
+        (tables, stated): (&[Table], &[(Table, String)]),
         options: &TableOptions,
         fields: Fields,
         outputs: &Outputs,
@@ -456,17 +482,29 @@ impl ExportArguments {
         if let Some(unmarked) = unmarked.as_ref().filter(|_| !options.marks_later) {
             report_unmarked(input.name(), unmarked);
         }
-        let metadata = Metadata::of(&session, options, fields, digest.finish());
+        let sha256 = digest.finish();
+        let metadata = Metadata::of(&session, options, fields, sha256.clone());
+        let options_of = |table: Table| {
+            let found = stated.iter().find(|(of, _)| *of == table);
+            found.map(|(_, options)| options.clone()).unwrap_or_default()
+        };
         let sinks = rows.into_sinks().into_iter();
         let (mut files, mut stocks) = (Vec::new(), Vec::new());
         for (table, sink) in sinks {
             stocks.push((table, sink.stocks()));
             let broken = to_mark.filter(|_| table == Table::Trades);
-            let of_table = sink.finish(&metadata.of_table(table), broken, &lanes)?;
+            let of_table =
+                sink.finish(&metadata.of_table(table, options_of(table)), broken, &lanes)?;
             files.extend(of_table.into_iter().map(|file| (table, file)));
         }
         lanes.finish();
-        let written = outputs.complete(files, stocks)?;
+        let stated = |table| Stated {
+            input: session.name.clone(),
+            sha256: sha256.clone(),
+            options: options_of(table),
+            is_damaged: !session.report.is_whole(),
+        };
+        let written = outputs.complete(files, stocks, stated)?;
         for table in tables.iter().filter(|table| !written.iter().any(|(of, _)| of == *table)) {
             note(format_args!("{table}: no rows"));
         }

@@ -12,6 +12,7 @@ mod open_files;
 mod outputs;
 mod parts;
 mod paths;
+mod stated;
 mod words;
 
 use std::{
@@ -74,8 +75,10 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
-    arguments.verbosity.apply();
     let Command::Export(export) = arguments.command;
+    // The lines of a day are not printed: they tell the result.
+    let quiet = arguments.verbosity.quiet && !export.is_of_a_day();
+    VerbosityArguments { quiet, ..arguments.verbosity }.apply();
     let (Some(command), Some(matches)) = (command.find_subcommand("export"), export_of(&matches))
     else {
         return Status::Usage.into();

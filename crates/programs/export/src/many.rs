@@ -5,6 +5,7 @@
 //! day are complete, so a run that was interrupted goes on with the days that lack some.
 
 use std::{
+    collections::HashMap,
     env,
     ffi::OsString,
     io::IsTerminal as _,
@@ -23,6 +24,7 @@ use nanotape_console::{
     status::{Status, note},
     values::counted,
 };
+use nanotape_plant::TradeDate;
 use nanotape_types::rows::{Cell, Sink as _};
 
 use crate::outputs::EXISTS;
@@ -146,6 +148,29 @@ fn print(days: &[Given], outcomes: &[(usize, Outcome)]) -> anyhow::Result<Status
         note(format_args!("{} of {} not whole", bad, counted(days.len() as u64, "day")));
     }
     Ok(if bad > 0 { Status::Bad } else { Status::Good })
+}
+
+/// Refuses two inputs whose rows would be in the same file: those of one name, unless the names of
+/// the inputs have other dates. `has_date`: all of them are of one date.
+pub(crate) fn require_distinct(days: &[Given], has_date: bool) -> anyhow::Result<()> {
+    let mut seen: HashMap<String, Vec<(Option<TradeDate>, &Given)>> = HashMap::new();
+    for day in days {
+        // An input without a name is refused when its turn comes.
+        let Ok(name) = stem(day) else { continue };
+        let date = TradeDate::of_file_name(day.path()).filter(|_| !has_date);
+        let others = seen.entry(name.clone()).or_default();
+        let is_other =
+            |other: &Option<TradeDate>| date.is_some() && other.is_some() && *other != date;
+        if let Some((_, other)) = others.iter().find(|(other, _)| !is_other(other)) {
+            let of = date.map_or("the same or an unknown date".to_owned(), |date| date.to_string());
+            bail!(
+                "{other} and {day}: both would be {name}.parquet of {of} in the dataset: rename one, \
+                 or export it to another folder"
+            );
+        }
+        others.push((date, day));
+    }
+    Ok(())
 }
 
 /// The name of the file of an input: its own name up to the first dot, without what a partition

@@ -11,6 +11,9 @@ use nanotape_answers::{Given, Opening, Session, Table, TableOptions};
 use nanotape_tables::{Fields, Prices};
 use ring::digest::{self, SHA256};
 
+/// The entry that has the options which decide rows and columns.
+pub(crate) const OPTIONS: &str = "nanotape.options";
+
 /// Bytes that are read at once for a digest.
 const BLOCK_BYTES: usize = 1 << 20;
 
@@ -88,8 +91,9 @@ impl Metadata {
     }
 
     /// With the name of a table.
-    pub(crate) fn of_table(&self, table: Table) -> Vec<(String, String)> {
+    pub(crate) fn of_table(&self, table: Table, options: String) -> Vec<(String, String)> {
         let mut entries = self.0.clone();
+        entries.push((OPTIONS.to_owned(), options));
         entries.push(("nanotape.table".to_owned(), table.to_string()));
         entries
     }

@@ -3,9 +3,7 @@
 //! A file gets its name when all of them are complete.
 
 use std::{
-    fmt,
-    fs::{self, File},
-    io,
+    fmt, fs, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
@@ -15,7 +13,7 @@ use arrow_schema::SchemaRef;
 use clap::ValueEnum;
 use nanotape_answers::{Breaks, Given, Table};
 use nanotape_console::{
-    output::{FileFormat, Format, Output, OutputArguments, is_file},
+    output::{FileFormat, Format, Output, OutputArguments, is_file, remove_leftovers},
     rows::{Rows, TimeForm, Times},
     status::{Status, warn},
     values::counted_grouped,
@@ -27,8 +25,9 @@ use nanotape_types::{
 };
 
 use crate::{
-    complete::{Completed, complete_all},
-    paths::{self, file_name, is_folder, partition},
+    complete::{Completed, complete_all, selects},
+    paths::{self, file_name, is_folder, partition, stocks_in},
+    stated::Stated,
 };
 
 /// `--format`.
@@ -80,9 +79,6 @@ impl FileFormat for TableFormat {
     }
 }
 
-/// The entry of the metadata that tells whether the input was whole.
-pub(crate) const IS_WHOLE: &str = "nanotape.is_whole";
-
 /// How the line about a day begins whose files exist.
 pub(crate) const EXISTS: &str = "its files exist";
 
@@ -97,8 +93,8 @@ pub(crate) struct Outputs {
     day: Option<(String, String)>,
     /// The selection of a day that has a file for each stock.
     by_symbol: Option<Vec<Symbol>>,
-    /// A file of the day: what it says of the input holds for all.
-    one_path: Option<PathBuf>,
+    /// Whether files of the day that exist are of an input that lacked a part.
+    is_damaged: bool,
     /// Whether a dataset has all files of the day.
     pub(crate) is_written: bool,
 }
@@ -142,8 +138,8 @@ impl Outputs {
 
     fn new(path: &Path, is_folder: bool, format: TableFormat, force: bool) -> Self {
         let (path, by_symbol, is_written) = (path.to_owned(), None, false);
-        let (day, one_path) = (None, None);
-        Self { path, is_folder, format, force, day, by_symbol, one_path, is_written }
+        let (day, is_damaged) = (None, false);
+        Self { path, is_folder, format, force, day, by_symbol, is_damaged, is_written }
     }
 
     /// The files of each stock of a day in folders of their own. If a day is not complete, an
@@ -154,14 +150,10 @@ impl Outputs {
         tables: &[Table],
     ) -> anyhow::Result<Self> {
         self.is_written = !self.force;
-        self.one_path = None;
         for &table in tables {
             let completed = Completed::read(&self.completed(table))?;
             let mut parts = completed.stocks_of(symbols).map(|stock| self.part(table, stock));
             self.is_written &= completed.has(symbols) && parts.all(|path| path.exists());
-            let mut stocks = completed.stocks_of(symbols);
-            let first = stocks.next().map(|stock| self.part(table, stock));
-            self.one_path = self.one_path.take().or(first);
         }
         self.force |= !self.is_written;
         self.by_symbol = Some(symbols.to_vec());
@@ -179,12 +171,15 @@ impl Outputs {
         &self,
         files: Vec<(Table, TableFile)>,
         stocks: Vec<(Table, Vec<String>)>,
+        stated: impl Fn(Table) -> Stated,
     ) -> anyhow::Result<Vec<(Table, Written)>> {
-        let mut completed = Vec::new();
+        let (mut completed, mut others) = (Vec::new(), Vec::new());
         if let Some(symbols) = &self.by_symbol {
             for (table, stocks) in stocks {
                 let path = self.completed(table);
-                completed.push((Completed::read(&path)?.with(symbols, stocks), path.clone()));
+                let before = Completed::read(&path)?;
+                others.extend(self.parts_of_others(table, symbols, &stocks)?);
+                completed.push((before.with(symbols, stocks, stated(table)), path.clone()));
                 // Until all have their names, the files of a day can be of two exports.
                 match fs::remove_file(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -197,9 +192,51 @@ impl Outputs {
         }
         let files = files.into_iter().map(|(table, file)| (file.path.clone(), (table, file)));
         let complete = |(table, file): (Table, TableFile)| Ok((table, file.complete()?));
-        let written = complete_all(files.collect(), self.force, complete)?;
+        let written = complete_all(files.collect(), complete)?;
+        for path in others {
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            // It can have files of other names.
+            let _ = path.parent().map(fs::remove_dir);
+        }
         completed.iter().try_for_each(|(completed, path)| completed.write(path))?;
         Ok(written)
+    }
+
+    /// The files of stocks of the selection that have no rows now.
+    fn parts_of_others(
+        &self,
+        table: Table,
+        symbols: &[Symbol],
+        stocks: &[String],
+    ) -> anyhow::Result<Vec<PathBuf>> {
+        let mut parts = self.parts(table)?;
+        parts.retain(|(stock, path)| {
+            selects(symbols, stock) && !stocks.contains(stock) && path.is_file()
+        });
+        Ok(parts.into_iter().map(|(_, path)| path).collect())
+    }
+
+    /// The stocks that have a folder on this day, and the file that each has there or could have.
+    fn parts(&self, table: Table) -> anyhow::Result<Vec<(String, PathBuf)>> {
+        let whole = self.path_of(table);
+        let day = whole.parent().unwrap_or(&self.path);
+        let stocks = stocks_in(day).with_context(|| format!("cannot read {}", day.display()))?;
+        let name = whole.file_name().unwrap_or_default();
+        Ok(stocks.into_iter().map(|(stock, folder)| (stock, folder.join(name))).collect())
+    }
+
+    /// Removes the unfinished files of the day that killed processes left: readers of the folders
+    /// of a dataset would take them for its own. Returns their number.
+    pub(crate) fn remove_leftovers(&self, tables: &[Table]) -> anyhow::Result<usize> {
+        let mut removed = 0;
+        for &table in tables {
+            let parts = self.parts(table)?.into_iter().map(|(_, path)| path);
+            for path in parts.chain([self.path_of(table)]) {
+                let cannot = || format!("cannot remove unfinished files of {}", path.display());
+                removed += remove_leftovers(&path).with_context(cannot)?;
+            }
+        }
+        Ok(removed)
     }
 
     /// The file of a stock, whose name becomes a part of a path.
@@ -216,7 +253,6 @@ impl Outputs {
         self.day = Some((date.to_owned(), name.to_owned()));
         let there = tables.iter().filter(|table| self.path_of(**table).exists()).count();
         self.is_written = !self.force && there == tables.len();
-        self.one_path = tables.first().map(|table| self.path_of(*table));
         self.force |= there > 0;
         self
     }
@@ -282,18 +318,31 @@ impl Outputs {
         paths::require_another(&self.path_of(table), input)
     }
 
+    /// Refuses a table of a day that exists, and is of another input or has other options.
+    pub(crate) fn require_same(
+        &mut self,
+        table: Table,
+        input: &Given,
+        options: &str,
+    ) -> anyhow::Result<()> {
+        let path = self.path_of(table);
+        let stated = match self.by_symbol {
+            Some(_) => Completed::read(&self.completed(table))?.stated,
+            None if self.format == TableFormat::Parquet && path.exists() => Stated::of_file(&path)?,
+            None => None,
+        };
+        let Some(stated) = stated else { return Ok(()) };
+        self.is_damaged |= stated.is_damaged;
+        stated.require_same(&path, input, options)
+    }
+
     /// The status of a day whose files exist: bad, with a line, if its input lacked a part.
-    pub(crate) fn conclude_written(&self) -> anyhow::Result<Status> {
-        let parquet = self.one_path.as_deref().filter(|_| self.format == TableFormat::Parquet);
-        let Some(path) = parquet else { return Ok(Status::Good) };
-        let cannot = || format!("cannot read {}", path.display());
-        let file = File::open(path).with_context(cannot)?;
-        let is_whole = nanotape_tables::metadata_of(file, IS_WHOLE).with_context(cannot)?;
-        if is_whole.as_deref() != Some("false") {
-            return Ok(Status::Good);
+    pub(crate) fn conclude_written(&self) -> Status {
+        if !self.is_damaged {
+            return Status::Good;
         }
         warn(format_args!("{EXISTS}: a part of its input was missing or damaged"));
-        Ok(Status::Bad)
+        Status::Bad
     }
 
     fn path_of(&self, table: Table) -> PathBuf {

@@ -1,6 +1,7 @@
 //! Names of outputs, and what they say.
 
 use std::{
+    fs, io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
@@ -28,6 +29,38 @@ pub(crate) fn file_name(stock: &str) -> String {
         }
     }
     name
+}
+
+/// The stock of such a name.
+fn stock_of(file_name: &str) -> Option<String> {
+    let (mut stock, mut rest) = (Vec::new(), file_name.as_bytes());
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'%' {
+            stock.push(*first);
+            continue;
+        }
+        let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+        stock.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(stock).ok()
+}
+
+/// The stocks that have a folder in that of a day, and the folders; none if there is no such day.
+pub(crate) fn stocks_in(day: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let entries = match fs::read_dir(day) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut stocks = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let stock = name.to_str().and_then(|name| stock_of(name.strip_prefix("symbol=")?));
+        stocks.extend(stock.map(|stock| (stock, entry.path())));
+    }
+    Ok(stocks)
 }
 
 /// Whether the output is a folder, which can be a new one.

@@ -18,6 +18,13 @@ impl Words<'_> {
         self.matches.value_source(id) == Some(ValueSource::CommandLine)
     }
 
+    /// The values of an argument, which can be its default.
+    pub(crate) fn value(self, id: &str) -> Option<String> {
+        let values = self.matches.try_get_raw(id).ok()??;
+        let texts: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+        Some(texts.join(","))
+    }
+
     /// The words of another command with the same options and inputs. An option that takes a list
     /// has all its values at once, since it might not be repeated there.
     pub(crate) fn of(self, command: &str, verbosity: VerbosityArguments) -> Vec<OsString> {

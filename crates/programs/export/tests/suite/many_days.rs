@@ -100,3 +100,87 @@ fn several_inputs_are_days_too_and_strict_leaves_a_damaged_one_out() {
     assert!(found[1][2].contains("refused by --strict"), "{found:?}");
     assert!(!Path::new(&format!("{to}bbo/date=2019-12-31/12312019.parquet")).exists());
 }
+
+/// A day file of this name with its own rows.
+fn day_of(folder: &Folder, name: &str, seed: &str) -> String {
+    let path = folder.path(name);
+    fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
+    let market = ["--messages", "3000", "--symbols", "3", "--seed", seed];
+    let ran = nanotape(["synth", "-o", &path].iter().chain(&market));
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    path
+}
+
+#[test]
+fn two_inputs_of_one_name_and_date_are_refused_before_the_work() {
+    let folder = Folder::new("export-one-name-and-date");
+    let to = folder.path("dataset/");
+    let one = day_of(&folder, "a/feed.a.itch", "1");
+    let other = day_of(&folder, "b/feed.b.itch", "2");
+    let dated = ["20191230", "20191231"].map(|date| folder.path(&format!("feed.{date}.itch")));
+    for path in &dated {
+        fs::copy(&one, path).unwrap();
+    }
+    let date = ["--date", "2019-12-30"];
+    let pairs: [(&str, &str, &[&str]); 4] = [
+        (&one, &other, &date),
+        (&one, &other, &[]),
+        (&one, &one, &date),
+        (&dated[0], &dated[1], &date),
+    ];
+    for (one, other, more) in pairs {
+        let ran = nanotape(["export", one, other, "-o", &to].iter().chain(more));
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        let said = [one, other, "feed.parquet", "rename one", "another folder"];
+        assert!(said.iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
+        assert!(!Path::new(&to).exists());
+    }
+    let ran = nanotape(["export", &dated[0], &dated[1], "-o", &to]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+}
+
+#[test]
+fn a_day_that_exists_is_left_out_only_with_the_same_input_and_options() {
+    let folder = Folder::new("export-other-options");
+    let (a, b) = (folder.path("a"), folder.path("b"));
+    let one = day_of(&folder, "a/12302019.a.itch", "1");
+    let copy = folder.path("b/12302019.a.itch");
+    fs::create_dir(&b).unwrap();
+    fs::copy(&one, &copy).unwrap();
+    day_of(&folder, "c/12302019.b.itch", "2");
+    day_of(&folder, "d/12302019.a.itch", "2");
+    for (number, partition) in [&[][..], &["--partition", "symbol"]].iter().enumerate() {
+        let to = folder.path(&format!("dataset{number}"));
+        let result = |days: &str, more: &[&str]| {
+            let words = ["export", days, "--records", "bbo,depth", "-o", &to];
+            let ran = nanotape(words.iter().chain(*partition).chain(more));
+            results(&ran, days).remove(0)
+        };
+        assert_eq!(result(&a, &["-q"])[1], "written");
+        assert_eq!(result(&a, &["-q"])[1], "exists");
+        assert_eq!(result(&b, &[])[1], "exists");
+        let others: [&[&str]; 4] =
+            [&["--from", "09:30"], &["--every", "1s"], &["--levels", "3"], &["--prices", "float"]];
+        for more in others {
+            let [_, state, detail] = result(&a, more);
+            assert_eq!(state, "failed", "{more:?}");
+            let said = ["exists with other options", more[0], "--force", "another folder"];
+            assert!(said.iter().all(|word| detail.contains(word)), "{detail}");
+        }
+        assert_eq!(result(&a, &["--levels", "3", "--force"])[1], "written");
+        assert_eq!(result(&a, &["--levels", "3"])[1], "exists");
+        assert_eq!(result(&a, &[])[1], "failed");
+        assert_eq!(result(&a, &["--force"])[1], "written");
+        // Another day of the same name and date.
+        let [_, state, detail] = result(&folder.path("c"), &[]);
+        assert_eq!(state, "failed");
+        assert!(detail.contains("12302019.a.itch"), "{detail}");
+        assert_eq!(result(&folder.path("d"), &[])[1], "failed");
+    }
+    let to = folder.path("dataset0");
+    let ran = nanotape(["export", &a, "--records", "bbo", "--symbols", "A*", "-o", &to]);
+    let [_, state, detail] = results(&ran, &a).remove(0);
+    assert_eq!(state, "failed");
+    assert!(detail.contains("--symbols A*"), "{detail}");
+}

@@ -88,7 +88,10 @@ fn a_day_is_complete_with_the_stocks_that_have_no_rows() {
     let said = run();
     assert!(said.contains("trades: no rows"), "{said}");
     let completed = format!("{to}.complete/trades/date=2019-12-30/day");
-    assert_eq!(fs::read_to_string(&completed).unwrap(), format!("selected {stock}\n"));
+    let text = fs::read_to_string(&completed).unwrap();
+    assert!(text.starts_with(&format!("input {day}\nsha256 ")), "{text}");
+    let end = format!("\noptions --prices fixed --until 04:01\nselected {stock}\n");
+    assert!(text.ends_with(&end), "{text}");
     assert_eq!(run(), "");
     fs::remove_file(&completed).unwrap();
     assert!(run().contains("trades: no rows"));
@@ -186,4 +189,54 @@ fn partitions_by_symbol_have_the_rows_of_their_stocks() {
         assert_eq!(ran.status, 2);
         assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_damaged_part_of_the_selection_is_reported_when_it_exists() {
+    let folder = Folder::new("export-damaged-part");
+    let (days, to) = (days(&folder), folder.path("dataset/"));
+    let day = format!("{days}/12312019.NASDAQ_ITCH50");
+    let run = |symbols: &str, to: &str| {
+        let words = ["export", &day, "--partition", "symbol", "--symbols", symbols, "-o", to];
+        let ran = nanotape(words);
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        ran.stderr.contains("its files exist")
+    };
+    let all = folder.path("all/");
+    assert!(!run("*", &all));
+    let of_day = fs::read_dir(format!("{all}bbo/date=2019-12-31")).unwrap();
+    let names = of_day.map(|stock| stock.unwrap().file_name().into_string().unwrap());
+    let names: Vec<_> = names.map(|name| name.replace("symbol=", "")).collect();
+    assert!(!run(&names[0], &to) && !run(&names[1], &to));
+    assert!(run(&names[0], &to) && run(&names[..2].join(","), &to));
+    let marker = format!("{to}.complete/bbo/date=2019-12-31/12312019");
+    assert!(fs::read_to_string(marker).unwrap().contains("\ndamaged\n"));
+}
+
+#[test]
+fn a_day_that_is_written_again_keeps_no_part_without_rows() {
+    let folder = Folder::new("export-stale-parts");
+    let (day, to) = (folder.day(20_000, 5), folder.path("dataset/"));
+    let stocks = stocks(&day);
+    let run = |more: &[&str]| {
+        let words = ["export", &day, "--records", "trades", "--partition", "symbol", "-o", &to];
+        let ran = nanotape(words.iter().chain(&DATE).chain(more));
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.stderr
+    };
+    run(&[]);
+    let part = |stock: &str, name: &str| {
+        format!("{to}trades/date=2019-12-30/symbol={stock}/{name}.parquet")
+    };
+    fs::copy(part(&stocks[0], "day"), part(&stocks[0], "other")).unwrap();
+    run(&["--symbols", &stocks[0], "--until", "04:01", "--force"]);
+    assert!(!Path::new(&part(&stocks[0], "day")).exists());
+    assert!(Path::new(&part(&stocks[0], "other")).exists());
+    assert!(Path::new(&part(&stocks[1], "day")).exists());
+    // Unfinished files of a process that was killed do not stay among those of the dataset.
+    let left = format!("{to}trades/date=2019-12-30/symbol={}/.day.parquet.00ff.partial", stocks[1]);
+    fs::write(&left, "x").unwrap();
+    let said = run(&["--force"]);
+    assert!(!Path::new(&left).exists(), "{said}");
+    assert!(said.contains("1 unfinished file"), "{said}");
 }

@@ -1,0 +1,112 @@
+//! What the files of a day state of their rows: the input, and the options that decide rows and
+//! columns. A day that exists with others is not the one that a command asks for.
+
+use std::{ffi::OsStr, fs::File, path::Path};
+
+use anyhow::{Context as _, ensure};
+use nanotape_answers::{Given, Table};
+use nanotape_types::Symbol;
+
+use crate::{
+    metadata::{Digest, OPTIONS},
+    words::Words,
+};
+
+/// What a file, or the marker of a day, states.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Stated {
+    /// The name of the input as it was given.
+    pub(crate) input: String,
+    pub(crate) sha256: Option<String>,
+    pub(crate) options: String,
+    /// Whether the input lacked a part.
+    pub(crate) is_damaged: bool,
+}
+
+/// The options that decide the rows and columns of a table. `symbols`: those of a file; a day with
+/// a file for each stock has them beside.
+pub(crate) fn options_of(words: Words<'_>, table: Table, symbols: &[Symbol]) -> String {
+    let mut options = Vec::new();
+    let mut names = vec!["prices", "from", "until", "run", "groups", "read_session", "pieces"];
+    match table {
+        Table::Bbo => names.push("every"),
+        Table::Depth => names.extend(["every", "levels"]),
+        Table::Bars => names.push("bars"),
+        _ => {}
+    }
+    for name in names {
+        if let Some(value) = words.value(name) {
+            let option = match name {
+                "groups" => "group",
+                "read_session" => "session",
+                "pieces" => "piece",
+                name => name,
+            };
+            options.push(format!("--{option} {value}"));
+        }
+    }
+    let mut symbols: Vec<_> = symbols.iter().map(ToString::to_string).collect();
+    symbols.sort_unstable();
+    symbols.dedup();
+    if !symbols.is_empty() {
+        options.push(format!("--symbols {}", symbols.join(",")));
+    }
+    options.join(" ")
+}
+
+impl Stated {
+    /// What a Parquet file states; `None` if an earlier version wrote it.
+    pub(crate) fn of_file(path: &Path) -> anyhow::Result<Option<Self>> {
+        let entry = |key: &str| {
+            let cannot = || format!("cannot read {}; --force writes it again", path.display());
+            let file = File::open(path).with_context(cannot)?;
+            nanotape_tables::metadata_of(file, key).with_context(cannot)
+        };
+        let Some(options) = entry(OPTIONS)? else { return Ok(None) };
+        let input = entry("nanotape.input")?.unwrap_or_default();
+        let is_damaged = entry("nanotape.is_whole")?.as_deref() == Some("false");
+        Ok(Some(Self { input, sha256: entry("nanotape.input_sha256")?, options, is_damaged }))
+    }
+
+    /// Refuses a day at `path` that is of another input or has other options.
+    pub(crate) fn require_same(
+        &self,
+        path: &Path,
+        input: &Given,
+        options: &str,
+    ) -> anyhow::Result<()> {
+        ensure!(
+            self.is_of(input),
+            "{}: exists, and is of the input {}: give another folder, or --force to overwrite it",
+            path.display(),
+            self.input
+        );
+        ensure!(
+            self.options == options,
+            "{}: exists with other options ({}; now {options}): give another folder, or --force to \
+             overwrite it",
+            path.display(),
+            self.options
+        );
+        Ok(())
+    }
+
+    /// Whether this is the input. One of this name in another folder can be a copy.
+    fn is_of(&self, input: &Given) -> bool {
+        let name = one_line(&input.to_string());
+        if self.input == name {
+            return true;
+        }
+        let file_name = |name: &str| Path::new(name).file_name().map(OsStr::to_owned);
+        if file_name(&self.input) != file_name(&name) {
+            return false;
+        }
+        let Some(there) = &self.sha256 else { return true };
+        Digest::of(input).finish().is_none_or(|here| here == *there)
+    }
+}
+
+/// The name of an input as it is stated.
+pub(crate) fn one_line(name: &str) -> String {
+    name.replace(['\n', '\r'], " ")
+}
