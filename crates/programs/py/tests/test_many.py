@@ -89,3 +89,9 @@ def test_an_engine_that_is_none_is_an_error(days, tmp_path):
     # Bytes are paths too.
     (tmp_path / "none").mkdir()
     assert nanotape.many(os.fsencode(tmp_path / "none"), os.fsencode(tmp_path)) == []
+
+
+def test_two_days_of_one_name_and_date_are_an_error(tmp_path):
+    for names in [("a/feed.a.itch", "b/feed.b.itch"), ("x.itch", "x.itch"), ("x.itch", "x.itch.gz")]:
+        with pytest.raises(ValueError, match="rename one"):
+            nanotape.many(names, tmp_path)
