@@ -36,12 +36,19 @@ const POLLS_PER_ATTEMPT: u32 = 64;
 /// Time between two checks of a journal that lacks the next record.
 const RETRY: Duration = Duration::from_millis(1);
 
+/// The path of a ring, and when it was created: a journal states both.
+pub(super) type Origin = (PathBuf, u64);
+
+/// Refuses the journal of another ring.
+pub(super) fn require_origin(journal: &Path, (ring, created_ns): &Origin) -> Result<(), Failed> {
+    check_origin(journal, ring, *created_ns).map_err(Failed::Origin)
+}
+
 /// A ring that is completed from a journal.
 #[derive(Debug)]
 pub(super) struct Completed {
     pub(super) ring: RingSource<stream::Reader>,
-    /// The path of the ring, and when it was created: a journal states both.
-    origin: (PathBuf, u64),
+    origin: Origin,
     journal: PathBuf,
     patience: Duration,
     clock: Clock,
@@ -70,7 +77,7 @@ struct Reading {
 impl Completed {
     /// Reads from the record `next` on. `origin`: the ring that the journal must be of.
     pub(super) fn new(
-        (ring, origin): (RingSource<stream::Reader>, (PathBuf, u64)),
+        (ring, origin): (RingSource<stream::Reader>, Origin),
         journal: &Path,
         patience: Duration,
         next: u64,
@@ -229,8 +236,9 @@ impl Completed {
             self.continue_in_ring()?;
             return Ok(Progress::Read);
         }
-        let Some(reading) = &mut self.reading else { return Ok(Progress::Nothing) };
-        reading.waits_since.get_or_insert_with(|| self.clock.stamp());
+        if let Some(reading) = &mut self.reading {
+            reading.waits_since.get_or_insert_with(|| self.clock.stamp());
+        }
         // A number that the plant has not reached is waited for as long as the plant is there.
         if next > end || self.is_waiting() {
             return Ok(Progress::Nothing);
@@ -299,17 +307,13 @@ impl Reading {
 
     /// Opens the journal at the next number. Returns `false` while it does not have it. It may have
     /// come after the subscriber, and may be that of another ring.
-    fn open(
-        &mut self,
-        journal: &Path,
-        (ring, created_ns): &(PathBuf, u64),
-    ) -> Result<bool, Failed> {
+    fn open(&mut self, journal: &Path, origin: &Origin) -> Result<bool, Failed> {
         if self.tailer.is_some() {
             return Ok(true);
         }
         match Tailer::open(journal, Start::Sequence(self.next)) {
             Ok(tailer) => {
-                check_origin(journal, ring, *created_ns).map_err(Failed::Origin)?;
+                require_origin(journal, origin)?;
                 self.tailer = Some(TailerSource::new(tailer));
                 Ok(true)
             }

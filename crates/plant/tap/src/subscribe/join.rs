@@ -19,7 +19,7 @@ use nanotape_tape::{Deadline, Follow, Tape as _, WriterState};
 
 use super::{
     Failed, Opening, SubscribeError, Subscriber, Subscription,
-    completed::Completed,
+    completed::{Completed, require_origin},
     day::DayFeed,
     dbn::DbnFeed,
     feed::Feed,
@@ -28,7 +28,6 @@ use super::{
     polling::Polling,
 };
 use crate::{
-    recorder,
     spans::{ReaderTrace, TAP},
     symbols::SymbolTable,
 };
@@ -89,14 +88,13 @@ impl Subscription {
         let Some((journal, patience)) = self.heal.clone() else {
             return self.open_ring(path, reader, board, rejoin, deadline);
         };
-        recorder::check_origin(&journal, &path, reader.region().created_ns())
-            .map_err(|error| SubscribeError::Origin(Box::new(error)))?;
+        let origin = (path.clone(), reader.region().created_ns());
+        require_origin(&journal, &origin).map_err(|error| error.on(&path))?;
         let (snapshot, next) =
             self.begin(&journal, Some((&reader, &board)), reader.next_sequence())?;
         // What comes from the journal holds no place in the ring.
         reader.seek(Start::Newest).map_err(|error| Failed::Ring(error).on(&path))?;
         let (joined, run_first) = (Joined::of(&reader), board.first_sequence());
-        let origin = (path.clone(), reader.region().created_ns());
         let ring = (RingSource::new(reader), origin);
         let completed =
             Completed::new(ring, &journal, patience, next).map_err(|error| error.on(&path))?;

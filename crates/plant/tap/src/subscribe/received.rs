@@ -7,7 +7,6 @@
 
 use std::{
     error::Error,
-    path::Path,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -15,8 +14,12 @@ use std::{
 use nanotape_ring::{RingSource, Start, Subscribe as _, stream};
 use nanotape_tape::{Deadline, WriterState};
 
-use super::{Failed, SubscribeError, Subscriber, Subscription, completed::Completed, feed::Feed};
-use crate::{recorder, symbols::SymbolTable};
+use super::{
+    Failed, SubscribeError, Subscriber, Subscription,
+    completed::{Completed, require_origin},
+    feed::Feed,
+};
+use crate::symbols::SymbolTable;
 
 /// The ring that a thread fills.
 #[derive(Debug)]
@@ -70,17 +73,13 @@ impl Subscription {
             let feed = Feed::ring(RingSource::new(reader)).ending_as(end);
             return Ok(self.subscriber(feed, path, symbols, None, None, deadline));
         };
-        check_origin(&journal, &path, created_ns)?;
+        let origin = (path.clone(), created_ns);
+        require_origin(&journal, &origin).map_err(|error| error.on(&path))?;
         let (snapshot, next) = self.begin(&journal, None, reader.next_sequence())?;
-        let ring = (RingSource::new(reader), (path.clone(), created_ns));
+        let ring = (RingSource::new(reader), origin);
         let completed = Completed::new(ring, &journal, patience, next);
         let feed = Feed::completed(completed.map_err(|error| error.on(&path))?).ending_as(end);
         let symbols = symbols.completed_from(&journal);
         Ok(self.subscriber(feed, path, symbols, snapshot, None, deadline))
     }
-}
-
-fn check_origin(journal: &Path, path: &Path, created_ns: u64) -> Result<(), SubscribeError> {
-    recorder::check_origin(journal, path, created_ns)
-        .map_err(|error| SubscribeError::Origin(Box::new(error)))
 }

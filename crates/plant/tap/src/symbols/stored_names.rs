@@ -1,7 +1,7 @@
 //! The names of stocks beside a journal, read again when the recorder has stored more.
 //!
 //! Cost: a stock whose name is not stored makes one system call, once for each run. In a run that
-//! is not stored, some records of a thousand do.
+//! is not stored, one of 1,024 searches does.
 
 use std::{
     fs,
