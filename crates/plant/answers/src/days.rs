@@ -1,11 +1,12 @@
-//! The inputs in a folder of days.
+//! The inputs in a folder of days, and the names that they have in a dataset.
 
-use std::{fs, io, path::Path};
+use std::{collections::HashMap, fs, io, path::Path};
 
 use nanotape_history::{Runs, RunsError};
 use nanotape_journal::ErrorKind;
+use nanotape_plant::TradeDate;
 
-use crate::Given;
+use crate::{Given, InputError};
 
 /// Whether a path is a folder of inputs, and not that of a journal.
 pub fn is_folder_of_days(path: &Path) -> bool {
@@ -35,4 +36,32 @@ pub fn days_of<'g>(names: impl IntoIterator<Item = &'g Given>) -> io::Result<Vec
         days.extend(inside.iter().map(|path| Given::from(path.as_path())));
     }
     Ok(days)
+}
+
+/// The name of the files of an input in a dataset: its own name up to the first dot. `None` if
+/// nothing is left of it.
+pub fn name_in_dataset(input: &Given) -> Option<String> {
+    let name = input.path().file_name()?.to_string_lossy();
+    let stem = name.split('.').next().filter(|stem| !stem.is_empty());
+    stem.map(str::to_owned)
+}
+
+/// Refuses two inputs whose rows would be in the same file of a dataset: those of one name, unless
+/// the names of the inputs have other dates. `has_date`: all of them are of one date.
+pub fn require_distinct_days(days: &[Given], has_date: bool) -> Result<(), InputError> {
+    let mut seen: HashMap<String, Vec<(Option<TradeDate>, &Given)>> = HashMap::new();
+    for day in days {
+        // An input without a name is refused when its turn comes.
+        let Some(name) = name_in_dataset(day) else { continue };
+        let date = TradeDate::of_file_name(day.path()).filter(|_| !has_date);
+        let others = seen.entry(name.clone()).or_default();
+        let is_other =
+            |other: &Option<TradeDate>| date.is_some() && other.is_some() && *other != date;
+        if let Some((_, one)) = others.iter().find(|(other, _)| !is_other(other)) {
+            let (one, other) = (one.to_string(), day.to_string());
+            return Err(InputError::SameDay { one, other, name, date });
+        }
+        others.push((date, day));
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use nanotape_clock::UtcNanos;
 use nanotape_feed::SourceError;
 use nanotape_history::{DbnError, JournalRunError, RecordedError, RunsError};
-use nanotape_plant::Moment;
+use nanotape_plant::{Moment, TradeDate};
 use nanotape_tap::SubscribeError;
 
 use crate::kind::InputKind;
@@ -88,6 +88,22 @@ pub enum InputError {
     IsARing {
         /// The ring.
         name: String,
+    },
+    /// Two inputs whose rows would be in the same files of a dataset.
+    #[error(
+        "{one} and {other}: both would be {name}.parquet of {} in the dataset: rename one, or export it to \
+         another folder",
+        date.map_or("the same or an unknown date".to_owned(), |date| date.to_string())
+    )]
+    SameDay {
+        /// One of them.
+        one: String,
+        /// The other one.
+        other: String,
+        /// The name of the files.
+        name: String,
+        /// Their trade date, if the name has one.
+        date: Option<TradeDate>,
     },
     /// The name of a ring is invalid.
     #[error(transparent)]

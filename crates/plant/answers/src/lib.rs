@@ -52,7 +52,7 @@ pub use consolidated::{
     ConsolidatedRings, ConsolidatedRow, ConsolidatedTable, MOST_VENUES, VenueChange, VenueInput,
     VenueSession, VenueSet, venue_labels,
 };
-pub use days::{days_of, is_folder_of_days};
+pub use days::{days_of, is_folder_of_days, name_in_dataset, require_distinct_days};
 pub use doubts::{Doubts, Reason};
 pub use error::{Choice, InputError};
 pub use event_rows::{EventRows, EventTable};

@@ -159,6 +159,8 @@ pub(crate) fn selects(symbols: &[Symbol], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use nanotape_harness::Scratch;
+
     use super::*;
 
     fn symbols(names: &[&str]) -> Vec<Symbol> {
@@ -190,9 +192,9 @@ mod tests {
 
     #[test]
     fn files_that_replaced_none_are_taken_back_if_one_cannot_have_its_name() {
-        let folder = std::env::temp_dir().join(format!("nanotape-complete-{}", std::process::id()));
-        fs::create_dir(&folder).unwrap();
-        let [new, old, full] = ["new", "old", "full"].map(|name| folder.join(name));
+        let folder = Scratch::new("export-complete");
+        fs::create_dir(folder.path()).unwrap();
+        let [new, old, full] = ["new", "old", "full"].map(|name| folder.path().join(name));
         fs::write(&old, "before").unwrap();
         let files = [&new, &old, &full].map(|path| (path.clone(), path.clone()));
         let complete = |path: PathBuf| match path == full {
@@ -201,7 +203,6 @@ mod tests {
         };
         complete_all(files.to_vec(), complete).unwrap_err();
         let (is_new, text) = (new.exists(), fs::read_to_string(&old).unwrap());
-        fs::remove_dir_all(&folder).unwrap();
         assert_eq!((is_new, &*text), (false, "after"));
     }
 }

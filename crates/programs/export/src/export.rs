@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use nanotape_answers::{
     BarBy, Given, InputKind, Opening, Table, TableOptions, Tables, days_of, is_folder_of_days,
+    name_in_dataset, require_distinct_days,
 };
 use nanotape_arguments::{
     InputArguments, SpanArguments, SymbolArguments, input::breaks_of, verdict::report_unmarked,
@@ -278,7 +279,7 @@ pub(crate) fn run(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Resu
             "{}: is a file; many days need a folder, which becomes a dataset",
             arguments.output.display()
         );
-        many::require_distinct(&days, words.value("date").is_some())?;
+        require_distinct_days(&days, words.value("date").is_some())?;
         let jobs = arguments.jobs.unwrap_or((processors() / 2).max(1));
         return many::run(&days, &given, jobs);
     }
@@ -317,20 +318,19 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
     let opening = input.open((*span).into(), &symbols)?;
     let midnight_ns = require_date(&opening, input.name(), "tables need")?;
     let outputs = match is_of_dataset {
-        true => outputs.of_day(&date_of(midnight_ns)?, &many::stem(input.name())?, &tables),
+        true => outputs.of_day(&date_of(midnight_ns)?, &name_of(input.name())?, &tables),
         false => outputs,
     };
     let mut outputs = match arguments.partition {
         Some(Partition::Symbol) => outputs.by_symbol(&symbols, &tables)?,
         None => outputs,
     };
-    let of_file = if arguments.partition.is_some() { &[][..] } else { &symbols };
-    let stated: Vec<_> =
-        tables.iter().map(|&table| (table, options_of(words, table, of_file))).collect();
-    for (table, options) in &stated {
-        outputs.require_another(*table, input.name())?;
+    let of_file = if arguments.partition.is_some() { Vec::new() } else { symbols.clone() };
+    let options_of = |table: Table| options_of(words, table, &of_file);
+    for &table in &tables {
+        outputs.require_another(table, input.name())?;
         if is_of_dataset && !arguments.force {
-            outputs.require_same(*table, input.name(), options)?;
+            outputs.require_same(table, input.name(), &options_of(table))?;
         }
     }
     let removed = if is_of_dataset { outputs.remove_leftovers(&tables)? } else { 0 };
@@ -356,9 +356,14 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
         marks_later: arguments.marks_later(&outputs, &tables, opening.kind()),
     };
     let fields = Fields { prices: arguments.prices.into(), midnight_ns };
-    let status = arguments.write(opening, (&tables, &stated), &options, fields, &outputs)?;
+    let status = arguments.write(opening, (&tables, &options_of), &options, fields, &outputs)?;
     note_removed();
     Ok(status)
+}
+
+/// The name of the files of a day in a dataset.
+fn name_of(input: &Given) -> anyhow::Result<String> {
+    name_in_dataset(input).with_context(|| format!("{input}: a day in a dataset needs a name"))
 }
 
 /// The trade date that begins at this midnight of an exchange.
@@ -427,7 +432,7 @@ impl ExportArguments {
     fn write(
         &self,
         opening: Opening,
-        (tables, stated): (&[Table], &[(Table, String)]),
+        (tables, options_of): (&[Table], &dyn Fn(Table) -> String),
         options: &TableOptions,
         fields: Fields,
         outputs: &Outputs,
@@ -484,10 +489,6 @@ impl ExportArguments {
         }
         let sha256 = digest.finish();
         let metadata = Metadata::of(&session, options, fields, sha256.clone());
-        let options_of = |table: Table| {
-            let found = stated.iter().find(|(of, _)| *of == table);
-            found.map(|(_, options)| options.clone()).unwrap_or_default()
-        };
         let sinks = rows.into_sinks().into_iter();
         let (mut files, mut stocks) = (Vec::new(), Vec::new());
         for (table, sink) in sinks {

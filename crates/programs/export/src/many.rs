@@ -5,7 +5,6 @@
 //! day are complete, so a run that was interrupted goes on with the days that lack some.
 
 use std::{
-    collections::HashMap,
     env,
     ffi::OsString,
     io::IsTerminal as _,
@@ -15,7 +14,7 @@ use std::{
     thread,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use nanotape_answers::{Given, Table};
 use nanotape_clock::Clock;
 use nanotape_console::{
@@ -24,7 +23,6 @@ use nanotape_console::{
     status::{Status, note},
     values::counted,
 };
-use nanotape_plant::TradeDate;
 use nanotape_types::rows::{Cell, Sink as _};
 
 use crate::outputs::EXISTS;
@@ -148,37 +146,4 @@ fn print(days: &[Given], outcomes: &[(usize, Outcome)]) -> anyhow::Result<Status
         note(format_args!("{} of {} not whole", bad, counted(days.len() as u64, "day")));
     }
     Ok(if bad > 0 { Status::Bad } else { Status::Good })
-}
-
-/// Refuses two inputs whose rows would be in the same file: those of one name, unless the names of
-/// the inputs have other dates. `has_date`: all of them are of one date.
-pub(crate) fn require_distinct(days: &[Given], has_date: bool) -> anyhow::Result<()> {
-    let mut seen: HashMap<String, Vec<(Option<TradeDate>, &Given)>> = HashMap::new();
-    for day in days {
-        // An input without a name is refused when its turn comes.
-        let Ok(name) = stem(day) else { continue };
-        let date = TradeDate::of_file_name(day.path()).filter(|_| !has_date);
-        let others = seen.entry(name.clone()).or_default();
-        let is_other =
-            |other: &Option<TradeDate>| date.is_some() && other.is_some() && *other != date;
-        if let Some((_, other)) = others.iter().find(|(other, _)| !is_other(other)) {
-            let of = date.map_or("the same or an unknown date".to_owned(), |date| date.to_string());
-            bail!(
-                "{other} and {day}: both would be {name}.parquet of {of} in the dataset: rename one, \
-                 or export it to another folder"
-            );
-        }
-        others.push((date, day));
-    }
-    Ok(())
-}
-
-/// The name of the file of an input: its own name up to the first dot, without what a partition
-/// cannot have.
-pub(crate) fn stem(input: &Given) -> anyhow::Result<String> {
-    let name = input.path().file_name().map(|name| name.to_string_lossy().into_owned());
-    match name.as_deref().and_then(|name| name.split('.').next()).filter(|stem| !stem.is_empty()) {
-        Some(stem) => Ok(stem.to_owned()),
-        None => bail!("{input}: a day in a dataset needs a name"),
-    }
 }

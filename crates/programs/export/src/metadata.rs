@@ -12,7 +12,17 @@ use nanotape_tables::{Fields, Prices};
 use ring::digest::{self, SHA256};
 
 /// The entry that has the options which decide rows and columns.
-pub(crate) const OPTIONS: &str = "nanotape.options";
+pub(crate) const OPTIONS: &str = "options";
+
+/// The entries about the input.
+pub(crate) const INPUT: &str = "input";
+pub(crate) const INPUT_SHA256: &str = "input_sha256";
+pub(crate) const IS_WHOLE: &str = "is_whole";
+
+/// The name of an entry in a file.
+pub(crate) fn name_of(entry: &str) -> String {
+    format!("nanotape.{entry}")
+}
 
 /// Bytes that are read at once for a digest.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -76,25 +86,24 @@ impl Metadata {
         };
         let entries = [
             ("version", Some(env!("NANOTAPE_VERSION").to_owned())),
-            ("input", Some(session.name.clone())),
-            ("input_sha256", digest),
-            ("is_whole", Some(session.report.is_whole().to_string())),
+            (INPUT, Some(session.name.clone())),
+            (INPUT_SHA256, digest),
+            (IS_WHOLE, Some(session.report.is_whole().to_string())),
             ("midnight_ns", Some(fields.midnight_ns.to_string())),
             ("prices", Some(prices.to_owned())),
             ("symbols", (!symbols.is_empty()).then(|| symbols.join(","))),
             ("every_ns", options.every_ns.map(|nanos| nanos.to_string())),
         ];
         let entries = entries.into_iter();
-        let named =
-            |(key, value): (&str, Option<String>)| Some((format!("nanotape.{key}"), value?));
+        let named = |(key, value): (&str, Option<String>)| Some((name_of(key), value?));
         Self(entries.filter_map(named).collect())
     }
 
     /// With the name of a table.
     pub(crate) fn of_table(&self, table: Table, options: String) -> Vec<(String, String)> {
         let mut entries = self.0.clone();
-        entries.push((OPTIONS.to_owned(), options));
-        entries.push(("nanotape.table".to_owned(), table.to_string()));
+        entries.push((name_of(OPTIONS), options));
+        entries.push((name_of("table"), table.to_string()));
         entries
     }
 }

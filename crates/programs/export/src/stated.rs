@@ -8,7 +8,7 @@ use nanotape_answers::{Given, Table};
 use nanotape_types::Symbol;
 
 use crate::{
-    metadata::{Digest, OPTIONS},
+    metadata::{self, Digest, INPUT, INPUT_SHA256, IS_WHOLE, OPTIONS},
     words::Words,
 };
 
@@ -57,15 +57,14 @@ pub(crate) fn options_of(words: Words<'_>, table: Table, symbols: &[Symbol]) -> 
 impl Stated {
     /// What a Parquet file states; `None` if an earlier version wrote it.
     pub(crate) fn of_file(path: &Path) -> anyhow::Result<Option<Self>> {
-        let entry = |key: &str| {
-            let cannot = || format!("cannot read {}; --force writes it again", path.display());
-            let file = File::open(path).with_context(cannot)?;
-            nanotape_tables::metadata_of(file, key).with_context(cannot)
-        };
-        let Some(options) = entry(OPTIONS)? else { return Ok(None) };
-        let input = entry("nanotape.input")?.unwrap_or_default();
-        let is_damaged = entry("nanotape.is_whole")?.as_deref() == Some("false");
-        Ok(Some(Self { input, sha256: entry("nanotape.input_sha256")?, options, is_damaged }))
+        let cannot = || format!("cannot read {}; --force writes it again", path.display());
+        let file = File::open(path).with_context(cannot)?;
+        let mut entries = nanotape_tables::metadata_of(file).with_context(cannot)?;
+        let mut entry = |key: &str| entries.remove(&metadata::name_of(key));
+        let Some(options) = entry(OPTIONS) else { return Ok(None) };
+        let input = entry(INPUT).unwrap_or_default();
+        let is_damaged = entry(IS_WHOLE).as_deref() == Some("false");
+        Ok(Some(Self { input, sha256: entry(INPUT_SHA256), options, is_damaged }))
     }
 
     /// Refuses a day at `path` that is of another input or has other options.

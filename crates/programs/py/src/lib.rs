@@ -6,6 +6,7 @@
 //! through a channel of few places, so memory is bounded, and a slow reader slows the reading.
 
 mod capsules;
+mod days;
 mod errors;
 mod input;
 mod latest;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 /// The extension module.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::days::{days_in, require_distinct_days};
     #[pymodule_export]
     use super::errors::{IncompleteInput, InputError, NanotapeError};
     #[pymodule_export]

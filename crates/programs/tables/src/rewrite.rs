@@ -1,7 +1,7 @@
 //! Reads a Parquet file that was written: its metadata, or its rows to write them once more with
 //! other values in a column.
 
-use std::{fs::File, io::Write, sync::Arc};
+use std::{collections::HashMap, fs::File, io::Write, sync::Arc};
 
 use arrow_array::{Array as _, BooleanArray, RecordBatch, UInt64Array};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -38,10 +38,9 @@ pub fn marked<W: Write + Send + 'static>(
     Ok(to)
 }
 
-/// The value of an entry of the metadata of a file; `None` if it has none.
-pub fn metadata_of(file: File, key: &str) -> Result<Option<String>, TableError> {
+/// The metadata of a file: its entries that have a value.
+pub fn metadata_of(file: File) -> Result<HashMap<String, String>, TableError> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
     let entries = reader.metadata().file_metadata().key_value_metadata().into_iter().flatten();
-    let entry = entries.into_iter().find(|entry| entry.key == key);
-    Ok(entry.and_then(|entry| entry.value.clone()))
+    Ok(entries.filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?))).collect())
 }

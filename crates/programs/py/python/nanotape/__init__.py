@@ -614,15 +614,13 @@ def many(days: _Path | Iterable[_Path], to: _Path,
     out. ``options``: more of the command line of ``nanotape export``, such as ``["--levels", "5"]``.
     """
     if isinstance(days, (str, bytes, os.PathLike)):
-        # A pipe would be waited for.
-        days = sorted(entry.path for entry in os.scandir(os.fsdecode(days))
-                      if not entry.name.startswith(".") and (entry.is_file() or entry.is_dir()))
+        days = _core.days_in(os.fsdecode(days))
     words = ["--records", tables if isinstance(tables, str) else ",".join(tables), "-o", os.fsdecode(to)]
     if chosen := _symbols(symbols):
         words += ["--symbols", ",".join(chosen)]
     options = list(options)
     tasks = [(os.fsdecode(day), [*words, *options]) for day in days]
-    _require_distinct([day for day, _ in tasks], any(str(word).startswith("--date") for word in options))
+    _core.require_distinct_days([day for day, _ in tasks], any(str(word).startswith("--date") for word in options))
     if engine is None:
         with futures.ThreadPoolExecutor(max((os.cpu_count() or 2) // 2, 1)) as threads:
             return list(threads.map(_export_day, *zip(*tasks))) if tasks else []
@@ -633,19 +631,6 @@ def many(days: _Path | Iterable[_Path], to: _Path,
         waiting = [engine.submit(_export_day, *task) for task in tasks]
         return [one.result() for one in waiting]
     raise TypeError(f"engine={engine!r}: expected an executor, the module ray, or a client of dask")
-
-
-def _require_distinct(days: list[str], has_date: bool) -> None:
-    """Refuses two days of one name and date: their rows would be in the same file."""
-    seen: dict[tuple[str, tuple[str, ...]], str] = {}
-    for day in days:
-        name = os.path.basename(day)
-        dates = () if has_date else tuple(re.findall(r"\d{8}|\d{6}|\d{4}-\d\d-\d\d", name))
-        key = (name.split(".")[0], dates)
-        if (other := seen.get(key)) is not None:
-            raise ValueError(f"days: {other} and {day}: both would be {name.split('.')[0]}.parquet of one date in the "
-                             "dataset: rename one, or export it to another folder")
-        seen[key] = day
 
 
 def _export_day(day: str, words: list[str]) -> DayResult:
