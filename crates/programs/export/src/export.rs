@@ -88,9 +88,9 @@ it the tables of a damaged INPUT are written, the damage is reported, and the st
 Several INPUTs, or a folder of days, become a dataset: -o DIR gets DIR/TABLE/date=YYYY-MM-DD/NAME.parquet,
 which polars, duckdb, pyarrow and Spark read as one table with the column date. --jobs days are written
 at a time, each by a process of its own. A day whose files exist is left out, so an export that was
-interrupted goes on; --force writes it again. If they are of another input or have other options, the
-day fails. A day that fails does not end the others: the table at
-the end lists the result of each, and the status is 1.
+interrupted goes on; --force writes it again. If they are of another input, of one that changed since,
+or have other options, the day fails. A day that fails does not end the others: the table at the end
+lists the result of each, and the status is 1.
 
 --partition symbol also has a folder for each stock, so that readers of one stock read only its
 files; for up to 1,024 stocks of a table. The file DIR/.complete/TABLE/date=YYYY-MM-DD/NAME lists
@@ -256,6 +256,9 @@ fn bar(text: &str) -> Result<BarBy, String> {
 
 pub(crate) fn run(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> {
     let ExportArguments { input, more, .. } = arguments;
+    if arguments.of_a_day {
+        many::end_with_parent()?;
+    }
     if arguments.is_array() {
         arguments.require_no_tables(words)?;
         return arrays::run(ArrayRequest {
@@ -329,6 +332,9 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
     let options_of = |table: Table| options_of(words, table, &of_file);
     for &table in &tables {
         outputs.require_another(table, input.name())?;
+        if is_of_dataset {
+            outputs.require_one_layout(table)?;
+        }
         if is_of_dataset && !arguments.force {
             outputs.require_same(table, input.name(), &options_of(table))?;
         }

@@ -24,6 +24,7 @@ use nanotape_console::{
     values::counted,
 };
 use nanotape_types::rows::{Cell, Sink as _};
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::outputs::EXISTS;
 
@@ -82,6 +83,11 @@ fn words_without(given: &[&Given]) -> Vec<OsString> {
         words.remove(0);
     }
     words
+}
+
+/// Makes the kernel end the process of a day when the one that waits for it is killed.
+pub(crate) fn end_with_parent() -> anyhow::Result<()> {
+    set_parent_process_death_signal(Some(Signal::TERM)).context("cannot ask for a signal")
 }
 
 fn export(program: &Path, words: &[OsString], day: &Given) -> Outcome {

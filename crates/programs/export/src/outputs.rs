@@ -326,14 +326,38 @@ impl Outputs {
         options: &str,
     ) -> anyhow::Result<()> {
         let path = self.path_of(table);
-        let stated = match self.by_symbol {
-            Some(_) => Completed::read(&self.completed(table))?.stated,
-            None if self.format == TableFormat::Parquet && path.exists() => Stated::of_file(&path)?,
-            None => None,
+        let (stating, stated) = match self.by_symbol {
+            Some(_) => {
+                let completed = self.completed(table);
+                let stated = Completed::read(&completed)?.stated;
+                (completed, stated)
+            }
+            None if self.format == TableFormat::Parquet && path.exists() => {
+                (path.clone(), Stated::of_file(&path)?)
+            }
+            None => return Ok(()),
         };
         let Some(stated) = stated else { return Ok(()) };
         self.is_damaged |= stated.is_damaged;
-        stated.require_same(&path, input, options)
+        stated.require_same(&path, &stating, input, options)
+    }
+
+    /// Refuses a table of a day that exists in the other layout, with a file for each stock or with
+    /// one for all: readers of the dataset would find its rows twice.
+    pub(crate) fn require_one_layout(&self, table: Table) -> anyhow::Result<()> {
+        let (layout, other) = match self.by_symbol {
+            Some(_) => ("without", Some(self.path_of(table)).filter(|path| path.exists())),
+            None => {
+                let mut parts = self.parts(table)?.into_iter().map(|(_, path)| path);
+                ("with", parts.find(|path| path.is_file()))
+            }
+        };
+        let Some(path) = other else { return Ok(()) };
+        bail!(
+            "{}: exists, of an export {layout} --partition symbol; both have the same rows: give \
+             another folder, or remove the day from this one",
+            path.display()
+        )
     }
 
     /// The status of a day whose files exist: bad, with a line, if its input lacked a part.

@@ -1,7 +1,7 @@
 //! What the files of a day state of their rows: the input, and the options that decide rows and
 //! columns. A day that exists with others is not the one that a command asks for.
 
-use std::{ffi::OsStr, fs::File, path::Path};
+use std::{ffi::OsStr, fs::File, os::unix::fs::MetadataExt as _, path::Path};
 
 use anyhow::{Context as _, ensure};
 use nanotape_answers::{Given, Table};
@@ -67,18 +67,21 @@ impl Stated {
         Ok(Some(Self { input, sha256: entry(INPUT_SHA256), options, is_damaged }))
     }
 
-    /// Refuses a day at `path` that is of another input or has other options.
+    /// Refuses a day at `path` that is of another input or has other options. `stating`: the file
+    /// that states this.
     pub(crate) fn require_same(
         &self,
         path: &Path,
+        stating: &Path,
         input: &Given,
         options: &str,
     ) -> anyhow::Result<()> {
         ensure!(
-            self.is_of(input),
-            "{}: exists, and is of the input {}: give another folder, or --force to overwrite it",
+            self.is_of(input, stating),
+            "{}: exists, and is of the input {}{}: give another folder, or --force to overwrite it",
             path.display(),
-            self.input
+            self.input,
+            if self.has_name(input) { ", which changed since" } else { "" }
         );
         ensure!(
             self.options == options,
@@ -90,19 +93,30 @@ impl Stated {
         Ok(())
     }
 
-    /// Whether this is the input. One of this name in another folder can be a copy.
-    fn is_of(&self, input: &Given) -> bool {
-        let name = one_line(&input.to_string());
-        if self.input == name {
-            return true;
-        }
+    /// Whether this is the input. One of this name in another folder can be a copy. The content of
+    /// a file is compared only if it can differ.
+    fn is_of(&self, input: &Given, stating: &Path) -> bool {
         let file_name = |name: &str| Path::new(name).file_name().map(OsStr::to_owned);
-        if file_name(&self.input) != file_name(&name) {
+        if file_name(&self.input) != file_name(&one_line(&input.to_string())) {
             return false;
+        }
+        if self.has_name(input) && !is_changed_since(input.path(), stating) {
+            return true;
         }
         let Some(there) = &self.sha256 else { return true };
         Digest::of(input).finish().is_none_or(|here| here == *there)
     }
+
+    fn has_name(&self, input: &Given) -> bool {
+        self.input == one_line(&input.to_string())
+    }
+}
+
+/// Whether a file can have other content than when another was written. Copying tools set the time
+/// of modification to that of the original, but not the time of the last change.
+fn is_changed_since(path: &Path, written: &Path) -> bool {
+    let (Ok(file), Ok(written)) = (path.metadata(), written.metadata()) else { return true };
+    (file.ctime(), file.ctime_nsec()) > (written.mtime(), written.mtime_nsec())
 }
 
 /// The name of an input as it is stated.

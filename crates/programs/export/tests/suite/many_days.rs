@@ -1,10 +1,18 @@
 //! Many days as one dataset.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, OpenOptions},
+    io::{ErrorKind, Write as _},
+    path::Path,
+    process::Command,
+};
+
+use nanotape_harness::{Bounded as _, eventually};
+use rustix::process::Signal;
 
 use crate::{
     read::Read,
-    support::{Folder, Ran, nanotape},
+    support::{Folder, Ran, nanotape, running::Running},
 };
 
 /// A folder with three days, of which the second is damaged, and a file that is no day.
@@ -145,6 +153,7 @@ fn a_day_that_exists_is_left_out_only_with_the_same_input_and_options() {
     let folder = Folder::new("export-other-options");
     let (a, b) = (folder.path("a"), folder.path("b"));
     let one = day_of(&folder, "a/12302019.a.itch", "1");
+    let content = fs::read(&one).unwrap();
     let copy = folder.path("b/12302019.a.itch");
     fs::create_dir(&b).unwrap();
     fs::copy(&one, &copy).unwrap();
@@ -177,10 +186,63 @@ fn a_day_that_exists_is_left_out_only_with_the_same_input_and_options() {
         assert_eq!(state, "failed");
         assert!(detail.contains("12302019.a.itch"), "{detail}");
         assert_eq!(result(&folder.path("d"), &[])[1], "failed");
+        // The same bytes at another time are the same input; other bytes of that length are none.
+        fs::write(&one, &content).unwrap();
+        assert_eq!(result(&a, &[])[1], "exists");
+        fs::copy(folder.path("d/12302019.a.itch"), &one).unwrap();
+        let [_, state, detail] = result(&a, &[]);
+        assert_eq!(state, "failed");
+        assert!(detail.contains("which changed since"), "{detail}");
+        fs::write(&one, &content).unwrap();
+        assert_eq!(result(&a, &[])[1], "exists");
     }
     let to = folder.path("dataset0");
     let ran = nanotape(["export", &a, "--records", "bbo", "--symbols", "A*", "-o", &to]);
     let [_, state, detail] = results(&ran, &a).remove(0);
     assert_eq!(state, "failed");
     assert!(detail.contains("--symbols A*"), "{detail}");
+}
+
+#[test]
+fn a_day_has_one_layout_in_a_dataset() {
+    let folder = Folder::new("export-layouts");
+    let days = folder.path("days");
+    day_of(&folder, "days/12302019.itch", "1");
+    let partition = ["--partition", "symbol"];
+    for (number, (first, second)) in
+        [(&[][..], &partition[..]), (&partition, &[])].iter().enumerate()
+    {
+        let to = folder.path(&format!("dataset{number}"));
+        let result = |more: &[&str], force: &[&str]| {
+            let words = ["export", &days, "-o", &to];
+            results(&nanotape(words.iter().chain(more).chain(force)), &days).remove(0)
+        };
+        assert_eq!(result(first, &[])[1], "written");
+        for force in [&[][..], &["--force"]] {
+            let [_, state, detail] = result(second, force);
+            assert_eq!(state, "failed");
+            assert!(detail.contains("--partition symbol"), "{detail}");
+            assert!(detail.contains("12302019.parquet"), "{detail}");
+        }
+        assert_eq!(result(first, &[])[1], "exists");
+    }
+}
+
+#[test]
+fn the_process_of_a_day_ends_with_the_one_that_waits_for_it() {
+    let folder = Folder::new("export-killed");
+    let days = folder.path("days");
+    let fifo = folder.path("days/12302019.itch");
+    fs::create_dir(&days).unwrap();
+    let made = Command::new("mkfifo").arg(&fifo).bounded_output().unwrap();
+    assert!(made.status.success());
+    let other = day_of(&folder, "days/12312019.itch", "1");
+    let to = folder.path("dataset/");
+    let waiting = Running::start(&["export", &fifo, &other, "-o", &to]);
+    // The process of the first day reads, and its day never ends.
+    let mut day = OpenOptions::new().write(true).open(&fifo).unwrap();
+    waiting.signal(Signal::KILL);
+    eventually("the process of the day ends", || {
+        day.write_all(b"x").is_err_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    });
 }
