@@ -218,6 +218,7 @@ typedef struct nt_reader nt_reader;
 // Options of a tap. All zeros are a tap of all records of all stocks, without a journal.
 typedef struct {
     // The symbols of stocks, such as "AAPL,MSFT"; "*" stands for any letters. NULL: all stocks.
+    // Records of no stock, such as the phase of the market, always come.
     const char * symbols;
     // The kinds of records, such as "bbo,trades": mbo, bbo, trades, status, definitions,
     // imbalances. NULL: all kinds. What the plant reports about itself always comes.

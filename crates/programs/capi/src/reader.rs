@@ -73,6 +73,7 @@ pub(crate) fn start_of(start: i32, at: u64) -> Result<From, Error> {
 #[repr(C)]
 pub struct TapOptions {
     /// The symbols of stocks, such as "AAPL,MSFT"; "*" stands for any letters. NULL: all stocks.
+    /// Records of no stock, such as the phase of the market, always come.
     pub symbols: Text,
     /// The kinds of records, such as "bbo,trades": mbo, bbo, trades, status, definitions,
     /// imbalances. NULL: all kinds. What the plant reports about itself always comes.

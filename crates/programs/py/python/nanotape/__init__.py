@@ -395,7 +395,8 @@ def tap(ring: _Path, *, heal: _Path | None = None,
     ``heal``: folder of the journal that records the ring; then no record is lost. ``records``: mbo, bbo,
     trades, status, definitions, imbalances, or all. ``start``: ``"newest"``, ``"oldest"``, or the number of the
     first record, one more than the last ``sequence`` that was stored. ``wait``: seconds to wait for a plant to
-    start. ``heal_wait``: seconds to wait for a recorder that is behind.
+    start. ``heal_wait``: seconds to wait for a recorder that is behind. Records of no stock, such as the phase
+    of the market, come with any ``symbols``.
     """
     if not isinstance(start, str):
         start = str(_number("start", start, 1, 2**63))
