@@ -248,7 +248,8 @@ impl<T: Tape> Follow<T> {
         if self.end.as_ref().is_some_and(|end| next >= end.sequence) {
             return self.conclude().map(Some).map_err(E::from);
         }
-        match poll(&mut self.tape)? {
+        // After an error the end is detected anew: the reading is not over as long as it fails.
+        match poll(&mut self.tape).inspect_err(|_| self.end = None)? {
             Progress::Read => {
                 self.has_read();
                 Ok(Some(Step::Read))

@@ -33,5 +33,5 @@ pub use recorder::{
 };
 pub use subscribe::{
     Delivery, Event, Handover, Opening, ReceivedEnd, ReceivedRing, SubscribeError, Subscriber,
-    Subscription,
+    Subscription, has_journal,
 };

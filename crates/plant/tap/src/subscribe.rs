@@ -50,6 +50,7 @@ use std::{
     time::Duration,
 };
 
+pub use completed::has_journal;
 use error::Failed;
 pub use error::SubscribeError;
 pub use event::{Delivery, Event, Opening};
@@ -413,6 +414,12 @@ impl Subscriber {
     /// The state of the ring's writer, from the kernel. A plant that exited may have left records.
     pub fn writer(&self) -> WriterState {
         self.follow.tape().writer().state
+    }
+
+    /// Whether the ring or the journal has no more records now.
+    pub fn is_at_end(&self) -> Result<bool, SubscribeError> {
+        let end = self.follow.tape().end().map_err(|error| error.on(&self.path))?;
+        Ok(self.next_sequence() >= end)
     }
 
     /// The path of the ring.

@@ -224,7 +224,7 @@ typedef struct {
     // imbalances. NULL: all kinds. What the plant reports about itself always comes.
     const char * records;
     // The folder of the journal that records the ring: what the ring has overwritten comes from
-    // there. NULL: it is lost. NT_STATUS_NOT_FOUND until there is such a folder.
+    // there. NULL: it is lost. NT_STATUS_NOT_FOUND until there is a journal.
     const char * journal;
     // How long to wait for a recorder that is behind or dead, before its records are lost.
     uint64_t patience_ns;

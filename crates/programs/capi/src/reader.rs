@@ -19,7 +19,7 @@ use nanotape_journal::{Tailer, TailerSource};
 use nanotape_records::RecordKinds;
 use nanotape_ring::RingSource;
 use nanotape_shm::named;
-use nanotape_tap::{Event, SubscribeError, Subscriber, Subscription};
+use nanotape_tap::{Event, SubscribeError, Subscriber, Subscription, has_journal};
 use nanotape_tape::{
     Deadline, Follow, Item as Read, Source, Start as From, Step, Tape as _, WaitStrategy, Waiter,
     WriterState,
@@ -79,7 +79,7 @@ pub struct TapOptions {
     /// imbalances. NULL: all kinds. What the plant reports about itself always comes.
     pub records: Text,
     /// The folder of the journal that records the ring: what the ring has overwritten comes from
-    /// there. NULL: it is lost. NT_STATUS_NOT_FOUND until there is such a folder.
+    /// there. NULL: it is lost. NT_STATUS_NOT_FOUND until there is a journal.
     pub journal: Text,
     /// How long to wait for a recorder that is behind or dead, before its records are lost.
     pub patience_ns: u64,
@@ -147,9 +147,9 @@ impl Reader {
                     return Err(Error::wrong(line + "; the option journal is for a ring"));
                 }
                 let journal = Path::new(options.journal.name("journal")?);
-                if !journal.is_dir() {
+                if !has_journal(journal) {
                     let line =
-                        "no such folder; the option journal is the one that records the ring";
+                        "no journal there; the option journal is the one that records the ring";
                     let line = format!("{}: {line}", journal.display());
                     return Err(Error::new(Status::NotFound, line));
                 }

@@ -15,7 +15,7 @@ use nanotape_plant::{
     records::{Notice, Record, RecordKinds},
 };
 use nanotape_tables::{BATCH_ROWS, Batches, Fields, TableError};
-use nanotape_tap::{Event as Received, SubscribeError, Subscriber, Subscription};
+use nanotape_tap::{Event as Received, SubscribeError, Subscriber, Subscription, has_journal};
 use nanotape_tape::{Deadline, ShutdownFlag, Start, WriterState};
 use nanotape_types::rows::{Cell, Column, Sink as _};
 use pyo3::{prelude::*, types::PyDict};
@@ -93,6 +93,20 @@ impl Pending {
         }
     }
 
+    /// Ends it before what is not given.
+    fn close(&mut self) {
+        if self.end().is_none() {
+            self.next_sequence = self.next_sequence();
+            self.items.clear();
+            self.end = Some(End::Over("closed".to_owned()));
+        }
+    }
+
+    /// The number of the first record that is not given.
+    fn next_sequence(&self) -> u64 {
+        self.items.front().map_or(self.next_sequence, |(sequence, _)| *sequence)
+    }
+
     /// Whether a call of [`take`](Self::take) has a result.
     fn is_ready(&self) -> bool {
         !self.items.is_empty() || self.end.is_some()
@@ -118,7 +132,7 @@ enum Item {
 /// Something that is no row: a loss, a report of the plant, a status, a definition, an imbalance.
 #[pyclass(frozen, subclass, module = "nanotape._core")]
 pub(crate) struct Event {
-    /// lost, healed, loss; start, stop, gap, taint, session_gap, suspect, restored; status,
+    /// lost, healed, loss, bad_record; start, stop, gap, taint, session_gap, suspect, restored; status,
     /// definition, imbalance.
     #[pyo3(get)]
     kind: String,
@@ -201,7 +215,7 @@ impl Tap {
             subscription = subscription.heal_from(journal, seconds(heal_wait_seconds));
         }
         let start: Start = parsed("start", start)?;
-        let is_newest = start == Start::Newest;
+        let (is_newest, is_oldest) = (start == Start::Newest, start == Start::Oldest);
         let start = Some(start).filter(|_| !is_newest);
         let span = RecordSpan { start, ..RecordSpan::default() };
         let options = InputOptions { rings: true, ..InputOptions::default() };
@@ -212,15 +226,16 @@ impl Tap {
             Ok(subscriber) if is_newest && subscriber.writer() != WriterState::Alive => {
                 Attempt::Later(ReadError::Choice(format!("{name}: the plant of the ring is over")))
             }
+            Ok(subscriber) if !is_oldest && is_over(&subscriber) => Attempt::Poor(subscriber),
             Ok(subscriber) => Attempt::Done(subscriber),
             Err(error) if is_pending(&error) => Attempt::Later(error.into()),
             Err(error) => Attempt::Failed(error.into()),
         })?;
         if let Some(journal) = heal {
-            waiting(py, seconds(heal_wait_seconds), || match journal.is_dir() {
+            waiting(py, seconds(heal_wait_seconds), || match has_journal(&journal) {
                 true => Attempt::Done(()),
                 false => {
-                    let line = "no such folder; heal= is the journal that records the ring";
+                    let line = "no journal there; heal= is the one that records the ring";
                     Attempt::Later(ReadError::Choice(format!("{}: {line}", journal.display())))
                 }
             })?;
@@ -273,13 +288,13 @@ impl Tap {
     /// The number of the first record that is not given.
     #[getter]
     fn next_sequence(&self) -> u64 {
-        let pending = lock(&self.pending);
-        pending.items.front().map_or(pending.next_sequence, |(sequence, _)| *sequence)
+        lock(&self.pending).next_sequence()
     }
 
-    /// Ends the tap: a call that waits returns.
+    /// Ends the tap: a call that waits returns, and what is not given is given no more.
     fn close(&self) {
         self.shutdown.request();
+        lock(&self.pending).close();
     }
 }
 
@@ -335,7 +350,8 @@ impl Tap {
         flush(rows, items);
         let end = match step {
             Ok(Step::Gone(WriterState::Dead)) => over("the plant was killed"),
-            Ok(Step::Gone(_)) => over("the plant is gone"),
+            Ok(Step::Gone(WriterState::Closed)) => over("the plant stopped"),
+            Ok(Step::Gone(WriterState::Alive)) => over("another plant has the ring"),
             Ok(Step::Complete) => over("complete"),
             Ok(Step::Shutdown) => over("closed"),
             Ok(_) => None,
@@ -349,6 +365,10 @@ impl Tap {
             Err(error) => Some(End::Failed(error.to_string())),
         };
         let mut pending = lock(&self.pending);
+        // It was closed meanwhile.
+        if pending.end.is_some() {
+            return true;
+        }
         pending.items.append(items);
         pending.next_sequence = subscriber.next_sequence();
         pending.end = stopped.or(end);
@@ -364,6 +384,8 @@ fn deadline_of(seconds: f64) -> Deadline {
 enum Attempt<T> {
     Done(T),
     Failed(ReadError),
+    /// A result, if there is no better one later.
+    Poor(T),
     /// It can succeed later.
     Later(ReadError),
 }
@@ -379,18 +401,25 @@ fn waiting<T: Send>(
         match py.detach(&mut attempt) {
             Attempt::Done(result) => return Ok(result),
             Attempt::Failed(error) => return Err(error.into()),
+            Attempt::Poor(result) if deadline.is_over() => return Ok(result),
             Attempt::Later(error) if deadline.is_over() => return Err(error.into()),
-            Attempt::Later(_) => py.detach(|| std::thread::sleep(LONGEST_WAIT / 5)),
+            Attempt::Poor(_) | Attempt::Later(_) => {
+                py.detach(|| std::thread::sleep(LONGEST_WAIT / 5))
+            }
         }
         py.check_signals()?;
     }
 }
 
-/// Whether the ring can come later.
+/// Whether a tap would end at once: only the next plant of its ring has records for it.
+fn is_over(subscriber: &Subscriber) -> bool {
+    subscriber.writer() != WriterState::Alive && subscriber.is_at_end().is_ok_and(|is_end| is_end)
+}
+
+/// Whether the ring, or its record, can come later.
 fn is_pending(error: &InputError) -> bool {
     match error {
-        InputError::Subscribe(SubscribeError::Region(error)) => error.refusal().is_pending(),
-        InputError::Subscribe(SubscribeError::NoPlant { .. }) => true,
+        InputError::Subscribe(error) => error.is_pending(),
         _ => false,
     }
 }

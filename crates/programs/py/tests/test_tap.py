@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from concurrent import futures
 from pathlib import Path
 
 import pyarrow
@@ -193,6 +194,52 @@ def test_a_tap_that_is_closed_ends(inputs, ring):
     assert tap.end == "closed"
     process.terminate()
     process.wait()
+
+
+def test_a_tap_that_is_closed_gives_no_more_and_goes_on_later(inputs, ring):
+    process = plant(inputs.day, ring)
+    with nanotape.tap(ring, start="oldest", wait=20, records=["status", "definitions"]) as tap:
+        assert process.wait() == 0
+        first = [tap.next().sequence, tap.next().sequence]
+        tap.close()
+        assert (tap.next(), list(tap), tap.end) == (None, [], "closed")
+        later = tap.next_sequence
+    assert first[1] < later
+    with nanotape.tap(ring, start=later, records=["status", "definitions"]) as tap:
+        assert tap.next().sequence == later
+
+
+def test_a_tap_at_the_end_of_a_plant_waits_for_the_next_one(inputs, ring):
+    process = plant(inputs.day, ring)
+    tap = nanotape.tap(ring, start="oldest", wait=20)
+    *_, stop = tap
+    assert (process.wait(), stop.kind) == (0, "stop")
+    later = tap.next_sequence
+    # Without a wait it ends, and says why.
+    rest = nanotape.tap(ring, start=later)
+    assert (rest.next(), rest.end) == (None, "the plant stopped")
+    with pytest.raises(nanotape.InputError, match="not published"):
+        nanotape.tap(ring, start=later + 1)
+
+    for more in [0, 1]:
+        start = later + more
+        opened = futures.ThreadPoolExecutor().submit(nanotape.tap, ring, start=start, wait=60)
+        time.sleep(0.2)
+        assert not opened.done()
+        process = plant(inputs.day, ring)
+        tap = opened.result()
+        first = tap.next()
+        assert first.sequence >= start and (first.kind == "start" or more)
+        list(tap)
+        assert (process.wait(), tap.end) == (0, "the plant stopped: end of input")
+        later = tap.next_sequence
+
+
+def test_a_folder_without_a_journal_heals_nothing(inputs, ring, tmp_path):
+    process = plant(inputs.day, ring)
+    assert process.wait() == 0
+    with pytest.raises(nanotape.InputError, match="no journal there"):
+        nanotape.tap(ring, start="oldest", heal=tmp_path, heal_wait=0.1)
 
 
 def test_a_plant_that_is_killed_is_the_reason_for_the_end(inputs, ring):

@@ -211,6 +211,12 @@ impl<D: Disk> Tailer<D> {
         (self.disk.path(&name), offset)
     }
 
+    /// Whether the folder that this tailer reads has become another journal than that of `other`.
+    fn is_of_other_journal(&self, other: &Self) -> bool {
+        let journal = |of: &Self| of.current.as_ref().map(|current| current.header.journal);
+        matches!((journal(self), journal(other)), (Some(own), Some(other)) if own != other)
+    }
+
     /// Makes the next read without an excerpt check whether the segment was removed, or recovered
     /// by an appender. Reads check this themselves, but rarely: a caller that sleeps between reads
     /// should call this periodically.

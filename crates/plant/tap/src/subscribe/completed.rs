@@ -44,6 +44,12 @@ pub(super) fn require_origin(journal: &Path, (ring, created_ns): &Origin) -> Res
     check_origin(journal, ring, *created_ns).map_err(Failed::Origin)
 }
 
+/// Whether a folder has a journal: an empty one can get it.
+pub fn has_journal(folder: &Path) -> bool {
+    let opened = Tailer::open(folder, Start::Oldest);
+    !opened.is_err_and(|error| *error.kind() == ErrorKind::NotFound)
+}
+
 /// A ring that is completed from a journal.
 #[derive(Debug)]
 pub(super) struct Completed {

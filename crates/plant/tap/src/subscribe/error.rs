@@ -11,7 +11,7 @@ use nanotape_history::{DbnError, SnapshotError};
 use nanotape_journal::JournalError;
 use nanotape_plant::RunError;
 use nanotape_records::BadRecord;
-use nanotape_ring::{ReadError, RingError};
+use nanotape_ring::{ReadError, RingError, StartError};
 use nanotape_shm::RegionError;
 
 use crate::{RecorderError, states::CopyError};
@@ -111,6 +111,18 @@ pub enum SubscribeError {
 }
 
 impl SubscribeError {
+    /// Whether the subscription can succeed later: the plant or the record can still come.
+    pub fn is_pending(&self) -> bool {
+        match self {
+            Self::Region(error) => error.refusal().is_pending(),
+            Self::Ring { error, .. } => {
+                matches!(**error, RingError::Start(StartError::NotYet { .. }))
+            }
+            Self::NoPlant { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the content is bad, rather than a name, a permission or the disk.
     pub fn is_bad_data(&self) -> bool {
         match self {

@@ -77,12 +77,8 @@ impl Subscription {
         }
         self.check_name(&path)?;
         let deadline = Deadline::after(self.wait);
-        let is_pending = |error: &SubscribeError| match error {
-            SubscribeError::Region(error) => error.refusal().is_pending(),
-            SubscribeError::NoPlant { .. } => true,
-            _ => false,
-        };
-        let joined = deadline.open(&self.shutdown, is_pending, || self.join(&path))?;
+        let joined =
+            deadline.open(&self.shutdown, SubscribeError::is_pending, || self.join(&path))?;
         let (mut reader, board) = joined.ok_or(SubscribeError::Shutdown)?;
         let rejoin = (self.is_from_oldest() && self.heal.is_none()).then_some(self.rejoin);
         let Some((journal, patience)) = self.heal.clone() else {

@@ -79,7 +79,7 @@ static void open_wrongly(const char *ring, const char *folder, const char *plant
     options.journal = "";
     FAILS(nt_tap_open(plant, &options, 0, 0, &reader), WRONG, "journal is empty");
     options.journal = "./no/journal";
-    FAILS(nt_tap_open(plant, &options, 0, 0, &reader), NT_STATUS_NOT_FOUND, "journal: no such folder");
+    FAILS(nt_tap_open(plant, &options, 0, 0, &reader), NT_STATUS_NOT_FOUND, "journal: no journal there");
     options.journal = NULL;
     FAILS(nt_tap_open(plant, &options, NT_START_SEQUENCE, 1 << 30, &reader), NT_STATUS_NOT_FOUND, "not published");
     CHECK(strstr(nt_last_error(), "nt_ring_open") == NULL);

@@ -377,7 +377,7 @@ class Tap:
         return self._core.next_sequence
 
     def close(self) -> None:
-        """Ends the tap. A loop that waits ends."""
+        """Ends the tap, before the first record that was not given. A loop that waits ends."""
         self._core.close()
 
     def __enter__(self) -> Tap:
@@ -395,13 +395,14 @@ def tap(ring: _Path, *, heal: _Path | None = None,
     ``heal``: folder of the journal that records the ring; then no record is lost. ``records``: mbo, bbo,
     trades, status, definitions, imbalances, or all. ``start``: ``"newest"``, ``"oldest"``, or the number of the
     first record, one more than the last ``sequence`` that was stored. ``wait``: seconds to wait for a plant to
-    start. ``heal_wait``: seconds to wait for a recorder that is behind. Records of no stock, such as the phase
-    of the market, come with any ``symbols``.
+    start, on a ring whose plant is over for the next one. ``heal_wait``: seconds to wait for a recorder that is
+    behind. Records of no stock, such as the phase of the market, come with any ``symbols``.
     """
     if not isinstance(start, str):
         start = str(_number("start", start, 1, 2**63))
     elif not start.isdecimal():
-        _one_of("start", start, ("newest", "oldest"))
+        if start not in ("newest", "oldest"):
+            raise ValueError(f"start={start!r}: expected 'newest', 'oldest' or the number of a record")
     _one_of("prices", prices, _PRICES)
     try:
         records = records if isinstance(records, str) else ",".join(records)

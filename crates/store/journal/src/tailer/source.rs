@@ -95,6 +95,8 @@ impl<D: Disk> Tape for TailerSource<D> {
 
     fn end(&self) -> Result<u64, JournalError> {
         match Tailer::open_on(self.tailer.disk.clone(), Start::Newest) {
+            // The next poll reports it.
+            Ok(newest) if newest.is_of_other_journal(&self.tailer) => Ok(u64::MAX),
             Ok(newest) => Ok(newest.next_sequence().max(1)),
             // Reading reports it, after everything that is before it.
             Err(error) if self.tailer.stops_at_end && *error.kind() != ErrorKind::NotFound => {

@@ -2,13 +2,16 @@
 
 use std::{
     fs,
+    ops::ControlFlow,
     sync::atomic::{AtomicBool, Ordering},
 };
 
 use nanotape_harness::Scratch;
 use nanotape_journal::{
     Appender, Corruption, ErrorKind, JournalError, Merge, Merged, NamedTailer, Start, Tail, Tailer,
+    TailerSource,
 };
+use nanotape_tape::{Follow, Source as _, Step};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::damage::{lengths, options, overwrite, payload, segment, segments, time, write};
@@ -185,4 +188,36 @@ fn a_number_of_a_segment_that_is_missing_is_in_a_gap() {
     }
     let Tail::Excerpt(excerpt) = tailer.next().unwrap() else { panic!("the next segment") };
     assert_eq!(excerpt.sequence(), next);
+}
+
+#[test]
+fn a_journal_that_is_replaced_by_another_one_has_no_end() {
+    let place = Scratch::new("replaced");
+    let (path, other) = (place.join("journal"), place.join("other"));
+    for (folder, count) in [(&path, 60), (&other, 20)] {
+        fs::create_dir_all(folder).unwrap();
+        let mut appender = Appender::open(folder, &options()).unwrap();
+        for sequence in 1..=count {
+            appender.append(3, time(sequence), &payload(sequence, 900)).unwrap();
+        }
+        appender.close().unwrap();
+    }
+    let mut source = TailerSource::new(Tailer::open(&path, Start::Oldest).unwrap());
+    source.set_stops_at_end(true);
+    let mut follow = Follow::new(source);
+    assert!(follow.next().unwrap().is_some());
+    fs::remove_dir_all(&path).unwrap();
+    fs::rename(&other, &path).unwrap();
+    // What is mapped is good.
+    let mut failed = 0;
+    while failed < 20 {
+        match follow.try_step_by(|source| source.poll(|_| ControlFlow::Continue(()))) {
+            Ok(Step::Gone(state)) => panic!("{state} after {failed} errors"),
+            Ok(_) => std::thread::sleep(std::time::Duration::from_millis(1)),
+            Err(error) => {
+                assert!(error.to_string().contains("belong"), "{error}");
+                failed += 1;
+            }
+        }
+    }
 }
