@@ -47,8 +47,16 @@ pub(crate) fn remove(path: &Path) -> io::Result<usize> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         left => left?,
     };
-    left.iter().try_for_each(|(file, _)| fs::remove_file(file))?;
-    Ok(left.len())
+    let mut removed = 0;
+    for (file, _) in left {
+        match fs::remove_file(file) {
+            Ok(()) => removed += 1,
+            // Another process has removed it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(removed)
 }
 
 /// Unfinished files of this path without a process, and their lengths.

@@ -33,7 +33,7 @@ impl TradeDate {
     /// The date in a file name, in the usual forms: `12302019.NASDAQ_ITCH50.gz`,
     /// `S081321-v50.txt.gz`, `aapl_20190130.itch50`, `2019-01-30.itch50`.
     pub fn of_file_name(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?;
+        let name = path.file_name()?.to_string_lossy();
         let bytes = name.as_bytes();
         let mut from = 0;
         while let Some(first) = (from..bytes.len()).find(|&at| bytes[at].is_ascii_digit()) {

@@ -15,7 +15,7 @@ pub fn is_folder_of_days(path: &Path) -> bool {
 }
 
 /// The inputs of names, where a folder of days stands for what is in it: its files and the folders
-/// of journals, by their names. Hidden files are none.
+/// of journals, by their names. Hidden files are none. A link to nothing is a day that is missing.
 pub fn days_of<'g>(names: impl IntoIterator<Item = &'g Given>) -> io::Result<Vec<Given>> {
     let mut days = Vec::new();
     for name in names {
@@ -28,6 +28,7 @@ pub fn days_of<'g>(names: impl IntoIterator<Item = &'g Given>) -> io::Result<Vec
             let path = entry?.path();
             let is_hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] == b'.');
             let is_day = path.is_file() || path.is_dir() && !is_folder_of_days(&path);
+            let is_day = is_day || path.is_symlink() && !path.exists();
             if is_day && !is_hidden {
                 inside.push(path);
             }

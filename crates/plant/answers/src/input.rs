@@ -22,7 +22,7 @@ use crate::{Choice, Given, InputError, InputKind, RunChoice};
 pub struct InputOptions {
     /// The run in a journal or in a DBN file.
     pub run: Option<RunChoice>,
-    /// The trade date of a day file or a capture whose name has none.
+    /// The trade date of a day file or a capture, instead of that of its name.
     pub date: Option<TradeDate>,
     /// The session of a capture, and its destinations.
     pub capture: CaptureChoice,

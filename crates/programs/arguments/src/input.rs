@@ -39,7 +39,7 @@ pub struct InputArguments {
     #[arg(help_heading = "Input", long, value_name = "N")]
     run: Option<RunChoice>,
 
-    /// Trade date of a day file whose name has none, as in 2019-12-30
+    /// Trade date of a day file, if its name has none or a wrong one, as in 2019-12-30
     #[arg(help_heading = "Input", long, value_name = "DATE")]
     date: Option<TradeDate>,
 
@@ -120,6 +120,11 @@ impl InputArguments {
     /// them.
     pub fn conclude_together(&self, venues: &mut [VenueSession]) -> anyhow::Result<Status> {
         conclude_venues(venues, self.strict)
+    }
+
+    /// Whether `--strict` is given.
+    pub fn is_strict(&self) -> bool {
+        self.strict
     }
 
     /// Refuses an input of which a part is missing, if `--strict` is given.

@@ -4,9 +4,10 @@
 //! is complete. `DIR/.complete/TABLE/date=YYYY-MM-DD/NAME` does: it is written after the files have
 //! their names. It is beside the folders of tables, because polars refuses a folder whose files
 //! have several suffixes, hidden ones too.
-//! Layout: lines `input NAME`, `sha256 DIGEST` if the input is a file, `options OPTIONS` and, if
-//! the input lacked a part, `damaged`; a line `selected SYMBOL` for each symbol or pattern of
-//! `--symbols` (`selected *` for all stocks), and a line `stock NAME` for each stock with rows.
+//! Layout: lines `input NAME`, `sha256 DIGEST` if the input is a file, `options OPTIONS`, `damaged`
+//! if the input lacked a part, and `strict` if it was written with `--strict`; a line
+//! `selected SYMBOL` for each symbol or pattern of `--symbols` (`selected *` for all stocks), and a
+//! line `stock NAME` for each stock with rows.
 
 use std::{
     fs,
@@ -18,7 +19,7 @@ use anyhow::Context as _;
 use nanotape_console::output::{Output, is_file};
 use nanotape_types::Symbol;
 
-use crate::stated::{Stated, one_line};
+use crate::stated::{Stated, one_line, stated_of_part};
 
 /// The pattern of all stocks.
 const ALL: Symbol = Symbol::new(*b"*       ");
@@ -79,6 +80,7 @@ impl Completed {
                 ("sha256", digest) => stated.sha256 = Some(digest.to_owned()),
                 ("options", options) => options.clone_into(&mut stated.options),
                 ("damaged", "") => stated.is_damaged = true,
+                ("strict", "") => stated.is_strict = true,
                 ("selected", symbol) => completed.selected.push(symbol.parse().ok()?),
                 ("stock", name) => completed.stocks.push(name.to_owned()),
                 _ => return None,
@@ -98,6 +100,17 @@ impl Completed {
         wanted.iter().all(|wanted| self.selected.iter().any(|symbol| symbol.selects(*wanted)))
     }
 
+    /// Whether the day is known to have the stock or a stock of the pattern.
+    pub(crate) fn knows(&self, symbol: Symbol) -> bool {
+        self.selected.contains(&symbol) || self.stocks_of(&[symbol]).next().is_some()
+    }
+
+    /// Whether the file of a stock is there and states what these do.
+    pub(crate) fn has_good(&self, stock: &str, path: &Path) -> bool {
+        let Ok(Some((stated, of))) = stated_of_part(path) else { return false };
+        of == stock && self.stated.as_ref().is_some_and(|day| stated.is_of_same(day))
+    }
+
     /// The stocks of a selection that have files.
     pub(crate) fn stocks_of(&self, symbols: &[Symbol]) -> impl Iterator<Item = &str> {
         self.stocks.iter().map(String::as_str).filter(move |name| selects(symbols, name))
@@ -112,11 +125,7 @@ impl Completed {
         mut stated: Stated,
     ) -> Self {
         stated.input = one_line(&stated.input);
-        let is_same = |other: &Stated| {
-            (&other.options, &other.sha256) == (&stated.options, &stated.sha256)
-                && (stated.sha256.is_some() || other.input == stated.input)
-        };
-        if !self.stated.as_ref().is_some_and(is_same) {
+        if !self.stated.as_ref().is_some_and(|other| other.is_of_same(&stated)) {
             self = Self::default();
         }
         let new = if symbols.is_empty() { vec![ALL] } else { symbols.to_vec() };
@@ -124,6 +133,8 @@ impl Completed {
         self.selected.retain(|symbol| !is_new(symbol));
         let is_damaged = self.stated.as_ref().is_some_and(|before| before.is_damaged);
         stated.is_damaged |= is_damaged && !self.selected.is_empty();
+        let is_strict = self.stated.as_ref().is_some_and(|before| before.is_strict);
+        stated.is_strict &= is_strict || self.selected.is_empty();
         self.stated = Some(stated);
         self.selected.extend(new);
         self.stocks.retain(|name| !selects(symbols, name) && !stocks.contains(name));
@@ -138,11 +149,12 @@ impl Completed {
             fs::create_dir_all(folder).with_context(cannot)?;
         }
         let mut output = Output::create(path, true)?;
-        if let Some(Stated { input, sha256, options, is_damaged }) = &self.stated {
+        if let Some(Stated { input, sha256, options, is_damaged, is_strict }) = &self.stated {
             writeln!(output, "input {input}")?;
             sha256.iter().try_for_each(|digest| writeln!(output, "sha256 {digest}"))?;
             writeln!(output, "options {options}")?;
             is_damaged.then(|| writeln!(output, "damaged")).transpose()?;
+            is_strict.then(|| writeln!(output, "strict")).transpose()?;
         }
         self.selected.iter().try_for_each(|symbol| writeln!(output, "selected {symbol}"))?;
         self.stocks.iter().try_for_each(|name| writeln!(output, "stock {name}"))?;

@@ -26,7 +26,7 @@ use crate::{
     open_files::OpenFiles,
     outputs::{ExportFormat, Outputs, TableFormat},
     parts::{Files, MOST_STOCKS, Parts},
-    paths::{is_dbn, is_folder},
+    paths::{has_days, is_dbn, is_folder},
     stated::{Stated, options_of},
     words::Words,
 };
@@ -90,7 +90,7 @@ which polars, duckdb, pyarrow and Spark read as one table with the column date. 
 at a time, each by a process of its own. A day whose files exist is left out, so an export that was
 interrupted goes on; --force writes it again. If they are of another input, of one that changed since,
 or have other options, the day fails. A day that fails does not end the others: the table at the end
-lists the result of each, and the status is 1.
+lists the result of each, and the status is 1. One INPUT becomes a day of a DIR that has days.
 
 --partition symbol also has a folder for each stock, so that readers of one stock read only its
 files; for up to 1,024 stocks of a table. The file DIR/.complete/TABLE/date=YYYY-MM-DD/NAME lists
@@ -257,7 +257,9 @@ fn bar(text: &str) -> Result<BarBy, String> {
 pub(crate) fn run(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> {
     let ExportArguments { input, more, .. } = arguments;
     if arguments.of_a_day {
+        ensure!(more.is_empty(), "{}: is another input of a day", more[0]);
         many::end_with_parent()?;
+        require_own_date(input.name(), words.value("date").as_deref())?;
     }
     if arguments.is_array() {
         arguments.require_no_tables(words)?;
@@ -305,7 +307,8 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
     tables.dedup();
     let format = arguments.format.and_then(ExportFormat::of_table);
     let output = &arguments.output;
-    let is_of_dataset = arguments.of_a_day || arguments.partition.is_some();
+    let is_to_add = is_folder(output) && has_days(output, &tables);
+    let is_of_dataset = arguments.of_a_day || arguments.partition.is_some() || is_to_add;
     if arguments.partition.is_some() {
         ensure!(
             format.is_none_or(|format| format == TableFormat::Parquet),
@@ -334,10 +337,15 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
         outputs.require_another(table, input.name())?;
         if is_of_dataset {
             outputs.require_one_layout(table)?;
+            outputs.require_one_format(table)?;
         }
         if is_of_dataset && !arguments.force {
             outputs.require_same(table, input.name(), &options_of(table))?;
         }
+        outputs.require_same_of_others(table, input.name(), &options_of(table))?;
+    }
+    if input.is_strict() {
+        outputs.require_strict();
     }
     let removed = if is_of_dataset { outputs.remove_leftovers(&tables)? } else { 0 };
     // After the lines about the day, the first of which becomes its detail.
@@ -365,6 +373,15 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
     let status = arguments.write(opening, (&tables, &options_of), &options, fields, &outputs)?;
     note_removed();
     Ok(status)
+}
+
+/// Refuses a date for many days that is not that of a day's name.
+fn require_own_date(day: &Given, date: Option<&str>) -> anyhow::Result<()> {
+    let (own, all) = (TradeDate::of_file_name(day.path()), date.map(str::parse::<TradeDate>));
+    if let (Some(own), Some(Ok(date))) = (own, all) {
+        ensure!(own == date, "{day}: has the date {own} in its name, and not --date {date}");
+    }
+    Ok(())
 }
 
 /// The name of the files of a day in a dataset.
@@ -494,7 +511,8 @@ impl ExportArguments {
             report_unmarked(input.name(), unmarked);
         }
         let sha256 = digest.finish();
-        let metadata = Metadata::of(&session, options, fields, sha256.clone());
+        let is_strict = input.is_strict();
+        let metadata = Metadata::of(&session, options, fields, sha256.clone(), is_strict);
         let sinks = rows.into_sinks().into_iter();
         let (mut files, mut stocks) = (Vec::new(), Vec::new());
         for (table, sink) in sinks {
@@ -510,6 +528,7 @@ impl ExportArguments {
             sha256: sha256.clone(),
             options: options_of(table),
             is_damaged: !session.report.is_whole(),
+            is_strict,
         };
         let written = outputs.complete(files, stocks, stated)?;
         for table in tables.iter().filter(|table| !written.iter().any(|(of, _)| of == *table)) {

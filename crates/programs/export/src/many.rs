@@ -107,17 +107,24 @@ fn export(program: &Path, words: &[OsString], day: &Given) -> Outcome {
     let exists = own.iter().any(|line| line.starts_with(EXISTS));
     let result = match status {
         Some(0) if wrote => "written",
-        Some(0) => "exists",
+        Some(0) if exists => "exists",
         Some(1) if wrote => "damaged, written",
         Some(1) if exists => "damaged, exists",
         _ => "failed",
     };
     let detail = match result {
         "written" | "exists" => String::new(),
-        "failed" => own.last().map_or_else(|| "ended by a signal".to_owned(), ToString::to_string),
+        "failed" => why_failed(&own).unwrap_or("ended by a signal").to_owned(),
         _ => own.first().map(ToString::to_string).unwrap_or_default(),
     };
     Outcome { result, seconds, detail }
+}
+
+/// The line of an error: that of wrong words has others behind it, and so has that of a panic.
+fn why_failed<'l>(lines: &[&'l str]) -> Option<&'l str> {
+    let of_words = lines.iter().find(|line| line.starts_with("error: "));
+    let last = || lines.iter().rfind(|line| !line.starts_with("note: "));
+    of_words.or_else(last).copied()
 }
 
 /// Whether a line reports a table that was written.

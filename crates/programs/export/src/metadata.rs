@@ -19,6 +19,12 @@ pub(crate) const INPUT: &str = "input";
 pub(crate) const INPUT_SHA256: &str = "input_sha256";
 pub(crate) const IS_WHOLE: &str = "is_whole";
 
+/// The entry of what was written with `--strict`.
+pub(crate) const IS_STRICT: &str = "is_strict";
+
+/// The entry of the file of a stock, whose column is in the path.
+pub(crate) const PART: &str = "part";
+
 /// The name of an entry in a file.
 pub(crate) fn name_of(entry: &str) -> String {
     format!("nanotape.{entry}")
@@ -77,6 +83,7 @@ impl Metadata {
         options: &TableOptions,
         fields: Fields,
         digest: Option<String>,
+        is_strict: bool,
     ) -> Self {
         let symbols: Vec<_> = options.symbols.iter().map(ToString::to_string).collect();
         let prices = match fields.prices {
@@ -89,6 +96,7 @@ impl Metadata {
             (INPUT, Some(session.name.clone())),
             (INPUT_SHA256, digest),
             (IS_WHOLE, Some(session.report.is_whole().to_string())),
+            (IS_STRICT, Some(is_strict.to_string())),
             ("midnight_ns", Some(fields.midnight_ns.to_string())),
             ("prices", Some(prices.to_owned())),
             ("symbols", (!symbols.is_empty()).then(|| symbols.join(","))),

@@ -48,7 +48,7 @@ impl OpenFiles {
             "--partition symbol: more than {} files of stocks and tables are open at the same time, \
              the limit with {OTHERS} others: use ulimit -n {} or higher, or fewer --symbols",
             self.most,
-            self.most.saturating_mul(2).saturating_add(OTHERS)
+            self.most.max(OTHERS).saturating_mul(2).saturating_add(OTHERS)
         );
         self.open.set(self.open.get() + 1);
         Ok(())

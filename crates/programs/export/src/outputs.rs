@@ -8,14 +8,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use arrow_schema::SchemaRef;
 use clap::ValueEnum;
 use nanotape_answers::{Breaks, Given, Table};
 use nanotape_console::{
     output::{FileFormat, Format, Output, OutputArguments, is_file, remove_leftovers},
     rows::{Rows, TimeForm, Times},
-    status::{Status, warn},
+    status::{Status, note, warn},
     values::counted_grouped,
 };
 use nanotape_tables::{ArrowFile, BATCH_ROWS, Batches, Fields, Lanes, ParquetFile, ParquetOptions};
@@ -26,7 +26,7 @@ use nanotape_types::{
 
 use crate::{
     complete::{Completed, complete_all, selects},
-    paths::{self, file_name, is_folder, partition, stocks_in},
+    paths::{self, dates_in, file_name, is_folder, partition, stocks_in},
     stated::Stated,
 };
 
@@ -95,6 +95,8 @@ pub(crate) struct Outputs {
     by_symbol: Option<Vec<Symbol>>,
     /// Whether files of the day that exist are of an input that lacked a part.
     is_damaged: bool,
+    /// Whether all of those that exist were written with `--strict`.
+    is_strict: bool,
     /// Whether a dataset has all files of the day.
     pub(crate) is_written: bool,
 }
@@ -138,8 +140,8 @@ impl Outputs {
 
     fn new(path: &Path, is_folder: bool, format: TableFormat, force: bool) -> Self {
         let (path, by_symbol, is_written) = (path.to_owned(), None, false);
-        let (day, is_damaged) = (None, false);
-        Self { path, is_folder, format, force, day, by_symbol, is_damaged, is_written }
+        let (day, is_damaged, is_strict) = (None, false, true);
+        Self { path, is_folder, format, force, day, by_symbol, is_damaged, is_strict, is_written }
     }
 
     /// The files of each stock of a day in folders of their own. If a day is not complete, an
@@ -149,11 +151,18 @@ impl Outputs {
         symbols: &[Symbol],
         tables: &[Table],
     ) -> anyhow::Result<Self> {
-        self.is_written = !self.force;
+        let mut of_tables = Vec::new();
         for &table in tables {
-            let completed = Completed::read(&self.completed(table))?;
-            let mut parts = completed.stocks_of(symbols).map(|stock| self.part(table, stock));
-            self.is_written &= completed.has(symbols) && parts.all(|path| path.exists());
+            of_tables.push((table, Completed::read(&self.completed(table))?));
+        }
+        // A symbol that no stock has is an error, which the reading finds.
+        let is_known = |symbol: &Symbol| of_tables.iter().any(|(_, of)| of.knows(*symbol));
+        self.is_written = !self.force && symbols.iter().all(is_known);
+        for (table, completed) in &of_tables {
+            let is_good = |stock| completed.has_good(stock, &self.part(*table, stock));
+            self.is_written = self.is_written
+                && completed.has(symbols)
+                && completed.stocks_of(symbols).all(is_good);
         }
         self.force |= !self.is_written;
         self.by_symbol = Some(symbols.to_vec());
@@ -178,7 +187,9 @@ impl Outputs {
             for (table, stocks) in stocks {
                 let path = self.completed(table);
                 let before = Completed::read(&path)?;
-                others.extend(self.parts_of_others(table, symbols, &stocks)?);
+                let parts = self.existing_parts(table)?.into_iter();
+                let is_old = |stock: &String| selects(symbols, stock) && !stocks.contains(stock);
+                others.extend(parts.filter(|(stock, _)| is_old(stock)).map(|(_, path)| path));
                 completed.push((before.with(symbols, stocks, stated(table)), path.clone()));
                 // Until all have their names, the files of a day can be of two exports.
                 match fs::remove_file(&path) {
@@ -202,18 +213,22 @@ impl Outputs {
         Ok(written)
     }
 
-    /// The files of stocks of the selection that have no rows now.
+    /// The files of stocks of the day, and the stocks.
+    fn existing_parts(&self, table: Table) -> anyhow::Result<Vec<(String, PathBuf)>> {
+        let mut parts = self.parts(table)?;
+        parts.retain(|(_, path)| path.is_file());
+        Ok(parts)
+    }
+
+    /// Those of stocks that are not selected.
     fn parts_of_others(
         &self,
         table: Table,
         symbols: &[Symbol],
-        stocks: &[String],
-    ) -> anyhow::Result<Vec<PathBuf>> {
-        let mut parts = self.parts(table)?;
-        parts.retain(|(stock, path)| {
-            selects(symbols, stock) && !stocks.contains(stock) && path.is_file()
-        });
-        Ok(parts.into_iter().map(|(_, path)| path).collect())
+    ) -> anyhow::Result<Vec<(String, PathBuf)>> {
+        let mut parts = self.existing_parts(table)?;
+        parts.retain(|(stock, _)| !selects(symbols, stock));
+        Ok(parts)
     }
 
     /// The stocks that have a folder on this day, and the file that each has there or could have.
@@ -335,11 +350,62 @@ impl Outputs {
             None if self.format == TableFormat::Parquet && path.exists() => {
                 (path.clone(), Stated::of_file(&path)?)
             }
-            None => return Ok(()),
+            None => (path.clone(), None),
         };
-        let Some(stated) = stated else { return Ok(()) };
+        let Some(stated) = stated else {
+            self.is_strict = false;
+            return Ok(());
+        };
         self.is_damaged |= stated.is_damaged;
-        stated.require_same(&path, &stating, input, options)
+        self.is_strict &= stated.is_strict;
+        let shown = if self.by_symbol.is_some() { path.parent().unwrap_or(&path) } else { &path };
+        stated.require_same(shown, &stating, input, options)
+    }
+
+    /// Refuses a dataset whose days have another format: readers take the files of a folder as one
+    /// table.
+    pub(crate) fn require_one_format(&self, table: Table) -> anyhow::Result<()> {
+        let is_other = |path: &PathBuf| {
+            let suffix = path.extension().and_then(|suffix| suffix.to_str());
+            let format = suffix.and_then(TableFormat::of_suffix);
+            format.is_some_and(|format| format != self.format)
+        };
+        let of_table = self.path.join(table.name());
+        let files =
+            dates_in(&of_table).flat_map(|date| fs::read_dir(date).into_iter().flatten().flatten());
+        let other = files.map(|file| file.path()).find(is_other);
+        let Some(path) = other else { return Ok(()) };
+        bail!(
+            "{}: has another format, and a dataset has one: give --format, or another folder",
+            path.display()
+        )
+    }
+
+    /// Refuses a selection of stocks beside files of other stocks of the day that are of another
+    /// input or have other options: readers of the dataset would find rows of both.
+    pub(crate) fn require_same_of_others(
+        &self,
+        table: Table,
+        input: &Given,
+        options: &str,
+    ) -> anyhow::Result<()> {
+        let Some(symbols) = &self.by_symbol else { return Ok(()) };
+        let mut first = None;
+        for (_, path) in self.parts_of_others(table, symbols)? {
+            let stated = Stated::of_file(&path).ok().flatten();
+            let is_same = |stated: &Stated| match &first {
+                Some(first) => stated.is_of_same(first),
+                None => stated.require_same(&path, &path, input, options).is_ok(),
+            };
+            ensure!(
+                stated.as_ref().is_some_and(is_same),
+                "{}: is damaged, of another input or with other options: leave out --symbols and give \
+                 --force, or give another folder",
+                path.display()
+            );
+            first = first.or(stated);
+        }
+        Ok(())
     }
 
     /// Refuses a table of a day that exists in the other layout, with a file for each stock or with
@@ -348,8 +414,8 @@ impl Outputs {
         let (layout, other) = match self.by_symbol {
             Some(_) => ("without", Some(self.path_of(table)).filter(|path| path.exists())),
             None => {
-                let mut parts = self.parts(table)?.into_iter().map(|(_, path)| path);
-                ("with", parts.find(|path| path.is_file()))
+                let mut parts = self.existing_parts(table)?.into_iter().map(|(_, path)| path);
+                ("with", parts.next())
             }
         };
         let Some(path) = other else { return Ok(()) };
@@ -360,9 +426,17 @@ impl Outputs {
         )
     }
 
+    /// Writes files again that exist and could be others with `--strict`, which refuses a day.
+    pub(crate) fn require_strict(&mut self) {
+        if self.is_written && !self.is_strict {
+            (self.is_written, self.force) = (false, true);
+        }
+    }
+
     /// The status of a day whose files exist: bad, with a line, if its input lacked a part.
     pub(crate) fn conclude_written(&self) -> Status {
         if !self.is_damaged {
+            note(format_args!("{EXISTS}"));
             return Status::Good;
         }
         warn(format_args!("{EXISTS}: a part of its input was missing or damaged"));

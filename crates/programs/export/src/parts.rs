@@ -9,6 +9,7 @@ use nanotape_tables::{Fields, Lanes, ParquetOptions};
 use nanotape_types::rows::{Cell, Column, Sink, StockName};
 
 use crate::{
+    metadata,
     open_files::OpenFiles,
     outputs::{Outputs, TableFile, TableSink},
     paths::NO_STOCK,
@@ -157,7 +158,11 @@ impl Files<'_> {
             Self::Whole(sink) => Ok(vec![sink.finish(metadata, broken, lanes)?]),
             Self::Parts(parts) => {
                 let sinks = parts.sinks.into_iter();
-                sinks.map(|(_, sink)| sink.finish(metadata, broken, lanes)).collect()
+                let finish = |(stock, sink): (String, TableSink)| {
+                    let of_part = (metadata::name_of(metadata::PART), stock);
+                    sink.finish(&[metadata, &[of_part]].concat(), broken, lanes)
+                };
+                sinks.map(finish).collect()
             }
         }
     }

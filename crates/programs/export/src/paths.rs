@@ -86,6 +86,18 @@ pub(crate) fn is_dbn(path: &Path) -> bool {
     name.ends_with(b".dbn") || name.ends_with(b".dbn.zst")
 }
 
+/// Whether a folder is a dataset that has days of one of these tables.
+pub(crate) fn has_days(folder: &Path, tables: &[Table]) -> bool {
+    tables.iter().any(|table| dates_in(&folder.join(table.name())).next().is_some())
+}
+
+/// The folders of days in that of a table.
+pub(crate) fn dates_in(table: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(table).into_iter().flatten().flatten();
+    let dates = entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"date="));
+    dates.map(|entry| entry.path())
+}
+
 /// The folder of a table of a day in a dataset, as Hive and its readers name partitions.
 pub(crate) fn partition(dataset: &Path, table: Table, date: &str) -> PathBuf {
     dataset.join(table.name()).join(format!("date={date}"))

@@ -1,14 +1,14 @@
 //! What the files of a day state of their rows: the input, and the options that decide rows and
 //! columns. A day that exists with others is not the one that a command asks for.
 
-use std::{ffi::OsStr, fs::File, os::unix::fs::MetadataExt as _, path::Path};
+use std::{collections::HashMap, ffi::OsStr, fs::File, os::unix::fs::MetadataExt as _, path::Path};
 
 use anyhow::{Context as _, ensure};
 use nanotape_answers::{Given, Table};
 use nanotape_types::Symbol;
 
 use crate::{
-    metadata::{self, Digest, INPUT, INPUT_SHA256, IS_WHOLE, OPTIONS},
+    metadata::{self, Digest, INPUT, INPUT_SHA256, IS_STRICT, IS_WHOLE, OPTIONS, PART},
     words::Words,
 };
 
@@ -21,6 +21,21 @@ pub(crate) struct Stated {
     pub(crate) options: String,
     /// Whether the input lacked a part.
     pub(crate) is_damaged: bool,
+    /// Whether it was written with `--strict`: no part is missing, and no book is unreliable.
+    pub(crate) is_strict: bool,
+}
+
+/// What the file of a stock states, and the stock.
+pub(crate) fn stated_of_part(path: &Path) -> anyhow::Result<Option<(Stated, String)>> {
+    let mut entries = entries_of(path)?;
+    let stock = entries.remove(&metadata::name_of(PART)).unwrap_or_default();
+    Ok(Stated::of_entries(entries).map(|stated| (stated, stock)))
+}
+
+fn entries_of(path: &Path) -> anyhow::Result<HashMap<String, String>> {
+    let cannot = || format!("cannot read {}; --force writes it again", path.display());
+    let file = File::open(path).with_context(cannot)?;
+    nanotape_tables::metadata_of(file).with_context(cannot)
 }
 
 /// The options that decide the rows and columns of a table. `symbols`: those of a file; a day with
@@ -57,14 +72,16 @@ pub(crate) fn options_of(words: Words<'_>, table: Table, symbols: &[Symbol]) -> 
 impl Stated {
     /// What a Parquet file states; `None` if an earlier version wrote it.
     pub(crate) fn of_file(path: &Path) -> anyhow::Result<Option<Self>> {
-        let cannot = || format!("cannot read {}; --force writes it again", path.display());
-        let file = File::open(path).with_context(cannot)?;
-        let mut entries = nanotape_tables::metadata_of(file).with_context(cannot)?;
+        Ok(Self::of_entries(entries_of(path)?))
+    }
+
+    fn of_entries(mut entries: HashMap<String, String>) -> Option<Self> {
         let mut entry = |key: &str| entries.remove(&metadata::name_of(key));
-        let Some(options) = entry(OPTIONS) else { return Ok(None) };
-        let input = entry(INPUT).unwrap_or_default();
+        let options = entry(OPTIONS)?;
+        let input = one_line(&entry(INPUT).unwrap_or_default());
         let is_damaged = entry(IS_WHOLE).as_deref() == Some("false");
-        Ok(Some(Self { input, sha256: entry(INPUT_SHA256), options, is_damaged }))
+        let is_strict = entry(IS_STRICT).as_deref() == Some("true");
+        Some(Self { input, sha256: entry(INPUT_SHA256), options, is_damaged, is_strict })
     }
 
     /// Refuses a day at `path` that is of another input or has other options. `stating`: the file
@@ -91,6 +108,12 @@ impl Stated {
             self.options
         );
         Ok(())
+    }
+
+    /// Whether both state the same input and options.
+    pub(crate) fn is_of_same(&self, other: &Self) -> bool {
+        (&self.options, &self.sha256) == (&other.options, &other.sha256)
+            && (self.sha256.is_some() || self.input == other.input)
     }
 
     /// Whether this is the input. One of this name in another folder can be a copy. The content of

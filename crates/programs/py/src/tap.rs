@@ -132,8 +132,8 @@ enum Item {
 /// Something that is no row: a loss, a report of the plant, a status, a definition, an imbalance.
 #[pyclass(frozen, subclass, module = "nanotape._core")]
 pub(crate) struct Event {
-    /// lost, healed, loss, bad_record; start, stop, gap, taint, session_gap, suspect, restored; status,
-    /// definition, imbalance.
+    /// lost, healed, loss, bad_record; start, stop, gap, taint, session_gap, suspect, restored;
+    /// status, definition, imbalance.
     #[pyo3(get)]
     kind: String,
     /// What it says, in words.

@@ -1,6 +1,7 @@
 """Many days on several engines: the same dataset, and what is told of a damaged day."""
 
 import os
+import signal
 from concurrent import futures
 
 import duckdb
@@ -95,3 +96,43 @@ def test_two_days_of_one_name_and_date_are_an_error(tmp_path):
     for names in [("a/feed.a.itch", "b/feed.b.itch"), ("x.itch", "x.itch"), ("x.itch", "x.itch.gz")]:
         with pytest.raises(ValueError, match="rename one"):
             nanotape.many(names, tmp_path)
+
+
+def test_a_wrong_option_is_told_and_none_is_a_success(days, tmp_path):
+    with pytest.raises(TypeError, match="expected a list"):
+        nanotape.many(days, tmp_path, options="--levels")
+    with pytest.raises(TypeError, match="expected an executor"):
+        nanotape.many(days, tmp_path, engine=futures.ThreadPoolExecutor)
+    day = days / "12302019.NASDAQ_ITCH50"
+    for options, said in [(["--help"], "status 0"), ([str(days / "01022020.NASDAQ_ITCH50")], "another input"),
+                          (["--nope"], "'--nope'"), (["--date", "2020-01-02"], "has the date 2019-12-30")]:
+        [result] = nanotape.many([day], tmp_path, options=options)
+        assert (result.result, said in result.detail) == ("failed", True), result
+    [result] = nanotape.many([day], tmp_path, tables=["nope"])
+    assert "nope" in result.detail
+    assert not list(tmp_path.iterdir())
+
+
+def killed(*_):
+    os._exit(1)
+
+
+def test_a_worker_that_dies_costs_its_days_only(days, tmp_path, monkeypatch):
+    monkeypatch.setattr(nanotape, "_export_day", killed)
+    with futures.ProcessPoolExecutor(1) as pool:
+        results = nanotape.many(days, tmp_path, engine=pool)
+    assert [result.result for result in results] == ["failed"] * 4
+    assert all("BrokenProcessPool" in result.detail for result in results)
+
+
+def test_ctrl_c_ends_the_days_that_are_under_way(tmp_path):
+    os.mkfifo(tmp_path / "12302019.NASDAQ_ITCH50")
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        # A day that never comes.
+        with pytest.raises(KeyboardInterrupt):
+            nanotape.many([tmp_path / "12302019.NASDAQ_ITCH50"], tmp_path / "to")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

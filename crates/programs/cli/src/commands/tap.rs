@@ -275,7 +275,7 @@ pub(crate) struct TapArguments {
     #[arg(help_heading = "Input", long, value_name = "N")]
     run: Option<RunChoice>,
 
-    /// Trade date of a day file whose name has none, as in 2019-12-30
+    /// Trade date of a day file, if its name has none or a wrong one, as in 2019-12-30
     #[arg(help_heading = "Input", long, value_name = "DATE")]
     date: Option<TradeDate>,
 

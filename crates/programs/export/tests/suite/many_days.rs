@@ -246,3 +246,69 @@ fn the_process_of_a_day_ends_with_the_one_that_waits_for_it() {
         day.write_all(b"x").is_err_and(|error| error.kind() == ErrorKind::BrokenPipe)
     });
 }
+
+#[test]
+fn strict_believes_only_what_strict_has_written() {
+    let folder = Folder::new("export-strict-again");
+    let days = folder.path("days");
+    let good = day_of(&folder, "days/12302019.itch", "1");
+    // A message is missing without a trace: a book is unreliable.
+    let mut tainted = fs::read(&good).unwrap();
+    let (mut at, mut adds) = (0, 0);
+    while adds < 50 {
+        at += 2 + usize::from(u16::from_be_bytes([tainted[at], tainted[at + 1]]));
+        adds += usize::from(tainted[at + 2] == b'A');
+    }
+    tainted.drain(at..at + 38);
+    fs::write(folder.path("days/12312019.itch"), tainted).unwrap();
+    for partition in [&[][..], &["--partition", "symbol"]] {
+        let to = folder.path(&format!("dataset{}", partition.len()));
+        let states = |more: &[&str]| {
+            let words = ["export", &days, "-o", &to];
+            let found = results(&nanotape(words.iter().chain(partition).chain(more)), &days);
+            found.into_iter().map(|[_, state, _]| state).collect::<Vec<_>>()
+        };
+        assert_eq!(states(&[]), ["written", "written"]);
+        assert_eq!(states(&[]), ["exists", "exists"]);
+        assert_eq!(states(&["--strict"]), ["written", "failed"]);
+        assert_eq!(states(&["--strict"]), ["exists", "failed"]);
+    }
+}
+
+#[test]
+fn a_date_for_many_days_is_not_that_of_another_day() {
+    let folder = Folder::new("export-date-of-many");
+    let days = folder.path("days");
+    day_of(&folder, "days/12302019.itch", "1");
+    day_of(&folder, "days/12312019.a.itch", "2");
+    day_of(&folder, "days/feed.itch", "3");
+    let ran = nanotape(["export", &days, "-o", &folder.path("to"), "--date", "2019-12-30"]);
+    let found = results(&ran, &days);
+    let states: Vec<_> = found.iter().map(|[_, state, _]| &**state).collect();
+    assert_eq!(states, ["written", "failed", "written"]);
+    assert!(found[1][2].contains("has the date 2019-12-31 in its name"), "{found:?}");
+}
+
+#[test]
+fn one_day_more_of_the_same_format_and_a_missing_one_are_days_of_the_dataset() {
+    let folder = Folder::new("export-one-more");
+    let (days, to) = (folder.path("days"), folder.path("dataset"));
+    day_of(&folder, "days/12302019.itch", "1");
+    std::os::unix::fs::symlink("nowhere", folder.path("days/12312019.itch")).unwrap();
+    let found = results(&nanotape(["export", &days, "-o", &to]), &days);
+    assert_eq!([&*found[0][1], &*found[1][1]], ["written", "failed"]);
+    assert!(found[1][2].contains("12312019.itch"), "{found:?}");
+    let more = day_of(&folder, "more/01022020.itch", "3");
+    for said in ["bbo: ", "its files exist"] {
+        let ran = nanotape(["export", &more, "-o", &to]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    }
+    assert!(Path::new(&format!("{to}/bbo/date=2020-01-02/01022020.parquet")).exists());
+    for force in [&[][..], &["--force"]] {
+        let words = ["export", &more, "-o", &to, "--format", "csv"];
+        let ran = nanotape(words.iter().chain(force));
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("has another format"), "{}", ran.stderr);
+    }
+}

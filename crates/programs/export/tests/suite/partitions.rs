@@ -92,7 +92,7 @@ fn a_day_is_complete_with_the_stocks_that_have_no_rows() {
     assert!(text.starts_with(&format!("input {day}\nsha256 ")), "{text}");
     let end = format!("\noptions --prices fixed --until 04:01\nselected {stock}\n");
     assert!(text.ends_with(&end), "{text}");
-    assert_eq!(run(), "");
+    assert_eq!(run(), "nanotape: its files exist\n");
     fs::remove_file(&completed).unwrap();
     assert!(run().contains("trades: no rows"));
 }
@@ -229,14 +229,87 @@ fn a_day_that_is_written_again_keeps_no_part_without_rows() {
         format!("{to}trades/date=2019-12-30/symbol={stock}/{name}.parquet")
     };
     fs::copy(part(&stocks[0], "day"), part(&stocks[0], "other")).unwrap();
-    run(&["--symbols", &stocks[0], "--until", "04:01", "--force"]);
+    run(&["--until", "04:01", "--force"]);
     assert!(!Path::new(&part(&stocks[0], "day")).exists());
     assert!(Path::new(&part(&stocks[0], "other")).exists());
-    assert!(Path::new(&part(&stocks[1], "day")).exists());
+    run(&["--force"]);
+    assert!(Path::new(&part(&stocks[0], "day")).exists());
     // Unfinished files of a process that was killed do not stay among those of the dataset.
     let left = format!("{to}trades/date=2019-12-30/symbol={}/.day.parquet.00ff.partial", stocks[1]);
     fs::write(&left, "x").unwrap();
     let said = run(&["--force"]);
     assert!(!Path::new(&left).exists(), "{said}");
     assert!(said.contains("1 unfinished file"), "{said}");
+}
+
+/// A dataset of a day with a file for each stock, and what a run into it says.
+struct Dataset {
+    _folder: Folder,
+    day: String,
+    to: String,
+    stocks: Vec<String>,
+}
+
+impl Dataset {
+    fn new(name: &str) -> Self {
+        let folder = Folder::new(name);
+        let (day, to) = (folder.day(20_000, 5), folder.path("dataset/"));
+        let dataset = Self { stocks: stocks(&day), _folder: folder, day, to };
+        dataset.run(0, &[]);
+        dataset
+    }
+
+    fn run(&self, status: i32, more: &[&str]) -> String {
+        let words = ["export", &self.day, "--partition", "symbol", "-o", &self.to];
+        let ran = nanotape(words.iter().chain(&DATE).chain(more));
+        assert_eq!(ran.status, status, "{more:?}: {}", ran.stderr);
+        ran.stderr
+    }
+
+    fn part(&self, stock: usize) -> String {
+        format!("{}bbo/date=2019-12-30/symbol={}/day.parquet", self.to, self.stocks[stock])
+    }
+}
+
+#[test]
+fn a_selection_does_not_mix_a_day_of_two_exports() {
+    let dataset = Dataset::new("export-mixed-parts");
+    let before = fs::read(dataset.part(1)).unwrap();
+    let only = ["--symbols", &dataset.stocks[0], "--force"];
+    let others: [&[&str]; 2] = [&["--prices", "float"], &["--from", "05:00"]];
+    for more in others {
+        let said = dataset.run(2, &[&only[..], more].concat());
+        assert!(said.contains("leave out --symbols"), "{said}");
+    }
+    // Nor if nothing tells what is complete.
+    fs::remove_file(format!("{}.complete/bbo/date=2019-12-30/day", dataset.to)).unwrap();
+    dataset.run(2, &[&only[..], others[0]].concat());
+    dataset.run(2, &[&only[..2], others[0]].concat());
+    dataset.run(0, &only);
+    assert_eq!(fs::read(dataset.part(1)).unwrap(), before);
+    dataset.run(0, &["--prices", "float", "--force"]);
+    assert_ne!(fs::read(dataset.part(1)).unwrap(), before);
+}
+
+#[test]
+fn a_part_that_is_not_that_of_its_stock_is_written_again() {
+    let dataset = Dataset::new("export-bad-parts");
+    let good = fs::read(dataset.part(0)).unwrap();
+    let bad = [good[..100].to_vec(), Vec::new(), fs::read(dataset.part(1)).unwrap()];
+    assert!(dataset.run(0, &[]).contains("its files exist"));
+    for bad in bad {
+        fs::write(dataset.part(0), bad).unwrap();
+        assert!(!dataset.run(0, &[]).contains("its files exist"));
+        assert_eq!(fs::read(dataset.part(0)).unwrap(), good);
+    }
+}
+
+#[test]
+fn a_symbol_that_no_stock_has_is_no_day_that_exists() {
+    let dataset = Dataset::new("export-unknown-symbol");
+    for symbols in ["NOSUCH", "NOSUCH*", &format!("{},NOSUCH", dataset.stocks[0])] {
+        let said = dataset.run(1, &["--symbols", symbols]);
+        assert!(said.contains("NOSUCH"), "{said}");
+    }
+    assert!(dataset.run(0, &["--symbols", &dataset.stocks[0]]).contains("its files exist"));
 }

@@ -615,6 +615,8 @@ def many(days: _Path | Iterable[_Path], to: _Path,
     is one day, and a process of its own. A day that fails ends no other. A day whose files exist is left
     out. ``options``: more of the command line of ``nanotape export``, such as ``["--levels", "5"]``.
     """
+    if isinstance(options, (str, bytes)):
+        raise TypeError(f"options={options!r}: expected a list of words, such as [\"--levels\", \"5\"]")
     if isinstance(days, (str, bytes, os.PathLike)):
         days = _core.days_in(os.fsdecode(days))
     words = ["--records", tables if isinstance(tables, str) else ",".join(tables), "-o", os.fsdecode(to)]
@@ -624,32 +626,64 @@ def many(days: _Path | Iterable[_Path], to: _Path,
     tasks = [(os.fsdecode(day), [*words, *options]) for day in days]
     _core.require_distinct_days([day for day, _ in tasks], any(str(word).startswith("--date") for word in options))
     if engine is None:
-        with futures.ThreadPoolExecutor(max((os.cpu_count() or 2) // 2, 1)) as threads:
-            return list(threads.map(_export_day, *zip(*tasks))) if tasks else []
+        return _on_threads(tasks)
     if hasattr(engine, "remote") and hasattr(engine, "get"):
         remote = engine.remote(_export_day)
-        return engine.get([remote.remote(*task) for task in tasks])
-    if hasattr(engine, "submit"):
+        waiting = [remote.remote(*task) for task in tasks]
+        return [_result_of(day, lambda: engine.get([one])[0]) for (day, _), one in zip(tasks, waiting)]
+    if hasattr(engine, "submit") and not isinstance(engine, type):
         waiting = [engine.submit(_export_day, *task) for task in tasks]
-        return [one.result() for one in waiting]
+        return [_result_of(day, one.result) for (day, _), one in zip(tasks, waiting)]
     raise TypeError(f"engine={engine!r}: expected an executor, the module ray, or a client of dask")
 
 
-def _export_day(day: str, words: list[str]) -> DayResult:
+def _on_threads(tasks: list[tuple[str, list[str]]]) -> list[DayResult]:
+    """The tasks on threads of this process. Ctrl-C ends the days that are under way."""
+    running: set[subprocess.Popen[str]] = set()
+    threads = futures.ThreadPoolExecutor(max((os.cpu_count() or 2) // 2, 1))
+    try:
+        waiting = [threads.submit(_export_day, *task, running) for task in tasks]
+        return [one.result() for one in waiting]
+    except BaseException:
+        threads.shutdown(wait=False, cancel_futures=True)
+        for process in list(running):
+            process.terminate()
+        raise
+    finally:
+        threads.shutdown()
+
+
+def _result_of(day: str, result: Callable[[], DayResult]) -> DayResult:
+    """The result of a task, whose worker can have died."""
+    try:
+        return result()
+    except Exception as error:
+        return DayResult(day, "failed", 0.0, f"{type(error).__name__}: {error}")
+
+
+def _export_day(day: str, words: list[str], running: set[subprocess.Popen[str]] | None = None) -> DayResult:
     """The task of one day, in any process of any machine that has this package."""
     program = os.path.join(sysconfig.get_path("scripts"), "nanotape-export")
     began = time.monotonic()
-    done = subprocess.run([program, *words, "--of-a-day", "--", day], capture_output=True, text=True,
-                          errors="replace")
-    lines = [line.removeprefix("nanotape: ") for line in done.stderr.splitlines()]
+    running = set() if running is None else running
+    with subprocess.Popen([program, *words, "--of-a-day", "--", day], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace") as process:
+        running.add(process)
+        text = process.communicate()[1]
+        running.discard(process)
+    status = process.returncode
+    lines = [line.removeprefix("nanotape: ") for line in text.splitlines()]
     own = [line for line in lines if not line.startswith(_TABLES)]
     wrote, exists = len(own) < len(lines), any(line.startswith("its files exist") for line in own)
-    result = {
-        (0, True): "written", (0, False): "exists", (1, True): "damaged, written",
-    }.get((done.returncode, wrote), "damaged, exists" if done.returncode == 1 and exists else "failed")
+    result = {(0, "written"): "written", (0, "exists"): "exists", (1, "written"): "damaged, written",
+              (1, "exists"): "damaged, exists"}.get(
+        (status, "written" if wrote else "exists" if exists else ""), "failed")
     detail = ""
     if result == "failed":
-        detail = own[-1] if own else f"ended with status {done.returncode}"
+        # The line of an error: that of wrong words has others behind it, and so has that of a panic.
+        of_words = [line for line in own if line.startswith("error: ")]
+        others = [line for line in own if not line.startswith("note: ")]
+        detail = (of_words[:1] or others[-1:] or [f"ended with status {status}"])[0]
     elif result.startswith("damaged"):
         detail = own[0]
     return DayResult(day, result, time.monotonic() - began, detail)
