@@ -165,6 +165,11 @@ impl<T: Tape> Follow<T> {
         self
     }
 
+    /// Reports a quiet time once more, without a read since the last report.
+    pub fn expect_quiet(&mut self) {
+        self.quiet = self.quiet_after.map(Deadline::after);
+    }
+
     /// Reads only numbers below this one.
     #[must_use]
     pub fn until(mut self, sequence: u64) -> Self {

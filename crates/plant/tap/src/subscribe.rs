@@ -369,6 +369,11 @@ impl Subscriber {
         polling.end_of(step).map_err(|error| error.on(path))
     }
 
+    /// Makes [`step`](Self::step) return [`Step::Quiet`] once more, without a read before it.
+    pub fn expect_quiet(&mut self) {
+        self.follow.expect_quiet();
+    }
+
     /// The same without a wait: [`Step::Idle`] if there is nothing to read, and [`Step::Read`]
     /// without an event also while the subscriber waits for the recorder of its journal.
     pub fn try_step(

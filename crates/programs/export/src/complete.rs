@@ -4,10 +4,10 @@
 //! is complete. `DIR/.complete/TABLE/date=YYYY-MM-DD/NAME` does: it is written after the files have
 //! their names. It is beside the folders of tables, because polars refuses a folder whose files
 //! have several suffixes, hidden ones too.
-//! Layout: lines `input NAME`, `sha256 DIGEST` if the input is a file, `options OPTIONS`, `damaged`
-//! if the input lacked a part, and `strict` if it was written with `--strict`; a line
-//! `selected SYMBOL` for each symbol or pattern of `--symbols` (`selected *` for all stocks), and a
-//! line `stock NAME` for each stock with rows.
+//! Layout: lines `input NAME`, `sha256 DIGEST` and `ctime_ns NANOSECONDS` (when it was changed
+//! last) if the input is a file, `options OPTIONS`, `damaged` if the input lacked a part, and
+//! `strict` if it was written with `--strict`; a line `selected SYMBOL` for each symbol or pattern
+//! of `--symbols` (`selected *` for all stocks), and a line `stock NAME` for each stock with rows.
 
 use std::{
     fs,
@@ -16,6 +16,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use nanotape_answers::Table;
 use nanotape_console::output::{Output, is_file};
 use nanotape_types::Symbol;
 
@@ -78,6 +79,7 @@ impl Completed {
             match line.split_once(' ').unwrap_or((line, "")) {
                 ("input", name) => name.clone_into(&mut stated.input),
                 ("sha256", digest) => stated.sha256 = Some(digest.to_owned()),
+                ("ctime_ns", nanos) => stated.ctime_ns = nanos.parse().ok(),
                 ("options", options) => options.clone_into(&mut stated.options),
                 ("damaged", "") => stated.is_damaged = true,
                 ("strict", "") => stated.is_strict = true,
@@ -106,8 +108,8 @@ impl Completed {
     }
 
     /// Whether the file of a stock is there and states what these do.
-    pub(crate) fn has_good(&self, stock: &str, path: &Path) -> bool {
-        let Ok(Some((stated, of))) = stated_of_part(path) else { return false };
+    pub(crate) fn has_good(&self, stock: &str, path: &Path, table: Table) -> bool {
+        let Ok(Some((stated, of))) = stated_of_part(path, table) else { return false };
         of == stock && self.stated.as_ref().is_some_and(|day| stated.is_of_same(day))
     }
 
@@ -149,9 +151,11 @@ impl Completed {
             fs::create_dir_all(folder).with_context(cannot)?;
         }
         let mut output = Output::create(path, true)?;
-        if let Some(Stated { input, sha256, options, is_damaged, is_strict }) = &self.stated {
+        if let Some(stated) = &self.stated {
+            let Stated { input, sha256, ctime_ns, options, is_damaged, is_strict } = stated;
             writeln!(output, "input {input}")?;
             sha256.iter().try_for_each(|digest| writeln!(output, "sha256 {digest}"))?;
+            ctime_ns.iter().try_for_each(|nanos| writeln!(output, "ctime_ns {nanos}"))?;
             writeln!(output, "options {options}")?;
             is_damaged.then(|| writeln!(output, "damaged")).transpose()?;
             is_strict.then(|| writeln!(output, "strict")).transpose()?;

@@ -27,7 +27,7 @@ use crate::{
     outputs::{ExportFormat, Outputs, TableFormat},
     parts::{Files, MOST_STOCKS, Parts},
     paths::{has_days, is_dbn, is_folder},
-    stated::{Stated, options_of},
+    stated::{Stated, ctime_ns_of, options_of},
     words::Words,
 };
 
@@ -89,7 +89,7 @@ Several INPUTs, or a folder of days, become a dataset: -o DIR gets DIR/TABLE/dat
 which polars, duckdb, pyarrow and Spark read as one table with the column date. --jobs days are written
 at a time, each by a process of its own. A day whose files exist is left out, so an export that was
 interrupted goes on; --force writes it again. If they are of another input, of one that changed since,
-or have other options, the day fails. A day that fails does not end the others: the table at the end
+or have other options, the day fails; of CSV and Arrow files only the names are compared. A day that fails does not end the others: the table at the end
 lists the result of each, and the status is 1. One INPUT becomes a day of a DIR that has days.
 
 --partition symbol also has a folder for each stock, so that readers of one stock read only its
@@ -307,7 +307,7 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
     tables.dedup();
     let format = arguments.format.and_then(ExportFormat::of_table);
     let output = &arguments.output;
-    let is_to_add = is_folder(output) && has_days(output, &tables);
+    let is_to_add = is_folder(output) && has_days(output);
     let is_of_dataset = arguments.of_a_day || arguments.partition.is_some() || is_to_add;
     if arguments.partition.is_some() {
         ensure!(
@@ -321,6 +321,7 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
         true => Outputs::of_dataset(output, format, arguments.force),
         false => Outputs::of(output, format, arguments.force, &tables)?,
     };
+    let ctime_ns = ctime_ns_of(input.name());
     let opening = input.open((*span).into(), &symbols)?;
     let midnight_ns = require_date(&opening, input.name(), "tables need")?;
     let outputs = match is_of_dataset {
@@ -341,6 +342,8 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
         }
         if is_of_dataset && !arguments.force {
             outputs.require_same(table, input.name(), &options_of(table))?;
+            let own = Stated { options: options_of(table), ..Stated::default() };
+            outputs.require_one_form(table, &own)?;
         }
         outputs.require_same_of_others(table, input.name(), &options_of(table))?;
     }
@@ -370,7 +373,8 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
         marks_later: arguments.marks_later(&outputs, &tables, opening.kind()),
     };
     let fields = Fields { prices: arguments.prices.into(), midnight_ns };
-    let status = arguments.write(opening, (&tables, &options_of), &options, fields, &outputs)?;
+    let tables = (&tables[..], &options_of as &dyn Fn(Table) -> String);
+    let status = arguments.write((opening, ctime_ns), tables, &options, fields, &outputs)?;
     note_removed();
     Ok(status)
 }
@@ -454,7 +458,7 @@ impl ExportArguments {
 
     fn write(
         &self,
-        opening: Opening,
+        (opening, ctime_ns): (Opening, Option<i128>),
         (tables, options_of): (&[Table], &dyn Fn(Table) -> String),
         options: &TableOptions,
         fields: Fields,
@@ -510,9 +514,11 @@ impl ExportArguments {
         if let Some(unmarked) = unmarked.as_ref().filter(|_| !options.marks_later) {
             report_unmarked(input.name(), unmarked);
         }
-        let sha256 = digest.finish();
+        // It can be that of other bytes than those that were read.
+        let sha256 = digest.finish().filter(|_| ctime_ns_of(input.name()) == ctime_ns);
         let is_strict = input.is_strict();
-        let metadata = Metadata::of(&session, options, fields, sha256.clone(), is_strict);
+        let of_input = (sha256.clone(), ctime_ns);
+        let metadata = Metadata::of(&session, options, fields, of_input, is_strict);
         let sinks = rows.into_sinks().into_iter();
         let (mut files, mut stocks) = (Vec::new(), Vec::new());
         for (table, sink) in sinks {
@@ -526,6 +532,7 @@ impl ExportArguments {
         let stated = |table| Stated {
             input: session.name.clone(),
             sha256: sha256.clone(),
+            ctime_ns,
             options: options_of(table),
             is_damaged: !session.report.is_whole(),
             is_strict,

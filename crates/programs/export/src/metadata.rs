@@ -17,10 +17,14 @@ pub(crate) const OPTIONS: &str = "options";
 /// The entries about the input.
 pub(crate) const INPUT: &str = "input";
 pub(crate) const INPUT_SHA256: &str = "input_sha256";
+pub(crate) const INPUT_CTIME: &str = "input_ctime_ns";
 pub(crate) const IS_WHOLE: &str = "is_whole";
 
 /// The entry of what was written with `--strict`.
 pub(crate) const IS_STRICT: &str = "is_strict";
+
+/// The entry that has the name of the table.
+pub(crate) const TABLE: &str = "table";
 
 /// The entry of the file of a stock, whose column is in the path.
 pub(crate) const PART: &str = "part";
@@ -82,7 +86,7 @@ impl Metadata {
         session: &Session,
         options: &TableOptions,
         fields: Fields,
-        digest: Option<String>,
+        (digest, ctime_ns): (Option<String>, Option<i128>),
         is_strict: bool,
     ) -> Self {
         let symbols: Vec<_> = options.symbols.iter().map(ToString::to_string).collect();
@@ -95,6 +99,7 @@ impl Metadata {
             ("version", Some(env!("NANOTAPE_VERSION").to_owned())),
             (INPUT, Some(session.name.clone())),
             (INPUT_SHA256, digest),
+            (INPUT_CTIME, ctime_ns.map(|nanos| nanos.to_string())),
             (IS_WHOLE, Some(session.report.is_whole().to_string())),
             (IS_STRICT, Some(is_strict.to_string())),
             ("midnight_ns", Some(fields.midnight_ns.to_string())),
@@ -111,7 +116,7 @@ impl Metadata {
     pub(crate) fn of_table(&self, table: Table, options: String) -> Vec<(String, String)> {
         let mut entries = self.0.clone();
         entries.push((name_of(OPTIONS), options));
-        entries.push((name_of("table"), table.to_string()));
+        entries.push((name_of(TABLE), table.to_string()));
         entries
     }
 }

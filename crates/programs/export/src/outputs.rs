@@ -2,13 +2,15 @@
 //!
 //! A file gets its name when all of them are complete.
 
+mod agreement;
+
 use std::{
     fmt, fs, io,
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use arrow_schema::SchemaRef;
 use clap::ValueEnum;
 use nanotape_answers::{Breaks, Given, Table};
@@ -26,7 +28,7 @@ use nanotape_types::{
 
 use crate::{
     complete::{Completed, complete_all, selects},
-    paths::{self, dates_in, file_name, is_folder, partition, stocks_in},
+    paths::{self, file_name, is_folder, partition, stocks_in},
     stated::Stated,
 };
 
@@ -159,7 +161,7 @@ impl Outputs {
         let is_known = |symbol: &Symbol| of_tables.iter().any(|(_, of)| of.knows(*symbol));
         self.is_written = !self.force && symbols.iter().all(is_known);
         for (table, completed) in &of_tables {
-            let is_good = |stock| completed.has_good(stock, &self.part(*table, stock));
+            let is_good = |stock| completed.has_good(stock, &self.part(*table, stock), *table);
             self.is_written = self.is_written
                 && completed.has(symbols)
                 && completed.stocks_of(symbols).all(is_good);
@@ -331,99 +333,6 @@ impl Outputs {
     /// Refuses a file of a table that is the input itself.
     pub(crate) fn require_another(&self, table: Table, input: &Given) -> anyhow::Result<()> {
         paths::require_another(&self.path_of(table), input)
-    }
-
-    /// Refuses a table of a day that exists, and is of another input or has other options.
-    pub(crate) fn require_same(
-        &mut self,
-        table: Table,
-        input: &Given,
-        options: &str,
-    ) -> anyhow::Result<()> {
-        let path = self.path_of(table);
-        let (stating, stated) = match self.by_symbol {
-            Some(_) => {
-                let completed = self.completed(table);
-                let stated = Completed::read(&completed)?.stated;
-                (completed, stated)
-            }
-            None if self.format == TableFormat::Parquet && path.exists() => {
-                (path.clone(), Stated::of_file(&path)?)
-            }
-            None => (path.clone(), None),
-        };
-        let Some(stated) = stated else {
-            self.is_strict = false;
-            return Ok(());
-        };
-        self.is_damaged |= stated.is_damaged;
-        self.is_strict &= stated.is_strict;
-        let shown = if self.by_symbol.is_some() { path.parent().unwrap_or(&path) } else { &path };
-        stated.require_same(shown, &stating, input, options)
-    }
-
-    /// Refuses a dataset whose days have another format: readers take the files of a folder as one
-    /// table.
-    pub(crate) fn require_one_format(&self, table: Table) -> anyhow::Result<()> {
-        let is_other = |path: &PathBuf| {
-            let suffix = path.extension().and_then(|suffix| suffix.to_str());
-            let format = suffix.and_then(TableFormat::of_suffix);
-            format.is_some_and(|format| format != self.format)
-        };
-        let of_table = self.path.join(table.name());
-        let files =
-            dates_in(&of_table).flat_map(|date| fs::read_dir(date).into_iter().flatten().flatten());
-        let other = files.map(|file| file.path()).find(is_other);
-        let Some(path) = other else { return Ok(()) };
-        bail!(
-            "{}: has another format, and a dataset has one: give --format, or another folder",
-            path.display()
-        )
-    }
-
-    /// Refuses a selection of stocks beside files of other stocks of the day that are of another
-    /// input or have other options: readers of the dataset would find rows of both.
-    pub(crate) fn require_same_of_others(
-        &self,
-        table: Table,
-        input: &Given,
-        options: &str,
-    ) -> anyhow::Result<()> {
-        let Some(symbols) = &self.by_symbol else { return Ok(()) };
-        let mut first = None;
-        for (_, path) in self.parts_of_others(table, symbols)? {
-            let stated = Stated::of_file(&path).ok().flatten();
-            let is_same = |stated: &Stated| match &first {
-                Some(first) => stated.is_of_same(first),
-                None => stated.require_same(&path, &path, input, options).is_ok(),
-            };
-            ensure!(
-                stated.as_ref().is_some_and(is_same),
-                "{}: is damaged, of another input or with other options: leave out --symbols and give \
-                 --force, or give another folder",
-                path.display()
-            );
-            first = first.or(stated);
-        }
-        Ok(())
-    }
-
-    /// Refuses a table of a day that exists in the other layout, with a file for each stock or with
-    /// one for all: readers of the dataset would find its rows twice.
-    pub(crate) fn require_one_layout(&self, table: Table) -> anyhow::Result<()> {
-        let (layout, other) = match self.by_symbol {
-            Some(_) => ("without", Some(self.path_of(table)).filter(|path| path.exists())),
-            None => {
-                let mut parts = self.existing_parts(table)?.into_iter().map(|(_, path)| path);
-                ("with", parts.next())
-            }
-        };
-        let Some(path) = other else { return Ok(()) };
-        bail!(
-            "{}: exists, of an export {layout} --partition symbol; both have the same rows: give \
-             another folder, or remove the day from this one",
-            path.display()
-        )
     }
 
     /// Writes files again that exist and could be others with `--strict`, which refuses a day.

@@ -86,9 +86,9 @@ pub(crate) fn is_dbn(path: &Path) -> bool {
     name.ends_with(b".dbn") || name.ends_with(b".dbn.zst")
 }
 
-/// Whether a folder is a dataset that has days of one of these tables.
-pub(crate) fn has_days(folder: &Path, tables: &[Table]) -> bool {
-    tables.iter().any(|table| dates_in(&folder.join(table.name())).next().is_some())
+/// Whether a folder is a dataset that has days.
+pub(crate) fn has_days(folder: &Path) -> bool {
+    Table::ALL.iter().any(|table| dates_in(&folder.join(table.name())).next().is_some())
 }
 
 /// The folders of days in that of a table.

@@ -8,7 +8,9 @@ use nanotape_answers::{Given, Table};
 use nanotape_types::Symbol;
 
 use crate::{
-    metadata::{self, Digest, INPUT, INPUT_SHA256, IS_STRICT, IS_WHOLE, OPTIONS, PART},
+    metadata::{
+        self, Digest, INPUT, INPUT_CTIME, INPUT_SHA256, IS_STRICT, IS_WHOLE, OPTIONS, PART, TABLE,
+    },
     words::Words,
 };
 
@@ -18,6 +20,8 @@ pub(crate) struct Stated {
     /// The name of the input as it was given.
     pub(crate) input: String,
     pub(crate) sha256: Option<String>,
+    /// When the file of the input was changed last, before it was read.
+    pub(crate) ctime_ns: Option<i128>,
     pub(crate) options: String,
     /// Whether the input lacked a part.
     pub(crate) is_damaged: bool,
@@ -26,16 +30,24 @@ pub(crate) struct Stated {
 }
 
 /// What the file of a stock states, and the stock.
-pub(crate) fn stated_of_part(path: &Path) -> anyhow::Result<Option<(Stated, String)>> {
-    let mut entries = entries_of(path)?;
+pub(crate) fn stated_of_part(
+    path: &Path,
+    table: Table,
+) -> anyhow::Result<Option<(Stated, String)>> {
+    let mut entries = entries_of(path, table)?;
     let stock = entries.remove(&metadata::name_of(PART)).unwrap_or_default();
     Ok(Stated::of_entries(entries).map(|stated| (stated, stock)))
 }
 
-fn entries_of(path: &Path) -> anyhow::Result<HashMap<String, String>> {
+fn entries_of(path: &Path, table: Table) -> anyhow::Result<HashMap<String, String>> {
     let cannot = || format!("cannot read {}; --force writes it again", path.display());
     let file = File::open(path).with_context(cannot)?;
-    nanotape_tables::metadata_of(file).with_context(cannot)
+    let entries = nanotape_tables::metadata_of(file).with_context(cannot)?;
+    if let Some(other) = entries.get(&metadata::name_of(TABLE)) {
+        let is_own = other == table.name();
+        ensure!(is_own, "{}: has the table {other}; --force writes it again", path.display());
+    }
+    Ok(entries)
 }
 
 /// The options that decide the rows and columns of a table. `symbols`: those of a file; a day with
@@ -71,8 +83,8 @@ pub(crate) fn options_of(words: Words<'_>, table: Table, symbols: &[Symbol]) -> 
 
 impl Stated {
     /// What a Parquet file states; `None` if an earlier version wrote it.
-    pub(crate) fn of_file(path: &Path) -> anyhow::Result<Option<Self>> {
-        Ok(Self::of_entries(entries_of(path)?))
+    pub(crate) fn of_file(path: &Path, table: Table) -> anyhow::Result<Option<Self>> {
+        Ok(Self::of_entries(entries_of(path, table)?))
     }
 
     fn of_entries(mut entries: HashMap<String, String>) -> Option<Self> {
@@ -81,20 +93,20 @@ impl Stated {
         let input = one_line(&entry(INPUT).unwrap_or_default());
         let is_damaged = entry(IS_WHOLE).as_deref() == Some("false");
         let is_strict = entry(IS_STRICT).as_deref() == Some("true");
-        Some(Self { input, sha256: entry(INPUT_SHA256), options, is_damaged, is_strict })
+        let ctime_ns = entry(INPUT_CTIME).and_then(|text| text.parse().ok());
+        let sha256 = entry(INPUT_SHA256);
+        Some(Self { input, sha256, ctime_ns, options, is_damaged, is_strict })
     }
 
-    /// Refuses a day at `path` that is of another input or has other options. `stating`: the file
-    /// that states this.
+    /// Refuses a day at `path` that is of another input or has other options.
     pub(crate) fn require_same(
         &self,
         path: &Path,
-        stating: &Path,
         input: &Given,
         options: &str,
     ) -> anyhow::Result<()> {
         ensure!(
-            self.is_of(input, stating),
+            self.is_of(input),
             "{}: exists, and is of the input {}{}: give another folder, or --force to overwrite it",
             path.display(),
             self.input,
@@ -110,6 +122,12 @@ impl Stated {
         Ok(())
     }
 
+    /// The value of an option.
+    pub(crate) fn option(&self, name: &str) -> Option<&str> {
+        let words = self.options.split(' ');
+        words.skip_while(|word| *word != name).nth(1)
+    }
+
     /// Whether both state the same input and options.
     pub(crate) fn is_of_same(&self, other: &Self) -> bool {
         (&self.options, &self.sha256) == (&other.options, &other.sha256)
@@ -118,15 +136,16 @@ impl Stated {
 
     /// Whether this is the input. One of this name in another folder can be a copy. The content of
     /// a file is compared only if it can differ.
-    fn is_of(&self, input: &Given, stating: &Path) -> bool {
+    fn is_of(&self, input: &Given) -> bool {
         let file_name = |name: &str| Path::new(name).file_name().map(OsStr::to_owned);
         if file_name(&self.input) != file_name(&one_line(&input.to_string())) {
             return false;
         }
-        if self.has_name(input) && !is_changed_since(input.path(), stating) {
+        if self.has_name(input) && self.ctime_ns == ctime_ns_of(input) {
             return true;
         }
-        let Some(there) = &self.sha256 else { return true };
+        // A folder or a pipe, or a file that changed while it was read.
+        let Some(there) = &self.sha256 else { return self.ctime_ns.is_none() };
         Digest::of(input).finish().is_none_or(|here| here == *there)
     }
 
@@ -135,11 +154,12 @@ impl Stated {
     }
 }
 
-/// Whether a file can have other content than when another was written. Copying tools set the time
-/// of modification to that of the original, but not the time of the last change.
-fn is_changed_since(path: &Path, written: &Path) -> bool {
-    let (Ok(file), Ok(written)) = (path.metadata(), written.metadata()) else { return true };
-    (file.ctime(), file.ctime_nsec()) > (written.mtime(), written.mtime_nsec())
+/// When the file of an input was changed last. Tools that copy keep the time of modification, but
+/// not this one.
+pub(crate) fn ctime_ns_of(input: &Given) -> Option<i128> {
+    let file =
+        input.path().metadata().ok().filter(|file| file.is_file() && !input.is_standard())?;
+    Some(i128::from(file.ctime()) * 1_000_000_000 + i128::from(file.ctime_nsec()))
 }
 
 /// The name of an input as it is stated.

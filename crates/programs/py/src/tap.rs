@@ -354,6 +354,11 @@ impl Tap {
             Ok(Step::Gone(WriterState::Alive)) => over("another plant has the ring"),
             Ok(Step::Complete) => over("complete"),
             Ok(Step::Shutdown) => over("closed"),
+            // The next step returns as well if nothing comes.
+            Ok(Step::Quiet) => {
+                subscriber.expect_quiet();
+                None
+            }
             Ok(_) => None,
             // One record is invalid; the records around it are valid.
             Err(SubscribeError::Record { path, error }) => {

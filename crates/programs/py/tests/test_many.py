@@ -105,7 +105,7 @@ def test_a_wrong_option_is_told_and_none_is_a_success(days, tmp_path):
         nanotape.many(days, tmp_path, engine=futures.ThreadPoolExecutor)
     day = days / "12302019.NASDAQ_ITCH50"
     for options, said in [(["--help"], "status 0"), ([str(days / "01022020.NASDAQ_ITCH50")], "another input"),
-                          (["--nope"], "'--nope'"), (["--date", "2020-01-02"], "has the date 2019-12-30")]:
+                          (["--nope"], "'--nope'"), (["--"], "another input"), (["--date", "2020-01-02"], "has the date 2019-12-30")]:
         [result] = nanotape.many([day], tmp_path, options=options)
         assert (result.result, said in result.detail) == ("failed", True), result
     [result] = nanotape.many([day], tmp_path, tables=["nope"])

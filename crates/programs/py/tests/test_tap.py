@@ -242,6 +242,20 @@ def test_a_folder_without_a_journal_heals_nothing(inputs, ring, tmp_path):
         nanotape.tap(ring, start="oldest", heal=tmp_path, heal_wait=0.1)
 
 
+def test_a_wait_for_a_silent_plant_has_its_time(inputs, ring):
+    process = plant(inputs.day, ring, "--pace", "1x")
+    tap = nanotape.tap(ring, start="oldest", wait=20)
+    process.send_signal(signal.SIGSTOP)
+    while tap.next(timeout=0.2) is not None:
+        pass
+    assert [tap.next(timeout=0.2) for _ in range(3)] == [None] * 3
+    assert tap.end is None
+    process.kill()
+    process.wait()
+    list(tap)
+    assert tap.end == "the plant was killed"
+
+
 def test_a_plant_that_is_killed_is_the_reason_for_the_end(inputs, ring):
     process = plant(inputs.day, ring, "--pace", "1x")
     tap = nanotape.tap(ring, start="oldest", wait=20)

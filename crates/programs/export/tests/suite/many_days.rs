@@ -193,6 +193,15 @@ fn a_day_that_exists_is_left_out_only_with_the_same_input_and_options() {
         let [_, state, detail] = result(&a, &[]);
         assert_eq!(state, "failed");
         assert!(detail.contains("which changed since"), "{detail}");
+        // Also if the dataset is younger, as a copy of it can be.
+        for entry in
+            ["bbo", "depth", ".complete"].iter().filter(|entry| Path::new(&to).join(entry).exists())
+        {
+            let mut find = Command::new("find");
+            find.arg(format!("{to}/{entry}")).args(["-exec", "touch", "{}", "+"]);
+            let _ = find.bounded_status().unwrap();
+        }
+        assert_eq!(result(&a, &[])[1], "failed");
         fs::write(&one, &content).unwrap();
         assert_eq!(result(&a, &[])[1], "exists");
     }
@@ -305,10 +314,22 @@ fn one_day_more_of_the_same_format_and_a_missing_one_are_days_of_the_dataset() {
         assert!(ran.stderr.contains(said), "{}", ran.stderr);
     }
     assert!(Path::new(&format!("{to}/bbo/date=2020-01-02/01022020.parquet")).exists());
-    for force in [&[][..], &["--force"]] {
-        let words = ["export", &more, "-o", &to, "--format", "csv"];
-        let ran = nanotape(words.iter().chain(force));
+    let refused: [(&[&str], &str); 3] = [
+        (&["--format", "csv"], "has another format"),
+        (&["--format", "csv", "--force"], "has another format"),
+        (&["--prices", "float"], "has --prices fixed"),
+    ];
+    let other = day_of(&folder, "more/01032020.itch", "4");
+    for (form, said) in refused {
+        let ran = nanotape(["export", &other, "-o", &to].iter().chain(form));
         assert_eq!(ran.status, 2, "{}", ran.stderr);
-        assert!(ran.stderr.contains("has another format"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
     }
+    // A table that no day has yet, and one in the place of another.
+    let ran = nanotape(["export", &more, "-o", &to, "--records", "trades"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let part = |table: &str| format!("{to}/{table}/date=2020-01-02/01022020.parquet");
+    fs::copy(part("trades"), part("bbo")).unwrap();
+    let ran = nanotape(["export", &more, "-o", &to]);
+    assert!(ran.stderr.contains("has the table trades"), "{}", ran.stderr);
 }

@@ -666,7 +666,7 @@ def _export_day(day: str, words: list[str], running: set[subprocess.Popen[str]] 
     program = os.path.join(sysconfig.get_path("scripts"), "nanotape-export")
     began = time.monotonic()
     running = set() if running is None else running
-    with subprocess.Popen([program, *words, "--of-a-day", "--", day], stdin=subprocess.DEVNULL,
+    with subprocess.Popen([program, "--of-a-day", *words, "--", day], stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace") as process:
         running.add(process)
         text = process.communicate()[1]
