@@ -340,12 +340,12 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
             outputs.require_one_layout(table)?;
             outputs.require_one_format(table)?;
         }
+        let options = options_of(table);
         if is_of_dataset && !arguments.force {
-            outputs.require_same(table, input.name(), &options_of(table))?;
-            let own = Stated { options: options_of(table), ..Stated::default() };
-            outputs.require_one_form(table, &own)?;
+            outputs.require_same(table, input.name(), &options)?;
+            outputs.require_one_form(table, &options)?;
         }
-        outputs.require_same_of_others(table, input.name(), &options_of(table))?;
+        outputs.require_same_of_others(table, input.name(), &options)?;
     }
     if input.is_strict() {
         outputs.require_strict();

@@ -81,6 +81,11 @@ pub(crate) fn options_of(words: Words<'_>, table: Table, symbols: &[Symbol]) -> 
     options.join(" ")
 }
 
+/// The value of one of these options.
+pub(crate) fn option_in<'o>(options: &'o str, name: &str) -> Option<&'o str> {
+    options.split(' ').skip_while(|word| *word != name).nth(1)
+}
+
 impl Stated {
     /// What a Parquet file states; `None` if an earlier version wrote it.
     pub(crate) fn of_file(path: &Path, table: Table) -> anyhow::Result<Option<Self>> {
@@ -120,12 +125,6 @@ impl Stated {
             self.options
         );
         Ok(())
-    }
-
-    /// The value of an option.
-    pub(crate) fn option(&self, name: &str) -> Option<&str> {
-        let words = self.options.split(' ');
-        words.skip_while(|word| *word != name).nth(1)
     }
 
     /// Whether both state the same input and options.

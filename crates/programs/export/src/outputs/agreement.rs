@@ -11,7 +11,7 @@ use super::{Outputs, TableFormat};
 use crate::{
     complete::Completed,
     paths::{dates_in, stocks_in},
-    stated::Stated,
+    stated::{Stated, option_in},
 };
 
 impl Outputs {
@@ -106,7 +106,7 @@ impl Outputs {
 
     /// Refuses a day whose columns would not be those of another day. Not for `--force`, with which
     /// all days may be about to change.
-    pub(crate) fn require_one_form(&self, table: Table, own: &Stated) -> anyhow::Result<()> {
+    pub(crate) fn require_one_form(&self, table: Table, options: &str) -> anyhow::Result<()> {
         let (whole, of_table) = (self.path_of(table), self.path.join(table.name()));
         let days = dates_in(&of_table).filter(|date| !whole.starts_with(date));
         let files = days.flat_map(|date| {
@@ -122,7 +122,7 @@ impl Outputs {
         // The days agree, so one of them is enough.
         let Some((other, path)) = files.next() else { return Ok(()) };
         for option in ["--prices", "--levels"] {
-            let (there, here) = (other.option(option), own.option(option));
+            let (there, here) = (option_in(&other.options, option), option_in(options, option));
             ensure!(
                 there == here,
                 "{}: has {option} {}, and a dataset has one form: give that, or another folder",

@@ -400,9 +400,8 @@ def tap(ring: _Path, *, heal: _Path | None = None,
     """
     if not isinstance(start, str):
         start = str(_number("start", start, 1, 2**63))
-    elif not start.isdecimal():
-        if start not in ("newest", "oldest"):
-            raise ValueError(f"start={start!r}: expected 'newest', 'oldest' or the number of a record")
+    elif not start.isdecimal() and start not in ("newest", "oldest"):
+        raise ValueError(f"start={start!r}: expected 'newest', 'oldest' or the number of a record")
     _one_of("prices", prices, _PRICES)
     try:
         records = records if isinstance(records, str) else ",".join(records)
