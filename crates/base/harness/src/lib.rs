@@ -12,9 +12,11 @@
 //! - [`Bounded`], [`BoundedChild`], [`line_of`], [`Patience`] and [`SetAtEnd`]: waits for programs
 //!   and threads, each with a bound. Programs that a test starts do not inherit ignored signals
 //!   (`signals.rs`).
+//! - [`unused_address`]: where a program that a test starts listens.
 //! - [`browser`]: a page as a browser draws it.
 //! - [`skipped`] and [`eventually`]: for machines that lack a feature, or are slow.
 
+mod address;
 pub mod browser;
 mod disk;
 mod machine;
@@ -27,6 +29,7 @@ mod scratch;
 mod signals;
 mod wait;
 
+pub use address::unused_address;
 pub use machine::skipped;
 pub use mount::Mount;
 pub use network::{NetworkFault, Way};

@@ -1,16 +1,13 @@
 //! A plant of a live session, and the exchange that sends it, as processes.
 
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
-
+use nanotape_harness::unused_address;
 use serde_json::Value;
 
 use crate::{Folder, nanotape, plants::Ring, running::Running};
 
-/// Addresses that are free at the moment.
+/// Addresses that nothing else uses.
 pub fn addresses<const N: usize>() -> [String; N] {
-    let sockets: [UdpSocket; N] =
-        core::array::from_fn(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
-    sockets.map(|socket| socket.local_addr().unwrap().to_string())
+    core::array::from_fn(|_| unused_address().to_string())
 }
 
 /// The path of a day to send.
@@ -47,7 +44,7 @@ impl Plant {
 
     /// The same for options with which the plant may not start.
     pub fn try_start(name: &str, options: &[&str]) -> Self {
-        let (ring, [a, b, server]) = (Ring::new(name), addresses());
+        let (ring, [a, b, server, glimpse]) = (Ring::new(name), addresses());
         let mut arguments = vec!["run", "--live", "--line-a", &a, "--line-b", &b];
         arguments.extend(["--ring", ring.path(), "--format", "json", "--capacity", "64MiB"]);
         // The tables of a whole market take half a gigabyte, which the plant touches at its start.
@@ -59,8 +56,6 @@ impl Plant {
         if options.contains(&"start") {
             arguments.extend(["--rerequest", &server]);
         }
-        let glimpse = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let glimpse = glimpse.local_addr().unwrap().to_string();
         if options.contains(&SNAPSHOTS) {
             arguments.retain(|option| *option != SNAPSHOTS);
             arguments.extend(["--glimpse", &glimpse]);

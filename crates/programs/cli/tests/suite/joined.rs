@@ -1,16 +1,11 @@
 //! A journal on several machines, which one configuration describes.
 
-use std::{fs, net::TcpListener};
+use std::fs;
 
-use nanotape_harness::eventually;
+use nanotape_harness::{eventually, unused_address};
 use rustix::process::Signal;
 
 use crate::support::{Folder, nanotape, nanotape_fed, running::Running};
-
-/// A free address of this host: that of a socket that is closed again.
-fn free() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
-}
 
 /// A configuration of three machines with certificates.
 fn configure(folder: &Folder, leader: &str) -> String {
@@ -22,7 +17,7 @@ fn configure(folder: &Folder, leader: &str) -> String {
     for name in ["london", "berlin", "paris"] {
         text += &format!(
             "[machines.{name}]\naddress = \"{}\"\njournal = \"{}\"\nexpected = true\n",
-            free(),
+            unused_address(),
             folder.path(name)
         );
     }

@@ -1,8 +1,8 @@
 //! Maps that several nodes write, as processes: written on one, read on all, dropped, added again.
 
-use std::{fs, net::TcpListener};
+use std::fs;
 
-use nanotape_harness::eventually;
+use nanotape_harness::{eventually, unused_address};
 use rustix::process::Signal;
 
 use crate::support::{
@@ -24,15 +24,13 @@ impl Nodes {
     /// So many nodes, with these lines for all.
     fn with(name: &str, count: usize, third: &str, all: &str) -> Self {
         let folder = Folder::new(name);
-        let sockets: Vec<TcpListener> =
-            (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let mut config = String::from(
             "cluster = \"levels\"\nmap = \"unused\"\nentries = 100\nvalue_words = 2\nplain = true\n\
              heartbeat = \"100ms\"\n",
         );
         config.push_str(all);
-        for (place, socket) in sockets.iter().enumerate() {
-            let (number, address) = (place + 1, socket.local_addr().unwrap());
+        for number in 1..=count {
+            let address = unused_address();
             let map = folder.path(&format!("map-{number}"));
             let more = if number == 3 { third } else { "" };
             config.push_str(&format!(

@@ -181,8 +181,7 @@ fn the_next_server_goes_on_where_the_last_one_stopped() {
             })
             .into_iter()
             .unzip();
-    let (_, closed) = listener();
-    let closed = closed.to_string();
+    let [closed] = addresses();
     let mut options = vec!["--soupbintcp", &closed];
     servers.iter().for_each(|server| options.extend(["--soupbintcp", server]));
     let mut plant = Plant::start("live-bulk-standby", &options);

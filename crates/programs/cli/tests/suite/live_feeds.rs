@@ -1,8 +1,6 @@
 //! A plant of a live feed of channels and an exchange that sends it, over real sockets: what lines
 //! lose comes from the proxy, or from an image.
 
-use std::net::TcpListener;
-
 use serde_json::Value;
 
 use crate::support::{Folder, live::addresses, nanotape, plants::Ring, running::Running};
@@ -13,10 +11,6 @@ struct Received {
     stop: Value,
     stderr: String,
     journal: String,
-}
-
-fn tcp_address() -> String {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().to_string()
 }
 
 /// Sends a day with options of the exchange to a plant with these options.
@@ -65,7 +59,7 @@ fn insides(input: &str) -> Vec<Vec<String>> {
 #[test]
 fn messages_that_both_lines_lose_come_from_the_proxy() {
     let folder = Folder::new("live-feeds-requests");
-    let (day, [answers], proxy) = (day(&folder), addresses(), tcp_address());
+    let (day, [answers, proxy]) = (day(&folder), addresses());
     let received = receive(
         &folder,
         ("cboe-pitch", &day),
@@ -88,7 +82,7 @@ fn messages_that_both_lines_lose_come_from_the_proxy() {
 #[test]
 fn a_unit_that_was_lost_has_the_books_of_an_image() {
     let folder = Folder::new("live-feeds-images");
-    let (day, spin) = (day(&folder), tcp_address());
+    let (day, [spin]) = (day(&folder), addresses());
     let received = receive(
         &folder,
         ("cboe-pitch", &day),

@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use nanotape_harness::unused_address;
+
 use crate::{
     live_parts::{SESSION, end_of_session, glimpse, listener, order, orders, packet, send},
     support::{
@@ -109,9 +111,9 @@ fn the_next_server_is_used_after_one_that_is_closed_and_one_that_is_silent() {
     let day = day(&folder);
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let silent = silent.local_addr().unwrap().to_string();
-    let [closed, server] = addresses();
-    let (_, port) = server.split_once(':').unwrap();
-    let by_name = format!("localhost:{port}");
+    let [closed] = addresses();
+    let port = unused_address().port();
+    let [server, by_name] = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}"));
     // A busy machine may need longer than the usual 20 ms for an answer.
     let config = folder.write("plant.toml", b"[input.live]\nrerequest_timeout = \"200ms\"\n");
     let servers = ["--rerequest", &closed, "--rerequest", &silent, "--rerequest", &by_name];
@@ -132,8 +134,8 @@ fn the_next_snapshot_server_is_tried_in_the_same_attempt() {
     let config = attempts(&folder, 1);
     let (server, address) = listener();
     glimpse(server, SESSION, 1, &[order(1, 100), order(2, 200)], 3);
-    let (_, closed) = listener();
-    let servers = ["--glimpse", &closed.to_string(), "--glimpse", &address.to_string()];
+    let [closed] = addresses();
+    let servers = ["--glimpse", &closed, "--glimpse", &address.to_string()];
     let options = [&["--config", &config][..], &servers].concat();
     let mut plant = lossy_plant("live-standby-snapshot", &options);
     send(&plant, &end_of_session(4));
@@ -160,8 +162,8 @@ fn a_server_that_cannot_be_found_at_the_start_ends_the_plant_and_leaves_no_folde
 fn attempts_to_get_a_snapshot_are_not_used_up_at_once() {
     let folder = Folder::new("live-no-snapshot");
     let config = attempts(&folder, 3);
-    let (_, closed) = listener();
-    let options = ["--config", &config, "--glimpse", &closed.to_string()];
+    let [closed] = addresses();
+    let options = ["--config", &config, "--glimpse", &closed];
     let mut plant = lossy_plant("live-no-snapshot", &options);
     send(&plant, &end_of_session(4));
     let (_, stop, stderr) = plant.end();

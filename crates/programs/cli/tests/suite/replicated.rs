@@ -1,9 +1,7 @@
 //! A journal on two machines, as processes: the way of a ring to another machine, and what a
 //! collector receives of the followers.
 
-use std::net::TcpListener;
-
-use nanotape_harness::eventually;
+use nanotape_harness::{eventually, unused_address};
 use serde_json::Value;
 
 use crate::support::{
@@ -33,13 +31,11 @@ impl Pair {
 
     /// The same with more options of the follower.
     fn start_with(journal: &str, copy: &str, more: &[&str]) -> Self {
-        // The port of a socket that is closed again.
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let serve = ["journal", "serve", journal, "--listen", &free.to_string(), "--plain"];
+        let address = unused_address().to_string();
+        let serve = ["journal", "serve", journal, "--listen", &address, "--plain"];
         let mut leader = Running::start(&serve);
         let line = leader.read_line();
         assert!(line.contains("epoch 1"), "{line}");
-        let address = free.to_string();
         let options = ["--name", "berlin", "--plain"];
         let replicate = [&["journal", "replicate", &address, copy], &options[..], more].concat();
         let mut follower = Running::start(&replicate);

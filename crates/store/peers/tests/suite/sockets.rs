@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
     path::{Path, PathBuf},
     sync::mpsc::{Receiver, channel},
     thread::{self, JoinHandle},
@@ -11,7 +11,7 @@ use std::{
 };
 
 use nanotape_clock::UtcNanos;
-use nanotape_harness::{Scratch, eventually};
+use nanotape_harness::{Scratch, eventually, unused_address};
 use nanotape_latest::{LatestReader, LatestSpec, LatestWriter};
 use nanotape_peers::{
     Cluster, ClusterError, ClusterEvent, ClusterOptions, MemberState, NodeFile, PeerOptions,
@@ -54,10 +54,7 @@ impl Running {
 
 impl Nodes {
     fn new(count: u16) -> Self {
-        let sockets: Vec<TcpListener> =
-            (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let addresses =
-            (1..).zip(&sockets).map(|(node, socket)| (node, socket.local_addr().unwrap()));
+        let addresses = (1..=count).map(|node| (node, unused_address()));
         Self { place: Scratch::folder("nodes"), addresses: addresses.collect() }
     }
 

@@ -334,7 +334,7 @@ fn a_late_join_begins_with_an_image_of_each_unit() {
 #[test]
 fn a_server_that_is_not_there_is_reported_and_ends_nothing() {
     let exchange = Exchange::new::<Pitch>(PITCH, 2, [1; UNITS]);
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = nanotape_harness::unused_address();
     let config = ChannelsConfig { gap_server: closed.to_string().parse().ok(), ..pitch() };
     let received = receive(&config, &exchange, Script { lost_every: 400, ..Script::default() });
     let news = received.news.join("\n");

@@ -3,14 +3,13 @@
 
 use std::{
     fs,
-    net::UdpSocket,
     path::{Path, PathBuf},
     sync::atomic::{AtomicI32, Ordering},
     time::Duration,
 };
 
 use nanotape_aeron::{DriverPace, MediaDriver};
-use nanotape_harness::{Peer, Task, eventually, listen, say};
+use nanotape_harness::{Peer, Task, eventually, listen, say, unused_address};
 use nanotape_tape::ShutdownFlag;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -62,10 +61,6 @@ fn driver() {
 fn stream() -> String {
     static STREAM: AtomicI32 = AtomicI32::new(1_000);
     STREAM.fetch_add(1, Ordering::Relaxed).to_string()
-}
-
-fn unused_port() -> u16 {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn publisher(ring: &str, channel: &str, stream: &str, options: &[&str]) -> Running {
@@ -143,14 +138,14 @@ fn a_tap_over_shared_memory_has_the_rows_of_the_ring() {
 
 #[test]
 fn a_tap_over_udp_has_the_rows_of_the_ring() {
-    let channel = format!("aeron:udp?endpoint=127.0.0.1:{}", unused_port());
+    let channel = format!("aeron:udp?endpoint={}", unused_address());
     let option = ["--embedded-driver"];
     has_the_rows_of_the_ring("aeron-udp", &channel, [&option, &option]);
 }
 
 #[test]
 fn a_tap_over_multicast_has_the_rows_of_the_ring() {
-    let port = unused_port();
+    let port = unused_address().port();
     let channel = format!("aeron:udp?endpoint=239.255.11.7:{port}|interface=127.0.0.1|ttl=0");
     let option = ["--embedded-driver"];
     has_the_rows_of_the_ring("aeron-multicast", &channel, [&option, &option]);
@@ -203,7 +198,7 @@ fn a_tap_that_was_stopped_is_complete_with_its_journal_over_shared_memory() {
 
 #[test]
 fn a_tap_that_was_stopped_is_complete_with_its_journal_over_udp() {
-    let channel = format!("aeron:udp?endpoint=127.0.0.1:{}", unused_port());
+    let channel = format!("aeron:udp?endpoint={}", unused_address());
     let option = ["--embedded-driver"];
     is_complete_after_a_stop("aeron-stopped-udp", &channel, [&option, &option]);
 }
@@ -212,7 +207,7 @@ fn a_tap_that_was_stopped_is_complete_with_its_journal_over_udp() {
 fn a_publisher_that_is_killed_is_continued_by_the_next_one() {
     let market = Market::new("aeron-killed", 30_000, 12);
     let journal = market.folder.path("journal");
-    let channel = format!("aeron:udp?endpoint=127.0.0.1:{}", unused_port());
+    let channel = format!("aeron:udp?endpoint={}", unused_address());
     let stream = stream();
     let driver = Driver::start("killed");
     let options = ["--aeron-dir", driver.dir()];
