@@ -11,14 +11,12 @@ use crate::{Input, InputError, InputKind, RunChoice, input::Source, span::unix_n
 /// The part of an input whose records are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordSpan {
-    /// The first record; `None`: that of the chosen run, of a ring the next one.
+    /// The first record; `None`: that of the chosen run, of a ring that of the subscription.
     pub start: Option<Start>,
     /// From this moment on (inclusive). Not of a ring.
     pub from: Option<Moment>,
     /// Up to this moment (exclusive). Not of a ring.
     pub until: Option<Moment>,
-    /// Whether a ring is joined at the run of its plant, as a named follower does.
-    pub is_named: bool,
 }
 
 impl Input {
@@ -49,11 +47,10 @@ impl Input {
         let start = match (span.start, &run) {
             (Some(start), _) => start,
             (None, Some((run, _))) => Start::Sequence(run.first_sequence),
-            (None, None) if self.kind() == InputKind::Ring => Start::Newest,
             (None, None) => Start::Oldest,
         };
-        // A named follower of a ring begins with the run of the plant.
-        if !span.is_named || span.start.is_some() {
+        // The subscription has its own start on a ring.
+        if self.kind() != InputKind::Ring || span.start.is_some() {
             subscription = subscription.from(start);
         }
         if let Some((_, Some(next))) = run {

@@ -75,8 +75,10 @@ pub struct Subscription {
     ring: PathBuf,
     symbols: Vec<Symbol>,
     kinds: RecordKinds,
-    /// `None`: with the next record, or that of the run for a named follower.
+    /// `None`: with the next record, or as `begins_with_run` has it.
     start: Option<Start>,
+    /// Whether to begin with the first record of the run if there is no start.
+    begins_with_run: bool,
     rejoin: Rejoin,
     wait: Duration,
     shutdown: ShutdownFlag,
@@ -122,6 +124,7 @@ impl Subscription {
             symbols: Vec::new(),
             kinds: RecordKinds::ALL,
             start: None,
+            begins_with_run: false,
             rejoin: Rejoin::default(),
             wait: Duration::ZERO,
             shutdown: ShutdownFlag::new(),
@@ -163,7 +166,16 @@ impl Subscription {
         self
     }
 
-    /// Sets where to continue after a lap.
+    /// Begins with the first record of the run, unless a start is set: a named follower does, and a
+    /// subscriber that has [waited](Self::wait) for its ring.
+    #[must_use]
+    pub fn begin_with_run(mut self) -> Self {
+        self.begins_with_run = true;
+        self
+    }
+
+    /// Sets where to continue after a lap. A subscriber begins with the oldest record that is left
+    /// of those that its start asks for.
     #[must_use]
     pub fn rejoin(mut self, rejoin: Rejoin) -> Self {
         self.rejoin = rejoin;

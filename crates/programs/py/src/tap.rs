@@ -219,17 +219,32 @@ impl Tap {
         let start = Some(start).filter(|_| !is_newest);
         let span = RecordSpan { start, ..RecordSpan::default() };
         let options = InputOptions { rings: true, ..InputOptions::default() };
-        let open =
-            || Opened::open(name.clone(), options.clone())?.records(subscription.clone(), span);
-        let subscriber = waiting(py, seconds(wait_seconds), || match open() {
-            // The next plant of a ring whose plant is over.
-            Ok(subscriber) if is_newest && subscriber.writer() != WriterState::Alive => {
-                Attempt::Later(ReadError::Choice(format!("{name}: the plant of the ring is over")))
+        // The end of the records of a plant that is over at the first attempt. The next one is read
+        // from its beginning, also if it is over by then. While it takes the ring over, it is alive
+        // and the run is still the last one.
+        let (mut is_first, mut over_at) = (true, None);
+        let subscriber = waiting(py, seconds(wait_seconds), || {
+            let is_first = std::mem::take(&mut is_first);
+            let subscription = match is_first {
+                true => subscription.clone(),
+                false => subscription.clone().begin_with_run(),
+            };
+            let opened = Opened::open(name.clone(), options.clone());
+            let is_of_last_run = |subscriber: &Subscriber| match is_first {
+                true => subscriber.writer() != WriterState::Alive,
+                false => over_at > Some(subscriber.next_sequence()),
+            };
+            match opened.and_then(|opened| opened.records(subscription, span)) {
+                Ok(subscriber) if is_newest && is_of_last_run(&subscriber) => {
+                    over_at = over_at.or(Some(subscriber.next_sequence()));
+                    let line = format!("{name}: the plant of the ring is over");
+                    Attempt::Later(ReadError::Choice(line))
+                }
+                Ok(subscriber) if !is_oldest && is_over(&subscriber) => Attempt::Poor(subscriber),
+                Ok(subscriber) => Attempt::Done(subscriber),
+                Err(error) if is_pending(&error) => Attempt::Later(error.into()),
+                Err(error) => Attempt::Failed(error.into()),
             }
-            Ok(subscriber) if !is_oldest && is_over(&subscriber) => Attempt::Poor(subscriber),
-            Ok(subscriber) => Attempt::Done(subscriber),
-            Err(error) if is_pending(&error) => Attempt::Later(error.into()),
-            Err(error) => Attempt::Failed(error.into()),
         })?;
         if let Some(journal) = heal {
             waiting(py, seconds(heal_wait_seconds), || match has_journal(&journal) {

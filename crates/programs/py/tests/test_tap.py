@@ -235,6 +235,32 @@ def test_a_tap_at_the_end_of_a_plant_waits_for_the_next_one(inputs, ring):
         later = tap.next_sequence
 
 
+def test_a_tap_that_waits_begins_with_the_first_record_of_the_plant(inputs, ring, tmp_path):
+    ends = 0
+    for more, heal in [((), None), ((), None), (("--journal", tmp_path / "journal"), tmp_path / "journal")]:
+        opened = futures.ThreadPoolExecutor().submit(nanotape.tap, ring, wait=60, heal=heal)
+        time.sleep(0.2)
+        assert not opened.done()
+        process = plant(inputs.day, ring, *more)
+        # The plant can be over by the time of the next attempt.
+        items = list(opened.result())
+        assert process.wait() == 0
+        assert items[0].kind == "start"
+        found = list(numbers(items))
+        assert found == list(range(ends + 1, found[-1] + 1))
+        ends = found[-1]
+
+
+def test_a_start_before_the_oldest_record_loses_only_what_is_overwritten(inputs, ring):
+    assert plant(inputs.day, ring, "--capacity", "64KiB").wait() == 0
+    lost, *rest = nanotape.tap(ring, start="oldest")
+    assert lost.kind == "lost"
+    for start in [1, lost.last - 1, lost.last]:
+        event, *later = nanotape.tap(ring, start=start)
+        assert (event.sequence, event.last) == (start, lost.last)
+        assert list(numbers(later)) == list(numbers(rest))
+
+
 def test_a_folder_without_a_journal_heals_nothing(inputs, ring, tmp_path):
     process = plant(inputs.day, ring)
     assert process.wait() == 0

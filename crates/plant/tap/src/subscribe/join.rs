@@ -69,7 +69,7 @@ impl Subscription {
     }
 
     /// The same without a map of the newest states.
-    pub(super) fn open_alone(self) -> Result<Subscriber, SubscribeError> {
+    pub(super) fn open_alone(mut self) -> Result<Subscriber, SubscribeError> {
         let path = nanotape_shm::named(&self.ring)?;
         let is_ring = path.is_file();
         if !is_ring && self.ring.is_dir() {
@@ -77,8 +77,13 @@ impl Subscription {
         }
         self.check_name(&path)?;
         let deadline = Deadline::after(self.wait);
-        let joined =
-            deadline.open(&self.shutdown, SubscribeError::is_pending, || self.join(&path))?;
+        let shutdown = self.shutdown.clone();
+        let join = || {
+            let joined = self.join(&path);
+            self.begins_with_run |= joined.as_ref().is_err_and(SubscribeError::is_pending);
+            joined
+        };
+        let joined = deadline.open(&shutdown, SubscribeError::is_pending, join)?;
         let (mut reader, board) = joined.ok_or(SubscribeError::Shutdown)?;
         let rejoin = (self.is_from_oldest() && self.heal.is_none()).then_some(self.rejoin);
         let Some((journal, patience)) = self.heal.clone() else {
@@ -165,7 +170,13 @@ impl Subscription {
 
     /// Whether to read what the ring still has of the requested records, and to report the rest.
     fn is_from_oldest(&self) -> bool {
-        self.start == Some(Start::Oldest) || self.start.is_none() && self.name.is_some()
+        let is_of_old = |start| matches!(start, Start::Oldest | Start::Sequence(_));
+        self.start.map_or(self.is_from_run(), is_of_old)
+    }
+
+    /// Whether to begin with the first record of the run.
+    fn is_from_run(&self) -> bool {
+        self.start.is_none() && (self.name.is_some() || self.begins_with_run)
     }
 
     /// Opens a journal alone.
@@ -376,14 +387,13 @@ impl Subscription {
         // ring.
         let board = BoardReader::open(path)?;
         reader.region().check()?;
-        if self.name.is_some() {
-            if !board.is_of_writer(reader.region()) {
-                return Err(SubscribeError::NoPlant { path: path.to_owned() });
-            }
-            if self.start.is_none() {
-                let first = Start::Sequence(board.first_sequence());
-                reader.seek(first).map_err(|error| Failed::Ring(error).on(path))?;
-            }
+        if self.name.is_some() && !board.is_of_writer(reader.region()) {
+            return Err(SubscribeError::NoPlant { path: path.to_owned() });
+        }
+        // The next plant has no board before its first record.
+        if self.is_from_run() && board.writer_epoch() == reader.region().epoch() {
+            let first = Start::Sequence(board.first_sequence());
+            reader.seek(first).map_err(|error| Failed::Ring(error).on(path))?;
         }
         reader.set_rejoin(if is_from_oldest { Rejoin::Oldest } else { self.rejoin });
         Ok((reader, board))

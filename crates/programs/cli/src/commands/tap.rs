@@ -206,7 +206,8 @@ pub(crate) struct TapArguments {
     #[arg(long, value_name = "N", value_parser = crate::values::count::<u64>(1..))]
     count: Option<u64>,
 
-    /// Wait up to SECONDS for the plant to start
+    /// Wait up to SECONDS for the plant to start; the tap then begins with its first record, unless
+    /// --from says otherwise
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     wait: Duration,
 

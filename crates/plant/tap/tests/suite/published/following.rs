@@ -87,6 +87,47 @@ fn events_come_one_by_one_in_steps_and_in_polls_alike_up_to_the_stop() {
 }
 
 #[test]
+fn a_start_before_the_oldest_record_loses_only_what_is_overwritten() {
+    let folder = left();
+    let read = |start| {
+        let (mut subscriber, mut events) = (subscriber(&folder, start), Vec::new());
+        while subscriber.poll(|event| events.push(seen(&event))).unwrap() > 0 {}
+        events
+    };
+    let whole = read(Start::Oldest);
+    let Seen::Lost(1, last) = whole[0] else { panic!("{:?}", whole[0]) };
+    for first in [2, last / 2, last] {
+        let events = read(Start::Sequence(first));
+        assert_eq!(events[0], Seen::Lost(first, last));
+        assert!(events[1..] == whole[1..]);
+    }
+    assert!(read(Start::Sequence(last + 1)) == whole[1..]);
+}
+
+#[test]
+fn a_subscriber_that_has_waited_for_its_ring_begins_with_the_run() {
+    let folder = Folder::new();
+    let config = folder.config(&folder.day(2_000, 5));
+    let first = |start: Option<Start>| {
+        let subscription = Subscription::to(&folder.ring()).wait(Duration::from_secs(60));
+        let subscription = start.into_iter().fold(subscription, Subscription::from);
+        let mut subscriber = subscription.open().unwrap();
+        let first = subscriber.next_sequence();
+        while subscriber.poll(|event| assert!(matches!(event, Event::Record(_)))).unwrap() > 0 {}
+        (first, subscriber.next_sequence())
+    };
+    let (waited, now) = thread::scope(|scope| {
+        let waits = scope.spawn(|| first(None));
+        // Time for its first attempt; a later one is the other case, and passes too.
+        thread::sleep(Duration::from_millis(100));
+        run(&config);
+        (waits.join().unwrap().0, first(None))
+    });
+    assert_eq!(waited, 1);
+    assert!(now.0 == now.1 && now.0 > 1_000, "{now:?}");
+}
+
+#[test]
 fn events_end_when_the_writer_closes_the_ring_without_a_stop() {
     let folder = left();
     let options = RegionOptions::default();

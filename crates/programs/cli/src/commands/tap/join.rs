@@ -29,7 +29,6 @@ pub(super) fn join(
         start: command.from.and_then(TapStart::start),
         from: command.from.and_then(TapStart::moment),
         until: command.until,
-        is_named: command.name.is_some(),
     };
     records::join(input, subscription, span, command.wait)
 }

@@ -66,7 +66,6 @@ pub(super) fn run(
             start: command.from.and_then(TapStart::start),
             from: command.from.and_then(TapStart::moment),
             until: command.until,
-            is_named: false,
         };
         let subscription = join::subscription_to(name, command, interrupt);
         let Some(subscriber) = records::join(input, subscription, span, command.wait)? else {
