@@ -20,6 +20,7 @@ mod gzip;
 mod input;
 mod recognise;
 mod stream;
+mod unchanged;
 mod zstandard;
 
 use std::{
@@ -37,6 +38,7 @@ pub use compression::Compression;
 use file::FileBlocks;
 pub use recognise::{OtherKind, RECORD_WITHIN_BYTES};
 use stream::StreamBlocks;
+use unchanged::OpenedFile;
 
 use nanotape_market::Venue;
 
@@ -60,6 +62,8 @@ pub struct DaySource {
     kind: Kind,
     /// What opens a regular file once more.
     file: Option<FileAgain>,
+    /// The same file, or the piece that is read.
+    opened: Option<OpenedFile>,
     choice: CaptureChoice,
     /// Further pieces that were begun.
     pieces_begun: usize,
@@ -183,6 +187,12 @@ pub enum SourceError {
         /// Current length.
         now_bytes: u64,
     },
+    /// The file was written while it was read.
+    #[error("{name}: the file was changed while it was read: read it again when it is complete")]
+    Changed {
+        /// The input.
+        name: String,
+    },
     /// The compressed stream ends before its end marker; everything before was delivered.
     #[error(
         "{name}: the {compression} stream is cut off at compressed offset {compressed_offset} \
@@ -237,7 +247,8 @@ impl SourceError {
     pub fn is_bad_data(&self) -> bool {
         matches!(
             self,
-            Self::CompressionCut { .. }
+            Self::Changed { .. }
+                | Self::CompressionCut { .. }
                 | Self::CompressionDamaged { .. }
                 | Self::Empty { .. }
                 | Self::Shrank { .. }
@@ -269,12 +280,15 @@ impl DaySource {
         let mut first = Vec::with_capacity(Compression::MAGIC_BYTES);
         let limit = Compression::MAGIC_BYTES as u64;
         (&mut file).take(limit).read_to_end(&mut first).map_err(system("read"))?;
-        if is_whole && Compression::of(&first) == Compression::None {
+        let is_plain = Compression::of(&first) == Compression::None;
+        let opened = OpenedFile::new(&name, &file, &metadata, !is_plain);
+        let opened = Some(opened.map_err(system("inspect"))?);
+        if is_whole && is_plain {
             let blocks = FileBlocks::new(name.clone(), file, metadata.len());
-            return Ok(Self { file: again, ..Self::new(name, Kind::File(blocks)) });
+            return Ok(Self { file: again, opened, ..Self::new(name, Kind::File(blocks)) });
         }
         file.seek(SeekFrom::Start(0)).map_err(system("rewind"))?;
-        Ok(Self { file: again, ..Self::stream(name, file, Some(metadata.len()))? })
+        Ok(Self { file: again, opened, ..Self::stream(name, file, Some(metadata.len()))? })
     }
 
     /// Opens a file that a second thread reads, up to its end at that time: for a day that takes
@@ -314,6 +328,7 @@ impl DaySource {
             name,
             kind,
             file: None,
+            opened: None,
             choice,
             pieces_begun: 0,
             earlier_fault: None,
@@ -425,13 +440,14 @@ impl DaySource {
         }
     }
 
-    /// Why the source ended early, or `None` at its regular end.
+    /// Why the source ended early, or has bytes of several contents; `None` at its regular end.
     pub fn fault(&mut self) -> Option<SourceError> {
         let fault = match &mut self.kind {
             Kind::Stream(blocks) => blocks.take_fault(),
             Kind::File(_) | Kind::Memory { .. } => None,
         };
-        self.earlier_fault.take().or(fault)
+        let changed = || self.opened.as_ref().and_then(OpenedFile::fault);
+        self.earlier_fault.take().or(fault).or_else(changed)
     }
 
     /// Opens a file that must be a capture.
@@ -447,7 +463,7 @@ impl DaySource {
         let piece = Self::open_piece(path)?;
         self.earlier_fault = self.fault();
         self.pieces_begun += 1;
-        self.kind = piece.kind;
+        (self.kind, self.opened) = (piece.kind, piece.opened);
         Ok(true)
     }
 

@@ -3,11 +3,12 @@
 use std::{
     fs,
     io::{self, Read, Write},
+    os::unix::fs::FileExt as _,
 };
 
 use flate2::{Compression as Level, write::GzEncoder};
 use nanotape_feed::{CaptureChoice, DayEnd, DaySource, DaySummary, SourceError, read_day};
-use nanotape_harness::Scratch;
+use nanotape_harness::{Scratch, eventually};
 
 use crate::support::{Seen, framed, messages};
 
@@ -70,6 +71,35 @@ fn a_file_that_shrinks_while_it_is_read_is_named() {
     fs::OpenOptions::new().write(true).open(scratch.path()).unwrap().set_len(9).unwrap();
     let error = source.next_block(read).unwrap_err().to_string();
     assert!(error.contains("shrinks") && error.contains("the file shrank to 9 bytes"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_written_while_it_is_read_has_a_fault() {
+    let scratch = Scratch::new("written");
+    let bytes = framed(&messages(100_000));
+    let zstd = zstd::encode_all(&bytes[..], 1).unwrap();
+    let fault_after = |content: &[u8], at: u64| {
+        fs::write(scratch.path(), content).unwrap();
+        let mut source = DaySource::open(scratch.path()).unwrap();
+        let mut block = source.next_block(0).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(scratch.path()).unwrap();
+        // A clock of the file system may go on every few milliseconds only.
+        let before = file.metadata().unwrap().modified().unwrap();
+        eventually("a new time of modification", || {
+            file.write_all_at(&[0], at).unwrap();
+            file.metadata().unwrap().modified().unwrap() != before
+        });
+        while !block.is_last {
+            let read = block.bytes.len();
+            block = source.next_block(read).unwrap();
+        }
+        source.fault().map(|fault| fault.to_string())
+    };
+    let fault = fault_after(&bytes, bytes.len() as u64 / 2).unwrap();
+    assert!(fault.contains("written: the file was changed while it was read"), "{fault}");
+    // What is appended to a plain file is not read.
+    assert_eq!(fault_after(&bytes, bytes.len() as u64), None);
+    assert!(fault_after(&zstd, zstd.len() as u64).is_some());
 }
 
 #[test]
