@@ -122,6 +122,11 @@ impl InputArguments {
         conclude_venues(venues, self.strict)
     }
 
+    /// Further files of the capture.
+    pub fn pieces(&self) -> &[PathBuf] {
+        &self.groups.pieces
+    }
+
     /// Whether `--strict` is given.
     pub fn is_strict(&self) -> bool {
         self.strict

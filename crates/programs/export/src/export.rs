@@ -21,13 +21,14 @@ use nanotape_types::Symbol;
 
 use crate::{
     arrays::{self, ArrayRequest},
+    input_files::InputFiles,
     many,
-    metadata::{Digest, Metadata, require_date},
+    metadata::{Metadata, require_date},
     open_files::OpenFiles,
     outputs::{ExportFormat, Outputs, TableFormat},
     parts::{Files, MOST_STOCKS, Parts},
     paths::{has_days, is_dbn, is_folder},
-    stated::{Stated, ctime_ns_of, options_of},
+    stated::{Stated, options_of},
     words::Words,
 };
 
@@ -321,7 +322,8 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
         true => Outputs::of_dataset(output, format, arguments.force),
         false => Outputs::of(output, format, arguments.force, &tables)?,
     };
-    let ctime_ns = ctime_ns_of(input.name());
+    let files = InputFiles::of(input.name(), input.pieces());
+    let ctime_ns = files.ctime_ns();
     let opening = input.open((*span).into(), &symbols)?;
     let midnight_ns = require_date(&opening, input.name(), "tables need")?;
     let outputs = match is_of_dataset {
@@ -332,6 +334,7 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
         Some(Partition::Symbol) => outputs.by_symbol(&symbols, &tables)?,
         None => outputs,
     };
+    let removed = if is_of_dataset { outputs.remove_leftovers(&tables)? } else { 0 };
     let of_file = if arguments.partition.is_some() { Vec::new() } else { symbols.clone() };
     let options_of = |table: Table| options_of(words, table, &of_file);
     for &table in &tables {
@@ -342,15 +345,14 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
         }
         let options = options_of(table);
         if is_of_dataset && !arguments.force {
-            outputs.require_same(table, input.name(), &options)?;
+            outputs.require_same(table, &files, &options)?;
             outputs.require_one_form(table, &options)?;
         }
-        outputs.require_same_of_others(table, input.name(), &options)?;
+        outputs.require_same_of_others(table, &files, &options)?;
     }
     if input.is_strict() {
         outputs.require_strict();
     }
-    let removed = if is_of_dataset { outputs.remove_leftovers(&tables)? } else { 0 };
     // After the lines about the day, the first of which becomes its detail.
     let note_removed = || {
         if removed > 0 {
@@ -374,7 +376,8 @@ fn one(arguments: &ExportArguments, words: Words<'_>) -> anyhow::Result<Status> 
     };
     let fields = Fields { prices: arguments.prices.into(), midnight_ns };
     let tables = (&tables[..], &options_of as &dyn Fn(Table) -> String);
-    let status = arguments.write((opening, ctime_ns), tables, &options, fields, &outputs)?;
+    let status =
+        arguments.write((opening, &files, ctime_ns), tables, &options, fields, &outputs)?;
     note_removed();
     Ok(status)
 }
@@ -458,7 +461,7 @@ impl ExportArguments {
 
     fn write(
         &self,
-        (opening, ctime_ns): (Opening, Option<i128>),
+        (opening, input_files, ctime_ns): (Opening, &InputFiles<'_>, Option<i128>),
         (tables, options_of): (&[Table], &dyn Fn(Table) -> String),
         options: &TableOptions,
         fields: Fields,
@@ -476,7 +479,7 @@ impl ExportArguments {
             compressed: self.compression.into(),
             waiting: 2 * threads + 2,
         };
-        let digest = Digest::of(input.name());
+        let digest = input_files.digest();
         let mut rows = Tables::new(options);
         for &table in tables {
             let columns = table.columns(options);
@@ -515,7 +518,7 @@ impl ExportArguments {
             report_unmarked(input.name(), unmarked);
         }
         // It can be that of other bytes than those that were read.
-        let sha256 = digest.finish().filter(|_| ctime_ns_of(input.name()) == ctime_ns);
+        let sha256 = digest.finish().filter(|_| input_files.ctime_ns() == ctime_ns);
         let is_strict = input.is_strict();
         let of_input = (sha256.clone(), ctime_ns);
         let metadata = Metadata::of(&session, options, fields, of_input, is_strict);

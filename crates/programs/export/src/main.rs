@@ -6,6 +6,7 @@
 mod arrays;
 mod complete;
 mod export;
+mod input_files;
 mod many;
 mod metadata;
 mod open_files;

@@ -1,15 +1,8 @@
 //! What a file says of itself: the input with its digest, the table, the options, the version.
 
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    thread::{self, JoinHandle},
-};
-
 use anyhow::Context as _;
 use nanotape_answers::{Given, Opening, Session, Table, TableOptions};
 use nanotape_tables::{Fields, Prices};
-use ring::digest::{self, SHA256};
 
 /// The entry that has the options which decide rows and columns.
 pub(crate) const OPTIONS: &str = "options";
@@ -32,39 +25,6 @@ pub(crate) const PART: &str = "part";
 /// The name of an entry in a file.
 pub(crate) fn name_of(entry: &str) -> String {
     format!("nanotape.{entry}")
-}
-
-/// Bytes that are read at once for a digest.
-const BLOCK_BYTES: usize = 1 << 20;
-
-/// The SHA-256 digest of an input, which a thread computes while the input is read.
-#[derive(Debug)]
-pub(crate) struct Digest(Option<JoinHandle<io::Result<String>>>);
-
-impl Digest {
-    /// Begins with the digest of a file; a folder, standard input and pipes have none.
-    pub(crate) fn of(name: &Given) -> Self {
-        let is_file = !name.is_standard() && name.path().is_file();
-        let path = name.path().to_owned();
-        Self(is_file.then(|| thread::spawn(move || sha256(File::open(path)?))))
-    }
-
-    /// The digest in hexadecimal, if there is one. A file that the reading could read and this
-    /// thread could not has none.
-    pub(crate) fn finish(self) -> Option<String> {
-        self.0?.join().ok()?.ok()
-    }
-}
-
-fn sha256(mut file: File) -> io::Result<String> {
-    let (mut context, mut block) = (digest::Context::new(&SHA256), vec![0; BLOCK_BYTES]);
-    loop {
-        match file.read(&mut block)? {
-            0 => break,
-            bytes => context.update(&block[..bytes]),
-        }
-    }
-    Ok(context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The exchange's midnight, for what needs the trade date.

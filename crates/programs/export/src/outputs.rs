@@ -162,9 +162,13 @@ impl Outputs {
         self.is_written = !self.force && symbols.iter().all(is_known);
         for (table, completed) in &of_tables {
             let is_good = |stock| completed.has_good(stock, &self.part(*table, stock), *table);
+            let stocks: Vec<_> = completed.stocks_of(symbols).collect();
+            let mut parts = self.existing_parts(*table)?.into_iter().map(|(stock, _)| stock);
+            let is_listed = |stock: String| !selects(symbols, &stock) || stocks.contains(&&*stock);
             self.is_written = self.is_written
                 && completed.has(symbols)
-                && completed.stocks_of(symbols).all(is_good);
+                && stocks.iter().copied().all(is_good)
+                && parts.all(is_listed);
         }
         self.force |= !self.is_written;
         self.by_symbol = Some(symbols.to_vec());
@@ -248,7 +252,7 @@ impl Outputs {
         let mut removed = 0;
         for &table in tables {
             let parts = self.parts(table)?.into_iter().map(|(_, path)| path);
-            for path in parts.chain([self.path_of(table)]) {
+            for path in parts.chain([self.path_of(table), self.completed(table)]) {
                 let cannot = || format!("cannot remove unfinished files of {}", path.display());
                 removed += remove_leftovers(&path).with_context(cannot)?;
             }

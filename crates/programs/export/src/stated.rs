@@ -1,16 +1,15 @@
 //! What the files of a day state of their rows: the input, and the options that decide rows and
 //! columns. A day that exists with others is not the one that a command asks for.
 
-use std::{collections::HashMap, ffi::OsStr, fs::File, os::unix::fs::MetadataExt as _, path::Path};
+use std::{collections::HashMap, ffi::OsStr, fs::File, path::Path};
 
 use anyhow::{Context as _, ensure};
-use nanotape_answers::{Given, Table};
+use nanotape_answers::Table;
 use nanotape_types::Symbol;
 
 use crate::{
-    metadata::{
-        self, Digest, INPUT, INPUT_CTIME, INPUT_SHA256, IS_STRICT, IS_WHOLE, OPTIONS, PART, TABLE,
-    },
+    input_files::InputFiles,
+    metadata::{self, INPUT, INPUT_CTIME, INPUT_SHA256, IS_STRICT, IS_WHOLE, OPTIONS, PART, TABLE},
     words::Words,
 };
 
@@ -20,7 +19,7 @@ pub(crate) struct Stated {
     /// The name of the input as it was given.
     pub(crate) input: String,
     pub(crate) sha256: Option<String>,
-    /// When the file of the input was changed last, before it was read.
+    /// When a file of the input was changed last, before it was read.
     pub(crate) ctime_ns: Option<i128>,
     pub(crate) options: String,
     /// Whether the input lacked a part.
@@ -107,7 +106,7 @@ impl Stated {
     pub(crate) fn require_same(
         &self,
         path: &Path,
-        input: &Given,
+        input: &InputFiles<'_>,
         options: &str,
     ) -> anyhow::Result<()> {
         ensure!(
@@ -130,35 +129,28 @@ impl Stated {
     /// Whether both state the same input and options.
     pub(crate) fn is_of_same(&self, other: &Self) -> bool {
         (&self.options, &self.sha256) == (&other.options, &other.sha256)
-            && (self.sha256.is_some() || self.input == other.input)
+            && (self.sha256.is_some()
+                || (&self.input, self.ctime_ns) == (&other.input, other.ctime_ns))
     }
 
     /// Whether this is the input. One of this name in another folder can be a copy. The content of
     /// a file is compared only if it can differ.
-    fn is_of(&self, input: &Given) -> bool {
+    fn is_of(&self, input: &InputFiles<'_>) -> bool {
         let file_name = |name: &str| Path::new(name).file_name().map(OsStr::to_owned);
-        if file_name(&self.input) != file_name(&one_line(&input.to_string())) {
+        if file_name(&self.input) != file_name(&one_line(&input.name.to_string())) {
             return false;
         }
-        if self.has_name(input) && self.ctime_ns == ctime_ns_of(input) {
+        if self.has_name(input) && self.ctime_ns == input.ctime_ns() {
             return true;
         }
-        // A folder or a pipe, or a file that changed while it was read.
+        // A pipe, or files that changed while they were read.
         let Some(there) = &self.sha256 else { return self.ctime_ns.is_none() };
-        Digest::of(input).finish().is_none_or(|here| here == *there)
+        input.digest().finish().is_none_or(|here| here == *there)
     }
 
-    fn has_name(&self, input: &Given) -> bool {
-        self.input == one_line(&input.to_string())
+    fn has_name(&self, input: &InputFiles<'_>) -> bool {
+        self.input == one_line(&input.name.to_string())
     }
-}
-
-/// When the file of an input was changed last. Tools that copy keep the time of modification, but
-/// not this one.
-pub(crate) fn ctime_ns_of(input: &Given) -> Option<i128> {
-    let file =
-        input.path().metadata().ok().filter(|file| file.is_file() && !input.is_standard())?;
-    Some(i128::from(file.ctime()) * 1_000_000_000 + i128::from(file.ctime_nsec()))
 }
 
 /// The name of an input as it is stated.

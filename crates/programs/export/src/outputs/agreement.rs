@@ -4,14 +4,15 @@
 use std::{fs, path::PathBuf};
 
 use anyhow::{bail, ensure};
-use nanotape_answers::{Given, Table};
+use nanotape_answers::Table;
 use nanotape_console::output::FileFormat as _;
 
 use super::{Outputs, TableFormat};
 use crate::{
     complete::Completed,
+    input_files::InputFiles,
     paths::{dates_in, stocks_in},
-    stated::{Stated, option_in},
+    stated::{Stated, option_in, stated_of_part},
 };
 
 impl Outputs {
@@ -19,7 +20,7 @@ impl Outputs {
     pub(crate) fn require_same(
         &mut self,
         table: Table,
-        input: &Given,
+        input: &InputFiles<'_>,
         options: &str,
     ) -> anyhow::Result<()> {
         let path = self.path_of(table);
@@ -45,13 +46,14 @@ impl Outputs {
     pub(crate) fn require_same_of_others(
         &self,
         table: Table,
-        input: &Given,
+        input: &InputFiles<'_>,
         options: &str,
     ) -> anyhow::Result<()> {
         let Some(symbols) = &self.by_symbol else { return Ok(()) };
         let mut first = None;
-        for (_, path) in self.parts_of_others(table, symbols)? {
-            let stated = Stated::of_file(&path, table).ok().flatten();
+        for (stock, path) in self.parts_of_others(table, symbols)? {
+            let stated = stated_of_part(&path, table).ok().flatten();
+            let stated = stated.filter(|(_, of)| *of == stock).map(|(stated, _)| stated);
             let is_same = |stated: &Stated| match &first {
                 Some(first) => stated.is_of_same(first),
                 None => stated.require_same(&path, input, options).is_ok(),

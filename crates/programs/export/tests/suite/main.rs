@@ -4,6 +4,7 @@
 use nanotape_runner as support;
 
 mod arrays;
+mod changed_inputs;
 mod failures;
 mod many_days;
 mod partitions;

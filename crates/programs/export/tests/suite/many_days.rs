@@ -110,7 +110,7 @@ fn several_inputs_are_days_too_and_strict_leaves_a_damaged_one_out() {
 }
 
 /// A day file of this name with its own rows.
-fn day_of(folder: &Folder, name: &str, seed: &str) -> String {
+pub(crate) fn day_of(folder: &Folder, name: &str, seed: &str) -> String {
     let path = folder.path(name);
     fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
     let market = ["--messages", "3000", "--symbols", "3", "--seed", seed];

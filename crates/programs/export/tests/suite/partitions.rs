@@ -236,10 +236,18 @@ fn a_day_that_is_written_again_keeps_no_part_without_rows() {
     assert!(Path::new(&part(&stocks[0], "day")).exists());
     // Unfinished files of a process that was killed do not stay among those of the dataset.
     let left = format!("{to}trades/date=2019-12-30/symbol={}/.day.parquet.00ff.partial", stocks[1]);
-    fs::write(&left, "x").unwrap();
-    let said = run(&["--force"]);
-    assert!(!Path::new(&left).exists(), "{said}");
-    assert!(said.contains("1 unfinished file"), "{said}");
+    let of_marker = format!("{to}.complete/trades/date=2019-12-30/.day.00ff.partial");
+    let lefts = [left, of_marker];
+    lefts.iter().for_each(|left| fs::write(left, "x").unwrap());
+    let said = run(&[]);
+    assert!(lefts.iter().all(|left| !Path::new(left).exists()), "{said}");
+    assert!(said.contains("2 unfinished files"), "{said}");
+    // Nor does the part of a stock in the folder of another one.
+    let foreign = format!("{to}trades/date=2019-12-30/symbol=FOREIGN");
+    fs::create_dir(&foreign).unwrap();
+    fs::copy(part(&stocks[0], "day"), format!("{foreign}/day.parquet")).unwrap();
+    run(&[]);
+    assert!(!Path::new(&foreign).exists());
 }
 
 /// A dataset of a day with a file for each stock, and what a run into it says.
